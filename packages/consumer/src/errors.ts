@@ -1,5 +1,5 @@
 import { isRetryable } from '@nextvisit/database'
-import type { CheckpointKey } from './fold/checkpoints.ts'
+import type { CheckpointKey } from './fold/checkpoint.ts'
 
 /** What this package throws. `retryable`: the same call may succeed later. */
 abstract class ProjectionError extends Error {

@@ -15,11 +15,13 @@ import {
 } from '@nextvisit/log'
 import { Registry } from 'prom-client'
 import { createAssignments } from './assign/assignments.ts'
-import { createGathering, GATHER_MS } from './assign/gathering.ts'
+import { createFetchPacing, GATHER_MS } from './assign/fetch-pacing.ts'
 import { createPartitionCounts } from './assign/partition-counts.ts'
 import { RunnerStoppedError } from './errors.ts'
-import { readFoldedKeys } from './fold/checkpoints.ts'
-import { createCommonFold } from './fold/common-fold.ts'
+import { readFoldedKeys } from './fold/checkpoint.ts'
+import { createCommitLoop } from './fold/commit-loop.ts'
+import type { Core } from './fold/core.ts'
+import type { Partition } from './fold/partition.ts'
 import { createOutboxDrain } from './outbox/outbox-drain.ts'
 import type { Projection } from './projection.ts'
 import { createPartitionTicks } from './ticks/partition-ticks.ts'
@@ -73,9 +75,9 @@ export interface ProjectionRunner {
   /** Whether the record of a halted partition can be set aside now: see `askToSetAside`. */
   readonly canSetAside: (partition: Pick<PartitionProgress, 'topic' | 'partition'>, alarm: PartitionAlarm) => boolean
   /** Somebody waits for records that gather: this process fetches and folds them now. */
-  readonly hurry: () => void
+  readonly fetchNow: () => void
   /** A caller waits for what follows the fold of this record: the process that owns its partition fetches it now. */
-  readonly hurryTo: (record: AwaitedRecord) => void
+  readonly fetchUpTo: (record: AwaitedRecord) => void
 }
 
 /**
@@ -96,24 +98,35 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
   const stopping = new AbortController()
   const { signal } = stopping
   const readMarks = (topic: string) => readWatermarks(connection, topic, { logger })
-  const common = createCommonFold<Fact, Draft>({
+  const drainSoon = (): void => outbox?.drainSoon()
+  const core: Core<Fact, Draft> = {
     projection,
     db: foldDb,
     context: { catalog, isRebuild: false },
     serviceVersion,
-    onFolded: ({ topic, partition, offset, id, traceparent }) =>
-      logger.debug({ topic, partition, offset, recordId: id, traceparent }, 'Folded'),
-    onAfterFailed: (error) => logger.warn({ err: error }, 'The work after a commit failed; continuing'),
-    onCommitted: ({ records, outboxRows }) => {
-      if (records > 0) metrics.batchRecords.observe(records)
+    logger,
+    onCommitted: ({ recorded, duplicates, outboxRows }) => {
+      for (const { topic, partition, offset, id, traceparent } of recorded)
+        logger.debug({ topic, partition, offset, recordId: id, traceparent }, 'Folded')
+      const folded = recorded.length - duplicates
+      if (folded > 0) metrics.batchRecords.observe(folded)
       if (outboxRows > 0) drainSoon()
     },
+  }
+  const loop = createCommitLoop(core, (): readonly Partition[] => owned())
+  const { positions, begin, owned, reported, find } = createAssignments<Fact, Draft>({
+    core: { ...core, db },
+    metrics,
+    now,
+    ring: loop.ring,
+    drainSoon,
+    readMarks,
+    partitionCounts,
+    keyPartitions: connection.partitions?.keys,
+    signal,
   })
-  const drainSoon = (): void => outbox?.drainSoon()
-  const keyPartitions = connection.partitions?.keys
-  const owning = { common, readMarks, partitionCounts, keyPartitions, metrics, drainSoon, signal }
-  const { positions, begin, owned, reported, find } = createAssignments({ ...options, ...owning })
-  const gathering = createGathering(gatherMs, options.isAwaited)
+  const pacing = createFetchPacing(gatherMs, options.isAwaited)
+  let folding: Promise<void> | undefined
 
   const partitionOf = async (topic: string, key: string) => partitionForKey(key, await partitionCounts.keysOf(topic))
   const ownedPartitions = () => [...new Set(owned().map(({ partition }) => partition))]
@@ -125,7 +138,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
     {
       positions,
       onAssigned: (assigned) => {
-        gathering.reassign()
+        pacing.reassign()
         begin(assigned)
         // Their last owner may have left rows.
         if (assigned.size > 0) drainSoon()
@@ -133,7 +146,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
       onBatch: async (batch) => {
         const one = find(batch.topic, batch.partition)
         try {
-          if (one) await gathering.handle(one, batch)
+          if (one) await pacing.handle(one, batch)
         } catch (error) {
           // Another process owns the partition now and folds the batch. The consumer drops it, too.
           if (!(error instanceof RunnerStoppedError) || signal.aborted) throw error
@@ -161,6 +174,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
   return {
     start: async () => {
       await logAdmin.connect()
+      folding = loop.run(signal).catch(onFailure)
       await consumer.start()
       ticks.start()
       alarms.start()
@@ -170,17 +184,22 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
       ticks.stop()
       const left = consumer.stop()
       stopping.abort()
-      gathering.hurry()
-      const isOver = left.then(ticks.finished).then(alarms.stop).then(alarms.finished).then(outbox?.finished)
+      pacing.fetchNow()
+      const isOver = left
+        .then(() => folding)
+        .then(ticks.finished)
+        .then(alarms.stop)
+        .then(alarms.finished)
+        .then(outbox?.finished)
       await Promise.race([isOver, sleep(STOP_WITHIN_MS, undefined, { ref: false })])
       await logAdmin.disconnect()
     },
     progress,
     alarmProblem: alarms.problem,
     canSetAside: (partition, alarm) => alarm.recordId !== undefined && alarms.isWritten(partition, alarm),
-    hurry: gathering.hurry,
-    hurryTo: (record) => {
-      if (find(record.topic, record.partition)) gathering.hurryTo(record)
+    fetchNow: pacing.fetchNow,
+    fetchUpTo: (record) => {
+      if (find(record.topic, record.partition)) pacing.fetchUpTo(record)
     },
   }
 }

@@ -9,7 +9,7 @@ import { givenEvents, givenLog, type GivenLog } from '../test/given-log.ts'
 import { givenRunner } from '../test/given-runner.ts'
 import { givenVisitsDatabase } from '../test/given-visits.ts'
 import { countVisits, createVisitsProjection, readVisits } from '../test/visits-projection.ts'
-import { readNextOffsets } from './fold/checkpoints.ts'
+import { readNextOffsets } from './fold/checkpoint.ts'
 import { rebuildInto } from './rebuild.ts'
 
 function rebuild({ topic, connection }: GivenLog, db: CommitDb, until: ReadonlyMap<number, bigint>): Promise<void> {

@@ -7,7 +7,7 @@ import {
   type LogConnection,
   readWatermarks,
 } from '@nextvisit/log'
-import { fetchOffsetOf, outsideLog } from './fold/log-identity.ts'
+import { fetchOffsetOf, outsideLog } from './fold/partition-batch.ts'
 import { createPartitionFold, type PartitionFold } from './fold/partition-fold.ts'
 import type { Projection } from './projection.ts'
 

@@ -58,7 +58,7 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const publishReplies = redis && createReplyPublisher(redis.client, logger)
   const parts = { logger, metrics, countPartitions, ...(publishReplies && { publishReplies }) }
   const projection = consumer.projection(parts, memory)
-  const hurry = (): void => runner.hurry()
+  const hurry = (): void => runner.fetchNow()
   const own = { projection: projection.name, topic: TOPICS.userEvents }
   const barrier = createBarrier({ db: admissionDb, logAdmin, hurry, ...own })
   const runner = createProjectionRunner({
@@ -76,7 +76,7 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
     ...(consumer.gatherMs !== undefined && { gatherMs: consumer.gatherMs }),
     ...(consumer.hasReplies && { isAwaited: ({ headers }) => headers[HEADERS.replyTo] !== undefined }),
   })
-  if (subscriber) hearAwaitedRecords(subscriber.client, runner.hurryTo, logger)
+  if (subscriber) hearAwaitedRecords(subscriber.client, runner.fetchUpTo, logger)
   const clusterCheck = clusterCheckOf(connection, { mode: config.mode, logger, onUnsafe: onFailure })
   const server = createInternalServer({
     ...config.internalServer,

@@ -1,13 +1,18 @@
 import path from 'node:path'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
+import type { UserFact } from '@nextvisit/contracts'
 import type { CommitDb } from '@nextvisit/database'
 import { openTestDb } from '@nextvisit/database/testing'
+import { createLogger } from '@nextvisit/service-kit'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import { inject, onTestFinished } from 'vitest'
-import { createCommonFold } from '../src/fold/common-fold.ts'
+import { createPartitionCheckpoint, type PartitionCheckpoint } from '../src/fold/checkpoint.ts'
+import { type CommitTurn, createCommitLoop } from '../src/fold/commit-loop.ts'
+import type { Core } from '../src/fold/core.ts'
+import { NOTHING_FOLDED, type Outcome, type PartitionBatch, restOf } from '../src/fold/partition-batch.ts'
 import { createPartitionFold, type PartitionFold } from '../src/fold/partition-fold.ts'
 import { coreMigrations } from '../src/index.ts'
-import { createVisitsProjection, VISITS_DIRECTORY } from './visits-projection.ts'
+import { createVisitsProjection, type VisitsDraft, VISITS_DIRECTORY } from './visits-projection.ts'
 
 export interface GivenDatabase {
   readonly name: string
@@ -51,17 +56,57 @@ export async function givenVisitsFold(
   return fold
 }
 
-/** The example's folds of as many partitions of `user-events`, which are committed together. */
-export async function givenCommonFolds(
+/** The example's core, without listeners. */
+export function givenCore(
+  db: CommitDb,
+  projection: ReturnType<typeof createVisitsProjection> = createVisitsProjection(),
+): Core<UserFact, VisitsDraft> {
+  const logger = createLogger('spec', 'silent')
+  return { projection, db, context: { catalog, isRebuild: false }, serviceVersion, logger }
+}
+
+/** The example's checkpoint of a partition of `user-events`, opened. */
+export async function givenCheckpoint(db: CommitDb, partition = 0): Promise<PartitionCheckpoint> {
+  const checkpoint = createPartitionCheckpoint(db, { projection: 'visits', topic: 'user-events', partition })
+  await checkpoint.open()
+  return checkpoint
+}
+
+/**
+ * As many partitions of `user-events`, whose batches one commit loop commits until the test ends. Each fold is one attempt,
+ * and its result.
+ */
+export async function givenLoopedFolds(
   db: CommitDb,
   partitions: number,
   projection: ReturnType<typeof createVisitsProjection> = createVisitsProjection(),
-): Promise<readonly PartitionFold[]> {
-  const scope = { projection, db, catalog, serviceVersion }
-  const common = createCommonFold({ ...scope, context: { catalog, isRebuild: false } })
-  const folds = Array.from({ length: partitions }, (_, partition) =>
-    createPartitionFold({ ...scope, topic: 'user-events', partition, common }),
-  )
-  await Promise.all(folds.map((fold) => fold.open()))
-  return folds
+): Promise<readonly Pick<PartitionFold, 'fold' | 'checkpoint'>[]> {
+  const turns: (CommitTurn | undefined)[] = []
+  const loop = createCommitLoop(givenCore(db, projection), () => turns.filter((turn) => turn !== undefined))
+  const stopping = new AbortController()
+  const running = loop.run(stopping.signal)
+  onTestFinished(() => {
+    stopping.abort()
+    return running
+  })
+  const attempt = (partition: number, batch: PartitionBatch): Promise<Outcome> =>
+    new Promise((settle) => {
+      const sinceMs = performance.now()
+      const begin = (): void => void (turns[partition] = undefined)
+      turns[partition] = { ready: () => batch, readySinceMs: () => sinceMs, begin, settle, retryAtMs: () => Infinity }
+      loop.ring()
+    })
+  const checkpoints = await Promise.all(Array.from({ length: partitions }, (_, nth) => givenCheckpoint(db, nth)))
+  return checkpoints.map((checkpoint, partition) => ({
+    checkpoint: checkpoint.current,
+    fold: async (batch) => {
+      const rest = restOf(checkpoint, batch)
+      if (!rest) return NOTHING_FOLDED
+      const outcome = await attempt(partition, rest)
+      if (outcome.outcome === 'failed') throw outcome.error
+      const { after, ...result } = outcome
+      await after
+      return result
+    },
+  }))
 }

@@ -1,13 +1,12 @@
-import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import type { CommitDb, Db } from '@nextvisit/database'
-import { createLogger } from '@nextvisit/service-kit'
 import { batchOf, factsAsRecords } from '@nextvisit/testing'
 import { Registry } from 'prom-client'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { givenVisitsDatabase } from '../../test/given-visits.ts'
+import { givenCore, givenVisitsDatabase } from '../../test/given-visits.ts'
 import { createVisitsProjection } from '../../test/visits-projection.ts'
-import { createCommonFold } from '../fold/common-fold.ts'
+import { createCommitLoop } from '../fold/commit-loop.ts'
+import type { Partition } from '../fold/partition.ts'
 import { createRunnerMetrics } from '../watch/runner-metrics.ts'
 import { createAssignments } from './assignments.ts'
 
@@ -25,22 +24,25 @@ function givenAssignments(
     metrics = createRunnerMetrics(new Registry(), () => []),
   } = {},
 ) {
-  const catalog = staticCatalog([])
-  const serviceVersion = 'test'
-  return createAssignments({
-    projection,
-    db,
-    catalog,
-    serviceVersion,
-    common: createCommonFold({ projection, db, serviceVersion, context: { catalog, isRebuild: false } }),
-    logger: createLogger('spec', 'silent'),
+  const core = givenCore(db, projection)
+  const loop = createCommitLoop(core, (): readonly Partition[] => assignments.owned())
+  const assignments = createAssignments({
+    core,
     metrics,
     now,
+    ring: loop.ring,
     drainSoon: () => {},
     readMarks: () => Promise.resolve(marks()),
     partitionCounts: { refusalOf: () => Promise.resolve(undefined) },
     signal,
   })
+  const stopping = new AbortController()
+  const running = loop.run(stopping.signal)
+  onTestFinished(() => {
+    stopping.abort()
+    return running
+  })
+  return assignments
 }
 
 /** The database, but its first question waits until it is let go. */
@@ -84,7 +86,7 @@ describe('assignments', () => {
     const assignments = givenAssignments(db, { projection: { ...createVisitsProjection(), load: loadFromNowhere } })
     await assignments.positions(TOPIC, marks(0))
     assignments.begin(given(0))
-    const handled = assignments.find(TOPIC, 0)?.handle(batchOf(records))
+    const handled = assignments.find(TOPIC, 0)?.give(batchOf(records))
     assignments.begin(given())
     await expect(handled).rejects.toMatchObject({ code: 'RUNNER_STOPPED' })
     expect(assignments.owned()).toEqual([])

@@ -1,28 +1,22 @@
-import type { CatalogView } from '@nextvisit/catalog'
-import type { CommitDb } from '@nextvisit/database'
-import { type Logger, type RecordConsumerHandlers, TopicMissingError, type Watermarks } from '@nextvisit/log'
-import type { CommonFold } from '../fold/common-fold.ts'
-import { fetchOffsetOf, outsideLog } from '../fold/log-identity.ts'
-import { createOwnedPartition, type OwnedPartition } from '../fold/owned-partition.ts'
-import { createPartitionFold, type PartitionFold } from '../fold/partition-fold.ts'
-import { retryWhilePostgresIsUnavailable } from '../fold/postgres-retry.ts'
-import type { Projection } from '../projection.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type RecordConsumerHandlers, TopicMissingError, type Watermarks } from '@nextvisit/log'
+import { mayPass, RunnerStoppedError } from '../errors.ts'
+import { createPartitionCheckpoint, type PartitionCheckpoint } from '../fold/checkpoint.ts'
+import type { Core } from '../fold/core.ts'
+import { createPartition, type Partition } from '../fold/partition.ts'
+import { fetchOffsetOf, outsideLog } from '../fold/partition-batch.ts'
 import { endAlarms } from '../watch/partition-alarms.ts'
 import { createProgressTracker, type ProgressTracker } from '../watch/partition-progress.ts'
 import type { RunnerMetrics } from '../watch/runner-metrics.ts'
 import type { PartitionCounts } from './partition-counts.ts'
 
 export interface AssignmentsOptions<Fact, Draft> {
-  readonly projection: Projection<Fact, Draft>
-  readonly db: CommitDb
-  readonly catalog: CatalogView
-  readonly serviceVersion: string
-  /** Folds the batches of all partitions. */
-  readonly common: CommonFold
-  readonly logger: Logger
+  /** For everything beside folds. */
+  readonly core: Core<Fact, Draft>
   readonly metrics: RunnerMetrics
   readonly now: () => Date
-  /** See `createOwnedPartition`. */
+  /** Wakes the commit loop. */
+  readonly ring: () => void
   readonly drainSoon: () => void
   readonly readMarks: (topic: string) => Promise<ReadonlyMap<number, Watermarks>>
   readonly partitionCounts: Pick<PartitionCounts, 'refusalOf'>
@@ -38,43 +32,46 @@ export interface Assignments {
   readonly positions: RecordConsumerHandlers['positions']
   /** From now on exactly these are owned. The work of the last assignment ends, also for a partition that stays. */
   readonly begin: (assigned: ReadonlyMap<string, readonly number[]>) => void
-  readonly owned: () => readonly OwnedPartition[]
+  readonly owned: () => readonly Partition[]
   /** The owned ones, and those that will be owned once their checkpoints can be opened. */
   readonly reported: () => readonly ReportedPartition[]
-  readonly find: (topic: string, partition: number) => OwnedPartition | undefined
+  readonly find: (topic: string, partition: number) => Partition | undefined
 }
 
 /** What operators are told about. */
-export type ReportedPartition = Pick<OwnedPartition, 'topic' | 'partition' | 'progress' | 'setAside'>
+export type ReportedPartition = Pick<Partition, 'topic' | 'partition' | 'progress' | 'setAside'>
 
 interface OpenedPartition {
-  readonly fold: PartitionFold
-  /** The log's end as it was when the checkpoint was read. */
+  readonly checkpoint: PartitionCheckpoint
+  readonly fetchFrom: bigint
+  /** The log's end when the checkpoint was read. */
   readonly logEnd: bigint
   /** Why the partition cannot be read. */
   readonly refusal?: Error | undefined
 }
 
+const FIRST_BACK_OFF_MS = 100
+const LONGEST_BACK_OFF_MS = 2_000
+
 export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact, Draft>): Assignments {
-  const { projection, db, catalog, serviceVersion, common, logger, metrics, now, drainSoon } = options
-  const { readMarks, partitionCounts, keyPartitions, signal } = options
+  const { core, metrics, now, ring, drainSoon, readMarks, partitionCounts, keyPartitions, signal } = options
+  const { projection, db, logger } = core
   const opened = new Map<string, OpenedPartition>()
   const opening = new Map<string, { readonly one: ReportedPartition; readonly tracker: ProgressTracker }>()
-  let owned: ReadonlyMap<string, OwnedPartition> = new Map()
+  let owned: ReadonlyMap<string, Partition> = new Map()
   let ended = new AbortController()
 
   const open = async (topic: string, partition: number, marks: Watermarks): Promise<OpenedPartition> => {
     const changed = await partitionCounts.refusalOf(topic, partition)
-    const scope = { projection, db, topic, partition, catalog, serviceVersion, common }
+    const key = { projection: projection.name, topic, partition }
     // The number that a refused partition was read with is the wrong one: it is not stored.
-    const fold = createPartitionFold({ ...scope, ...(!changed && { keyPartitions }) })
-    const { nextOffset } = await fold.open()
+    const checkpoint = createPartitionCheckpoint(db, key, changed ? undefined : keyPartitions)
+    const { nextOffset } = await checkpoint.open()
     // The marks are older than the checkpoint: the last owner may have passed them meanwhile.
     const log = nextOffset > marks.high ? await readMarksOf(topic, partition) : marks
-    const key = { projection: projection.name, topic, partition }
     const refusal = changed ?? outsideLog(key, nextOffset, log)
     if (!refusal) await endAlarms(db, key, { openedBefore: log.high })
-    return { fold, logEnd: log.high, refusal }
+    return { checkpoint, fetchFrom: fetchOffsetOf(nextOffset, marks), logEnd: log.high, refusal }
   }
 
   const readMarksOf = async (topic: string, partition: number): Promise<Watermarks> => {
@@ -88,18 +85,27 @@ export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact,
     beginOpening(topic, partitions)
     const found = new Map<number, bigint>()
     for (const [partition, marks] of partitions) {
-      const topicPartition = { topic, partition }
-      const name = nameOf(topic, partition)
-      const onRetry = (error: unknown): void => {
-        metrics.retries.inc()
-        opening.get(name)?.tracker.noticeRefused(error)
-      }
-      const attempt = () => open(topic, partition, marks)
-      const one = await retryWhilePostgresIsUnavailable(attempt, { signal, logger, topicPartition, onRetry })
-      opened.set(name, one)
-      if (!one.refusal) found.set(partition, fetchOffsetOf(one.fold.checkpoint().nextOffset, marks))
+      const one = await keepOpening(topic, partition, marks)
+      opened.set(nameOf(topic, partition), one)
+      if (!one.refusal) found.set(partition, one.fetchFrom)
     }
     return found
+  }
+
+  /** Tries again while Postgres or Kafka is unavailable. Throws errors that another attempt cannot fix. */
+  const keepOpening = async (topic: string, partition: number, marks: Watermarks): Promise<OpenedPartition> => {
+    for (let backOffMs = FIRST_BACK_OFF_MS; ; backOffMs = Math.min(backOffMs * 2, LONGEST_BACK_OFF_MS)) {
+      if (signal.aborted) throw new RunnerStoppedError()
+      try {
+        return await open(topic, partition, marks)
+      } catch (error) {
+        if (!mayPass(error)) throw error
+        metrics.retries.inc()
+        opening.get(nameOf(topic, partition))?.tracker.noticeRefused(error)
+        logger.warn({ topic, partition, err: error, backOffMs }, 'Cannot open the checkpoint now; trying again')
+        await sleep(backOffMs * (0.5 + Math.random()), undefined, { signal }).catch(() => {})
+      }
+    }
   }
 
   /** A partition that was assigned again before it was opened has waited since the first time. */
@@ -115,14 +121,14 @@ export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact,
     }
   }
 
-  const take = (topic: string, partition: number): OwnedPartition => {
+  const take = (topic: string, partition: number): Partition => {
     const name = nameOf(topic, partition)
     const found = opened.get(name)
     if (!found) throw new Error(`${name} was assigned, but its checkpoint was never opened`)
     opened.delete(name)
     const until = AbortSignal.any([signal, ended.signal])
-    const { refusal, ...fold } = found
-    const one = createOwnedPartition({ topic, partition, ...fold, logger, metrics, now, drainSoon, signal: until })
+    const { refusal, ...place } = found
+    const one = createPartition({ core, ...place, metrics, now, ring, drainSoon, signal: until })
     if (refusal) one.halt(refusal)
     return one
   }

@@ -1,7 +1,6 @@
 import { type Db, sql, type Statement } from '@nextvisit/database'
 import type { FetchedRecord } from '@nextvisit/log'
-import type { CheckpointKey } from '../fold/checkpoints.ts'
-import { recordTimeOf } from '../fold/record-time.ts'
+import { type CheckpointKey, recordTimeOf } from '../fold/checkpoint.ts'
 import { deadLetters } from '../tables.ts'
 
 /** A record that could not be parsed, or that an operator has set aside. */

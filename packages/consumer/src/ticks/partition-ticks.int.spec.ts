@@ -4,7 +4,7 @@ import { createLogger } from '@nextvisit/service-kit'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { givenVisitsDatabase } from '../../test/given-visits.ts'
 import { createVisitsProjection } from '../../test/visits-projection.ts'
-import type { OwnedPartition } from '../fold/owned-partition.ts'
+import type { Partition } from '../fold/partition.ts'
 import { createPartitionTicks } from './partition-ticks.ts'
 
 const soon = { timeout: 20_000 }
@@ -15,7 +15,7 @@ async function givenTicks() {
   const { db } = await givenVisitsDatabase()
   const seen = { rounds: 0, looks: 0, ticked: [] as number[], ends: [] as number[] }
   const tick = async () => void seen.ticked.push(seen.rounds)
-  const one = { ...place, tick, noticeEnd: () => {}, noticeTicks: () => {} } satisfies Partial<OwnedPartition>
+  const one = { ...place, tick, noticeEnd: () => {}, noticeTicks: () => {} } satisfies Partial<Partition>
   const due = async () => {
     seen.rounds += 1
     return []
@@ -29,7 +29,7 @@ async function givenTicks() {
     db,
     catalog: staticCatalog([]),
     logAdmin: { watermarks },
-    owned: () => [one as unknown as OwnedPartition],
+    owned: () => [one as unknown as Partition],
     now: () => new Date(),
     logger: createLogger('spec', 'silent'),
     everyMs: 1,

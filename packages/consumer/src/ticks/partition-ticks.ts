@@ -3,7 +3,7 @@ import type { Db } from '@nextvisit/database'
 import type { LogAdmin, Logger } from '@nextvisit/log'
 import { findRetries } from '../dead-letters/dead-letters.ts'
 import { LogUnavailableError } from '../errors.ts'
-import type { OwnedPartition } from '../fold/owned-partition.ts'
+import type { Partition } from '../fold/partition.ts'
 import type { Projection } from '../projection.ts'
 import { createRounds, type Rounds } from './rounds.ts'
 
@@ -12,7 +12,7 @@ export interface PartitionTicksOptions<Fact, Draft> {
   readonly db: Db
   readonly catalog: CatalogView
   readonly logAdmin: Pick<LogAdmin, 'watermarks'>
-  readonly owned: () => readonly OwnedPartition[]
+  readonly owned: () => readonly Partition[]
   readonly now: () => Date
   readonly logger: Logger
   readonly everyMs: number
@@ -31,7 +31,7 @@ const ROUNDS_PER_LOOK = 5
 /** Ticks the owned partitions that are due, in rounds. Ticks may take longer than their round. */
 export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions<Fact, Draft>): Rounds {
   const { projection, db, catalog, logAdmin, owned, now, logger, everyMs, onLook, signal } = options
-  const ticking = new Map<OwnedPartition, Promise<void>>()
+  const ticking = new Map<Partition, Promise<void>>()
   /** Topics whose end could not be read. */
   const endUnknown = new Set<string>()
   /** Topics where the last look found retries: a tick folds a part of them. */
@@ -89,7 +89,7 @@ export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions
   }
 
   /** Not awaited by the round: a partition whose batch waits must not delay the ticks of the others. */
-  const beginTick = (one: OwnedPartition, instant: Date, end: bigint): void => {
+  const beginTick = (one: Partition, instant: Date, end: bigint): void => {
     ticking.set(
       one,
       one.tick(instant, end).finally(() => ticking.delete(one)),

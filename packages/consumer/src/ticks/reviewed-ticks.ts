@@ -69,15 +69,15 @@ export function createReviewedTicks<Rows extends Unsettled>(
   }
 }
 
-interface OwnedPartition {
+interface DuePartition {
   readonly partition: number
   /** The table that was read: another one after a replay has swapped the schemas. */
   readonly table: bigint
   readonly isDue: boolean
 }
 
-function readOwned(db: Db, partitions: readonly number[], table: string, isDue: Sql): Promise<OwnedPartition[]> {
-  return db.$queryRaw<OwnedPartition[]>(sql`
+function readOwned(db: Db, partitions: readonly number[], table: string, isDue: Sql): Promise<DuePartition[]> {
+  return db.$queryRaw<DuePartition[]>(sql`
     SELECT owned.partition, ${raw(`'${table}'`)}::regclass::oid::bigint AS "table", ${isDue} AS "isDue"
     FROM unnest(${partitions}::int[]) AS owned (partition)`)
 }

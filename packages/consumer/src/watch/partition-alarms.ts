@@ -1,6 +1,6 @@
 import { type Db, sql, sqlStateOf } from '@nextvisit/database'
 import { FoldFailedError } from '../errors.ts'
-import type { CheckpointKey } from '../fold/checkpoints.ts'
+import type { CheckpointKey } from '../fold/checkpoint.ts'
 
 /** Why a partition stands still. An alarm ends when the checkpoint passes its offset. */
 export interface PartitionAlarm {

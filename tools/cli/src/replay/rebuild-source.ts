@@ -1,5 +1,11 @@
 import type { CatalogView } from '@nextvisit/catalog'
-import { createPartitionFold, parseRecords, type Projection, rebuildInto, type SettledUntil } from '@nextvisit/consumer'
+import {
+  createPartitionFold,
+  decodeRecords,
+  type Projection,
+  rebuildInto,
+  type SettledUntil,
+} from '@nextvisit/consumer'
 import { type Client, type CommitDb, sql } from '@nextvisit/database'
 import { type FetchedRecord, type LogConnection, readWatermarks } from '@nextvisit/log'
 import type { Schemas } from './compare-tables.ts'
@@ -138,7 +144,7 @@ export function publishedTopic<Fact, Draft>(
   }
 
   const foldWaiting = async (waiting: readonly FetchedRecord[]): Promise<void> => {
-    const { recorded } = parseRecords(projection.schema, waiting)
+    const { recorded } = decodeRecords(projection.schema, waiting)
     if (recorded.length === 0) return
     const foldContext = { catalog, isRebuild: true, partition: 0 }
     const loaded = (await projection.load?.(db, recorded, foldContext)) ?? projection.empty()

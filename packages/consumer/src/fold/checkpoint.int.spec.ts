@@ -11,7 +11,7 @@ import {
   readCheckpoint,
   readCheckpoints,
   readNextOffsets,
-} from './checkpoints.ts'
+} from './checkpoint.ts'
 
 const KEY: CheckpointKey = { projection: 'visits', topic: 'events', partition: 0 }
 /** Each differs from {@link KEY} in one part. */

@@ -4,21 +4,24 @@ import type { ZodType } from 'zod'
 import type { DeadLetter } from '../dead-letters/dead-letters.ts'
 import type { Recorded } from '../projection.ts'
 
-export interface ParsedRecords<Fact> {
+export interface DecodedRecords<Fact> {
   readonly recorded: readonly Recorded<Fact>[]
   readonly deadLetters: readonly DeadLetter[]
 }
 
-/** Separates facts from records that cannot be parsed, or become dead letters for another reason. Never throws. */
-export function parseRecords<Fact>(
+/** Returns the reason why a record becomes a dead letter although it can be decoded. */
+export type DeadBecause = (record: FetchedRecord) => string | undefined
+
+/** Decodes records, and separates those that become dead letters. Never throws for data. */
+export function decodeRecords<Fact>(
   schema: ZodType<Fact>,
   records: readonly FetchedRecord[],
-  deadBecause: (record: FetchedRecord) => string | undefined = () => undefined,
-): ParsedRecords<Fact> {
+  deadBecause?: DeadBecause,
+): DecodedRecords<Fact> {
   const recorded: Recorded<Fact>[] = []
   const deadLetters: DeadLetter[] = []
   for (const record of records) {
-    const reason = deadBecause(record)
+    const reason = deadBecause?.(record)
     if (reason !== undefined) {
       deadLetters.push({ record, reason })
       continue

@@ -1,7 +1,8 @@
 import { type Db, sql, sqlStateOf, type Statement } from '@nextvisit/database'
+import type { FetchedRecord } from '@nextvisit/log'
 import { checkpoints } from '../tables.ts'
 
-/** Which partition of which topic a projection has folded. */
+/** The projection, topic and partition that a checkpoint belongs to. */
 export interface CheckpointKey {
   readonly projection: string
   readonly topic: string
@@ -17,13 +18,48 @@ export interface Checkpoint {
   readonly table: number
 }
 
-/** The checkpoint as it stands. Undefined where this partition was never seen. */
+/** The checkpoint of one partition, as this process last read or committed it. */
+export interface PartitionCheckpoint {
+  readonly key: CheckpointKey
+  /** Reads the checkpoint. Creates it at offset 0 if the partition was never seen. */
+  readonly open: () => Promise<Checkpoint>
+  /** Throws if there is none: it was not opened, or somebody deleted it. */
+  readonly current: () => Checkpoint
+  /** Notes the checkpoint that a commit wrote or a query found; undefined: there is none any more. */
+  readonly replace: (checkpoint: Checkpoint | undefined) => void
+}
+
+/** `keyPartitions`: the number of partitions that keys are spread over, if known. Stored with a new checkpoint. */
+export function createPartitionCheckpoint(db: Db, key: CheckpointKey, keyPartitions?: number): PartitionCheckpoint {
+  let stored: Checkpoint | undefined
+
+  const current = (): Checkpoint => {
+    if (!stored) throw new Error(`${key.projection} has no checkpoint of ${key.topic}/${key.partition}`)
+    return stored
+  }
+
+  return {
+    key,
+    open: async () => {
+      stored = await readCheckpoint(db, key)
+      if (!stored) {
+        await createCheckpoint(db, key, keyPartitions)
+        stored = await readCheckpoint(db, key)
+      }
+      return current()
+    },
+    current,
+    replace: (checkpoint) => void (stored = checkpoint),
+  }
+}
+
+/** Reads a checkpoint; undefined if the partition was never seen. */
 export async function readCheckpoint(db: Db, key: CheckpointKey): Promise<Checkpoint | undefined> {
   const [found] = await readCheckpoints(db, [key])
   return found
 }
 
-/** The checkpoints as they stand, in the order of the keys. Undefined where a partition was never seen. */
+/** Reads checkpoints, in the order of the keys; undefined for each partition that was never seen. */
 export async function readCheckpoints(
   db: Db,
   keys: readonly CheckpointKey[],
@@ -55,7 +91,7 @@ function nameOf({ projection, topic, partition }: CheckpointKey): string {
   return `${projection}/${topic}/${partition}`
 }
 
-/** How far each partition of a topic is folded. */
+/** Reads the next offset of each partition of a topic. */
 export async function readNextOffsets(db: Db, projection: string, topic: string): Promise<ReadonlyMap<number, bigint>> {
   const rows = await db.$queryRaw<{ partition: number; next_offset: bigint }[]>(sql`
     SELECT partition, next_offset FROM checkpoints WHERE projection = ${projection} AND topic = ${topic}`)
@@ -71,7 +107,7 @@ export async function createCheckpoint(db: Db, key: CheckpointKey, keyPartitions
   for (const insertion of checkpoints.insertMissing([row])) await db.$executeRaw(insertion)
 }
 
-/** Over how many partitions the keys of what a projection has folded were spread: one number, or none before the first. */
+/** Reads the number of partitions that the keys of folded records were spread over: one number, or none before the first. */
 export async function readFoldedKeys(db: Db, projection: string): Promise<readonly number[]> {
   const rows = await db.$queryRaw<{ keys: number }[]>(sql`
     SELECT DISTINCT key_partitions AS keys FROM checkpoints
@@ -104,7 +140,15 @@ export function fence(moves: readonly Move[]): Statement {
     ) AS moved (projection, topic, partition, read_version, next_offset, record_time)`
 }
 
-/** Whether a commit failed at the fence: another process has moved the checkpoint since it was read. */
+/** Tells whether a commit failed at the fence: another process has moved the checkpoint since it was read. */
 export function isStale(error: unknown): boolean {
   return sqlStateOf(error) === 'NV001'
+}
+
+const YEAR_10_000_MS = Date.UTC(10_000, 0)
+
+/** Returns Kafka's time of a record, ISO. A producer may send any number, or none: 1970 stands for whatever is no instant. */
+export function recordTimeOf({ timestampMs }: FetchedRecord): string {
+  const isInstant = timestampMs >= 0 && timestampMs < YEAR_10_000_MS
+  return new Date(isInstant ? timestampMs : 0).toISOString()
 }

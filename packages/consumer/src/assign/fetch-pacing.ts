@@ -1,6 +1,6 @@
 import type { AwaitedRecord } from '@nextvisit/contracts'
 import type { FetchedBatch, FetchedRecord } from '@nextvisit/log'
-import type { OwnedPartition } from '../fold/owned-partition.ts'
+import type { Partition } from '../fold/partition.ts'
 
 /**
  * How long records gather that nobody waits for: a commit of twenty records costs twice as much as one of one. A read that
@@ -10,13 +10,13 @@ import type { OwnedPartition } from '../fold/owned-partition.ts'
 export const GATHER_MS = 400
 
 /** Decides when the next batches are fetched. */
-export interface Gathering {
+export interface FetchPacing {
   /** Resolves when the next batch of this partition may come. Rejects with what folding the batch rejects with. */
-  readonly handle: (one: OwnedPartition, batch: FetchedBatch) => Promise<void>
+  readonly handle: (partition: Partition, batch: FetchedBatch) => Promise<void>
   /** Somebody waits for what gathers: it is fetched now. */
-  readonly hurry: () => void
+  readonly fetchNow: () => void
   /** A caller waits for what follows the fold of this record: it is fetched now, if it was not yet. Of an owned partition. */
-  readonly hurryTo: (record: AwaitedRecord) => void
+  readonly fetchUpTo: (record: AwaitedRecord) => void
   /** Other partitions are owned from now on. */
   readonly reassign: () => void
 }
@@ -32,10 +32,10 @@ const WANTED_FOR_MS = 1_000
  * Nothing gathers either after a fetch whose every record was awaited: the next record is likely to be, too, and a fetch
  * that waits at the broker gets it before it is named. `isAwaited`: whether a caller waits for what follows the fold.
  */
-export function createGathering(
+export function createFetchPacing(
   gatherMs: number,
   isAwaited: (record: FetchedRecord) => boolean = () => false,
-): Gathering {
+): FetchPacing {
   /** The next offset of each partition. */
   const read = new Map<string, bigint>()
   /** Partitions whose batch is not folded yet; a halted one stays here. */
@@ -76,29 +76,29 @@ export function createGathering(
     if (nextOffset < highWatermark) want(name, highWatermark - 1n)
   }
 
-  const hurry = (): void => running?.end()
+  const fetchNow = (): void => running?.end()
 
   return {
-    handle: async (one, batch) => {
+    handle: async (partition, batch) => {
       const name = nameOf(batch.topic, batch.partition)
       notice(name, batch)
       const over = untilGathered()
       folding.add(name)
       try {
-        await one.handle(batch)
+        await partition.give(batch)
       } finally {
         folding.delete(name)
       }
       if (areAwaited(batch)) return
       if (mayGather()) await over
-      else hurry()
+      else fetchNow()
     },
-    hurry,
-    hurryTo: ({ topic, partition, offset }) => {
+    fetchNow,
+    fetchUpTo: ({ topic, partition, offset }) => {
       const name = nameOf(topic, partition)
       if (offset < (read.get(name) ?? 0n)) return
       want(name, offset)
-      hurry()
+      fetchNow()
     },
     reassign: () => {
       read.clear()

@@ -4,7 +4,7 @@ import { type Db, sql } from '@nextvisit/database'
 import type { FetchedBatch } from '@nextvisit/log'
 import { batchOf, factsAsRecords, interceptCommits } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
-import { givenCommonFolds, givenVisitsDatabase } from '../../test/given-visits.ts'
+import { givenLoopedFolds, givenVisitsDatabase } from '../../test/given-visits.ts'
 import { createVisitsProjection } from '../../test/visits-projection.ts'
 import type { Recorded } from '../projection.ts'
 import type { PartitionFold } from './partition-fold.ts'
@@ -27,7 +27,10 @@ function batches(own: Readonly<Record<number, FetchedBatch>> = {}): readonly Fet
 }
 
 /** The outcome of each fold, or the error. */
-function foldAll(folds: readonly PartitionFold[], all: readonly FetchedBatch[]): Promise<readonly unknown[]> {
+function foldAll(
+  folds: readonly Pick<PartitionFold, 'fold'>[],
+  all: readonly FetchedBatch[],
+): Promise<readonly unknown[]> {
   return Promise.all(folds.map((fold, index) => fold.fold(all[index] ?? batchOf([])).catch((error: unknown) => error)))
 }
 
@@ -38,7 +41,7 @@ async function given(projection = visits) {
     seen.commits += 1
     await commit()
   })
-  return { db, openDb, seen, folds: await givenCommonFolds(counting, PARTITIONS, projection) }
+  return { db, openDb, seen, folds: await givenLoopedFolds(counting, PARTITIONS, projection) }
 }
 
 /** Of each partition, how many events are counted, and how far its checkpoint is: `1/1 0/0`. */
@@ -56,7 +59,7 @@ async function readPartitions(db: Db): Promise<string> {
 
 const folded = expect.objectContaining({ outcome: 'folded', records: 1 })
 
-describe('a common fold', () => {
+describe('a commit loop', () => {
   it('commits what its partitions have ready in one transaction, with the checkpoints of all', async () => {
     const { db, seen, folds } = await given()
     expect(await foldAll(folds, batches())).toEqual([folded, folded, folded, folded])
@@ -87,7 +90,7 @@ describe('a common fold', () => {
 
   it('takes a partition that another process has folded out of the commit, and no other one', async () => {
     const { db, openDb, seen, folds } = await given()
-    const [, , other] = await givenCommonFolds(openDb(), PARTITIONS)
+    const [, , other] = await givenLoopedFolds(openDb(), PARTITIONS)
     await other?.fold(batchIn(2, 'Fine', 'Fine'))
     expect(await foldAll(folds, batches())).toEqual([folded, folded, { outcome: 'stale' }, folded])
     expect(seen.commits).toBe(2)
@@ -97,7 +100,7 @@ describe('a common fold', () => {
 
   it('lets two processes that own the same partitions count everything once', async () => {
     const { db, openDb, folds } = await given()
-    const others = await givenCommonFolds(openDb(), PARTITIONS)
+    const others = await givenLoopedFolds(openDb(), PARTITIONS)
     for (let round = 0; round < 20; round++) {
       const own = batches().map((batch) => shifted(batch, round))
       const attempts = [folds, others].map((owner, index) =>
@@ -170,7 +173,7 @@ describe('a common fold', () => {
       answers += 1
       if (answers === 1) throw away
     })
-    const folds = await givenCommonFolds(losing, PARTITIONS)
+    const folds = await givenLoopedFolds(losing, PARTITIONS)
     expect(await foldAll(folds, batches())).toEqual([away, away, away, away])
     const [stale, nothing] = [{ outcome: 'stale' }, { outcome: 'folded', records: 0 }]
     expect(await foldAll(folds, batches())).toEqual([stale, stale, stale, stale])

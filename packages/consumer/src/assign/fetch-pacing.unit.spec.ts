@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FetchedBatch, FetchedRecord } from '@nextvisit/log'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { Partition } from '../fold/partition.ts'
+import { createFetchPacing, type FetchPacing } from './fetch-pacing.ts'
+
+const FOR_EVER_MS = 600_000
+const topic = 'any'
+
+/** Of one record. `behind`: how many more the log holds. `awaited`: records that a caller waits for, or does not. */
+function batchOf({ partition = 0, offset = 0n, behind = 0n, awaited = [false] } = {}): FetchedBatch {
+  const nextOffset = offset + 1n
+  const records = awaited.map((isIt) => ({ headers: isIt ? { awaited: 'yes' } : {} }) as FetchedRecord)
+  return { topic, partition, fetchedFrom: offset, nextOffset, highWatermark: nextOffset + behind, records }
+}
+
+/** A partition that says which of its batches it has folded. */
+function givenPartition() {
+  const folded: FetchedBatch[] = []
+  const give = async (batch: FetchedBatch) => void folded.push(batch)
+  return { folded, one: { give } as unknown as Partition }
+}
+
+const { one } = givenPartition()
+
+/** Whether the next batch may be fetched, as far as nobody hurries. */
+async function mayFetch(handled: Promise<unknown>): Promise<boolean> {
+  return Promise.race([handled.then(() => true), sleep(20, false)])
+}
+
+/** Whether records gather before the next batch may be fetched. Ends that. */
+async function gathers(pacing: FetchPacing, handled: Promise<unknown>): Promise<boolean> {
+  const isFetchPacing = !(await mayFetch(handled))
+  pacing.fetchNow()
+  await handled
+  return isFetchPacing
+}
+
+describe('gathering', () => {
+  it('folds a batch at once, and lets the next one gather in the log until somebody hurries', async () => {
+    const pacing = createFetchPacing(FOR_EVER_MS)
+    const partition = givenPartition()
+    const handled = pacing.handle(partition.one, batchOf())
+    expect(await mayFetch(handled)).toBe(false)
+    expect(partition.folded).toHaveLength(1)
+    pacing.fetchNow()
+    await handled
+  })
+
+  it('ends by itself, for all partitions at the same time', async () => {
+    const pacing = createFetchPacing(1)
+    const both = [pacing.handle(one, batchOf()), pacing.handle(one, batchOf({ partition: 1 }))]
+    await expect(Promise.all(both)).resolves.toHaveLength(2)
+  })
+
+  it('begins again after somebody has hurried', async () => {
+    const pacing = createFetchPacing(FOR_EVER_MS)
+    expect(await gathers(pacing, pacing.handle(one, batchOf()))).toBe(true)
+    expect(await gathers(pacing, pacing.handle(one, batchOf({ offset: 1n })))).toBe(true)
+  })
+
+  it('waits for no partition while one is behind the end of the log', async () => {
+    const pacing = createFetchPacing(FOR_EVER_MS)
+    const atEnd = pacing.handle(one, batchOf())
+    const behind = pacing.handle(one, batchOf({ partition: 1, behind: 1n }))
+    expect(await mayFetch(Promise.all([atEnd, behind]))).toBe(true)
+    expect(await mayFetch(pacing.handle(one, batchOf({ offset: 1n })))).toBe(true)
+    expect(await gathers(pacing, pacing.handle(one, batchOf({ partition: 1, offset: 1n })))).toBe(true)
+  })
+
+  it('goes on beside a partition that is halted, behind its end and awaited', async () => {
+    const pacing = createFetchPacing(FOR_EVER_MS)
+    const halted = { give: () => new Promise<void>(() => {}) } as unknown as Partition
+    void pacing.handle(halted, batchOf({ partition: 1, behind: 5n }))
+    pacing.fetchUpTo({ topic, partition: 1, offset: 3n })
+    pacing.fetchNow()
+    expect(await gathers(pacing, pacing.handle(one, batchOf()))).toBe(true)
+  })
+
+  it('goes on after a second in which a record was not fetched: its partition cannot be read', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const pacing = createFetchPacing(FOR_EVER_MS)
+    pacing.fetchUpTo({ topic, partition: 1, offset: 9_999_999n })
+    expect(await mayFetch(pacing.handle(one, batchOf()))).toBe(true)
+    vi.advanceTimersByTime(1_000)
+    expect(await gathers(pacing, pacing.handle(one, batchOf({ offset: 1n })))).toBe(true)
+  })
+
+  it('does not wait for partitions that others own now', async () => {
+    const pacing = createFetchPacing(FOR_EVER_MS)
+    await pacing.handle(one, batchOf({ partition: 1, behind: 1n }))
+    pacing.fetchUpTo({ topic, partition: 2, offset: 5n })
+    pacing.reassign()
+    expect(await gathers(pacing, pacing.handle(one, batchOf()))).toBe(true)
+  })
+})
+
+describe('a record that a caller waits for', () => {
+  it('ends what gathers', async () => {
+    const pacing = createFetchPacing(FOR_EVER_MS)
+    const handled = pacing.handle(one, batchOf())
+    pacing.fetchUpTo({ topic, partition: 0, offset: 1n })
+    expect(await mayFetch(handled)).toBe(true)
+  })
+
+  it('lets nothing gather before it was fetched, also where its name comes during the fold or before the fetch', async () => {
+    const pacing = createFetchPacing(FOR_EVER_MS)
+    pacing.fetchUpTo({ topic, partition: 0, offset: 1n })
+    expect(await mayFetch(pacing.handle(one, batchOf({ partition: 1 })))).toBe(true)
+    expect(await mayFetch(pacing.handle(one, batchOf()))).toBe(true)
+    expect(await gathers(pacing, pacing.handle(one, batchOf({ offset: 1n })))).toBe(true)
+  })
+
+  it('is the last one that was named, in whatever order the names come', async () => {
+    const pacing = createFetchPacing(FOR_EVER_MS)
+    pacing.fetchUpTo({ topic, partition: 0, offset: 2n })
+    pacing.fetchUpTo({ topic, partition: 0, offset: 1n })
+    expect(await mayFetch(pacing.handle(one, batchOf({ offset: 1n })))).toBe(true)
+    expect(await gathers(pacing, pacing.handle(one, batchOf({ offset: 2n })))).toBe(true)
+  })
+
+  it('hurries nothing where it was fetched before its name came', async () => {
+    const pacing = createFetchPacing(FOR_EVER_MS)
+    const handled = pacing.handle(one, batchOf({ offset: 1n }))
+    pacing.fetchUpTo({ topic, partition: 0, offset: 1n })
+    expect(await gathers(pacing, handled)).toBe(true)
+  })
+
+  it('lets nothing gather after it, as the next one is likely to be awaited, too', async () => {
+    const pacing = createFetchPacing(FOR_EVER_MS, ({ headers }) => headers['awaited'] !== undefined)
+    expect(await mayFetch(pacing.handle(one, batchOf({ awaited: [true, true] })))).toBe(true)
+    expect(await gathers(pacing, pacing.handle(one, batchOf({ offset: 1n, awaited: [true, false] })))).toBe(true)
+    const ofAnother = pacing.handle(one, batchOf({ partition: 1 }))
+    expect(await mayFetch(pacing.handle(one, batchOf({ offset: 3n, awaited: [true] })))).toBe(true)
+    expect(await gathers(pacing, ofAnother)).toBe(true)
+    expect(await gathers(pacing, pacing.handle(one, batchOf({ offset: 2n, awaited: [] })))).toBe(true)
+  })
+})

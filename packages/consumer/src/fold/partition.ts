@@ -1,0 +1,262 @@
+import { causeOfSetAside } from '@nextvisit/contracts'
+import type { FetchedBatch, FetchedRecord } from '@nextvisit/log'
+import { mayPass, RunnerStoppedError } from '../errors.ts'
+import { runTick } from '../ticks/run-tick.ts'
+import { createProgressTracker, type PartitionProgress } from '../watch/partition-progress.ts'
+import type { RunnerMetrics } from '../watch/runner-metrics.ts'
+import type { Checkpoint, PartitionCheckpoint } from './checkpoint.ts'
+import type { Core } from './core.ts'
+import { type Folded, type Outcome, type PartitionBatch, restOf, type Stale } from './partition-batch.ts'
+
+/** An assigned partition. It alone knows whether it is idle, ready, busy or paused; a halted partition is paused for long. */
+export interface Partition {
+  readonly topic: string
+  readonly partition: number
+  readonly checkpoint: () => Checkpoint
+  /** Returns the offset to fetch from; undefined while it has a batch, or cannot be read. */
+  readonly wants: () => bigint | undefined
+  /**
+   * Gives it the batch that it wants. Resolves once the batch is committed, by this process or by another, and what follows
+   * the commit is done. Waits for an operator at a record that the fold throws for. Rejects with `RunnerStoppedError` once
+   * the process loses the partition.
+   */
+  readonly give: (batch: FetchedBatch) => Promise<void>
+  /** Returns what is left of its batch if a commit may begin now. Halts it at a gap, and in another log. */
+  readonly ready: (nowMs: number) => PartitionBatch | undefined
+  /** The `performance.now()` instant since which a commit might begin; Infinity while it has no batch. */
+  readonly readySinceMs: () => number
+  /** A commit of the batch begins. */
+  readonly begin: () => void
+  /** The commit has ended: goes on, tries again after a pause, or halts. Busy until what follows the commit is done. */
+  readonly settle: (outcome: Outcome) => void
+  /** The `performance.now()` instant at which a pause ends; Infinity if it is not paused. */
+  readonly retryAtMs: () => number
+  /**
+   * Ticks as of `instant`, when the log ended at `logEnd`: once the checkpoint has passed `logEnd`, and beside no commit.
+   * Never rejects: failures are in the progress, and the next call tries again.
+   */
+  readonly tick: (instant: Date, logEnd: bigint) => Promise<void>
+  /** The round of ticks found nothing to do here, or failed. */
+  readonly noticeTicks: (failure?: unknown) => void
+  /** The log ends there now. */
+  readonly noticeEnd: (end: bigint) => void
+  /** The partition cannot be read: reports it until the partition is assigned again. */
+  readonly halt: (error: Error) => void
+  /** An operator wants this record to be a dead letter. Does nothing unless the partition is halted there. */
+  readonly setAside: (offset: bigint, by: string) => void
+  readonly progress: () => PartitionProgress
+}
+
+export interface PartitionOptions<Fact, Draft> {
+  /** For ticks. */
+  readonly core: Core<Fact, Draft>
+  /** Opened. */
+  readonly checkpoint: PartitionCheckpoint
+  readonly fetchFrom: bigint
+  /** The log's end when the partition was assigned. */
+  readonly logEnd: bigint
+  readonly metrics: RunnerMetrics
+  readonly now: () => Date
+  /** Wakes the commit loop. */
+  readonly ring: () => void
+  /** Rows that nothing else reported may be in the outbox. */
+  readonly drainSoon: () => void
+  /** Aborted when this process loses the partition. */
+  readonly signal: AbortSignal
+}
+
+/** A batch, and the caller who waits for it. */
+interface Work extends Pick<PromiseWithResolvers<void>, 'resolve' | 'reject'> {
+  readonly batch: FetchedBatch
+  readonly stopTimer: () => void
+}
+
+type State =
+  | { readonly is: 'idle' }
+  | { readonly is: 'ready'; readonly work: Work; readonly sinceMs: number }
+  | { readonly is: 'busy'; readonly work: Work }
+  | { readonly is: 'paused'; readonly work: Work; readonly untilMs: number }
+
+const IDLE: State = { is: 'idle' }
+
+const SWAPPED = 'The read models were swapped by a replay; continuing from their checkpoint'
+const OVERTAKEN = 'Another owner moved the checkpoint; continuing from there'
+const DEAD_LETTERS = 'Records are dead letters now; see nextvisit dead-letters list'
+const HALTED = 'This partition is halted, the others continue; see docs/runbooks/halted.md'
+
+const FIRST_BACK_OFF_MS = 100
+const LONGEST_BACK_OFF_MS = 2_000
+/** The cause of a halt may be gone (a missing right, for example), so the batch is tried again now and then. */
+const HALTED_RETRY_MS = 60_000
+/** A failing tick may take as long as a statement may: the batches between ticks need time, too. */
+const FAILED_TICK_PAUSE_MS = 5_000
+
+export function createPartition<Fact, Draft>(options: PartitionOptions<Fact, Draft>): Partition {
+  const { core, checkpoint, logEnd, metrics, now, ring, drainSoon, signal } = options
+  const { logger } = core
+  const { topic, partition } = checkpoint.key
+  const topicPartition = { topic, partition }
+  const nextOffset = () => checkpoint.current().nextOffset
+  const progress = createProgressTracker({ ...topicPartition, logEnd, nextOffset, now })
+  const setAside = new Map<bigint, string>()
+  const deadBecause = ({ offset }: FetchedRecord): string | undefined => setAside.get(offset)
+  let state: State = IDLE
+  let { fetchFrom } = options
+  let isUnreadable = false
+  let backOffMs = FIRST_BACK_OFF_MS
+  let pendingTick: { readonly instant: Date; readonly logEnd: bigint } | undefined
+  let ticking: Promise<void> | undefined
+  let noTickBeforeMs = 0
+
+  const makeReady = (work: Work): void => {
+    if (signal.aborted) return abandon(work)
+    state = { is: 'ready', work, sinceMs: performance.now() }
+    ring()
+  }
+
+  /** Passes on to the next part of the batch, or ends it. */
+  const advance = async (work: Work): Promise<void> => {
+    backOffMs = FIRST_BACK_OFF_MS
+    progress.noticeFolded(work.batch)
+    if (nextOffset() < work.batch.nextOffset) return makeReady(work)
+    work.stopTimer()
+    await runPendingTick()
+    state = IDLE
+    work.resolve()
+  }
+
+  const abandon = (work: Work): void => {
+    state = IDLE
+    work.reject(new RunnerStoppedError())
+  }
+
+  const pause = (work: Work, error: unknown): void => {
+    if (signal.aborted) return abandon(work)
+    if (!mayPass(error)) {
+      noticeHalted(error)
+      state = { is: 'paused', work, untilMs: performance.now() + HALTED_RETRY_MS }
+      return
+    }
+    metrics.retries.inc()
+    progress.noticeRefused(error)
+    logger.warn({ ...topicPartition, err: error, backOffMs }, 'Cannot be folded now; trying again')
+    state = { is: 'paused', work, untilMs: performance.now() + backOffMs * (0.5 + Math.random()) }
+    backOffMs = Math.min(backOffMs * 2, LONGEST_BACK_OFF_MS)
+  }
+
+  const noticeHalted = (error: unknown): void => {
+    if (!progress.noticeHalted(error)) return
+    const { offset, recordId } = progress.halted() ?? {}
+    logger.error({ ...topicPartition, offset: offset?.toString(), recordId, err: error }, HALTED)
+  }
+
+  const noticeStale = ({ isSwapped }: Stale): void => {
+    metrics.staleCommits.inc()
+    // Another owner's rows, or those of an own commit whose answer was lost.
+    drainSoon()
+    if (isSwapped) logger.info(topicPartition, SWAPPED)
+    else logger.warn(topicPartition, OVERTAKEN)
+  }
+
+  const noticeFolded = ({ deadLetters, duplicates }: Folded): void => {
+    metrics.duplicates.inc(duplicates)
+    if (deadLetters === 0) return
+    metrics.deadLetters.inc(deadLetters)
+    logger.error({ ...topicPartition, deadLetters }, DEAD_LETTERS)
+  }
+
+  /** Only where no commit of the partition can begin: while it is idle, or at the end of its batch. */
+  const runPendingTick = async (): Promise<void> => {
+    if (ticking || !pendingTick || signal.aborted || nextOffset() < pendingTick.logEnd || progress.halted()) return
+    const { instant } = pendingTick
+    pendingTick = undefined
+    ticking = commitTick(instant)
+    await ticking
+    ticking = undefined
+    ring() // a batch may have come
+  }
+
+  const commitTick = async (instant: Date): Promise<void> => {
+    try {
+      let outcome = await runTick(core, checkpoint, instant)
+      while (outcome.outcome === 'stale') {
+        noticeStale(outcome)
+        outcome = await runTick(core, checkpoint, instant)
+      }
+      noticeFolded(outcome)
+      drainSoon()
+      progress.noticeTicked()
+    } catch (error) {
+      if (signal.aborted) return
+      noTickBeforeMs = now().getTime() + FAILED_TICK_PAUSE_MS
+      progress.noticeTickFailed(error)
+      logger.warn({ ...topicPartition, err: error }, 'A tick failed; trying again')
+    }
+  }
+
+  signal.addEventListener('abort', () => {
+    // The commit of a busy partition ends first.
+    if (state.is === 'ready' || state.is === 'paused') abandon(state.work)
+  })
+
+  return {
+    topic,
+    partition,
+    checkpoint: checkpoint.current,
+    wants: () => (state.is === 'idle' && !isUnreadable && !signal.aborted ? fetchFrom : undefined),
+    give: async (batch) => {
+      if (state.is !== 'idle') throw new Error(`${topic}/${partition} was given a batch while it had one`)
+      progress.noticeEnd(batch.highWatermark)
+      fetchFrom = batch.nextOffset
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      makeReady({ batch, stopTimer: metrics.foldSeconds.startTimer(), resolve, reject })
+      return promise
+    },
+    ready: (nowMs) => {
+      if (ticking || !(state.is === 'ready' || (state.is === 'paused' && state.untilMs <= nowMs))) return undefined
+      const { work } = state
+      try {
+        const rest = restOf(checkpoint, work.batch, setAside.size > 0 ? deadBecause : undefined)
+        if (rest) return rest
+        state = { is: 'busy', work }
+        void advance(work)
+      } catch (error) {
+        pause(work, error)
+      }
+      return undefined
+    },
+    readySinceMs: () => (state.is === 'ready' ? state.sinceMs : state.is === 'paused' ? state.untilMs : Infinity),
+    begin: () => {
+      if (state.is === 'ready' || state.is === 'paused') state = { is: 'busy', work: state.work }
+    },
+    settle: (outcome) => {
+      if (state.is !== 'busy') return
+      const { work } = state
+      if (outcome.outcome === 'failed') return pause(work, outcome.error)
+      if (outcome.outcome === 'stale') noticeStale(outcome)
+      else noticeFolded(outcome)
+      // Not awaited by the next commit: replies may take as long as Redis does.
+      void Promise.resolve(outcome.after).then(() => (outcome.outcome === 'stale' ? makeReady(work) : advance(work)))
+    },
+    retryAtMs: () => (state.is === 'paused' ? state.untilMs : Infinity),
+    tick: async (instant, end) => {
+      if (now().getTime() < noTickBeforeMs) return
+      // A tick that waits for the checkpoint keeps its instant: under constant load a later one would never come due.
+      pendingTick ??= { instant, logEnd: end }
+      if (state.is === 'idle') await runPendingTick()
+    },
+    noticeTicks: (failure) => (failure === undefined ? progress.noticeTicked() : progress.noticeTickFailed(failure)),
+    noticeEnd: progress.noticeEnd,
+    halt: (error) => {
+      isUnreadable = true
+      noticeHalted(error)
+    },
+    setAside: (offset, by) => {
+      const halted = progress.halted()
+      if (halted?.offset !== offset || halted.recordId === undefined) return
+      setAside.set(offset, causeOfSetAside(by, halted.message))
+      if (state.is === 'paused') makeReady(state.work)
+    },
+    progress: progress.read,
+  }
+}
