@@ -5,27 +5,13 @@ import { ConditionLeaf, PropertyLeaf } from '../workspace/condition.ts'
 import { Frequency, Trigger } from '../workspace/organization-config.ts'
 import { TraitValue } from './traits.ts'
 
-/** Why a form did, or did not, reach a user: what each gate compared, and what became of it (forms.md, Gates). */
-
-export const GateReason = z.enum([
-  'properties-differ',
-  'not-live',
-  'not-in-audience',
-  'sampled-out',
-  'repeat-exhausted',
-  'too-soon',
-  'cooling-down',
-  'already-waiting',
-])
-export type GateReason = z.infer<typeof GateReason>
-
 function gate<Name extends string, Compared extends z.ZodRawShape>(name: Name, compared: Compared) {
   return z.strictObject({ gate: z.literal(name), passed: z.boolean(), compared: z.strictObject(compared) })
 }
 
 /**
- * What a gate compared, and whether it passed. Gates stand in the order of forms.md. Only a trigger with `where` has the
- * gate of that name.
+ * The result of a gate: whether the form passed, and the values that the gate compared (forms.md, Gates). Only a trigger
+ * with `where` has the gate of that name.
  */
 export const GateOutcome = z.discriminatedUnion('gate', [
   gate('where', {
@@ -77,10 +63,26 @@ export const GateOutcome = z.discriminatedUnion('gate', [
 export type GateOutcome = z.infer<typeof GateOutcome>
 export type GateName = GateOutcome['gate']
 
-/** In the order in which they are checked; the first that fails is the recorded reason. */
+/** The gates in the order in which they are checked. The first that fails gives the recorded reason. */
 export const GATE_NAMES: readonly GateName[] = GateOutcome.options.map(({ shape }) => shape.gate.value)
 
-/** The last decision on a form for a user. */
+/** The reasons that each gate can record when a form does not pass. */
+const REASONS = {
+  where: ['properties-differ'],
+  live: ['not-live'],
+  audience: ['not-in-audience'],
+  sample: ['sampled-out'],
+  repeat: ['repeat-exhausted', 'too-soon'],
+  cooldown: ['cooling-down'],
+  slot: ['already-waiting'],
+} as const satisfies { readonly [Name in GateName]: readonly string[] }
+
+export type GateReasonOf<Name extends GateName> = (typeof REASONS)[Name][number]
+
+export const GateReason = z.enum(Object.values(REASONS).flat())
+export type GateReason = z.infer<typeof GateReason>
+
+/** The last decision on a form for a user: queued, or the gate that stopped it. */
 export const FormDecision = z.strictObject({
   formId: SlugId,
   decision: z.enum(['queued', 'not-queued']),

@@ -17,7 +17,7 @@ export function factsAskedBy(projects: readonly ProjectConfig[]): AskedFacts {
     [...compileForms(project).byId.values()].flatMap((form) => form.gates.toQueue),
   )
   const segments = projects.flatMap((project) => project.segments)
-  const leaves = [...gates.flatMap(({ asks }) => asks), ...segments.flatMap(({ where }) => leavesOf(where))]
+  const leaves = [...gates.flatMap(({ asks = [] }) => asks), ...segments.flatMap(({ where }) => leavesOf(where))]
   const triggers = projects.flatMap((project) => project.forms).flatMap((form) => form.triggers)
   return {
     events: new Set([

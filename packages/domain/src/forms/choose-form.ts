@@ -1,5 +1,5 @@
 import type { FormIndex } from './form-index.ts'
-import { checkGates } from './gates.ts'
+import { checkGates } from './gates/gates.ts'
 import type { Moment } from './moment.ts'
 import { type OpenRow, stateAt } from './queue.ts'
 import type { UserState } from './user-state.ts'

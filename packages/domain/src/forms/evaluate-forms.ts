@@ -1,6 +1,6 @@
 import type { GateOutcome, GateReason, Trigger } from '@nextvisit/contracts'
 import type { CompiledForm, FormIndex } from './form-index.ts'
-import { type Checked, checkGates } from './gates.ts'
+import { type CheckedGates, checkGates } from './gates/gates.ts'
 import type { AdmittedForm } from './queue.ts'
 import type { CompiledTrigger, TriggerContext } from './triggers.ts'
 import type { UserState } from './user-state.ts'
@@ -42,7 +42,7 @@ export function evaluateForms(index: FormIndex, user: UserState, context: Trigge
 }
 
 /** No gate looks at the user if the event is not as the trigger asks. */
-const NOT_CHECKED: Checked = { outcomes: [], reason: 'properties-differ' }
+const NOT_CHECKED: CheckedGates = { outcomes: [], reason: 'properties-differ' }
 
 interface MatchedTrigger {
   readonly trigger: CompiledTrigger

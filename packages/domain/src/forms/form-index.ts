@@ -1,5 +1,5 @@
 import { durationMs, type Form, type ProjectConfig } from '@nextvisit/contracts'
-import { compileGates, type FormGates } from './gates.ts'
+import { compileGates, type FormGates } from './gates/gates.ts'
 import { countKeyOf } from './count-key.ts'
 import { compileSegments, type SegmentIndex } from './segments.ts'
 import { type CompiledTrigger, compileTrigger } from './triggers.ts'
@@ -67,7 +67,7 @@ function buildIndex(project: ProjectConfig): FormIndex {
 }
 
 function countsOfGates({ toQueue }: FormGates, project: ProjectConfig): readonly string[] {
-  const leaves = toQueue.flatMap(({ asks }) => asks)
+  const leaves = toQueue.flatMap(({ asks = [] }) => asks)
   return leaves.flatMap((leaf) => {
     if ('event' in leaf) return countKeyOf(leaf)
     return 'segment' in leaf ? [...compileSegments(project).countKeysOf(leaf.segment)] : []

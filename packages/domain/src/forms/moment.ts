@@ -1,4 +1,4 @@
-/** When a record was received, or a tick ran: rows and facts keep the text, rules count with the milliseconds. */
+/** The instant at which a record was received or a tick ran, in both forms: rows keep the text, rules count with the milliseconds. */
 export interface Moment {
   /** As `Date.toISOString()` writes it. */
   readonly iso: string
@@ -10,13 +10,18 @@ export function momentOf(iso: string): Moment {
   return { iso, ms: Date.parse(iso) }
 }
 
+/** Returns whether at least `durationMs` have passed since an ISO instant. An instant that is null never came. */
+export function hasPassed(instant: string | null, durationMs: number, now: Moment): boolean {
+  return instant === null || now.ms - Date.parse(instant) >= durationMs
+}
+
 /**
- * Facts are appended after they were received, by gateways whose clocks differ. Ticks stay this far behind, so that they
- * never move rows past an instant that a later fact still tells about.
+ * The longest time in ms between receiving a fact and its place in the log, clock differences between gateways included.
+ * Ticks stay this far behind, so that no later fact is older than what they did.
  */
 export const FACTS_ARRIVE_WITHIN_MS = 5_000
 
-/** Up to when every fact is in the log, at an instant. */
+/** Returns the instant up to which every fact is in the log at `instant`. */
 export function settledAt(instant: Date): Date {
   return new Date(instant.getTime() - FACTS_ARRIVE_WITHIN_MS)
 }

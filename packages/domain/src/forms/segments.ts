@@ -4,7 +4,7 @@ import { type Clock, compileClock, stopped } from './condition-clock.ts'
 import { type IsMember, leavesOf } from './condition-tree.ts'
 import { compileCondition, type ConditionState, type Predicate } from './conditions.ts'
 import { countKeyOf } from './count-key.ts'
-import { namedFirst } from './named-first.ts'
+import { topologicalOrder } from './topological-order.ts'
 
 /** A segment made ready for evaluation. */
 export interface CompiledSegment {
@@ -69,7 +69,7 @@ export const NO_SEGMENTS: SegmentIndex = buildIndex([])
 function buildIndex(written: readonly Segment[]): SegmentIndex {
   const trees = new Map(written.map(({ id, where }) => [id, where]))
   const names = new Map([...trees].map(([id, where]) => [id, new Set(segmentsNamedIn(where))]))
-  const leadingTo = (ids: Iterable<string>) => namedFirst(ids, (id) => names.get(id) ?? [])
+  const leadingTo = (ids: Iterable<string>) => topologicalOrder(ids, (id) => names.get(id) ?? [])
   const all = leadingTo(trees.keys())
   const byId = new Map<string, CompiledSegment>()
   const find = (id: string) => byId.get(id) ?? nobodyIn(id)

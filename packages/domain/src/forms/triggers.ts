@@ -1,17 +1,9 @@
-import {
-  durationMs,
-  type EventTracked,
-  type GateOutcome,
-  type IdentifyRequested,
-  type KeyKind,
-  type PropertyCondition,
-  type Trigger,
-} from '@nextvisit/contracts'
+import { durationMs, type EventTracked, type IdentifyRequested, type KeyKind, type Trigger } from '@nextvisit/contracts'
 import { eventSlug } from '../event-slug.ts'
-import { excerptOf } from './excerpt-of.ts'
-import { type Moment, momentOf } from './moment.ts'
-import { compilePropertyCondition, type Properties } from './property-conditions.ts'
 import { countedByTrigger, countKeyOf } from './count-key.ts'
+import { type CheckWhere, compileWhere } from './gates/where.ts'
+import { type Moment, momentOf } from './moment.ts'
+import type { Properties } from './property-conditions.ts'
 import { countOfSession, countWithin, type UserState } from './user-state.ts'
 
 /** What triggers look at beside the user: the record that is evaluated, a tracked event or a visit. */
@@ -53,7 +45,7 @@ export interface CompiledTrigger {
   /** Apart from `where`. `user` is the state after the record. */
   readonly matches: (user: UserState, context: TriggerContext) => boolean
   /** Whether the event's properties are as the trigger asks; undefined: it does not ask. */
-  readonly checkWhere: ((context: TriggerContext) => GateOutcome) | undefined
+  readonly checkWhere: CheckWhere | undefined
 }
 
 /** (forms.md, A form: triggers) */
@@ -91,17 +83,7 @@ export function compileTrigger(trigger: Trigger): CompiledTrigger {
     countKey,
     countSoFar,
     matches: eventMatches(slug, countSoFar, trigger),
-    checkWhere: trigger.where && whereGate(trigger.where),
-  }
-}
-
-/** (forms.md, Gates) */
-function whereGate(where: PropertyCondition): CompiledTrigger['checkWhere'] {
-  const find = compilePropertyCondition(where)
-  return (context) => {
-    const properties = context.kind === 'event' ? context.properties : undefined
-    const { holds, leaf, negated, actual } = find(properties, context.received.ms)
-    return { gate: 'where', passed: holds, compared: { leaf, negated, actual: excerptOf(actual) } }
+    checkWhere: trigger.where && compileWhere(trigger.where),
   }
 }
 

@@ -6,8 +6,8 @@ import {
   GateReason,
   type OpenCountsAnswer,
 } from '@nextvisit/contracts'
+import { reasonInWords } from '@nextvisit/domain'
 import type { CountedPeriod, FormFigures, FormSummary } from './api.ts'
-import { GATE_REASONS } from './gate-reasons.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -28,7 +28,7 @@ export function figuresOf(processes: readonly ProcessSteps[], place: number): Fo
   const all: readonly FormStepCounts[] = processes.flatMap((steps) => steps?.forms[place] ?? [])
   const sum = (step: FormStep): number => all.reduce((total, counts) => total + (counts[step] ?? 0), 0)
   const stopped = GateReason.options
-    .map((reason) => ({ reason, words: GATE_REASONS[reason], count: sum(reason) }))
+    .map((reason) => ({ reason, words: reasonInWords(reason), count: sum(reason) }))
     .filter(({ count }) => count > 0)
     .toSorted((one, other) => other.count - one.count)
   const queued = sum('queued')

@@ -1,6 +1,6 @@
 import { DryRunLine, type FormTallies } from '@nextvisit/contracts'
+import { reasonInWords } from '@nextvisit/domain'
 import type { CommandKind } from '../commands/command-job.ts'
-import { GATE_REASONS } from '../forms/gate-reasons.ts'
 import type { SimulatedSide, SimulationOutcome, StartSimulation } from './api.ts'
 
 /** Of each topic. What a user did before them is not known then. */
@@ -55,6 +55,6 @@ function sideOf(tallies: FormTallies | null): SimulatedSide | null {
   const { refused, ...counts } = tallies
   return {
     ...counts,
-    stops: refused.map(({ reason, times }) => ({ reason, words: GATE_REASONS[reason], times })),
+    stops: refused.map(({ reason, times }) => ({ reason, words: reasonInWords(reason), times })),
   }
 }

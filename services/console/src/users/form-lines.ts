@@ -7,8 +7,7 @@ import type {
   QueuedForm,
   Trigger,
 } from '@nextvisit/contracts'
-import { comparedInWords, gatesNotLookedAt, triggerInWords } from '@nextvisit/domain'
-import { GATE_REASONS } from '../forms/gate-reasons.ts'
+import { comparedInWords, gatesNotChecked, reasonInWords, triggerInWords } from '@nextvisit/domain'
 import { shortened } from '../forms/shortened.ts'
 import type { Mask } from '../session/mask.ts'
 import type { FormLine } from './api.ts'
@@ -81,7 +80,7 @@ export function gateLinesOf({ gates }: Pick<FormDecision, 'gates'>, mask: Mask):
     // The others quote what the user or the event had.
     withInstants: gate.gate !== 'where' && gate.gate !== 'audience',
   }))
-  const rest = gatesNotLookedAt(gates).map((gate) => ({
+  const rest = gatesNotChecked(gates).map((gate) => ({
     gate,
     outcome: 'not-looked-at' as const,
     words: 'not looked at: a gate before it failed',
@@ -97,7 +96,7 @@ const COUNTED_STATES: ReadonlySet<QueuedForm['state']> = new Set(['waiting', 'of
 /** Why, or why not; then what became of the row that this is about, as far as it is known. */
 function summaryOf({ formId, reason, requestId }: FormDecision, queue: readonly QueuedForm[], nowMs: number): string {
   const rows = queue.filter((row) => row.formId === formId)
-  const words = reason === undefined ? 'Queued: every gate passed.' : `Not queued: ${GATE_REASONS[reason]}.`
+  const words = reason === undefined ? 'Queued: every gate passed.' : `Not queued: ${reasonInWords(reason)}.`
   const row =
     reason === undefined
       ? rows.find((one) => one.requestId === requestId)

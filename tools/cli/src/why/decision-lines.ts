@@ -1,5 +1,5 @@
 import { type FormDecision, GATE_NAMES, type GateOutcome, type QueuedForm } from '@nextvisit/contracts'
-import { comparedInWords, gatesNotLookedAt, triggerInWords } from '@nextvisit/domain'
+import { comparedInWords, gatesNotChecked, triggerInWords } from '@nextvisit/domain'
 import { styled } from '../output.ts'
 
 const WIDTH = Math.max(...GATE_NAMES.map((gate) => gate.length))
@@ -8,7 +8,7 @@ const WIDTH = Math.max(...GATE_NAMES.map((gate) => gate.length))
 export function decisionLines(decision: FormDecision, userName: string): readonly string[] {
   const { formId, reason, at, requestId, trigger, catalogRevision, gates } = decision
   const setOffBy = trigger ? ` (${triggerInWords(trigger)})` : ''
-  const rest = gatesNotLookedAt(gates)
+  const rest = gatesNotChecked(gates)
   return [
     styled('bold', `${formId} was ${reason ? `not queued for ${userName}: ${reason}` : `queued for ${userName}`}`),
     `  at ${at}, by record ${requestId}${setOffBy}, under revision ${catalogRevision}`,

@@ -1,4 +1,4 @@
-import { namedFirst } from '@nextvisit/domain'
+import { topologicalOrder } from '@nextvisit/domain'
 import type { Problem } from './explain-issue.ts'
 import { items, member, type YamlNode, text } from './yaml-node.ts'
 import type { Path } from './read-yaml.ts'
@@ -31,7 +31,7 @@ interface Segment {
 function findCycles(segments: ReadonlyMap<string, Segment>): readonly Problem[] {
   const problems: Problem[] = []
   const namesOf = (id: string) => segments.get(id)?.references.map((leaf) => text(leaf, 'segment') ?? '') ?? []
-  namedFirst(segments.keys(), namesOf, (way) => {
+  topologicalOrder(segments.keys(), namesOf, (way) => {
     const id = way[0] ?? ''
     const message = `segment ${id} leads back to itself: ${way.join(' → ')}`
     problems.push({ path: segments.get(id)?.path ?? [], message })

@@ -1,6 +1,6 @@
 import type { Condition } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
-import { evaluateForms } from './evaluate-forms.ts'
+import { evaluateForms } from '../evaluate-forms.ts'
 import {
   DAY,
   eventContext,
@@ -12,7 +12,7 @@ import {
   SECOND,
   type UserInput,
   userState,
-} from '../../test/form-fixtures.ts'
+} from '../../../test/form-fixtures.ts'
 
 type FormInput = Parameters<typeof formIndex>[0][number]
 

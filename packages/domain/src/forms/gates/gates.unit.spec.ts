@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { evaluateForms } from './evaluate-forms.ts'
+import { evaluateForms } from '../evaluate-forms.ts'
 import {
   DAY,
   eventContext,
@@ -12,7 +12,7 @@ import {
   SECOND,
   type UserInput,
   userState,
-} from '../../test/form-fixtures.ts'
+} from '../../../test/form-fixtures.ts'
 
 type FormInput = Parameters<typeof formIndex>[0][number]
 type Row = readonly [

@@ -1,0 +1,74 @@
+import type {
+  Condition,
+  ConditionLeaf,
+  PropertyCondition,
+  PropertyLeaf,
+  TraitValue,
+  Trigger,
+} from '@nextvisit/contracts'
+
+type AnyLeaf = ConditionLeaf | PropertyLeaf
+
+/** The leaf that decided a condition, and the value that the subject had there. */
+interface FoundLeaf {
+  readonly leaf: AnyLeaf | null
+  readonly negated: boolean
+  readonly actual?: TraitValue | undefined
+}
+
+/** Describes a finding, such as `trait plan is "pro"; the user has "free"`. */
+export function findingInWords(subject: string, { leaf, negated, actual }: FoundLeaf): string {
+  if (!leaf) return 'no condition decides'
+  const value = actual === undefined ? 'nothing' : JSON.stringify(actual)
+  return `${negated ? 'not: ' : ''}${leafInWords(leaf)}; ${subject} has ${value}`
+}
+
+const SUBJECTS = new Set(['trait', 'event', 'property', 'device', 'country', 'segment'])
+
+/** Sorts the subject of a leaf to the front, and the properties of its events to the end. */
+function rankOf(member: string): number {
+  return SUBJECTS.has(member) ? 0 : member === 'where' ? 2 : 1
+}
+
+/** Returns `trait plan is "pro"` for `{ trait: plan, is: pro }`. The order of members, which Postgres may change, is ignored. */
+function leafInWords(leaf: AnyLeaf): string {
+  return Object.entries(leaf)
+    .toSorted(([one], [other]) => rankOf(one) - rankOf(other))
+    .map(([key, value]) => {
+      if (SUBJECTS.has(key) && typeof value === 'string') return `${key} ${value}`
+      if (key === 'where') return `where ${treeInWords(value as PropertyCondition)}`
+      return `${key} ${isOperators(value) ? leafInWords(value) : JSON.stringify(value)}`
+    })
+    .join(' ')
+}
+
+/** Returns whether operators are nested one level down. Only `{ country: { in: [DE, AT] } }` does that. */
+function isOperators(value: unknown): value is ConditionLeaf {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Returns a tree in words: `{ all: [{ property: total, atLeast: 100 }, …] }` becomes `all (property total atLeast 100, …)`. */
+export function treeInWords(tree: Condition | PropertyCondition): string {
+  if ('all' in tree) return `all (${tree.all.map(treeInWords).join(', ')})`
+  if ('any' in tree) return `any (${tree.any.map(treeInWords).join(', ')})`
+  return 'not' in tree ? `not (${treeInWords(tree.not)})` : leafInWords(tree)
+}
+
+/** Returns a trigger in words, such as `event checkout_completed 3 times within 7d`. */
+export function triggerInWords(trigger: Trigger): string {
+  if ('visit' in trigger) return 'visit'
+  if ('firstSeen' in trigger) return `first seen ${trigger.firstSeen.after} before, or more`
+  const { event, count, within, since, where } = trigger
+  const parts = [
+    `event ${event}`,
+    count && timesInWords(count),
+    within && `within ${within}`,
+    since && `in one ${since}`,
+    where && `where ${treeInWords(where)}`,
+  ]
+  return parts.filter(Boolean).join(' ')
+}
+
+export function timesInWords(count: number): string {
+  return count === 1 ? 'once' : `${count} times`
+}

@@ -1,0 +1,40 @@
+import type {
+  ConditionLeaf,
+  Form,
+  GateName,
+  GateOutcome,
+  GateReason,
+  GateReasonOf,
+  ProjectConfig,
+} from '@nextvisit/contracts'
+import type { IsMember } from '../condition-tree.ts'
+import type { Moment } from '../moment.ts'
+import type { UserState } from '../user-state.ts'
+
+/** The values that a gate compared, as a decision records them. */
+export type Compared<Name extends GateName> = Extract<GateOutcome, { gate: Name }>['compared']
+
+/** The sentences that `nextvisit why` and the console show of a gate. */
+export interface GateWords<Name extends GateName> {
+  /** Completes "Not queued: …", for each reason. */
+  readonly reasons: { readonly [Reason in GateReasonOf<Name>]: string }
+  /** Describes the values that were compared. */
+  readonly describe: (compared: Compared<Name>) => string
+}
+
+/** A rule that decides whether a form is queued (forms.md, Gates). */
+export interface Gate<Name extends GateName> extends GateWords<Name> {
+  /** A visit checks the gate again before it shows the form. Without it, the result from queueing stands. */
+  readonly atVisit: boolean
+  readonly compile: (form: Form, project: ProjectConfig) => CompiledGate
+}
+
+/** A gate prepared for one form. */
+export interface CompiledGate {
+  /** Checks a user at the moment when the record was received. `isMember`: the user's segments at that moment. */
+  readonly check: (user: UserState, now: Moment, isMember: IsMember) => GateOutcome
+  /** The reason to record if the form does not pass. */
+  readonly reason: GateReason
+  /** Conditions on facts about the user. Facts that no gate asks for are neither loaded nor kept. */
+  readonly asks?: readonly ConditionLeaf[]
+}

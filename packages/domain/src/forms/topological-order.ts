@@ -1,0 +1,45 @@
+interface Visit {
+  readonly id: string
+  readonly dependencies: Iterator<string>
+}
+
+/**
+ * Returns `ids` and everything they depend on, each id after its dependencies. A dependency that closes a cycle is
+ * skipped, and `onCycle` gets the cycle as a path from an id to itself. Not recursive: a chain may be longer than the
+ * stack allows.
+ */
+export function topologicalOrder(
+  ids: Iterable<string>,
+  dependenciesOf: (id: string) => Iterable<string>,
+  onCycle?: (path: readonly string[]) => void,
+): readonly string[] {
+  const order: string[] = []
+  const done = new Set<string>()
+  const onPath = new Set<string>()
+  const stack: Visit[] = []
+  const enter = (id: string) => {
+    if (done.has(id)) return
+    if (onPath.has(id)) {
+      const path = [...onPath]
+      onCycle?.([...path.slice(path.indexOf(id)), id])
+      return
+    }
+    onPath.add(id)
+    stack.push({ id, dependencies: dependenciesOf(id)[Symbol.iterator]() })
+  }
+  for (const root of ids) {
+    enter(root)
+    for (let last = stack.at(-1); last; last = stack.at(-1)) {
+      const next = last.dependencies.next()
+      if (next.done !== true) {
+        enter(next.value)
+        continue
+      }
+      stack.pop()
+      onPath.delete(last.id)
+      done.add(last.id)
+      order.push(last.id)
+    }
+  }
+  return order
+}
