@@ -5,8 +5,7 @@ import { type Answer, answer } from '../api/answer.ts'
 import { createDocuments, type ServedDocument } from '../api/documents.ts'
 import { type Refusal, REFUSALS, refuse } from '../api/refusals.ts'
 import { type AnswerRequest, type AnswerRequestParts, createAnswerRequest } from './answer-request.ts'
-import { pathOf } from './path-of.ts'
-import type { Route } from './route.ts'
+import { pathOf, type Route } from './route.ts'
 import { writeAnswer, writePreflight, writeText } from './write-answer.ts'
 
 export interface AppParts extends AnswerRequestParts {

@@ -1,7 +1,7 @@
 import { ROUTES } from '@nextvisit/contracts'
 import { describeHostileTexts } from '@nextvisit/testing/hostile-text'
 import { createCallerAddress } from './caller-address.ts'
-import { keyInHeaders, writeKeyIn } from './key-text.ts'
+import { keyInHeaders, writeKeyIn } from './find-key.ts'
 import { hasKnownEncoding, isJson } from './read-body.ts'
 import { traceParentOf } from './trace-parent.ts'
 

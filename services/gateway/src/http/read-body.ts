@@ -1,28 +1,100 @@
 import type { IncomingMessage } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createGunzip } from 'node:zlib'
+import { maxBodyBytesOf, type RouteSignature } from '@nextvisit/contracts'
 import { remainingMs } from '@nextvisit/service-kit'
 import { MAX_BODY_PIECES, type Refusal, REFUSALS, refuse } from '../api/refusals.ts'
-import type { BodyPermit } from './body-budget.ts'
+import { type BodyPermit, createBodyBudget, KEY_IN_BODY } from './body-budget.ts'
+import type { Aborted } from './route.ts'
+import { createTurnsByKey } from './turns-by-key.ts'
 
-/** A body must have arrived so long after its headers. */
-export const BODY_WITHIN_MS = 2_000
+/** Time limit for a body, from the headers of its request. */
+const BODY_WITHIN_MS = 2_000
+/** Share of the requests in flight whose bodies may be unfinished for one key. */
+const UNFINISHED_SHARE = 1 / 4
+/** Bodies of one key that are inflated at once. More would fill the thread pool. Inflating waits for nothing else. */
+const INFLATING = { atOnce: 8, worksForMs: 10_000 }
 
 const MAX_DISCARDED_BYTES = 1_048_576
 const MAX_DISCARD_MS = 1_000
 
-type ReadBody = { readonly outcome: 'ok'; readonly bytes: Buffer } | { readonly outcome: 'aborted' } | Refusal
+export interface BodyReaderOptions {
+  /** Maximum number of requests in flight. */
+  readonly maxInFlight: number
+  /** Maximum bytes of all bodies in flight, as sent and as inflated. */
+  readonly maxBodyBytesInFlight: number
+}
 
-/** How a body is read: what it may hold, and until when it must have arrived, a `performance.now()` instant. */
+/** A request of a known route. */
+interface Arriving {
+  readonly route: RouteSignature
+  readonly request: IncomingMessage
+  /** When its headers had arrived, a `performance.now()` instant. */
+  readonly beganAt: number
+}
+
+/** A body that its key's share of the memory holds until `release`. */
+export interface ReceivedBody extends Pick<BodyPermit, 'moveTo' | 'release'> {
+  readonly outcome: 'received'
+  readonly bytes: Uint8Array
+}
+
+type ReadBody = { readonly outcome: 'ok'; readonly bytes: Buffer } | Aborted | Refusal
+
+/** The limits of one body. */
 interface BodyReading {
   readonly permit: BodyPermit
-  /** As sent, and as inflated. */
+  /** Maximum size in bytes, as sent and as inflated. */
   readonly maxBytes: number
+  /** When the body must have arrived, a `performance.now()` instant. */
   readonly dueAt: number
-  /** Runs what inflates it, as soon as it is its caller's turn. */
+  /** Inflates the body once its key has a turn. */
   readonly inTurn: <Result>(inflating: () => Promise<Result>) => Promise<Result | 'crowded'>
 }
 
-/** Reads a body, and stops at the limit: by `Content-Length` before reading where there is one. */
+/**
+ * Receives bodies, each within its key's share of the memory (decisions.md, Slow and large). Without a `key`, the body
+ * names it: {@link KEY_IN_BODY} holds the body until `moveTo`.
+ */
+export function createBodyReader({ maxInFlight, maxBodyBytesInFlight }: BodyReaderOptions) {
+  const maxUnfinishedPerKey = Math.ceil(maxInFlight * UNFINISHED_SHARE)
+  const openBody = createBodyBudget({ maxBytes: maxBodyBytesInFlight, maxUnfinishedPerKey })
+  const inflateInTurn = createTurnsByKey(INFLATING)
+
+  async function permitFor(key: string, request: IncomingMessage): Promise<BodyPermit | undefined> {
+    const permit = openBody(key, !request.complete)
+    if (permit) return permit
+    // Node has parsed a body that came with its headers after this turn of the event loop.
+    await nextTurn()
+    return openBody(key, !request.complete)
+  }
+
+  return async (
+    { route, request, beganAt }: Arriving,
+    key = KEY_IN_BODY,
+  ): Promise<ReceivedBody | Aborted | Refusal> => {
+    // Segment's libraries that compress send no Content-Type, or a wrong one.
+    if (!route.keyIn && !isJson(request)) return refuse(REFUSALS.contentType)
+    if (!hasKnownEncoding(request)) return refuse(REFUSALS.contentEncoding)
+    const permit = await permitFor(key, request)
+    if (!permit) return refuse(REFUSALS.unfinishedBodies)
+    let body: ReadBody | undefined
+    try {
+      body = await readBody(request, {
+        permit,
+        maxBytes: maxBodyBytesOf(route),
+        dueAt: beganAt + BODY_WITHIN_MS,
+        inTurn: (inflating) => inflateInTurn(key, inflating),
+      })
+    } finally {
+      if (body?.outcome !== 'ok') permit.release()
+    }
+    if (body.outcome !== 'ok') return body
+    return { outcome: 'received', bytes: body.bytes, moveTo: permit.moveTo, release: permit.release }
+  }
+}
+
+/** Reads a body up to its limits. A `Content-Length` over `maxBytes` is refused before reading. */
 export async function readBody(request: IncomingMessage, reading: BodyReading): Promise<ReadBody> {
   const { maxBytes } = reading
   if (saysTooLarge(request, maxBytes)) return refuse(REFUSALS.tooLarge(maxBytes))

@@ -1,10 +1,10 @@
+import type { IncomingMessage } from 'node:http'
 import type { CatalogKey, CatalogProject } from '@nextvisit/catalog'
 import type { RouteSignature, VisitAnswered } from '@nextvisit/contracts'
 import type { JsonObject, ParsedJson } from '@nextvisit/domain'
 import type { RecordSequence } from '@nextvisit/log'
 import type { Answer } from '../api/answer.ts'
 import type { Refusal } from '../api/refusals.ts'
-import type { Payment } from '../billing/payments.ts'
 import type { IdempotentRequest } from './idempotent-request.ts'
 
 /** A request after every check that comes before the body's own rules (decisions.md, Order of checks). */
@@ -21,7 +21,7 @@ export interface CheckedRequest {
   readonly admissionDeadlineAt: number
   readonly key: CatalogKey
   readonly project: CatalogProject
-  /** The caller's own, as far as trusted proxies tell. Never logged, never recorded. */
+  /** Returns the caller's own address, as far as trusted proxies tell. Never logged, never recorded. */
   readonly callerAddress: () => string | undefined
   /** Empty for a route without a body. */
   readonly body: JsonObject
@@ -29,16 +29,17 @@ export interface CheckedRequest {
   readonly isIdentified?: Promise<boolean>
   /** Of an item of a batch: what keeps the records of its user in the order of the items. */
   readonly sequence?: RecordSequence
-  /** By its name in lower case. */
+  /** Returns a header by its name in lower case. */
   readonly header: (name: string) => string | undefined
-  /** Takes the tokens of the key's rate limit that a request of these items costs, all or none: to be called before anything is recorded. */
-  readonly pay: (items: readonly unknown[]) => Promise<Payment>
-  /** To be called for each of its items that is refused, with the item's position and what was sent. */
-  readonly onItemRefused: (refusal: Refusal, item: number, body: unknown) => void
   /** By its `Idempotency-Key`; `none` without the header. */
   readonly idempotent: IdempotentRequest | 'none' | 'malformed'
-  /** What stands for `{name}` in the route's pattern, decoded; and the query. Empty for a route that records. */
+  /** The values of `{name}` in the route's pattern, decoded, and the query. Empty for a route that records. */
   readonly parameters: URLSearchParams
+}
+
+/** The caller closed the connection: there is nothing to answer. */
+export interface Aborted {
+  readonly outcome: 'aborted'
 }
 
 /** An answer, and what it makes true. */
@@ -47,14 +48,37 @@ export interface RouteAnswer extends Answer {
   readonly confirms?: VisitAnswered | undefined
 }
 
-/** A row of the route table with what it does. */
+/** An item of a batch that was refused. */
+export interface RefusedItem {
+  readonly refusal: Refusal
+  /** Its position in the batch. */
+  readonly item: number
+  /** As the caller sent it. */
+  readonly body: unknown
+}
+
+/** The result of a route, with the items of the request that were refused. */
+export type Handled = (RouteAnswer | Refusal) & { readonly refusedItems?: readonly RefusedItem[] }
+
+/** The items that a request pays for. */
+export type Items = { readonly outcome: 'ok'; readonly items: readonly unknown[] }
+
+/** A row of the route table with its handler. */
 export interface Route extends RouteSignature {
   /** Default: `parseJson`. */
   readonly parseBody?: (bytes: Uint8Array) => ParsedJson
-  /** What of the body a repeat under the same `Idempotency-Key` must have in common. Default, and undefined: all. */
+  /** Returns the part of the body that a repeat under one `Idempotency-Key` must share. Default, and undefined: all. */
   readonly repeatedContent?: (body: JsonObject) => string | undefined
-  /** Knows neither Express nor Node's http. */
-  readonly handle: (request: CheckedRequest) => Promise<RouteAnswer | Refusal>
+  /** Default: the body is the one item. */
+  readonly itemsOf?: (request: CheckedRequest) => Items | Refusal
+  /** Answers a request that has paid for its items. Knows neither Express nor Node's http. */
+  readonly handle: (request: CheckedRequest, items: readonly unknown[]) => Promise<Handled>
   /** Runs once an answer is written; the caller does not wait for it. Must not reject. */
   readonly afterwards?: (answer: RouteAnswer, traceparent: string) => Promise<void> | undefined
+}
+
+/** Returns the path of a request without the query. */
+export function pathOf({ url = '' }: Pick<IncomingMessage, 'url'>): string {
+  const queryAt = url.indexOf('?')
+  return queryAt === -1 ? url : url.slice(0, queryAt)
 }

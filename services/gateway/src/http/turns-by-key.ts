@@ -1,10 +1,20 @@
-/** Runs `work`, which counts `size` (default 1); 'crowded' where its turn did not come in time. */
+import type { IncomingMessage } from 'node:http'
+import type { RouteSignature } from '@nextvisit/contracts'
+import { type Refusal, REFUSALS, refuse } from '../api/refusals.ts'
+import type { Aborted } from './route.ts'
+
+/** Maximum size in bytes of a body that needs no turn. */
+const SMALL_BODY_BYTES = 8_192
+/** Bytes of larger bodies of one key in work at once, some 600 events: docs/reference/performance.md, Batches. */
+const LARGE_BODY_BYTES_AT_ONCE = 196_608
+
+/** Runs `work`, of weight `size` (default 1), in its key's turn; 'crowded' if the turn did not come in time. */
 type InTurn = <Result>(key: string, work: () => Promise<Result>, size?: number) => Promise<Result | 'crowded'>
 
 interface TurnsByKeyOptions {
-  /** What works of one key that run at once may count together; one runs, whatever it counts. Default 3. */
+  /** Maximum weight of one key's works in progress. A heavier work runs alone. Default 3. */
   readonly atOnce?: number
-  /** What takes longer waits for something else, such as a fold or a service: the next one begins. Default 250. */
+  /** After so long a work is assumed to wait on I/O and gives up its place. Default 250. */
   readonly worksForMs?: number
   /** How long a work waits for its turn. Default 1,500. */
   readonly withinMs?: number
@@ -16,15 +26,15 @@ interface Waiting {
 }
 
 interface Line {
-  /** What those count that work. */
+  /** Weight of the works in progress. */
   working: number
   readonly waiting: Waiting[]
 }
 
 /**
- * Lets each key have a few works at once, the others in their order, so that forty at once of one tenant do not make all
- * others wait: reads, each of which costs every process several times what a record does, large bodies (decisions.md, Busy
- * and broken), and bodies that are inflated (Slow and large).
+ * Bounds the works in progress of each key; the others wait in order. So one tenant's forty reads (each costs every
+ * process several times a record), large bodies or gzip bodies delay nobody else (decisions.md, Busy and broken, Slow and
+ * large).
  */
 export function createTurnsByKey({ atOnce = 3, worksForMs = 250, withinMs = 1_500 }: TurnsByKeyOptions = {}): InTurn {
   const lines = new Map<string, Line>()
@@ -55,7 +65,7 @@ export function createTurnsByKey({ atOnce = 3, worksForMs = 250, withinMs = 1_50
     return promise
   }
 
-  /** Returns what ends a work that has begun. */
+  /** Returns the function that ends a work in progress. */
   function begin(key: string, line: Line, size: number): () => void {
     let isWorking = true
     const end = (): void => {
@@ -81,5 +91,28 @@ export function createTurnsByKey({ atOnce = 3, worksForMs = 250, withinMs = 1_50
     } finally {
       end()
     }
+  }
+}
+
+/** Returns true for reads, which have no body, and for large bodies. Browsers send one record at a time. */
+export function needsTurn({ keyKind }: RouteSignature, body: Uint8Array | undefined): boolean {
+  return body === undefined || (body.length > SMALL_BODY_BYTES && keyKind === 'admin')
+}
+
+/** Runs a few reads and large bodies of each key at once (decisions.md, Busy and broken). `withinMs`: the longest wait. */
+export function createRequestTurns(withinMs: { readonly read: number; readonly largeBody: number }) {
+  const readInTurn = createTurnsByKey({ withinMs: withinMs.read })
+  const largeBodyInTurn = createTurnsByKey({ withinMs: withinMs.largeBody, atOnce: LARGE_BODY_BYTES_AT_ONCE })
+
+  return async <Result>(
+    { socket }: Pick<IncomingMessage, 'socket'>,
+    keyHash: string,
+    body: Uint8Array | undefined,
+    work: () => Promise<Result>,
+  ): Promise<Result | Refusal | Aborted> => {
+    // The caller may have left meanwhile, and its repeat may be on its way.
+    const begin = async () => (socket.destroyed ? ({ outcome: 'aborted' } as const) : work())
+    const result = await (body ? largeBodyInTurn(keyHash, begin, body.length) : readInTurn(keyHash, begin))
+    return result === 'crowded' ? refuse(REFUSALS.busy) : result
   }
 }

@@ -4,7 +4,7 @@ import { type Answer, answer } from '../api/answer.ts'
 import { errorBody, type Refusal, REFUSALS, refuse, refuseBody } from '../api/refusals.ts'
 import type { Route } from '../http/route.ts'
 import { createPrepareItem } from './batch-item.ts'
-import { createPrepare, recordItems, type RecordItemsParts } from './record-items.ts'
+import { createPrepare, recordItems, type RecordItemsParts, refusedItemsOf } from './record-items.ts'
 
 /** `POST /v2/admin/batch` (decisions.md, Batch). Each item is answered like a request of its own. */
 export function createRecordBatch(parts: RecordItemsParts): Route {
@@ -12,15 +12,14 @@ export function createRecordBatch(parts: RecordItemsParts): Route {
   return {
     ...ROUTES.recordBatch,
     parseBody: parseUncheckedJson,
-    handle: async (batch) => {
-      const parsed = parseBatch(batch.body)
+    itemsOf: ({ body, idempotent }) => {
+      const parsed = parseBatch(body)
       if (parsed.outcome === 'rejected') return refuseBody(parsed)
-      if (batch.idempotent === 'malformed') return refuse(REFUSALS.idempotencyKey)
-      const { items } = parsed
-      const taken = await batch.pay(items)
-      if (taken.outcome === 'refused') return taken
-      const results = await recordItems(batch, items, createPrepareItem(batch, prepare))
-      return answer(200, { results: results.map(resultBody) })
+      return idempotent === 'malformed' ? refuse(REFUSALS.idempotencyKey) : parsed
+    },
+    handle: async (batch, items) => {
+      const results = await recordItems(items, createPrepareItem(batch, prepare))
+      return { ...answer(200, { results: results.map(resultBody) }), refusedItems: refusedItemsOf(results, items) }
     },
   }
 }

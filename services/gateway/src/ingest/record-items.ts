@@ -6,7 +6,7 @@ import type { Answer } from '../api/answer.ts'
 import { type Refusal, REFUSALS, refuse } from '../api/refusals.ts'
 import { type IdempotentContent, idempotentRequestOf } from '../http/idempotent-request.ts'
 import { inTurns } from '../http/in-turns.ts'
-import type { CheckedRequest } from '../http/route.ts'
+import type { CheckedRequest, RefusedItem } from '../http/route.ts'
 import type { IdentifyRecording } from './identify-user.ts'
 import type { PreparedRecord, PrepareRecord } from './prepare-record.ts'
 import type { TrackRecording } from './track-event.ts'
@@ -124,16 +124,21 @@ async function wouldIdentify(prepared: Promise<PreparedItem>, before: Promise<bo
  * together; then all are published, in their order. Results are in the order of the items. Never rejects.
  */
 export async function recordItems(
-  request: Pick<CheckedRequest, 'onItemRefused'>,
   items: readonly unknown[],
   prepareItem: PrepareItem,
 ): Promise<readonly (Answer | Refusal)[]> {
   const prepared = await Promise.all(await inTurns(items, prepareItem))
-  const results = await Promise.all(await inTurns(prepared, publishItem))
-  await inTurns(results, (result, position) => {
-    if (result.outcome === 'refused') request.onItemRefused(result, position, items[position])
-  })
-  return results
+  return Promise.all(await inTurns(prepared, publishItem))
+}
+
+/** Returns the items that were refused. */
+export function refusedItemsOf(
+  results: readonly (Answer | Refusal)[],
+  items: readonly unknown[],
+): readonly RefusedItem[] {
+  return results.flatMap((result, item) =>
+    result.outcome === 'refused' ? [{ refusal: result, item, body: items[item] }] : [],
+  )
 }
 
 /** The result of an item. Hands its record to the log before it returns, if it has one. */

@@ -45,7 +45,7 @@ it('no item overtakes one of its user that must be sent again, whatever becomes 
         const { userName, type } = item as Item
         return prepareInOrder(type, { body: { userName, position } } as unknown as CheckedRequest)
       }
-      const results = await recordItems({ onItemRefused: () => undefined }, items, prepareItem)
+      const results = await recordItems(items, prepareItem)
       for (const userName of USERS) {
         const own = items.flatMap((item, position) => (item.userName === userName ? [{ ...item, position }] : []))
         const held = own.findIndex(({ alone }) => [409, 500, 503].includes(Number(alone)))

@@ -20,7 +20,6 @@ import { createSingleRoute } from './single-route.ts'
 const logger = createLogger('test', 'silent')
 const [project] = staticCatalog([organizationConfig({ id: 'acme', projects: [{ id: 'shop' }] })]).projects()
 const fact = identifyRequested()
-const pay: CheckedRequest['pay'] = async () => ({ outcome: 'taken' })
 const requestWith = (budgetMs: number) =>
   ({
     requestId: randomUUID(),
@@ -28,7 +27,6 @@ const requestWith = (budgetMs: number) =>
     project,
     key: { entry: { kind: 'admin' } },
     idempotent: 'none',
-    pay,
   }) as CheckedRequest
 
 type Publish = (channel: string | undefined) => Promise<Published>
@@ -92,7 +90,7 @@ describe('waiting for the evaluator (design.md, Replies)', () => {
       },
       ...special,
     }
-    const result = await createSingleRoute(prepareRecord)(ROUTES.trackEvent, recording).handle(request)
+    const result = await createSingleRoute(prepareRecord)(ROUTES.trackEvent, recording).handle(request, [request.body])
     return { result, reply }
   }
 

@@ -11,8 +11,6 @@ export function createSingleRoute(prepare: PrepareRecord) {
   ): Route => ({
     ...signature,
     handle: async (request) => {
-      const paid = await request.pay([request.body])
-      if (paid.outcome === 'refused') return paid
       const prepared = await prepare(recording, request)
       return prepared.outcome === 'prepared' ? prepared.publish() : prepared
     },

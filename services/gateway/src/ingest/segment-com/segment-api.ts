@@ -2,8 +2,8 @@ import { ROUTES } from '@nextvisit/contracts'
 import { inSegmentsWords, memberIn, parseSegmentBatch, parseUncheckedJson } from '@nextvisit/domain'
 import { type Answer, answer } from '../../api/answer.ts'
 import { type Refusal, REFUSALS, refuse, refuseBody } from '../../api/refusals.ts'
-import type { CheckedRequest, Route } from '../../http/route.ts'
-import { createPrepare, isRetryable, recordItems, type RecordItemsParts } from '../record-items.ts'
+import type { CheckedRequest, Handled, Route } from '../../http/route.ts'
+import { createPrepare, isRetryable, recordItems, type RecordItemsParts, refusedItemsOf } from '../record-items.ts'
 import { createPrepareSegmentItem, keyOfMessage, NOTHING_RECORDED, type SegmentItemParts } from './segment-item.ts'
 
 type SegmentApiParts = RecordItemsParts & Omit<SegmentItemParts, 'prepare'>
@@ -33,31 +33,27 @@ export function createSegmentApi(parts: SegmentApiParts): readonly Route[] {
   // Nobody reads how many forms an event queued, so nothing waits for the evaluator.
   const prepare = createPrepare({ ...parts, track: { ...parts.track, mayReact: () => false } })
 
-  async function record(
-    request: CheckedRequest,
-    messages: readonly unknown[],
-    type?: string,
-  ): Promise<Answer | Refusal> {
-    const taken = await request.pay(messages)
-    if (taken.outcome === 'refused') return taken
-    const results = await recordItems(request, messages, createPrepareSegmentItem({ ...parts, prepare }, request, type))
-    return answerOf(messages, results, request.header('x-strict-mode') === '1')
+  async function record(request: CheckedRequest, messages: readonly unknown[], type?: string): Promise<Handled> {
+    const results = await recordItems(messages, createPrepareSegmentItem({ ...parts, prepare }, request, type))
+    const whole = answerOf(messages, results, request.header('x-strict-mode') === '1')
+    return { ...whole, refusedItems: refusedItemsOf(results, messages) }
   }
 
   const ofOneMessage = Object.entries(TYPES).map(([type, signature]) => ({
     ...signature,
     parseBody: parseUncheckedJson,
-    handle: (request: CheckedRequest) => record(request, [request.body], type),
+    handle: (request: CheckedRequest, messages: readonly unknown[]) => record(request, messages, type),
   }))
   return [
     ...ofOneMessage,
     {
       ...ROUTES.segmentBatch,
       parseBody: parseUncheckedJson,
-      handle: async (request) => {
-        const parsed = parseSegmentBatch(request.body)
-        return parsed.outcome === 'rejected' ? refuseBody(parsed) : record(request, parsed.items)
+      itemsOf: ({ body }) => {
+        const parsed = parseSegmentBatch(body)
+        return parsed.outcome === 'rejected' ? refuseBody(parsed) : parsed
       },
+      handle: (request, messages) => record(request, messages),
     },
   ]
 }
