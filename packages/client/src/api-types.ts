@@ -5,17 +5,17 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         readonly IdentifyItem: {
-            /** @description How you name the user: an id or an email, say. Taken exactly as given; not only white space. */
+            /** @description Your name for the user, such as an id or an email. Used exactly as given; not only white space. */
             readonly userName: string;
-            /** @description Operations on traits, applied in this order; at most 250 over all operators. */
+            /** @description Trait operations, applied in this order; at most 250 over all operators. */
             readonly userAttributes?: components["schemas"]["UserAttributes"] | null;
-            /** @description Members that are not listed are dropped. */
+            /** @description Unlisted members are dropped. */
             readonly $deviceInfo?: components["schemas"]["DeviceInfo"] | null;
-            /** @description Hex HMAC-SHA256 of userName; for SDK keys, where the project requires it. */
+            /** @description Hex HMAC-SHA256 of userName; for SDK keys, if the project requires it. */
             readonly userSignature?: string | null;
             /** @constant */
             readonly type: "identify";
-            /** @description As the header of the single route. Default: the batch's own key and the position of the item, if it has one. */
+            /** @description Like the header of the single route. Default: derived from the batch's key, if any, and the position of the item. */
             readonly idempotencyKey?: string | null;
         };
         readonly UserAttributes: {
@@ -61,26 +61,26 @@ export interface components {
             readonly message: "ok";
             /**
              * Format: uuid
-             * @description Of the organization, project and userName: the same for ever.
+             * @description Derived from organization, project and userName; never changes.
              */
             readonly userId: string;
         };
         readonly TrackItem: {
-            /** @description How you name the user: an id or an email, say. Taken exactly as given; not only white space. */
+            /** @description Your name for the user, such as an id or an email. Used exactly as given; not only white space. */
             readonly userName: string;
             /** @description At least one letter or digit; not form:*. `Checkout Completed` and `checkout_completed` are one event. */
             readonly eventName: string;
             /** @description ISO 8601 with a time zone; at most 5 minutes ahead and 365 days back. Default: now. */
             readonly occurredAt?: string | null;
-            /** @description Anything about the event: at most 32,768 bytes as JSON, and 5 levels, this object included. */
+            /** @description Any data about the event: at most 32,768 bytes as JSON and 5 levels, including this object. */
             readonly properties?: {
                 readonly [key: string]: components["schemas"]["EventProperty"];
             } | null;
-            /** @description Hex HMAC-SHA256 of userName; for SDK keys, where the project requires it. */
+            /** @description Hex HMAC-SHA256 of userName; for SDK keys, if the project requires it. */
             readonly userSignature?: string | null;
             /** @constant */
             readonly type: "track";
-            /** @description As the header of the single route. Default: the batch's own key and the position of the item, if it has one. */
+            /** @description Like the header of the single route. Default: derived from the batch's key, if any, and the position of the item. */
             readonly idempotencyKey?: string | null;
         };
         readonly EventProperty: string | number | boolean | null | readonly unknown[] | {
@@ -94,16 +94,16 @@ export interface components {
             readonly requestId: string;
             /**
              * Format: date-time
-             * @description The time that the event was recorded with, UTC.
+             * @description The recorded time of the event, UTC.
              */
             readonly occurredAt: string;
-            /** @description The event was new in the project and has been created. */
+            /** @description true if this request registered the event in the project. */
             readonly newEvent: boolean;
-            /** @description False for an event older than 15 minutes, and while triggers are yet to be evaluated. */
+            /** @description false for an event older than 15 minutes, and if the triggers are evaluated later. */
             readonly triggersEvaluated: boolean;
-            /** @description How many forms this event queued for the user's next visit. */
+            /** @description Number of forms that this event queued for the user's next visit. */
             readonly formsQueued: number;
-            /** @description A summary for people. */
+            /** @description A summary in English. */
             readonly message: string;
         };
         readonly UserAnswer: {
@@ -158,9 +158,9 @@ export interface components {
         readonly ErrorBody: {
             /** @description The HTTP status. */
             readonly status: number;
-            /** @description The status' reason, such as Bad Request. */
+            /** @description The reason phrase of the status, such as Bad Request. */
             readonly error: string;
-            /** @description What is wrong, and what would be right. */
+            /** @description The invalid part, and the accepted form. */
             readonly message: string;
         };
         /** @enum {integer} */

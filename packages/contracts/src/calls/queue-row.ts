@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { Instant, SlugId, Uuid } from '../primitives.ts'
 
 /**
- * A form in a user's queue (forms.md, The queue): the row that the evaluator stores, the rules change and answers show
+ * A form in a user's queue (forms.md, The queue): the evaluator stores the row, the rules change it, and answers show
  * parts of.
  */
 export const QueueRow = z.strictObject({
@@ -20,19 +20,19 @@ export const QueueRow = z.strictObject({
   showFrom: Instant,
   /** Not shown at or after this; null: never expires. */
   expiresAt: Instant.nullable(),
-  offeredAt: Instant.nullable().describe('While it is offered.'),
+  offeredAt: Instant.nullable().describe('Set while the form is offered.'),
   shownAt: Instant.nullable(),
-  /** The visit that it was shown at. */
+  /** The visit that showed the form. */
   visitId: Uuid.nullable(),
-  causeId: Uuid.describe('The record that queued it.'),
-  /** The revision of the organization's configuration that it was queued under. */
+  causeId: Uuid.describe('The record that queued the form.'),
+  /** The revision of the organization's configuration at the decision. */
   catalogRevision: z.number().int(),
 })
 export type QueueRow = z.infer<typeof QueueRow>
 
 const row = QueueRow.shape
 
-/** A row as `GET /v2/admin/users/{userName}` shows it. An offered form is not shown: it is on its way to the user. */
+/** A row in the answer of `GET /v2/admin/users/{userName}`, which omits offered forms: they are on their way to the user. */
 export const WaitingForm = z.object({
   queuedId: row.id,
   formId: row.formId,
@@ -55,7 +55,7 @@ export function waitingFormOf({
   return { queuedId, formId, state: 'waiting', queuedAt, showFrom, expiresAt, priority }
 }
 
-/** A row as `GET /v2/admin/users/{userName}/forms` shows it. */
+/** A row in the answer of `GET /v2/admin/users/{userName}/forms`. */
 export const QueuedForm = z.strictObject({
   queuedId: row.id,
   formId: row.formId,

@@ -8,8 +8,8 @@ import { FormsReadModel } from '../records/form-decisions.ts'
 import { TraitValue } from '../records/traits.ts'
 
 /**
- * The public routes' bodies and answers, for OpenAPI and for those who call. The gateway checks bodies by hand, for speed
- * and for messages that name what is wrong; a test holds the two together. Lengths are code points.
+ * Bodies and answers of the public routes, for OpenAPI and clients. The gateway validates bodies by hand, for speed
+ * and for messages that name the invalid member; a spec compares the two. Lengths are code points.
  */
 const traitKey = z.string().min(1).max(100)
 const userName = z
@@ -17,11 +17,11 @@ const userName = z
   .min(1)
   .max(255)
   .regex(/\S/)
-  .describe('How you name the user: an id or an email, say. Taken exactly as given; not only white space.')
+  .describe('Your name for the user, such as an id or an email. Used exactly as given; not only white space.')
 const userSignature = z
   .string()
   .nullish()
-  .describe('Hex HMAC-SHA256 of userName; for SDK keys, where the project requires it.')
+  .describe('Hex HMAC-SHA256 of userName; for SDK keys, if the project requires it.')
 const traitScalar = z.union([z.string().max(500), z.number(), z.boolean(), z.null()])
 const traitOperand = z.union([traitScalar, z.array(traitScalar).max(100)])
 const MAX_TRAIT_OPERATIONS = 250
@@ -49,9 +49,9 @@ export const DeviceInfo = z.object(deviceMembers)
 export const IdentifyUserBody = z.object({
   userName,
   userAttributes: UserAttributes.nullish().describe(
-    'Operations on traits, applied in this order; at most 250 over all operators.',
+    'Trait operations, applied in this order; at most 250 over all operators.',
   ),
-  $deviceInfo: DeviceInfo.nullish().describe('Members that are not listed are dropped.'),
+  $deviceInfo: DeviceInfo.nullish().describe('Unlisted members are dropped.'),
   userSignature,
 })
 
@@ -60,7 +60,7 @@ export const VisitBody = IdentifyUserBody.extend({
   repeatMayDiffer: z
     .unknown()
     .optional()
-    .describe('true: a repeat under the same Idempotency-Key needs the same userName only, and gets the first answer.'),
+    .describe('true: a repeat under the same Idempotency-Key only needs the same userName, and gets the first answer.'),
 })
 
 type Property = string | number | boolean | null | readonly Property[] | { readonly [name: string]: Property }
@@ -76,17 +76,17 @@ export const EventProperty: z.ZodType<Property> = z.lazy(() =>
   ]),
 )
 
-const userId = Uuid.describe('Of the organization, project and userName: the same for ever.')
+const userId = Uuid.describe('Derived from organization, project and userName; never changes.')
 export const IdentifyUserAnswer = z.strictObject({ message: z.literal('ok'), userId })
 
 /** `POST /v2/sdk/identify-user`. */
 export const VisitAnswer = z.strictObject({
   message: z.literal('ok'),
   userId,
-  nextFeedbackId: z.string().optional().describe('The form to show; absent while none waits.'),
-  pingAgainIn: z.number().int().describe('Seconds until the SDK should ask again.'),
-  pingOnNextPageVisit: z.boolean().describe('Whether to ask again at the next page, too: another form may wait.'),
-  onPageDelay: z.number().describe('Seconds on the page before the form shows.'),
+  nextFeedbackId: z.string().optional().describe('The form to show; absent if none waits.'),
+  pingAgainIn: z.number().int().describe('Seconds until the SDK should ask again; 0: never by time.'),
+  pingOnNextPageVisit: z.boolean().describe('Ask again on the next page, too: another form may wait.'),
+  onPageDelay: z.number().describe('Seconds on the page before the form is shown.'),
 })
 
 export const TrackEventBody = z.object({
@@ -103,19 +103,19 @@ export const TrackEventBody = z.object({
   properties: z
     .record(z.string().max(100), EventProperty)
     .nullish()
-    .describe('Anything about the event: at most 32,768 bytes as JSON, and 5 levels, this object included.'),
+    .describe('Any data about the event: at most 32,768 bytes as JSON and 5 levels, including this object.'),
   userSignature,
 })
 
 export const TrackEventAnswer = z.strictObject({
   requestId: Uuid.describe('Equal to X-Request-Id.'),
-  occurredAt: Instant.describe('The time that the event was recorded with, UTC.'),
-  newEvent: z.boolean().describe('The event was new in the project and has been created.'),
+  occurredAt: Instant.describe('The recorded time of the event, UTC.'),
+  newEvent: z.boolean().describe('true if this request registered the event in the project.'),
   triggersEvaluated: z
     .boolean()
-    .describe('False for an event older than 15 minutes, and while triggers are yet to be evaluated.'),
-  formsQueued: z.number().int().describe("How many forms this event queued for the user's next visit."),
-  message: z.string().describe('A summary for people.'),
+    .describe('false for an event older than 15 minutes, and if the triggers are evaluated later.'),
+  formsQueued: z.number().int().describe("Number of forms that this event queued for the user's next visit."),
+  message: z.string().describe('A summary in English.'),
 })
 
 const idempotencyKey = z
@@ -125,7 +125,7 @@ const idempotencyKey = z
   .regex(/^[\x21-\x7e]+$/)
   .nullish()
   .describe(
-    "As the header of the single route. Default: the batch's own key and the position of the item, if it has one.",
+    "Like the header of the single route. Default: derived from the batch's key, if any, and the position of the item.",
   )
 
 export const IdentifyItem = IdentifyUserBody.extend({ type: z.literal('identify'), idempotencyKey })
@@ -136,14 +136,14 @@ export const BatchBody = z.object({
   items: z.array(z.discriminatedUnion('type', [IdentifyItem, TrackItem])).max(1_000),
 })
 
-const status = z.number().int().describe('The status that the single route would have answered.')
+const status = z.number().int().describe('The status of the answer of the single route.')
 export const IdentifyResult = IdentifyUserAnswer.extend({ status })
 export const TrackResult = TrackEventAnswer.extend({ status })
 
 export const BatchAnswer = z.strictObject({
   results: z
     .array(z.union([IdentifyResult, TrackResult, z.lazy(() => ErrorBody)]))
-    .describe('One for each item, in the order of the items.'),
+    .describe('One per item, in the order of the items.'),
 })
 
 const segmentTime = z.string().nullish()
@@ -152,29 +152,32 @@ const segmentCommon = {
     .union([z.string(), z.number().int()])
     .nullish()
     .describe(
-      'Becomes userName. A number beyond 9007199254740991 must be sent as text. Without one, the message is ignored.',
+      'Becomes userName. A number beyond 9007199254740991 must be sent as text. A message without a userId is ignored.',
     ),
-  anonymousId: z.unknown().optional().describe('A message with nothing but this is accepted and ignored.'),
+  anonymousId: z.unknown().optional().describe('A message without a userId is accepted and ignored.'),
   messageId: z
     .unknown()
     .optional()
-    .describe(
-      'Any text, or a whole number up to 9007199254740991. A message that comes again within 24 hours is recorded once.',
-    ),
-  timestamp: segmentTime.describe('ISO 8601 with a time zone, corrected by sentAt against our clock. Default: now.'),
-  originalTimestamp: z.unknown().optional().describe('The same, where RudderStack says it. Read without a timestamp.'),
-  sentAt: segmentTime.describe("When the request was sent, by its caller's clock."),
-  context: z.unknown().optional().describe('Of it: locale, timezone, os, app, device. They become device facts.'),
-  writeKey: z.unknown().optional().describe('The admin key, where no header has it.'),
+    .describe('Any text, or an integer up to 9007199254740991. A message repeated within 24 hours is recorded once.'),
+  timestamp: segmentTime.describe(
+    'ISO 8601 with a time zone, corrected by the clock difference in sentAt. Default: now.',
+  ),
+  originalTimestamp: z.unknown().optional().describe('The same, as sent by RudderStack. Used if timestamp is absent.'),
+  sentAt: segmentTime.describe("The time when the request was sent, by the caller's clock."),
+  context: z.unknown().optional().describe('locale, timezone, os, app and device become device facts.'),
+  writeKey: z.unknown().optional().describe('The admin key, if no header has it.'),
 }
 
-/** One message of Segment's API. Members that are not listed are ignored. */
+/** A message of Segment's API. Unlisted members are ignored. */
 export const SegmentMessage = z.looseObject({
   ...segmentCommon,
-  type: z.unknown().optional().describe("In a batch: identify, track, page, screen, group or alias. Else the route's."),
-  traits: z.unknown().optional().describe('Of an identify. Nested objects become traits with dots in their names.'),
-  event: z.unknown().optional().describe('Of a track: becomes eventName.'),
-  properties: z.unknown().optional().describe('Of a track.'),
+  type: z
+    .unknown()
+    .optional()
+    .describe('In a batch: identify, track, page, screen, group or alias. Elsewhere the route determines it.'),
+  traits: z.unknown().optional().describe('For identify. Nested objects become traits with dots in their names.'),
+  event: z.unknown().optional().describe('For track. Becomes eventName.'),
+  properties: z.unknown().optional().describe('For track.'),
 })
 
 /** `POST /v1/batch`. */
@@ -190,7 +193,7 @@ export const SegmentAnswer = z.strictObject({
     z.strictObject({
       index: z.number().int().describe('The position in the batch.'),
       messageId: z.string().optional(),
-      status: z.number().int().describe('What the message would have been answered alone.'),
+      status: z.number().int().describe('The status that the message alone would have got.'),
       message: z.string(),
     }),
   ),
@@ -216,13 +219,13 @@ const counter = z.strictObject({
 /** `GET /v2/admin/usage`. */
 export const UsageOverview = z.strictObject({
   month: Month,
-  events: counter.describe("The organization's, environment P."),
+  events: counter.describe('Events of the organization in environment P.'),
   monthlyActiveUsers: counter,
   uniqueEvents: counter,
   uniqueTraits: counter,
 })
 
-const next = z.string().nullable().describe('Give it as `after` for the next page; null: there is none.')
+const next = z.string().nullable().describe('Pass it as `after` for the next page; null: this is the last page.')
 /** `GET /v2/admin/traits`. */
 export const TraitsPage = z.strictObject({ traits: z.array(Definition), next })
 /** `GET /v2/admin/events`. */
@@ -235,36 +238,35 @@ export const SegmentsPage = z.strictObject({
       id: SlugId,
       name: z.string().nullable(),
       members: z.number().int(),
-      usersComputed: z
-        .number()
-        .int()
-        .describe('Users whose membership was computed with the current definition of the segment.'),
-      usersTotal: z.number().int().describe('Users of the project. Once all are computed, the two are equal.'),
+      usersComputed: z.number().int().describe('Users computed with the current definition of the segment.'),
+      usersTotal: z.number().int().describe('Users of the project. Equals usersComputed once the segment is complete.'),
     }),
   ),
   next,
 })
 /** `GET /v2/admin/segments/{segmentId}/users`. */
 export const SegmentUsersPage = z.strictObject({
-  users: z.array(z.strictObject({ ...SegmentMember.shape, since: Instant.describe('When they became a member.') })),
+  users: z.array(
+    z.strictObject({ ...SegmentMember.shape, since: Instant.describe('The time when the user became a member.') }),
+  ),
   next,
 })
 
-/** A request, or an item of one, that was refused: without a userName, a value or another word of its caller (decisions.md, Refusals). */
+/** A refused request or item, without a userName, a value or other text of the caller (decisions.md, Refusals). */
 export const KeptRefusal = z.strictObject({
   id: Uuid,
   at: Instant,
   reason: z.string().describe('The name of the rule that refused it, such as tooFast.'),
-  status: z.number().int().describe('What the request or the item was answered with.'),
-  message: z.string().describe('As it was answered, but … in place of names that the caller chose.'),
+  status: z.number().int().describe('The status of the answer.'),
+  message: z.string().describe('The message of the answer, with … in place of names that the caller chose.'),
   route: z.string(),
   requestId: Uuid.describe('The X-Request-Id of the answer.'),
   item: z.number().int().optional().describe('The position in a batch.'),
   key: z
     .strictObject({ name: z.string(), kind: KeyKind, environment: Environment })
-    .describe('As the workspace file names it.'),
-  userId: Uuid.optional().describe('Absent where the request names no user, or was refused before its body was read.'),
-  event: z.string().optional().describe('The slug, where the workspace file declares this event.'),
+    .describe('The key as named in the workspace file.'),
+  userId: Uuid.optional().describe('Absent if the request names no user, or was refused before its body was read.'),
+  event: z.string().optional().describe('The slug, if the workspace file declares this event.'),
 })
 export type KeptRefusal = z.infer<typeof KeptRefusal>
 
@@ -279,16 +281,16 @@ export type RefusalsPage = z.infer<typeof RefusalsPage>
 /** The body of every error. */
 export const ErrorBody = z.strictObject({
   status: z.number().int().describe('The HTTP status.'),
-  error: z.string().describe("The status' reason, such as Bad Request."),
-  message: z.string().describe('What is wrong, and what would be right.'),
+  error: z.string().describe('The reason phrase of the status, such as Bad Request.'),
+  message: z.string().describe('The invalid part, and the accepted form.'),
 })
 
 /** `GET /livez`. */
 export const LiveAnswer = z.strictObject({ status: z.literal('available') })
-/** `GET /readyz` while a request would succeed; else it answers as every error does. */
+/** `GET /readyz` while requests succeed; otherwise it answers with an {@link ErrorBody}. */
 export const ReadyAnswer = z.strictObject({
   status: z.literal('available'),
-  reasons: z.array(z.string()).max(0).describe('Nothing speaks against it.'),
+  reasons: z.array(z.string()).max(0).describe('Always empty.'),
 })
 
 function deviceValue(field: DeviceField) {

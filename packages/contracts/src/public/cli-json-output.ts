@@ -3,17 +3,17 @@ import { Instant, SlugId } from '../primitives.ts'
 import { GateReason } from '../records/form-decisions.ts'
 
 /**
- * What the long commands of `nextvisit` print with `--json-lines`: one object a line, on standard output. The last one is the
- * outcome or the error; where neither comes, the command was interrupted.
+ * Output of `nextvisit`'s long commands with `--json-lines`: one JSON object per line, on standard output. The last line is the
+ * outcome or the error; if both are missing, the command was interrupted.
  */
 
 const count = z.number().int().min(0)
 
-/** At once, then at most twice a second. */
+/** Printed at the start, then at most twice a second. */
 export const ProgressLine = z.object({
   type: z.literal('progress'),
-  share: z.number().min(0).max(1).describe('Of the work that is known.'),
-  records: count.describe('Done.'),
+  share: z.number().min(0).max(1).describe('Completed share of the known work.'),
+  records: count.describe('Processed so far.'),
   perSecond: count,
   secondsLeft: count.nullable().describe('null: not known yet.'),
 })
@@ -21,17 +21,17 @@ export type ProgressLine = z.infer<typeof ProgressLine>
 
 export const WorkspaceFault = z.object({
   line: z.number().int().min(1),
-  path: z.string().describe('Such as organizations[0].projects[0].forms[2].id; empty: the file itself.'),
+  path: z.string().describe('The member, such as organizations[0].projects[0].forms[2].id; empty: the file itself.'),
   message: z.string(),
 })
 export type WorkspaceFault = z.infer<typeof WorkspaceFault>
 
-/** What ended the command, as standard error says it. */
+/** The error that ended the command, as on standard error. */
 export const ErrorLine = z.object({
   type: z.literal('error'),
-  code: z.string().describe('UNEXPECTED: nobody foresaw it, and the message is that of another program.'),
+  code: z.string().describe('UNEXPECTED: an unforeseen error, with the message of its origin.'),
   message: z.string(),
-  faults: z.array(WorkspaceFault).describe('Of the workspace file, where it is invalid.'),
+  faults: z.array(WorkspaceFault).describe('Faults of the workspace file, if it is invalid.'),
 })
 export type ErrorLine = z.infer<typeof ErrorLine>
 
@@ -40,21 +40,21 @@ export const ReplayComparison = z.object({
   liveRows: count,
   rebuiltRows: count,
   onlyLive: count.describe('Live rows without an equal rebuilt row.'),
-  onlyRebuilt: count.describe('The reverse. A changed row counts in both.'),
+  onlyRebuilt: count.describe('Rebuilt rows without an equal live row. A changed row counts in both.'),
   examples: z
     .array(
       z.object({
-        key: z.string().describe('`organization=acme, project=shop`, by the primary key of the table.'),
+        key: z.string().describe('The primary key, such as `organization=acme, project=shop`.'),
         kind: z.enum(['only live', 'only rebuilt', 'differs']),
-        columns: z.array(z.string()).describe('Those that differ. No values.'),
+        columns: z.array(z.string()).describe('Names of the differing columns, without values.'),
       }),
     )
-    .describe('Some of these rows.'),
-  notCompared: z.string().nullable().describe('What of the table is left out, and why.'),
+    .describe('Examples of these rows.'),
+  notCompared: z.string().nullable().describe('Columns that are not compared, and the reason.'),
 })
 export type ReplayComparison = z.infer<typeof ReplayComparison>
 
-/** After the log is folded: compare; then, unless that ends it, carry and swap. */
+/** Steps after the log is folded: compare; then carry and swap, unless the comparison ends the replay. */
 export const ReplayStep = z.enum(['compare', 'carry', 'swap'])
 export type ReplayStep = z.infer<typeof ReplayStep>
 
@@ -63,40 +63,44 @@ export const ReplayLine = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('begin'),
     service: z.string(),
-    records: count.describe('That are to be folded.'),
-    resumedFrom: Instant.nullable().describe('When an interrupted replay began that this one continues.'),
+    records: count.describe('Records to fold.'),
+    resumedFrom: Instant.nullable().describe('Start of the interrupted replay that this one resumes.'),
   }),
   ProgressLine,
-  z.object({ type: z.literal('pause'), message: z.string().describe('Why it tries again in a moment.') }),
+  z.object({ type: z.literal('pause'), message: z.string().describe('The reason for another attempt in a moment.') }),
   z.object({ type: z.literal('step'), step: ReplayStep }),
   z.object({ type: z.literal('comparison'), tables: z.array(ReplayComparison) }),
   z.object({
     type: z.literal('outcome'),
-    outcome: z.enum(['compared', 'refused', 'swapped']).describe('refused: rows differ, and that was not accepted.'),
+    outcome: z
+      .enum(['compared', 'refused', 'swapped'])
+      .describe('refused: rows differ, and differences were not accepted.'),
     isEqual: z.boolean(),
-    lockedMs: count.describe('How long folds waited for the swap.'),
+    lockedMs: count.describe('Pause of folds during the swap.'),
   }),
   ErrorLine,
 ])
 export type ReplayLine = z.infer<typeof ReplayLine>
 
-/** What would have become of one form. */
+/** Simulated outcome of one form. */
 export const FormTallies = z.object({
-  users: count.describe('For whom it was queued at least once.'),
+  users: count.describe('Users for whom the form was queued at least once.'),
   queued: count,
   delivered: count,
-  evaluated: count.describe('How often one of its triggers matched.'),
-  refused: z.array(z.object({ reason: GateReason, times: count })).describe('The most frequent first.'),
+  evaluated: count.describe('Number of records that matched one of its triggers.'),
+  refused: z
+    .array(z.object({ reason: GateReason, times: count }))
+    .describe('Refusals by reason, the most frequent first.'),
 })
 export type FormTallies = z.infer<typeof FormTallies>
 
-/** What `nextvisit forms dry-run --json` prints. */
+/** Output of `nextvisit forms dry-run --json`. */
 export const DryRunOutcome = z.object({
   from: Instant,
   to: Instant,
-  records: count.describe('Read.'),
-  unreadable: count.describe('Those that consumers keep as dead letters.'),
-  since: Instant.nullable().describe('From here on everything was read (--max-records); null: the whole log was.'),
+  records: count.describe('Records read.'),
+  unreadable: count.describe('Records that consumers keep as dead letters.'),
+  since: Instant.nullable().describe('Start of the complete part (--max-records); null: the whole log was read.'),
   users: count,
   projects: z.array(
     z.object({
@@ -105,8 +109,8 @@ export const DryRunOutcome = z.object({
       forms: z.array(
         z.object({
           form: SlugId,
-          proposed: FormTallies.nullable().describe('null: the file removes it.'),
-          today: FormTallies.nullable().describe('null: it is not applied now.'),
+          proposed: FormTallies.nullable().describe('null: the file removes the form.'),
+          today: FormTallies.nullable().describe('null: the form is not applied at present.'),
         }),
       ),
     }),

@@ -5,17 +5,17 @@ export const MAX_BODY_BYTES = 102_400
 /** Maximum size of a batch in bytes (decisions.md, Batch). */
 export const MAX_BATCH_BYTES = 512_000
 
-/** What is known of a route without running it. */
+/** Static properties of a public route. */
 export interface RouteSignature {
-  /** `POST` records: the HTTP server itself dispatches it, before Express, so its pattern is fixed. `GET` reads. */
+  /** `POST` records. The HTTP server dispatches it before Express, so its pattern is fixed. `GET` reads. */
   readonly method: 'GET' | 'POST'
-  /** With `{name}` for a part that varies. */
+  /** Path with `{name}` for a variable part. */
   readonly pattern: string
-  /** Which kind of key it takes. Routes for SDK keys answer CORS. */
+  /** The accepted kind of key. Routes for SDK keys answer CORS. */
   readonly keyKind: KeyKind
-  /** Where the key stands, if not in `X-Api-Key`: the user of HTTP Basic, or `writeKey` in the body. */
+  /** Location of the key, if not only `X-Api-Key`: the user of HTTP Basic, or `writeKey` in the body. */
   readonly keyIn?: 'basic-or-body'
-  /** Of the body, inflated. Default: {@link MAX_BODY_BYTES}. */
+  /** Maximum size of the inflated body. Default: {@link MAX_BODY_BYTES}. */
   readonly maxBodyBytes?: number
 }
 
@@ -25,7 +25,7 @@ export function maxBodyBytesOf({ maxBodyBytes = MAX_BODY_BYTES }: RouteSignature
 
 const SEGMENT = { keyKind: 'admin', keyIn: 'basic-or-body', maxBodyBytes: MAX_BATCH_BYTES } as const
 
-/** Every route that takes a key, by its operation's id: it drives the server, Express and OpenAPI alike. */
+/** All routes that take a key, by operation id. This table drives the HTTP server, Express and OpenAPI. */
 export const ROUTES = {
   identifyUser: { method: 'POST', pattern: '/v2/admin/identify-user', keyKind: 'admin' },
   trackEvent: { method: 'POST', pattern: '/v2/admin/track-event', keyKind: 'admin' },
@@ -56,7 +56,7 @@ const MAX_BYTES_BY_PATTERN = new Map<string, number>(
   Object.values<RouteSignature>(ROUTES).map((route) => [route.pattern, maxBodyBytesOf(route)]),
 )
 
-/** Of a body sent to this path, inflated. */
+/** Returns the maximum size in bytes of an inflated body for a path. */
 export function maxBodyBytesAt(path: string): number {
   return MAX_BYTES_BY_PATTERN.get(path) ?? MAX_BODY_BYTES
 }

@@ -15,46 +15,44 @@ function gate<Name extends string, Compared extends z.ZodRawShape>(name: Name, c
  */
 export const GateOutcome = z.discriminatedUnion('gate', [
   gate('where', {
-    leaf: PropertyLeaf.nullable().describe(
-      "The condition on the event's properties that decided; null: there is none.",
-    ),
-    negated: z.boolean().describe('The condition stands under a `not`: it must not hold.'),
+    leaf: PropertyLeaf.nullable().describe("The decisive condition on the event's properties; null: there is none."),
+    negated: z.boolean().describe('The condition is under a `not`, so it must not hold.'),
     actual: TraitValue.optional().describe(
-      'What the event had there, at most 20 values of 100 characters; absent: nothing that can be compared.',
+      "The event's value, at most 20 values of 100 characters; absent: no comparable value.",
     ),
   }),
   gate('live', {
     enabled: z.boolean(),
     startsAt: Instant.nullable(),
     endsAt: Instant.nullable(),
-    now: Instant.describe('When the record was received.'),
+    now: Instant.describe('The time when the record was received.'),
   }),
   gate('audience', {
-    leaf: ConditionLeaf.nullable().describe('The condition that decided; null: there is none, the form is for all.'),
-    negated: z.boolean().describe('The condition stands under a `not`: it must not hold.'),
+    leaf: ConditionLeaf.nullable().describe('The decisive condition; null: there is none, the form is for all users.'),
+    negated: z.boolean().describe('The condition is under a `not`, so it must not hold.'),
     actual: TraitValue.optional().describe(
-      'What the user had there: a value (at most 20 values of 100 characters), a count, a membership; absent: nothing.',
+      "The user's value (at most 20 values of 100 characters), count or membership; absent: none.",
     ),
   }),
   gate('sample', {
-    bucket: z.number().int().nullable().describe('What was drawn, 0 to 9,999; null: nobody is left out.'),
-    threshold: z.number().describe('Passes below this: percent times 100.'),
+    bucket: z.number().int().nullable().describe("The user's bucket, 0 to 9,999; null: the form has no sample."),
+    threshold: z.number().describe('Buckets below this pass: percent times 100.'),
   }),
   gate('repeat', {
     rule: Frequency.shape.repeat.unwrap(),
-    timesQueued: z.number().int().describe('Waiting or delivered.'),
-    lastShownAt: Instant.nullable().describe('Of this form.'),
+    timesQueued: z.number().int().describe('Number of waiting or delivered rows.'),
+    lastShownAt: Instant.nullable().describe('The time when this form was last shown.'),
   }),
   gate('cooldown', {
-    cooldownSeconds: z.number().int().describe('0: this form keeps none, and nothing was looked up.'),
+    cooldownSeconds: z.number().int().describe('0: this form has no cooldown, and nothing was looked up.'),
     lastShown: z
       .strictObject({
         formId: SlugId,
         at: Instant,
-        openOffer: z.boolean().describe('Offered, and not yet confirmed: it counts as shown.'),
+        openOffer: z.boolean().describe('The form is offered but not yet confirmed, which counts as shown.'),
       })
       .nullable()
-      .describe('Of all forms the one that was shown last.'),
+      .describe('The form that was shown last, of all forms.'),
   }),
   gate('slot', {
     waiting: z.strictObject({ state: z.enum(['waiting', 'offered']), queuedAt: Instant }).nullable(),
@@ -86,21 +84,21 @@ export type GateReason = z.infer<typeof GateReason>
 export const FormDecision = z.strictObject({
   formId: SlugId,
   decision: z.enum(['queued', 'not-queued']),
-  reason: GateReason.optional().describe('The gate that failed; absent where the form was queued.'),
-  at: Instant.describe('When the record was received.'),
-  requestId: Uuid.describe('The record that was evaluated: X-Request-Id of its request.'),
+  reason: GateReason.optional().describe('The gate that failed; absent if the form was queued.'),
+  at: Instant.describe('The time when the record was received.'),
+  requestId: Uuid.describe('The evaluated record: X-Request-Id of its request.'),
   trigger: Trigger.optional().describe('The first trigger of the form that matched.'),
-  catalogRevision: z.number().int().describe("The revision of the organization's configuration that was used."),
+  catalogRevision: z.number().int().describe("The used revision of the organization's configuration."),
   gates: z.array(GateOutcome),
 })
 export type FormDecision = z.infer<typeof FormDecision>
 
-/** Rows that are over are left out beyond so many, the oldest first. What is open always stands in the answer. */
+/** Maximum number of queue rows in an answer. The oldest closed rows are omitted first; open rows never are. */
 export const MAX_QUEUED_FORMS = 100
 
-/** The evaluator's answer on one user. */
+/** The evaluator's decisions and queue of one user. */
 export const FormsReadModel = z.strictObject({
   forms: z.array(FormDecision).describe('By form id. A form is missing if none of its triggers ever matched.'),
-  queue: z.array(QueuedForm).describe(`What is open, then the latest; at most ${MAX_QUEUED_FORMS}.`),
+  queue: z.array(QueuedForm).describe(`Open rows, then the latest closed ones; at most ${MAX_QUEUED_FORMS}.`),
 })
 export type FormsReadModel = z.infer<typeof FormsReadModel>

@@ -6,7 +6,7 @@ export const FormDelivered = z
   .object({
     type: z.literal('FormDelivered').describe('As in `ce_type`.'),
     ...formFactMembers,
-    visitId: Uuid.describe('The record of the visit that it was shown at.'),
+    visitId: Uuid.describe('The record of the visit that showed the form.'),
   })
   .describe('The form was shown.')
 export type FormDelivered = z.infer<typeof FormDelivered>

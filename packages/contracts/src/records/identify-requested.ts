@@ -12,7 +12,7 @@ export const IdentifyRequested = z
     operations: TraitOperations.describe(
       'The changes to traits: set, setOnce, increment, decrement, unset, in this order.',
     ),
-    device: DeviceFacts.describe('Device facts, checked and filtered; they overwrite what was known.'),
+    device: DeviceFacts.describe('Device facts, validated and filtered; they overwrite known facts.'),
     registeredTraits: z.array(z.string()).describe('Slugs that this record registered in the project.'),
     strippedTraits: z.array(z.string()).describe('Slugs over the unique-traits cap; their values never reach the log.'),
     droppedTraits: z.array(z.string()).describe('Disabled slugs; their values never reach the log.'),
@@ -20,8 +20,8 @@ export const IdentifyRequested = z
       .array(z.string())
       .describe('Known device and personal fields that the project does not keep; their values never reach the log.'),
     occurredAt: Instant.optional().describe(
-      'When it happened, if the record was imported and its line says so; otherwise use `received`.',
+      'Time of the identify, if the record was imported and its line has one; otherwise use `received`.',
     ),
   })
-  .describe('A user said who they are: admitted trait operations and device facts. From an SDK key it is a visit.')
+  .describe('An identify of a user: admitted trait operations and device facts. With an SDK key it is a visit.')
 export type IdentifyRequested = z.infer<typeof IdentifyRequested>

@@ -12,24 +12,24 @@ export const OrganizationConfigured = z
   .object({
     type: z.literal('OrganizationConfigured').describe('As in `ce_type`.'),
     id: z.uuid().describe('As in `ce_id`. Readers drop duplicates by it.'),
-    organization: SlugId.describe('The organization that is configured. The Kafka key begins with it.'),
+    organization: SlugId.describe('The configured organization. The Kafka key begins with it.'),
     revision: z
       .number()
       .int()
       .min(1)
       .describe(
-        'The record counts if this is greater than in every record of the organization before it; of equal ones the first counts.',
+        'The record counts if this is greater than in every earlier record of the organization; of equal ones the first counts.',
       ),
     config: OrganizationConfig.nullable().describe(
       'The whole configuration, as in the workspace file (docs/spec/decisions.md), keys as SHA-256 only; null removes the organization.',
     ),
-    appliedAt: Instant.describe('When it was applied.'),
+    appliedAt: Instant.describe('The time when it was applied.'),
     appliedBy: z.string().describe('The operating system user who applied it.'),
   })
   .describe('A revision of an organization: plan, projects, keys, segments, forms.')
 export type OrganizationConfigured = z.infer<typeof OrganizationConfigured>
 
-/** What readers need of the record around the configuration. */
+/** Members of the record that readers need besides the configuration. */
 export const OrganizationConfiguredEnvelope = z.object({
   ...OrganizationConfigured.pick({ type: true, id: true, organization: true, revision: true }).shape,
   config: z.unknown(),

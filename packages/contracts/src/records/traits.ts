@@ -54,12 +54,12 @@ export function slugMap<T>(
  * (decisions.md, Identify). Absent members are empty.
  */
 export const TraitOperations = z.object({
-  set: traitMap().optional().describe('Traits that are overwritten.'),
-  setOnce: traitMap().optional().describe('Traits that are set unless they are set already; `null` counts as set.'),
+  set: traitMap().optional().describe('Traits to overwrite.'),
+  setOnce: traitMap().optional().describe('Traits to set if they are unset; `null` counts as set.'),
   increment: slugMap(z.number(), isNumber)
     .optional()
-    .describe('Amounts that are added; an unset trait starts at 0, and a trait that is not a number stays.'),
-  decrement: slugMap(z.number(), isNumber).optional().describe('Amounts that are subtracted, by the same rules.'),
-  unset: z.array(z.string()).optional().describe('Traits that are removed.'),
+    .describe('Amounts to add; an unset trait starts at 0, and a trait that is not a number is unchanged.'),
+  decrement: slugMap(z.number(), isNumber).optional().describe('Amounts to subtract, by the same rules.'),
+  unset: z.array(z.string()).optional().describe('Traits to remove.'),
 })
 export type TraitOperations = z.infer<typeof TraitOperations>

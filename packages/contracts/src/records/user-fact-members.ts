@@ -7,14 +7,14 @@ export const DUPLICATE_WINDOW_MS = 24 * 3_600_000
 /** Members of every record on `user-events`. */
 export const userFactMembers = {
   id: Uuid.describe(
-    "The record's id, as in `ce_id`; equal to the answer's `X-Request-Id`. UUIDv7, or UUIDv5 where an `Idempotency-Key` " +
+    "The record's id, as in `ce_id`; equal to the answer's `X-Request-Id`. UUIDv7, or UUIDv5 if an `Idempotency-Key` " +
       'was given or the record was imported. Readers drop duplicates by it.',
   ),
-  organization: SlugId.describe('Whose project it is.'),
-  project: SlugId.describe('Where it happened.'),
+  organization: SlugId.describe('The organization of the project.'),
+  project: SlugId.describe('The project of the user.'),
   userId: Uuid.describe("UUIDv5 of the userName in the project's namespace. The Kafka key."),
   received: Instant.describe(
-    "The gateway's clock when it had read the request; for an import, its clock when it had read the line.",
+    "The gateway's clock once it has read the request; for an import, its clock once it has read the line.",
   ),
 }
 
@@ -33,13 +33,13 @@ export const requestMembers = {
   unchecked: z
     .array(Unchecked)
     .describe(
-      'The checks that could not be made in time. The record was admitted without them, so these limits were not enforced.',
+      'The checks that could not be made in time. The record was admitted without them, and these limits were not enforced.',
     ),
   imported: z
     .literal(true)
     .optional()
     .describe(
-      'History from `nextvisit import`: it fills in what is not known and triggers nothing. Absent in every other ' +
+      'History from `nextvisit import`: it fills in unknown values and triggers nothing. Absent in every other ' +
         'record.',
     ),
 }

@@ -26,13 +26,13 @@ const { batchItems, propertiesBytes, propertiesDepth, propertyKeyLength, propert
 /** Every rule for the body of a public route, by name. A rule of several members is a function of the member's name. */
 export const BODY_RULES = nameRules({
   // The body as a whole (decisions.md, Order of checks: JSON).
-  notJson: (body: string) => ({ message: `${body} must be JSON`, when: 'No JSON' }),
-  notAnObject: (body: string) => ({ message: `${body} must be a JSON object`, when: 'JSON that is no object' }),
-  notUtf8: (body: string) => ({ message: `${body} must be UTF-8`, when: 'Bytes that are no UTF-8' }),
+  notJson: (body: string) => ({ message: `${body} must be JSON`, when: 'Invalid JSON' }),
+  notAnObject: (body: string) => ({ message: `${body} must be a JSON object`, when: 'JSON that is not an object' }),
+  notUtf8: (body: string) => ({ message: `${body} must be UTF-8`, when: 'Bytes that are not UTF-8' }),
   tooDeep: (body: string) => ({ message: `${body} must not be nested deeper than ${depth}`, when: 'Too many levels' }),
   notStorable: (body: string) => ({
     message: `${body} must hold no U+0000 and no lone surrogates in its strings`,
-    when: 'A string that could not be stored',
+    when: 'A string that cannot be stored',
   }),
 
   // A batch (decisions.md, Batch).
@@ -40,7 +40,7 @@ export const BODY_RULES = nameRules({
     message: `items must be an array of at most ${batchItems} items`,
     when: `items of another type, or more than ${batchItems}`,
   },
-  item: (member: string) => ({ message: `${member} must be a JSON object`, when: 'An item that is no object' }),
+  item: (member: string) => ({ message: `${member} must be a JSON object`, when: 'An item that is not an object' }),
   itemType: (member: string) => ({ message: `${member} must be identify or track`, when: 'An item of another type' }),
 
   // The user (contract, Track event; decisions.md, Identify).
@@ -59,7 +59,7 @@ export const BODY_RULES = nameRules({
   },
   signatureType: {
     message: 'userSignature must be a string of hex digits',
-    when: 'A userSignature that is no string',
+    when: 'A userSignature that is not a string',
   },
 
   // Traits (decisions.md, Identify).
@@ -70,7 +70,7 @@ export const BODY_RULES = nameRules({
   },
   operator: (member: string) => ({
     message: `${member} is not an operator: use ${TRAIT_OPERATORS.join(', ')}`,
-    when: 'An operator that does not exist',
+    when: 'An unknown operator',
   }),
   operands: (member: string) => ({
     message: `${member} must be an object of trait keys`,
@@ -98,22 +98,22 @@ export const BODY_RULES = nameRules({
   }),
   finiteNumber: (member: string) => ({
     message: `${member} must be a finite number`,
-    when: 'An increment that is no number',
+    when: 'An increment that is not a number',
   }),
   unset: (member: string) => ({
     message: `${member} must be an array of trait keys`,
-    when: 'An `$unset` that is no array',
+    when: 'An `$unset` that is not an array',
   }),
   unsetItem: (member: string) => ({
     message: `${member} must hold only strings`,
-    when: 'An item of `$unset` that is no string',
+    when: 'An item of `$unset` that is not a string',
   }),
 
   // Device info (contract, Device info).
   deviceInfo: { message: '$deviceInfo must be an object', when: '$deviceInfo of another type' },
   deviceString: (member: string) => ({
     message: `${member} must be a string`,
-    when: 'A device field that is no string',
+    when: 'A device field that is not a string',
   }),
   country: { message: 'invalid country passed', when: 'A country that ISO 3166-1 has not assigned' },
   timezone: (member: string) => ({
@@ -144,12 +144,12 @@ export const BODY_RULES = nameRules({
   },
   disabledEvent: {
     message: 'eventName names an event that is disabled in this project',
-    when: 'An event that is marked disabled',
+    when: 'A disabled event',
   },
-  occurredAtType: { message: 'occurredAt must be a string', when: 'An occurredAt that is no string' },
+  occurredAtType: { message: 'occurredAt must be a string', when: 'An occurredAt that is not a string' },
   occurredAt: {
     message: 'occurredAt must be an ISO 8601 date and time with a time zone, such as 2026-01-31T09:30:00Z',
-    when: 'No date and time, or none with a time zone',
+    when: 'Not a date and time with a time zone',
   },
   ahead: { message: 'occurredAt must be no more than 5 minutes in the future', when: 'Too far ahead' },
   past: { message: 'occurredAt must be no more than 365 days in the past', when: 'Too long ago' },

@@ -210,7 +210,7 @@ describe('operations.yaml', () => {
       'schema: Usage',
       'operations.getUsage.answer.body.schema',
     ],
-    ['which parameter has no text', '\n  limit: How many, at most.', '', 'at parameters.limit'],
+    ['which parameter has no text', '\n  limit: Maximum number of entries.', '', 'at parameters.limit'],
   ])('says %s', (_what, text, replacement, message) => {
     expect(CONTENT).toContain(text)
     expect(() => parseContent(CONTENT.replace(text, replacement))).toThrow(message)

@@ -36,32 +36,32 @@ const KEY_NAMES: Readonly<Record<KeyKind, string>> = { admin: 'an admin key', sd
  */
 export const REFUSALS = nameRules({
   // The HTTP parser's, before there is a request.
-  notHttp: { status: 400, message: 'This is not a valid HTTP request', when: 'No valid HTTP' },
+  notHttp: { status: 400, message: 'This is not a valid HTTP request', when: 'Invalid HTTP' },
   noHost: { status: 400, message: 'The Host header must be given', when: 'HTTP/1.1 without Host' },
   tooSlow: { status: 408, message: 'The request did not arrive in time', when: 'Sent too slowly' },
   expectation: { status: 417, message: 'Expect must be 100-continue or absent', when: 'An unknown `Expect`' },
   headersTooLarge: { status: 431, message: 'The headers are too large', when: 'More than 16 KB of headers' },
 
   // Any route.
-  broken: { status: 500, message: 'Internal Server Error', when: 'Something broke' },
+  broken: { status: 500, message: 'Internal Server Error', when: 'An internal error' },
   busy: {
     status: 503,
     message: 'Too many requests at once: try again',
-    when: 'More requests, or more reads or large bodies of one key, at once than the gateway takes',
+    when: 'Too many requests at once, or too many reads or large bodies of one key',
   },
-  noRoute: { status: 404, message: 'There is no such route', when: 'A path that no route has' },
+  noRoute: { status: 404, message: 'There is no such route', when: 'An unknown path' },
   otherMethod: (methods: readonly string[]) => ({
     status: 405,
     message: `Use ${methods.join(' or ')}`,
     when: 'Another method',
     headers: { Allow: methods.join(', ') },
   }),
-  path: { status: 400, message: 'The path must be valid percent-encoding', when: 'A path that can not be decoded' },
+  path: { status: 400, message: 'The path must be valid percent-encoding', when: 'A path that cannot be decoded' },
   /** Of `/readyz`: {@link UNAVAILABLE_REASONS} among them. */
   notReady: (reasons: readonly string[]) => ({
     status: 503,
     message: reasons.join('; '),
-    when: 'A request would not succeed now',
+    when: 'Requests would not succeed now',
   }),
 
   // The key.
@@ -80,7 +80,7 @@ export const REFUSALS = nameRules({
   tooFast: (perSecond: number) => ({
     status: 429,
     message: `At most ${perSecond} requests a second with this key, and fewer large ones: slow down`,
-    when: 'Faster than the key may be',
+    when: "Above the key's rate limit",
   }),
 
   // The body, before its own rules.
@@ -112,7 +112,7 @@ export const REFUSALS = nameRules({
   tooManyBytes: {
     status: 503,
     message: 'Too many bytes at once: try again',
-    when: 'More bytes in bodies than the gateway holds at once',
+    when: 'More bytes of bodies than the gateway buffers at once',
   },
   notGzip: {
     status: 400,
@@ -139,14 +139,14 @@ export const REFUSALS = nameRules({
   reason: {
     status: 400,
     message: 'reason must be the name of a refusal, as counts has it, such as tooFast',
-    when: 'A `reason` that no refusal has',
+    when: 'A `reason` that is not the name of a refusal',
   },
 
   // A visit's proof of its user.
   signature: {
     status: 401,
     message: 'userSignature must be the HMAC-SHA256 of userName, in hex',
-    when: 'A signature that is required, and missing or wrong',
+    when: 'A required signature that is missing or wrong',
   },
 
   // Idempotency-Key (decisions.md, Retries).
@@ -183,7 +183,7 @@ export const REFUSALS = nameRules({
   newEvent: {
     status: 400,
     message: 'eventName must name an event that this project knows: clients do not create new ones',
-    when: 'A new name, where clients create none',
+    when: 'A new name, if clients may not create events',
   },
   mau: {
     status: 400,
@@ -193,7 +193,7 @@ export const REFUSALS = nameRules({
 
   // A part that the answer needs is unavailable.
   notRecorded: { status: 503, message: 'This could not be recorded now: try again', when: 'The log is unavailable' },
-  notRead: { status: 503, message: 'This can not be read now: try again', when: 'What would be read is unavailable' },
+  notRead: { status: 503, message: 'This can not be read now: try again', when: 'The read model is unavailable' },
 }) satisfies { readonly [Reason in LimitReason]: RefusalRule }
 
 /** The names of all refusals. */
