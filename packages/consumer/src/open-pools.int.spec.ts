@@ -34,7 +34,7 @@ function keepBusy(db: Db): void {
   })
 }
 
-describe("a consumer's connections, as they are scraped (operations.md, Connections to Postgres)", () => {
+describe("a consumer's connections, as they are scraped (operate.md, Connections to Postgres)", () => {
   it.each([
     ['folds', 'foldDb', 1],
     ['upkeep', 'upkeepDb', 4],

@@ -17,7 +17,7 @@ Starts Kafka, Postgres, Redis, the services and the console on this machine, unt
                        proxies whose X-Forwarded-For is trusted, such as 10.0.0.0/8 (default: none)
   NEXTVISIT_DATA       folder for data and logs (default .nextvisit in the checkout)
   NEXTVISIT_WORKSPACE  workspace file to apply (default: the demo)
-  KAFKA_BROKERS, DATABASE_URL (or one per service, as docs/guides/operate.md has them), REDIS_URL
+  KAFKA_BROKERS, DATABASE_URL (or one per service, see docs/reference/configuration.md), REDIS_URL
                        parts that run already and are not started`
 
 function explainOrRefuse(): void {
