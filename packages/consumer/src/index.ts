@@ -18,9 +18,8 @@ export {
   type TableRoles,
   unknownTables,
 } from './table-roles.ts'
-export { askToSetAside, type SetAsideOutcome } from './dead-letters/ask-to-set-aside.ts'
+export { answerDeadLetters } from './dead-letters/answer-dead-letters.ts'
 export { type Barrier, catchUp, createBarrier, findCaughtUp, READ_BARRIER_WITHIN_MS } from './barrier.ts'
-export * from './dead-letters/decide-dead-letters.ts'
 export * from './errors.ts'
 export { isDuplicate, pruneOldRecords } from './fold/duplicates.ts'
 export { createPartitionCounts, type PartitionCounts } from './assign/partition-counts.ts'
@@ -30,20 +29,7 @@ export { createPartitionFold, type PartitionFold } from './fold/partition-fold.t
 export type { PartitionAlarm } from './watch/partition-alarms.ts'
 export type { PartitionProgress } from './watch/partition-progress.ts'
 export type * from './projection.ts'
-export {
-  type DeadLetterCause,
-  type DeadLetterState,
-  type DeadLetterSummary,
-  type LetterPlace,
-  MAX_KEY_BYTES,
-  readDeadLetter,
-  readDeadLetterAt,
-  readDeadLetterCauses,
-  readDeadLettersOfCause,
-  readDecidedLetters,
-  type WholeDeadLetter,
-} from './dead-letters/read-dead-letters.ts'
-export { escapeControls, readableBytes, type ReadableBytes } from './dead-letters/readable-bytes.ts'
+export { escapeControls } from './dead-letters/show-bytes.ts'
 export { type JsonRow, readTogether } from './read-together.ts'
 export { rebuildInto, type RebuildOptions } from './rebuild.ts'
 export { MAX_BYTES_A_COMMIT, MAX_BYTES_AN_EVENT, requireFits, traitBytesOf } from './fold/require-fits.ts'

@@ -72,7 +72,7 @@ export interface ProjectionRunner {
   readonly progress: () => readonly PartitionProgress[]
   /** Why alarms are not in Postgres, where `nextvisit status` reads them. */
   readonly alarmProblem: () => string | undefined
-  /** Whether the record of a halted partition can be set aside now: see `askToSetAside`. */
+  /** Whether the record of a halted partition can be set aside now: see `deadLetterCalls.setAside`. */
   readonly canSetAside: (partition: Pick<PartitionProgress, 'topic' | 'partition'>, alarm: PartitionAlarm) => boolean
   /** Somebody waits for records that gather: this process fetches and folds them now. */
   readonly fetchNow: () => void

@@ -1,5 +1,5 @@
 import { createCatalogMetrics, createCatalogView } from '@nextvisit/catalog'
-import { HEADERS, TOPICS } from '@nextvisit/contracts'
+import { deadLetterCalls, HEADERS, operationsCalls, TOPICS } from '@nextvisit/contracts'
 import { type Db, queryOf } from '@nextvisit/database'
 import { createLogAdmin, createPublisher } from '@nextvisit/log'
 import {
@@ -12,11 +12,12 @@ import {
   createRedis,
   createRedisSubscriber,
   runService,
+  serveCalls,
 } from '@nextvisit/service-kit'
 import { createPartitionCounts } from './assign/partition-counts.ts'
 import { createBarrier } from './barrier.ts'
 import { readConsumerConfig } from './config.ts'
-import { createDeadLetterRoutes } from './dead-letters/dead-letter-routes.ts'
+import { answerDeadLetters } from './dead-letters/answer-dead-letters.ts'
 import type { Consumer } from './define-consumer.ts'
 import { forbidPretenuring } from './forbid-pretenuring.ts'
 import { hearAwaitedRecords } from './hear-awaited-records.ts'
@@ -25,7 +26,7 @@ import { openPools } from './open-pools.ts'
 import { createProjectionRunner } from './projection-runner.ts'
 import { createReplyPublisher } from './reply-publisher.ts'
 import { consumerHealth } from './watch/consumer-health.ts'
-import { createOperationsRoute } from './watch/operations-route.ts'
+import { answerOperations } from './watch/answer-operations.ts'
 
 const STOP_PUBLISHING_WITHIN_MS = 2_000
 const now = () => new Date()
@@ -82,8 +83,8 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
     ...config.internalServer,
     routes: [
       ...consumer.routes({ db: admissionDb, readDb, catalog, now, barrier, hurry, countPartitions }, memory),
-      createOperationsRoute(runner),
-      ...createDeadLetterRoutes(projection.name, queryOf(readDb)),
+      ...serveCalls(operationsCalls, answerOperations(runner)),
+      ...serveCalls(deadLetterCalls, answerDeadLetters(projection.name, queryOf(readDb))),
     ],
     ...consumerHealth({ runner, catalog, db: upkeepDb }),
     metrics,

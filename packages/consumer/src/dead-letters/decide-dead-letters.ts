@@ -1,56 +1,24 @@
-import { MAX_DECIDED_LETTERS } from '@nextvisit/contracts'
+import { type deadLetterCalls, type DeadLetterSelection, MAX_DECIDED_DEAD_LETTERS } from '@nextvisit/contracts'
 import { type Query, sql, type Statement } from '@nextvisit/database'
-import { CAUSE_ID, hasCause } from './read-dead-letters.ts'
+import type { z } from 'zod'
+import { CAUSE_ID, hasCause, instantOf } from './read-dead-letters.ts'
 
-/** Which dead letters of a projection. */
-export type LetterSelection =
-  | { readonly by: 'ids'; readonly ids: readonly string[] }
-  | { readonly by: 'cause'; readonly cause: string }
-  /** No letters with a greater id than `lastId`. */
-  | { readonly by: 'causeId'; readonly causeId: string; readonly lastId: string }
-  | { readonly by: 'all' }
-
-/** `retry`: they are folded again, late. `discarded`: they never are. */
-export interface LetterDecision {
-  readonly state: 'retry' | 'discarded'
-  /** Who decided. */
-  readonly by: string
-  /** Continues this decision (see {@link DecidedLetters}). */
-  readonly decidedAt?: Date | undefined
-}
-
-export interface DecidedLetters {
-  readonly count: number
-  /** Names the decision for {@link countDecided}, in whole milliseconds. undefined: nothing was decided. */
-  readonly decidedAt: Date | undefined
-  /** More may be left of the selected: one statement decides for a bounded number. */
-  readonly isFull: boolean
-}
-
-/** How many letters of a decision are in each state. Those that a later decision has changed do not count. */
-export interface DecisionCounts {
-  readonly retry: number
-  readonly retried: number
-  readonly dead: number
-  readonly discarded: number
-}
+type Asked = z.output<typeof deadLetterCalls.decide.question>
+type Decided = z.infer<typeof deadLetterCalls.decide.answer>
+type Progress = z.infer<typeof deadLetterCalls.readDecision.answer>
 
 const MAX_CAUSES = 10
 
-/** How many of the selected wait for somebody to decide. */
-export async function countDead(query: Query, projection: string, selection: LetterSelection): Promise<number> {
+/** Counts the selected that are dead. */
+export async function countDead(query: Query, projection: string, selected: DeadLetterSelection): Promise<number> {
   const [row] = await query<{ count: number }>(
-    sql`SELECT count(*)::int AS count FROM dead_letters WHERE ${isSelectedDead(projection, selection)}`,
+    sql`SELECT count(*)::int AS count FROM dead_letters WHERE ${isSelectedDead(projection, selected)}`,
   )
   return row?.count ?? 0
 }
 
-/** Those of these ids that are no dead letter of the projection, in whatever state. */
-export async function findMissingLetters(
-  query: Query,
-  projection: string,
-  ids: readonly string[],
-): Promise<readonly string[]> {
+/** Returns those of these ids that name no dead letter of the projection, in any state. */
+export async function findMissing(query: Query, projection: string, ids: readonly string[]): Promise<string[]> {
   const rows = await query<{ id: string }>(sql`
     SELECT id::text FROM unnest(${ids}::bigint[]) AS asked (id)
     WHERE NOT EXISTS (SELECT FROM dead_letters WHERE projection = ${projection} AND dead_letters.id = asked.id)
@@ -59,33 +27,37 @@ export async function findMissingLetters(
 }
 
 /**
- * Marks the selected that are dead, at most {@link MAX_DECIDED_LETTERS}, the first that died first: to be folded again, or never. One that is
- * marked already, was folded or was discarded is left as it is, so that asking twice does nothing twice.
+ * Marks the selected that are dead, the oldest {@link MAX_DECIDED_DEAD_LETTERS} of them: to be folded again, or never. Skips
+ * those that are marked, folded or discarded already, so that a repeated decision changes nothing.
  */
 export async function decideDeadLetters(
   query: Query,
   projection: string,
-  selection: LetterSelection,
-  { state, by, decidedAt: continued }: LetterDecision,
-): Promise<DecidedLetters> {
-  const [row] = await query<{ count: number; decidedAt: Date | null }>(sql`
+  { selected, decision, by, continues }: Asked,
+): Promise<Decided> {
+  const [decided] = await query<Omit<Decided, 'isFull'>>(sql`
     WITH decided AS (
       UPDATE dead_letters
-      SET state = ${state}, decided_by = ${by},
-          decided_at = coalesce(${continued ?? null}::timestamptz, date_trunc('milliseconds', now()))
+      SET state = ${decision === 'retry' ? 'retry' : 'discarded'}, decided_by = ${by},
+          decided_at = coalesce(${continues}::timestamptz, date_trunc('milliseconds', now()))
       WHERE id = ANY(ARRAY(
-        SELECT id FROM dead_letters WHERE ${isSelectedDead(projection, selection)}
-        ORDER BY id LIMIT ${MAX_DECIDED_LETTERS} FOR UPDATE
+        SELECT id FROM dead_letters WHERE ${isSelectedDead(projection, selected)}
+        ORDER BY id LIMIT ${MAX_DECIDED_DEAD_LETTERS} FOR UPDATE
       ))
       RETURNING decided_at
     )
-    SELECT count(*)::int AS count, max(decided_at) AS "decidedAt" FROM decided`)
-  const { count, decidedAt } = row ?? { count: 0, decidedAt: null }
-  return { count, decidedAt: decidedAt ?? undefined, isFull: count === MAX_DECIDED_LETTERS }
+    SELECT count(*)::int AS count, ${instantOf(sql`max(decided_at)`)} AS "decidedAt" FROM decided`)
+  const { count, decidedAt } = decided ?? { count: 0, decidedAt: null }
+  return { count, decidedAt, isFull: count === MAX_DECIDED_DEAD_LETTERS }
 }
 
-export async function countDecided(query: Query, projection: string, decidedAt: Date): Promise<DecisionCounts> {
-  const [counts] = await query<DecisionCounts>(sql`
+/** Counts the dead letters of a decision by state. Those that a later decision has changed do not count. */
+export async function countDecided(
+  query: Query,
+  projection: string,
+  decidedAt: string,
+): Promise<Omit<Progress, 'deadAgain'>> {
+  const [counts] = await query<Omit<Progress, 'deadAgain'>>(sql`
     SELECT count(*) FILTER (WHERE state = 'retry')::int AS retry,
            count(*) FILTER (WHERE state = 'retried')::int AS retried,
            count(*) FILTER (WHERE state = 'dead')::int AS dead,
@@ -94,25 +66,26 @@ export async function countDecided(query: Query, projection: string, decidedAt: 
   return counts ?? { retry: 0, retried: 0, dead: 0, discarded: 0 }
 }
 
-/** What is wrong now with the letters of a decision that are dead again: the most frequent causes. */
-export function readCausesOfDeadAgain(
+/** Reads the most frequent causes of the dead letters of a decision that are dead again. */
+export async function readCausesOfDeadAgain(
   query: Query,
   projection: string,
-  decidedAt: Date,
-): Promise<readonly { readonly cause: string; readonly causeId: string; readonly count: number }[]> {
-  return query(sql`
+  decidedAt: string,
+): Promise<Progress['deadAgain']> {
+  const causes = await query<Progress['deadAgain'][number]>(sql`
     SELECT reason AS cause, ${CAUSE_ID} AS "causeId", count(*)::int AS count FROM dead_letters
     WHERE projection = ${projection} AND decided_at = ${decidedAt}::timestamptz AND state = 'dead'
     GROUP BY reason ORDER BY count(*) DESC, reason LIMIT ${MAX_CAUSES}`)
+  return [...causes]
 }
 
-function isSelectedDead(projection: string, selection: LetterSelection): Statement {
-  return sql`projection = ${projection} AND state = 'dead' AND ${isSelected(selection)}`
+function isSelectedDead(projection: string, selected: DeadLetterSelection): Statement {
+  return sql`projection = ${projection} AND state = 'dead' AND ${isSelected(selected)}`
 }
 
-function isSelected(selection: LetterSelection): Statement {
-  if (selection.by === 'ids') return sql`id = ANY(${selection.ids}::bigint[])`
-  if (selection.by === 'cause') return sql`reason = ${selection.cause}`
-  if (selection.by === 'causeId') return sql`${hasCause(selection.causeId)} AND id <= ${selection.lastId}::bigint`
+function isSelected(selected: DeadLetterSelection): Statement {
+  if (selected.by === 'ids') return sql`id = ANY(${selected.ids}::bigint[])`
+  if (selected.by === 'cause') return sql`reason = ${selected.cause}`
+  if (selected.by === 'causeId') return sql`${hasCause(selected.causeId)} AND id <= ${selected.lastId}::bigint`
   return sql`TRUE`
 }

@@ -8,7 +8,7 @@ import { givenEvents, type GivenLog, givenLog, partitionOf, PARTITIONS } from '.
 import { givenRunner } from '../../test/given-runner.ts'
 import { givenVisitsDatabase } from '../../test/given-visits.ts'
 import { countVisits, createVisitsProjection } from '../../test/visits-projection.ts'
-import { askToSetAside } from '../dead-letters/ask-to-set-aside.ts'
+import { setAside } from '../dead-letters/set-aside.ts'
 
 const soon = { timeout: 20_000 }
 const ADA = partitionOf('ada')
@@ -32,9 +32,9 @@ async function readHalts(db: Db): Promise<unknown> {
 }
 
 /** As the console and `nextvisit dead-letters set-aside` do it. */
-async function setAside({ topic }: GivenLog, db: Db, offset: bigint): Promise<void> {
-  const place = { projection: 'visits', topic, partition: ADA, offset: String(offset) }
-  expect(await askToSetAside(queryOf(db), place, 'ops')).toEqual({ outcome: 'asked' })
+async function askToSetAside({ topic }: GivenLog, db: Db, offset: bigint): Promise<void> {
+  const position = { topic, partition: ADA, offset: String(offset) }
+  expect(await setAside(queryOf(db), 'visits', position, 'ops')).toEqual({ outcome: 'asked' })
 }
 
 async function readLetters(db: Db): Promise<unknown> {
@@ -91,7 +91,7 @@ describe('a record that the fold throws for', () => {
     const { log, db } = await given()
     const { runner } = await givenRunner(log, db)
     await expect.poll(() => readHalts(db), soon).toHaveLength(1)
-    await setAside(log, db, 1n)
+    await askToSetAside(log, db, 1n)
     await expect.poll(() => countVisits(db), soon).toBe(32)
     expect(await readLetters(db)).toEqual([{ offset: 1n, state: 'dead', reason: 'set aside by ops: TypeError: a bug' }])
     expect(runner.progress().flatMap(({ alarms }) => alarms)).toEqual([])
@@ -112,7 +112,7 @@ describe('a record that the fold throws for', () => {
     await expect.poll(halts, soon).toMatchObject([{ kind: 'halted', offset: 1n, can: false }])
     await db.$executeRaw(sql`ALTER TABLE elsewhere RENAME TO partition_alarms`)
     await expect.poll(halts, { ...soon, interval: 1 }).toMatchObject([{ can: true }])
-    await setAside(log, db, 1n)
+    await askToSetAside(log, db, 1n)
     await expect.poll(() => countVisits(db), soon).toBe(2)
     expect(await readLetters(db)).toMatchObject([{ offset: 1n, reason: 'set aside by ops: TypeError: a bug' }])
   })
@@ -122,7 +122,7 @@ describe('a record that the fold throws for', () => {
     const { runner } = await givenRunner(log, db)
     await expect.poll(() => readHalts(db), soon).toHaveLength(1)
     await runner.stop()
-    await setAside(log, db, 1n)
+    await askToSetAside(log, db, 1n)
     await givenRunner(log, openDb())
     await expect.poll(() => countVisits(db), soon).toBe(32)
     expect(await readLetters(db)).toMatchObject([{ offset: 1n, state: 'dead' }])
@@ -133,7 +133,7 @@ describe('a record that the fold throws for', () => {
     const { runner } = await givenRunner(log, db)
     await expect.poll(() => readHalts(db), soon).toHaveLength(1)
     await runner.stop()
-    await setAside(log, db, 1n)
+    await askToSetAside(log, db, 1n)
     const visits = createVisitsProjection(log.topic)
     const evolve: typeof visits.evolve = (draft, { fact, ...record }, context) =>
       visits.evolve(draft, { ...record, fact: 'slug' in fact ? { ...fact, slug: 'mended' } : fact }, context)
@@ -147,7 +147,7 @@ describe('a record that the fold throws for', () => {
     await log.publish(ofAda('A bug'))
     await givenRunner(log, db)
     await expect.poll(() => readHalts(db), soon).toMatchObject([{ offset: 1n }])
-    await setAside(log, db, 1n)
+    await askToSetAside(log, db, 1n)
     await expect.poll(() => readHalts(db), soon).toMatchObject([{ offset: 3n }])
     expect(await countVisits(db)).toBe(32)
     expect(await readLetters(db)).toMatchObject([{ offset: 1n }])

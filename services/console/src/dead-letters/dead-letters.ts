@@ -102,7 +102,7 @@ export function createDeadLetters({ targets, token }: DeadLettersParts): DeadLet
     list: ({ service, ...query }) =>
       ask(service, INTERNAL_ROUTES.listDeadLetters, { ...query, limit: LETTERS_PER_PAGE }, DeadLettersAnswer),
     read: ({ service, id }, withContent) =>
-      ask(service, INTERNAL_ROUTES.readDeadLetter, { id, withContent }, DeadLetterAnswer),
+      ask(service, INTERNAL_ROUTES.readDeadLetter, { id, content: withContent ? 'bounded' : 'none' }, DeadLetterAnswer),
     readAt,
     listDecided: (service, after) =>
       ask(service, INTERNAL_ROUTES.listDecidedLetters, { after, limit: LETTERS_PER_PAGE }, DecidedLettersAnswer),

@@ -1,8 +1,9 @@
 import { Command } from 'commander'
 import { readEnvironment } from '../config.ts'
 import { CONSUMER_NAMES } from '../consumer-database.ts'
-import { discardLetters, listLetters, retryLetters, showLetter } from '../dead-letters/dead-letter-actions.ts'
+import { discardDeadLetters, retryDeadLetters } from '../dead-letters/decide-dead-letters.ts'
 import { setAsideRecord } from '../dead-letters/set-aside.ts'
+import { listDeadLetters, showDeadLetter } from '../dead-letters/show-dead-letters.ts'
 
 export function deadLettersCommand(): Command {
   return new Command('dead-letters')
@@ -41,7 +42,7 @@ wrong. Reads each service's database address, such as METERING_DATABASE_URL, or 
 Example:
   nextvisit dead-letters list --json | jq '.[] | {service, cause, dead}'`,
     )
-    .action((flags) => listLetters(readEnvironment(), flags))
+    .action((flags) => listDeadLetters(readEnvironment(), flags))
 }
 
 function showCommand(): Command {
@@ -53,7 +54,7 @@ function showCommand(): Command {
       'after',
       '\nExits with 0 if done, 1 if there is no such letter, 2 if the arguments are wrong.\n\nExample:\n  nextvisit dead-letters show metering/12',
     )
-    .action((letter: string, flags) => showLetter(readEnvironment(), letter, flags))
+    .action((letter: string, flags) => showDeadLetter(readEnvironment(), letter, flags))
 }
 
 function retryCommand(): Command {
@@ -70,7 +71,7 @@ if the order of a user's records matters, replay the consumer afterwards.
 Example:
   nextvisit dead-letters retry --service metering --id 12 --id 13`,
     )
-    .action((flags) => retryLetters(readEnvironment(), flags))
+    .action((flags) => retryDeadLetters(readEnvironment(), flags))
 }
 
 function discardCommand(): Command {
@@ -81,7 +82,7 @@ function discardCommand(): Command {
       'after',
       "\nExits with 0 if done or nothing to discard, 1 if failed or an --id does not exist, 2 if the arguments are wrong or --yes is missing.\n\nExample:\n  nextvisit dead-letters discard --service metering --cause 'value is not JSON' --yes",
     )
-    .action((flags) => discardLetters(readEnvironment(), flags))
+    .action((flags) => discardDeadLetters(readEnvironment(), flags))
 }
 
 function setAsideCommand(): Command {

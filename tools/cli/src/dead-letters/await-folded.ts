@@ -1,17 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { DecisionCounts } from '@nextvisit/consumer'
+import type { deadLetterCalls } from '@nextvisit/contracts'
+import type { z } from 'zod'
+
+/** Dead letters of a decision by state. */
+type Counts = Omit<z.infer<typeof deadLetterCalls.readDecision.answer>, 'deadAgain'>
 
 export interface AwaitFoldedOptions {
-  readonly readCounts: () => Promise<DecisionCounts>
-  /** So many wait to be tried again. */
+  readonly readCounts: () => Promise<Counts>
+  /** Called with the number that still wait to be folded. */
   readonly onWaiting: (waiting: number) => void
   readonly stalledAfterMs: number
-  readonly lookEveryMs: number
+  readonly pollEveryMs: number
 }
 
-/** Waits until no letter waits any more, or until their number has not gone down for a while. Returns what was seen last. */
-export async function awaitFolded(options: AwaitFoldedOptions): Promise<DecisionCounts> {
-  const { readCounts, onWaiting, stalledAfterMs, lookEveryMs } = options
+/** Waits until no dead letter waits to be folded, or until their number has not fallen for `stalledAfterMs`. Returns the last counts. */
+export async function awaitFolded(options: AwaitFoldedOptions): Promise<Counts> {
+  const { readCounts, onWaiting, stalledAfterMs, pollEveryMs } = options
   let fewest = Infinity
   let movedAt = performance.now()
   for (;;) {
@@ -23,6 +27,6 @@ export async function awaitFolded(options: AwaitFoldedOptions): Promise<Decision
     }
     if (waiting === 0 || performance.now() - movedAt > stalledAfterMs) return counts
     onWaiting(waiting)
-    await sleep(lookEveryMs)
+    await sleep(pollEveryMs)
   }
 }

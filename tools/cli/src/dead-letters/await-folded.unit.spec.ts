@@ -10,7 +10,7 @@ function awaited(counts: readonly number[]) {
     readCounts: async () => ({ ...NONE, retry: left.length > 1 ? (left.shift() as number) : (left[0] ?? 0) }),
     onWaiting: (waiting) => told.push(waiting),
     stalledAfterMs: 5,
-    lookEveryMs: 2,
+    pollEveryMs: 2,
   })
   return { states, told }
 }

@@ -2,19 +2,18 @@ import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import {
+  answerDeadLetters,
   coreMigrations,
   createPartitionFold,
   createProjectionRunner,
-  type DeadLetterCause,
   type Projection,
-  readDeadLetterCauses,
 } from '@nextvisit/consumer'
-import { encodeRecord } from '@nextvisit/contracts'
+import { deadLetterCalls, type DeadLetterGroup, encodeRecord } from '@nextvisit/contracts'
 import { eventTracked, userIdFixture } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, prepareServiceSchema, queryOf, rolePassword, sql } from '@nextvisit/database'
 import { openTestDb } from '@nextvisit/database/testing'
 import { createPublisher, type LogConnection } from '@nextvisit/log'
-import { createLogger, createMetrics } from '@nextvisit/service-kit'
+import { askHere, createLogger, createMetrics } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
 import { createTestDatabase, createTestTopic, interceptCommits } from '@nextvisit/testing'
 import { Client } from 'pg'
@@ -22,7 +21,9 @@ import { beforeEach, describe, expect, inject, it, onTestFinished, vi } from 'vi
 import { z } from 'zod'
 import { type Ended, runNextvisit } from '../../test/run-nextvisit.ts'
 import { readStatus } from '../status/read-status.ts'
-import { discardLetters, listLetters, retryLetters } from './dead-letter-actions.ts'
+import { answerOf } from './ask-dead-letters.ts'
+import { discardDeadLetters, retryDeadLetters } from './decide-dead-letters.ts'
+import { listDeadLetters } from './show-dead-letters.ts'
 
 const MAIN = path.resolve(import.meta.dirname, '../main.ts')
 const ROLE = 'nextvisit_metering'
@@ -146,8 +147,9 @@ function nextvisitProcess(...args: readonly string[]): Promise<Ended> {
 }
 
 /** As `list --json` prints them, without a process for each look. */
-function groups(): Promise<readonly DeadLetterCause[]> {
-  return readDeadLetterCauses(queryOf(db), 'metering', { withSettled: false, limit: 100 })
+async function groups(): Promise<readonly DeadLetterGroup[]> {
+  const asks = askHere(deadLetterCalls, answerDeadLetters('metering', queryOf(db)))
+  return (await answerOf(asks.readCauses({}))).groups
 }
 
 const countFolded = async () =>
@@ -313,11 +315,15 @@ describe('nextvisit dead-letters', () => {
   })
 
   it.each([
-    [retryLetters, { service: 'metering' }, 'Say which: --id'],
-    [retryLetters, { service: 'metering', all: true, cause: 'x' }, 'Say which: --id'],
-    [retryLetters, { service: 'meter', all: true }, 'There is no consumer service meter; it is one of user-projector'],
-    [discardLetters, { service: 'metering', id: ['forms/1'], yes: true }, 'is no dead letter of metering'],
-    [discardLetters, { service: 'metering', id: ['one'], yes: true }, 'is no dead letter of metering'],
+    [retryDeadLetters, { service: 'metering' }, 'Say which: --id'],
+    [retryDeadLetters, { service: 'metering', all: true, cause: 'x' }, 'Say which: --id'],
+    [
+      retryDeadLetters,
+      { service: 'meter', all: true },
+      'There is no consumer service meter; it is one of user-projector',
+    ],
+    [discardDeadLetters, { service: 'metering', id: ['forms/1'], yes: true }, 'is no dead letter of metering'],
+    [discardDeadLetters, { service: 'metering', id: ['one'], yes: true }, 'is no dead letter of metering'],
   ] as const)('refuses %o %j and says what to do', async (action, flags, message) => {
     const asked = action({ METERING_DATABASE_URL: roleUrl }, { wait: true, ...flags })
     await expect(asked).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining(message) })
@@ -325,16 +331,18 @@ describe('nextvisit dead-letters', () => {
 
   it('says what to do where a consumer cannot be asked', async () => {
     const own = { METERING_DATABASE_URL: Object.assign(new URL(roleUrl), { port: '1' }).href }
-    await expect(listLetters(own, { service: 'metering' })).rejects.toThrow('see that it is up')
-    await expect(listLetters({}, { service: 'metering' })).rejects.toThrow('METERING_DATABASE_URL is not set')
-    await expect(listLetters({}, {})).rejects.toMatchObject({
+    await expect(listDeadLetters(own, { service: 'metering' })).rejects.toThrow('see that it is up')
+    await expect(listDeadLetters({}, { service: 'metering' })).rejects.toThrow('METERING_DATABASE_URL is not set')
+    await expect(listDeadLetters({}, {})).rejects.toMatchObject({
       exitCode: 2,
       message: expect.stringContaining('DATABASE_URL is not set and no local stack runs here'),
     })
     // Asks Postgres alone: without KAFKA_BROKERS, of each consumer that it knows.
-    await expect(listLetters(own, {})).rejects.toThrow(/^Not everybody could be asked\.[^]*metering: Postgres does not/)
+    await expect(listDeadLetters(own, {})).rejects.toThrow(
+      /^Not everybody could be asked\.[^]*metering: Postgres does not/,
+    )
     const [other] = consumers
     const unprepared = { [other.databaseVariable]: roleUrl }
-    await expect(listLetters(unprepared, { service: other.name })).rejects.toThrow('run nextvisit migrate')
+    await expect(listDeadLetters(unprepared, { service: other.name })).rejects.toThrow('run nextvisit migrate')
   })
 })

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { askToSetAside, type LetterPlace, readDeadLetterAt } from '@nextvisit/consumer'
-import { type Query, queryOn } from '@nextvisit/database'
+import type { LogPosition } from '@nextvisit/contracts'
 import type { Environment } from '@nextvisit/service-kit'
 import { operatingUser } from '../config.ts'
-import { consumerNamed, inConsumerDatabase } from '../consumer-database.ts'
+import { consumerNamed } from '../consumer-database.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { print } from '../output.ts'
+import { answerOf, type DeadLetterAsks, withDeadLetters } from './ask-dead-letters.ts'
 
-/** A place in the log, as typed. */
-export interface SetAsidePlace {
+/** Arguments as typed. */
+export interface SetAsideArguments {
   readonly service: string
   readonly topic: string
   readonly partition: string
@@ -17,44 +17,39 @@ export interface SetAsidePlace {
 
 /** The owner looks once a second, and folds again at once. */
 const WAIT_MS = 20_000
-const LOOK_EVERY_MS = 250
+const POLL_EVERY_MS = 250
 
-/**
- * Asks the owner of a halted partition to make the record that it is halted at a dead letter, and waits until it has. Asking
- * twice changes nothing. Refuses an offset at which the partition is not halted.
- */
+/** Requests that the record which halts a partition becomes a dead letter, and waits for that. Throws where no record does. */
 export async function setAsideRecord(
   env: Environment,
-  place: SetAsidePlace,
+  { service, topic, partition, offset }: SetAsideArguments,
   { wait }: { readonly wait: boolean },
 ): Promise<void> {
-  const { service, topic, partition, offset } = place
-  const where = `${topic}/${partition}`
+  if (topic === '' || topic.length > 249) throw new CliError(`${topic} is no topic.`, EXIT.usage)
   if (!/^\d{1,9}$/.test(partition)) throw new CliError(`${partition} is no partition.`, EXIT.usage)
   if (!/^\d{1,18}$/.test(offset)) throw new CliError(`${offset} is no offset.`, EXIT.usage)
-  await inConsumerDatabase(env, consumerNamed(service), async (client) => {
-    const query = queryOn(client)
-    const halted = { projection: service, topic, partition: Number(partition), offset }
-    const asked = await askToSetAside(query, halted, operatingUser())
+  const position = { topic, partition: Number(partition), offset }
+  await withDeadLetters(env, consumerNamed(service), async (asks) => {
+    const asked = await answerOf(asks.setAside({ ...position, by: operatingUser() }))
     if (asked.outcome === 'refused') throw new CliError(`${asked.reason} Nothing was done.`)
     if (asked.outcome === 'dead-letter') return print(`It is a dead letter already: ${service}/${asked.id}.`)
-    print(`The record at offset ${offset} of ${where} is to be set aside.`)
+    print(`The record at offset ${offset} of ${topic}/${partition} is to be set aside.`)
     if (!wait) return
-    const letter = await awaitLetter(query, halted)
-    if (letter === undefined) {
+    const id = await awaitDeadLetter(asks, position)
+    if (id === undefined) {
       throw new CliError(
         `${service} has not set it aside within ${WAIT_MS / 1_000} s: see that it runs (nextvisit status). It will, once it runs.`,
       )
     }
-    print(`Set aside: ${service}/${letter}. The partition continues.`)
+    print(`Set aside: ${service}/${id}. The partition continues.`)
   })
 }
 
-async function awaitLetter(query: Query, place: LetterPlace): Promise<string | undefined> {
+async function awaitDeadLetter(asks: DeadLetterAsks, position: LogPosition): Promise<string | undefined> {
   const giveUpAt = performance.now() + WAIT_MS
   for (;;) {
-    const letter = await readDeadLetterAt(query, place)
+    const { letter } = await answerOf(asks.readAt(position))
     if (letter || performance.now() > giveUpAt) return letter?.id
-    await sleep(LOOK_EVERY_MS)
+    await sleep(POLL_EVERY_MS)
   }
 }

@@ -1,27 +1,26 @@
-import { DeadLetterCausesAnswer, INTERNAL_ROUTES } from '@nextvisit/contracts'
+import { deadLetterCalls, type DeadLetterGroup } from '@nextvisit/contracts'
 import { type Db, queryOf, sql } from '@nextvisit/database'
+import { askHere, type CallOutcome } from '@nextvisit/service-kit'
 import { countRowsRead } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
 import { givenConsumerDb, givenLetters } from '../../test/given-letters.ts'
-import { createDeadLetterRoutes } from './dead-letter-routes.ts'
-import { countDead } from './decide-dead-letters.ts'
-import { type DeadLetterCause, readDeadLetterCauses } from './read-dead-letters.ts'
+import { answerDeadLetters } from './answer-dead-letters.ts'
 
 const NOT_JSON = 'value is not JSON'
 
-/** A call as the internal server makes it. */
-function callsOf(db: Db) {
-  const routes = createDeadLetterRoutes('visits', queryOf(db))
-  return async (name: keyof typeof INTERNAL_ROUTES, body: object): Promise<unknown> => {
-    const route = routes.find(({ path }) => path === INTERNAL_ROUTES[name])
-    if (!route) throw new Error(`There is no route ${name}`)
-    return route.handle(route.question.parse(body), { signal: new AbortController().signal, deadlineAt: 0 })
-  }
+function asksOn(db: Db) {
+  return askHere(deadLetterCalls, answerDeadLetters('visits', queryOf(db)))
+}
+
+async function answerOf<Answer>(asked: Promise<CallOutcome<Answer>>): Promise<Answer> {
+  const outcome = await asked
+  if (outcome.outcome !== 'answered') throw new Error(`The call was not answered: ${outcome.outcome}`)
+  return outcome.answer
 }
 
 async function causeIdOf(db: Db, reason: string): Promise<string> {
-  const causes = await readDeadLetterCauses(queryOf(db), 'visits', { withSettled: false, limit: 10 })
-  return causes.find(({ cause }) => cause === reason)?.causeId ?? ''
+  const { groups } = await answerOf(asksOn(db).readCauses({}))
+  return groups.find(({ cause }) => cause === reason)?.causeId ?? ''
 }
 
 it('groups the dead letters that wait by their cause', async () => {
@@ -33,8 +32,7 @@ it('groups the dead letters that wait by their cause', async () => {
     { reason: 'value is not JSON', state: 'retried' },
     { reason: 'type is unknown', state: 'discarded' },
   ])
-  const answer = await callsOf(db)('readDeadLetterCauses', {})
-  expect(DeadLetterCausesAnswer.parse(answer)).toEqual({
+  expect(await answerOf(asksOn(db).readCauses({}))).toEqual({
     groups: [
       {
         cause: 'value is not JSON',
@@ -67,7 +65,7 @@ it('groups the dead letters that wait by their cause', async () => {
 describe('the dead letters of a cause', () => {
   it('come in pages, the first that died first, without those that are settled', async () => {
     const db = await givenConsumerDb()
-    const call = callsOf(db)
+    const asks = asksOn(db)
     await givenLetters(db, [
       { reason: NOT_JSON },
       { reason: 'type is unknown' },
@@ -76,9 +74,9 @@ describe('the dead letters of a cause', () => {
       { reason: NOT_JSON },
     ])
     const causeId = await causeIdOf(db, NOT_JSON)
-    const first = await call('listDeadLetters', { causeId, limit: 2 })
+    const first = await answerOf(asks.list({ causeId, limit: 2 }))
     expect(first).toMatchObject({ letters: [{ id: '1', cause: NOT_JSON, causeId }, { id: '3' }], next: '3' })
-    expect(await call('listDeadLetters', { causeId, limit: 2, after: '3' })).toMatchObject({
+    expect(await answerOf(asks.list({ causeId, limit: 2, after: '3' }))).toMatchObject({
       letters: [{ id: '5', state: 'dead', topic: 'user-events', partition: 0, offset: '4' }],
       next: null,
     })
@@ -87,27 +85,27 @@ describe('the dead letters of a cause', () => {
 
 it('finds the letter of a record by its place in the log, in whatever state', async () => {
   const db = await givenConsumerDb()
-  const call = callsOf(db)
+  const asks = asksOn(db)
   await givenLetters(db, [{ reason: NOT_JSON }, { reason: 'value is null', state: 'discarded' }])
   const place = { topic: 'user-events', partition: 0, offset: '1' }
-  expect(await call('readDeadLetterAt', place)).toMatchObject({ letter: { id: '2', state: 'discarded' } })
+  expect(await answerOf(asks.readAt(place))).toMatchObject({ letter: { id: '2', state: 'discarded' } })
   for (const other of [{ offset: '2' }, { partition: 1 }, { topic: 'form-events' }])
-    expect(await call('readDeadLetterAt', { ...place, ...other })).toEqual({ letter: null })
+    expect(await answerOf(asks.readAt({ ...place, ...other }))).toEqual({ letter: null })
 })
 
 it('lists the letters that somebody has decided on in pages, the last decision first', async () => {
   const db = await givenConsumerDb()
-  const call = callsOf(db)
+  const asks = asksOn(db)
   await givenLetters(db, [{ reason: NOT_JSON }, { reason: NOT_JSON }, { reason: NOT_JSON }, { reason: NOT_JSON }])
   for (const [nth, ids] of [[1, 2], [4], [3]].entries())
     await db.$executeRaw(sql`
       UPDATE dead_letters SET state = 'discarded', decided_by = 'Grace', decided_at = to_timestamp(${nth}::int)
       WHERE id = ANY(${ids}::bigint[])`)
-  const first = (await call('listDecidedLetters', { limit: 3 })) as { next: object }
+  const first = await answerOf(asks.listDecided({ limit: 3 }))
   expect(first).toMatchObject({
     letters: [{ id: '3', state: 'discarded', decidedBy: 'Grace' }, { id: '4' }, { id: '2' }],
   })
-  expect(await call('listDecidedLetters', { limit: 3, after: first.next })).toMatchObject({
+  expect(await answerOf(asks.listDecided({ limit: 3, after: first.next ?? undefined }))).toMatchObject({
     letters: [{ id: '1' }],
     next: null,
   })
@@ -115,7 +113,7 @@ it('lists the letters that somebody has decided on in pages, the last decision f
 
 it('reads only the letters of a page, and decides only for those of the cause, however many others there are', async () => {
   const db = await givenConsumerDb()
-  const call = callsOf(db)
+  const asks = asksOn(db)
   await db.$executeRaw(sql`
     INSERT INTO dead_letters (projection, topic, partition, "offset", headers, record_time, reason, service_version)
     SELECT 'visits', 'user-events', 0, nth, '{}', now(), CASE nth % 1000 WHEN 0 THEN ${NOT_JSON} ELSE 'another' END, '0'
@@ -123,13 +121,15 @@ it('reads only the letters of a page, and decides only for those of the cause, h
   await db.$executeRaw(sql`ANALYZE dead_letters`)
   const causeId = await causeIdOf(db, NOT_JSON)
   const read = await countRowsRead(db, ['dead_letters'], async () => {
-    expect(await call('listDeadLetters', { causeId, limit: 10 })).toMatchObject({ next: '10000' })
-    const selected = { by: 'causeId', causeId, lastId: '20000' }
-    const decided = await call('decideDeadLetters', { selected, decision: 'discard', by: 'Grace' })
+    expect(await answerOf(asks.list({ causeId, limit: 10 }))).toMatchObject({ next: '10000' })
+    const selected = { by: 'causeId', causeId, lastId: '20000' } as const
+    const decided = await answerOf(asks.decide({ selected, decision: 'discard', by: 'Grace' }))
     expect(decided).toMatchObject({ count: 20 })
-    await call('readDeadLetterAt', { topic: 'user-events', partition: 0, offset: '7' })
-    const { next } = (await call('listDecidedLetters', { limit: 5 })) as { next: object }
-    expect(await call('listDecidedLetters', { limit: 5, after: next })).toMatchObject({ next: { id: '11000' } })
+    await answerOf(asks.readAt({ topic: 'user-events', partition: 0, offset: '7' }))
+    const { next } = await answerOf(asks.listDecided({ limit: 5 }))
+    expect(await answerOf(asks.listDecided({ limit: 5, after: next ?? undefined }))).toMatchObject({
+      next: { id: '11000' },
+    })
   })
   expect(read).toBeLessThan(1_000)
 })
@@ -142,36 +142,36 @@ describe('one dead letter', () => {
     ['a very long text', Buffer.alloc(70_000, 'é'), { form: 'text', text: 'é'.repeat(32_768), isCut: true }],
   ])('shows %s, and only where that is asked for', async (_, value, shown) => {
     const db = await givenConsumerDb()
-    const call = callsOf(db)
+    const asks = asksOn(db)
     await givenLetters(db, [{ reason: NOT_JSON, value }])
     const own = { id: '1', state: 'dead', valueBytes: value.byteLength }
-    expect(await call('readDeadLetter', { id: '1', withContent: false })).toMatchObject({ ...own, content: null })
-    expect(await call('readDeadLetter', { id: '1', withContent: true })).toMatchObject({
+    expect(await answerOf(asks.read({ id: '1', content: 'none' }))).toMatchObject({ ...own, content: null })
+    expect(await answerOf(asks.read({ id: '1', content: 'bounded' }))).toMatchObject({
       ...own,
       content: { key: null, headers: [{ name: 'ce_id', value: String.raw`a\u001bb` }], value: shown },
     })
-    expect(typeof (await call('readDeadLetter', { id: '2', withContent: true }))).toBe('symbol')
+    expect(await asks.read({ id: '2', content: 'bounded' })).toEqual({ outcome: 'not-found' })
   })
 })
 
 describe('a decision', () => {
   it('is made for the dead of a cause, once, with who decided; and can be followed', async () => {
     const db = await givenConsumerDb()
-    const call = callsOf(db)
+    const asks = asksOn(db)
     await givenLetters(db, [
       { reason: NOT_JSON },
       { reason: NOT_JSON },
       { reason: NOT_JSON, state: 'discarded' },
       { reason: 'type is unknown' },
     ])
-    const selected = { by: 'causeId', causeId: await causeIdOf(db, NOT_JSON), lastId: '4' }
-    const asked = { selected, decision: 'retry', by: 'Grace' }
-    const decided = (await call('decideDeadLetters', asked)) as { decidedAt: string }
+    const selected = { by: 'causeId', causeId: await causeIdOf(db, NOT_JSON), lastId: '4' } as const
+    const asked = { selected, decision: 'retry', by: 'Grace' } as const
+    const decided = await answerOf(asks.decide(asked))
     expect(decided).toMatchObject({ count: 2 })
-    expect(await call('decideDeadLetters', asked)).toEqual({ count: 0, decidedAt: null })
+    expect(await answerOf(asks.decide(asked))).toEqual({ count: 0, decidedAt: null, isFull: false })
 
-    const { decidedAt } = decided
-    const follow = () => call('readDecision', { decidedAt })
+    const decidedAt = decided.decidedAt ?? ''
+    const follow = () => answerOf(asks.readDecision({ decidedAt }))
     expect(await follow()).toEqual({ retry: 2, retried: 0, dead: 0, discarded: 0, deadAgain: [] })
     await db.$executeRaw(sql`UPDATE dead_letters SET state = 'retried' WHERE id = 1`)
     await db.$executeRaw(sql`UPDATE dead_letters SET state = 'dead', reason = 'type is unknown' WHERE id = 2`)
@@ -181,7 +181,7 @@ describe('a decision', () => {
       dead: 1,
       deadAgain: [{ cause: 'type is unknown', count: 1 }],
     })
-    expect(await call('readDeadLetter', { id: '1', withContent: false })).toMatchObject({
+    expect(await answerOf(asks.read({ id: '1', content: 'none' }))).toMatchObject({
       decidedBy: 'Grace',
       decidedAt,
     })
@@ -189,43 +189,44 @@ describe('a decision', () => {
 
   it('leaves letters as they are that died after whoever decides has looked', async () => {
     const db = await givenConsumerDb()
-    const call = callsOf(db)
+    const asks = asksOn(db)
     await givenLetters(db, [{ reason: NOT_JSON }, { reason: NOT_JSON }])
-    const causes = await readDeadLetterCauses(queryOf(db), 'visits', { withSettled: false, limit: 1 })
-    const [{ causeId, lastId }] = causes as readonly [DeadLetterCause]
+    const { groups } = await answerOf(asks.readCauses({ limit: 1 }))
+    const [{ causeId, lastId }] = groups as [DeadLetterGroup]
     await givenLetters(db, [{ reason: NOT_JSON, offset: 7 }])
-    const selected = { by: 'causeId', causeId, lastId }
-    expect(await call('decideDeadLetters', { selected, decision: 'discard', by: 'Grace' })).toMatchObject({ count: 2 })
-    expect(await call('readDeadLetter', { id: '3', withContent: false })).toMatchObject({ state: 'dead' })
+    const selected = { by: 'causeId', causeId, lastId } as const
+    expect(await answerOf(asks.decide({ selected, decision: 'discard', by: 'Grace' }))).toMatchObject({ count: 2 })
+    expect(await answerOf(asks.read({ id: '3', content: 'none' }))).toMatchObject({ state: 'dead' })
   })
 
   it('discards the letters that are named, and no other', async () => {
     const db = await givenConsumerDb()
-    const call = callsOf(db)
+    const asks = asksOn(db)
     await givenLetters(db, [{ reason: NOT_JSON }, { reason: NOT_JSON }])
-    const selected = { by: 'ids', ids: ['2', '99'] }
-    expect(await call('decideDeadLetters', { selected, decision: 'discard', by: 'Grace' })).toMatchObject({ count: 1 })
-    expect(await call('readDeadLetter', { id: '2', withContent: false })).toMatchObject({ state: 'discarded' })
-    expect(await countDead(queryOf(db), 'visits', { by: 'all' })).toBe(1)
+    const selected = { by: 'ids' as const, ids: ['2', '99'] }
+    expect(await answerOf(asks.preview({ selected }))).toEqual({ dead: 1, missingIds: ['99'] })
+    expect(await answerOf(asks.decide({ selected, decision: 'discard', by: 'Grace' }))).toMatchObject({ count: 1 })
+    expect(await answerOf(asks.read({ id: '2', content: 'none' }))).toMatchObject({ state: 'discarded' })
+    expect(await answerOf(asks.preview({ selected: { by: 'all' } }))).toEqual({ dead: 1, missingIds: [] })
   })
 })
 
 describe('setting aside', () => {
   it('is asked for at the record that halts the partition, and nowhere else', async () => {
     const db = await givenConsumerDb()
-    const call = callsOf(db)
+    const asks = asksOn(db)
     await db.$executeRaw(sql`
       INSERT INTO checkpoints (projection, topic, partition, next_offset) VALUES ('visits', 'user-events', 3, 7)`)
     await db.$executeRaw(sql`
       INSERT INTO partition_alarms (projection, topic, partition, kind, "offset", record_id, code, message)
       VALUES ('visits', 'user-events', 3, 'halted', 7, 'none', 'FOLD_FAILED', 'a bug')`)
     const asked = { topic: 'user-events', partition: 3, offset: '7', by: 'Grace' }
-    expect(await call('setAside', { ...asked, offset: '8' })).toEqual({
+    expect(await answerOf(asks.setAside({ ...asked, offset: '8' }))).toEqual({
       outcome: 'refused',
       reason: 'visits is halted on user-events/3 at offset 7, not at 8.',
     })
-    expect(await call('setAside', asked)).toEqual({ outcome: 'asked' })
-    expect(await call('setAside', { ...asked, by: 'Bob' })).toEqual({ outcome: 'asked' })
+    expect(await answerOf(asks.setAside(asked))).toEqual({ outcome: 'asked' })
+    expect(await answerOf(asks.setAside({ ...asked, by: 'Bob' }))).toEqual({ outcome: 'asked' })
     const [alarm] = await db.$queryRaw<object[]>(sql`SELECT set_aside_by AS by FROM partition_alarms`)
     expect(alarm).toEqual({ by: 'Grace' })
   })

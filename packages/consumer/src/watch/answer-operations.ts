@@ -1,24 +1,19 @@
-import { INTERNAL_ROUTES, type OperationsAnswer, type OwnedPartition } from '@nextvisit/contracts'
-import { type InternalRoute, internalRoute } from '@nextvisit/service-kit'
-import { z } from 'zod'
+import type { operationsCalls, PartitionStatus } from '@nextvisit/contracts'
+import type { Handlers } from '@nextvisit/service-kit'
 import type { ProjectionRunner } from '../projection-runner.ts'
 import type { PartitionProgress } from './partition-progress.ts'
 
-/** How far this process has folded its partitions. */
-export function createOperationsRoute(runner: Pick<ProjectionRunner, 'progress' | 'canSetAside'>): InternalRoute {
-  return internalRoute(
-    INTERNAL_ROUTES.readOperations,
-    z.object({}),
-    async (): Promise<OperationsAnswer> => ({
-      partitions: runner.progress().map((one) => ownedPartition(one, runner)),
-    }),
-  )
+/** Answers calls about the partitions of this process. */
+export function answerOperations(
+  runner: Pick<ProjectionRunner, 'progress' | 'canSetAside'>,
+): Handlers<typeof operationsCalls> {
+  return { readOperations: async () => ({ partitions: runner.progress().map((one) => statusOf(one, runner)) }) }
 }
 
-function ownedPartition(
+function statusOf(
   progress: PartitionProgress,
   { canSetAside }: Pick<ProjectionRunner, 'canSetAside'>,
-): OwnedPartition {
+): PartitionStatus {
   const { topic, partition, nextOffset, lagRecords, lagSeconds, alarms } = progress
   return {
     topic,

@@ -1,0 +1,28 @@
+import { answerDeadLetters, type Consumer } from '@nextvisit/consumer'
+import { deadLetterCalls } from '@nextvisit/contracts'
+import { queryOn } from '@nextvisit/database'
+import { askHere, type Asks, type CallOutcome, type Environment } from '@nextvisit/service-kit'
+import { inConsumerDatabase } from '../consumer-database.ts'
+
+export type DeadLetterAsks = Asks<typeof deadLetterCalls>
+
+/**
+ * Runs `work` with the dead-letter calls of a consumer. This process answers them from the consumer's database, so the
+ * consumer may be down.
+ */
+export function withDeadLetters<Result>(
+  env: Environment,
+  consumer: Consumer,
+  work: (asks: DeadLetterAsks) => Promise<Result>,
+): Promise<Result> {
+  return inConsumerDatabase(env, consumer, (client) =>
+    work(askHere(deadLetterCalls, answerDeadLetters(consumer.name, queryOn(client)))),
+  )
+}
+
+/** Returns the answer to a call that always has one. */
+export async function answerOf<Answer>(asked: Promise<CallOutcome<Answer>>): Promise<Answer> {
+  const outcome = await asked
+  if (outcome.outcome === 'answered') return outcome.answer
+  throw new Error(`A call in this process ended as ${outcome.outcome}`)
+}

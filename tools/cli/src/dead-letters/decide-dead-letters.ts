@@ -1,0 +1,113 @@
+import type { DeadLetterDecision, DeadLetterSelection } from '@nextvisit/contracts'
+import type { Environment } from '@nextvisit/service-kit'
+import { operatingUser } from '../config.ts'
+import { consumerNamed } from '../consumer-database.ts'
+import { CliError, EXIT } from '../errors.ts'
+import { complain, print } from '../output.ts'
+import { createProgress } from '../progress.ts'
+import { answerOf, type DeadLetterAsks, withDeadLetters } from './ask-dead-letters.ts'
+import { awaitFolded } from './await-folded.ts'
+
+/** A consumer looks for retries every five seconds, and then folds a hundred of a partition a second. */
+const STALLED_AFTER_MS = 20_000
+const POLL_EVERY_MS = 250
+const NOTHING_TO_DISCARD = 'None of these is dead: there is nothing to discard.'
+
+export interface SelectionFlags {
+  readonly service: string
+  readonly id?: readonly string[]
+  readonly cause?: string
+  readonly all?: true
+}
+
+/** Has the consumer fold the selected again, and waits for the result. */
+export async function retryDeadLetters(
+  env: Environment,
+  flags: SelectionFlags & { readonly wait: boolean },
+): Promise<void> {
+  const selected = selectionOf(flags)
+  const consumer = consumerNamed(flags.service)
+  await withDeadLetters(env, consumer, async (asks) => {
+    await previewSelected(asks, flags.service, selected)
+    const { count, decidedAt } = await decideAll(asks, selected, 'retry')
+    if (decidedAt === null) return print('None of these is dead: there is nothing to retry.')
+    print(`${count} to be tried again.`)
+    if (!flags.wait) return
+    const progress = createProgress()
+    const { retried, dead, retry } = await awaitFolded({
+      readCounts: () => answerOf(asks.readDecision({ decidedAt })),
+      onWaiting: (left) => progress.report((count - left) / count, count - left),
+      stalledAfterMs: STALLED_AFTER_MS,
+      pollEveryMs: POLL_EVERY_MS,
+    }).finally(progress.end)
+    print(`${retried} folded.`)
+    if (dead > 0) complain(`${dead} dead again; nextvisit dead-letters list shows what is wrong with them now.`)
+    if (retry > 0)
+      complain(
+        `${retry} still wait for ${consumer.name}, and have not become fewer for ${STALLED_AFTER_MS / 1_000} s: see ` +
+          `that it runs (nextvisit status), then look again with nextvisit dead-letters list --service ${consumer.name}.`,
+      )
+    if (dead + retry > 0) throw new CliError('Not all were folded.')
+  })
+}
+
+/** Discards the selected; without `yes`, only prints their number. */
+export async function discardDeadLetters(
+  env: Environment,
+  flags: SelectionFlags & { readonly yes?: true },
+): Promise<void> {
+  const selected = selectionOf(flags)
+  await withDeadLetters(env, consumerNamed(flags.service), async (asks) => {
+    const { dead } = await previewSelected(asks, flags.service, selected)
+    if (!flags.yes) {
+      if (dead === 0) return print(NOTHING_TO_DISCARD)
+      throw new CliError(`${dead} would be discarded, and never folded. Nothing was done; add --yes.`, EXIT.usage)
+    }
+    const { count } = await decideAll(asks, selected, 'discard')
+    print(count === 0 ? NOTHING_TO_DISCARD : `${count} discarded.`)
+  })
+}
+
+/** Requires exactly one of `--id`, `--cause` and `--all`, so that a forgotten flag decides nothing. */
+function selectionOf({ service, id, cause, all }: SelectionFlags): DeadLetterSelection {
+  const given = [id, cause, all].filter((flag) => flag !== undefined)
+  if (given.length !== 1) {
+    throw new CliError('Say which: --id (as often as needed), --cause or --all; one of them.', EXIT.usage)
+  }
+  if (id) return { by: 'ids', ids: id.map((one) => idOf(one, service)) }
+  return cause === undefined ? { by: 'all' } : { by: 'cause', cause }
+}
+
+/** A dead letter as `list` names it, `metering/12`, or by its number alone. */
+function idOf(text: string, service: string): string {
+  const [, named, number] = /^(?:([a-z-]+)\/)?(\d{1,18})$/.exec(text) ?? []
+  if (number === undefined || (named !== undefined && named !== service)) {
+    throw new CliError(`${text} is no dead letter of ${service}; nextvisit dead-letters list names them.`, EXIT.usage)
+  }
+  return number
+}
+
+/** Throws for ids that do not exist: a mistyped id must not pass for a dead letter that is settled. */
+async function previewSelected(
+  asks: DeadLetterAsks,
+  service: string,
+  selected: DeadLetterSelection,
+): Promise<{ readonly dead: number }> {
+  const { dead, missingIds } = await answerOf(asks.preview({ selected }))
+  if (missingIds.length === 0) return { dead }
+  const names = missingIds.map((id) => `${service}/${id}`).join(', ')
+  throw new CliError(
+    `There is no dead letter ${names}. Nothing was done; nextvisit dead-letters list --all names all there are.`,
+  )
+}
+
+/** Makes one decision for any number of dead letters: each call takes a bounded number of them. */
+async function decideAll(asks: DeadLetterAsks, selected: DeadLetterSelection, decision: DeadLetterDecision) {
+  let [count, decidedAt] = [0, null as string | null]
+  for (;;) {
+    const decided = await answerOf(asks.decide({ selected, decision, by: operatingUser(), continues: decidedAt }))
+    count += decided.count
+    decidedAt ??= decided.decidedAt
+    if (!decided.isFull) return { count, decidedAt }
+  }
+}
