@@ -1,3 +1,5 @@
+import { isTemporary, nameOfError } from './wire/error-codes.ts'
+
 /** What this package throws, or passes on as a cause. `retryable`: the same call may succeed later. */
 abstract class LogError extends Error {
   abstract readonly code: string
@@ -171,6 +173,17 @@ export class PositionOutsideLogError extends LogError {
   }
 }
 
+/** A broker refused a partition's part of a request. */
+export class PartitionRefusedError extends LogError {
+  readonly code = 'PARTITION_REFUSED'
+  readonly retryable: boolean
+
+  constructor(topic: string, partition: number, errorCode: number) {
+    super(`The broker refused ${topic}/${partition}: ${nameOfError(errorCode)}`)
+    this.retryable = isTemporary(errorCode)
+  }
+}
+
 /**
  * The records from a position on cannot be decoded: a broker's disk or a producer has damaged their batch, or it is larger
  * than may be, once it is decompressed. Reading stops, until an operator decides.
@@ -179,7 +192,7 @@ export class UndecodableBatchError extends LogError {
   readonly code = 'BATCH_UNDECODABLE'
   readonly retryable = false
 
-  constructor(topic: string, partition: number, position: string, options: { readonly cause: unknown }) {
+  constructor(topic: string, partition: number, position: bigint, options: { readonly cause: unknown }) {
     super(
       `The batch at offset ${position} of ${topic}/${partition} cannot be decoded: ${String(options.cause)}`,
       options,

@@ -10,12 +10,48 @@ export interface EncodedBatch {
   readonly firstOffset: bigint
   readonly firstTimestamp: bigint
   readonly records: readonly EncodedRecord[]
+  /** Of the last record where left out. */
+  readonly lastOffsetDelta?: number
+  readonly maxTimestamp?: bigint
+  /** Codec, kind of timestamp, whether in a transaction, whether of control records. Default 0. */
+  readonly attributes?: number
+  readonly producerId?: bigint
+  /** In place of the encoded records. */
+  readonly body?: (records: Buffer) => Buffer
 }
 
-/** What a broker answers for one partition, written as Kafka's protocol describes it and without any code of kafkajs. */
+/** Batches behind their length in bytes, written as Kafka's protocol describes them and without any code of ours or kafkajs. */
 export function encodedBatches(batches: readonly EncodedBatch[]): Buffer {
   const bytes = Buffer.concat(batches.map(encodedBatch))
   return Buffer.concat([int32(bytes.length), bytes])
+}
+
+export interface EncodedPartition {
+  readonly partition: number
+  readonly errorCode?: number
+  readonly highWatermark: bigint
+  readonly aborted?: readonly { readonly producerId: bigint; readonly firstOffset: bigint }[]
+  /** Behind their length. */
+  readonly batches: Buffer
+}
+
+/** A broker's response to a fetch of version 11, without what belongs to every response. */
+export function encodedFetchResponse(topic: string, partitions: readonly EncodedPartition[]): Buffer {
+  const encoded = partitions.map(({ partition, errorCode = 0, highWatermark, aborted = [], batches }) =>
+    Buffer.concat([
+      int32(partition),
+      int16(errorCode),
+      int64(highWatermark),
+      int64(highWatermark), // last stable offset
+      int64(0n),
+      int32(aborted.length),
+      ...aborted.flatMap(({ producerId, firstOffset }) => [int64(producerId), int64(firstOffset)]),
+      int32(-1),
+      batches,
+    ]),
+  )
+  const before = [int32(0), int16(0), int32(0), int32(1), int16(topic.length), Buffer.from(topic)]
+  return Buffer.concat([...before, int32(partitions.length), ...encoded])
 }
 
 /** A number as a zigzag varint of up to ten bytes. */
@@ -27,24 +63,25 @@ export function varint(value: bigint | number): Buffer {
   return Buffer.from([...bytes, Number(rest)])
 }
 
-function encodedBatch({ firstOffset, firstTimestamp, records }: EncodedBatch): Buffer {
-  const [leaderEpoch, magic, crc, attributes] = [int32(0), Buffer.from([2]), int32(0), Buffer.from([0, 0])]
-  const [producerId, producerEpoch, sequence] = [int64(-1n), Buffer.from([255, 255]), int32(-1)]
-  const body = Buffer.concat([
+function encodedBatch(batch: EncodedBatch): Buffer {
+  const { firstOffset, firstTimestamp, records, body = (bytes) => bytes } = batch
+  const [leaderEpoch, magic, crc, attributes] = [int32(0), Buffer.from([2]), int32(0), int16(batch.attributes ?? 0)]
+  const [producerId, producerEpoch, sequence] = [int64(batch.producerId ?? -1n), Buffer.from([255, 255]), int32(-1)]
+  const rest = Buffer.concat([
     leaderEpoch,
     magic,
     crc,
     attributes,
-    int32(records.at(-1)?.offsetDelta ?? 0),
+    int32(batch.lastOffsetDelta ?? records.at(-1)?.offsetDelta ?? 0),
     int64(firstTimestamp),
-    int64(firstTimestamp),
+    int64(batch.maxTimestamp ?? firstTimestamp),
     producerId,
     producerEpoch,
     sequence,
     int32(records.length),
-    ...records.map(encodedRecord),
+    body(Buffer.concat(records.map(encodedRecord))),
   ])
-  return Buffer.concat([int64(firstOffset), int32(body.length), body])
+  return Buffer.concat([int64(firstOffset), int32(rest.length), rest])
 }
 
 function encodedRecord({ offsetDelta, timestampDelta, key, value, headers }: EncodedRecord): Buffer {
@@ -65,7 +102,13 @@ export function int32(value: number): Buffer {
   return bytes
 }
 
-function int64(value: bigint): Buffer {
+export function int16(value: number): Buffer {
+  const bytes = Buffer.alloc(2)
+  bytes.writeInt16BE(value)
+  return bytes
+}
+
+export function int64(value: bigint): Buffer {
   const bytes = Buffer.alloc(8)
   bytes.writeBigInt64BE(value)
   return bytes

@@ -4,20 +4,7 @@
  */
 declare module 'kafkajs/src/cluster/index.js' {
   import type { KafkaConfig, Logger } from 'kafkajs'
-
-  export interface PartitionToFetch {
-    readonly partition: number
-    readonly fetchOffset: string
-    readonly maxBytes: number
-  }
-
-  export interface FetchRequest {
-    readonly maxWaitTime: number
-    readonly minBytes: number
-    readonly maxBytes: number
-    readonly isolationLevel: number
-    readonly topics: readonly { readonly topic: string; readonly partitions: readonly PartitionToFetch[] }[]
-  }
+  import type { Message } from '../wire/message.ts'
 
   export interface PartitionData {
     readonly partition: number
@@ -25,9 +12,7 @@ declare module 'kafkajs/src/cluster/index.js' {
   }
 
   export interface Broker {
-    readonly fetch: (request: FetchRequest) => Promise<{
-      readonly responses: readonly { readonly topicName: string; readonly partitions: readonly PartitionData[] }[]
-    }>
+    readonly connectionPool: { readonly send: <Answer>(message: Message<Answer>) => Promise<Answer> }
   }
 
   export default class Cluster {
@@ -40,10 +25,11 @@ declare module 'kafkajs/src/cluster/index.js' {
     )
     connect(): Promise<void>
     disconnect(): Promise<void>
-    addTargetTopic(topic: string): Promise<void>
+    addMultipleTargetTopics(topics: readonly string[]): Promise<void>
     refreshMetadata(): Promise<void>
-    /** Partitions by the node that leads them. */
-    findLeaderForPartitions(topic: string, partitions: readonly number[]): Readonly<Record<string, readonly number[]>>
+    findTopicPartitionMetadata(
+      topic: string,
+    ): readonly { readonly partitionId: number; readonly leader: number | null }[]
     findBroker(node: { readonly nodeId: string }): Promise<Broker>
   }
 }

@@ -4,7 +4,8 @@ import type { Consumer, ConsumerCrashEvent, ConsumerGroupJoinEvent, EachBatchPay
 
 import { createClientSockets, type ClientSockets } from '../connect/client-sockets.ts'
 import { ConsumerHaltedError, isUnknownTopic, PositionOutsideLogError, TopicMissingError } from '../errors.ts'
-import { toFetchedBatches, type KafkaBatch } from './fetched-batches.ts'
+import { toFetchedBatches } from './fetched-batches.ts'
+import { fromKafkajs, type KafkaBatch } from './kafkajs-batches.ts'
 import { requireInLog } from '../publish/is-in-log.ts'
 import { createKafka, silentLogger } from '../connect/kafka-client.ts'
 import { keepTrying } from '../connect/keep-trying.ts'
@@ -138,7 +139,7 @@ export function createGroupMember(
     if (BigInt(batch.fetchedOffset) !== cursor.next) return refetch(topic, partition, cursor)
     let parts: readonly FetchedBatch[]
     try {
-      parts = toFetchedBatches(batch, maxBatchRecords)
+      parts = toFetchedBatches(fromKafkajs(batch), maxBatchRecords)
     } catch (error) {
       return giveUp(topic, partition, toError(error))
     }

@@ -3,7 +3,8 @@ import { silentLogger } from '../connect/kafka-client.ts'
 import { keepTrying } from '../connect/keep-trying.ts'
 import type { LogConnection, Logger } from '../connect/log-connection.ts'
 import { requireInLog } from '../publish/is-in-log.ts'
-import { type KafkaBatch, toFetchedBatches } from './fetched-batches.ts'
+import type { FetchedPartition } from '../wire/fetch-message.ts'
+import { toFetchedBatches } from './fetched-batches.ts'
 import { connectFetcher, type LogFetcher } from './log-fetcher.ts'
 import type { FetchedBatch, Watermarks } from './record-consumer.ts'
 
@@ -62,7 +63,7 @@ export function createLogReader(connection: LogConnection, options: LogReaderOpt
       fetcher?.close(new Error('The reader closed this connection'))
       fetcher = undefined
     }
-    const fetch = async (positions: ReadonlyMap<number, bigint>): Promise<readonly KafkaBatch[]> => {
+    const fetch = async (positions: ReadonlyMap<number, bigint>): Promise<readonly FetchedPartition[]> => {
       try {
         fetcher ??= await connectFetcher(connection, topic, fetcherOptions)
         signal.throwIfAborted()
@@ -73,7 +74,7 @@ export function createLogReader(connection: LogConnection, options: LogReaderOpt
       }
     }
     /** Undefined where it failed: it does while a handler computes for seconds, which says nothing about the log. */
-    let ahead: Promise<readonly KafkaBatch[] | undefined> | undefined
+    let ahead: Promise<readonly FetchedPartition[] | undefined> | undefined
     const fetchNext = async (positions: ReadonlyMap<number, bigint>) => {
       const fetched = await ahead
       ahead = undefined

@@ -1,0 +1,161 @@
+import type { FetchedRecord } from '../read/record-consumer.ts'
+import { ByteReader } from './byte-reader.ts'
+import { decompress } from './decompress.ts'
+
+/** A transaction that was aborted: none of its producer's records from this offset to its end is part of the log. */
+export interface AbortedTransaction {
+  readonly producerId: bigint
+  readonly firstOffset: bigint
+}
+
+/** The batches of one partition in the response to a fetch. */
+export interface EncodedBatches {
+  readonly topic: string
+  readonly partition: number
+  /** Offset at which the fetch began. The first batch may begin before it. */
+  readonly fetchedFrom: bigint
+  readonly abortedTransactions: readonly AbortedTransaction[]
+  readonly bytes: Buffer
+}
+
+export interface DecodedBatches {
+  /** Neither control records, nor records of aborted transactions. */
+  readonly records: readonly FetchedRecord[]
+  /** One past the last offset of the decoded batches: a batch keeps its offsets where compaction dropped its records. */
+  readonly nextOffset: bigint
+  /** Why the batch at `nextOffset` cannot be decoded. */
+  readonly undecodable?: Error
+}
+
+/** Bytes of a batch's first offset and of its length. */
+const PREFIX_BYTES = 12
+/** Bytes of what else comes before its records. */
+const HEADER_BYTES = 49
+const MAGIC = 2
+
+const CODEC_BITS = 0b111
+const LOG_APPEND_TIME = 1 << 3
+const TRANSACTIONAL = 1 << 4
+const CONTROL = 1 << 5
+
+interface BatchHeader {
+  readonly firstOffset: bigint
+  readonly lastOffset: bigint
+  readonly attributes: number
+  readonly firstTimestamp: bigint
+  readonly maxTimestamp: bigint
+  readonly producerId: bigint
+}
+
+/** Decodes record batches (format 2), up to the first that is damaged, and without one that is cut off at the end. */
+export async function decodeBatches(encoded: EncodedBatches): Promise<DecodedBatches> {
+  const { bytes, fetchedFrom } = encoded
+  const records: FetchedRecord[] = []
+  const isAborted = createAbortedFilter(encoded.abortedTransactions)
+  let nextOffset = fetchedFrom
+  let whole = 0
+  try {
+    for (let at = 0; at < bytes.length; ) {
+      const batch = wholeBatchAt(bytes, at)
+      if (!batch) {
+        if (at > 0) break
+        throw new RangeError('There is no whole batch')
+      }
+      at += batch.length
+      const reader = new ByteReader(batch)
+      const header = readHeader(reader)
+      if (!isAborted(header) && header.lastOffset >= fetchedFrom) await decodeRecords(encoded, header, reader, records)
+      if (header.lastOffset >= nextOffset) nextOffset = header.lastOffset + 1n
+      whole = records.length
+    }
+    return { records, nextOffset }
+  } catch (error) {
+    return { records: records.slice(0, whole), nextOffset, undecodable: error as Error }
+  }
+}
+
+/** The batch that begins there; undefined where its end is missing. */
+function wholeBatchAt(bytes: Buffer, at: number): Buffer | undefined {
+  if (bytes.length - at < PREFIX_BYTES) return undefined
+  const length = bytes.readInt32BE(at + PREFIX_BYTES - 4)
+  if (length < HEADER_BYTES) throw new RangeError(`A batch has ${length} bytes`)
+  const end = at + PREFIX_BYTES + length
+  return end > bytes.length ? undefined : bytes.subarray(at, end)
+}
+
+function readHeader(reader: ByteReader): BatchHeader {
+  const firstOffset = reader.int64()
+  reader.skip(8) // length, leader's epoch
+  const magic = reader.int8()
+  if (magic !== MAGIC) throw new RangeError(`A batch has format ${magic}, not ${MAGIC}`)
+  reader.skip(4) // checksum: compared by the broker
+  const attributes = reader.int16()
+  const lastOffset = firstOffset + BigInt(reader.int32())
+  const header = { firstTimestamp: reader.int64(), maxTimestamp: reader.int64(), producerId: reader.int64() }
+  reader.skip(6) // producer's epoch, first sequence
+  return { firstOffset, lastOffset, attributes, ...header }
+}
+
+/** Whether a batch's records are none of the log's: control records, or those of an aborted transaction. Asked in order. */
+function createAbortedFilter(transactions: readonly AbortedTransaction[]): (header: BatchHeader) => boolean {
+  let ahead = transactions
+  const aborted = new Set<bigint>()
+  return ({ attributes, lastOffset, producerId }) => {
+    for (const { producerId: of, firstOffset } of ahead) if (firstOffset <= lastOffset) aborted.add(of)
+    ahead = ahead.filter(({ firstOffset }) => firstOffset > lastOffset)
+    if ((attributes & CONTROL) === 0) return (attributes & TRANSACTIONAL) !== 0 && aborted.has(producerId)
+    // The end of this producer's transaction.
+    aborted.delete(producerId)
+    return true
+  }
+}
+
+/** Appends the batch's records to `records`, from the fetched position on. */
+async function decodeRecords(
+  { topic, partition, fetchedFrom }: EncodedBatches,
+  header: BatchHeader,
+  reader: ByteReader,
+  records: FetchedRecord[],
+): Promise<void> {
+  const { attributes, firstOffset, firstTimestamp, maxTimestamp } = header
+  const count = reader.int32()
+  const codec = attributes & CODEC_BITS
+  const source = codec === 0 ? reader : new ByteReader(await decompress(codec, reader.bytes.subarray(reader.at)))
+  const appendTime = (attributes & LOG_APPEND_TIME) === 0 ? undefined : Number(maxTimestamp)
+  for (let left = count; left > 0; left -= 1) {
+    const size = source.varint()
+    const end = source.at + size
+    source.skip(1) // attributes: unused
+    const timestampDelta = source.varlong()
+    const offset = firstOffset + BigInt(source.varint())
+    if (offset < fetchedFrom) {
+      source.skip(end - source.at)
+      continue
+    }
+    records.push({
+      topic,
+      partition,
+      offset,
+      timestampMs: appendTime ?? Number(firstTimestamp + timestampDelta),
+      key: source.slice(source.varint()),
+      value: source.slice(source.varint()),
+      headers: readHeaders(source),
+    })
+    if (source.at !== end) throw new RangeError(`A record of ${size} bytes ends elsewhere`)
+  }
+}
+
+/** A producer may choose any header name, `__proto__` too. Of equal names the last counts. Headers without a value are left out. */
+function readHeaders(reader: ByteReader): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = {}
+  for (let left = reader.varint(); left > 0; left -= 1) {
+    const name = reader.text(reader.varint())
+    const length = reader.varint()
+    if (length < 0) delete headers[name]
+    else if (name === '__proto__') Object.defineProperty(headers, name, { ...OWN, value: reader.text(length) })
+    else headers[name] = reader.text(length)
+  }
+  return headers
+}
+
+const OWN = { configurable: true, enumerable: true, writable: true }

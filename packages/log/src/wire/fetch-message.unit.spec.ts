@@ -1,0 +1,288 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  type EncodedBatch,
+  encodedBatches,
+  encodedFetchResponse,
+  type EncodedRecord,
+  int16,
+  int32,
+  int64,
+  varint,
+} from '../../test/encoded-batch.ts'
+import { toFetchedBatches } from '../read/fetched-batches.ts'
+import type { FetchedRecord } from '../read/record-consumer.ts'
+import { ByteReader } from './byte-reader.ts'
+import { type FetchedPartition, fetchMessage } from './fetch-message.ts'
+
+/** Of every size that a varint may have. */
+const ofEverySize = (bits: number) =>
+  fc
+    .integer({ min: 0, max: bits - 1 })
+    .chain((size) => fc.bigInt({ min: -(1n << BigInt(size)), max: (1n << BigInt(size)) - 1n }))
+
+const someBytes = fc.uint8Array({ maxLength: 200 }).map((array) => Buffer.from(array))
+const bytesOrNull = fc.option(someBytes, { freq: 5 })
+const name = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 80 }),
+  fc.constantFrom('ce_id', 'twice', '__proto__', 'toString', 'constructor', '7'),
+)
+const text = fc.string({ unit: 'grapheme', maxLength: 80 }).map((value) => Buffer.from(value))
+const textOrNull = fc.option(text, { freq: 5 })
+
+const record: fc.Arbitrary<EncodedRecord> = fc.record({
+  offsetDelta: fc.nat({ max: 3 }),
+  // The sum with the first timestamp is a number.
+  timestampDelta: ofEverySize(52),
+  key: bytesOrNull,
+  value: bytesOrNull,
+  headers: fc.array(fc.tuple(name, textOrNull), { maxLength: 8 }),
+})
+
+/** Batches as a log has them: offsets ascend, with holes. */
+const inLog: fc.Arbitrary<readonly EncodedBatch[]> = fc
+  .tuple(
+    ofEverySize(63).map((offset) => (offset < 0n ? -offset : offset) >> 1n),
+    fc.array(fc.tuple(fc.bigInt({ min: 0n, max: 1n << 42n }), fc.array(record, { minLength: 1, maxLength: 6 })), {
+      minLength: 1,
+      maxLength: 4,
+    }),
+  )
+  .map(([begin, parts]) => {
+    let next = begin
+    return parts.map(([firstTimestamp, records]) => {
+      const firstOffset = next
+      const placed = records.map((one) => {
+        const offsetDelta = Number(next - firstOffset) + one.offsetDelta
+        next = firstOffset + BigInt(offsetDelta) + 1n
+        return { ...one, offsetDelta }
+      })
+      return { firstOffset, firstTimestamp, records: placed }
+    })
+  })
+
+/** What is to come out of the log, from a position on. */
+function expectedRecords(encoded: readonly EncodedBatch[], position: bigint): readonly FetchedRecord[] {
+  const all = encoded.flatMap(({ firstOffset, firstTimestamp, records }) =>
+    records.map(({ offsetDelta, timestampDelta, key, value, headers }) => ({
+      topic: 'any',
+      partition: 3,
+      offset: firstOffset + BigInt(offsetDelta),
+      timestampMs: Number(firstTimestamp + timestampDelta),
+      key,
+      value,
+      headers: lastOfEach(headers),
+    })),
+  )
+  return all.filter(({ offset }) => offset >= position)
+}
+
+function lastOfEach(headers: EncodedRecord['headers']): FetchedRecord['headers'] {
+  const last = new Map(headers)
+  return Object.fromEntries([...last].flatMap(([key, value]) => (value === null ? [] : [[key, value.toString()]])))
+}
+
+/** Decodes a response about partition 3, which was fetched from `offset`. */
+async function fetched(offset: bigint, response: Buffer): Promise<readonly FetchedPartition[]> {
+  const positions = [{ topic: 'any', partition: 3, offset }]
+  const { response: ours } = fetchMessage({ positions, maxWaitMs: 100, maxBytesPerPartition: 1, maxBytes: 1 })
+  return ours.parse(await ours.decode(response))
+}
+
+async function fetchedBatches(encoded: readonly EncodedBatch[], offset = 0n): Promise<FetchedPartition> {
+  const partition = { partition: 3, highWatermark: 100n, batches: encodedBatches(encoded) }
+  const [only] = await fetched(offset, encodedFetchResponse('any', [partition]))
+  if (!only) throw new Error('The response has no partition')
+  return only
+}
+
+function recordOf(offsetDelta: number, fields: Partial<EncodedRecord> = {}): EncodedRecord {
+  return { offsetDelta, timestampDelta: 1n, key: null, value: Buffer.from(`${offsetDelta}`), headers: [], ...fields }
+}
+
+function batchOf(
+  firstOffset: bigint,
+  offsetDeltas: readonly number[],
+  fields: Partial<EncodedBatch> = {},
+): EncodedBatch {
+  return { firstOffset, firstTimestamp: 1_000n, records: offsetDeltas.map((delta) => recordOf(delta)), ...fields }
+}
+
+function askedPartition(partition: number, offset: bigint): Buffer {
+  return Buffer.concat([int32(partition), int32(-1), int64(offset), int64(-1n), int32(1_100_000)])
+}
+
+const offsetsOf = ({ records }: FetchedPartition) => records.map(({ offset }) => offset)
+
+/** Attributes of a batch. */
+const [IN_TRANSACTION, CONTROL, APPEND_TIME] = [1 << 4, (1 << 4) | (1 << 5), 1 << 3]
+
+const by = (producerId: bigint, attributes: number) => ({ producerId, attributes })
+
+describe('a fetch', () => {
+  it('asks for each partition from its position on, in the order given', async () => {
+    const positions = [
+      { topic: 'a', partition: 1, offset: 7n },
+      { topic: 'a', partition: 0, offset: 2n ** 60n },
+      { topic: 'bc', partition: 2, offset: 0n },
+    ]
+    const limits = { maxWaitMs: 2_000, maxBytesPerPartition: 1_100_000, maxBytes: 1_048_576 }
+    const { request, requestTimeout } = fetchMessage({ positions, ...limits })
+    const encoded = await request.encode()
+    const before = [int32(-1), int32(2_000), int32(1), int32(1_048_576), Buffer.from([1]), int32(0), int32(-1)]
+    const ofA = [int16(1), Buffer.from('a'), int32(2), askedPartition(1, 7n), askedPartition(0, 2n ** 60n)]
+    const ofBc = [int16(2), Buffer.from('bc'), int32(1), askedPartition(2, 0n)]
+    const expected = Buffer.concat([...before, int32(2), ...ofA, ...ofBc, int32(0), int16(0)])
+    expect(encoded.buffer.toString('hex')).toBe(expected.toString('hex'))
+    expect(encoded.size()).toBe(expected.length)
+    expect({ ...request, requestTimeout }).toMatchObject({ apiKey: 1, apiVersion: 11, requestTimeout: 2_100 })
+  })
+
+  it('reads varints of every size', () => {
+    fc.assert(
+      fc.property(ofEverySize(64), (value) => {
+        const reader = new ByteReader(varint(value))
+        expect(reader.varlong()).toBe(value)
+        expect(reader.at).toBe(varint(value).length)
+      }),
+      { numRuns: 1_000 },
+    )
+    fc.assert(
+      fc.property(ofEverySize(32), (value) => {
+        expect(new ByteReader(varint(value)).varint()).toBe(Number(value))
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('reads records with any deltas, keys, values and headers, from the position on', async () => {
+    await fc.assert(
+      fc.asyncProperty(inLog, fc.bigInt({ min: -3n, max: 30n }), async (encoded, before) => {
+        const position = (encoded[0]?.firstOffset ?? 0n) + before
+        const found = await fetchedBatches(encoded, position)
+        const records = toFetchedBatches(found, 1_000).flatMap((part) => part.records)
+        const expected = expectedRecords(encoded, position)
+        expect(records).toEqual(expected)
+        expect(records.map(({ headers }) => Object.keys(headers).toSorted())).toEqual(
+          expected.map(({ headers }) => Object.keys(headers).toSorted()),
+        )
+      }),
+    )
+  })
+
+  it('reads whatever a broker sends without a throw, and nothing beyond what is damaged', async () => {
+    await fc.assert(
+      fc.asyncProperty(inLog, fc.nat(), fc.nat({ max: 255 }), async (encoded, at, byte) => {
+        const damaged = encodedBatches(encoded)
+        damaged[4 + (at % (damaged.length - 4))] = byte
+        const partition = { partition: 3, highWatermark: 100n, batches: damaged }
+        const [found] = await fetched(0n, encodedFetchResponse('any', [partition]))
+        expect(found?.records.every(({ offset }) => offset < found.nextOffset)).toBe(true)
+      }),
+    )
+  })
+
+  it('has an error for each partition, its watermark, and where the fetch began', async () => {
+    const refused = { partition: 3, errorCode: 6, highWatermark: -1n, batches: int32(0) }
+    expect(await fetched(9n, encodedFetchResponse('any', [refused, { ...refused, partition: 4 }]))).toEqual([
+      { topic: 'any', partition: 3, errorCode: 6, highWatermark: -1n, fetchedFrom: 9n, nextOffset: 9n, records: [] },
+    ])
+  })
+})
+
+describe('the batches of a fetch', () => {
+  it('keep their offsets where compaction has dropped records, or all of them', async () => {
+    const found = await fetchedBatches([
+      batchOf(0n, [1, 4], { lastOffsetDelta: 9 }),
+      batchOf(10n, [], { lastOffsetDelta: 4 }),
+    ])
+    expect({ offsets: offsetsOf(found), nextOffset: found.nextOffset }).toEqual({ offsets: [1n, 4n], nextOffset: 15n })
+  })
+
+  it('are read without the one that is cut off at the end', async () => {
+    const [whole, cut] = [encodedBatches([batchOf(0n, [0])]), encodedBatches([batchOf(1n, [0])])]
+    for (let bytes = 4; bytes < cut.length; bytes += 1) {
+      const both = Buffer.concat([whole.subarray(4), cut.subarray(4, bytes)])
+      const batches = Buffer.concat([int32(both.length), both])
+      const [found] = await fetched(0n, encodedFetchResponse('any', [{ partition: 3, highWatermark: 2n, batches }]))
+      expect(found).toMatchObject({ nextOffset: 1n, records: [{ offset: 0n }] })
+      expect(found).not.toHaveProperty('undecodable')
+    }
+  })
+
+  it('leave out control records, and what a transaction aborted between its first offset and its end', async () => {
+    const aborted = [
+      { producerId: 8n, firstOffset: 3n },
+      { producerId: 7n, firstOffset: 1n },
+    ]
+    const batches = encodedBatches([
+      batchOf(0n, [0], by(7n, 0)), // not in a transaction
+      batchOf(1n, [0, 1], by(7n, IN_TRANSACTION)),
+      batchOf(3n, [0], by(8n, IN_TRANSACTION)),
+      batchOf(4n, [0], by(9n, IN_TRANSACTION)),
+      batchOf(5n, [0], by(7n, CONTROL)),
+      batchOf(6n, [0], by(7n, IN_TRANSACTION)),
+      batchOf(7n, [0], by(8n, IN_TRANSACTION)),
+      batchOf(8n, [0], by(8n, CONTROL)),
+      batchOf(9n, [0], by(9n, CONTROL)),
+    ])
+    const [found] = await fetched(
+      0n,
+      encodedFetchResponse('any', [{ partition: 3, highWatermark: 10n, aborted, batches }]),
+    )
+    expect(found && { offsets: offsetsOf(found), nextOffset: found.nextOffset }).toEqual({
+      offsets: [0n, 4n, 6n],
+      nextOffset: 10n,
+    })
+  })
+
+  it('have the time at which the broker appended them, if the topic says so', async () => {
+    const found = await fetchedBatches([batchOf(0n, [0, 1], { attributes: APPEND_TIME, maxTimestamp: 5_000n })])
+    expect(found.records.map(({ timestampMs }) => timestampMs)).toEqual([5_000, 5_000])
+  })
+
+  it('give headers as strings, the last of equal ones, whatever they are called', async () => {
+    const headers = [
+      ['__proto__', Buffer.from('e')],
+      ['__proto__', Buffer.from('é')],
+      ['twice', Buffer.from('first')],
+      ['twice', Buffer.from('last')],
+      ['without a value', null],
+      ['gone', Buffer.from('first')],
+      ['gone', null],
+    ] as const
+    const records = [recordOf(0, { headers })]
+    const found = await fetchedBatches([{ firstOffset: 0n, firstTimestamp: 0n, records }])
+    expect(Object.entries(found.records[0]?.headers ?? {})).toEqual([
+      ['__proto__', 'é'],
+      ['twice', 'last'],
+    ])
+  })
+
+  it.each([
+    ['records that end early', batchOf(2n, [0, 1], { body: (records) => records.subarray(0, -1) })],
+    [
+      'a record that is longer than its fields',
+      batchOf(2n, [0], { body: (records) => Buffer.concat([varint(20), records]) }),
+    ],
+    ['another codec', batchOf(2n, [0], { attributes: 7 })],
+    ['no gzip', batchOf(2n, [0], { attributes: 1 })],
+  ])('end before one with %s, and say why', async (_, damaged) => {
+    const found = await fetchedBatches([batchOf(0n, [0, 1]), damaged, batchOf(4n, [0])])
+    expect(found).toMatchObject({ nextOffset: 2n, records: [{ offset: 0n }, { offset: 1n }] })
+    expect(found.undecodable).toBeInstanceOf(Error)
+    expect(() => toFetchedBatches({ ...found, fetchedFrom: 2n, records: [] }, 10)).toThrow(
+      expect.objectContaining({ code: 'BATCH_UNDECODABLE', message: expect.stringContaining('offset 2 of any/3') }),
+    )
+  })
+
+  it.each([
+    ['of an older format', (batch: Buffer) => batch.fill(1, 4 + 16, 4 + 17)],
+    ['without a header', (batch: Buffer) => batch.fill(0, 4 + 8, 4 + 12)],
+    ['that is not whole', (batch: Buffer) => Buffer.concat([int32(batch.length - 5), batch.subarray(4, -1)])],
+  ])('cannot be decoded where the first is one %s', async (_, damage) => {
+    const batches = damage(encodedBatches([batchOf(0n, [0])]))
+    const [found] = await fetched(0n, encodedFetchResponse('any', [{ partition: 3, highWatermark: 1n, batches }]))
+    expect(found).toMatchObject({ nextOffset: 0n, records: [], undecodable: expect.any(RangeError) })
+  })
+})

@@ -1,0 +1,61 @@
+import { ByteReader } from './byte-reader.ts'
+
+/** A request of Kafka's protocol and its response, in the form in which kafkajs' connections take them. */
+export interface Message<Answer> {
+  readonly request: {
+    readonly apiKey: number
+    readonly apiVersion: number
+    readonly apiName: string
+    readonly encode: () => Promise<KafkajsEncoder>
+  }
+  readonly response: {
+    decode(payload: Buffer): Promise<DecodedResponse<Answer>>
+    parse(decoded: DecodedResponse<Answer>): Promise<Answer>
+  }
+  readonly requestTimeout: number
+}
+
+/** What kafkajs takes for an encoder: it has the same bytes under two names. */
+interface KafkajsEncoder {
+  readonly buf: Buffer
+  readonly buffer: Buffer
+  readonly size: () => number
+}
+
+export interface DecodedResponse<Answer> {
+  readonly answer: Answer
+  /** Milliseconds for which the broker asks to be left alone. kafkajs' connection obeys. */
+  readonly clientSideThrottleTime: number
+}
+
+export interface MessageParts<Answer> {
+  readonly apiName: string
+  readonly apiKey: number
+  readonly apiVersion: number
+  readonly encode: () => Buffer
+  readonly decode: (reader: ByteReader) => Promise<DecodedResponse<Answer>>
+  /** Milliseconds after which the request has failed. At least those of its connection. */
+  readonly timeoutMs?: number
+}
+
+export function createMessage<Answer>({
+  encode,
+  decode,
+  timeoutMs = 0,
+  ...api
+}: MessageParts<Answer>): Message<Answer> {
+  return {
+    request: {
+      ...api,
+      encode: async () => {
+        const buffer = encode()
+        return { buf: buffer, buffer, size: () => buffer.length }
+      },
+    },
+    response: {
+      decode: (payload) => decode(new ByteReader(payload)),
+      parse: async ({ answer }) => answer,
+    },
+    requestTimeout: timeoutMs,
+  }
+}
