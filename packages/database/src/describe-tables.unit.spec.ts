@@ -4,6 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { Sample } from '../generated/tables.ts'
 import { defineTable } from './define-table.ts'
 import { describeTables } from './describe-tables.ts'
+import { modelsOf } from '../test/models-of.ts'
+
+const DATASOURCE = 'datasource db {\n  provider = "postgresql"\n}'
 
 describe('the tables of a schema.prisma', () => {
   it('have the columns and the key of their models', () => {
@@ -32,11 +35,13 @@ describe('the tables of a schema.prisma', () => {
         readFile(path.resolve(import.meta.dirname, '..', file), 'utf8'),
       ),
     )
-    expect(tables, 'run `npx -y pnpm generate`').toBe(describeTables(schema ?? ''))
+    expect(tables, 'run `npx -y pnpm generate`').toBe(describeTables(modelsOf(schema ?? '')))
   })
 
   it('are refused where a column is not named after its property', () => {
-    expect(() => describeTables('model Thing {\n  userId String @id @map("user")\n}')).toThrow(/user_id/)
+    expect(() => describeTables(modelsOf(`${DATASOURCE}\nmodel Thing {\n  userId String @id @map("user")\n}`))).toThrow(
+      /user_id/,
+    )
   })
 
   it('are what a table is defined by', () => {
@@ -49,6 +54,8 @@ describe('the tables of a schema.prisma', () => {
   })
 
   it('are refused where a type is not known', () => {
-    expect(() => describeTables('model Thing {\n  at DateTime @id\n}')).toThrow(/does not know/)
+    expect(() => describeTables(modelsOf(`${DATASOURCE}\nmodel Thing {\n  at DateTime @id\n}`))).toThrow(
+      /does not know/,
+    )
   })
 })

@@ -1,69 +1,66 @@
 /**
- * `pnpm generate`: makes the Prisma client, and `generated/tables.ts`, of every service and package that has a
- * `prisma/schema.prisma`, where it changed.
- *
- * Every schema begins with these blocks; no more is needed for code that Node runs as it stands:
+ * `pnpm generate`: runs Prisma's generators for every service and package that has a `prisma/schema.prisma`, if it changed.
+ * They write the Prisma client and `generated/tables.ts`. Every schema begins with these blocks:
  *
  *     generator client {
  *       provider = "prisma-client"
  *       output   = "../generated/prisma"
  *     }
  *
+ *     generator tables {
+ *       provider = "node ../../packages/database/src/tables-generator.ts"
+ *       output   = "../generated/tables.ts"
+ *     }
+ *
  *     datasource db {
  *       provider = "postgresql"
  *     }
  *
- * and its code says `import { PrismaClient } from '../generated/prisma/client.ts'`, and for a table of the model `User`
+ * Code then imports `PrismaClient` from `../generated/prisma/client.ts`, and defines the table of the model `User` with
  * `defineTable(...User)`.
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { generatorEnvironment } from './config.ts'
-import { describeTables } from './describe-tables.ts'
 
 const PARALLEL = 2
 const root = path.resolve(import.meta.dirname, '../../..')
 const prismaPackage = createRequire(path.join(root, 'package.json')).resolve('prisma/package.json')
 const prismaCli = path.join(path.dirname(prismaPackage), 'build/index.js')
 
-/** What the generated client depends on: the schema and the Prisma that reads it. */
+const GENERATOR = ['tables-generator.ts', 'describe-tables.ts', 'column-types.ts'].map((file) =>
+  path.join(import.meta.dirname, file),
+)
+
+/** Hashes everything that the generated files depend on: the schema, Prisma's version and our generator. */
 async function fingerprint(schema: string): Promise<string> {
-  const hash = createHash('sha256')
-  for (const part of [schema, await readFile(prismaPackage)]) hash.update(part)
+  const hash = createHash('sha256').update(schema)
+  for (const file of [prismaPackage, ...GENERATOR]) hash.update(await readFile(file))
   return hash.digest('hex')
 }
 
-/** Committed: the list of consumers reads it, also where nothing was generated yet. */
-async function writeTables(generated: string, schema: string): Promise<void> {
-  const file = path.join(generated, 'tables.ts')
-  const wanted = describeTables(schema)
-  await mkdir(generated, { recursive: true })
-  if (!existsSync(file) || (await readFile(file, 'utf8')) !== wanted) await writeFile(file, wanted)
-}
-
-/** `owner`: the folder of a service or a package, from the root. */
-async function generateClient(owner: string): Promise<void> {
+/** Generates the files of `owner`: the folder of a service or a package, relative to the root. */
+async function generate(owner: string): Promise<void> {
   const directory = path.join(root, owner)
   const generated = path.join(directory, 'generated')
   const stamp = path.join(generated, 'prisma.sha256')
   const schema = await readFile(path.join(directory, 'prisma/schema.prisma'), 'utf8')
-  await writeTables(generated, schema)
   const wanted = await fingerprint(schema)
-  const isCurrent = existsSync(stamp) && (await readFile(stamp, 'utf8')) === wanted
-  if (isCurrent && existsSync(path.join(generated, 'prisma/client.ts')))
-    return report(owner, 'Prisma client is current')
+  const isComplete = ['prisma/client.ts', 'tables.ts'].every((file) => existsSync(path.join(generated, file)))
+  if (isComplete && existsSync(stamp) && (await readFile(stamp, 'utf8')) === wanted)
+    return report(owner, 'Prisma client and tables are current')
   await rm(stamp, { force: true })
   await promisify(execFile)(process.execPath, [prismaCli, 'generate', '--no-hints'], {
     cwd: directory,
     env: generatorEnvironment(),
   })
   await writeFile(stamp, wanted)
-  report(owner, 'Prisma client generated')
+  report(owner, 'Prisma client and tables generated')
 }
 
 function report(owner: string, what: string): void {
@@ -91,10 +88,12 @@ async function generateAll(): Promise<boolean> {
   async function work(): Promise<void> {
     for (let owner = waiting.shift(); owner !== undefined; owner = waiting.shift()) {
       try {
-        await generateClient(owner)
+        await generate(owner)
       } catch (error) {
         isComplete = false
-        console.error(`${owner}: could not generate its Prisma client; see prisma/schema.prisma.\n${reasonOf(error)}`)
+        console.error(
+          `${owner}: could not generate its Prisma client and tables; see prisma/schema.prisma.\n${reasonOf(error)}`,
+        )
       }
     }
   }

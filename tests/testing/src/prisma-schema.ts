@@ -1,4 +1,5 @@
-import { type Model, readModels } from '@nextvisit/database'
+import { sqlTypeOf } from '@nextvisit/database/generator'
+import { modelsOf } from '@nextvisit/database/generator/testing'
 import type { Client } from 'pg'
 
 /** A table as somebody describes it. Types are as Postgres writes them: `timestamp(3) with time zone`. */
@@ -14,20 +15,27 @@ export interface DescribedColumn {
   readonly hasDefault: boolean
 }
 
+type PrismaModel = ReturnType<typeof modelsOf>[number]
+
 export type DescribedTables = Readonly<Record<string, DescribedTable>>
 
-/** The tables that the models of a `schema.prisma` describe. Throws on a type that it does not know. */
+/** Returns the tables that the models of a `schema.prisma` describe. Throws for a type that `defineTable` does not know. */
 export function tablesOfPrismaSchema(text: string): DescribedTables {
-  return Object.fromEntries(readModels(text).map((model) => [model.table, describedTable(model)]))
+  return Object.fromEntries(modelsOf(text).map((model) => [model.dbName ?? model.name, describedTable(model)]))
 }
 
-function describedTable({ fields, key }: Model): DescribedTable {
-  const columnOf = new Map(fields.map(({ property, column }) => [property, column]))
+function describedTable({ fields, primaryKey }: PrismaModel): DescribedTable {
+  const columnOf = new Map(fields.map(({ name, dbName }) => [name, dbName ?? name]))
+  const key = primaryKey?.fields ?? fields.filter(({ isId }) => isId).map(({ name }) => name)
   return {
     columns: Object.fromEntries(
-      fields.map(({ column, type, isNullable, hasDefault }) => [
-        column,
-        { type: type.replace(/^\w+/, nameInPostgres), isNullable, hasDefault },
+      fields.map((field) => [
+        field.dbName ?? field.name,
+        {
+          type: sqlTypeOf(field).replace(/^\w+/, nameInPostgres),
+          isNullable: !field.isRequired,
+          hasDefault: field.hasDefaultValue,
+        },
       ]),
     ),
     primaryKey: key.map((property) => columnOf.get(property) ?? property),

@@ -1,7 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { describeTables, withClient } from '@nextvisit/database'
+import { withClient } from '@nextvisit/database'
+import { describeTables } from '@nextvisit/database/generator'
+import { modelsOf } from '@nextvisit/database/generator/testing'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { readTables, tablesOfPrismaSchema } from './prisma-schema.ts'
 import { createTestDatabase } from './test-database.ts'
@@ -18,7 +20,7 @@ describe('schema.prisma', () => {
         readFile(path.join(services, service, file), 'utf8'),
       ),
     )
-    expect(tables, 'run `npx -y pnpm generate`').toBe(describeTables(schema ?? ''))
+    expect(tables, 'run `npx -y pnpm generate`').toBe(describeTables(modelsOf(schema ?? '')))
   })
 
   it.each(consumers)('describes the tables that the migrations of %s create', async (service) => {
