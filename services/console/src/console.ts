@@ -2,32 +2,35 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogConnection } from '@nextvisit/log'
 import type { Logger } from '@nextvisit/service-kit'
+import type { ApiName } from './api-routes.ts'
 import { createKnownCatalog } from './catalog/known-catalog.ts'
 import { createRevisions } from './catalog/revisions.ts'
-import { createCatalogRoute } from './catalog/routes.ts'
+import { createCatalogRoutes } from './catalog/routes.ts'
 import { createCommands } from './commands/commands.ts'
 import type { ConsoleConfig } from './config.ts'
 import { createDeadLetters } from './dead-letters/dead-letters.ts'
 import { createDeadLetterRoutes } from './dead-letters/routes.ts'
 import { createForms } from './forms/forms.ts'
 import { createFormRoutes } from './forms/routes.ts'
+import type { ApiRoute } from './http/api-route.ts'
 import { createApp } from './http/app.ts'
 import { createSite } from './http/site.ts'
 import { readWebFiles } from './http/web-files.ts'
 import { progressOf } from './live/folded-up-to.ts'
 import { createLiveFeed } from './live/live-feed.ts'
 import { createReadRefusals } from './live/read-refusals.ts'
-import { createLiveRoute } from './live/routes.ts'
+import { createLiveRoutes } from './live/routes.ts'
 import { createSampler } from './metrics/sampler.ts'
 import { scrape } from './metrics/scrape.ts'
 import { createAskConsumers } from './operations/ask-consumers.ts'
-import { createConsumersRoute } from './operations/routes.ts'
-import { createOverviewRoute } from './overview/routes.ts'
+import { createOperationsRoutes } from './operations/routes.ts'
+import { createOverviewRoutes } from './overview/routes.ts'
 import { createReachedLimits } from './registry/reached-limits.ts'
 import { createAskUsage, createReadUsage } from './registry/read-usage.ts'
 import { createRegistryRoutes } from './registry/routes.ts'
 import { createSegmentRoutes } from './segments/routes.ts'
 import { createSegments } from './segments/segments.ts'
+import type { sessionApi } from './session/api.ts'
 import { createTokenCheck } from './session/check-token.ts'
 import { createSigningIn } from './session/routes.ts'
 import { createSessions } from './session/sessions.ts'
@@ -48,6 +51,9 @@ export interface ConsoleParts
   readonly internalToken: string
   readonly logger: Logger
 }
+
+/** Every route but those of the session itself: a missing one does not compile. */
+type SignedInRoutes = Readonly<Record<Exclude<ApiName, keyof typeof sessionApi>, ApiRoute>>
 
 /** Wires the console together. Reads the built pages; opens nothing else. */
 export async function createConsole(parts: ConsoleParts) {
@@ -81,22 +87,23 @@ export async function createConsole(parts: ConsoleParts) {
   const readUsage = createReadUsage(askUsage, nowMs)
   const readReachedLimits = createReachedLimits({ catalog, askUsage, nowMs })
   const segments = createSegments({ baseUrls: services['user-projector'], token })
+  const routes: SignedInRoutes = {
+    ...createOverviewRoutes({ sampler, readReachedLimits, partitionCount, nowMs }),
+    ...createLiveRoutes({ catalog, feed }),
+    ...createUserRoutes({ catalog, users, readRefusals, nowMs }),
+    ...createFormRoutes({ catalog, forms, nowMs }),
+    ...createSegmentRoutes({ catalog, segments }),
+    ...createRegistryRoutes({ catalog, readUsage, baseUrls: services['trait-registry'], token }),
+    ...createOperationsRoutes({ askConsumers, byCause: deadLetters.byCause, partitionCount }),
+    ...createDeadLetterRoutes(deadLetters, logger),
+    ...createCatalogRoutes(createRevisions(connection)),
+    ...createTryItRoutes({ findDemo, gatewayUrl: parts.gatewayUrl }),
+    ...commands.routes,
+  }
   const app = createApp({
     site,
     sessions,
-    routes: [
-      createOverviewRoute({ sampler, readReachedLimits, partitionCount, nowMs }),
-      createConsumersRoute({ askConsumers, byCause: deadLetters.byCause }, partitionCount),
-      createLiveRoute({ catalog, feed }),
-      ...createDeadLetterRoutes(deadLetters, logger),
-      createCatalogRoute(createRevisions(connection)),
-      ...commands.routes,
-      ...createUserRoutes({ catalog, users, readRefusals, nowMs }),
-      ...createFormRoutes({ catalog, forms, nowMs }),
-      ...createSegmentRoutes({ catalog, segments }),
-      ...createRegistryRoutes({ catalog, readUsage, baseUrls: services['trait-registry'], token }),
-      ...createTryItRoutes({ findDemo, gatewayUrl: parts.gatewayUrl }),
-    ],
+    routes: Object.values(routes),
     signingIn: createSigningIn({ site, sessions, checkToken: createTokenCheck({ tokens, nowMs }), canTry, logger }),
     webFiles: await readWebFiles(WEB, site.basePath),
     logger,

@@ -17,7 +17,7 @@ export function describeConsoleForms(): void {
     await page.getByText('No form was queued.').waitFor({ state: 'detached' })
     expect(await page.getByRole('link', { name: 'Timeline of' }).count()).toBe(0)
     await page.getByRole('button', { name: 'Track' }).click()
-    await page.getByText('Nobody has identified this user yet.').waitFor()
+    await page.getByText('This user has not been identified yet.').waitFor()
     await page.getByLabel('userName').fill('forms-free')
     await page.getByRole('button', { name: 'Visit' }).click()
     await page.getByText('This visit gets no form.').waitFor()

@@ -1,21 +1,20 @@
 import { Instant } from '@nextvisit/contracts'
 import { z } from 'zod'
-
-export const CatalogQuery = z.strictObject({ organization: z.string().optional() })
+import { type ApiTable, defineRoute } from '../http/define-route.ts'
 
 const Change = z.strictObject({ sign: z.enum(['+', '~', '-']), where: z.string(), what: z.string() })
 
 export const RevisionLine = z.strictObject({
   organization: z.string(),
-  /** null: it cannot be read. */
+  /** null: not readable. */
   revision: z.number().int().nullable(),
   appliedAt: Instant,
   /** null: not recorded. */
   appliedBy: z.string().nullable(),
-  /** `late`: another record of this revision came first, so this one counts for nothing. */
+  /** `late`: an earlier record has the same revision, so this one has no effect. */
   outcome: z.enum(['counts', 'late', 'not-understood']),
   problem: z.string().nullable(),
-  /** The revision that the changes are compared with. 0: it is the first one. null: the log no longer has the one before. */
+  /** Revision that the changes are relative to. 0: this is the first one. null: the log no longer has the one before. */
   comparedWith: z.number().int().nullable(),
   changes: z.array(Change),
   moreChanges: z.number().int(),
@@ -23,15 +22,15 @@ export const RevisionLine = z.strictObject({
 export type RevisionLine = z.infer<typeof RevisionLine>
 
 export const CatalogAnswer = z.strictObject({
-  /** With the revision that counts now. */
+  /** With the revision in effect. */
   organizations: z.array(
     z.strictObject({ organization: z.string(), revision: z.number().int(), isRemoved: z.boolean() }),
   ),
-  /** The latest first, a bounded number. */
+  /** Latest first, a bounded number. */
   revisions: z.array(RevisionLine),
-  /** Older ones are in the log, and are not shown. */
+  /** The log has older revisions, which are not returned. */
   isCut: z.boolean(),
-  /** What the running processes hold, `metering.1f2e…`; null: Kafka did not say it in time. */
+  /** The revisions that running processes have read, as `metering.1f2e…`; null: Kafka did not answer in time. */
   views: z
     .strictObject({
       current: z.array(z.string()),
@@ -42,3 +41,11 @@ export const CatalogAnswer = z.strictObject({
     .nullable(),
 })
 export type CatalogAnswer = z.infer<typeof CatalogAnswer>
+
+export const catalogApi = {
+  listRevisions: defineRoute({
+    role: 'viewer',
+    input: z.strictObject({ organization: z.string().optional() }),
+    answer: CatalogAnswer,
+  }),
+} satisfies ApiTable

@@ -1,16 +1,17 @@
 import type { CatalogProject } from '@nextvisit/catalog'
 import type { ProjectRef } from '@nextvisit/contracts'
-import { type ApiRefusal, refuse } from '../http/api-route.ts'
+import { type ApiHandler, type ApiRefusal, refuse } from '../http/api-route.ts'
+import type { Session } from '../session/sessions.ts'
 import type { KnownCatalog } from './known-catalog.ts'
 
 export const NO_CATALOG = refuse(
   503,
   'no-catalog',
-  'Kafka does not answer, so the projects are not known. The Overview says more.',
+  'The projects are unknown because Kafka does not answer. The Overview says more.',
 )
 export const NO_PROJECT = refuse(404, 'no-project', 'The workspace has no such project.')
 
-/** A project of the workspace, or why there is none to show. */
+/** Finds a project of the workspace. */
 export async function findProject(
   catalog: () => Promise<KnownCatalog>,
   { organization, project }: ProjectRef,
@@ -19,4 +20,15 @@ export async function findProject(
   if (!known) return NO_CATALOG
   const found = known.project(organization, project)
   return found ? { outcome: 'found', project: found } : NO_PROJECT
+}
+
+/** Makes handlers of routes about a project, which refuse what is not in the workspace. */
+export function createInProject(catalog: () => Promise<KnownCatalog>) {
+  return <Input extends ProjectRef, Answer>(
+    handle: (project: CatalogProject, input: Input, session: Session) => ReturnType<ApiHandler<Input, Answer>>,
+  ): ApiHandler<Input, Answer> =>
+    async (input, session) => {
+      const found = await findProject(catalog, input)
+      return found.outcome === 'refused' ? found : handle(found.project, input, session)
+    }
 }

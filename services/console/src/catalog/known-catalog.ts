@@ -1,5 +1,5 @@
 import { type CatalogKey, type CatalogProject, lookupsOf, readCatalog } from '@nextvisit/catalog'
-import { TOPICS } from '@nextvisit/contracts'
+import { type ProjectRef, TOPICS } from '@nextvisit/contracts'
 import { type LogConnection, withLogAdmin } from '@nextvisit/log'
 import { createSharedRead, orReadLast } from '../shared-read.ts'
 import { createReadIfGrown } from './read-if-grown.ts'
@@ -29,4 +29,9 @@ export function createKnownCatalog(connection: LogConnection): () => Promise<Kno
     createSharedRead(() => withLogAdmin(connection, readIfGrown), LOOK_AGAIN_AFTER_MS),
     WAIT_MS,
   )
+}
+
+/** Compares organization and project. */
+export function isSameProject(one: ProjectRef, other: ProjectRef): boolean {
+  return one.organization === other.organization && one.project === other.project
 }

@@ -1,16 +1,16 @@
 import { ErrorLine, Instant, ProgressLine } from '@nextvisit/contracts'
 import { z } from 'zod'
 
-/** Why a command ended without an outcome. */
+/** Reason why a command ended without an outcome. */
 export const Failure = ErrorLine.omit({ type: true })
 export type Failure = z.infer<typeof Failure>
 
-/** What every run of a command has. */
+/** The part of an answer that every run of a command has. */
 export const CommandRunAnswer = z.strictObject({
-  /** As they called themselves. */
+  /** Name of the session that started it. */
   by: z.string(),
   startedAt: Instant,
-  /** null: it runs. */
+  /** null: running. */
   endedAt: Instant.nullable(),
   progress: ProgressLine.omit({ type: true }).nullable(),
   failure: Failure.nullable(),

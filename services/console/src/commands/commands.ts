@@ -1,6 +1,5 @@
 import type { Logger } from '@nextvisit/service-kit'
 import type { ConsoleConfig } from '../config.ts'
-import type { ApiRoute } from '../http/api-route.ts'
 import { replayCommand } from '../replay/replay-command.ts'
 import { createReplayRoutes } from '../replay/routes.ts'
 import { createSimulationRoutes } from '../simulation/routes.ts'
@@ -13,14 +12,8 @@ export interface CommandsParts
   readonly logger: Logger
 }
 
-/** The long work that commands of `nextvisit` do, and the routes that start it. */
-export interface Commands {
-  readonly routes: readonly ApiRoute[]
-  /** Ends what runs: an interrupted replay is safe, and continues when it is started again. */
-  readonly stop: () => Promise<void>
-}
-
-export function createCommands(parts: CommandsParts): Commands {
+/** Creates the jobs that run commands of `nextvisit`, and the routes that start them. */
+export function createCommands(parts: CommandsParts) {
   const { cliEntry, operatorUrl, commandEnvironment, services, nowMs, logger } = parts
   const cli = cliEntry === undefined ? undefined : { entry: cliEntry, environment: commandEnvironment }
   const jobParts = cli && { cli, nowMs, logger }
@@ -29,10 +22,11 @@ export function createCommands(parts: CommandsParts): Commands {
   const obstacle = cli ? (operatorUrl ? null : 'no-database') : 'no-cli'
   const consumers = Object.keys(services).filter((service) => service !== 'gateway')
   return {
-    routes: [
+    routes: {
       ...createReplayRoutes({ job: replay, obstacle, services: consumers }),
       ...createSimulationRoutes(simulation),
-    ],
-    stop: async () => void (await Promise.all([replay?.close(), simulation?.close()])),
+    },
+    /** Ends running commands. An interrupted replay is safe, and resumes when it is started again. */
+    stop: async (): Promise<void> => void (await Promise.all([replay?.close(), simulation?.close()])),
   }
 }

@@ -16,8 +16,7 @@ function givenCommands(cliEntry: string | undefined, operatorUrl: string | undef
     nowMs: () => 0,
     logger,
   })
-  return async (path: string, input: object = {}) =>
-    routes.find((route) => route.path === path)?.handle(input, operator)
+  return async (name: keyof typeof routes, input: object = {}) => routes[name].handle(input, operator)
 }
 
 it.each([
@@ -30,16 +29,16 @@ it.each([
   async (cli, url, obstacle, canStart) => {
     const call = givenCommands(cli, url)
     const consumers = ['user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator']
-    expect(await call('replay')).toMatchObject({ answer: { obstacle, services: consumers, run: null } })
-    expect(await call('simulation')).toMatchObject({ answer: { canStart, run: null } })
+    expect(await call('readReplay')).toMatchObject({ answer: { obstacle, services: consumers, run: null } })
+    expect(await call('readSimulation')).toMatchObject({ answer: { canStart, run: null } })
   },
 )
 
 it('starts nothing where it is not told how', async () => {
   const call = givenCommands(undefined, undefined)
   const refused = { outcome: 'refused', status: 409, error: 'not-here' }
-  expect(await call('replay/start', { service: 'metering', goal: 'compare' })).toMatchObject(refused)
-  expect(await call('simulation/start', { workspace: 'organizations: []', days: 1 })).toMatchObject(refused)
-  expect(await call('replay/stop')).toMatchObject({ outcome: 'refused', error: 'nothing-runs' })
-  expect(await call('simulation/stop')).toMatchObject({ outcome: 'refused', error: 'nothing-runs' })
+  expect(await call('startReplay', { service: 'metering', goal: 'compare' })).toMatchObject(refused)
+  expect(await call('startSimulation', { workspace: 'organizations: []', days: 1 })).toMatchObject(refused)
+  expect(await call('stopReplay')).toMatchObject({ outcome: 'refused', error: 'nothing-runs' })
+  expect(await call('stopSimulation')).toMatchObject({ outcome: 'refused', error: 'nothing-runs' })
 })

@@ -1,4 +1,4 @@
-import type { Role } from '../session/api.ts'
+import type { Role } from '../http/define-route.ts'
 import type { CommandRunAnswer, Failure } from './api.ts'
 import type { CommandRun } from './command-job.ts'
 

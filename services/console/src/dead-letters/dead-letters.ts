@@ -14,12 +14,12 @@ import {
   TOPICS,
 } from '@nextvisit/contracts'
 import { createInternalClient } from '@nextvisit/service-kit'
-import type { ZodType } from 'zod'
+import type { z, ZodType } from 'zod'
 import { askService } from '../ask-service.ts'
 import { type ApiResult, refuse } from '../http/api-route.ts'
 import type { Target } from '../metrics/sample.ts'
 import { createSharedRead } from '../shared-read.ts'
-import type { Decide, LetterPath, LettersOfRecord, SetAsideInput } from './api.ts'
+import type { deadLettersApi, Decide, LetterPath, LettersOfRecord } from './api.ts'
 
 /** What consumers know of their dead letters, and do with them. */
 export interface DeadLetters {
@@ -42,7 +42,10 @@ export interface DeadLetters {
     readonly service: string
     readonly decidedAt: string
   }) => Promise<ApiResult<DecisionAnswer>>
-  readonly setAside: (place: SetAsideInput, by: string) => Promise<ApiResult<SetAsideAnswer>>
+  readonly setAside: (
+    place: z.output<typeof deadLettersApi.setRecordAside.input>,
+    by: string,
+  ) => Promise<ApiResult<SetAsideAnswer>>
 }
 
 export interface DeadLettersParts {

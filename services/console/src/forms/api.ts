@@ -1,25 +1,17 @@
 import { Instant, OpenRow, SlugId, Uuid } from '@nextvisit/contracts'
 import { z } from 'zod'
+import { type ApiTable, defineRoute } from '../http/define-route.ts'
 
 const hours = z.enum(['1', '24']).default('24').transform(Number)
 const place = { organization: SlugId, project: SlugId }
 
-export const FormsQuery = z.strictObject({
-  ...place,
-  hours,
-  /** In the id or the name. */
-  find: z.string().max(100).default(''),
-  page: z.coerce.number().int().min(1).default(1),
-})
-export type FormsQuery = z.infer<typeof FormsQuery>
-
-/** Over which time the evaluators' processes have counted. */
+/** Period of the counts that the evaluator's processes keep in memory. */
 export const CountedPeriod = z.strictObject({
-  /** From here on somebody has counted. */
+  /** Start of the oldest count. */
   since: Instant,
-  /** From here on every process that answers has: one that began later does not know what was before. */
+  /** From here on every answering process has counted: a process that started later has no earlier counts. */
   completeSince: Instant,
-  /** Whether somebody has counted over the whole time that is asked for. */
+  /** The counts cover the whole requested period. */
   isWhole: z.boolean(),
   processes: z.number().int(),
   answering: z.number().int(),
@@ -27,22 +19,22 @@ export const CountedPeriod = z.strictObject({
 export type CountedPeriod = z.infer<typeof CountedPeriod>
 
 export const FormFigures = z.strictObject({
-  /** A trigger of the form matched: it was queued, or a gate stopped it. */
+  /** Matches of a trigger: the form was queued, or a gate stopped it. */
   matched: z.number().int(),
   queued: z.number().int(),
   offered: z.number().int(),
   delivered: z.number().int(),
   expired: z.number().int(),
   cancelled: z.number().int(),
-  /** By the gate that stopped it, the most frequent first. */
+  /** By gate, most frequent first. */
   stopped: z.array(z.strictObject({ reason: z.string(), words: z.string(), count: z.number().int() })),
 })
 export type FormFigures = z.infer<typeof FormFigures>
 
-/** Waiting for a visit, or offered to one, now. */
+/** Forms that wait for a visit or are offered to one, now. */
 const open = z.strictObject({
   count: z.number().int(),
-  /** There are more than `count`: counting them would cost too much. */
+  /** There are more than `count`, and counting them would cost too much. */
   isMore: z.boolean(),
   oldestAt: Instant.nullable(),
 })
@@ -50,7 +42,7 @@ const open = z.strictObject({
 export const FormSummary = z.strictObject({
   formId: SlugId,
   name: z.string().nullable(),
-  /** `gone`: the workspace does not have it, or no longer. */
+  /** `gone`: not in the workspace. */
   state: z.enum(['live', 'disabled', 'not-yet', 'over', 'gone']),
   figures: FormFigures,
   open,
@@ -59,24 +51,21 @@ export type FormSummary = z.infer<typeof FormSummary>
 
 export const FormsAnswer = z.strictObject({
   period: CountedPeriod,
-  /** A page of them, in the order of the workspace file. */
+  /** One page, in the order of the workspace file. */
   forms: z.array(FormSummary),
-  /** How many there are with `find`, and without. */
+  /** Number of forms with and without `find`. */
   found: z.number().int(),
   pageSize: z.number().int(),
   total: z.number().int(),
 })
 export type FormsAnswer = z.infer<typeof FormsAnswer>
 
-/** The last row of the page before: when it was queued, and its id. */
+/** The last row of the previous page: time and id. */
 const OpenRowCursor = z
   .string()
   .transform((text) => text.split(','))
   .pipe(z.tuple([Instant, Uuid]))
   .transform(([queuedAt, queuedId]) => ({ queuedAt, queuedId }))
-
-export const FormQuery = z.strictObject({ ...place, formId: SlugId, hours, after: OpenRowCursor.optional() })
-export type FormQuery = z.infer<typeof FormQuery>
 
 export const FormAnswer = z.strictObject({
   ...FormSummary.shape,
@@ -86,11 +75,30 @@ export const FormAnswer = z.strictObject({
   audience: z.string().nullable(),
   startsAt: Instant.nullable(),
   endsAt: Instant.nullable(),
-  /** When it is queued and shown. */
+  /** Conditions for queueing and showing the form. */
   settings: z.array(z.strictObject({ name: z.string(), words: z.string() })),
-  /** A page of what is open, the oldest first. */
+  /** One page of open rows, oldest first. */
   rows: z.array(z.strictObject(OpenRow.shape)),
-  /** For `after`. */
+  /** `after` of the next page. */
   next: z.string().nullable(),
 })
 export type FormAnswer = z.infer<typeof FormAnswer>
+
+export const formsApi = {
+  listForms: defineRoute({
+    role: 'viewer',
+    input: z.strictObject({
+      ...place,
+      hours,
+      /** Part of the id or the name. */
+      find: z.string().max(100).default(''),
+      page: z.coerce.number<number>().int().min(1).default(1),
+    }),
+    answer: FormsAnswer,
+  }),
+  readForm: defineRoute({
+    role: 'viewer',
+    input: z.strictObject({ ...place, formId: SlugId, hours, after: OpenRowCursor.optional() }),
+    answer: FormAnswer,
+  }),
+} satisfies ApiTable

@@ -1,9 +1,9 @@
 import type { Form } from '@nextvisit/contracts'
 import { treeInWords, triggerInWords } from '@nextvisit/domain'
-import { findProject } from '../catalog/find-project.ts'
+import { createInProject } from '../catalog/find-project.ts'
 import type { KnownCatalog } from '../catalog/known-catalog.ts'
-import { answered, type ApiRoute, apiRoute } from '../http/api-route.ts'
-import { FormAnswer, FormQuery, FormsAnswer, FormsQuery } from './api.ts'
+import { answered, serveApi } from '../http/api-route.ts'
+import { formsApi } from './api.ts'
 import { formSettingsOf } from './form-settings.ts'
 import { formSummaryOf, periodOf } from './form-summary.ts'
 import { EVALUATOR_SILENT, type Forms } from './forms.ts'
@@ -15,24 +15,17 @@ export interface FormRoutesParts {
   readonly nowMs: () => number
 }
 
-/** Of each form of a list; of one form alone, more. */
+/** Maximum count of open forms: of each form of a list, and of a form alone. */
 const COUNT_UP_TO_IN_LIST = 500
 const COUNT_UP_TO = 20_000
 const FORMS_A_PAGE = 50
 const ROWS_A_PAGE = 50
 
-/** What became of forms, which gate stopped them, and whom they wait for. */
-export function createFormRoutes({ catalog, forms, nowMs }: FormRoutesParts): readonly ApiRoute[] {
-  const listForms = apiRoute({
-    method: 'GET',
-    path: 'forms/:organization/:project',
-    role: 'viewer',
-    input: FormsQuery,
-    answer: FormsAnswer,
-    handle: async ({ hours, find, page, ...place }) => {
-      const found = await findProject(catalog, place)
-      if (found.outcome === 'refused') return found
-      const all = found.project.config.forms
+export function createFormRoutes({ catalog, forms, nowMs }: FormRoutesParts) {
+  const inProject = createInProject(catalog)
+
+  return serveApi(formsApi, {
+    listForms: inProject(async ({ config: { forms: all } }, { hours, find, page, ...place }) => {
       const wanted = all.filter(isNamed(find))
       const shown = wanted.slice((page - 1) * FORMS_A_PAGE, page * FORMS_A_PAGE)
       const query = { ...place, formIds: shown.map(({ id }) => id) }
@@ -51,19 +44,9 @@ export function createFormRoutes({ catalog, forms, nowMs }: FormRoutesParts): re
         pageSize: FORMS_A_PAGE,
         total: all.length,
       })
-    },
-  })
-
-  const readForm = apiRoute({
-    method: 'GET',
-    path: 'forms/:organization/:project/:formId',
-    role: 'viewer',
-    input: FormQuery,
-    answer: FormAnswer,
-    handle: async ({ formId, hours, after, ...place }) => {
-      const found = await findProject(catalog, place)
-      if (found.outcome === 'refused') return found
-      const form = found.project.config.forms.find(({ id }) => id === formId)
+    }),
+    readForm: inProject(async ({ config }, { formId, hours, after, ...place }) => {
+      const form = config.forms.find(({ id }) => id === formId)
       const query = { ...place, formIds: [formId] }
       const [processes, open, page] = await Promise.all([
         forms.readSteps({ ...query, hours }),
@@ -82,14 +65,12 @@ export function createFormRoutes({ catalog, forms, nowMs }: FormRoutesParts): re
         audience: form?.audience ? shortened(treeInWords(form.audience)) : null,
         startsAt: instantOf(form?.startsAt),
         endsAt: instantOf(form?.endsAt),
-        settings: form ? formSettingsOf(form, found.project.config) : [],
+        settings: form ? formSettingsOf(form, config) : [],
         rows,
         next: next && `${next.queuedAt},${next.queuedId}`,
       })
-    },
+    }),
   })
-
-  return [listForms, readForm]
 }
 
 function isNamed(text: string): (form: Form) => boolean {
@@ -97,7 +78,7 @@ function isNamed(text: string): (form: Form) => boolean {
   return ({ id, name = '' }) => id.includes(wanted) || name.toLowerCase().includes(wanted)
 }
 
-/** A date of the workspace file, which may have any offset. */
+/** Converts a date of the workspace file, which may have any offset. */
 function instantOf(date: string | undefined): string | null {
   return date === undefined ? null : new Date(date).toISOString()
 }

@@ -1,8 +1,9 @@
-import type { ZodType } from 'zod'
-import type { Role } from '../session/api.ts'
+import type { z } from 'zod'
+import { API_ROUTES, type ApiName } from '../api-routes.ts'
 import type { Session } from '../session/sessions.ts'
+import type { ApiTable, RouteDefinition } from './define-route.ts'
 
-/** Why a request was not answered as asked. */
+/** Refusal of a request, with its HTTP status. */
 export interface ApiRefusal {
   readonly outcome: 'refused'
   readonly status: number
@@ -20,38 +21,35 @@ export function answered<Answer>(answer: Answer): ApiResult<Answer> {
   return { outcome: 'answered', answer }
 }
 
-/** A route of the JSON API, for somebody who is signed in. */
-export interface ApiRoute {
-  /** `POST` changes something, or carries what must not stand in an address. It needs a request that no other site can make. */
-  readonly method: 'GET' | 'POST'
+/** A route that the server can answer. */
+export interface ApiRoute extends RouteDefinition {
+  readonly method: 'GET' | 'POST' | 'DELETE'
   /** Below `api/`, with `:name` for a part that varies. */
   readonly path: string
-  /** Who may call it; an operator may do everything. */
-  readonly role: Role
-  /** Path, query and body together. */
-  readonly input: ZodType
-  /** Of a `POST`: the size of its body, where it may be larger than others, such as `1mb`. */
-  readonly maxBody?: string
-  readonly answer: ZodType
-  /** Of a `POST`: what goes into the log beside who it was. Never a userName. */
-  readonly logged: (input: unknown) => Readonly<Record<string, string>>
-  readonly handle: (input: unknown, session: Session) => Promise<ApiResult<unknown>>
+  readonly handle: (input: unknown, session: Session) => Promise<ApiResult<unknown>> | ApiResult<unknown>
 }
 
-/** Describes a route: `handle` gets what fits `input`, and its answer fits `answer`. */
-export function apiRoute<Input, Answer>(route: {
-  readonly method: ApiRoute['method']
-  readonly path: string
-  readonly role: Role
-  readonly input: ZodType<Input>
-  readonly maxBody?: string
-  readonly answer: ZodType<Answer>
-  readonly logged?: (input: Input) => Readonly<Record<string, string>>
-  readonly handle: (input: Input, session: Session) => Promise<ApiResult<Answer>> | ApiResult<Answer>
-}): ApiRoute {
-  return {
-    ...route,
-    logged: (input) => route.logged?.(input as Input) ?? {},
-    handle: async (input, session) => route.handle(input as Input, session),
-  }
+/** Answers one route. */
+export type ApiHandler<Input, Answer> = (
+  input: Input,
+  session: Session,
+) => Promise<ApiResult<Answer>> | ApiResult<Answer>
+
+/** One handler for each route of a table. */
+export type ApiHandlers<Table extends ApiTable> = {
+  readonly [Name in keyof Table]: Table[Name] extends RouteDefinition<infer Input, infer Answer>
+    ? ApiHandler<z.output<Input>, z.input<Answer>>
+    : never
+}
+
+/** The routes of a screen by name. A route without a handler, or with an answer of another shape, does not compile. */
+export function serveApi<Table extends ApiTable>(
+  table: Table,
+  handlers: ApiHandlers<Table>,
+): { readonly [Name in keyof Table]: ApiRoute } {
+  const routes = Object.entries(table).map(([name, definition]) => {
+    const handle = handlers[name as keyof Table] as unknown as ApiRoute['handle']
+    return [name, { ...API_ROUTES[name as ApiName], ...definition, handle }]
+  })
+  return Object.fromEntries(routes) as { readonly [Name in keyof Table]: ApiRoute }
 }

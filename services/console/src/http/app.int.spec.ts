@@ -10,8 +10,9 @@ import { z } from 'zod'
 import { createTokenCheck } from '../session/check-token.ts'
 import { createSigningIn } from '../session/routes.ts'
 import { createSessions } from '../session/sessions.ts'
-import { answered, apiRoute } from './api-route.ts'
+import { answered, type ApiRoute } from './api-route.ts'
 import { createApp } from './app.ts'
+import { defineRoute } from './define-route.ts'
 import { createSite } from './site.ts'
 import { readWebFiles } from './web-files.ts'
 
@@ -32,15 +33,18 @@ async function givenConsole(publicUrl?: string): Promise<string> {
   const sessions = createSessions(nowMs)
   const logger = createLogger('console', 'silent')
   const checkToken = createTokenCheck({ tokens: { operator: TOKEN, viewer: VIEWER_TOKEN }, nowMs })
-  const change = apiRoute({
+  const Change = z.strictObject({ name: z.string().max(5), note: z.string().optional() })
+  const change: ApiRoute = {
     method: 'POST',
     path: 'things/:name',
-    role: 'operator',
-    input: z.strictObject({ name: z.string().max(5), note: z.string().optional() }),
-    maxBody: '100kb',
-    answer: z.strictObject({ changed: z.string() }),
-    handle: ({ name }) => answered({ changed: name }),
-  })
+    ...defineRoute({
+      role: 'operator',
+      input: Change,
+      maxBody: '100kb',
+      answer: z.strictObject({ changed: z.string() }),
+    }),
+    handle: (input) => answered({ changed: Change.parse(input).name }),
+  }
   server = createServer(
     createApp({
       site,

@@ -7,7 +7,7 @@ import express, {
   type Response,
 } from 'express'
 import type { ZodError } from 'zod'
-import type { ErrorAnswer } from '../session/api.ts'
+import type { ErrorAnswer } from '../api-routes.ts'
 import type { Session, Sessions } from '../session/sessions.ts'
 import { type ApiRefusal, type ApiRoute, refuse } from './api-route.ts'
 import { securityHeaders } from './security-headers.ts'
@@ -70,7 +70,7 @@ function withoutPrefix(basePath: string): RequestHandler {
   }
 }
 
-/** Reads a body only for somebody who may call the route. */
+/** Reads the body only if the session may call the route. */
 function answerWith(route: ApiRoute, sessions: Sessions, logger: Logger): RequestHandler {
   const readBody = readBodyOf(route.maxBody)
   return async (request, response) => {

@@ -2,36 +2,30 @@ import type { ProjectRef } from '@nextvisit/contracts'
 import { eventSlug } from '@nextvisit/domain'
 import { findProject, NO_CATALOG } from '../catalog/find-project.ts'
 import type { KnownCatalog } from '../catalog/known-catalog.ts'
-import { answered, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
+import { answered, refuse, serveApi } from '../http/api-route.ts'
 import { maskFor, revealedName } from '../session/mask.ts'
 import type { Session } from '../session/sessions.ts'
-import { LiveAnswer, type LiveEntry, LiveQuery } from './api.ts'
+import { liveApi, type LiveEntry } from './api.ts'
 import type { LiveFeed } from './live-feed.ts'
 
-export interface LiveRouteParts {
+export interface LiveRoutesParts {
   readonly catalog: () => Promise<KnownCatalog>
   readonly feed: Pick<LiveFeed, 'look'>
 }
 
-/** Of more projects together refusals are not read: each costs Redis some look-ups, every two seconds. */
+/** Refusals are read of at most this many projects together: every two seconds each costs Redis some look-ups. */
 const MAX_PROJECTS = 10
 const HALF_A_PROJECT = refuse(400, 'bad-input', 'organization, project: give both, or neither')
 
-/** `GET api/live`: what is folded, decided and refused, since the answer before. */
-export function createLiveRoute({ catalog, feed }: LiveRouteParts): ApiRoute {
-  return apiRoute({
-    method: 'GET',
-    path: 'live',
-    role: 'viewer',
-    input: LiveQuery,
-    answer: LiveAnswer,
-    handle: async ({ organization, project, event, outcome, after }, session) => {
+export function createLiveRoutes({ catalog, feed }: LiveRoutesParts) {
+  return serveApi(liveApi, {
+    readLive: async ({ organization, project, event, outcome, after }, session) => {
       if ((organization === undefined) !== (project === undefined)) return HALF_A_PROJECT
       const place = organization !== undefined && project !== undefined ? { organization, project } : undefined
       const shown = await projectsOf(catalog, place)
       if (shown.outcome === 'refused') return shown
       const refusalsOf = shown.projects.length <= MAX_PROJECTS ? shown.projects : []
-      // A name without a letter or digit is no event's.
+      // A name without a letter or digit has no slug, and matches no event.
       const slug = event === '' ? undefined : eventSlug(event) || event
       const { entries, hasRefusals, ...seen } = feed.look({ place, event: slug, outcome, after, refusalsOf })
       return answered({
@@ -43,7 +37,7 @@ export function createLiveRoute({ catalog, feed }: LiveRouteParts): ApiRoute {
   })
 }
 
-async function projectsOf(catalog: LiveRouteParts['catalog'], place: ProjectRef | undefined) {
+async function projectsOf(catalog: LiveRoutesParts['catalog'], place: ProjectRef | undefined) {
   if (place) {
     const found = await findProject(catalog, place)
     return found.outcome === 'refused' ? found : ({ outcome: 'found', projects: [place] } as const)

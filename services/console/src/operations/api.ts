@@ -1,9 +1,10 @@
 import { DeadLetterGroup, Instant } from '@nextvisit/contracts'
 import { z } from 'zod'
+import { type ApiTable, defineRoute, Nothing } from '../http/define-route.ts'
 
 export const PartitionLine = z.strictObject({
   partition: z.number().int(),
-  /** The address of the process that owns it; null: no process that answers does. */
+  /** Address of the owning process; null: no answering process owns it. */
   owner: z.string().nullable(),
   checkpoint: z.string().nullable(),
   lagRecords: z.number().nullable(),
@@ -13,10 +14,10 @@ export const PartitionLine = z.strictObject({
       kind: z.enum(['halted', 'stalled', 'ticks']),
       offset: z.string(),
       recordId: z.string().nullable(),
-      /** Whether the record can be set aside now. */
+      /** The record can be set aside now. */
       canSetAside: z.boolean(),
       code: z.string(),
-      /** Of the last error; viewers do not see it, as it may quote what a user said. */
+      /** Message of the last error; null for viewers, as it may quote personal data. */
       message: z.string().nullable(),
       since: Instant,
     }),
@@ -27,13 +28,17 @@ export type PartitionLine = z.infer<typeof PartitionLine>
 export const ConsumerOperations = z.strictObject({
   service: z.string(),
   processes: z.number().int(),
-  /** Addresses of those that do not answer. */
+  /** Addresses of the processes that do not answer. */
   silent: z.array(z.string()),
   partitions: z.array(PartitionLine),
-  /** null: no process counted them in time. */
+  /** null: not counted in time. */
   deadLetters: z.array(z.strictObject(DeadLetterGroup.shape)).nullable(),
 })
 export type ConsumerOperations = z.infer<typeof ConsumerOperations>
 
 export const ConsumersAnswer = z.strictObject({ consumers: z.array(ConsumerOperations) })
 export type ConsumersAnswer = z.infer<typeof ConsumersAnswer>
+
+export const operationsApi = {
+  listConsumers: defineRoute({ role: 'viewer', input: Nothing, answer: ConsumersAnswer }),
+} satisfies ApiTable

@@ -1,12 +1,13 @@
 import { Instant } from '@nextvisit/contracts'
 import { z } from 'zod'
+import { type ApiTable, defineRoute, Nothing } from '../http/define-route.ts'
 
-/** A screen that says more of a finding. A project is `organization/project`. */
+/** A screen with details of a finding. A project is `organization/project`. */
 export const FindingPlace = z.discriminatedUnion('screen', [
   z.strictObject({ screen: z.literal('operations'), consumer: z.string() }),
   z.strictObject({ screen: z.literal('catalog') }),
   z.strictObject({ screen: z.literal('registry'), project: z.string() }),
-  /** Live, where only refusals are shown; null: of all projects. */
+  /** Live, filtered by refusals; null: of all projects. */
   z.strictObject({ screen: z.literal('refusals'), project: z.string().nullable() }),
 ])
 export type FindingPlace = z.infer<typeof FindingPlace>
@@ -23,14 +24,17 @@ export type Finding = z.infer<typeof Finding>
 export const ServiceState = z.strictObject({
   service: z.string(),
   isConsumer: z.boolean(),
-  /** Processes that are known by their addresses, and those that answered. */
+  /** Number of configured processes, and of those that answered. */
   processes: z.number().int(),
   answering: z.number().int(),
-  /** The others, as `host:port`. */
+  /** The other processes, as `host:port`. */
   silentProcesses: z.array(z.string()),
-  /** Where no process answers: when one last did (null: not since the console was started), and about how many records wait since. */
+  /**
+   * Set while no process answers: the time of the last answer (null: none since the console started), and an estimate of
+   * the records that wait.
+   */
   silence: z.strictObject({ lastAnsweredAt: Instant.nullable(), recordsWaiting: z.number().nullable() }).nullable(),
-  /** Of a consumer; null: none of its processes answers, or the metric is not there. */
+  /** Lag of a consumer; null: no process answers, or the metric is missing. */
   lagSeconds: z.number().nullable(),
   lagRecords: z.number().nullable(),
   deadLetters: z.number().nullable(),
@@ -41,7 +45,7 @@ export type ServiceState = z.infer<typeof ServiceState>
 
 const count = z.strictObject({ name: z.string(), lastMinutes: z.number(), lastHour: z.number() })
 
-/** Figures of the last minute; null: there is nothing to compute them from. */
+/** Figures of the last minute; null: not enough samples. */
 export const CurrentFigures = z.strictObject({
   eventsPerSecond: z.number().nullable(),
   identifiesPerSecond: z.number().nullable(),
@@ -55,24 +59,23 @@ export const CurrentFigures = z.strictObject({
   uncheckedPerMinute: z.number().nullable(),
   deadLetters: z.number().nullable(),
 })
-export type CurrentFigures = z.infer<typeof CurrentFigures>
 
 const series = z.array(z.number().nullable())
 
 export const OverviewAnswer = z.strictObject({
   at: Instant,
-  /** When figures were read last; null: not yet. */
+  /** Time of the last sample; null: none yet. */
   sampledAt: Instant.nullable(),
-  /** From here on figures of the last hour are counted: when the console was started. null: the whole hour. */
+  /** Start of the hourly counts: the start of the console. null: a whole hour ago. */
   countedSince: Instant.nullable(),
   findings: z.array(Finding),
   services: z.array(ServiceState),
   now: CurrentFigures,
-  /** The counts of `lastMinutes` are of the last five minutes. */
+  /** `lastMinutes` of a count covers five minutes. */
   answers: z.array(count),
   refusals: z.array(count),
   unchecked: z.array(count),
-  /** The last hour, a column for each figure. `at`: seconds since the epoch. */
+  /** The last hour as one column for each figure. `at`: seconds since the epoch. */
   history: z.strictObject({
     at: z.array(z.number()),
     events: series,
@@ -87,3 +90,7 @@ export const OverviewAnswer = z.strictObject({
   }),
 })
 export type OverviewAnswer = z.infer<typeof OverviewAnswer>
+
+export const overviewApi = {
+  readOverview: defineRoute({ role: 'viewer', input: Nothing, answer: OverviewAnswer }),
+} satisfies ApiTable

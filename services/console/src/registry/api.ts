@@ -1,31 +1,31 @@
 import { Instant, isStorable, Month, SlugId } from '@nextvisit/contracts'
 import { z } from 'zod'
+import { type ApiTable, defineRoute } from '../http/define-route.ts'
 
-export const ProjectPath = z.strictObject({ organization: SlugId, project: SlugId })
-export type ProjectPath = z.infer<typeof ProjectPath>
+const place = { organization: SlugId, project: SlugId }
 
 export const LimitName = z.enum(['eventsPerMonth', 'monthlyActiveUsers', 'uniqueEvents', 'uniqueTraits'])
 export type LimitName = z.infer<typeof LimitName>
 
-/** One limit with its use. */
+/** A limit and its use. */
 export const LimitLine = z.strictObject({
   name: LimitName,
-  /** Whose it is: an organization's limit is shared by its projects. */
+  /** Owner of the limit. The projects of an organization share its limit. */
   of: z.enum(['organization', 'project']),
-  /** Whether the count begins again with each month. Names stay. */
+  /** The count restarts every month. Names are kept. */
   isMonthly: z.boolean(),
   used: z.number().int(),
-  /** What was added since the month began. */
+  /** Additions since the start of the month. */
   added: z.number().int(),
-  /** null: there is none. */
+  /** null: unlimited. */
   limit: z.number().int().nullable(),
-  /** `bound`: what every project is held to, whatever its plan says. */
+  /** `bound`: the technical limit of every project, whatever its plan. */
   setBy: z.enum(['plan', 'bound']).nullable(),
-  /** How it looks at this rate. */
+  /** Forecast at the current rate. */
   outlook: z.enum(['good', 'warning', 'reached']),
-  /** When it is reached at this rate, in words. */
+  /** The forecast in words. */
   words: z.string(),
-  /** null: not in the time that the words are about. */
+  /** null: not within the period of the forecast. */
   reachedAt: Instant.nullable(),
 })
 export type LimitLine = z.infer<typeof LimitLine>
@@ -33,9 +33,9 @@ export type LimitLine = z.infer<typeof LimitLine>
 export const ProjectUsage = z.strictObject({
   at: Instant,
   month: Month,
-  /** The first instant of the next month. */
+  /** First instant of the next month. */
   monthEndsAt: Instant,
-  /** How much of the month has passed, 0 to 1. */
+  /** Elapsed share of the month, 0 to 1. */
   elapsed: z.number(),
   limits: z.array(LimitLine),
 })
@@ -47,19 +47,18 @@ export type NameKind = z.infer<typeof NameKind>
 const NOT_STORABLE = 'must hold no U+0000 or lone surrogate'
 
 export const NamesQuery = z.strictObject({
-  ...ProjectPath.shape,
+  ...place,
   kind: NameKind,
-  /** Only names that begin with it: of events in any spelling, of traits exactly. */
+  /** Prefix of the names: in any spelling for events, exact for traits. */
   prefix: z.string().max(100).refine(isStorable, NOT_STORABLE).default(''),
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   after: z.string().max(300).refine(isStorable, NOT_STORABLE).optional(),
 })
-export type NamesQuery = z.infer<typeof NamesQuery>
 
-/** A trait or an event that records have carried, or that the workspace file names. */
+/** A trait or event that records contain or the workspace file declares. */
 export const NameLine = z.strictObject({
   slug: z.string(),
-  /** As the earliest record spells it; null: no record has carried it. */
+  /** Spelling of the earliest record; null: no record contains it. */
   name: z.string().nullable(),
   isDisabled: z.boolean(),
   isDeclared: z.boolean(),
@@ -71,3 +70,9 @@ export type NameLine = z.infer<typeof NameLine>
 
 export const NamesPage = z.strictObject({ names: z.array(NameLine), next: z.string().nullable() })
 export type NamesPage = z.infer<typeof NamesPage>
+
+export const registryApi = {
+  // Before listNames, whose path also matches: the first match answers.
+  readUsage: defineRoute({ role: 'viewer', input: z.strictObject(place), answer: ProjectUsage }),
+  listNames: defineRoute({ role: 'viewer', input: NamesQuery, answer: NamesPage }),
+} satisfies ApiTable

@@ -1,6 +1,7 @@
 import { Instant, ReplayComparison, ReplayStep } from '@nextvisit/contracts'
 import { z } from 'zod'
 import { CommandRunAnswer } from '../commands/api.ts'
+import { type ApiTable, defineRoute, Nothing } from '../http/define-route.ts'
 
 export const StartReplay = z.strictObject({
   service: z.string().max(100),
@@ -8,7 +9,7 @@ export const StartReplay = z.strictObject({
   goal: z.enum(['compare', 'swap']),
   /** Swap even if rows differ. */
   acceptDifferences: z.boolean().default(false),
-  /** Discard what an interrupted replay has left. */
+  /** Discard the progress of an interrupted replay. */
   restart: z.boolean().default(false),
 })
 export type StartReplay = z.infer<typeof StartReplay>
@@ -17,13 +18,13 @@ export const ReplayResult = z.strictObject({
   service: z.string(),
   goal: StartReplay.shape.goal,
   acceptDifferences: z.boolean(),
-  /** `begin`: it reads the catalog and prepares the tables. `fold`: it folds the log. */
+  /** `begin`: reading the catalog and preparing tables. `fold`: folding the log. */
   step: z.enum(['begin', 'fold', ...ReplayStep.options]),
-  /** That are to be folded; null: not known yet. */
+  /** Number of records to fold; null: not known yet. */
   records: z.number().nullable(),
-  /** When an interrupted replay began that this one continues. */
+  /** Start of the interrupted replay that this one continues. */
   resumedFrom: Instant.nullable(),
-  /** Postgres is unavailable or busy, so it tries again in a moment. */
+  /** Postgres is unavailable or busy; the command retries. */
   isPaused: z.boolean(),
   tables: z.array(ReplayComparison).nullable(),
   outcome: z
@@ -34,9 +35,25 @@ export type ReplayResult = z.infer<typeof ReplayResult>
 
 export const ReplayAnswer = z.strictObject({
   services: z.array(z.string()),
-  /** Why nobody can start one here; null: operators can. */
+  /** Reason why this console starts no replays; null: operators can start one. */
   obstacle: z.enum(['no-cli', 'no-database']).nullable(),
-  /** The one that runs, or the last one; null: none since the console was started. */
+  /** The running replay or the last one; null: none since the console started. */
   run: CommandRunAnswer.extend(ReplayResult.shape).nullable(),
 })
 export type ReplayAnswer = z.infer<typeof ReplayAnswer>
+
+export const replayApi = {
+  readReplay: defineRoute({ role: 'viewer', input: Nothing, answer: ReplayAnswer }),
+  startReplay: defineRoute({
+    role: 'operator',
+    input: StartReplay,
+    answer: Nothing,
+    logged: ({ service, goal, acceptDifferences, restart }) => ({
+      service,
+      goal,
+      ...(acceptDifferences && { acceptDifferences: 'true' }),
+      ...(restart && { restart: 'true' }),
+    }),
+  }),
+  stopReplay: defineRoute({ role: 'operator', input: Nothing, answer: Nothing }),
+} satisfies ApiTable

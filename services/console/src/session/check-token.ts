@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { Role } from './api.ts'
+import type { Role } from '../http/define-route.ts'
 
 export type TokenCheck =
   | { readonly outcome: 'accepted'; readonly role: Role }

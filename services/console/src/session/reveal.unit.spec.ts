@@ -1,7 +1,6 @@
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { expect, it } from 'vitest'
-import type { ApiRoute } from '../http/api-route.ts'
 import { createSegmentRoutes } from '../segments/routes.ts'
 import { createSegments } from '../segments/segments.ts'
 import { createUserRoutes } from '../users/routes.ts'
@@ -15,7 +14,7 @@ const config = organizationConfig({
 const lookups = staticCatalog([config])
 const catalog = async () => ({ ...lookups, projects: () => [...lookups.projects()] })
 const nobody: readonly string[] = []
-const routes = [
+const routes = {
   ...createSegmentRoutes({ catalog, segments: createSegments({ baseUrls: nobody, token: '' }) }),
   ...createUserRoutes({
     catalog,
@@ -28,16 +27,11 @@ const routes = [
       partitionCount: 1,
     }),
   }),
-]
-const routeOf = (path: string): ApiRoute => {
-  const found = routes.find((route) => route.path === path)
-  if (!found) throw new Error(`There is no route ${path}`)
-  return found
 }
 
 const userId = '00000000-0000-4000-8000-000000000000'
-const SEGMENT = 'segments/:organization/:project/:segmentId/reveal'
-const USER = 'users/:organization/:project/:userId/reveal'
+const SEGMENT = 'revealSegment'
+const USER = 'revealUser'
 
 it.each([
   [SEGMENT, { organization: 'acme', project: 'shop', segmentId: 'loyal' }, 'acme/shop/segment loyal', 'answered'],
@@ -45,9 +39,9 @@ it.each([
   [SEGMENT, { organization: 'acme', project: 'gone', segmentId: 'loyal' }, 'acme/gone/segment loyal', 'no-project'],
   [USER, { organization: 'acme', project: 'shop', userId }, `acme/shop/${userId}`, 'answered'],
   [USER, { organization: 'acme', project: 'gone', userId }, `acme/gone/${userId}`, 'no-project'],
-])('%s of %o remembers only what exists: %s, %s', async (path, input, name, outcome) => {
+] as const)('%s of %o remembers only what exists: %s, %s', async (route, input, name, outcome) => {
   const session = createSessions(() => 0).open('viewer', 'Ada')
-  const result = await routeOf(path).handle(input, session)
+  const result = await routes[route].handle(input, session)
   expect(result.outcome === 'refused' ? result.error : result.outcome).toBe(outcome)
   expect(session.revealed.has(name)).toBe(outcome === 'answered')
 })

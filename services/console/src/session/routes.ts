@@ -1,5 +1,6 @@
 import type { Logger } from '@nextvisit/service-kit'
 import { type RequestHandler, Router } from 'express'
+import { API_ROUTES } from '../api-routes.ts'
 import { refuse } from '../http/api-route.ts'
 import { badInput, readBodyOf, sendRefusal, whoIs } from '../http/app.ts'
 import { clearSessionCookie, sessionIdOf, setSessionCookie } from '../http/session-cookie.ts'
@@ -12,7 +13,7 @@ export interface SigningInParts {
   readonly site: Site
   readonly sessions: Sessions
   readonly checkToken: (token: string) => TokenCheck
-  /** Whether *Try it* has keys. */
+  /** Tells whether *Try it* has keys. */
   readonly canTry: () => Promise<boolean>
   readonly logger: Logger
 }
@@ -23,7 +24,7 @@ const WRONG_TOKEN = refuse(
   'This is not a token of this console. npx -y pnpm start prints it; elsewhere it is CONSOLE_TOKEN.',
 )
 
-/** `api/session`: GET says who is signed in (null: nobody), POST signs in, DELETE signs out. */
+/** Answers the routes of the session, which need no session: they are served apart, as they set and clear its cookie. */
 export function createSigningIn({ site, sessions, checkToken, canTry, logger }: SigningInParts): RequestHandler {
   const router = Router()
   const readBody = readBodyOf()
@@ -35,23 +36,23 @@ export function createSigningIn({ site, sessions, checkToken, canTry, logger }: 
     canTry: await canTry(),
   })
 
-  router.get('/session', async (request, response) => {
+  router.get(`/${API_ROUTES.readSession.path}`, async (request, response) => {
     const session = sessions.find(sessionIdOf(request))
     response.json(session ? await answerOf(session) : null)
   })
 
-  router.post('/session', async (request, response) => {
+  router.post(`/${API_ROUTES.signIn.path}`, async (request, response) => {
     await readBody(request, response)
     const body = SignIn.safeParse(request.body)
     if (!body.success) return sendRefusal(response, badInput(body.error))
     const checked = checkToken(body.data.token)
     if (checked.outcome === 'too-many') {
       response.set('retry-after', String(checked.retryAfterSeconds))
-      const message = `This is not a token of this console, and there were too many wrong ones. Try again in ${checked.retryAfterSeconds} s.`
+      const message = `This is not a token of this console, and too many wrong tokens were tried. Try again in ${checked.retryAfterSeconds} s.`
       return sendRefusal(response, refuse(429, 'too-many', message))
     }
     if (checked.outcome === 'refused') {
-      logger.warn({}, 'signing in with a wrong token was refused')
+      logger.warn({}, 'sign-in with a wrong token refused')
       return sendRefusal(response, WRONG_TOKEN)
     }
     const session = sessions.open(checked.role, body.data.name || checked.role)
@@ -60,7 +61,7 @@ export function createSigningIn({ site, sessions, checkToken, canTry, logger }: 
     response.json(await answerOf(session))
   })
 
-  router.delete('/session', (request, response) => {
+  router.delete(`/${API_ROUTES.signOut.path}`, (request, response) => {
     const session = sessions.find(sessionIdOf(request))
     if (session) {
       sessions.close(session.id)

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Role } from './api.ts'
+import type { Role } from '../http/define-route.ts'
 import { createRevealed, type Revealed } from './revealed.ts'
 
 /** Somebody who has signed in. */

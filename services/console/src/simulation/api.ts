@@ -1,7 +1,8 @@
 import { Instant, SlugId } from '@nextvisit/contracts'
 import { z } from 'zod'
+import { MAX_SIMULATED_DAYS, MAX_WORKSPACE_CHARACTERS } from '../api-bounds.ts'
 import { CommandRunAnswer } from '../commands/api.ts'
-import { MAX_SIMULATED_DAYS, MAX_WORKSPACE_CHARACTERS } from './simulation-bounds.ts'
+import { type ApiTable, defineRoute, Nothing } from '../http/define-route.ts'
 
 export const StartSimulation = z.strictObject({
   /** The edited workspace file. */
@@ -17,7 +18,7 @@ export const SimulatedSide = z.strictObject({
   queued: count,
   delivered: count,
   evaluated: count,
-  /** The gate that stopped most first. */
+  /** Gates that stopped the form, most frequent first. */
   stops: z.array(z.strictObject({ reason: z.string(), words: z.string(), times: count })),
 })
 export type SimulatedSide = z.infer<typeof SimulatedSide>
@@ -26,7 +27,7 @@ export const SimulatedForm = z.strictObject({
   form: SlugId,
   /** null: the file removes it. */
   edited: SimulatedSide.nullable(),
-  /** null: it is not applied now. */
+  /** null: not applied. */
   today: SimulatedSide.nullable(),
 })
 export type SimulatedForm = z.infer<typeof SimulatedForm>
@@ -37,17 +38,30 @@ export const SimulationOutcome = z.strictObject({
   records: count,
   unreadable: count,
   users: count,
-  /** From here on everything was read; null: the whole log was. */
+  /** Start of the part of the log that was read completely; null: the whole log was read. */
   since: Instant.nullable(),
   projects: z.array(z.strictObject({ organization: SlugId, project: SlugId, forms: z.array(SimulatedForm) })),
 })
 export type SimulationOutcome = z.infer<typeof SimulationOutcome>
 
 export const SimulationAnswer = z.strictObject({
-  /** Whether operators can start one here. */
+  /** Operators can start one here. */
   canStart: z.boolean(),
-  /** Of each topic at most so many records are read, the newest. */
+  /** Maximum number of records read from each topic, the newest ones. */
   maxRecords: count,
   run: CommandRunAnswer.extend({ days: count, outcome: SimulationOutcome.nullable() }).nullable(),
 })
 export type SimulationAnswer = z.infer<typeof SimulationAnswer>
+
+export const simulationApi = {
+  readSimulation: defineRoute({ role: 'viewer', input: Nothing, answer: SimulationAnswer }),
+  startSimulation: defineRoute({
+    role: 'operator',
+    input: StartSimulation,
+    // A workspace file of maximum length, with every character escaped.
+    maxBody: '1mb',
+    answer: Nothing,
+    logged: ({ days }) => ({ days: String(days) }),
+  }),
+  stopSimulation: defineRoute({ role: 'operator', input: Nothing, answer: Nothing }),
+} satisfies ApiTable

@@ -1,13 +1,10 @@
 import { SlugId, Uuid } from '@nextvisit/contracts'
 import { z } from 'zod'
+import { type ApiTable, defineRoute } from '../http/define-route.ts'
 
 const userName = z.string().min(1).max(255)
 
-export const TryIdentify = z.strictObject({ userName, plan: z.enum(['pro', 'free']) })
-export const TryTrack = z.strictObject({ userName, eventName: z.string().min(1).max(100) })
-export const TryVisit = z.strictObject({ userName })
-
-/** What was sent to the gateway, and what it answered. */
+/** The request to the gateway, and the gateway's answer. */
 export const TryAnswer = z.strictObject({
   request: z.strictObject({ path: z.string(), key: z.enum(['admin', 'sdk']), body: z.string() }),
   status: z.number().int(),
@@ -15,3 +12,11 @@ export const TryAnswer = z.strictObject({
   user: z.strictObject({ organization: SlugId, project: SlugId, userId: Uuid }),
 })
 export type TryAnswer = z.infer<typeof TryAnswer>
+
+const tries = { role: 'operator', answer: TryAnswer } as const
+
+export const tryItApi = {
+  tryIdentify: defineRoute({ ...tries, input: z.strictObject({ userName, plan: z.enum(['pro', 'free']) }) }),
+  tryTrack: defineRoute({ ...tries, input: z.strictObject({ userName, eventName: z.string().min(1).max(100) }) }),
+  tryVisit: defineRoute({ ...tries, input: z.strictObject({ userName }) }),
+} satisfies ApiTable

@@ -1,23 +1,23 @@
 import { ROUTES, type RouteSignature } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
-import { answered, type ApiResult, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
-import { TryAnswer, TryIdentify, TryTrack, TryVisit } from './api.ts'
+import { answered, type ApiResult, refuse, serveApi } from '../http/api-route.ts'
+import { type TryAnswer, tryItApi } from './api.ts'
 import type { Demo } from './demo.ts'
 
 export interface TryItParts {
   readonly findDemo: () => Promise<Demo | undefined>
-  /** The gateway's public address. */
+  /** Public address of the gateway. */
   readonly gatewayUrl: string | undefined
 }
 
 type TryBody = { readonly userName: string } & Readonly<Record<string, unknown>>
 
 const ANSWER_WITHIN_MS = 5_000
-const NO_DEMO = refuse(404, 'no-demo', 'The demo is not loaded here, so there are no keys to try.')
+const NO_DEMO = refuse(404, 'no-demo', 'The demo is not loaded, so there are no keys to try.')
 const NO_GATEWAY = refuse(503, 'no-answer', 'The gateway does not answer. The Overview says what to do.')
 
-/** Identify, track and visit with the demo's keys, which never leave the server. */
-export function createTryItRoutes({ findDemo, gatewayUrl }: TryItParts): readonly ApiRoute[] {
+/** Requests with the demo's keys, which never leave the server. */
+export function createTryItRoutes({ findDemo, gatewayUrl }: TryItParts) {
   async function send(route: RouteSignature, body: TryBody): Promise<ApiResult<TryAnswer>> {
     const { pattern: path, keyKind: key } = route
     const demo = await findDemo()
@@ -39,29 +39,9 @@ export function createTryItRoutes({ findDemo, gatewayUrl }: TryItParts): readonl
     })
   }
 
-  const common = { method: 'POST', role: 'operator', answer: TryAnswer } as const
-  return [
-    apiRoute({
-      ...common,
-      path: 'try/identify',
-      input: TryIdentify,
-      handle: ({ userName, plan }) =>
-        send(ROUTES.identifyUser, {
-          userName,
-          userAttributes: { $set: { plan } },
-        }),
-    }),
-    apiRoute({
-      ...common,
-      path: 'try/track',
-      input: TryTrack,
-      handle: (body) => send(ROUTES.trackEvent, body),
-    }),
-    apiRoute({
-      ...common,
-      path: 'try/visit',
-      input: TryVisit,
-      handle: (body) => send(ROUTES.visit, body),
-    }),
-  ]
+  return serveApi(tryItApi, {
+    tryIdentify: ({ userName, plan }) => send(ROUTES.identifyUser, { userName, userAttributes: { $set: { plan } } }),
+    tryTrack: (body) => send(ROUTES.trackEvent, body),
+    tryVisit: (body) => send(ROUTES.visit, body),
+  })
 }

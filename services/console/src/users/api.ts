@@ -1,33 +1,35 @@
 import { Instant, SlugId, Uuid } from '@nextvisit/contracts'
 import { z } from 'zod'
-import { MAX_DEPTH } from './max-depth.ts'
+import { MAX_DEPTH } from '../api-bounds.ts'
+import { type ApiTable, defineRoute, Nothing } from '../http/define-route.ts'
 
-/** In place of a value that the viewer has not asked for. */
+/** Replaces a value that the viewer has not asked for. */
 export const MASK = '•••'
 
 const place = { organization: SlugId, project: SlugId }
 
+export const ProjectsAnswer = z.strictObject({ projects: z.array(z.strictObject(place)) })
+export type ProjectsAnswer = z.infer<typeof ProjectsAnswer>
+
 export const UserPath = z.strictObject({ ...place, userId: Uuid })
 export type UserPath = z.infer<typeof UserPath>
 
-/** By the exact userName in a project, or by a request's id in any; this project's refusals are looked through first. */
+/** Search by the exact userName in a project, or by the id of a request in any project, this one's refusals first. */
 export const FindUser = z.union([
   z.strictObject({ ...place, userName: z.string().min(1).max(255) }),
   z.strictObject({ ...place, requestId: Uuid }),
 ])
 export type FindUser = z.infer<typeof FindUser>
 
-export const FoundUser = UserPath
-
 const named = z.strictObject({ name: z.string(), value: z.string() })
 
-/** Whether a text is ours, so that the instants in it stand in the reader's zone. What a user said is shown as it is. */
+/** The text is ours, so pages show instants in it in the reader's time zone. Values of users are shown unchanged. */
 const withInstants = { withInstants: z.boolean() }
 
 export const GateLine = z.strictObject({
   gate: z.string(),
   outcome: z.enum(['passed', 'failed', 'not-looked-at']),
-  /** What was compared. */
+  /** The values that the gate compared. */
   words: z.string(),
   ...withInstants,
 })
@@ -36,16 +38,19 @@ export const FormLine = z.strictObject({
   formId: SlugId,
   name: z.string().nullable(),
   inWorkspace: z.boolean(),
-  /** `never`: none of its triggers matched yet. */
+  /** `never`: no trigger matched yet. */
   decision: z.enum(['queued', 'not-queued', 'never']),
-  /** In words: why, or why not, and what became of it. Instants in it are ours. */
+  /** Reason for the decision and state of the form, in words. Instants in it are ours. */
   summary: z.string(),
   at: Instant.nullable(),
   requestId: Uuid.nullable(),
   trigger: z.string().nullable(),
   revision: z.number().int().nullable(),
   gates: z.array(GateLine),
-  /** Of what was never evaluated: its triggers, with how often each has happened so far, and how often it must. null: not known. */
+  /**
+   * Triggers of a form that was never evaluated. `soFar`: how often the counted event has happened; null: unknown.
+   * `count`: how often it must happen.
+   */
   waitsFor: z.array(
     z.strictObject({ trigger: z.string(), soFar: z.number().int().nullable(), count: z.number().int() }),
   ),
@@ -64,9 +69,9 @@ export const QueueLine = z.strictObject({
 
 export const UserAnswer = z.strictObject({
   ...UserPath.shape,
-  /** Whether personal data stands as {@link MASK}. */
+  /** Personal data is replaced by {@link MASK}. */
   isMasked: z.boolean(),
-  /** null: nobody has identified this user. */
+  /** null: the user was never identified. */
   profile: z
     .strictObject({
       userName: z.string(),
@@ -82,15 +87,15 @@ export const UserAnswer = z.strictObject({
 })
 export type UserAnswer = z.infer<typeof UserAnswer>
 
-/** Apart from the profile: another service knows it, which may be silent alone. */
+/** Separate from the profile: it comes from another service, which can be down alone. */
 export const UserFormsAnswer = z.strictObject({ forms: z.array(FormLine), queue: z.array(QueueLine) })
 export type UserFormsAnswer = z.infer<typeof UserFormsAnswer>
 
 export const TimelineQuery = z.strictObject({
   ...UserPath.shape,
-  /** How far back: each step reads as many records again. */
-  depth: z.coerce.number().int().min(1).max(MAX_DEPTH).default(1),
-  /** The request that somebody looks for: its entry says which decisions were replaced. */
+  /** Each step reads the same number of records further back. */
+  depth: z.coerce.number<number>().int().min(1).max(MAX_DEPTH).default(1),
+  /** The request that the reader looks for: its entry lists the decisions that were replaced. */
   request: Uuid.optional(),
 })
 
@@ -112,24 +117,38 @@ export const TimelineEntry = z.strictObject({
   title: z.string(),
   /** Members of the fact. Values may be masked. */
   details: z.array(named.extend(withInstants)),
-  /** The request that the entry comes from. */
+  /** The request that caused the entry. */
   requestId: Uuid.nullable(),
 })
 export type TimelineEntry = z.infer<typeof TimelineEntry>
 
 export const TimelineAnswer = z.strictObject({
   isMasked: z.boolean(),
-  /** The newest first. */
+  /** Newest first. */
   entries: z.array(TimelineEntry),
-  /** What is missing, as somebody did not answer: sentences. */
+  /** Sentences about entries that are missing because a service did not answer. */
   gaps: z.array(z.string()),
   reading: z.strictObject({
     partition: z.number().int(),
     records: z.number().int(),
     /** `beginning`: everything was read. `records`, `time`: the bound was reached. */
     stopped: z.enum(['beginning', 'records', 'time']),
-    /** Back to here everything was read; null: nothing was. */
+    /** Start of the part of the log that was read completely; null: all of it was. */
     since: Instant.nullable(),
   }),
 })
 export type TimelineAnswer = z.infer<typeof TimelineAnswer>
+
+export const usersApi = {
+  listProjects: defineRoute({ role: 'viewer', input: Nothing, answer: ProjectsAnswer }),
+  findUser: defineRoute({ role: 'viewer', input: FindUser, answer: UserPath }),
+  readUser: defineRoute({ role: 'viewer', input: UserPath, answer: UserAnswer }),
+  readUserForms: defineRoute({ role: 'viewer', input: UserPath, answer: UserFormsAnswer }),
+  readTimeline: defineRoute({ role: 'viewer', input: TimelineQuery, answer: TimelineAnswer }),
+  revealUser: defineRoute({
+    role: 'viewer',
+    input: UserPath,
+    answer: Nothing,
+    logged: ({ organization, project, userId }) => ({ organization, project, userId }),
+  }),
+} satisfies ApiTable

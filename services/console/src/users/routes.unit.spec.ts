@@ -38,20 +38,19 @@ const users: Users = {
   findRequest: async () => ({ outcome: 'missing' }),
 }
 
-/** What the route at the end of a path answers, where `kept` is what was refused in the project `other`. */
-async function ask(path: string, input: object, kept?: readonly KeptRefusal[], own: Partial<Users> = {}) {
+type Name = keyof ReturnType<typeof createUserRoutes>
+
+/** Asks a route. `kept` are the refusals of the project `other`. */
+async function ask(name: Name, input: object, kept?: readonly KeptRefusal[], own: Partial<Users> = {}) {
   const readRefusals = async ({ project }: { readonly project: string }) => kept && (project === 'other' ? kept : [])
-  const route = createUserRoutes({ catalog, users: { ...users, ...own }, readRefusals, nowMs: () => 0 }).find((one) =>
-    one.path.endsWith(path),
-  )
-  if (!route) throw new Error(`There is no route ${path}`)
-  return route.handle(input, createSessions(() => 0).open('operator', 'Ada'))
+  const routes = createUserRoutes({ catalog, users: { ...users, ...own }, readRefusals, nowMs: () => 0 })
+  return routes[name].handle(input, createSessions(() => 0).open('operator', 'Ada'))
 }
 
 describe('while the evaluator is silent', () => {
   it('the profile and the timeline are shown; the timeline says what is missing', async () => {
-    expect(await ask(':userId', user)).toMatchObject({ answer: { profile: null } })
-    expect(await ask('/timeline', { ...user, depth: 1 })).toMatchObject({
+    expect(await ask('readUser', user)).toMatchObject({ answer: { profile: null } })
+    expect(await ask('readTimeline', { ...user, depth: 1 })).toMatchObject({
       answer: {
         entries: [],
         gaps: [
@@ -60,7 +59,7 @@ describe('while the evaluator is silent', () => {
         ],
       },
     })
-    expect(await ask('/forms', user)).toMatchObject({ outcome: 'refused', error: 'no-answer' })
+    expect(await ask('readUserForms', user)).toMatchObject({ outcome: 'refused', error: 'no-answer' })
   })
 })
 
@@ -69,16 +68,16 @@ describe('a request that left no record', () => {
 
   it('leads to the user for whom it was refused, in whatever project', async () => {
     const kept = [refusal, { ...refusal, userId }]
-    expect(await ask('users/find', asked, kept)).toEqual(answered({ organization: 'acme', project: 'other', userId }))
+    expect(await ask('findUser', asked, kept)).toEqual(answered({ organization: 'acme', project: 'other', userId }))
   })
 
   it('is explained where it was refused before it named a user', async () => {
-    const found = await ask('users/find', asked, [refusal])
+    const found = await ask('findUser', asked, [refusal])
     expect(found).toMatchObject({ error: 'refused-nobody', message: expect.stringContaining('The user is unknown') })
   })
 
   it('may have been refused, as far as is known while nobody can read the refusals', async () => {
-    expect(await ask('users/find', asked)).toMatchObject({ status: 503, error: 'no-refusals' })
+    expect(await ask('findUser', asked)).toMatchObject({ status: 503, error: 'no-refusals' })
   })
 
   it('may have left one, as far as is known where not all of the log was read', async () => {
@@ -89,12 +88,12 @@ describe('a request that left no record', () => {
       `50,123 records.* --from 2026-11-23T02:59:59.000Z --to 2026-11-23T03:00:00.000Z .*${requestId}$`,
     )
     const refused = { outcome: 'refused', error: 'not-all-read', message }
-    expect(await ask('users/find', asked, [], own)).toMatchObject(refused)
-    expect(await ask('users/find', asked, undefined, own)).toMatchObject(refused)
-    expect(await ask('users/find', asked, [{ ...refusal, userId }], own)).toMatchObject({ outcome: 'answered' })
+    expect(await ask('findUser', asked, [], own)).toMatchObject(refused)
+    expect(await ask('findUser', asked, undefined, own)).toMatchObject(refused)
+    expect(await ask('findUser', asked, [{ ...refusal, userId }], own)).toMatchObject({ outcome: 'answered' })
   })
 
   it('is not found where nothing of it is kept', async () => {
-    expect(await ask('users/find', asked, [])).toMatchObject({ error: 'no-request' })
+    expect(await ask('findUser', asked, [])).toMatchObject({ error: 'no-request' })
   })
 })

@@ -1,6 +1,7 @@
-import type { ErrorAnswer } from '../../../src/session/api.ts'
+import { API_ROUTES, type ApiName, type ErrorAnswer } from '../../../src/api-routes.ts'
+import type { Answer, Input } from '../../../src/api.ts'
 
-/** What the console's server refused, in words for the page. */
+/** A refusal of the server, or a missing answer, in words for the page. */
 export class ApiError extends Error {
   readonly status: number
   readonly code: string
@@ -15,46 +16,46 @@ export class ApiError extends Error {
 
 const UNREACHABLE: ErrorAnswer = {
   error: 'unreachable',
-  message: 'The console does not answer. See that its process runs; this page tries again by itself.',
+  message: 'The console does not answer. Check that its process runs; this page retries.',
 }
 
-/** The console waits at most 3 s for a service. */
+/** The server waits at most 3 s for a service. */
 const ANSWER_WITHIN_MS = 8_000
-/** For what changes something, or reads much of the log. */
+/** For changes, and for routes that read much of the log. */
 export const LONG_ANSWER_WITHIN_MS = 20_000
 
 function late(withinMs: number): ErrorAnswer {
-  const message = `The console has not answered for ${withinMs / 1_000} s: it, or a part that it asks, is overloaded or hangs. If the Overview opens, it says which part. If not, look at the process of the console.`
+  const message = `The console has not answered for ${withinMs / 1_000} s: the console or a service behind it is overloaded or hangs. If the Overview opens, it names the service. Otherwise check the process of the console.`
   return { error: 'late', message }
 }
 
-interface Call {
-  readonly method: string
-  readonly path: string
-  readonly withinMs: number
-  readonly body?: object
-}
-
-async function call<Answer>({ method, path, withinMs, body }: Call): Promise<Answer> {
+/** Calls a route of the console's API. Members of the input that are not in the path go into the query or the body. */
+export async function callApi<Name extends ApiName>(
+  name: Name,
+  input: Input<Name>,
+  withinMs: number = API_ROUTES[name].method === 'GET' ? ANSWER_WITHIN_MS : LONG_ANSWER_WITHIN_MS,
+): Promise<Answer<Name>> {
+  const { method, path } = API_ROUTES[name]
   const signal = AbortSignal.timeout(withinMs)
   const failed = () => new ApiError(0, signal.aborted ? late(withinMs) : UNREACHABLE)
-  const response = await fetch(new URL(`api/${path}`, document.baseURI), {
+  const members = new Map(Object.entries(input).filter(([, value]) => value !== undefined))
+  const address = path.replaceAll(/:(\w+)/g, (_, member: string) => {
+    const value = encodeURIComponent(String(members.get(member)))
+    members.delete(member)
+    return value
+  })
+  const url = new URL(`api/${address}`, document.baseURI)
+  if (method === 'GET') for (const [member, value] of members) url.searchParams.set(member, String(value))
+  const response = await fetch(url, {
     method,
-    // A page of another site cannot set it.
+    // A page of another site cannot set this header.
     headers: { 'content-type': 'application/json', 'x-nextvisit-console': '1' },
-    ...(body && { body: JSON.stringify(body) }),
+    ...(method === 'POST' && { body: JSON.stringify(Object.fromEntries(members)) }),
     signal,
   }).catch(() => undefined)
   if (!response) throw failed()
   const answer: unknown = await response.json().catch(() => undefined)
   if (answer === undefined) throw failed()
-  if (response.ok) return answer as Answer
+  if (response.ok) return answer as Answer<Name>
   throw new ApiError(response.status, answer as ErrorAnswer)
 }
-
-export const getFrom = <Answer>(path: string, withinMs = ANSWER_WITHIN_MS): Promise<Answer> =>
-  call({ method: 'GET', path, withinMs })
-export const postTo = <Answer>(path: string, body: object = {}): Promise<Answer> =>
-  call({ method: 'POST', path, withinMs: LONG_ANSWER_WITHIN_MS, body })
-export const deleteAt = (path: string): Promise<unknown> =>
-  call({ method: 'DELETE', path, withinMs: LONG_ANSWER_WITHIN_MS })

@@ -5,7 +5,7 @@ import {
   lazyRouteComponent,
   retainSearchParams,
 } from '@tanstack/react-router'
-import { MAX_DEPTH } from '../../../src/users/max-depth.ts'
+import { MAX_DEPTH } from '../../../src/api-bounds.ts'
 import { Catalog } from '../catalog/catalog.tsx'
 import { DecidedLetters } from '../dead-letters/decided-letters.tsx'
 import { Letter } from '../dead-letters/letter.tsx'

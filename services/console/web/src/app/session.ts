@@ -1,6 +1,5 @@
 import { QueryCache, QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import type { SessionAnswer } from '../../../src/session/api.ts'
-import { ApiError, deleteAt, getFrom, postTo } from './call-api.ts'
+import { ApiError, callApi } from './call-api.ts'
 
 const SESSION = ['session']
 const HAS_ENDED = ['session', 'has ended']
@@ -35,7 +34,7 @@ export function useSession() {
     staleTime: 60_000,
     // The demo may be loaded, or the catalog readable, only later.
     refetchInterval: ({ state }) => (state.data && !state.data.canTry ? 15_000 : false),
-    queryFn: () => getFrom<SessionAnswer | null>('session'),
+    queryFn: () => callApi('readSession', {}),
   })
 }
 
@@ -52,7 +51,7 @@ export function useIsOperator(): boolean {
 export function useSignIn() {
   const client = useQueryClient()
   return useMutation({
-    mutationFn: (given: { readonly token: string; readonly name: string }) => postTo<SessionAnswer>('session', given),
+    mutationFn: (given: { readonly token: string; readonly name: string }) => callApi('signIn', given),
     onSuccess: (session) => client.setQueryData(SESSION, session),
   })
 }
@@ -60,7 +59,7 @@ export function useSignIn() {
 export function useSignOut() {
   const client = useQueryClient()
   return useMutation({
-    mutationFn: () => deleteAt('session'),
+    mutationFn: () => callApi('signOut', {}),
     onSettled: () => {
       client.setQueryData(SESSION, null)
       client.setQueryData(HAS_ENDED, false)

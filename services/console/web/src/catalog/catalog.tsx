@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { CatalogAnswer } from '../../../src/catalog/api.ts'
-import { getFrom, LONG_ANSWER_WITHIN_MS } from '../app/call-api.ts'
+import { LONG_ANSWER_WITHIN_MS } from '../app/call-api.ts'
+import { apiQuery } from '../app/use-api.ts'
 import { Sections } from '../operations/sections.tsx'
 import { EmptyNote } from '../parts/notes.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
@@ -13,14 +14,7 @@ const ROUTE = '/operations/catalog'
 /** What was applied: each revision of the organizations, with when, by whom, and what changed. */
 export function Catalog() {
   const { organization } = useSearch({ from: ROUTE })
-  const query = useQuery({
-    queryKey: ['catalog', organization],
-    queryFn: () =>
-      getFrom<CatalogAnswer>(
-        organization === undefined ? 'catalog' : `catalog?organization=${encodeURIComponent(organization)}`,
-        LONG_ANSWER_WITHIN_MS,
-      ),
-  })
+  const query = useQuery(apiQuery('listRevisions', { organization }, LONG_ANSWER_WITHIN_MS))
   return (
     <>
       <Sections />

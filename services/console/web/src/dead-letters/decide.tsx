@@ -1,12 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import type { Decide as Asked, Decided } from '../../../src/dead-letters/api.ts'
-import { postTo } from '../app/call-api.ts'
+import type { Decide as Asked } from '../../../src/dead-letters/api.ts'
+import { callApi } from '../app/call-api.ts'
 import { useIsOperator } from '../app/session.ts'
 import { ActionDialog } from '../parts/action-dialog.tsx'
 import { figure } from '../parts/figures.ts'
 import { NOTHING_DECIDED } from './decision-card.tsx'
-import { readLettersAgain } from './read-letters-again.ts'
+import { reloadLetters } from './reload-letters.ts'
 
 export interface DecideProps {
   readonly consumer: string
@@ -25,9 +25,9 @@ export function Decide({ consumer, selected, count, atOnce }: DecideProps) {
   if (!isOperator) return <p className="quiet">An operator may retry or discard.</p>
 
   const decide = async (decision: Asked['decision']): Promise<void> => {
-    const { decidedAt } = await postTo<Decided>(`dead-letters/${consumer}/decide`, { decision, selected })
+    const { decidedAt } = await callApi('decideDeadLetters', { service: consumer, decision, selected })
     await navigate({ to: '.', search: (now) => ({ ...now, decision: decidedAt ?? NOTHING_DECIDED }) })
-    await readLettersAgain(client, consumer)
+    await reloadLetters(client)
   }
   const several = count > 1
   const letters = several ? `${figure(Math.min(count, atOnce))} dead letters` : 'this dead letter'

@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useParams, useSearch } from '@tanstack/react-router'
-import type { DecidedLettersAnswer } from '../../../src/dead-letters/api.ts'
-import { getFrom } from '../app/call-api.ts'
+import { apiQuery } from '../app/use-api.ts'
 import { CursorPages } from '../parts/cursor-pages.tsx'
 import { EmptyNote } from '../parts/notes.tsx'
 import { TableCard } from '../parts/table-card.tsx'
@@ -15,13 +14,7 @@ const ROUTE = '/operations/$consumer/decided-letters'
 export function DecidedLetters() {
   const { consumer } = useParams({ from: ROUTE })
   const { after } = useSearch({ from: ROUTE })
-  const query = useQuery({
-    queryKey: ['dead-letters', consumer, 'decided', after],
-    queryFn: () =>
-      getFrom<DecidedLettersAnswer>(
-        `decided-letters/${consumer}${after === undefined ? '' : `?after=${encodeURIComponent(after)}`}`,
-      ),
-  })
+  const query = useQuery(apiQuery('listDecidedLetters', { service: consumer, after }))
   return (
     <>
       <LettersHead consumer={consumer} title="Retried and discarded letters" />

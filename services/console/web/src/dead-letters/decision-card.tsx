@@ -2,12 +2,12 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 import type { DecisionProgress } from '../../../src/dead-letters/api.ts'
-import { getFrom } from '../app/call-api.ts'
+import { apiQuery } from '../app/use-api.ts'
 import { figure } from '../parts/figures.ts'
 import { Mark } from '../parts/mark.tsx'
 import { Time } from '../parts/time.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
-import { readLettersAgain } from './read-letters-again.ts'
+import { reloadLetters } from './reload-letters.ts'
 
 export interface DecisionCardProps {
   readonly consumer: string
@@ -42,14 +42,13 @@ export function DecisionCard({ consumer, decidedAt }: DecisionCardProps) {
 function Followed({ consumer, decidedAt }: DecisionCardProps) {
   const client = useQueryClient()
   const query = useQuery({
-    queryKey: ['decision', consumer, decidedAt],
-    queryFn: () => getFrom<DecisionProgress>(`dead-letters/${consumer}/decisions/${decidedAt}`),
+    ...apiQuery('readDecision', { service: consumer, decidedAt }),
     refetchInterval: ({ state }) => (state.data && state.data.retry === 0 ? false : AGAIN_AFTER_MS),
   })
   const isThrough = query.data?.retry === 0
   useEffect(() => {
-    if (isThrough) void readLettersAgain(client, consumer)
-  }, [client, consumer, isThrough])
+    if (isThrough) void reloadLetters(client)
+  }, [client, isThrough])
   return (
     <WithAnswer query={query} what="what became of it">
       {(progress) => <Outcome consumer={consumer} decidedAt={decidedAt} progress={progress} />}

@@ -1,4 +1,4 @@
-import type { LetterAnswer } from '../../../src/dead-letters/api.ts'
+import type { LetterAnswer, LetterPath } from '../../../src/dead-letters/api.ts'
 import { NamedRow } from '../parts/named-row.tsx'
 import { Reveal } from '../parts/reveal.tsx'
 import { TableCard } from '../parts/table-card.tsx'
@@ -10,14 +10,12 @@ type Content = NonNullable<LetterAnswer['content']>
 type Shown = NonNullable<Content['value']>
 
 export interface LetterContentProps {
-  /** Of the letter in the API. */
-  readonly path: string
-  readonly name: string
+  readonly path: LetterPath
   readonly letter: LetterAnswer
 }
 
 /** What the record holds. A viewer asks for it first. */
-export function LetterContent({ path, name, letter: { content, valueBytes } }: LetterContentProps) {
+export function LetterContent({ path, letter: { content, valueBytes } }: LetterContentProps) {
   if (content === null) return <Hidden path={path} valueBytes={valueBytes} />
   return (
     <>
@@ -41,7 +39,10 @@ export function LetterContent({ path, name, letter: { content, valueBytes } }: L
         {content.value && content.value.text !== '' && <pre tabIndex={0}>{laidOut(content.value)}</pre>}
         {content.value?.isCut && (
           <p className="quiet hint">
-            The whole value: <code>nextvisit dead-letters show {name} --value</code>
+            The whole value:{' '}
+            <code>
+              nextvisit dead-letters show {path.service}/{path.id} --value
+            </code>
           </p>
         )}
       </section>
@@ -64,12 +65,12 @@ function formText({ form, isCut }: Shown): string {
   return form === 'hex' ? `the beginning of ${FORMS.hex}` : 'the beginning of a text'
 }
 
-function Hidden({ path, valueBytes }: { readonly path: string; readonly valueBytes: number | null }) {
+function Hidden({ path, valueBytes }: { readonly path: LetterPath; readonly valueBytes: number | null }) {
   return (
     <section className="card letter-value">
       <h2>Key, headers and value</h2>
       <p className="quiet">{bytesText(valueBytes)}. They may hold personal data, so they are hidden.</p>
-      <Reveal path={path} label="Show what the record holds" note="" />
+      <Reveal name="revealDeadLetter" input={path} label="Show what the record holds" note="" />
     </section>
   )
 }

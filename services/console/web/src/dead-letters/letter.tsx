@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useParams, useSearch } from '@tanstack/react-router'
 import type { LetterAnswer } from '../../../src/dead-letters/api.ts'
-import { getFrom } from '../app/call-api.ts'
+import { apiQuery } from '../app/use-api.ts'
 import { NamedRow } from '../parts/named-row.tsx'
 import { TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
@@ -19,11 +19,8 @@ const ROUTE = '/operations/$consumer/dead-letters/$id'
 export function Letter() {
   const { consumer, id } = useParams({ from: ROUTE })
   const { decision } = useSearch({ from: ROUTE })
-  const path = `dead-letters/${consumer}/${id}`
-  const query = useQuery({
-    queryKey: ['dead-letters', consumer, id],
-    queryFn: () => getFrom<LetterAnswer>(path),
-  })
+  const path = { service: consumer, id }
+  const query = useQuery(apiQuery('readDeadLetter', path))
   const { data } = query
   return (
     <>
@@ -38,7 +35,7 @@ export function Letter() {
           <>
             <About letter={letter} />
             <SameRecord consumer={consumer} letter={letter} />
-            <LetterContent path={path} name={`${consumer}/${id}`} letter={letter} />
+            <LetterContent path={path} letter={letter} />
           </>
         )}
       </WithAnswer>

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams, useSearch } from '@tanstack/react-router'
-import type { LetterLine, LettersAnswer } from '../../../src/dead-letters/api.ts'
-import { getFrom } from '../app/call-api.ts'
+import type { LetterLine } from '../../../src/dead-letters/api.ts'
+import { apiQuery } from '../app/use-api.ts'
 import { useConsumers } from '../operations/use-consumers.ts'
 import { figure } from '../parts/figures.ts'
 import { EmptyNote } from '../parts/notes.tsx'
@@ -24,8 +24,7 @@ export function LettersOfCause() {
   const { consumer } = useParams({ from: ROUTE })
   const { cause: causeId = '', after = 0, decision } = useSearch({ from: ROUTE })
   const query = useQuery({
-    queryKey: ['dead-letters', consumer, causeId, after],
-    queryFn: () => getFrom<LettersAnswer>(`dead-letters/${consumer}?causeId=${causeId}&after=${after}`),
+    ...apiQuery('listDeadLetters', { service: consumer, causeId, after: String(after) }),
     refetchInterval: AGAIN_AFTER_MS,
   })
   const { data } = query

@@ -1,12 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import type { LetterLine, LettersOfRecord } from '../../../src/dead-letters/api.ts'
-import { getFrom } from '../app/call-api.ts'
+import { apiQuery } from '../app/use-api.ts'
 import { TableCard } from '../parts/table-card.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
 import { DECIDED_COLUMNS, DecidedRow } from './decided-row.tsx'
-
-/** To read them again after a decision. */
-export const LETTERS_OF_RECORD = ['letters-of-record']
 
 export interface SameRecordProps {
   readonly consumer: string
@@ -15,10 +12,7 @@ export interface SameRecordProps {
 
 /** What the other consumers made of the record. Each keeps a letter of its own, which is decided separately. */
 export function SameRecord({ consumer, letter: { topic, partition, offset } }: SameRecordProps) {
-  const query = useQuery({
-    queryKey: [...LETTERS_OF_RECORD, topic, partition, offset],
-    queryFn: () => getFrom<LettersOfRecord>(`records/${topic}/${partition}/${offset}/dead-letters`),
-  })
+  const query = useQuery(apiQuery('readRecordLetters', { topic, partition, offset }))
   return (
     <WithAnswer query={query} what="what other consumers made of the record">
       {({ consumers }) => (

@@ -1,6 +1,5 @@
 import type { LetterAnswer } from '../../../src/dead-letters/api.ts'
-import type { ProjectsAnswer } from '../../../src/session/api.ts'
-import type { UserPath } from '../../../src/users/api.ts'
+import type { ProjectsAnswer, UserPath } from '../../../src/users/api.ts'
 import { isUuid } from '../users/is-uuid.ts'
 
 /**

@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link, useParams, useSearch } from '@tanstack/react-router'
 import { Fragment } from 'react'
 import type { FormAnswer } from '../../../src/forms/api.ts'
-import { getFrom } from '../app/call-api.ts'
+import { apiQuery } from '../app/use-api.ts'
 import { EmptyCard } from '../parts/empty-card.tsx'
 import { figure } from '../parts/figures.ts'
 import { right, TableCard } from '../parts/table-card.tsx'
@@ -19,13 +19,11 @@ const AGAIN_AFTER_MS = 10_000
 
 /** One form: what became of it, which gates stopped it, and whom it waits for. */
 export function Form() {
-  const { organization, project, formId } = useParams({ from: ROUTE })
+  const path = useParams({ from: ROUTE })
+  const { organization, project, formId } = path
   const { hours, after } = useSearch({ from: ROUTE })
-  const asked = new URLSearchParams({ hours: String(hours ?? 24), ...(after !== undefined && { after }) })
-  const path = `forms/${organization}/${project}/${formId}?${asked}`
   const query = useQuery({
-    queryKey: [path],
-    queryFn: () => getFrom<FormAnswer>(path),
+    ...apiQuery('readForm', { ...path, hours: hours === 1 ? '1' : '24', after }),
     refetchInterval: AGAIN_AFTER_MS,
     placeholderData: keepPreviousData,
   })

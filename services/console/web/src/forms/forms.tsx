@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { FormsAnswer, FormSummary } from '../../../src/forms/api.ts'
-import { getFrom } from '../app/call-api.ts'
+import { apiQuery } from '../app/use-api.ts'
 import { EmptyCard } from '../parts/empty-card.tsx'
 import { figure } from '../parts/figures.ts'
 import { Pages } from '../parts/pages.tsx'
@@ -32,10 +32,8 @@ export function Forms() {
 function ProjectForms({ project }: { readonly project: ChosenProject }) {
   const navigate = useNavigate()
   const { hours, find = '', page = 1 } = useSearch({ from: '/forms' })
-  const path = `forms/${project.name}?${new URLSearchParams({ hours: String(hours ?? 24), find, page: String(page) })}`
   const query = useQuery({
-    queryKey: [path],
-    queryFn: () => getFrom<FormsAnswer>(path),
+    ...apiQuery('listForms', { ...project.path, hours: hours === 1 ? '1' : '24', find, page }),
     refetchInterval: AGAIN_AFTER_MS,
     placeholderData: keepPreviousData,
   })
@@ -121,17 +119,12 @@ function List({ answer: { forms, found, total, pageSize, period }, project, find
 
 function Row({ form, project }: { readonly form: FormSummary; readonly project: ChosenProject }) {
   const { formId, name, state, figures, open } = form
-  const { organization, project: projectId } = project
   const { hours } = useSearch({ from: '/forms' })
   const [worst] = figures.stopped
   return (
     <tr>
       <th scope="row">
-        <Link
-          to="/forms/$organization/$project/$formId"
-          params={{ organization, project: projectId, formId }}
-          search={{ hours }}
-        >
+        <Link to="/forms/$organization/$project/$formId" params={{ ...project.path, formId }} search={{ hours }}>
           {formId}
         </Link>{' '}
         <FormState state={state} />

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import type { LiveAnswer } from '../../../src/live/api.ts'
-import { getFrom } from '../app/call-api.ts'
+import type { Input } from '../../../src/api.ts'
+import { callApi } from '../app/call-api.ts'
 import type { LiveSearch } from './live-search.ts'
 import { followed, NOTHING_SHOWN, withAnswer } from './shown-entries.ts'
 
@@ -13,8 +13,8 @@ export function useLive(filter: LiveSearch) {
   const [isPaused, setIsPaused] = useState(false)
   const [shown, setShown] = useState(NOTHING_SHOWN)
   const query = useQuery({
-    queryKey: ['live', filter],
-    queryFn: () => getFrom<LiveAnswer>(`live?${queryOf(filter, cursor.current)}`),
+    queryKey: ['readLive', filter],
+    queryFn: () => callApi('readLive', inputOf(filter, cursor.current)),
     refetchInterval: AGAIN_AFTER_MS,
     // An answer is new also where it equals the one before, and an old one is of no use.
     structuralSharing: false,
@@ -40,8 +40,7 @@ export function useLive(filter: LiveSearch) {
   }
 }
 
-function queryOf({ project, event, outcome }: LiveSearch, after: string | undefined): string {
-  const [organization, id] = project?.split('/') ?? []
-  const given = Object.entries({ organization, project: id, event, outcome, after })
-  return new URLSearchParams(given.filter((pair): pair is [string, string] => pair[1] !== undefined)).toString()
+function inputOf({ project: name, event, outcome }: LiveSearch, after: string | undefined): Input<'readLive'> {
+  const [organization, project] = name?.split('/') ?? []
+  return { organization, project, event, outcome, after }
 }

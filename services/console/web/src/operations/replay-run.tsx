@@ -1,11 +1,11 @@
 import { useEffect, useRef } from 'react'
 import type { ReplayResult } from '../../../src/replay/api.ts'
-import { RunFailure, RunProgress, RunTimes } from '../parts/command-run.tsx'
+import { useChange } from '../app/use-api.ts'
+import { isRunning, RunFailure, RunProgress, RunTimes } from '../parts/command-run.tsx'
 import { milliseconds } from '../parts/figures.ts'
 import { Mark } from '../parts/mark.tsx'
 import { ErrorNote } from '../parts/notes.tsx'
 import { Time } from '../parts/time.tsx'
-import { isRunning, useStopCommand } from '../parts/use-command.ts'
 import { Comparison } from './comparison.tsx'
 import { canSwap, differingTables, type Run } from './runs.ts'
 import { Swap } from './swap.tsx'
@@ -33,7 +33,7 @@ const NAMES: Readonly<Record<Step, string>> = {
 
 /** A replay as it goes, or as it ended. */
 export function ReplayRun({ run, mayStart }: { readonly run: Run; readonly mayStart: boolean }) {
-  const stop = useStopCommand('replay')
+  const stop = useChange('stopReplay', 'readReplay')
   const { service, goal, step, failure, records, resumedFrom, isPaused, tables, outcome, startedAt } = run
   // The button that started it may be gone: whoever uses a keyboard goes on from here.
   const section = useRef<HTMLElement>(null)
@@ -60,7 +60,7 @@ export function ReplayRun({ run, mayStart }: { readonly run: Run; readonly maySt
             run={run}
             doing={isPaused ? 'Postgres is unavailable or busy; trying again' : DOING[step]}
             total={records}
-            onStop={mayStart ? () => stop.mutate() : undefined}
+            onStop={mayStart ? () => stop.mutate({}) : undefined}
           />
         )}
         {stop.error && <ErrorNote error={stop.error} />}

@@ -1,9 +1,10 @@
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReplayAnswer } from '../../../src/replay/api.ts'
 import { useIsOperator } from '../app/session.ts'
-import { OnTerminal } from '../parts/command-run.tsx'
+import { apiQuery, useChange } from '../app/use-api.ts'
+import { commandInterval, isRunning, OnTerminal } from '../parts/command-run.tsx'
 import { EmptyNote, ErrorNote } from '../parts/notes.tsx'
-import { isRunning, useCommand, useStartCommand } from '../parts/use-command.ts'
 import { WithAnswer } from '../parts/with-answer.tsx'
 import { RunbookLink } from '../parts/with-links.tsx'
 import { withoutReload } from '../parts/without-reload.ts'
@@ -13,7 +14,7 @@ import { Sections } from './sections.tsx'
 
 /** Rebuild a consumer's read models beside the live ones, compare, and swap them. */
 export function Replay() {
-  const replay = useCommand('replay')
+  const replay = useQuery({ ...apiQuery('readReplay', {}), refetchInterval: commandInterval })
   const isOperator = useIsOperator()
   return (
     <>
@@ -59,7 +60,7 @@ const OBSTACLES = {
 function Start({ answer: { services, obstacle, run }, isOperator }: ContentProps) {
   const { consumer } = useSearch({ from: '/operations/replay' })
   const navigate = useNavigate()
-  const start = useStartCommand('replay')
+  const start = useChange('startReplay', 'readReplay')
   const chosen = services.find((service) => service === consumer) ?? services[0] ?? ''
   const restart = run?.service === chosen && needsRestart(run)
   const choose = (service: string) =>

@@ -1,19 +1,12 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
-import type { SetAsideInput } from '../../../src/dead-letters/api.ts'
 import type { PartitionLine } from '../../../src/operations/api.ts'
-import { postTo } from '../app/call-api.ts'
 import { useIsOperator } from '../app/session.ts'
+import { useChange } from '../app/use-api.ts'
 import { ActionDialog } from '../parts/action-dialog.tsx'
-import { CONSUMERS } from './use-consumers.ts'
 
 /** For an operator, where the fold of one record halts a partition: the record becomes a dead letter. */
 export function SetAside({ service, line }: { readonly service: string; readonly line: PartitionLine }) {
   const isOperator = useIsOperator()
-  const client = useQueryClient()
-  const setAside = useMutation({
-    mutationFn: (place: Omit<SetAsideInput, 'service'>) => postTo(`halts/${service}/set-aside`, place),
-    onSuccess: () => client.invalidateQueries({ queryKey: CONSUMERS }),
-  })
+  const setAside = useChange('setRecordAside', 'listConsumers')
   const halt = line.alarms.find(({ kind, recordId }) => kind === 'halted' && recordId !== null)
   if (!halt || !isOperator) return null
   const { partition } = line
@@ -28,7 +21,7 @@ export function SetAside({ service, line }: { readonly service: string; readonly
     <ActionDialog
       label={`Set aside the record at offset ${offset}`}
       action="Set it aside"
-      onConfirm={() => setAside.mutateAsync({ partition, offset })}
+      onConfirm={() => setAside.mutateAsync({ service, partition, offset })}
     >
       <p>
         One record becomes a dead letter of {service}, and partition {partition} continues behind it. Once {service} is

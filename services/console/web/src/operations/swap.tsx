@@ -1,10 +1,10 @@
+import { useChange } from '../app/use-api.ts'
 import { ActionDialog } from '../parts/action-dialog.tsx'
-import { useStartCommand } from '../parts/use-command.ts'
 import { differingTables, needsRestart, type Run } from './runs.ts'
 
 /** Swap after a comparison, once somebody has read what that does. */
 export function Swap({ run }: { readonly run: Run }) {
-  const start = useStartCommand('replay')
+  const start = useChange('startReplay', 'readReplay')
   const { service, tables } = run
   const differing = differingTables(tables)
   return (

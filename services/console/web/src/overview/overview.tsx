@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { OverviewAnswer } from '../../../src/overview/api.ts'
-import { getFrom } from '../app/call-api.ts'
+import { apiQuery } from '../app/use-api.ts'
 import { TimeChart } from '../charts/time-chart.tsx'
 import { figure, milliseconds, seconds } from '../parts/figures.ts'
 import { Time } from '../parts/time.tsx'
@@ -17,8 +17,7 @@ const LAG_COLORS = ['line-1', 'line-2', 'line-3', 'line-4'] as const
 /** What happens now, the last hour, and what is wrong. */
 export function Overview() {
   const query = useQuery({
-    queryKey: ['overview'],
-    queryFn: () => getFrom<OverviewAnswer>('overview'),
+    ...apiQuery('readOverview', {}),
     refetchInterval: AGAIN_AFTER_MS,
   })
   const { data } = query

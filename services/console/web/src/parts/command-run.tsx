@@ -3,7 +3,20 @@ import type { CommandRunAnswer, Failure } from '../../../src/commands/api.ts'
 import { figure, seconds } from './figures.ts'
 import { Time } from './time.tsx'
 
-/** Who started it and when, and whether it still runs. */
+/** Returns how often the state of a command is read: often while it runs, else because another session may start one. */
+export function commandInterval({ state }: CommandQuery): number {
+  return isRunning(state.data?.run) ? 1_000 : 10_000
+}
+
+interface CommandQuery {
+  readonly state: { readonly data: { readonly run: CommandRunAnswer | null } | undefined }
+}
+
+export function isRunning(run: CommandRunAnswer | null | undefined): boolean {
+  return run?.endedAt === null
+}
+
+/** Shows who started a command, when, and when it ended. */
 export function RunTimes({ run: { by, startedAt, endedAt } }: { readonly run: CommandRunAnswer }) {
   return (
     <p className="quiet">

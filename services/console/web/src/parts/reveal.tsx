@@ -1,28 +1,38 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { postTo } from '../app/call-api.ts'
+import type { Input } from '../../../src/api.ts'
+import { callApi } from '../app/call-api.ts'
 import { ErrorNote } from './notes.tsx'
 
-export interface RevealProps {
-  readonly path: string
-  /** Of the button. */
+type RevealName = 'revealUser' | 'revealSegment' | 'revealDeadLetter'
+
+export interface RevealProps<Name extends RevealName> {
+  readonly name: Name
+  readonly input: Input<Name>
+  /** Label of the button. */
   readonly label?: string
-  /** What is hidden; empty where the page says so beside it. */
+  /** Describes the hidden data; empty where the page does so next to it. */
   readonly note?: string
 }
 
-/** A viewer asks for the personal data behind an address of the API; the log says who did. */
-export function Reveal({ path, label = 'Show personal data', note = 'Values are masked. ' }: RevealProps) {
+/** Button for viewers that shows personal data on this page. The server logs it. */
+export function Reveal<Name extends RevealName>({
+  name,
+  input,
+  label = 'Show personal data',
+  note = 'Values are masked. ',
+}: RevealProps<Name>) {
   const client = useQueryClient()
   const reveal = useMutation({
-    mutationFn: () => postTo(`${path}/reveal`),
-    onSuccess: () => client.invalidateQueries({ predicate: ({ queryKey }) => queryKey.join('/').startsWith(path) }),
+    mutationFn: () => callApi(name, input),
+    // Any answer on this page may contain masked values.
+    onSuccess: () => client.invalidateQueries(),
   })
   return (
     <div className="reveal">
       <button type="button" onClick={() => reveal.mutate()} disabled={reveal.isPending}>
         {label}
       </button>
-      <small className="quiet">{note}That you look is logged.</small>
+      <small className="quiet">{note}Access is logged.</small>
       {reveal.error && <ErrorNote error={reveal.error} />}
     </div>
   )

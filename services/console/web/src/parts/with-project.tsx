@@ -1,13 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import type { ProjectsAnswer } from '../../../src/session/api.ts'
-import { getFrom } from '../app/call-api.ts'
+import { apiQuery } from '../app/use-api.ts'
 import { EmptyNote, ErrorNote, Loading } from './notes.tsx'
 
 /** The project that a screen shows, and those that it could show, `organization/project`. */
 export interface ChosenProject {
-  readonly organization: string
-  readonly project: string
+  readonly path: { readonly organization: string; readonly project: string }
   readonly name: string
   readonly names: readonly string[]
 }
@@ -18,19 +16,16 @@ export interface WithProjectProps {
   readonly children: (project: ChosenProject) => ReactNode
 }
 
-/** What `useQuery` asks to know the projects. */
-export const PROJECTS = { queryKey: ['projects'], queryFn: () => getFrom<ProjectsAnswer>('projects') }
-
 /** What a screen shows of one project, once the projects are known. */
 export function WithProject({ chosen, children }: WithProjectProps) {
-  const { data, error, refetch } = useQuery(PROJECTS)
+  const { data, error, refetch } = useQuery(apiQuery('listProjects', {}))
   if (!data) return error ? <ErrorNote error={error} onRetry={() => void refetch()} /> : <Loading what="the projects" />
   const names = data.projects.map(({ organization, project }) => `${organization}/${project}`)
   const index = Math.max(0, names.indexOf(chosen ?? ''))
-  const [name, place] = [names[index], data.projects[index]]
-  if (name === undefined || !place)
+  const [name, path] = [names[index], data.projects[index]]
+  if (name === undefined || !path)
     return <EmptyNote>The workspace has no project yet. Apply a workspace file: nextvisit apply FILE.</EmptyNote>
-  return children({ ...place, name, names })
+  return children({ path, name, names })
 }
 
 export interface ProjectSelectProps extends Pick<ChosenProject, 'names'> {

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useId } from 'react'
 import type { LimitLine, ProjectUsage } from '../../../src/registry/api.ts'
 import { LIMIT_TITLES } from '../../../src/registry/limit-titles.ts'
-import { getFrom } from '../app/call-api.ts'
+import { apiQuery } from '../app/use-api.ts'
 import { figure } from '../parts/figures.ts'
 import { Mark, type MarkKind } from '../parts/mark.tsx'
 import { Time } from '../parts/time.tsx'
@@ -23,8 +23,7 @@ const NO_LIMIT = { kind: 'none', label: 'no limit' } as const
 /** Each limit with its use this month, and when it is reached at this rate. */
 export function Limits({ project }: { readonly project: ChosenProject }) {
   const query = useQuery({
-    queryKey: ['usage', project.name],
-    queryFn: () => getFrom<ProjectUsage>(`registry/${project.name}/usage`),
+    ...apiQuery('readUsage', project.path),
     refetchInterval: AGAIN_AFTER_MS,
   })
   return (
@@ -58,7 +57,7 @@ function Limit({ line, project, elapsed }: LimitProps) {
         <Mark {...(limit === null ? NO_LIMIT : OUTLOOKS[outlook])} />
         <h2 id={id}>{LIMIT_TITLES[name]}</h2>
         <span className="pill">
-          {of} {project[of]}
+          {of} {project.path[of]}
         </span>
       </header>
       <p>

@@ -1,8 +1,8 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { NameKind, NameLine, NamesPage } from '../../../src/registry/api.ts'
-import { getFrom } from '../app/call-api.ts'
+import type { NameKind, NameLine } from '../../../src/registry/api.ts'
+import { callApi } from '../app/call-api.ts'
 import { EmptyCard } from '../parts/empty-card.tsx'
 import { figure } from '../parts/figures.ts'
 import { right, TableCard } from '../parts/table-card.tsx'
@@ -16,13 +16,13 @@ const KINDS = [
 ] as const satisfies readonly { kind: NameKind; title: string }[]
 
 /** The traits and events of a project, a page at a time. */
-export function Names({ project: { name: project } }: { readonly project: ChosenProject }) {
+export function Names({ project: { path } }: { readonly project: ChosenProject }) {
   const { kind = 'traits', prefix = '' } = useSearch({ from: '/registry' })
   const navigate = useNavigate()
   const [typed, setTyped] = useState(prefix)
   const names = useInfiniteQuery({
-    queryKey: ['names', project, kind, prefix],
-    queryFn: ({ pageParam }) => getFrom<NamesPage>(`registry/${project}/${kind}?${queryOf(prefix, pageParam)}`),
+    queryKey: ['listNames', { ...path, kind, prefix }],
+    queryFn: ({ pageParam }) => callApi('listNames', { ...path, kind, prefix, after: pageParam ?? undefined }),
     initialPageParam: null as string | null,
     getNextPageParam: ({ next }) => next,
     placeholderData: keepPreviousData,
@@ -71,10 +71,6 @@ export function Names({ project: { name: project } }: { readonly project: Chosen
       )}
     </section>
   )
-}
-
-function queryOf(prefix: string, after: string | null): string {
-  return new URLSearchParams({ prefix, ...(after !== null && { after }) }).toString()
 }
 
 const EMPTY: { readonly [Kind in NameKind]: string } = {

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link, useParams, useSearch } from '@tanstack/react-router'
 import type { SegmentAnswer } from '../../../src/segments/api.ts'
-import { getFrom } from '../app/call-api.ts'
+import { apiQuery } from '../app/use-api.ts'
 import { CursorPages } from '../parts/cursor-pages.tsx'
 import { EmptyCard } from '../parts/empty-card.tsx'
 import { figure } from '../parts/figures.ts'
@@ -16,12 +16,11 @@ const AGAIN_AFTER_MS = 10_000
 
 /** One segment: its condition, how far it is computed, and who is in it since when. */
 export function Segment() {
-  const { organization, project, segmentId } = useParams({ from: ROUTE })
+  const path = useParams({ from: ROUTE })
+  const { organization, project, segmentId } = path
   const { after } = useSearch({ from: ROUTE })
-  const path = `segments/${organization}/${project}/${segmentId}`
   const query = useQuery({
-    queryKey: [path, after],
-    queryFn: () => getFrom<SegmentAnswer>(after === undefined ? path : `${path}?after=${after}`),
+    ...apiQuery('readSegment', { ...path, after }),
     refetchInterval: AGAIN_AFTER_MS,
     placeholderData: keepPreviousData,
   })
@@ -39,7 +38,7 @@ export function Segment() {
           <h1>{segmentId}</h1>
           {data?.name && <p className="quiet">{data.name}</p>}
         </div>
-        {data?.isMasked && <Reveal path={path} />}
+        {data?.isMasked && <Reveal name="revealSegment" input={path} />}
       </header>
       <WithAnswer query={query} what="the segment">
         {(segment) => (

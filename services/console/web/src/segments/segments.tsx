@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { SegmentsAnswer } from '../../../src/segments/api.ts'
-import { getFrom } from '../app/call-api.ts'
+import { apiQuery } from '../app/use-api.ts'
 import { EmptyCard } from '../parts/empty-card.tsx'
 import { figure } from '../parts/figures.ts'
 import { Pages } from '../parts/pages.tsx'
@@ -31,10 +31,8 @@ export function Segments() {
 function ProjectSegments({ project }: { readonly project: ChosenProject }) {
   const navigate = useNavigate()
   const { page = 1 } = useSearch({ from: '/segments' })
-  const path = `segments/${project.name}?page=${page}`
   const query = useQuery({
-    queryKey: [path],
-    queryFn: () => getFrom<SegmentsAnswer>(path),
+    ...apiQuery('listSegments', { ...project.path, page }),
     refetchInterval: AGAIN_AFTER_MS,
     placeholderData: keepPreviousData,
   })
@@ -81,7 +79,7 @@ function List({ answer: { segments, total, pageSize }, project, page }: ListProp
             <th scope="row">
               <Link
                 to="/segments/$organization/$project/$segmentId"
-                params={{ organization: project.organization, project: project.project, segmentId: segment.id }}
+                params={{ ...project.path, segmentId: segment.id }}
               >
                 {segment.id}
               </Link>

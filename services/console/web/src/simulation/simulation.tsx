@@ -1,18 +1,19 @@
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
 import type { SimulationAnswer } from '../../../src/simulation/api.ts'
 import { useIsOperator } from '../app/session.ts'
-import { OnTerminal, RunFailure, RunProgress, RunTimes } from '../parts/command-run.tsx'
+import { apiQuery, useChange } from '../app/use-api.ts'
+import { commandInterval, isRunning, OnTerminal, RunFailure, RunProgress, RunTimes } from '../parts/command-run.tsx'
 import { figure } from '../parts/figures.ts'
 import { EmptyNote, ErrorNote } from '../parts/notes.tsx'
-import { isRunning, useCommand, useStopCommand } from '../parts/use-command.ts'
 import { WithAnswer } from '../parts/with-answer.tsx'
 import { Outcome, Reading } from './outcome.tsx'
 import { StartForm } from './start-form.tsx'
 
 /** What would have become of an edited workspace file's forms over the last days, beside those that are applied today. */
 export function Simulation() {
-  const simulation = useCommand('simulation')
+  const simulation = useQuery({ ...apiQuery('readSimulation', {}), refetchInterval: commandInterval })
   const isOperator = useIsOperator()
   return (
     <>
@@ -71,7 +72,7 @@ interface RunProps {
 }
 
 function Run({ run, mayStop, onLine }: RunProps) {
-  const stop = useStopCommand('simulation')
+  const stop = useChange('stopSimulation', 'readSimulation')
   const { days, failure, outcome } = run
   return (
     <>
@@ -83,7 +84,7 @@ function Run({ run, mayStop, onLine }: RunProps) {
             run={run}
             doing="Reading the log"
             total={null}
-            onStop={mayStop ? () => stop.mutate() : undefined}
+            onStop={mayStop ? () => stop.mutate({}) : undefined}
           />
         )}
         {stop.error && <ErrorNote error={stop.error} />}

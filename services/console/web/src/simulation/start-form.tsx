@@ -1,8 +1,8 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { type RefObject, useState } from 'react'
-import { MAX_SIMULATED_DAYS, MAX_WORKSPACE_CHARACTERS } from '../../../src/simulation/simulation-bounds.ts'
+import { MAX_SIMULATED_DAYS, MAX_WORKSPACE_CHARACTERS } from '../../../src/api-bounds.ts'
+import { useChange } from '../app/use-api.ts'
 import { ErrorNote } from '../parts/notes.tsx'
-import { useStartCommand } from '../parts/use-command.ts'
 import { withoutReload } from '../parts/without-reload.ts'
 
 const DEFAULT_DAYS = 7
@@ -17,7 +17,7 @@ export interface StartFormProps {
 export function StartForm({ editor, workspace, onEdit, isRunning }: StartFormProps) {
   const { days = DEFAULT_DAYS } = useSearch({ from: '/forms/simulation' })
   const navigate = useNavigate()
-  const start = useStartCommand('simulation')
+  const start = useChange('startSimulation', 'readSimulation')
   const [tooLong, setTooLong] = useState<Error>()
 
   async function read(file: File | undefined): Promise<void> {

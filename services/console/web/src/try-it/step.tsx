@@ -1,31 +1,29 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import type { Input } from '../../../src/api.ts'
 import type { TryAnswer } from '../../../src/try-it/api.ts'
-import { postTo } from '../app/call-api.ts'
+import { callApi } from '../app/call-api.ts'
 import { ErrorNote } from '../parts/notes.tsx'
 import { withoutReload } from '../parts/without-reload.ts'
 
-export interface StepProps {
+type TryName = 'tryIdentify' | 'tryTrack' | 'tryVisit'
+
+export interface StepProps<Name extends TryName> {
   readonly number: number
   readonly title: string
   readonly about: string
-  readonly action: string
-  readonly path: string
-  readonly body: object
+  readonly name: Name
+  readonly input: Input<Name>
   readonly onAnswer: (answer: TryAnswer) => void
   readonly children?: ReactNode
 }
 
-/** One request to the gateway: what is sent, and what it answers. */
-export function Step({ number, title, about, action, path, body, onAnswer, children }: StepProps) {
-  const client = useQueryClient()
+/** One request to the gateway, with its answer. */
+export function Step<Name extends TryName>({ number, title, about, name, input, onAnswer, children }: StepProps<Name>) {
   const request = useMutation({
-    mutationFn: () => postTo<TryAnswer>(path, body),
-    onSuccess: async (answer) => {
-      onAnswer(answer)
-      await client.invalidateQueries({ predicate: ({ queryKey }) => String(queryKey[0]).includes(answer.user.userId) })
-    },
+    mutationFn: (): Promise<TryAnswer> => callApi(name, input),
+    onSuccess: onAnswer,
   })
   return (
     <li className="card step">
@@ -39,7 +37,7 @@ export function Step({ number, title, about, action, path, body, onAnswer, child
         <p className="quiet">{about}</p>
         {children}
         <button type="submit" className="primary" disabled={request.isPending}>
-          {request.isPending ? 'Sending …' : action}
+          {request.isPending ? 'Sending …' : title}
         </button>
       </form>
       {request.error && <ErrorNote error={request.error} />}
@@ -65,11 +63,11 @@ function Exchange({ answer }: { readonly answer: TryAnswer }) {
   )
 }
 
-/** What an answer means, where it may surprise, and where to look. */
+/** Explains an answer that may surprise, and links to the details. */
 function Meaning({ answer: { request, status, body, user } }: { readonly answer: TryAnswer }) {
   const to = '/users/$organization/$project/$userId'
-  const said = parsed(body) as Partial<Said> | undefined
-  if (status === 404) return <p className="note">Nobody has identified this user yet. Do step 1, Identify, first.</p>
+  const said = parsed(body) as Partial<GatewayAnswer> | undefined
+  if (status === 404) return <p className="note">This user has not been identified yet. Run step 1, Identify, first.</p>
   if (said?.triggersEvaluated === true && said.formsQueued === 0)
     return (
       <p className="note">
@@ -96,7 +94,7 @@ function Meaning({ answer: { request, status, body, user } }: { readonly answer:
 }
 
 /** Members of the gateway's answers. */
-interface Said {
+interface GatewayAnswer {
   readonly triggersEvaluated: boolean
   readonly formsQueued: number
   readonly nextFeedbackId: string
@@ -107,7 +105,7 @@ function indented(json: string): string {
   return answer === undefined ? json : JSON.stringify(answer, null, 2)
 }
 
-/** undefined: it is no JSON. */
+/** Parses JSON; undefined if it is none. */
 function parsed(json: string): unknown {
   try {
     return JSON.parse(json)

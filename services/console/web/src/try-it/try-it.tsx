@@ -6,7 +6,7 @@ import { Step } from './step.tsx'
 const EVENT = 'Checkout Completed'
 const PLANS = ['pro', 'free'] as const
 
-/** Identify, track, visit: the whole product in three steps, with the demo's keys. */
+/** Identify, track, visit: the product in three steps, with the demo's keys. */
 export function TryIt() {
   const navigate = useNavigate()
   const { user } = useSearch({ from: '/try' })
@@ -22,7 +22,7 @@ export function TryIt() {
       <header className="page-head">
         <h1>Try it</h1>
         <p className="quiet">
-          A customer's server says who a user is and what happened to them. A form that matches waits for their next
+          Your server tells Nextvisit who a user is and what they did. A form that matches waits for the user's next
           visit. These requests go to the gateway of this installation, with the demo's keys.
         </p>
       </header>
@@ -36,15 +36,14 @@ export function TryIt() {
           onChange={(event) => rename(event.target.value)}
         />
       </label>
-      {/* Answers about one user do not stand beside another one's name. */}
+      {/* Answers about one user must not remain beside another name. */}
       <ol className="steps" key={userName}>
         <Step
           number={1}
           title="Identify"
           about="Your server says who the user is. The demo's form is for users with plan: pro."
-          action="Identify"
-          path="try/identify"
-          body={{ userName, plan }}
+          name="tryIdentify"
+          input={{ userName, plan }}
           onAnswer={onAnswer}
         >
           <label>
@@ -62,10 +61,9 @@ export function TryIt() {
         <Step
           number={2}
           title="Track"
-          about="It says what happened to them. A checkout queues the form, if every gate passes."
-          action="Track"
-          path="try/track"
-          body={{ userName, eventName }}
+          about="Your server reports an event. A checkout queues the form if every gate passes."
+          name="tryTrack"
+          input={{ userName, eventName }}
           onAnswer={onAnswer}
         >
           <label>
@@ -76,10 +74,9 @@ export function TryIt() {
         <Step
           number={3}
           title="Visit"
-          about="The user's next visit, as the SDK in a page makes it, gets the form: once."
-          action="Visit"
-          path="try/visit"
-          body={{ userName }}
+          about="The user's next visit, which the SDK in a page reports, gets the form once."
+          name="tryVisit"
+          input={{ userName }}
           onAnswer={onAnswer}
         />
       </ol>

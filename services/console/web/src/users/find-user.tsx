@@ -1,8 +1,8 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { FindUser as Asked, UserPath } from '../../../src/users/api.ts'
-import { postTo } from '../app/call-api.ts'
+import type { FindUser as Asked } from '../../../src/users/api.ts'
+import { callApi } from '../app/call-api.ts'
 import { ErrorNote } from '../parts/notes.tsx'
 import { type ChosenProject, ProjectSelect, WithProject } from '../parts/with-project.tsx'
 import { withoutReload } from '../parts/without-reload.ts'
@@ -32,7 +32,7 @@ function Search({ project }: { readonly project: ChosenProject }) {
   const client = useQueryClient()
   const [searched, setSearched] = useState('')
   const find = useMutation({
-    mutationFn: (asked: Asked) => postTo<UserPath>('users/find', asked),
+    mutationFn: (asked: Asked) => callApi('findUser', asked),
     onSuccess: (params, asked) => {
       if ('userName' in asked) client.setQueryData(searchedName(params.userId), asked.userName)
       const request = 'requestId' in asked ? asked.requestId : undefined
@@ -71,7 +71,7 @@ function Search({ project }: { readonly project: ChosenProject }) {
 }
 
 /** A requestId looks like one. A user who is really named like that can be found by the requests. */
-function askedOf({ organization, project }: ChosenProject, searched: string): Asked {
+function askedOf({ path }: ChosenProject, searched: string): Asked {
   const requestId = searched.trim().toLowerCase()
-  return { organization, project, ...(isUuid(requestId) ? { requestId } : { userName: searched }) }
+  return { ...path, ...(isUuid(requestId) ? { requestId } : { userName: searched }) }
 }

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
-import type { FormLine, UserFormsAnswer } from '../../../src/users/api.ts'
-import { getFrom } from '../app/call-api.ts'
+import type { FormLine, UserFormsAnswer, UserPath } from '../../../src/users/api.ts'
+import { apiQuery } from '../app/use-api.ts'
 import { Mark, type MarkKind } from '../parts/mark.tsx'
 import { EmptyNote } from '../parts/notes.tsx'
 import { QUEUED_FORM_COLUMNS, QueuedFormCells } from '../parts/queued-form.tsx'
@@ -13,8 +13,8 @@ import { WithTimes } from '../parts/with-times.tsx'
 const ROUTE = '/users/$organization/$project/$userId'
 
 /** For each form why, or why not, gate by gate; then what is and was in the user's queue. */
-export function Forms({ path }: { readonly path: string }) {
-  const query = useQuery({ queryKey: [`${path}/forms`], queryFn: () => getFrom<UserFormsAnswer>(`${path}/forms`) })
+export function Forms({ path }: { readonly path: UserPath }) {
+  const query = useQuery(apiQuery('readUserForms', path))
   return (
     <WithAnswer query={query} what="the decisions on forms">
       {(answer) => <Decided {...answer} />}

@@ -1,9 +1,10 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
-import type { TimelineAnswer, TimelineEntry } from '../../../src/users/api.ts'
-import { MAX_DEPTH } from '../../../src/users/max-depth.ts'
-import { getFrom, LONG_ANSWER_WITHIN_MS } from '../app/call-api.ts'
+import { MAX_DEPTH } from '../../../src/api-bounds.ts'
+import type { TimelineAnswer, TimelineEntry, UserPath } from '../../../src/users/api.ts'
+import { LONG_ANSWER_WITHIN_MS } from '../app/call-api.ts'
+import { apiQuery } from '../app/use-api.ts'
 import { EmptyNote } from '../parts/notes.tsx'
 import { Reveal } from '../parts/reveal.tsx'
 import { Time } from '../parts/time.tsx'
@@ -15,7 +16,7 @@ const ROUTE = '/users/$organization/$project/$userId'
 const SHOWN_AT_ONCE = 200
 
 export interface TimelineProps {
-  readonly path: string
+  readonly path: UserPath
   /** Whether the page has what stands above all tabs: otherwise personal data can be shown from here. */
   readonly isHeadShown: boolean
 }
@@ -23,10 +24,8 @@ export interface TimelineProps {
 /** Facts, decisions, refusals and what became of forms, the newest first. */
 export function Timeline({ path, isHeadShown }: TimelineProps) {
   const { depth = 1, request } = useSearch({ from: ROUTE })
-  const asked = new URLSearchParams({ depth: String(depth), ...(request !== undefined && { request }) })
   const query = useQuery({
-    queryKey: [`${path}/timeline`, depth, request],
-    queryFn: () => getFrom<TimelineAnswer>(`${path}/timeline?${asked}`, LONG_ANSWER_WITHIN_MS),
+    ...apiQuery('readTimeline', { ...path, depth, request }, LONG_ANSWER_WITHIN_MS),
     placeholderData: keepPreviousData,
   })
   const { data, isFetching } = query
@@ -45,7 +44,7 @@ export function Timeline({ path, isHeadShown }: TimelineProps) {
       <WithAnswer query={query} what="the user's part of the log">
         {({ isMasked, entries, gaps, reading }) => (
           <>
-            {isMasked && !isHeadShown && <Reveal path={path} />}
+            {isMasked && !isHeadShown && <Reveal name="revealUser" input={path} />}
             {gaps.map((gap) => (
               <p key={gap} className="note">
                 {gap}

@@ -1,8 +1,9 @@
 import * as Tabs from '@radix-ui/react-tabs'
 import { skipToken, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import type { UserAnswer } from '../../../src/users/api.ts'
-import { ApiError, getFrom } from '../app/call-api.ts'
+import type { UserAnswer, UserPath } from '../../../src/users/api.ts'
+import { ApiError } from '../app/call-api.ts'
+import { apiQuery } from '../app/use-api.ts'
 import { Reveal } from '../parts/reveal.tsx'
 import { Time } from '../parts/time.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
@@ -23,11 +24,11 @@ const TABS = [
  * service is silent, the others are shown.
  */
 export function User() {
-  const { organization, project, userId } = useParams({ from: ROUTE })
+  const path = useParams({ from: ROUTE })
+  const { organization, project } = path
   const { tab = 'timeline' } = useSearch({ from: ROUTE })
   const navigate = useNavigate()
-  const path = `users/${organization}/${project}/${userId}`
-  const query = useQuery({ queryKey: [path], queryFn: () => getFrom<UserAnswer>(path) })
+  const query = useQuery(apiQuery('readUser', path))
   const isNoProject = query.error instanceof ApiError && query.error.status === 404
   return (
     <>
@@ -76,7 +77,7 @@ export function User() {
   )
 }
 
-function Head({ user, path }: { readonly user: UserAnswer; readonly path: string }) {
+function Head({ user, path }: { readonly user: UserAnswer; readonly path: UserPath }) {
   const { profile } = user
   return (
     <header className="page-head user-head">
@@ -94,7 +95,7 @@ function Head({ user, path }: { readonly user: UserAnswer; readonly path: string
           <Unknown user={user} />
         )}
       </div>
-      {user.isMasked && <Reveal path={path} />}
+      {user.isMasked && <Reveal name="revealUser" input={path} />}
     </header>
   )
 }

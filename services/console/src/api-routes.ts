@@ -1,0 +1,62 @@
+/**
+ * Method and path (below `api/`) of every route of the console's API, by name. `:name` is a member of the route's input.
+ * Pages import this map: keep it free of imports.
+ */
+export const API_ROUTES = {
+  readSession: { method: 'GET', path: 'session' },
+  signIn: { method: 'POST', path: 'session' },
+  signOut: { method: 'DELETE', path: 'session' },
+
+  readOverview: { method: 'GET', path: 'overview' },
+  readLive: { method: 'GET', path: 'live' },
+
+  listProjects: { method: 'GET', path: 'projects' },
+  // POST: proxies log addresses, and a userName must not appear in a log.
+  findUser: { method: 'POST', path: 'users/find' },
+  readUser: { method: 'GET', path: 'users/:organization/:project/:userId' },
+  readUserForms: { method: 'GET', path: 'users/:organization/:project/:userId/forms' },
+  readTimeline: { method: 'GET', path: 'users/:organization/:project/:userId/timeline' },
+  revealUser: { method: 'POST', path: 'users/:organization/:project/:userId/reveal' },
+
+  listForms: { method: 'GET', path: 'forms/:organization/:project' },
+  readForm: { method: 'GET', path: 'forms/:organization/:project/:formId' },
+  readSimulation: { method: 'GET', path: 'simulation' },
+  startSimulation: { method: 'POST', path: 'simulation/start' },
+  stopSimulation: { method: 'POST', path: 'simulation/stop' },
+
+  listSegments: { method: 'GET', path: 'segments/:organization/:project' },
+  readSegment: { method: 'GET', path: 'segments/:organization/:project/:segmentId' },
+  revealSegment: { method: 'POST', path: 'segments/:organization/:project/:segmentId/reveal' },
+
+  readUsage: { method: 'GET', path: 'registry/:organization/:project/usage' },
+  listNames: { method: 'GET', path: 'registry/:organization/:project/:kind' },
+
+  listConsumers: { method: 'GET', path: 'consumers' },
+  listDeadLetters: { method: 'GET', path: 'dead-letters/:service' },
+  readDeadLetter: { method: 'GET', path: 'dead-letters/:service/:id' },
+  revealDeadLetter: { method: 'POST', path: 'dead-letters/:service/:id/reveal' },
+  decideDeadLetters: { method: 'POST', path: 'dead-letters/:service/decide' },
+  readDecision: { method: 'GET', path: 'dead-letters/:service/decisions/:decidedAt' },
+  listDecidedLetters: { method: 'GET', path: 'decided-letters/:service' },
+  readRecordLetters: { method: 'GET', path: 'records/:topic/:partition/:offset/dead-letters' },
+  setRecordAside: { method: 'POST', path: 'halts/:service/set-aside' },
+
+  listRevisions: { method: 'GET', path: 'catalog' },
+  readReplay: { method: 'GET', path: 'replay' },
+  startReplay: { method: 'POST', path: 'replay/start' },
+  stopReplay: { method: 'POST', path: 'replay/stop' },
+
+  tryIdentify: { method: 'POST', path: 'try/identify' },
+  tryTrack: { method: 'POST', path: 'try/track' },
+  tryVisit: { method: 'POST', path: 'try/visit' },
+} as const
+
+export type ApiName = keyof typeof API_ROUTES
+
+/** Body of every error answer. */
+export interface ErrorAnswer {
+  /** Code for programs, such as `signed-out`. */
+  readonly error: string
+  /** What is wrong and what to do, for people. */
+  readonly message: string
+}
