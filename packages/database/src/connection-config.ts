@@ -44,7 +44,7 @@ export const SILENT_CONNECTION_MS = 13_000
 /**
  * A statement is planned each time it runs, for the tables as they are then. From its sixth run on, Postgres could keep a
  * plan until the next statistics: one from when a table held a handful of rows reads it as a whole, whatever it holds by
- * then. Functions that run very often keep theirs (docs/reference/performance.md, Kept plans).
+ * then. Functions that run very often keep theirs (docs/reference/performance.md, Cached plans).
  */
 export const PLANNED_ANEW = { plan_cache_mode: 'force_custom_plan' }
 

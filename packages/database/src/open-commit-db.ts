@@ -14,7 +14,7 @@ export interface CommitDbOptions extends ConnectionOptions {
   /**
    * Keeps the plan of a statement for so long, which saves most of what a short statement costs. Then, or once much was
    * written over its connection, it is made anew, for the tables as they are by then: one that had a handful of rows may hold
-   * thousands (docs/reference/performance.md, Kept plans). Left out: a plan serves once.
+   * thousands (docs/reference/performance.md, Cached plans). Left out: a plan serves once.
    */
   readonly keepsPlansForMs?: number
 }
