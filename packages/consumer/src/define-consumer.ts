@@ -5,7 +5,7 @@ import type { InternalRoute, Logger } from '@nextvisit/service-kit'
 import type { Registry } from 'prom-client'
 import type { Barrier } from './barrier.ts'
 import { coreMigrations } from './core-migrations.ts'
-import type { Projection } from './projection.ts'
+import type { AnyFact, Projection } from './projection.ts'
 import type { PublishReplies } from './reply-publisher.ts'
 import type { SettledUntil, TableRoles } from './table-roles.ts'
 
@@ -36,7 +36,15 @@ export interface RouteParts<Client extends Db> {
 }
 
 /** What one consumer is. Its process, replay, migrations, the commands of `nextvisit` and the shared specs read it. */
-export interface ConsumerDefinition<Name extends string, Client extends Db, Fact, Draft, OwnFact, OwnDraft, Memory> {
+export interface ConsumerDefinition<
+  Name extends string,
+  Client extends Db,
+  Fact extends AnyFact,
+  Draft,
+  OwnFact extends AnyFact,
+  OwnDraft,
+  Memory,
+> {
   /** The name of its folder, its projection and its consumer group. */
   readonly name: Name
   /** The folder of its package; its migrations are in `prisma/migrations`. */
@@ -68,12 +76,12 @@ export interface ConsumerDefinition<Name extends string, Client extends Db, Fact
 /** A consumer for code that serves every consumer: the types of its rows and facts do not matter there. */
 export interface Consumer<Name extends string = string>
   extends Omit<
-    ConsumerDefinition<Name, Db, unknown, unknown, unknown, unknown, unknown>,
+    ConsumerDefinition<Name, Db, AnyFact, unknown, AnyFact, unknown, unknown>,
     // A client is opened with its adapter.
     'openDb' | 'projection' | 'routes'
   > {
   /** `memory` is shared with `routes`. Left out: it has one of its own. */
-  readonly projection: (parts: ProjectionParts, memory?: unknown) => Projection<unknown, unknown>
+  readonly projection: (parts: ProjectionParts, memory?: unknown) => Projection<AnyFact, unknown>
   readonly routes: (parts: RouteParts<Db>, memory?: unknown) => readonly InternalRoute[]
   readonly openDb: (options: ConnectionOptions) => Promise<Db>
   /** Its login role: it reads and writes the rows of its schema, and sees no other. */
@@ -90,9 +98,9 @@ export interface Consumer<Name extends string = string>
 export function defineConsumer<
   const Name extends string,
   Client extends Db,
-  Fact,
+  Fact extends AnyFact,
   Draft,
-  OwnFact = unknown,
+  OwnFact extends AnyFact = AnyFact,
   OwnDraft = unknown,
   Memory = undefined,
 >(definition: ConsumerDefinition<Name, Client, Fact, Draft, OwnFact, OwnDraft, Memory>): Consumer<Name> {

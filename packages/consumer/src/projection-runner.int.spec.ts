@@ -11,8 +11,8 @@ import { givenFreezablePostgres } from '../test/freezable-postgres.ts'
 import { givenEvents, givenLog, type GivenLog, PARTITIONS, TRACEPARENT } from '../test/given-log.ts'
 import { givenRunner } from '../test/given-runner.ts'
 import { givenVisitsDatabase } from '../test/given-visits.ts'
-import { countVisits, createVisitsProjection } from '../test/visits-projection.ts'
-import { outboxStatements } from './outbox/outbox.ts'
+import { countVisits, createVisitsProjection, type VisitsProjection } from '../test/visits-projection.ts'
+import type { Ticks } from './projection.ts'
 
 async function given() {
   return { log: await givenLog(), ...(await givenVisitsDatabase()) }
@@ -150,7 +150,7 @@ describe('a projection runner', () => {
     const { log, db } = await given()
     await log.publish(eventsOfAda(3), ['{"broken'])
     await log.publish(eventsOfAda(3))
-    await givenRunner(log, db, { projection: { ...createVisitsProjection(log.topic), due: async () => [] } })
+    await givenRunner(log, db, { projection: withTicks(log, { due: async () => [] }) })
     await expect.poll(visitsOf(db), soon).toBe(6)
     const mended = JSON.stringify(eventTracked({ userName: 'ada', eventName: 'Mended' }))
     await db.$executeRaw(sql`UPDATE dead_letters SET state = 'retry', value = convert_to(${mended}, 'UTF8')`)
@@ -192,15 +192,14 @@ describe('a projection runner', () => {
 
   it('publishes what a tick put into its outbox before later rounds look for it', async () => {
     const { log, db } = await given()
-    const visits = createVisitsProjection(log.topic)
     let rounds = 0
-    const due: typeof visits.due = async (_db, _instant, { partitions }) => ((rounds += 1) === 1 ? partitions : [])
-    const tick: typeof visits.tick = async (_db, _instant, { partition }) => {
+    const due: Ticks['due'] = async (_db, _instant, { partitions }) => ((rounds += 1) === 1 ? partitions : [])
+    const tick: Ticks['tick'] = async (_db, _instant, { partition }) => {
       const [fact] = givenEvents(1)
       const encoded = encodeRecord(fact as UserFact, { source: 'visits', time: new Date().toISOString() })
-      return outboxStatements([{ partition, topic: `${log.topic}.out`, key: 'ada', ...encoded }])
+      return { statements: [], outbox: [{ partition, topic: `${log.topic}.out`, key: 'ada', ...encoded }] }
     }
-    const projection = { ...visits, due, tick }
+    const projection = withTicks(log, { due, tick })
     await givenRunner(log, db, { projection, publisher: log.publisher, tickEveryMs: 2_000 })
     await expect.poll(() => readOut(log), soon).toHaveLength(PARTITIONS)
     expect(rounds).toBeLessThan(5)
@@ -213,7 +212,7 @@ describe('a projection runner', () => {
       asked += 1
       return partitions.filter((partition) => partition === 2)
     }
-    await givenRunner(log, db, { projection: { ...createVisitsProjection(log.topic), due } })
+    await givenRunner(log, db, { projection: withTicks(log, { due }) })
     await expect.poll(() => asked, soon).toBeGreaterThan(3)
     const versions = await db.$queryRaw<{ version: bigint }[]>(sql`SELECT version FROM checkpoints ORDER BY partition`)
     expect(versions.map(({ version }) => version > 0n)).toEqual([false, false, true, false])
@@ -225,14 +224,14 @@ describe('a projection runner', () => {
     const visits = createVisitsProjection(log.topic)
     const load: typeof visits.load = async (...asked) => {
       await isReleased
-      return visits.load?.(...asked) ?? visits.empty()
+      return visits.load(...asked)
     }
     let ticks = 0
-    const due: typeof visits.due = async (_db, _instant, { partitions }) => {
+    const due: Ticks['due'] = async (_db, _instant, { partitions }) => {
       ticks += 1
       return partitions
     }
-    const { runner } = await givenRunner(log, db, { projection: { ...visits, load, due } })
+    const { runner } = await givenRunner(log, db, { projection: { ...withTicks(log, { due }), load } })
     const lag = () => runner.progress().reduce((sum, { lagRecords }) => sum + Number(lagRecords), 0)
     await log.publish(eventsOfAda(1))
     await expect.poll(lag, soon).toBe(1)
@@ -258,6 +257,12 @@ describe('a projection runner', () => {
     expect((await metrics.getSingleMetric('projection_lag_records')?.get())?.values).toEqual([])
   })
 })
+
+/** The example projection, with some of its ticks' functions replaced. */
+function withTicks({ topic }: GivenLog, ticks: Partial<Ticks>): VisitsProjection {
+  const visits = createVisitsProjection(topic)
+  return { ...visits, ticks: { ...visits.ticks, ...ticks } }
+}
 
 async function publishInRounds(log: GivenLog, rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round++) {

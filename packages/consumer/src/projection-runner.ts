@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CatalogView } from '@nextvisit/catalog'
-import { type AwaitedRecord, consumerGroupOf } from '@nextvisit/contracts'
+import { type AwaitedRecord, consumerGroupOf, plainCodec, type RecordCodec } from '@nextvisit/contracts'
 import type { CommitDb } from '@nextvisit/database'
 import {
   createLogAdmin,
@@ -23,7 +23,7 @@ import { createCommitLoop } from './fold/commit-loop.ts'
 import type { Core } from './fold/core.ts'
 import type { Partition } from './fold/partition.ts'
 import { createOutboxDrain } from './outbox/outbox-drain.ts'
-import type { Projection } from './projection.ts'
+import type { AnyFact, Projection } from './projection.ts'
 import { createPartitionTicks } from './ticks/partition-ticks.ts'
 import { createAlarmWatch } from './watch/alarm-watch.ts'
 import type { PartitionAlarm } from './watch/partition-alarms.ts'
@@ -31,7 +31,7 @@ import type { PartitionProgress } from './watch/partition-progress.ts'
 import { createRunnerMetrics } from './watch/runner-metrics.ts'
 import { createSchemaGauges } from './watch/schema-gauges.ts'
 
-export interface ProjectionRunnerOptions<Fact, Draft> {
+export interface ProjectionRunnerOptions<Fact extends AnyFact, Draft> {
   readonly projection: Projection<Fact, Draft>
   /** For ticks and everything else beside folds, which it must not delay. */
   readonly db: CommitDb
@@ -40,8 +40,10 @@ export interface ProjectionRunnerOptions<Fact, Draft> {
   readonly catalog: CatalogView
   readonly logger: Logger
   readonly now: () => Date
-  /** Goes into dead letters. */
+  /** Stored with dead letters. */
   readonly serviceVersion: string
+  /** Default: `plainCodec`. */
+  readonly codec?: RecordCodec
   /** This process cannot fold any more: exit, and let a fresh one take over. */
   readonly onFailure: (error: Error) => void
   /** Publishes the outbox. Left out: the projection has none. */
@@ -84,7 +86,9 @@ export interface ProjectionRunner {
  * Runs a projection as a member of its consumer group. On assignment it seeks to the stored checkpoints and refuses those
  * that the log does not hold. Kafka's committed offsets are for dashboards only.
  */
-export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOptions<Fact, Draft>): ProjectionRunner {
+export function createProjectionRunner<Fact extends AnyFact, Draft>(
+  options: ProjectionRunnerOptions<Fact, Draft>,
+): ProjectionRunner {
   const { projection, db, foldDb, connection, catalog, logger, now, serviceVersion, publisher, onFailure } = options
   const { groupId = consumerGroupOf(projection.name), tickEveryMs = 1_000, gatherMs = GATHER_MS } = options
   const registry = options.metrics ?? new Registry()
@@ -102,6 +106,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
   const core: Core<Fact, Draft> = {
     projection,
     db: foldDb,
+    codec: options.codec ?? plainCodec,
     context: { catalog, isRebuild: false },
     serviceVersion,
     logger,

@@ -3,6 +3,11 @@ import type { Db, Statement } from '@nextvisit/database'
 import type { ZodType } from 'zod'
 import type { OutboxRow } from './outbox/outbox.ts'
 
+/** A record's value. Its type selects the function that folds it. */
+export interface AnyFact {
+  readonly type: string
+}
+
 /** A fact and its place in the log. */
 export interface Recorded<Fact> {
   readonly fact: Fact
@@ -19,77 +24,112 @@ export interface Recorded<Fact> {
   readonly traceparent?: string | undefined
 }
 
-/** What a fold may read besides its draft and its record. */
+/** The inputs of a fold besides its draft and its record. */
 export interface FoldContext {
   readonly catalog: CatalogView
   /** A rebuild, or a dead letter that is folded late: the fold decides nothing that depends on the moment. */
   readonly isRebuild: boolean
-  /** A dead letter that is folded late. It may still report what has happened: that a form was shown, for example. */
+  /** A dead letter that is folded late. It may still report past events: that a form was shown, for example. */
   readonly isLate?: boolean
 }
 
 export interface TickContext extends FoldContext {
   readonly partition: number
-  /** Runs this once the tick's statements are committed. May be lost in a crash, as `after`. */
-  readonly onCommit?: (run: () => void) => void
 }
 
-/** What `due` is asked about. */
+/** The inputs of `due`. */
 export interface DueContext extends Pick<FoldContext, 'catalog'> {
   readonly partitions: readonly number[]
 }
 
-/** What a duplicate of a record is recognized by. */
+/** Identifies the duplicates of a record. */
 export interface IdempotentRecord {
   readonly id: string
   /** `Infinity`: kept for ever, and every duplicate is dropped. */
   readonly receivedMs: number
 }
 
+/** The rows that one commit writes. */
+export interface Writes {
+  readonly statements: readonly Statement[]
+  /** Records to publish once the commit has succeeded, in this order. */
+  readonly outbox?: readonly OutboxRow[]
+}
+
 /**
- * A read model as a fold over the log: load → evolve* → commit → after. Each consumer service is one of these.
+ * A read model as a fold over the log: load → evolve* → save → afterCommit. Each consumer service is one of these.
  *
  * Read-modify-write only rows whose facts all share a partition; everything else adds
  * (`ON CONFLICT … SET n = t.n + excluded.n`).
  */
-export interface Projection<Fact, Draft> {
+export interface Projection<Fact extends AnyFact, Draft> {
   /** Names the checkpoint and the consumer group. */
   readonly name: string
   readonly topics: readonly string[]
-  /** What does not parse is dead-lettered and never reaches evolve. */
+  /** Records that do not parse become dead letters and never reach `evolve`. */
   readonly schema: ZodType<Fact>
   /**
-   * For records whose requests had an `Idempotency-Key`: a duplicate whose predecessor was received less than 24 h before
-   * is dropped (decisions.md, Retries).
+   * Returns a draft with the rows that these facts touch; of several partitions, the facts of each are in order. Returns an
+   * empty draft, and reads nothing, for no records and for a projection that only adds. The catalog may change before
+   * `evolve`.
+   */
+  readonly load: (db: Db, records: readonly Recorded<Fact>[], context: FoldContext) => Draft | Promise<Draft>
+  readonly evolve: Evolve<Fact, Draft>
+  /**
+   * Returns the rows for the transaction that moves the checkpoints. Statements of `defineTable` lock their rows by key.
+   * Always write the tables in the same order, and two owners never deadlock.
+   */
+  readonly save: (draft: Draft) => Writes
+  /**
+   * Sends replies, counts, evicts caches. May be lost in a crash. `duplicates`: records that were dropped, for gateways that
+   * wait for a reply to one. Not called in a rebuild.
+   */
+  readonly afterCommit?: (db: Db, draft: Draft, duplicates: readonly Recorded<Fact>[]) => Promise<void>
+  /**
+   * Returns the key of a record whose request had an `Idempotency-Key`: a duplicate whose predecessor was received less than
+   * 24 h before is dropped (decisions.md, Retries).
    */
   readonly idempotencyOf?: (fact: Fact) => IdempotentRecord | undefined
-  readonly empty: () => Draft
+  readonly ticks?: Ticks
+}
+
+/**
+ * For each type of record the function that folds it into the draft, or `ignored`. A new type of record does not compile
+ * before each projection has a line for it. The functions change the draft. They are pure otherwise: no I/O, no clock, no
+ * randomness.
+ */
+export type Evolve<Fact extends AnyFact, Draft> = {
+  readonly [Type in Fact['type']]:
+    | ((draft: Draft, record: Recorded<Extract<Fact, { readonly type: Type }>>, context: FoldContext) => void)
+    | 'ignored'
+}
+
+/** Changes that time alone makes to a partition's rows. */
+export interface Ticks {
+  /** Returns those of the partitions that have something to do. Called once a second for all owned partitions. */
+  readonly due: (db: Db, instant: Date, context: DueContext) => Promise<readonly number[]>
   /**
-   * Reads the rows that these facts touch: of several partitions, each one's in order. Leave out when writes only add. The
-   * catalog may change before `evolve`.
+   * Returns the changes as of `instant`. They are committed like a batch, under the same fence, and only after the
+   * checkpoint has passed the end that the log had at `instant`.
    */
-  readonly load?: (db: Db, batch: readonly Recorded<Fact>[], context: FoldContext) => Promise<Draft>
-  /** Pure and synchronous: no I/O, no clock, no randomness. May mutate and return the draft it was given. */
-  readonly evolve: (draft: Draft, record: Recorded<Fact>, context: FoldContext) => Draft
-  /**
-   * The statements for the transaction that moves the checkpoints. Those of `defineTable` lock their rows by key. Always
-   * write the tables in the same order, and two owners never deadlock.
-   */
-  readonly save: (draft: Draft) => readonly Statement[]
-  /** What the commit puts into the outbox, to be published in this order. */
-  readonly publish?: (draft: Draft) => readonly OutboxRow[]
-  /** May be lost in a crash: replies, cache eviction, metrics. Not called in a rebuild. */
-  readonly after?: (draft: Draft) => Promise<void>
-  /** Called with dropped duplicates after the commit, for a gateway that waits for a reply to one. Like `after`. */
-  readonly onDuplicates?: (db: Db, duplicates: readonly Recorded<Fact>[]) => Promise<void>
-  /**
-   * Which of these partitions `tick` has something to do for. Called once a second for all owned partitions. When left
-   * out, every partition is ticked every time.
-   */
-  readonly due?: (db: Db, instant: Date, context: DueContext) => Promise<readonly number[]>
-  /**
-   * What time alone does to this partition's rows, as of `instant`. Committed like a batch, under the same fence. Runs
-   * only after the checkpoint has passed the end that the log had at `instant`.
-   */
-  readonly tick?: (db: Db, instant: Date, context: TickContext) => Promise<readonly Statement[]>
+  readonly tick: (db: Db, instant: Date, context: TickContext) => Promise<TickWrites>
+}
+
+export interface TickWrites extends Writes {
+  /** Called once the rows are committed. May be lost in a crash. */
+  readonly afterCommit?: () => void
+}
+
+/** Folds records into a draft, in order. Returns the draft. */
+export function evolveDraft<Fact extends AnyFact, Draft>(
+  { evolve }: Pick<Projection<Fact, Draft>, 'evolve'>,
+  draft: Draft,
+  records: readonly Recorded<Fact>[],
+  context: FoldContext,
+): Draft {
+  for (const record of records) {
+    const fold = evolve[record.fact.type as Fact['type']]
+    if (fold !== 'ignored') fold(draft, record as never, context)
+  }
+  return draft
 }

@@ -1,4 +1,5 @@
 import type { CatalogView } from '@nextvisit/catalog'
+import type { RecordCodec } from '@nextvisit/contracts'
 import type { CommitDb } from '@nextvisit/database'
 import {
   createLogReader,
@@ -9,9 +10,9 @@ import {
 } from '@nextvisit/log'
 import { fetchOffsetOf, outsideLog } from './fold/partition-batch.ts'
 import { createPartitionFold, type PartitionFold } from './fold/partition-fold.ts'
-import type { Projection } from './projection.ts'
+import type { AnyFact, Projection } from './projection.ts'
 
-export interface RebuildOptions<Fact, Draft> {
+export interface RebuildOptions<Fact extends AnyFact, Draft> {
   readonly projection: Projection<Fact, Draft>
   /** Its schema is not the live one, and has the same migrations. */
   readonly db: CommitDb
@@ -21,6 +22,8 @@ export interface RebuildOptions<Fact, Draft> {
   readonly until: ReadonlyMap<number, bigint>
   readonly catalog: CatalogView
   readonly serviceVersion: string
+  /** Default: `plainCodec`. */
+  readonly codec?: RecordCodec
   /** See {@link createPartitionFold}. */
   readonly isHeldBack?: (record: FetchedRecord) => boolean
   /** Called after each commit with the number of offsets that it passed. */
@@ -39,7 +42,7 @@ const LANES = 3
  * interrupted continues from its checkpoints when it is run again. Throws `CheckpointOutsideLogError` where the log does
  * not hold what was folded or is to be folded, and at the first failure of Kafka, Postgres or the fold.
  */
-export async function rebuildInto<Fact, Draft>(options: RebuildOptions<Fact, Draft>): Promise<void> {
+export async function rebuildInto<Fact extends AnyFact, Draft>(options: RebuildOptions<Fact, Draft>): Promise<void> {
   const folds = await openFolds({ ...options, db: committingInTurn(options.db) })
   const failure = new AbortController()
   const lanes = lanesOf(folds).map(async (lane) => {
@@ -108,7 +111,7 @@ function committingInTurn(db: CommitDb): CommitDb {
 }
 
 /** The folds of the partitions that are not folded to their ends yet. */
-async function openFolds<Fact, Draft>(options: RebuildOptions<Fact, Draft>): Promise<Fold[]> {
+async function openFolds<Fact extends AnyFact, Draft>(options: RebuildOptions<Fact, Draft>): Promise<Fold[]> {
   const { onProgress: _, until, connection, ...own } = options
   const { projection, topic } = own
   const watermarks = await readWatermarks(connection, topic)

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import type { UserFact } from '@nextvisit/contracts'
+import { plainCodec, type UserFact } from '@nextvisit/contracts'
 import type { CommitDb } from '@nextvisit/database'
 import { openTestDb } from '@nextvisit/database/testing'
 import { createLogger } from '@nextvisit/service-kit'
@@ -62,7 +62,7 @@ export function givenCore(
   projection: ReturnType<typeof createVisitsProjection> = createVisitsProjection(),
 ): Core<UserFact, VisitsDraft> {
   const logger = createLogger('spec', 'silent')
-  return { projection, db, context: { catalog, isRebuild: false }, serviceVersion, logger }
+  return { projection, db, codec: plainCodec, context: { catalog, isRebuild: false }, serviceVersion, logger }
 }
 
 /** The example's checkpoint of a partition of `user-events`, opened. */

@@ -12,8 +12,12 @@ export interface VisitsDraft {
   readonly events: { readonly fact: UserFact; readonly partition: number }[]
 }
 
+/** As the example has them, so that specs can change one. */
+export type VisitsProjection = Projection<UserFact, VisitsDraft> &
+  Required<Pick<Projection<UserFact, VisitsDraft>, 'ticks'>>
+
 /** An example that does everything a projection may do: it counts a user's events and publishes each of them again. */
-export function createVisitsProjection(topic: string = TOPICS.userEvents): Projection<UserFact, VisitsDraft> {
+export function createVisitsProjection(topic: string = TOPICS.userEvents): VisitsProjection {
   return {
     name: 'visits',
     topics: [topic],
@@ -22,7 +26,6 @@ export function createVisitsProjection(topic: string = TOPICS.userEvents): Proje
       if ('imported' in fact) return { id: fact.id, receivedMs: Infinity }
       return 'keyed' in fact && fact.keyed ? { id: fact.id, receivedMs: Date.parse(fact.received) } : undefined
     },
-    empty: () => ({ users: new Map(), events: [] }),
     load: async (db, batch) => {
       const rows = await visits.selectByKeys(
         db,
@@ -30,26 +33,34 @@ export function createVisitsProjection(topic: string = TOPICS.userEvents): Proje
       )
       return { users: new Map(rows.map(({ userId, ...visit }) => [userId, visit])), events: [] }
     },
-    evolve: (draft, { fact, partition }, { isRebuild }) => {
-      if (fact.type !== 'EventTracked') return draft
-      if (fact.slug === 'a_bug') throw new TypeError('a bug')
-      const count = (draft.users.get(fact.userId)?.count ?? 0) + 1
-      draft.users.set(fact.userId, { count, lastEvent: fact.slug })
-      if (!isRebuild) draft.events.push({ fact, partition })
-      return draft
+    evolve: {
+      EventTracked: (draft, { fact, partition }, { isRebuild }) => {
+        if (fact.slug === 'a_bug') throw new TypeError('a bug')
+        const count = (draft.users.get(fact.userId)?.count ?? 0) + 1
+        draft.users.set(fact.userId, { count, lastEvent: fact.slug })
+        if (!isRebuild) draft.events.push({ fact, partition })
+      },
+      IdentifyRequested: 'ignored',
+      VisitAnswered: 'ignored',
     },
-    save: ({ users }) => visits.upsert(Array.from(users, ([userId, visit]) => ({ userId, ...visit }))),
-    publish: ({ events }) =>
-      events.map(({ fact, partition }) => ({
+    save: ({ users, events }) => ({
+      statements: visits.upsert(Array.from(users, ([userId, visit]) => ({ userId, ...visit }))),
+      outbox: events.map(({ fact, partition }) => ({
         partition,
         topic: `${topic}.out`,
         key: fact.userId,
         ...encodeRecord(fact, { source: 'visits', time: fact.received }),
       })),
-    tick: async (_db, instant) => [
-      sql`INSERT INTO visits VALUES ('00000000-0000-4000-8000-000000000000', 1, ${instant.toISOString()})
-        ON CONFLICT (user_id) DO UPDATE SET count = visits.count + 1, last_event = excluded.last_event`,
-    ],
+    }),
+    ticks: {
+      due: async (_db, _instant, { partitions }) => partitions,
+      tick: async (_db, instant) => ({
+        statements: [
+          sql`INSERT INTO visits VALUES ('00000000-0000-4000-8000-000000000000', 1, ${instant.toISOString()})
+            ON CONFLICT (user_id) DO UPDATE SET count = visits.count + 1, last_event = excluded.last_event`,
+        ],
+      }),
+    },
   }
 }
 

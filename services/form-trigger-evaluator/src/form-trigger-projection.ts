@@ -5,7 +5,14 @@ import {
   type PublishReplies,
   type Recorded,
 } from '@nextvisit/consumer'
-import { type EvaluatorReply, type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
+import {
+  type EvaluatorReply,
+  type EventTracked,
+  type IdentifyRequested,
+  TOPICS,
+  UserFact,
+  type VisitAnswered,
+} from '@nextvisit/contracts'
 import {
   confirm,
   countKeysOf,
@@ -18,7 +25,7 @@ import {
   visitContextOf,
 } from '@nextvisit/domain'
 import { evaluateRecord, offerForm, offerNothing } from './evaluate-record.ts'
-import { changeQueue, type DraftUser, emptyDraft, type FormsDraft, newUser } from './forms-draft.ts'
+import { changeQueue, type DraftUser, type FormsDraft, newUser } from './forms-draft.ts'
 import { readRepliesTo } from './idempotent-outcomes.ts'
 import { loadDraft } from './load-draft.ts'
 import { outboxRowsOf } from './queue-rows.ts'
@@ -45,29 +52,16 @@ export function createFormTriggerProjection({
     topics: [TOPICS.userEvents],
     schema: UserFact,
     idempotencyOf: idempotentRecordOf,
-    empty: emptyDraft,
     load: loadDraft,
-    evolve: (draft, record, context) => {
-      const { fact } = record
-      const user = userOf(draft, record)
-      if (fact.type === 'IdentifyRequested') evolveIdentify(draft, user, { ...record, fact }, context)
-      if (fact.type === 'EventTracked') evolveEvent(draft, user, { ...record, fact }, context)
-      // A form that was shown was shown, however late that is folded. A rebuild has it from `form-events`.
-      const confirms = context.isLate || !context.isRebuild
-      if (fact.type === 'VisitAnswered' && confirms) changeQueue(draft, user, confirm(user.queue, fact))
-      return draft
-    },
-    save: saveDraft,
-    publish: ({ facts }) => outboxRowsOf(facts),
-    after: async ({ replies, steps }) => {
+    evolve: { IdentifyRequested: evolveIdentify, EventTracked: evolveEvent, VisitAnswered: evolveAnswer },
+    save: (draft) => ({ statements: saveDraft(draft), outbox: outboxRowsOf(draft.facts) }),
+    afterCommit: async (db, { replies, steps }, duplicates) => {
       onSteps(steps)
       if (replies.length > 0) await publishReplies(replies)
+      const repeated = duplicates.length > 0 ? await readRepliesTo(db, duplicates) : []
+      if (repeated.length > 0) await publishReplies(repeated)
     },
-    onDuplicates: async (db, duplicates) => {
-      const replies = await readRepliesTo(db, duplicates)
-      if (replies.length > 0) await publishReplies(replies)
-    },
-    ...createReviewedTicks(createQueueTicks(onSteps)),
+    ticks: createReviewedTicks(createQueueTicks(onSteps)),
   }
 }
 
@@ -79,13 +73,9 @@ function userOf({ users }: FormsDraft, { fact, partition }: Recorded<UserFact>):
 }
 
 /** An admin identify evaluates nothing and shows nothing. A visit is offered a form only where a gateway waits for the reply. */
-function evolveIdentify(
-  draft: FormsDraft,
-  user: DraftUser,
-  record: Recorded<IdentifyRequested>,
-  context: FoldContext,
-): void {
+function evolveIdentify(draft: FormsDraft, record: Recorded<IdentifyRequested>, context: FoldContext): void {
   const { fact, replyTo } = record
+  const user = userOf(draft, record)
   const startsSession = foldIdentify(user, fact)
   user.isChanged = true
   if (fact.source === 'admin' || context.isRebuild) return
@@ -94,8 +84,9 @@ function evolveIdentify(
 }
 
 /** An event that was too old when it was received only counts. */
-function evolveEvent(draft: FormsDraft, user: DraftUser, record: Recorded<EventTracked>, context: FoldContext): void {
+function evolveEvent(draft: FormsDraft, record: Recorded<EventTracked>, context: FoldContext): void {
   const { fact } = record
+  const user = userOf(draft, record)
   const { source, evaluateTriggers } = fact
   foldEvent(user, fact)
   for (const key of countKeysOf(fact)) user.changedCounts.add(key)
@@ -105,6 +96,12 @@ function evolveEvent(draft: FormsDraft, user: DraftUser, record: Recorded<EventT
     ? evaluateRecord(draft, user, { fact, trigger: eventContextOf(fact) }, context)
     : 0
   reply(draft, record, { kind: 'track', recordId: fact.id, formsQueued })
+}
+
+/** A form that was shown was shown, however late that is folded. A rebuild has it from `form-events`. */
+function evolveAnswer(draft: FormsDraft, record: Recorded<VisitAnswered>, { isLate, isRebuild }: FoldContext): void {
+  const user = userOf(draft, record)
+  if (isLate || !isRebuild) changeQueue(draft, user, confirm(user.queue, record.fact))
 }
 
 /** To the gateway that waits, if one does. A duplicate of an idempotent record gets the same reply (decisions.md, Retries). */

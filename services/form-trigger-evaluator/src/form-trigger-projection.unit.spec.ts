@@ -1,11 +1,11 @@
-import type { FoldContext, Recorded } from '@nextvisit/consumer'
+import { evolveDraft, type FoldContext, type Recorded } from '@nextvisit/consumer'
 import type { EvaluatorReply, Form, UserFact, VisitReply } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, userIdFixture, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { at, contextOf, GATEWAY, MINUTE, nps, recorded, SECOND } from '../test/evaluator-fixtures.ts'
 import { createFormTriggerProjection } from './form-trigger-projection.ts'
-import type { FormsDraft } from './forms-draft.ts'
+import { emptyDraft, type FormsDraft } from './forms-draft.ts'
 
 const projection = createFormTriggerProjection({ publishReplies: async () => {} })
 
@@ -13,9 +13,8 @@ const rowsOf = ({ users }: FormsDraft) => [...users.values()].flatMap(({ queue }
 
 /** One user's story, told in one batch; the fold is pure, so no database is needed. */
 function fold(context: FoldContext, ...records: (UserFact | Recorded<UserFact>)[]) {
-  const draft = records
-    .map((record) => ('fact' in record ? record : recorded(record)))
-    .reduce((before, record) => projection.evolve(before, record, context), projection.empty())
+  const all = records.map((record) => ('fact' in record ? record : recorded(record)))
+  const draft = evolveDraft(projection, emptyDraft(), all, context)
   const rows = rowsOf(draft).map((row) => ({ ...row, shownAt: row.shownAt === null ? null : Date.parse(row.shownAt) }))
   return {
     queue: rows.map(({ formId, state }) => `${formId} ${state}`),
@@ -220,9 +219,8 @@ describe('a rebuild', () => {
     const context = { ...contextOf([nps]), isRebuild: true }
     const shown = visit()
     const records = [identifyRequested(), eventTracked(), shown, confirmed(shown, userIdFixture('row'))]
-    const draft = records
-      .map((fact) => recorded(fact))
-      .reduce((d, r) => projection.evolve(d, r, context), projection.empty())
+    const all = records.map((fact) => recorded(fact))
+    const draft = evolveDraft(projection, emptyDraft(), all, context)
     const [user] = draft.users.values()
     expect(user?.events.get('checkout_completed')?.total).toBe(1)
     expect([user?.queue.rows.size, draft.facts, draft.replies, draft.decisions.size]).toEqual([0, [], [], 0])
@@ -233,7 +231,7 @@ describe('forms queued for later', () => {
   it('are told with their times and the revision that decided', () => {
     const context = contextOf([{ ...nps, delay: '2h', expiresAfter: '1d', priority: 7 }])
     const event = eventTracked()
-    const draft = projection.evolve(projection.empty(), recorded(event), context)
+    const draft = evolveDraft(projection, emptyDraft(), [recorded(event)], context)
     expect(draft.facts.map(({ fact }) => fact)).toMatchObject([
       {
         type: 'FormQueued',
@@ -250,18 +248,18 @@ describe('forms queued for later', () => {
 
 /** Times go on; some visits are answered with the form that the evaluator offered. */
 function tell(context: FoldContext, story: readonly { what: string; afterMs: number }[]) {
-  const draft = projection.empty()
+  const draft = emptyDraft()
   let clock = 0
   for (const { what, afterMs } of story) {
     clock += afterMs
     const received = at(clock)
     const isVisit = what.endsWith('visit')
     const fact = isVisit ? visit({ received }) : eventTracked({ received, evaluateTriggers: what === 'event' })
-    projection.evolve(draft, recorded(fact), context)
+    evolveDraft(projection, draft, [recorded(fact)], context)
     const reply = draft.replies.at(-1)?.reply
     if (what !== 'answered visit' || reply?.kind !== 'visit' || !reply.offer) continue
     const answer = visitAnswered({ visitId: fact.id, ...reply.offer, received, userId: fact.userId })
-    projection.evolve(draft, recorded(answer), context)
+    evolveDraft(projection, draft, [recorded(answer)], context)
   }
   return draft
 }

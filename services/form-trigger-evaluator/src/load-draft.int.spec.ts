@@ -1,3 +1,4 @@
+import { evolveDraft } from '@nextvisit/consumer'
 import { eventTracked, identifyRequested, userIdFixture, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
@@ -67,8 +68,8 @@ describe('what a batch loads of a user', () => {
     const [withoutForm, withForm] = [contextOf([]), contextOf([ofSearchers], { segments })]
     const record = recorded(checkout)
     const evolved = async (loadedWith: typeof withForm, foldedWith: typeof withForm) => {
-      const draft = (await projection.load?.(given.prisma, [record], loadedWith)) ?? projection.empty()
-      return [...projection.evolve(draft, record, foldedWith).decisions.values()].map(({ outcome }) => outcome)
+      const draft = await projection.load(given.prisma, [record], loadedWith)
+      return [...evolveDraft(projection, draft, [record], foldedWith).decisions.values()].map(({ outcome }) => outcome)
     }
     expect(await evolved(withForm, withForm)).toEqual(['queued'])
     expect(await evolved(withForm, withoutForm)).toEqual(['queued'])

@@ -37,6 +37,7 @@ export async function loadDraft(
   { catalog, isRebuild }: Pick<FoldContext, 'catalog' | 'isRebuild'>,
 ): Promise<FormsDraft> {
   const draft = emptyDraft()
+  if (batch.length === 0) return draft
   for (const { fact, partition } of batch) draft.users.set(userKeyOf(fact), newUser(fact, partition))
   const touched = [...draft.users.values()]
   const asking = batch.map(({ fact }) => ({

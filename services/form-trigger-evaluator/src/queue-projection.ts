@@ -18,15 +18,8 @@ export function createQueueProjection(userEventsPartitions: number): Projection<
     name: 'form-trigger-evaluator.queue',
     topics: [TOPICS.formEvents],
     schema: FormFact,
-    empty: () => ({ stored: new Map(), changed: new Map() }),
     load: readNamedRows,
-    evolve: (draft, { fact }) => {
-      const { stored, changed } = draft
-      const before = changed.get(fact.queuedId) ?? stored.get(fact.queuedId)
-      const after = evolveRow(before, fact)
-      if (after && after !== before) changed.set(after.id, after)
-      return draft
-    },
+    evolve: { FormQueued: foldRow, FormDelivered: foldRow, FormCancelled: foldRow, FormExpired: foldRow },
     save: ({ stored, changed }) => {
       const { updated = [], inserted = [] } = Object.groupBy(changed.values(), ({ id }) =>
         stored.has(id) ? 'updated' : 'inserted',
@@ -34,9 +27,15 @@ export function createQueueProjection(userEventsPartitions: number): Projection<
       const ofPartition = inserted.map((row) => {
         return { ...row, partition: partitionForKey(row.userId, userEventsPartitions) }
       })
-      return writeQueues({ updated, stored, inserted: ofPartition })
+      return { statements: writeQueues({ updated, stored, inserted: ofPartition }) }
     },
   }
+}
+
+function foldRow({ stored, changed }: QueueDraft, { fact }: Recorded<FormFact>): void {
+  const before = changed.get(fact.queuedId) ?? stored.get(fact.queuedId)
+  const after = evolveRow(before, fact)
+  if (after && after !== before) changed.set(after.id, after)
 }
 
 async function readNamedRows(db: Db, batch: readonly Recorded<FormFact>[]): Promise<QueueDraft> {

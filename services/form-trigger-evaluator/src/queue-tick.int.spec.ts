@@ -45,7 +45,8 @@ function givenTicks(db: Db, review: CatalogReview) {
   return {
     due: (context: Parameters<typeof ticks.due>[2]) => ticks.due(db, new Date(at(0)), context),
     tick: async (context: TickContext) => {
-      await ticks.tick(db, new Date(at(0)), { ...context, onCommit: (run) => run() })
+      const { afterCommit } = await ticks.tick(db, new Date(at(0)), context)
+      afterCommit?.()
       return steps
     },
   }
@@ -82,7 +83,8 @@ it('looks for removed forms once for a partition, and then only where the catalo
 it('cancels what a batch queues under the catalog that it loaded, though the form is disabled before it commits', async () => {
   const { catalog, change } = givenCatalog()
   const projection = createFormTriggerProjection({ publishReplies: async () => {} })
-  const due = (ms: number) => projection.due?.(given.prisma, new Date(at(ms)), { catalog, partitions: [PARTITION] })
+  const due = (ms: number) =>
+    projection.ticks?.due(given.prisma, new Date(at(ms)), { catalog, partitions: [PARTITION] })
   const round = async (fold: PartitionFold, ms: number) => {
     if ((await due(ms))?.includes(PARTITION)) await fold.tick(new Date(at(ms)))
   }

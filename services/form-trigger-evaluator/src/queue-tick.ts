@@ -1,4 +1,4 @@
-import { outboxStatements, type ReviewedTicksOptions } from '@nextvisit/consumer'
+import type { ReviewedTicksOptions } from '@nextvisit/consumer'
 import type { QueueRow } from '@nextvisit/contracts'
 import { type Db, sql, type Statement } from '@nextvisit/database'
 import {
@@ -43,17 +43,17 @@ export function createQueueTicks(onSteps: (taken: readonly StepTaken[]) => void)
         OR EXISTS (SELECT FROM queue WHERE queue.partition = owned.partition AND ${expired(asOf)})`
     },
     compare: findRemovedForms,
-    tick: async (db, instant, removed, { partition, onCommit }) => {
+    tick: async (db, instant, removed, { partition }) => {
       const asOf = settledAt(instant)
       const due = await readDueRows(db, { asOf, removed, partition })
       const moments = { asOf: momentOf(asOf.toISOString()), now: momentOf(instant.toISOString()) }
       const changes = due.map((one) => tickRow(one, moments))
       const facts = changes.flatMap((change) => change.facts.map((fact) => ({ fact, partition })))
-      onCommit?.(() => onSteps(facts.map(({ fact }) => stepOf(fact))))
-      return [
-        ...writeQueues({ updated: changes.flatMap(({ queue }) => [...queue.rows.values()]) }),
-        ...outboxStatements(outboxRowsOf(facts)),
-      ]
+      return {
+        statements: writeQueues({ updated: changes.flatMap(({ queue }) => [...queue.rows.values()]) }),
+        outbox: outboxRowsOf(facts),
+        afterCommit: () => onSteps(facts.map(({ fact }) => stepOf(fact))),
+      }
     },
   }
 }

@@ -65,7 +65,7 @@ export async function givenEvaluator(databaseUrl: string, options: Partial<Commi
     tick: async (context: TickContext, ms: number): Promise<void> => {
       const { catalog, partition } = context
       const instant = new Date(at(ms + FACTS_ARRIVE_WITHIN_MS))
-      const due = await projection.due?.(prisma, instant, { catalog, partitions: [partition, 99] })
+      const due = await projection.ticks?.due(prisma, instant, { catalog, partitions: [partition, 99] })
       if (!due?.includes(partition)) return
       const fold = await openFold(context)
       await fold.tick(instant)

@@ -78,7 +78,7 @@ export async function givenRunningEvaluator(databaseUrl: string) {
     /** One of the runner's seconds, where it finds something due; it settles what was until `ms`. */
     tick: async (ms: number): Promise<void> => {
       const instant = new Date(at(ms + FACTS_ARRIVE_WITHIN_MS))
-      const due = await projection.due?.(prisma, instant, { catalog, partitions: [PARTITION] })
+      const due = await projection.ticks?.due(prisma, instant, { catalog, partitions: [PARTITION] })
       if (due?.includes(PARTITION)) await fold.tick(instant)
     },
     /** What `form-events` is told since it was last asked. */

@@ -68,7 +68,7 @@ it('reads rows only of what is asked for, also where there was a handful of rows
           leased.splice(-1).map((one) => ({ ...ofMonth, lease: one, units: 1 })),
         ),
     ],
-    ['what is due', async () => meteringProjection.due?.(db, new Date(0), { catalog, partitions: [0, 1, 2] })],
+    ['what is due', async () => meteringProjection.ticks?.due(db, new Date(0), { catalog, partitions: [0, 1, 2] })],
   ]
   const runAll = async () => {
     const read = new Map<string, number>()

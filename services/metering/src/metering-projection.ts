@@ -38,32 +38,43 @@ export const meteringProjection: Projection<UserFact, MeteringDraft> = {
   schema: UserFact,
   // Only names count of imported records, and each name counts once anyway.
   idempotencyOf: (fact) => ('imported' in fact ? undefined : idempotentRecordOf(fact)),
-  empty: () => ({ counted: [], eventUnits: [], leasedUnits: [], memberUnits: [], used: [], names: new Map() }),
+  load: emptyDraft,
 
-  evolve: (draft, { fact, partition }) => {
-    if (fact.type === 'VisitAnswered') return draft
-    addNames(draft, fact)
-    // Of imported facts only the names count: they are registered, and take room (decisions.md, Import).
-    if (fact.imported) return draft
-    if (fact.type === 'EventTracked') foldEvent(draft, fact, partition)
-    else foldIdentify(draft, fact, partition)
-    return draft
+  // Of imported facts only the names count: they are registered, and take room (decisions.md, Import).
+  evolve: {
+    EventTracked: (draft, { fact, partition }) => {
+      addNames(draft, fact)
+      if (!fact.imported) foldEvent(draft, fact, partition)
+    },
+    IdentifyRequested: (draft, { fact, partition }) => {
+      addNames(draft, fact)
+      if (!fact.imported) foldIdentify(draft, fact, partition)
+    },
+    VisitAnswered: 'ignored',
   },
 
   // The counters come first: the next statements change their rows.
-  save: ({ counted, eventUnits, leasedUnits, memberUnits, used, names }) => [
-    ...counters.upsert(counted),
-    ...countMembers(memberUnits),
-    ...fulfil([...eventUnits, ...memberUnits]),
-    ...fulfilLeased(leasedUnits),
-    ...usage.upsert(used),
-    ...uniqueNames.upsert([...names.values()], { where: IS_NEW_NAME }),
-  ],
+  save: ({ counted, eventUnits, leasedUnits, memberUnits, used, names }) => ({
+    statements: [
+      ...counters.upsert(counted),
+      ...countMembers(memberUnits),
+      ...fulfil([...eventUnits, ...memberUnits]),
+      ...fulfilLeased(leasedUnits),
+      ...usage.upsert(used),
+      ...uniqueNames.upsert([...names.values()], { where: IS_NEW_NAME }),
+    ],
+  }),
 
-  due: (db, instant, { partitions }) => findUnfolded(db, partitions, deadlineAt(instant)),
+  ticks: {
+    due: (db, instant, { partitions }) => findUnfolded(db, partitions, deadlineAt(instant)),
+    tick: async (_db, instant, { partition, isRebuild }) => ({
+      statements: isRebuild ? [] : dropUnfolded(partition, deadlineAt(instant)),
+    }),
+  },
+}
 
-  tick: async (_db, instant, { partition, isRebuild }) =>
-    isRebuild ? [] : dropUnfolded(partition, deadlineAt(instant)),
+export function emptyDraft(): MeteringDraft {
+  return { counted: [], eventUnits: [], leasedUnits: [], memberUnits: [], used: [], names: new Map() }
 }
 
 /** Nearly all names are known already: their rows are neither written nor locked. */

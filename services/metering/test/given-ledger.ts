@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
+import { evolveDraft } from '@nextvisit/consumer'
 import type { Reservation, UserFact } from '@nextvisit/contracts'
 import { userIdFixture } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, type CommitDbOptions, createAdapter, openCommitDb, sql } from '@nextvisit/database'
@@ -7,7 +8,7 @@ import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import { afterAll, beforeAll, expect, inject, onTestFinished } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { metering } from '../src/consumer.ts'
-import { meteringProjection } from '../src/metering-projection.ts'
+import { emptyDraft, meteringProjection } from '../src/metering-projection.ts'
 
 export const RECEIVED = '2026-11-02T10:00:00.000Z'
 export const NOW = new Date(RECEIVED)
@@ -40,13 +41,15 @@ export function givenLedger() {
   }
 
   const isDue = async (partition: number, instant: Date) =>
-    (await meteringProjection.due?.(prisma, instant, { ...context, partitions: [partition, 7] }))?.includes(partition)
+    (await meteringProjection.ticks?.due(prisma, instant, { ...context, partitions: [partition, 7] }))?.includes(
+      partition,
+    )
 
   /** As the core does it: only where something is due. */
   async function tick(instant: Date, partition = 0): Promise<void> {
     if (!(await isDue(partition, instant))) return
-    const statements = await meteringProjection.tick?.(prisma, instant, { ...context, partition })
-    await db.executeAll(statements ?? [])
+    const writes = await meteringProjection.ticks?.tick(prisma, instant, { ...context, partition })
+    await db.executeAll(writes?.statements ?? [])
   }
 
   async function counterOf({ organization }: Place, kind: 'event' | 'mau') {
@@ -98,16 +101,10 @@ export function givenLedger() {
 
 /** What a commit writes for these facts, all of one partition. */
 export function statementsFor(facts: readonly UserFact[], partition = 0) {
-  const draft = facts.reduce(
-    (before, fact) =>
-      meteringProjection.evolve(
-        before,
-        { fact, topic: 'user-events', partition, offset: 0n, timestampMs: NOW.getTime() },
-        context,
-      ),
-    meteringProjection.empty(),
-  )
-  return meteringProjection.save(draft)
+  const place = { topic: 'user-events', partition, offset: 0n, timestampMs: NOW.getTime() }
+  const records = facts.map((fact) => ({ fact, ...place }))
+  const draft = evolveDraft(meteringProjection, emptyDraft(), records, context)
+  return meteringProjection.save(draft).statements
 }
 
 /** Each test has an organization of its own, so none sees another's counters. */

@@ -1,4 +1,5 @@
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
+import { evolveDraft } from '@nextvisit/consumer'
 import type { Claim, UserFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, createAdapter, openCommitDb, withClient } from '@nextvisit/database'
@@ -58,12 +59,8 @@ const tracked = (place: Place, slug: string, special: object = {}) =>
 
 function statementsFor(facts: readonly UserFact[]) {
   const context = { catalog, isRebuild: false, partition: 0 }
-  const draft = facts.reduce(
-    (before, fact) =>
-      projection.evolve(before, { fact, topic: 'user-events', partition: 0, offset: 0n, timestampMs: 0 }, context),
-    projection.empty(),
-  )
-  return projection.save(draft)
+  const records = facts.map((fact) => ({ fact, topic: 'user-events', partition: 0, offset: 0n, timestampMs: 0 }))
+  return projection.save(evolveDraft(projection, new Map(), records, context)).statements
 }
 
 async function fold(facts: readonly UserFact[]): Promise<void> {
@@ -71,13 +68,13 @@ async function fold(facts: readonly UserFact[]): Promise<void> {
 }
 
 const dueOf = async (partitions: readonly number[], instant: Date) =>
-  (await projection.due?.(prisma, instant, { catalog, partitions })) ?? []
+  (await projection.ticks?.due(prisma, instant, { catalog, partitions })) ?? []
 
 /** As the core does it: only where something is due. */
 async function tick(partition: number, instant: Date): Promise<void> {
   if (!(await dueOf([partition], instant)).includes(partition)) return
-  const statements = await projection.tick?.(prisma, instant, { catalog, isRebuild: false, partition })
-  await db.executeAll(statements ?? [])
+  const writes = await projection.ticks?.tick(prisma, instant, { catalog, isRebuild: false, partition })
+  await db.executeAll(writes?.statements ?? [])
 }
 
 async function tickAll(instant: Date): Promise<void> {

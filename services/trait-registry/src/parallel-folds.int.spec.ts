@@ -1,4 +1,5 @@
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
+import { evolveDraft } from '@nextvisit/consumer'
 import type { EventTracked } from '@nextvisit/contracts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, createAdapter, openCommitDb, sql } from '@nextvisit/database'
@@ -44,12 +45,8 @@ async function begin() {
 }
 
 async function fold(db: CommitDb, partition: number, facts: readonly EventTracked[]): Promise<void> {
-  const draft = facts.reduce(
-    (before, fact) =>
-      projection.evolve(before, { fact, topic: 'user-events', partition, offset: 0n, timestampMs: 0 }, context),
-    projection.empty(),
-  )
-  await db.executeAll(projection.save(draft))
+  const records = facts.map((fact) => ({ fact, topic: 'user-events', partition, offset: 0n, timestampMs: 0 }))
+  await db.executeAll(projection.save(evolveDraft(projection, new Map(), records, context)).statements)
 }
 
 const signedUp = (received: string) =>

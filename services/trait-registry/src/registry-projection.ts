@@ -1,4 +1,4 @@
-import type { Projection } from '@nextvisit/consumer'
+import type { Projection, Recorded } from '@nextvisit/consumer'
 import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
 import { type RowOf, sql } from '@nextvisit/database'
 import { type CarriedName, carriedNames, idempotentRecordOf } from '@nextvisit/domain'
@@ -31,31 +31,30 @@ export function createRegistryProjection(options: RegistryProjectionOptions): Pr
     topics: [TOPICS.userEvents],
     schema: UserFact,
     idempotencyOf: idempotentRecordOf,
-    empty: () => new Map(),
-
-    evolve: (draft, { fact, partition }) => {
-      if (fact.type === 'VisitAnswered') return draft
-      for (const name of carriedNames(fact)) addName(draft, fact, partition, name)
-      return draft
-    },
+    load: () => new Map(),
+    evolve: { IdentifyRequested: addNames, EventTracked: addNames, VisitAnswered: 'ignored' },
 
     // Names that are registered now need no claim any more, whoever held it.
     save: (draft) => {
       const added = [...draft.values()]
-      return [
-        ...definitions.upsert(added, { where: CHANGES_DEFINITION }),
-        ...definitionCounts.upsert(added),
-        ...claims.deleteByKeys(added),
-      ]
+      return {
+        statements: [
+          ...definitions.upsert(added, { where: CHANGES_DEFINITION }),
+          ...definitionCounts.upsert(added),
+          ...claims.deleteByKeys(added),
+        ],
+      }
     },
 
-    due: async (db, instant, { partitions }) => {
-      const deadline = new Date(instant.getTime() - CLAIM_LIFETIME_MS)
-      return (await hasClaimsUntil(db, deadline)) ? partitions : []
+    ticks: {
+      due: async (db, instant, { partitions }) => {
+        const deadline = new Date(instant.getTime() - CLAIM_LIFETIME_MS)
+        return (await hasClaimsUntil(db, deadline)) ? partitions : []
+      },
+      tick: async (_db, instant, { partition, isRebuild }) => ({
+        statements: isRebuild ? [] : dropUnusedClaims(partition, instant, await options.countPartitions()),
+      }),
     },
-
-    tick: async (_db, instant, { partition, isRebuild }) =>
-      isRebuild ? [] : dropUnusedClaims(partition, instant, await options.countPartitions()),
   }
 }
 
@@ -70,6 +69,10 @@ const CHANGES_DEFINITION = sql`NOT EXISTS (
     AND (before.first_seen_at, before.first_record_id) <= (given.first_seen_at, given.first_record_id)
     AND (given.registered_by IS NULL OR before.registered_by <= given.registered_by)
 )`
+
+function addNames(draft: RegistryDraft, { fact, partition }: Recorded<EventTracked | IdentifyRequested>): void {
+  for (const name of carriedNames(fact)) addName(draft, fact, partition, name)
+}
 
 function addName(
   draft: RegistryDraft,

@@ -1,4 +1,5 @@
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
+import { evolveDraft } from '@nextvisit/consumer'
 import { identifyRequested } from '@nextvisit/contracts/fixtures'
 import type { IdentifyRequested } from '@nextvisit/contracts'
 import { expect, it } from 'vitest'
@@ -11,19 +12,19 @@ const recorded = (facts: readonly IdentifyRequested[]) =>
 const context = { catalog: staticCatalog([]), isRebuild: false }
 
 it('keeps and writes one row a name, however many records carry it', () => {
-  const { empty, evolve, save } = createRegistryProjection({ countPartitions: async () => 1 })
+  const projection = createRegistryProjection({ countPartitions: async () => 1 })
   const facts = Array.from({ length: 100 }, () => identifyRequested({ operations: { set } }))
-  const draft = recorded(facts).reduce((so, record) => evolve(so, record, context), empty())
+  const draft = evolveDraft(projection, new Map(), recorded(facts), context)
   expect(draft.size).toBe(250)
   expect([...draft.values()].every(({ count }) => count === 100)).toBe(true)
-  const lengths = save(draft).flatMap(({ values }) =>
-    values.flatMap((value) => (Array.isArray(value) ? value.length : [])),
-  )
+  const lengths = projection
+    .save(draft)
+    .statements.flatMap(({ values }) => values.flatMap((value) => (Array.isArray(value) ? value.length : [])))
   expect(new Set(lengths)).toEqual(new Set([250]))
 })
 
 it('keeps of a name what its earliest record says, whichever comes first', () => {
-  const { empty, evolve } = createRegistryProjection({ countPartitions: async () => 1 })
+  const projection = createRegistryProjection({ countPartitions: async () => 1 })
   const records = recorded(
     [3, 1, 2].map((second) =>
       identifyRequested({
@@ -33,7 +34,7 @@ it('keeps of a name what its earliest record says, whichever comes first', () =>
       }),
     ),
   )
-  const draft = records.reduce((so, record) => evolve(so, record, context), empty())
+  const draft = evolveDraft(projection, new Map(), records, context)
   const [, earliest, registering] = records.map(({ fact }) => fact.id)
   expect([...draft.values()]).toMatchObject([
     { count: 3, firstSeenAt: at(1), firstRecordId: earliest, lastSeenAt: at(3), registeredBy: registering },

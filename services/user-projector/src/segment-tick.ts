@@ -3,6 +3,7 @@ import {
   MAX_BYTES_AN_EVENT,
   type ReviewedTicksOptions,
   type TickContext,
+  type TickWrites,
 } from '@nextvisit/consumer'
 import type { ProjectRef } from '@nextvisit/contracts'
 import { type Db, sql, type Sql, type Statement } from '@nextvisit/database'
@@ -33,7 +34,7 @@ async function tickSegments(
   instant: Date,
   others: readonly OtherUsers[],
   context: TickContext,
-): Promise<readonly Statement[]> {
+): Promise<TickWrites> {
   const { partition } = context
   const asOf = settledAt(instant)
   const ahead = others.filter(({ isAhead }) => isAhead)
@@ -48,7 +49,7 @@ async function tickSegments(
     }
   }
   const statements = saveDraft(draft)
-  return old.length > 0 ? [...statements, ...dropEmptyCounts(partition, old)] : statements
+  return { statements: old.length > 0 ? [...statements, ...dropEmptyCounts(partition, old)] : statements }
 }
 
 /** The first of these users, so many that the events that their segments count fit into one commit; at least one. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import type { Barrier } from '@nextvisit/consumer'
+import { type Barrier, evolveDraft } from '@nextvisit/consumer'
 import { INTERNAL_ROUTES, type TraitOperations, type UserFact, type UserReadModel } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, userIdFixture, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, createAdapter, openCommitDb } from '@nextvisit/database'
@@ -47,11 +47,10 @@ async function foldOnce(facts: readonly UserFact[]) {
   let skipped = 0
   const projection = createUserProjection({ onSkippedIncrements: (count) => (skipped += count) })
   const batch = facts.map((fact) => ({ fact, topic: 'user-events', partition: 0, offset: 0n, timestampMs: 0 }))
-  const loaded = (await projection.load?.(db, batch, context)) ?? projection.empty()
-  const draft = batch.reduce((before, record) => projection.evolve(before, record, context), loaded)
-  const statements = projection.save(draft)
+  const draft = evolveDraft(projection, await projection.load(db, batch, context), batch, context)
+  const { statements } = projection.save(draft)
   await db.executeAll(statements)
-  await projection.after?.(draft)
+  await projection.afterCommit?.(db, draft, [])
   return { skipped, statements }
 }
 

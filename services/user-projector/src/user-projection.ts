@@ -13,7 +13,7 @@ import {
 import { loadDraft } from './load-draft.ts'
 import { saveDraft } from './save-draft.ts'
 import { segmentTicks } from './segment-tick.ts'
-import { type DraftUser, emptyDraft, type UserDraft } from './user-draft.ts'
+import type { DraftUser, UserDraft } from './user-draft.ts'
 
 export interface UserProjectionOptions {
   /** Called with how many increments met a trait that is not a number, for a metric. */
@@ -32,28 +32,33 @@ export function createUserProjection(options: UserProjectionOptions = {}): Proje
     topics: [TOPICS.userEvents],
     schema: UserFact,
     idempotencyOf: idempotentRecordOf,
-    empty: emptyDraft,
     load: loadDraft,
-
-    evolve: (draft, { fact }) => {
-      const user = draft.users.get(userKeyOf(fact))
-      if (!user || fact.type === 'VisitAnswered') return draft
-      const change =
-        fact.type === 'IdentifyRequested' ? () => foldIdentify(draft, user, fact) : () => foldEvent(user, fact)
-      if (mayChangeSegments(fact, user.segments)) followChange(user, fact.received, change)
-      else change()
-      return draft
+    evolve: {
+      IdentifyRequested: (draft, { fact }) => foldUser(draft, fact, (user) => foldIdentify(draft, user, fact)),
+      EventTracked: (draft, { fact }) => foldUser(draft, fact, (user) => foldEvent(user, fact)),
+      VisitAnswered: 'ignored',
     },
+    save: (draft) => ({ statements: saveDraft(draft) }),
 
-    save: saveDraft,
-
-    after: async ({ skippedIncrements, droppedTraitOperations }) => {
+    afterCommit: async (_db, { skippedIncrements, droppedTraitOperations }) => {
       if (skippedIncrements > 0) options.onSkippedIncrements?.(skippedIncrements)
       if (droppedTraitOperations > 0) options.onDroppedOperations?.(droppedTraitOperations)
     },
 
-    ...createReviewedTicks(segmentTicks),
+    ticks: createReviewedTicks(segmentTicks),
   }
+}
+
+/** Changes the fact's user, and their segments if the change may matter to one. */
+function foldUser(
+  { users }: UserDraft,
+  fact: IdentifyRequested | EventTracked,
+  change: (user: DraftUser) => void,
+): void {
+  const user = users.get(userKeyOf(fact))
+  if (!user) return
+  if (mayChangeSegments(fact, user.segments)) followChange(user, fact.received, () => change(user))
+  else change(user)
 }
 
 function foldIdentify(draft: UserDraft, user: DraftUser, fact: IdentifyRequested): void {

@@ -60,7 +60,7 @@ export async function givenProjector(databaseUrl: string, own: Partial<CommitDbO
   }
 
   async function isDue({ catalog, partition = 0 }: Turn, instant: string): Promise<boolean> {
-    const due = await projection.due?.(prisma, new Date(instant), { catalog, partitions: [0, 1, 2, 3, 99] })
+    const due = await projection.ticks?.due(prisma, new Date(instant), { catalog, partitions: [0, 1, 2, 3, 99] })
     return due?.includes(partition) ?? false
   }
 

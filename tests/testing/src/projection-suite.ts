@@ -1,6 +1,7 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import {
+  type AnyFact,
   type Consumer,
   createPartitionFold,
   FoldFailedError,
@@ -9,8 +10,9 @@ import {
   type Projection,
   rebuildParts,
   unknownTables,
+  type Writes,
 } from '@nextvisit/consumer'
-import { type CommitDb, type Db, openCommitDb, sql, type Statement } from '@nextvisit/database'
+import { type CommitDb, type Db, openCommitDb, sql } from '@nextvisit/database'
 import { type FetchedBatch, type FetchedRecord, partitionForKey } from '@nextvisit/log'
 import { afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { batchesOf, batchOf, factsAsRecords } from './facts-as-records.ts'
@@ -170,6 +172,22 @@ export function describeProjection(
       expect(await readRows(db)).toEqual(expected)
     })
 
+    it('reads and writes nothing for a commit without records', async () => {
+      let queries = 0
+      const counting: Db = {
+        ...db,
+        $queryRaw: (query) => {
+          queries += 1
+          return db.$queryRaw(query)
+        },
+      }
+      const projection = createProjection()
+      const { statements, outbox = [] } = projection.save(
+        await projection.load(counting, [], { catalog, isRebuild: false }),
+      )
+      expect([queries, statements, outbox]).toEqual([0, [], []])
+    })
+
     it('declares where the rows of every table come from, so that a replay neither loses nor doubles any', async () => {
       const rows = await db.$queryRaw<{ tablename: string }[]>(
         sql`SELECT tablename FROM pg_tables WHERE schemaname = ${schema}`,
@@ -224,8 +242,11 @@ async function foldAll(fold: PartitionFold, batches: readonly FetchedBatch[]): P
 }
 
 /** A projection whose commit fails in its last statement. */
-function failingAtTheEnd<Fact, Draft>(projection: Projection<Fact, Draft>): Projection<Fact, Draft> {
-  const save = (draft: Draft): readonly Statement[] => [...projection.save(draft), sql`SELECT 1 / 0`]
+function failingAtTheEnd<Fact extends AnyFact, Draft>(projection: Projection<Fact, Draft>): Projection<Fact, Draft> {
+  const save = (draft: Draft): Writes => {
+    const { statements, ...others } = projection.save(draft)
+    return { ...others, statements: [...statements, sql`SELECT 1 / 0`] }
+  }
   return { ...projection, save }
 }
 

@@ -1,16 +1,14 @@
-import type { Projection } from '@nextvisit/consumer'
+import type { AnyFact, Projection } from '@nextvisit/consumer'
 
 /** The same projection, but `see` gets each draft that it loads. */
-export function watchLoads<Fact, Draft>(
+export function watchLoads<Fact extends AnyFact, Draft>(
   projection: Projection<Fact, Draft>,
   see: (draft: Draft) => void,
 ): Projection<Fact, Draft> {
-  const { load } = projection
-  if (!load) throw new Error(`${projection.name} loads nothing.`)
   return {
     ...projection,
     load: async (...parts) => {
-      const draft = await load(...parts)
+      const draft = await projection.load(...parts)
       see(draft)
       return draft
     },

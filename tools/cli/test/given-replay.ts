@@ -1,6 +1,6 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import { type Consumer, createProjectionRunner, type Projection, rebuildParts } from '@nextvisit/consumer'
+import { type AnyFact, type Consumer, createProjectionRunner, type Projection, rebuildParts } from '@nextvisit/consumer'
 import { asRole, openCommitDb, prepareServiceSchema, withClient } from '@nextvisit/database'
 import type { LogConnection } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
@@ -16,7 +16,7 @@ export interface GivenReplayOptions {
 const ignore = (): void => {}
 
 /** Stands before the projection that is rebuilt. */
-type Around = (projection: Projection<unknown, unknown>) => Projection<unknown, unknown>
+type Around = (projection: Projection<AnyFact, unknown>) => Projection<AnyFact, unknown>
 
 /** A consumer's live read models in a database of its own, used as its own role, and replays of them. */
 export async function givenReplay(

@@ -9,8 +9,9 @@ import { endAlarms } from '../watch/partition-alarms.ts'
 import { createProgressTracker, type ProgressTracker } from '../watch/partition-progress.ts'
 import type { RunnerMetrics } from '../watch/runner-metrics.ts'
 import type { PartitionCounts } from './partition-counts.ts'
+import type { AnyFact } from '../projection.ts'
 
-export interface AssignmentsOptions<Fact, Draft> {
+export interface AssignmentsOptions<Fact extends AnyFact, Draft> {
   /** For everything beside folds. */
   readonly core: Core<Fact, Draft>
   readonly metrics: RunnerMetrics
@@ -53,7 +54,7 @@ interface OpenedPartition {
 const FIRST_BACK_OFF_MS = 100
 const LONGEST_BACK_OFF_MS = 2_000
 
-export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact, Draft>): Assignments {
+export function createAssignments<Fact extends AnyFact, Draft>(options: AssignmentsOptions<Fact, Draft>): Assignments {
   const { core, metrics, now, ring, drainSoon, readMarks, partitionCounts, keyPartitions, signal } = options
   const { projection, db, logger } = core
   const opened = new Map<string, OpenedPartition>()

@@ -12,7 +12,8 @@ async function given() {
   const log = await givenLog()
   const { db } = await givenVisitsDatabase()
   // Without ticks every commit is one of records.
-  const projection = { ...createVisitsProjection(log.topic), due: async () => [] }
+  const visits = createVisitsProjection(log.topic)
+  const projection = { ...visits, ticks: { ...visits.ticks, due: async () => [] } }
   const { runner } = await givenRunner(log, db, { projection, gatherMs: 600_000 })
   const lag = () => runner.progress().reduce((sum, { lagRecords }) => sum + Number(lagRecords), 0)
   return { log, db, runner, lag, visits: () => countVisits(db) }

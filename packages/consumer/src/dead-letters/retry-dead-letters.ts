@@ -5,16 +5,17 @@ import type { PartitionCheckpoint } from '../fold/checkpoint.ts'
 import { commit } from '../fold/commit.ts'
 import { foldRecords } from '../fold/commit-batches.ts'
 import type { Core } from '../fold/core.ts'
-import { decodeRecords } from '../fold/decode-records.ts'
+import { decodeBatches } from '../fold/decode-records.ts'
 import { type Folded, NOTHING_FOLDED, type Stale } from '../fold/partition-batch.ts'
 import { messageOf } from '../watch/partition-alarms.ts'
 import { readRetries, settleRetries } from './dead-letters.ts'
+import type { AnyFact } from '../projection.ts'
 
 /**
  * Folds the dead letters that an operator wants retried, as many as go into one commit. They are folded late: into this
  * service alone, and nothing is queued; what a record confirms, it confirms late.
  */
-export async function retryDeadLetters<Fact, Draft>(
+export async function retryDeadLetters<Fact extends AnyFact, Draft>(
   core: Core<Fact, Draft>,
   checkpoint: PartitionCheckpoint,
 ): Promise<Folded | Stale> {
@@ -26,7 +27,7 @@ export async function retryDeadLetters<Fact, Draft>(
  * A bug stops a partition, but not for a letter that was passed long ago. Where several fail together, the first is
  * tried alone; where it fails alone, it is dead again.
  */
-async function foldOrBury<Fact, Draft>(
+async function foldOrBury<Fact extends AnyFact, Draft>(
   core: Core<Fact, Draft>,
   checkpoint: PartitionCheckpoint,
   retries: readonly FetchedRecord[],
@@ -46,13 +47,14 @@ async function foldOrBury<Fact, Draft>(
   }
 }
 
-async function foldLate<Fact, Draft>(
+async function foldLate<Fact extends AnyFact, Draft>(
   core: Core<Fact, Draft>,
   checkpoint: PartitionCheckpoint,
   retries: readonly FetchedRecord[],
 ): Promise<Folded | Stale> {
-  const { projection, db, serviceVersion } = core
-  const { recorded, deadLetters } = decodeRecords(projection.schema, retries)
+  const { db, serviceVersion } = core
+  const [decoded] = await decodeBatches(core, [{ records: retries }])
+  const { recorded = [], deadLetters = [] } = decoded ?? {}
   const { duplicates, statements } = await foldRecords(core, recorded)
   const dead = new Set(deadLetters.map(({ record }) => record))
   const passed = retries.filter((record) => !dead.has(record))

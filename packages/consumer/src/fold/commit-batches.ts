@@ -1,45 +1,35 @@
 import type { Statement } from '@nextvisit/database'
 import { insertDeadLetters } from '../dead-letters/dead-letters.ts'
-import { outboxStatements } from '../outbox/outbox.ts'
-import type { Recorded } from '../projection.ts'
+import { insertOutbox } from '../outbox/outbox.ts'
+import { type AnyFact, evolveDraft, type Recorded } from '../projection.ts'
 import type { Outcomes } from './bisect.ts'
 import { recordTimeOf } from './checkpoint.ts'
 import { commit } from './commit.ts'
 import type { Core } from './core.ts'
-import { decodeRecords } from './decode-records.ts'
-import { dropDuplicates, insertIdempotentRecords, pruneOldRecords } from './duplicates.ts'
-import type { Folded, Outcome, PartitionBatch } from './partition-batch.ts'
+import { decodeBatches } from './decode-records.ts'
+import { dropDuplicates, rememberRecords } from './duplicates.ts'
+import type { Folded, PartitionBatch, Stale } from './partition-batch.ts'
 
 /**
  * Folds batches of different partitions together, and commits them in one transaction under the fences of all. Leaves out
- * a batch whose fence fails, and folds the others again.
+ * the batches whose fences fail, and folds the others again.
  */
-export async function commitBatches<Fact, Draft>(
+export async function commitBatches<Fact extends AnyFact, Draft>(
   core: Core<Fact, Draft>,
   batches: readonly PartitionBatch[],
 ): Promise<Outcomes> {
   const { projection, db, serviceVersion } = core
-  const decoded = batches.map(({ records, deadBecause }) => decodeRecords(projection.schema, records, deadBecause))
+  const decoded = await decodeBatches(core, batches)
   const recorded = decoded.flatMap((one) => one.recorded)
   const deadLetters = decoded.flatMap((one) => one.deadLetters)
-  const folded = await foldRecords(core, recorded)
+  const { draft, duplicates, statements, outboxRows } = await foldRecords(core, recorded)
   const stale = await commit(db, batches.map(moveOf), [
     ...insertDeadLetters(projection.name, serviceVersion, deadLetters),
-    ...folded.statements,
+    ...statements,
   ])
-  if (stale.size > 0) {
-    const others = batches.filter(({ checkpoint }) => !stale.has(checkpoint))
-    const outcomes = others.length > 0 ? await commitBatches(core, others) : new Map<PartitionBatch, Outcome>()
-    return new Map(
-      batches.flatMap((batch) => {
-        const outcome = stale.get(batch.checkpoint) ?? outcomes.get(batch)
-        return outcome ? [[batch, outcome]] : []
-      }),
-    )
-  }
-  const { duplicates, outboxRows } = folded
+  if (stale.size > 0) return commitOthers(core, batches, stale)
   core.onCommitted?.({ recorded, duplicates: duplicates.length, outboxRows })
-  const after = runAfter(core, folded)
+  const after = runAfterCommit(core, draft, duplicates)
   const dropped = new Set(duplicates)
   return new Map(
     batches.map((batch, index) => {
@@ -57,43 +47,53 @@ function moveOf({ checkpoint, records, nextOffset }: PartitionBatch) {
   return { checkpoint, advance: { nextOffset, recordTime: last && recordTimeOf(last) } }
 }
 
-/** Records as their projection has folded them. Nothing is written yet. */
-export interface FoldedRecords<Fact, Draft> {
-  /** Undefined if every record was a duplicate. */
-  readonly draft: Draft | undefined
+async function commitOthers<Fact extends AnyFact, Draft>(
+  core: Core<Fact, Draft>,
+  batches: readonly PartitionBatch[],
+  stale: ReadonlyMap<PartitionBatch['checkpoint'], Stale>,
+): Promise<Outcomes> {
+  const others = batches.filter(({ checkpoint }) => !stale.has(checkpoint))
+  const left = batches.flatMap((batch) => {
+    const outcome = stale.get(batch.checkpoint)
+    return outcome ? [[batch, outcome] as const] : []
+  })
+  return new Map([...left, ...(others.length > 0 ? await commitBatches(core, others) : [])])
+}
+
+/** Folded records, before they are written. */
+interface FoldedRecords<Fact, Draft> {
+  readonly draft: Draft
   readonly duplicates: readonly Recorded<Fact>[]
   readonly statements: readonly Statement[]
   readonly outboxRows: number
 }
 
 /** Drops duplicates, then load → evolve* → save. Records of several partitions may be mixed. */
-export async function foldRecords<Fact, Draft>(
+export async function foldRecords<Fact extends AnyFact, Draft>(
   { projection, db, context }: Core<Fact, Draft>,
   recorded: readonly Recorded<Fact>[],
 ): Promise<FoldedRecords<Fact, Draft>> {
   const { records, duplicates, seen } = await dropDuplicates(db, projection.idempotencyOf, recorded)
-  const ledger = [...insertIdempotentRecords(seen), ...pruneOldRecords('idempotent_records', seen)]
-  if (records.length === 0) return { draft: undefined, duplicates, statements: ledger, outboxRows: 0 }
-  const loaded = projection.load ? await projection.load(db, records, context) : projection.empty()
-  const draft = records.reduce((so, record) => projection.evolve(so, record, context), loaded)
-  const outbox = projection.publish?.(draft) ?? []
-  const statements = [...ledger, ...projection.save(draft), ...outboxStatements(outbox)]
-  return { draft, duplicates, statements, outboxRows: outbox.length }
+  const draft = evolveDraft(projection, await projection.load(db, records, context), records, context)
+  const { statements, outbox = [] } = projection.save(draft)
+  return {
+    draft,
+    duplicates,
+    statements: [...rememberRecords(seen), ...statements, ...insertOutbox(outbox)],
+    outboxRows: outbox.length,
+  }
 }
 
 /** A failure after the commit loses replies and figures, but no record. */
-async function runAfter<Fact, Draft>(
+async function runAfterCommit<Fact extends AnyFact, Draft>(
   { projection, db, context, logger }: Core<Fact, Draft>,
-  { draft, duplicates }: FoldedRecords<Fact, Draft>,
+  draft: Draft,
+  duplicates: readonly Recorded<Fact>[],
 ): Promise<void> {
   if (context.isRebuild) return
-  const orWarn = async (work: () => Promise<void> | undefined): Promise<void> => {
-    try {
-      await work()
-    } catch (err) {
-      logger.warn({ err }, 'The work after a commit failed; continuing')
-    }
+  try {
+    await projection.afterCommit?.(db, draft, duplicates)
+  } catch (err) {
+    logger.warn({ err }, 'The work after a commit failed; continuing')
   }
-  if (draft !== undefined) await orWarn(() => projection.after?.(draft))
-  if (duplicates.length > 0) await orWarn(() => projection.onDuplicates?.(db, duplicates))
 }

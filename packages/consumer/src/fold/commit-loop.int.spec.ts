@@ -1,4 +1,4 @@
-import type { EventTracked, UserFact } from '@nextvisit/contracts'
+import type { EventTracked } from '@nextvisit/contracts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { type Db, sql } from '@nextvisit/database'
 import type { FetchedBatch } from '@nextvisit/log'
@@ -6,7 +6,6 @@ import { batchOf, factsAsRecords, interceptCommits } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
 import { givenLoopedFolds, givenVisitsDatabase } from '../../test/given-visits.ts'
 import { createVisitsProjection } from '../../test/visits-projection.ts'
-import type { Recorded } from '../projection.ts'
 import type { PartitionFold } from './partition-fold.ts'
 
 const PARTITIONS = 4
@@ -71,7 +70,7 @@ describe('a commit loop', () => {
     let folding: Promise<unknown> = Promise.resolve()
     const load: typeof visits.load = async (own, batch, context) => {
       if (batch.some(({ partition }) => partition === 0)) folding = foldAll(folds.slice(1), batches().slice(1))
-      return visits.load?.(own, batch, context) ?? visits.empty()
+      return visits.load(own, batch, context)
     }
     const { db, seen, folds } = await given({ ...visits, load })
     await folds[0]?.fold(batchIn(0, 'Fine'))
@@ -196,9 +195,9 @@ describe('a commit loop', () => {
 
   it('says of each partition what became of its records', async () => {
     const reported: (readonly [partition: number, offset: bigint])[] = []
-    const onDuplicates = async (_db: Db, duplicates: readonly Recorded<UserFact>[]) =>
+    const afterCommit: typeof visits.afterCommit = async (_db, _draft, duplicates) =>
       void reported.push(...duplicates.map(({ partition, offset }) => [partition, offset] as const))
-    const { db, folds } = await given({ ...visits, onDuplicates })
+    const { db, folds } = await given({ ...visits, afterCommit })
     const keyed: EventTracked = eventTracked({ userName: userOf(1), keyed: true })
     const [poison] = factsAsRecords([eventTracked()], { partition: 2 })
     const outcomes = await foldAll(
@@ -218,10 +217,10 @@ describe('a commit loop', () => {
 })
 
 /** The example's `load`, which fails where it loads for a record of this partition. */
-function failingFor(partition: number, fail: (db: Db) => Promise<unknown>): NonNullable<typeof visits.load> {
+function failingFor(partition: number, fail: (db: Db) => Promise<unknown>): typeof visits.load {
   return async (db, batch, context) => {
     if (batch.some((record) => record.partition === partition)) await fail(db)
-    return visits.load?.(db, batch, context) ?? visits.empty()
+    return visits.load(db, batch, context)
   }
 }
 

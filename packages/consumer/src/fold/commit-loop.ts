@@ -3,6 +3,7 @@ import { commitBatches } from './commit-batches.ts'
 import type { Core } from './core.ts'
 import type { Partition } from './partition.ts'
 import type { PartitionBatch } from './partition-batch.ts'
+import type { AnyFact } from '../projection.ts'
 
 /**
  * One commit at a time for all partitions of a process: their ready batches are loaded, folded and committed together, and
@@ -23,7 +24,10 @@ const MAX_RECORDS_A_COMMIT = 2_000
 const MAX_RECORD_BYTES_A_COMMIT = 4 * 1024 * 1024
 
 /** `owned`: the partitions that this process owns now. */
-export function createCommitLoop<Fact, Draft>(core: Core<Fact, Draft>, owned: () => readonly CommitTurn[]): CommitLoop {
+export function createCommitLoop<Fact extends AnyFact, Draft>(
+  core: Core<Fact, Draft>,
+  owned: () => readonly CommitTurn[],
+): CommitLoop {
   const bell = createBell()
 
   const run = async (signal: AbortSignal): Promise<void> => {

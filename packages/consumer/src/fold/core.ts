@@ -1,11 +1,13 @@
+import type { RecordCodec } from '@nextvisit/contracts'
 import type { CommitDb } from '@nextvisit/database'
 import type { Logger } from '@nextvisit/log'
-import type { FoldContext, Projection, Recorded } from '../projection.ts'
+import type { AnyFact, FoldContext, Projection, Recorded } from '../projection.ts'
 
 /** The parts of a process that every commit of a projection uses. */
-export interface Core<Fact, Draft> {
+export interface Core<Fact extends AnyFact, Draft> {
   readonly projection: Projection<Fact, Draft>
   readonly db: CommitDb
+  readonly codec: RecordCodec
   readonly context: FoldContext
   /** Stored with dead letters. */
   readonly serviceVersion: string

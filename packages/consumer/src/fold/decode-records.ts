@@ -1,8 +1,8 @@
-import { decodeRecord, HEADERS } from '@nextvisit/contracts'
+import { HEADERS } from '@nextvisit/contracts'
 import type { FetchedRecord } from '@nextvisit/log'
-import type { ZodType } from 'zod'
 import type { DeadLetter } from '../dead-letters/dead-letters.ts'
-import type { Recorded } from '../projection.ts'
+import type { AnyFact, Recorded } from '../projection.ts'
+import type { Core } from './core.ts'
 
 export interface DecodedRecords<Fact> {
   readonly recorded: readonly Recorded<Fact>[]
@@ -12,28 +12,31 @@ export interface DecodedRecords<Fact> {
 /** Returns the reason why a record becomes a dead letter although it can be decoded. */
 export type DeadBecause = (record: FetchedRecord) => string | undefined
 
-/** Decodes records, and separates those that become dead letters. Never throws for data. */
-export function decodeRecords<Fact>(
-  schema: ZodType<Fact>,
-  records: readonly FetchedRecord[],
-  deadBecause?: DeadBecause,
-): DecodedRecords<Fact> {
-  const recorded: Recorded<Fact>[] = []
-  const deadLetters: DeadLetter[] = []
-  for (const record of records) {
-    const reason = deadBecause?.(record)
-    if (reason !== undefined) {
-      deadLetters.push({ record, reason })
-      continue
+/** Decodes the records of several partitions at once, and separates those that become dead letters. Never throws for data. */
+export async function decodeBatches<Fact extends AnyFact, Draft>(
+  { projection, codec }: Pick<Core<Fact, Draft>, 'projection' | 'codec'>,
+  batches: readonly { readonly records: readonly FetchedRecord[]; readonly deadBecause?: DeadBecause | undefined }[],
+): Promise<readonly DecodedRecords<Fact>[]> {
+  const all = batches.flatMap(({ records }) => records)
+  const decoded = await codec.decode(projection.schema, all)
+  let at = 0
+  return batches.map(({ records, deadBecause }) => {
+    const recorded: Recorded<Fact>[] = []
+    const deadLetters: DeadLetter[] = []
+    for (const record of records) {
+      const result = decoded[at++]
+      if (!result) throw new Error('The codec decoded fewer records than it was given')
+      const reason = deadBecause?.(record)
+      if (reason !== undefined) deadLetters.push({ record, reason })
+      else if (result.outcome === 'rejected') deadLetters.push({ record, reason: result.reason })
+      else recorded.push(recordedOf(record, result.fact))
     }
-    const decoded = decodeRecord(schema, record.value, record.headers)
-    if (decoded.outcome === 'rejected') {
-      deadLetters.push({ record, reason: decoded.reason })
-      continue
-    }
-    const { topic, partition, offset, timestampMs, headers } = record
-    const { [HEADERS.id]: id, [HEADERS.replyTo]: replyTo, [HEADERS.traceparent]: traceparent } = headers
-    recorded.push({ fact: decoded.fact, topic, partition, offset, timestampMs, id, replyTo, traceparent })
-  }
-  return { recorded, deadLetters }
+    return { recorded, deadLetters }
+  })
+}
+
+function recordedOf<Fact>(record: FetchedRecord, fact: Fact): Recorded<Fact> {
+  const { topic, partition, offset, timestampMs, headers } = record
+  const { [HEADERS.id]: id, [HEADERS.replyTo]: replyTo, [HEADERS.traceparent]: traceparent } = headers
+  return { fact, topic, partition, offset, timestampMs, id, replyTo, traceparent }
 }

@@ -96,7 +96,11 @@ describe.each([1, 10])('duplicates that were dropped, in batches of %i', (batchR
 
   async function foldDuplicates(onDuplicates: OnDuplicates, isRebuild = false): Promise<Db> {
     const { db } = await givenVisitsDatabase()
-    const projection = { ...createVisitsProjection(), onDuplicates }
+    const visits = createVisitsProjection()
+    const projection: typeof visits = {
+      ...visits,
+      afterCommit: (own, _draft, duplicates) => onDuplicates(own, duplicates),
+    }
     const own = { topic: 'user-events', partition: 0, catalog: staticCatalog([]), serviceVersion: 'test' }
     const fold = createPartitionFold({ projection, db, ...own, isRebuild })
     await fold.open()

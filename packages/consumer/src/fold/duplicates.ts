@@ -1,22 +1,22 @@
 import { DUPLICATE_WINDOW_MS } from '@nextvisit/contracts'
 import { type Db, raw, sql, type Statement } from '@nextvisit/database'
-import type { IdempotentRecord, Projection, Recorded } from '../projection.ts'
+import type { AnyFact, IdempotentRecord, Projection, Recorded } from '../projection.ts'
 import { idempotentRecords } from '../tables.ts'
 
-export interface Deduplicated<Fact> {
+interface Deduplicated<Fact> {
   /** The records to fold: all but duplicates. */
   readonly records: readonly Recorded<Fact>[]
   readonly duplicates: readonly Recorded<Fact>[]
-  /** What the ledger has to hold from now on. */
+  /** For the ledger. */
   readonly seen: readonly SeenRecord[]
 }
 
-export interface SeenRecord extends IdempotentRecord {
+interface SeenRecord extends IdempotentRecord {
   readonly partition: number
 }
 
-/** Takes duplicates of idempotent records out: of records in the ledger, and of those given. */
-export async function dropDuplicates<Fact>(
+/** Takes out duplicates of idempotent records: of records in the ledger, and of earlier ones among those given. */
+export async function dropDuplicates<Fact extends AnyFact>(
   db: Db,
   idempotencyOf: Projection<Fact, never>['idempotencyOf'],
   records: readonly Recorded<Fact>[],
@@ -45,7 +45,7 @@ export async function dropDuplicates<Fact>(
   }
 }
 
-/** Whether a record is a duplicate of one with the same id that was received at `predecessorMs`. */
+/** Tells whether a record is a duplicate of one with the same id that was received at `predecessorMs`. */
 export function isDuplicate({ receivedMs }: IdempotentRecord, predecessorMs: number): boolean {
   return predecessorMs === Infinity || receivedMs - predecessorMs < DUPLICATE_WINDOW_MS
 }
@@ -57,10 +57,14 @@ async function readLedger(db: Db, ids: readonly string[]): Promise<Map<string, n
   return new Map(rows.map((row) => [row.record_id, row.received?.getTime() ?? Infinity]))
 }
 
-export function insertIdempotentRecords(seen: readonly SeenRecord[]): Statement[] {
-  return idempotentRecords.upsert(
-    seen.map(({ id, partition, receivedMs }) => ({ recordId: id, partition, received: instantOf(receivedMs) })),
-  )
+/** Writes records into the ledger, and deletes rows of their partitions that are too old to be of use. */
+export function rememberRecords(seen: readonly SeenRecord[]): Statement[] {
+  const rows = seen.map(({ id, partition, receivedMs }) => ({
+    recordId: id,
+    partition,
+    received: instantOf(receivedMs),
+  }))
+  return [...idempotentRecords.upsert(rows), ...pruneOldRecords('idempotent_records', seen)]
 }
 
 /** Rows that a commit deletes of a partition: more than it adds, so that they become fewer. */

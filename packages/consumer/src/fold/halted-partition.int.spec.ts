@@ -9,6 +9,7 @@ import { givenRunner } from '../../test/given-runner.ts'
 import { givenVisitsDatabase } from '../../test/given-visits.ts'
 import { countVisits, createVisitsProjection } from '../../test/visits-projection.ts'
 import { setAside } from '../dead-letters/set-aside.ts'
+import { evolveDraft } from '../projection.ts'
 
 const soon = { timeout: 20_000 }
 const ADA = partitionOf('ada')
@@ -135,8 +136,11 @@ describe('a record that the fold throws for', () => {
     await runner.stop()
     await askToSetAside(log, db, 1n)
     const visits = createVisitsProjection(log.topic)
-    const evolve: typeof visits.evolve = (draft, { fact, ...record }, context) =>
-      visits.evolve(draft, { ...record, fact: 'slug' in fact ? { ...fact, slug: 'mended' } : fact }, context)
+    const evolve: typeof visits.evolve = {
+      ...visits.evolve,
+      EventTracked: (draft, { fact, ...record }, context) =>
+        evolveDraft(visits, draft, [{ ...record, fact: { ...fact, slug: 'mended' } }], context),
+    }
     await givenRunner(log, openDb(), { projection: { ...visits, evolve } })
     await expect.poll(() => countVisits(db), soon).toBe(33)
     expect(await readLetters(db)).toEqual([])

@@ -20,9 +20,9 @@ describe('a partition fold', () => {
     const record = { offset: 0n, id: records[0]?.headers['ce_id'] }
     const loading = await givenVisitsFold(db, { ...visits, load: fails(bug) })
     await expect(loading.fold(batchOf(records))).rejects.toMatchObject({ ...foldFailed, cause: bug, record })
-    const writing = await givenVisitsFold(db, { ...visits, save: () => [sql`SELECT 1 / 0`] })
+    const writing = await givenVisitsFold(db, { ...visits, save: () => ({ statements: [sql`SELECT 1 / 0`] }) })
     await expect(writing.fold(batchOf(records))).rejects.toMatchObject({ ...foldFailed, record })
-    const ticking = await givenVisitsFold(db, { ...visits, tick: fails(bug) })
+    const ticking = await givenVisitsFold(db, { ...visits, ticks: { ...visits.ticks, tick: fails(bug) } })
     await expect(ticking.tick(new Date())).rejects.toMatchObject({ ...foldFailed, cause: bug })
     expect(await countVisits(db)).toBe(0)
   })
@@ -31,7 +31,7 @@ describe('a partition fold', () => {
     const { db } = await givenVisitsDatabase()
     const loading = await givenVisitsFold(db, { ...visits, load: fails(away) })
     await expect(loading.fold(batchOf(records))).rejects.toBe(away)
-    const ticking = await givenVisitsFold(db, { ...visits, tick: fails(away) })
+    const ticking = await givenVisitsFold(db, { ...visits, ticks: { ...visits.ticks, tick: fails(away) } })
     await expect(ticking.tick(new Date())).rejects.toBe(away)
   })
 
@@ -59,7 +59,7 @@ describe('a partition fold', () => {
     const behind = Object.assign(new Error('The catalog is behind'), { code: 'CATALOG_BEHIND', retryable: true })
     const load: typeof visits.load = async (own, batch, context) => {
       if (batch.some(({ offset }) => offset === 7n)) throw behind
-      return visits.load?.(own, batch, context) ?? visits.empty()
+      return visits.load(own, batch, context)
     }
     const fold = await givenVisitsFold(db, { ...visits, load })
     const batch = batchOf(factsAsRecords(Array.from({ length: 10 }, () => eventTracked())))
@@ -72,7 +72,7 @@ describe('a partition fold', () => {
     const { db } = await givenVisitsDatabase()
     const load: typeof visits.load = async (own, batch, context) => {
       if (batch.length > 3) await own.$executeRaw(sql`DO 'BEGIN RAISE SQLSTATE ''57014''; END'`)
-      return visits.load?.(own, batch, context) ?? visits.empty()
+      return visits.load(own, batch, context)
     }
     const fold = await givenVisitsFold(db, { ...visits, load })
     const slow = await fold.fold(batchOf(factsAsRecords(Array.from({ length: 10 }, () => eventTracked()))))

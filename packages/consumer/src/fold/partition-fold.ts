@@ -1,10 +1,11 @@
 import type { CatalogView } from '@nextvisit/catalog'
+import { plainCodec, type RecordCodec } from '@nextvisit/contracts'
 import type { CommitDb } from '@nextvisit/database'
 import type { FetchedBatch, FetchedRecord } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
 import { retryDeadLetters } from '../dead-letters/retry-dead-letters.ts'
 import { orFoldFailed } from '../errors.ts'
-import type { Projection } from '../projection.ts'
+import type { AnyFact, Projection } from '../projection.ts'
 import { runTick } from '../ticks/run-tick.ts'
 import { bisect } from './bisect.ts'
 import { type Checkpoint, createPartitionCheckpoint } from './checkpoint.ts'
@@ -12,13 +13,15 @@ import { commitBatches } from './commit-batches.ts'
 import type { Core } from './core.ts'
 import { type Folded, NOTHING_FOLDED, type PartitionBatch, restOf, type Stale } from './partition-batch.ts'
 
-export interface PartitionFoldOptions<Fact, Draft> {
+export interface PartitionFoldOptions<Fact extends AnyFact, Draft> {
   readonly projection: Projection<Fact, Draft>
   readonly db: CommitDb
   readonly topic: string
   readonly partition: number
   readonly catalog: CatalogView
   readonly serviceVersion: string
+  /** Default: `plainCodec`. */
+  readonly codec?: RecordCodec
   readonly isRebuild?: boolean
   /** Selects records that become dead letters although they can be decoded: in a rebuild, the live dead letters. */
   readonly isHeldBack?: ((record: FetchedRecord) => boolean) | undefined
@@ -46,10 +49,13 @@ export interface PartitionFold {
   readonly retry: () => Promise<FoldResult>
 }
 
-export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<Fact, Draft>): PartitionFold {
-  const { projection, db, topic, partition, catalog, serviceVersion, isRebuild = false, isHeldBack } = options
+export function createPartitionFold<Fact extends AnyFact, Draft>(
+  options: PartitionFoldOptions<Fact, Draft>,
+): PartitionFold {
+  const { projection, db, topic, partition, catalog, serviceVersion, codec = plainCodec } = options
+  const { isRebuild = false, isHeldBack } = options
   const logger = createLogger('fold', 'silent')
-  const core: Core<Fact, Draft> = { projection, db, context: { catalog, isRebuild }, serviceVersion, logger }
+  const core: Core<Fact, Draft> = { projection, db, codec, context: { catalog, isRebuild }, serviceVersion, logger }
   const checkpoint = createPartitionCheckpoint(db, { projection: projection.name, topic, partition })
   const setAside = new Map<bigint, string>()
   const deadBecause = (record: FetchedRecord): string | undefined =>
@@ -69,7 +75,10 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
   }
 }
 
-async function foldBatch<Fact, Draft>(core: Core<Fact, Draft>, batch: PartitionBatch): Promise<FoldResult> {
+async function foldBatch<Fact extends AnyFact, Draft>(
+  core: Core<Fact, Draft>,
+  batch: PartitionBatch,
+): Promise<FoldResult> {
   const outcomes = await bisect([batch], (batches) => commitBatches(core, batches))
   const outcome = outcomes.get(batch)
   if (!outcome) throw new Error('A batch has no outcome')

@@ -111,7 +111,7 @@ describe('a partition', () => {
       pass(2)
       seen.push(partition.progress())
       if (seen.length < 3) throw new Error('Connection terminated unexpectedly')
-      return visits.load?.(...asked) ?? visits.empty()
+      return visits.load(...asked)
     }
     const { partition, pass } = await givenPartition(db, { logEnd: 10n, projection: { ...visits, load } })
     await partition.give(batchOf(records))
@@ -138,12 +138,14 @@ describe('a partition', () => {
       undefined,
     ]
     const visits = createVisitsProjection()
-    const tick: typeof visits.tick = async (...asked) => {
+    const tick: typeof visits.ticks.tick = async (...asked) => {
       const error = errors.shift()
       if (error) throw error
-      return visits.tick?.(...asked) ?? []
+      return visits.ticks.tick(...asked)
     }
-    const { partition, pass } = await givenPartition(db, { projection: { ...visits, tick } })
+    const { partition, pass } = await givenPartition(db, {
+      projection: { ...visits, ticks: { ...visits.ticks, tick } },
+    })
     const tickAt = async (minute: number) => {
       await partition.tick(at(minute), 0n)
       pass(1)
@@ -163,11 +165,14 @@ describe('a partition', () => {
   it('gives the batches time between ticks that fail', async () => {
     const { db } = await givenVisitsDatabase()
     let ticks = 0
+    const visits = createVisitsProjection()
     const tick = async () => {
       ticks += 1
       throw new Error('Connection terminated unexpectedly')
     }
-    const { partition, pass } = await givenPartition(db, { projection: { ...createVisitsProjection(), tick } })
+    const { partition, pass } = await givenPartition(db, {
+      projection: { ...visits, ticks: { ...visits.ticks, tick } },
+    })
     await partition.tick(at(1), 0n)
     await partition.tick(at(1), 0n)
     expect(ticks).toBe(1)

@@ -7,6 +7,7 @@ import type { RunnerMetrics } from '../watch/runner-metrics.ts'
 import type { Checkpoint, PartitionCheckpoint } from './checkpoint.ts'
 import type { Core } from './core.ts'
 import { type Folded, type Outcome, type PartitionBatch, restOf, type Stale } from './partition-batch.ts'
+import type { AnyFact } from '../projection.ts'
 
 /** An assigned partition. It alone knows whether it is idle, ready, busy or paused; a halted partition is paused for long. */
 export interface Partition {
@@ -47,7 +48,7 @@ export interface Partition {
   readonly progress: () => PartitionProgress
 }
 
-export interface PartitionOptions<Fact, Draft> {
+export interface PartitionOptions<Fact extends AnyFact, Draft> {
   /** For ticks. */
   readonly core: Core<Fact, Draft>
   /** Opened. */
@@ -91,7 +92,7 @@ const HALTED_RETRY_MS = 60_000
 /** A failing tick may take as long as a statement may: the batches between ticks need time, too. */
 const FAILED_TICK_PAUSE_MS = 5_000
 
-export function createPartition<Fact, Draft>(options: PartitionOptions<Fact, Draft>): Partition {
+export function createPartition<Fact extends AnyFact, Draft>(options: PartitionOptions<Fact, Draft>): Partition {
   const { core, checkpoint, logEnd, metrics, now, ring, drainSoon, signal } = options
   const { logger } = core
   const { topic, partition } = checkpoint.key

@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { givenFaultProxy, givenLog, type GivenLog } from '../../test/given-log.ts'
 import { givenVisitsDatabase } from '../../test/given-visits.ts'
 import { createOutboxDrain } from './outbox-drain.ts'
-import { outboxStatements } from './outbox.ts'
+import { insertOutbox } from './outbox.ts'
 
 const PLANNED_MS = 100
 
@@ -26,7 +26,7 @@ async function givenOutbox(
     value,
     headers: { size: String(value.length) },
   }))
-  await db.executeAll(outboxStatements(rows))
+  await db.executeAll(insertOutbox(rows))
 }
 
 function givenDrain(db: Db, publisher: Publisher, owned: readonly number[] = [0], drainAfterMs = 0) {

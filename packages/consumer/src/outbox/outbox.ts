@@ -1,7 +1,7 @@
 import type { Statement } from '@nextvisit/database'
 import { outbox } from '../tables.ts'
 
-/** What must be published once its commit has succeeded. */
+/** A record to publish once its commit has succeeded. */
 export interface OutboxRow {
   /** Of the record that caused it: its owner publishes the row. */
   readonly partition: number
@@ -12,6 +12,6 @@ export interface OutboxRow {
 }
 
 /** Puts rows into the outbox, in this order. */
-export function outboxStatements(rows: readonly OutboxRow[]): Statement[] {
+export function insertOutbox(rows: readonly OutboxRow[]): Statement[] {
   return outbox.insert(rows.map((row) => ({ ...row, headers: JSON.stringify(row.headers) })))
 }

@@ -13,6 +13,7 @@ const place = { topic: 'user-events', partition: 0 }
 /** Ticks of one partition, with the rounds in which it was ticked, and those in which the log's end was read. */
 async function givenTicks() {
   const { db } = await givenVisitsDatabase()
+  const visits = createVisitsProjection()
   const seen = { rounds: 0, looks: 0, ticked: [] as number[], ends: [] as number[] }
   const tick = async () => void seen.ticked.push(seen.rounds)
   const one = { ...place, tick, noticeEnd: () => {}, noticeTicks: () => {} } satisfies Partial<Partition>
@@ -25,7 +26,7 @@ async function givenTicks() {
     return new Map([[0, { low: 0n, high: 1n }]])
   }
   const ticks = createPartitionTicks({
-    projection: { ...createVisitsProjection(), due },
+    projection: { ...visits, ticks: { ...visits.ticks, due } },
     db,
     catalog: staticCatalog([]),
     logAdmin: { watermarks },

@@ -4,10 +4,10 @@ import type { LogAdmin, Logger } from '@nextvisit/log'
 import { findRetries } from '../dead-letters/dead-letters.ts'
 import { LogUnavailableError } from '../errors.ts'
 import type { Partition } from '../fold/partition.ts'
-import type { Projection } from '../projection.ts'
+import type { AnyFact, Projection } from '../projection.ts'
 import { createRounds, type Rounds } from './rounds.ts'
 
-export interface PartitionTicksOptions<Fact, Draft> {
+export interface PartitionTicksOptions<Fact extends AnyFact, Draft> {
   readonly projection: Projection<Fact, Draft>
   readonly db: Db
   readonly catalog: CatalogView
@@ -29,7 +29,7 @@ export interface PartitionTicksOptions<Fact, Draft> {
 const ROUNDS_PER_LOOK = 5
 
 /** Ticks the owned partitions that are due, in rounds. Ticks may take longer than their round. */
-export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions<Fact, Draft>): Rounds {
+export function createPartitionTicks<Fact extends AnyFact, Draft>(options: PartitionTicksOptions<Fact, Draft>): Rounds {
   const { projection, db, catalog, logAdmin, owned, now, logger, everyMs, onLook, signal } = options
   const ticking = new Map<Partition, Promise<void>>()
   /** Topics whose end could not be read. */
@@ -75,9 +75,8 @@ export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions
 
   /** Which of these partitions have something to do: few queries, however many partitions are owned. */
   const findDue = async (partitions: readonly number[], instant: Date): Promise<readonly number[]> => {
-    const { tick, due } = projection
-    if (!due || partitions.length === 0) return tick ? partitions : []
-    return due(db, instant, { partitions, catalog })
+    if (!projection.ticks || partitions.length === 0) return []
+    return projection.ticks.due(db, instant, { partitions, catalog })
   }
 
   const lookForRetries = async (topic: string, partitions: readonly number[]): Promise<readonly number[]> => {

@@ -5,8 +5,8 @@ import {
   type ReviewScope,
   type RowPlace,
 } from '@nextvisit/catalog'
-import { type Db, raw, sql, type Sql, type Statement } from '@nextvisit/database'
-import type { Projection, TickContext } from '../projection.ts'
+import { type Db, raw, sql, type Sql } from '@nextvisit/database'
+import type { TickContext, Ticks, TickWrites } from '../projection.ts'
 
 /** Rows that are not as the catalog says. */
 export interface Unsettled extends RowPlace {
@@ -28,12 +28,7 @@ export interface ReviewedTicksOptions<Rows extends Unsettled> {
   /** Compares the rows in these scopes with the catalog. */
   readonly compare: (db: Db, scopes: readonly ReviewScope[], catalog: CatalogView) => Promise<Compared<Rows>>
   /** What time and the catalog do to a partition's rows. Not called in a rebuild. */
-  readonly tick: (
-    db: Db,
-    instant: Date,
-    unsettled: readonly Rows[],
-    context: TickContext,
-  ) => Promise<readonly Statement[]>
+  readonly tick: (db: Db, instant: Date, unsettled: readonly Rows[], context: TickContext) => Promise<TickWrites>
 }
 
 /**
@@ -43,7 +38,7 @@ export interface ReviewedTicksOptions<Rows extends Unsettled> {
 export function createReviewedTicks<Rows extends Unsettled>(
   { table, isDue, compare, tick }: ReviewedTicksOptions<Rows>,
   review: CatalogReview = createCatalogReview(),
-): Required<Pick<Projection<never, never>, 'due' | 'tick'>> {
+): Ticks {
   const findUnsettled = async (db: Db, scopes: readonly ReviewScope[], catalog: CatalogView) => {
     const { unsettled, unfinished } = await compare(db, scopes, catalog)
     review.settle(scopes, unsettled, unfinished)
@@ -62,7 +57,7 @@ export function createReviewedTicks<Rows extends Unsettled>(
       return [...[...changing, ...stale].map(({ partition }) => partition), ...needTick]
     },
     tick: async (db, instant, context) => {
-      if (context.isRebuild) return []
+      if (context.isRebuild) return { statements: [] }
       const unsettled = await findUnsettled(db, review.beginTick(context.partition), context.catalog)
       return tick(db, instant, unsettled, context)
     },

@@ -4,12 +4,14 @@ import type { PartitionCheckpoint } from '../fold/checkpoint.ts'
 import { commit } from '../fold/commit.ts'
 import type { Core } from '../fold/core.ts'
 import type { Folded, Stale } from '../fold/partition-batch.ts'
+import { insertOutbox } from '../outbox/outbox.ts'
+import type { AnyFact } from '../projection.ts'
 
 /**
  * Retries dead letters that an operator wants retried, then commits the changes that time alone makes to the partition's
  * rows, as of `instant`. Throws `FoldFailedError` for a bug, and the database's error while that is unavailable or busy.
  */
-export async function runTick<Fact, Draft>(
+export async function runTick<Fact extends AnyFact, Draft>(
   core: Core<Fact, Draft>,
   checkpoint: PartitionCheckpoint,
   instant: Date,
@@ -17,7 +19,7 @@ export async function runTick<Fact, Draft>(
   return orFoldFailed(checkpoint.key, checkpoint.current().nextOffset, commitTick(core, checkpoint, instant))
 }
 
-async function commitTick<Fact, Draft>(
+async function commitTick<Fact extends AnyFact, Draft>(
   core: Core<Fact, Draft>,
   checkpoint: PartitionCheckpoint,
   instant: Date,
@@ -26,11 +28,12 @@ async function commitTick<Fact, Draft>(
   const retried = await retryDeadLetters(core, checkpoint)
   if (retried.outcome === 'stale') return retried
   const { partition } = checkpoint.key
-  const following: (() => void)[] = []
-  const onCommit = (run: () => void): void => void following.push(run)
-  const statements = (await projection.tick?.(db, instant, { ...context, partition, onCommit })) ?? []
+  const writes = await projection.ticks?.tick(db, instant, { ...context, partition })
+  if (!writes) return retried
+  const statements = [...writes.statements, ...insertOutbox(writes.outbox ?? [])]
   if (statements.length === 0) return retried
   const stale = (await commit(db, [{ checkpoint }], statements)).get(checkpoint)
-  if (!stale) for (const run of following) run()
-  return stale ?? retried
+  if (stale) return stale
+  writes.afterCommit?.()
+  return retried
 }

@@ -45,7 +45,7 @@ describe('a partition that makes no progress (design.md: tried again for ever, b
     const { db, lines, scrape, passMinute } = await given(log, {
       load: async (from, batch, context) => {
         if (isBehind && batch.some(({ partition }) => partition === ADA)) throw new NotYet('not yet')
-        return (await load?.(from, batch, context)) ?? { users: new Map(), events: [] }
+        return load(from, batch, context)
       },
     })
     const others = givenEvents(20).filter(({ userName }) => partitionOf(userName) !== ADA)
@@ -69,11 +69,13 @@ describe('a partition that makes no progress (design.md: tried again for ever, b
     const log = await givenLog()
     let isFailing = true
     const { db, scrape, passMinute } = await given(log, {
-      tick: async () => {
-        if (isFailing) throw new NotYet('not yet')
-        return []
+      ticks: {
+        tick: async () => {
+          if (isFailing) throw new NotYet('not yet')
+          return { statements: [] }
+        },
+        due: async () => [ADA],
       },
-      due: async () => [ADA],
     })
     const sample = `projection_ticks_failing_seconds{partition="${ADA}"}`
     const failing = async () => (await scrape(sample))[sample] ?? 0
@@ -90,7 +92,12 @@ describe('a partition that makes no progress (design.md: tried again for ever, b
   it('is reported where nobody can see whether records wait, although nothing is due', async () => {
     const log = await givenLog()
     const { proxy, connection } = await givenFaultProxy(log.connection)
-    const { db, passMinute } = await given({ ...log, connection }, { tick: async () => [], due: async () => [] })
+    const { db, passMinute } = await given(
+      { ...log, connection },
+      {
+        ticks: { tick: async () => ({ statements: [] }), due: async () => [] },
+      },
+    )
     await log.publish(givenEvents(1, () => 'ada'))
     await expect.poll(() => countVisits(db), SOON).toBe(1)
     const codes = async () => (await alarmsIn(db)).map(({ kind, code }) => `${kind} ${code}`)

@@ -29,8 +29,13 @@ const MAIN = path.resolve(import.meta.dirname, '../main.ts')
 const ROLE = 'nextvisit_metering'
 
 /** What the consumer was written for, and what it was mended to take: counts that somebody sends as text. */
-const Strict = z.looseObject({ id: z.uuid(), type: z.string(), slug: z.string(), count: z.number() })
-const Mended = z.looseObject({ id: z.uuid(), type: z.string(), slug: z.string(), count: z.coerce.number() })
+const Strict = z.looseObject({ id: z.uuid(), type: z.literal('EventTracked'), slug: z.string(), count: z.number() })
+const Mended = z.looseObject({
+  id: z.uuid(),
+  type: z.literal('EventTracked'),
+  slug: z.string(),
+  count: z.coerce.number(),
+})
 type Counted = z.infer<typeof Strict>
 
 let roleUrl: string
@@ -69,15 +74,19 @@ function countingProjection(schema: z.ZodType<Counted>): Projection<Counted, str
     name: 'metering',
     topics: [topic],
     schema,
-    empty: () => [],
-    evolve: (ids, { fact }) => {
-      if (schema === Strict && fact.count === A_BUG) throw new TypeError('a bug')
-      return [...ids, fact.id]
+    load: () => [],
+    evolve: {
+      EventTracked: (ids, { fact }) => {
+        if (schema === Strict && fact.count === A_BUG) throw new TypeError('a bug')
+        ids.push(fact.id)
+      },
     },
-    save: (ids) => [
-      sql`INSERT INTO folded AS known SELECT id, 1 FROM unnest(${ids}::uuid[]) AS given (id)
-        ON CONFLICT (id) DO UPDATE SET times = known.times + 1`,
-    ],
+    save: (ids) => ({
+      statements: [
+        sql`INSERT INTO folded AS known SELECT id, 1 FROM unnest(${ids}::uuid[]) AS given (id)
+          ON CONFLICT (id) DO UPDATE SET times = known.times + 1`,
+      ],
+    }),
   }
 }
 

@@ -1,11 +1,14 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import {
+  type AnyFact,
   createPartitionFold,
-  decodeRecords,
+  decodeBatches,
+  evolveDraft,
   type Projection,
   rebuildInto,
   type SettledUntil,
 } from '@nextvisit/consumer'
+import { plainCodec } from '@nextvisit/contracts'
 import { type Client, type CommitDb, sql } from '@nextvisit/database'
 import { type FetchedRecord, type LogConnection, readWatermarks } from '@nextvisit/log'
 import type { Schemas } from './compare-tables.ts'
@@ -37,7 +40,7 @@ export interface RebuildSource {
 }
 
 /** A topic that the consumer folds live. Stops at the live checkpoints, and leaves out the live dead letters. */
-export function liveTopic<Fact, Draft>(
+export function liveTopic<Fact extends AnyFact, Draft>(
   context: RebuildContext,
   projection: Projection<Fact, Draft>,
   topic: string,
@@ -95,7 +98,7 @@ export function liveTopic<Fact, Draft>(
       const fold = createPartitionFold({ projection, db, topic, partition, catalog, serviceVersion })
       await fold.open()
       for (let ticks = 0; ; ticks++) {
-        const due = (await projection.due?.(db, instant, { partitions: [partition], catalog })) ?? []
+        const due = (await projection.ticks?.due(db, instant, { partitions: [partition], catalog })) ?? []
         if (due.length === 0) break
         if (ticks === MAX_TICKS) throw notSettled(partition)
         await fold.tick(instant)
@@ -122,7 +125,7 @@ export function liveTopic<Fact, Draft>(
  * A topic that the consumer itself publishes: all of it, then the records that wait in the live outbox. The outbox publishes
  * at least once, so it must change nothing to fold a fact twice, even after later facts.
  */
-export function publishedTopic<Fact, Draft>(
+export function publishedTopic<Fact extends AnyFact, Draft>(
   context: RebuildContext,
   projection: Projection<Fact, Draft>,
   topic: string,
@@ -144,12 +147,12 @@ export function publishedTopic<Fact, Draft>(
   }
 
   const foldWaiting = async (waiting: readonly FetchedRecord[]): Promise<void> => {
-    const { recorded } = decodeRecords(projection.schema, waiting)
-    if (recorded.length === 0) return
-    const foldContext = { catalog, isRebuild: true, partition: 0 }
-    const loaded = (await projection.load?.(db, recorded, foldContext)) ?? projection.empty()
-    const draft = recorded.reduce((so, record) => projection.evolve(so, record, foldContext), loaded)
-    await db.executeAll(projection.save(draft))
+    const [decoded] = await decodeBatches({ projection, codec: plainCodec }, [{ records: waiting }])
+    const { recorded = [] } = decoded ?? {}
+    const foldContext = { catalog, isRebuild: true }
+    const draft = evolveDraft(projection, await projection.load(db, recorded, foldContext), recorded, foldContext)
+    const { statements } = projection.save(draft)
+    if (statements.length > 0) await db.executeAll(statements)
   }
 
   return {

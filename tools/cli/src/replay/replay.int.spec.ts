@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Projection } from '@nextvisit/consumer'
+import type { AnyFact, Projection } from '@nextvisit/consumer'
 import { givenEvents, givenLog, type GivenLog } from '@nextvisit/consumer/test/given-log.ts'
 import { givenRunner } from '@nextvisit/consumer/test/given-runner.ts'
 import { countVisits, readVisits } from '@nextvisit/consumer/test/visits-projection.ts'
@@ -278,7 +278,7 @@ async function asIfUnparsed(db: Db, letters: readonly (readonly [bigint, string]
 }
 
 /** What the third commit writes cannot be told. */
-function failing<Fact, Draft>(projection: Projection<Fact, Draft>): Projection<Fact, Draft> {
+function failing<Fact extends AnyFact, Draft>(projection: Projection<Fact, Draft>): Projection<Fact, Draft> {
   let commits = 0
   const save = (draft: Draft) => {
     if (++commits > 2) throw new Error('cut off')
