@@ -7,6 +7,8 @@ const FOLDERS = ['packages', 'services', 'tools', 'tests', 'examples', 'infra', 
 /** A path such as `services/<name>/src/main.ts` anywhere in the text. An API path does not match: it has a / before it. */
 const PATH = new RegExp(String.raw`(?<![\w/.@<>-])(?:${FOLDERS.join('|')})/[\w.<>*{},/@-]*[\w>*}/]`, 'g')
 const LINK = /\]\((?!\w+:|#)([^)#\s]+)/g
+/** A link to a heading, of the same page or of another one. */
+const HEADING_LINK = /\]\((?!\w+:)([^)#\s]*)#([^)\s]+)\)/g
 /** A file name without its folder, such as `gates.ts`. Other extensions are files of the reader, such as workspace files. */
 const FILE_NAME = /`(\w[\w.-]*\.(?:ts|md|sql|prisma))`/g
 
@@ -22,6 +24,32 @@ function missingIn(document: string, text: string): string[] {
   return [...paths, ...names]
 }
 
+/** The links of a document to headings that do not exist. */
+function missingHeadingsIn(document: string, text: string): string[] {
+  const links = Array.from(text.matchAll(HEADING_LINK), ([, file = '', id = '']) => ({
+    page: file === '' ? document : path.join(path.dirname(document), file),
+    id,
+  }))
+  return links
+    .filter(({ page }) => page.endsWith('.md') && documents.includes(page))
+    .filter(({ page, id }) => !headingIdsIn(page === document ? text : read(page)).includes(id))
+    .map(({ page, id }) => `${page}#${id}`)
+}
+
+/** As GitHub makes them: `Postgres is older than Kafka` is `postgres-is-older-than-kafka`. */
+function headingIdsIn(text: string): string[] {
+  return Array.from(text.matchAll(/^#+ (.+)$/gm), ([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+function read(document: string): string {
+  return readFileSync(path.join(ROOT, document), 'utf8')
+}
+
 /** A placeholder matches any name: `services/<name>/src` exists if one service has it. */
 function exists(named: string): boolean {
   return globSync(named.replaceAll(/<[^>]*>/g, '*'), { cwd: ROOT }).length > 0
@@ -29,7 +57,19 @@ function exists(named: string): boolean {
 
 describe('the documents', () => {
   it.each(documents)('%s names only existing paths', (document) => {
-    expect(missingIn(document, readFileSync(path.join(ROOT, document), 'utf8'))).toEqual([])
+    expect(missingIn(document, read(document))).toEqual([])
+  })
+
+  it.each(documents)('%s links only to existing headings', (document) => {
+    expect(missingHeadingsIn(document, read(document))).toEqual([])
+  })
+
+  it('are refused if they link to a missing heading', () => {
+    const text = '# One, two\n\n[one](#one-two), [no](#three), [lag](lag.md#nothing), https://example.com/#x'
+    expect(missingHeadingsIn('docs/runbooks/lag.md', text)).toEqual([
+      'docs/runbooks/lag.md#three',
+      'docs/runbooks/lag.md#nothing',
+    ])
   })
 
   it('are refused if they name a missing path', () => {
