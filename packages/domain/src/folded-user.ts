@@ -30,7 +30,7 @@ export interface FoldedEvent extends EventHistory {
  * Identify). An imported identify counts as of its own time, and does not move `lastSeenAt` of a known user (decisions.md,
  * Import).
  */
-export function identified(
+export function withIdentify(
   before: FoldedUser | undefined,
   fact: IdentifyRequested,
 ): { readonly user: FoldedUser; readonly skippedIncrements: number; readonly dropped: number } {
@@ -65,7 +65,7 @@ export function touchesProfile(fact: EventTracked | IdentifyRequested): boolean 
 }
 
 /** The user after an event of their own browser or app. */
-export function seen(before: FoldedUser, fact: EventTracked): FoldedUser {
+export function withSdkContact(before: FoldedUser, fact: EventTracked): FoldedUser {
   return { ...before, lastSeenAt: later(before.lastSeenAt, fact.received) }
 }
 

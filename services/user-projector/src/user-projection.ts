@@ -4,9 +4,9 @@ import {
   countEvent,
   followChange,
   idempotentRecordOf,
-  identified,
+  withIdentify,
   mayChangeSegments,
-  seen,
+  withSdkContact,
   touchesProfile,
   userKeyOf,
 } from '@nextvisit/domain'
@@ -62,7 +62,7 @@ function foldUser(
 }
 
 function foldIdentify(draft: UserDraft, user: DraftUser, fact: IdentifyRequested): void {
-  const { user: profile, skippedIncrements, dropped } = identified(user.profile, fact)
+  const { user: profile, skippedIncrements, dropped } = withIdentify(user.profile, fact)
   user.profile = profile
   user.isChanged = true
   draft.skippedIncrements += skippedIncrements
@@ -72,7 +72,7 @@ function foldIdentify(draft: UserDraft, user: DraftUser, fact: IdentifyRequested
 /** Events of users that nobody has identified yet are kept, too. Only an identify makes the user. */
 function foldEvent(user: DraftUser, fact: EventTracked): void {
   if (user.profile && touchesProfile(fact)) {
-    user.profile = seen(user.profile, fact)
+    user.profile = withSdkContact(user.profile, fact)
     user.isChanged = true
   }
   for (const key of countEvent(user.events, fact)) user.changedCounts.add(key)

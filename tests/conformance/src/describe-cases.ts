@@ -56,7 +56,7 @@ export function describeCases(title: string, project: string, cases: readonly Ca
       const { expected, bySdk, bySegment, index } = given
       const [single, sdk, segment] = await Promise.all([doors.single(given), doors.sdk(given), doors.segment(given)])
       const batch = batched[index] as Outcome
-      const ofMessage = segment && (bySegment ?? inSegmentsWords(single))
+      const ofMessage = segment && (bySegment ?? inSegmentComWords(single))
       expect({ single, sdk, batch, segment, segmentBatch: messages[index] }).toMatchObject({
         single: expected,
         sdk: bySdk ?? expected,
@@ -76,7 +76,7 @@ function sharedOf({ status, body }: Outcome): Outcome {
   return { status, body: shared }
 }
 
-function inSegmentsWords({ status, body }: Outcome): Expected {
+function inSegmentComWords({ status, body }: Outcome): Expected {
   if (status < 400) return ACCEPTED
   const message = MEMBERS.reduce((text, [ours, theirs]) => text.replace(ours, theirs), String(body['message']))
   return rejected(status, message)

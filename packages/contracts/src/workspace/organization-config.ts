@@ -112,7 +112,7 @@ export const SdkSettings = z.strictObject({
 })
 
 /** Of Segment's API (decisions.md, Segment's API). Absent: the defaults. */
-export const SegmentApiSettings = z.strictObject({
+export const SegmentComSettings = z.strictObject({
   /** Whether an event of an unknown user identifies them first. */
   createUsers: z.boolean().default(true),
 })
@@ -127,7 +127,7 @@ const projectCommon = {
   requireUserSignature: z.boolean().default(false),
   formCooldown: Duration.default('0s'),
   sdk: SdkSettings.prefault({}),
-  segment: SegmentApiSettings.optional(),
+  segment: SegmentComSettings.optional(),
   rateLimits: z
     .strictObject({ admin: RateLimit.default(DEFAULT_RATE_LIMIT), sdk: RateLimit.default(DEFAULT_RATE_LIMIT) })
     .prefault({}),

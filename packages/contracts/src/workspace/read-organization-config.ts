@@ -12,7 +12,7 @@ import {
   RateLimit,
   SdkSettings,
   Segment,
-  SegmentApiSettings,
+  SegmentComSettings,
   SlugSwitch,
 } from './organization-config.ts'
 
@@ -50,7 +50,7 @@ const ReadProject = z.object({
     .default([...DEFAULT_ALLOWED_FIELDS])
     .transform((fields) => fields.filter(isKnownField)),
   sdk: z.object(SdkSettings.shape).prefault({}),
-  segment: z.object(SegmentApiSettings.shape).optional(),
+  segment: z.object(SegmentComSettings.shape).optional(),
   rateLimits: z.object({ admin: ReadRateLimit, sdk: ReadRateLimit }).prefault({}),
   traits: ReadSwitches,
   events: ReadSwitches,

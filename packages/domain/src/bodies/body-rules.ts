@@ -1,4 +1,4 @@
-import { nameRules } from './name-rules.ts'
+import { nameRules } from './rejection.ts'
 
 /** Lengths are Unicode code points (decisions.md, Words: lengths). */
 export const BODY_LIMITS = {

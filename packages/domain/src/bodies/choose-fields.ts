@@ -23,17 +23,6 @@ export interface ChosenFields {
   readonly filteredFields: readonly string[]
 }
 
-/** A slug that is neither a device field nor a known personal one: only these count toward the cap on traits. */
-export function isCustomSlug(slug: string): boolean {
-  return !knownFields.has(slug)
-}
-
-/** Custom slugs in the order in which new ones are admitted, each once. `$unset` registers nothing. */
-export function registeringSlugs(changes: readonly TraitChange[]): readonly string[] {
-  const registering = changes.filter(({ operator, slug }) => operator !== 'unset' && isCustomSlug(slug))
-  return [...new Set(registering.map(({ slug }) => slug))]
-}
-
 /**
  * Disabled slugs and known fields that the project does not keep are left out, of `$deviceInfo` and of every operator
  * alike; a device field inside an operator becomes a device fact (decisions.md, Identify, allow-list).

@@ -1,7 +1,8 @@
 import { DEFAULT_ALLOWED_FIELDS } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
 import { parseIdentifyBody } from './identify-body.ts'
-import { chooseFields, chooseProperties, isCustomSlug } from './choose-fields.ts'
+import { isCustomSlug } from '../traits/custom-slugs.ts'
+import { chooseFields, chooseProperties } from './choose-fields.ts'
 
 function choose(project: { allowedFields?: string[]; disabledTraits?: string[] }, body: object) {
   const parsed = parseIdentifyBody({ userName: 'ada', ...body })

@@ -1,8 +1,7 @@
 import { BODY_LIMITS, BODY_RULES } from './body-rules.ts'
 import { isLongerThan } from './is-longer-than.ts'
 import { isJsonObject, type JsonObject } from './json-object.ts'
-import { type BodyRule, reject, type Rejection } from './rejection.ts'
-import { shownWord } from './shown-word.ts'
+import { type BodyRule, reject, type Rejection, shownWord } from './rejection.ts'
 
 export type ParsedProperties = { readonly outcome: 'ok'; readonly properties: JsonObject | undefined } | Rejection
 

@@ -1,16 +1,22 @@
-import type { RuleName } from './name-rules.ts'
-
-/** A rule that a body may break: parsers reject by it, and the API's document shows it. */
+/** A rule that a body can break. Parsers reject by it, and the API document lists it. */
 export interface BodyRule extends Partial<RuleName> {
-  /** What the caller reads: names the member that is wrong and says what would be right. */
+  /** The text that the caller reads: the member that is wrong, and a correct value. */
   readonly message: string
-  /** Which input breaks the rule, in the words of the API's document. */
+  /** The input that breaks the rule, as the API document describes it. */
   readonly when: string
   /** The contract answers a missing userName like a missing key, and a message that is too large like a body that is. */
   readonly reason?: 'no-user-name' | 'too-large' | 'invalid'
 }
 
-/** Why a body is not taken. */
+/** The members that {@link nameRules} adds to a rule. */
+export interface RuleName {
+  /** The rule's name in its catalogue. */
+  readonly rule: string
+  /** The member that the message begins with, if the rule is for several. It may contain a caller's words. */
+  readonly member?: string
+}
+
+/** The reason why a body is refused. */
 export interface Rejection extends Omit<BodyRule, 'when'> {
   readonly outcome: 'rejected'
   readonly reason: NonNullable<BodyRule['reason']>
@@ -19,4 +25,30 @@ export interface Rejection extends Omit<BodyRule, 'when'> {
 export function reject({ message, reason = 'invalid', rule, member }: Omit<BodyRule, 'when'>): Rejection {
   const name = { ...(rule !== undefined && { rule }), ...(member !== undefined && { member }) }
   return { outcome: 'rejected', reason, message, ...name }
+}
+
+/** Shortens a caller's word for a message. */
+export function shownWord(word: string): string {
+  return word.length > 40 ? `${word.slice(0, 40).toWellFormed()}…` : word
+}
+
+type Texts = { readonly message: string }
+type Named<Rule> = Rule extends (...given: infer Given) => infer Made
+  ? (...given: Given) => Made & RuleName
+  : Rule & RuleName
+
+/** Adds to each rule of a catalogue its name, so that a refusal can name its rule. */
+export function nameRules<const Rules extends Readonly<Record<string, Texts | ((...given: never[]) => Texts)>>>(
+  rules: Rules,
+): { readonly [Name in keyof Rules]: Named<Rules[Name]> } {
+  const named = Object.entries(rules).map(([rule, made]) => {
+    if (typeof made !== 'function') return [rule, { ...made, rule }]
+    return [rule, (...given: never[]) => nameMade(rule, made(...given), given[0])]
+  })
+  return Object.fromEntries(named) as { readonly [Name in keyof Rules]: Named<Rules[Name]> }
+}
+
+function nameMade(rule: string, made: Texts, first: unknown): Texts & RuleName {
+  const isMember = typeof first === 'string' && made.message.startsWith(first)
+  return { ...made, rule, ...(isMember && { member: first }) }
 }

@@ -1,3 +1,2 @@
-export * from './segment-message.ts'
-export * from './segment-rules.ts'
-export * from './segment-words.ts'
+export * from './segment-com-message.ts'
+export * from './segment-com-rules.ts'

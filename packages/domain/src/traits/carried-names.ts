@@ -1,5 +1,5 @@
 import type { EventTracked, IdentifyRequested } from '@nextvisit/contracts'
-import { customTraitSlugs } from './trait-operations.ts'
+import { customTraitSlugs } from './custom-slugs.ts'
 
 /** A name that a record carries: of its event, or of a trait. */
 export interface CarriedName {

@@ -2,8 +2,7 @@ import type { TraitOperations, TraitScalar, TraitValue } from '@nextvisit/contra
 import { BODY_LIMITS, BODY_RULES, TRAIT_OPERATORS } from '../bodies/body-rules.ts'
 import { isLongerThan } from '../bodies/is-longer-than.ts'
 import { isJsonObject, type JsonObject, memberOf } from '../bodies/json-object.ts'
-import { type BodyRule, reject, type Rejection } from '../bodies/rejection.ts'
-import { shownWord } from '../bodies/shown-word.ts'
+import { type BodyRule, reject, type Rejection, shownWord } from '../bodies/rejection.ts'
 
 const operators: ReadonlySet<string> = new Set(TRAIT_OPERATORS)
 

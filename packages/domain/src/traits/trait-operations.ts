@@ -1,7 +1,5 @@
-import { KNOWN_FIELDS, type TraitOperations, type TraitValue } from '@nextvisit/contracts'
+import type { TraitOperations, TraitValue } from '@nextvisit/contracts'
 import { traitBytesOf, USER_LIMITS } from './trait-limits.ts'
-
-const knownFields: ReadonlySet<string> = new Set(KNOWN_FIELDS)
 
 /** A user's traits, and what they count together (`traitBytesOf`). */
 export interface SizedTraits {
@@ -105,14 +103,4 @@ function createTraitWriter(before: SizedTraits, limits: { readonly traits: numbe
 function isSame(one: TraitValue, other: TraitValue): boolean {
   if (Array.isArray(one) && Array.isArray(other)) return JSON.stringify(one) === JSON.stringify(other)
   return one === other
-}
-
-/**
- * The custom slugs that a record with these operations uses in its project, each once. Unset registers nothing, and known
- * fields (device and personal ones) are not custom traits (decisions.md, Identify).
- */
-export function customTraitSlugs(operations: TraitOperations): string[] {
-  const { set = {}, setOnce = {}, increment = {}, decrement = {} } = operations
-  const slugs = new Set([set, setOnce, increment, decrement].flatMap((members) => Object.keys(members)))
-  return [...slugs].filter((slug) => !knownFields.has(slug))
 }

@@ -2,7 +2,8 @@ import type { TraitOperations, TraitValue } from '@nextvisit/contracts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { traitBytesOf } from './trait-limits.ts'
-import { applyTraitOperations, customTraitSlugs, NO_TRAITS, type SizedTraits } from './trait-operations.ts'
+import { customTraitSlugs } from './custom-slugs.ts'
+import { applyTraitOperations, NO_TRAITS, type SizedTraits } from './trait-operations.ts'
 
 const sized = (traits: ReadonlyMap<string, TraitValue>): SizedTraits => ({
   traits,

@@ -7,7 +7,7 @@ import {
   parseBatch,
   parseBatchItem,
   parseIdentifyBody,
-  parseSegmentMessage,
+  parseSegmentComMessage,
   parseTrackBody,
 } from '@nextvisit/domain'
 import { describe, expect, it } from 'vitest'
@@ -238,7 +238,7 @@ function segmentOutcomesOf(body: JsonObject): readonly string[] {
   const clock = { sentAt: body['sentAt'], receivedMs: NOW_MS }
   return messages.flatMap((message) =>
     (message['type'] === undefined ? ['identify', 'track'] : [message['type']]).map((type) => {
-      const parsed = parseSegmentMessage(message, type, clock, { allowedFields: new Set() })
+      const parsed = parseSegmentComMessage(message, type, clock, { allowedFields: new Set() })
       if (parsed.outcome === 'track') return parseTrack(parsed.track).outcome
       return parsed.outcome === 'identify' ? parseIdentifyBody(parsed.identify).outcome : parsed.outcome
     }),

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { KeyKind, LimitReason } from '@nextvisit/contracts'
-import { BODY_RULES, nameRules, type Rejection, type RuleName, SEGMENT_RULES } from '@nextvisit/domain'
+import { BODY_RULES, nameRules, type Rejection, type RuleName, SEGMENT_COM_RULES } from '@nextvisit/domain'
 
 /** Each piece costs some µs, however small it is: 100 KB in chunks of one byte would be 400 ms. */
 export const MAX_BODY_PIECES = 1_024
@@ -197,7 +197,7 @@ export const REFUSALS = nameRules({
 }) satisfies { readonly [Reason in LimitReason]: RefusalRule }
 
 /** The names of all refusals. */
-export const REASONS: ReadonlySet<string> = new Set([REFUSALS, BODY_RULES, SEGMENT_RULES].flatMap(Object.keys))
+export const REASONS: ReadonlySet<string> = new Set([REFUSALS, BODY_RULES, SEGMENT_COM_RULES].flatMap(Object.keys))
 
 /** `refuse(REFUSALS.key)`, `refuse(REFUSALS.tooFast(100))`. A 503 asks the caller to come again in a second. */
 export function refuse({ status, message, rule, member, headers }: Omit<RefusalRule, 'when'>): Refusal {

@@ -1,5 +1,5 @@
 import { DEVICE_FIELD_VALUES, ErrorBody, maxBodyBytesOf, type RouteSignature } from '@nextvisit/contracts'
-import { BODY_RULES, type BodyRule, SEGMENT_RULES } from '@nextvisit/domain'
+import { BODY_RULES, type BodyRule, SEGMENT_COM_RULES } from '@nextvisit/domain'
 import type { ZodOpenApiResponsesObject } from 'zod-openapi'
 import { headerRefs, json } from './components.ts'
 import { MAX_LIMIT } from './page-query.ts'
@@ -35,7 +35,7 @@ export const REFUSALS_BY_NAME: ReadonlyMap<string, RefusalRule | RuleForMember> 
   ...Object.entries<RefusalRule | ((...parameters: never[]) => RefusalRule)>(REFUSALS).flatMap(([name, rule]) =>
     typeof rule === 'function' ? [] : [[name, rule] as const],
   ),
-  ['batch', { status: 400, ...SEGMENT_RULES.batch }],
+  ['batch', { status: 400, ...SEGMENT_COM_RULES.batch }],
   ['limit', REFUSALS.limit(MAX_LIMIT)],
   ['catalogNotReady', REFUSALS.notReady([UNAVAILABLE_REASONS.noCatalog])],
   ['logNotReady', REFUSALS.notReady([UNAVAILABLE_REASONS.noLog])],

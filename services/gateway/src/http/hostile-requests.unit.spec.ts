@@ -9,7 +9,7 @@ import {
   parseIdentifyBody,
   parseImportLine,
   parseJson,
-  parseSegmentMessage,
+  parseSegmentComMessage,
   parseTrackBody,
   parseUncheckedJson,
 } from '@nextvisit/domain'
@@ -32,7 +32,7 @@ const identify = (members: object) => parseIdentifyBody({ userName: 'ada', ...me
 const track = (members: object) => parseTrackBody({ userName: 'ada', eventName: 'a', ...members }, receivedMs)
 const noFields = { allowedFields: new Set<string>() }
 const segment = (members: object, sentAt?: unknown) =>
-  parseSegmentMessage({ userId: 'ada', ...members }, 'identify', { sentAt, receivedMs }, noFields)
+  parseSegmentComMessage({ userId: 'ada', ...members }, 'identify', { sentAt, receivedMs }, noFields)
 const emptyObjects = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [index.toString(36), {}]))
 const wordsOf = (text: string) => text.match(/.{1,20}/gs) ?? []
 function readBatch(body: JsonObject): void {
@@ -131,7 +131,7 @@ describeHostileTexts({
   },
   'times of a message': {
     read: (text) =>
-      parseSegmentMessage(
+      parseSegmentComMessage(
         { userId: 'ada', event: 'a', timestamp: text.slice(0, 30_000) },
         'track',
         { sentAt: text, receivedMs },

@@ -1,5 +1,5 @@
 import { ROUTES } from '@nextvisit/contracts'
-import { inSegmentsWords, memberIn, parseSegmentBatch, parseUncheckedJson } from '@nextvisit/domain'
+import { inSegmentComWords, memberIn, parseSegmentComBatch, parseUncheckedJson } from '@nextvisit/domain'
 import { type Answer, answer } from '../../api/answer.ts'
 import { type Refusal, REFUSALS, refuse, refuseBody } from '../../api/refusals.ts'
 import type { CheckedRequest, Handled, Route } from '../../http/route.ts'
@@ -50,7 +50,7 @@ export function createSegmentApi(parts: SegmentApiParts): readonly Route[] {
       ...ROUTES.segmentBatch,
       parseBody: parseUncheckedJson,
       itemsOf: ({ body }) => {
-        const parsed = parseSegmentBatch(body)
+        const parsed = parseSegmentComBatch(body)
         return parsed.outcome === 'rejected' ? refuseBody(parsed) : parsed
       },
       handle: (request, messages) => record(request, messages),
@@ -90,5 +90,5 @@ function strictMessage(rejected: readonly RejectedMessage[]): string {
 
 function rejectedMessage({ status, message }: Refusal, given: unknown, index: number): RejectedMessage {
   const messageId = memberIn(given, 'messageId')
-  return { index, ...(typeof messageId === 'string' && { messageId }), status, message: inSegmentsWords(message) }
+  return { index, ...(typeof messageId === 'string' && { messageId }), status, message: inSegmentComWords(message) }
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { ROUTES } from '@nextvisit/contracts'
-import { type JsonObject, memberIn, memberOf, parseSegmentMessage, userIdOf } from '@nextvisit/domain'
+import { type JsonObject, memberIn, memberOf, parseSegmentComMessage, userIdOf } from '@nextvisit/domain'
 import type { KnownUsers } from '../../admission/known-users.ts'
 import { type Answer, answer } from '../../api/answer.ts'
 import { type Refusal, refuseBody } from '../../api/refusals.ts'
@@ -91,7 +91,7 @@ export function createPrepareSegmentItem(
   return async (message) => {
     const sentAt = memberIn(message, 'sentAt') ?? memberIn(request.body, 'sentAt')
     const clock = { sentAt, receivedMs: request.receivedMs }
-    const parsed = parseSegmentMessage(message, type ?? memberIn(message, 'type'), clock, request.project)
+    const parsed = parseSegmentComMessage(message, type ?? memberIn(message, 'type'), clock, request.project)
     if (parsed.outcome === 'rejected') return refuseBody(parsed)
     if (parsed.outcome === 'ignored') {
       onLeftOut(parsed.reason, 1)

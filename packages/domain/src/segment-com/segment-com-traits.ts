@@ -7,20 +7,19 @@ import { brokenByValue } from '../traits/trait-changes.ts'
 
 const personalFields: ReadonlySet<string> = new Set(PII_FIELDS)
 
-export interface SegmentTraits {
-  /** Own properties of every name, `__proto__` too. */
+export interface SegmentComTraits {
+  /** Every name is an own property, `__proto__` included. */
   readonly $set: Readonly<Record<string, TraitValue>>
-  /** How many values no trait can hold, and how many names no trait can have. */
+  /** Number of values that no trait can hold, and of names that no trait can have. */
   readonly dropped: number
 }
 
 /**
- * `traits` with nested objects flattened: `{ company: { plan: 'pro' } }` is the trait `company.plan`. A personal field that
- * the project does not keep is left out with everything in it, and so is a name that is too long: no name that is put
- * together here grows longer. Of more traits than one identify may have, so many are read that it is refused. `traits` must
- * not be deep: each level is a call.
+ * Flattens `traits`: `{ company: { plan: 'pro' } }` becomes the trait `company.plan`. Drops personal fields that the project
+ * does not keep, with everything in them, and names that are too long. Reading ends at one trait more than an identify may
+ * have, which then refuses it. Recursive: the caller must have checked the depth.
  */
-export function traitsOf(traits: unknown, { allowedFields }: Pick<FieldPolicy, 'allowedFields'>): SegmentTraits {
+export function traitsOf(traits: unknown, { allowedFields }: Pick<FieldPolicy, 'allowedFields'>): SegmentComTraits {
   const set = new Map<string, TraitValue>()
   let dropped = 0
   const read = (slug: string, value: unknown) => {

@@ -2,11 +2,11 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseIdentifyBody } from '../bodies/identify-body.ts'
 import { isJsonObject } from '../bodies/json-object.ts'
-import { parseSegmentMessage, userNameOfUserId } from './segment-message.ts'
+import { parseSegmentComMessage, userNameOfUserId } from './segment-com-message.ts'
 
 const receivedMs = Date.parse('2026-11-02T10:00:00Z')
 const read = (message: unknown, type: unknown = 'identify', sentAt?: string, allowed: readonly string[] = []) =>
-  parseSegmentMessage(message, type, { sentAt, receivedMs }, { allowedFields: new Set(allowed) })
+  parseSegmentComMessage(message, type, { sentAt, receivedMs }, { allowedFields: new Set(allowed) })
 const timeOf = (timestamp: unknown, sentAt?: string) => {
   const parsed = read({ userId: 'ada', event: 'a', timestamp }, 'track', sentAt)
   return parsed.outcome === 'track' ? parsed.track['occurredAt'] : parsed

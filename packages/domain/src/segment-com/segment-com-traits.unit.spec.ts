@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { BODY_LIMITS } from '../bodies/body-rules.ts'
-import { traitsOf } from './segment-traits.ts'
+import { traitsOf } from './segment-com-traits.ts'
 
 const read = (traits: object) => traitsOf(traits, { allowedFields: new Set() })
 const members = (count: number, value: unknown) =>
