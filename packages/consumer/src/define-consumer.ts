@@ -7,7 +7,7 @@ import type { Barrier } from './barrier.ts'
 import { coreMigrations } from './core-migrations.ts'
 import type { AnyFact, Projection } from './projection.ts'
 import type { PublishReplies } from './reply-publisher.ts'
-import type { SettledUntil, TableRoles } from './table-roles.ts'
+import type { SettledUntil, TableSources } from './table-sources.ts'
 
 /** What a projection may use beside the database that it folds into. */
 export interface ProjectionParts {
@@ -61,7 +61,7 @@ export interface ConsumerDefinition<
   /** Folds what the consumer itself has published, in a replay. `partitions`: of `user-events`. */
   readonly published?: (partitions: number) => Projection<OwnFact, OwnDraft>
   /** Where the rows of each of its tables come from. */
-  readonly tables: TableRoles
+  readonly tables: TableSources
   readonly settledUntil?: SettledUntil
   /** What other services may ask it. */
   readonly routes: (parts: RouteParts<Client>, memory: Memory) => readonly InternalRoute[]

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { defineConsumer } from './define-consumer.ts'
-import { rebuildParts } from './rebuild-parts.ts'
+import { offlineParts } from './offline-parts.ts'
 
 const consumer = defineConsumer({
   name: 'two-words',
@@ -46,7 +46,7 @@ it('has one memory for its projection and its routes, and one of its own for who
   const parts = {} as Parameters<typeof counting.routes>[0]
   expect(() =>
     counting.projection(
-      rebuildParts(() => Promise.resolve(1)),
+      offlineParts(() => Promise.resolve(1)),
       shared,
     ),
   ).toThrow('created')

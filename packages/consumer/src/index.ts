@@ -7,17 +7,17 @@ export {
   type RouteParts,
 } from './define-consumer.ts'
 export { type AddressedReply, createReplyPublisher, type PublishReplies } from './reply-publisher.ts'
-export { rebuildParts } from './rebuild-parts.ts'
+export { offlineParts } from './offline-parts.ts'
 export { runConsumer } from './run-consumer.ts'
 export {
   type CarriedColumn,
-  coreTableRoles,
+  coreTableSources,
   type PartlyFolded,
   type SettledUntil,
-  type TableRole,
-  type TableRoles,
+  type TableSource,
+  type TableSources,
   unknownTables,
-} from './table-roles.ts'
+} from './table-sources.ts'
 export { answerDeadLetters } from './dead-letters/answer-dead-letters.ts'
 export { type Barrier, catchUp, createBarrier, findCaughtUp, READ_BARRIER_WITHIN_MS } from './barrier.ts'
 export * from './errors.ts'

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest
 import { z } from 'zod'
 import { createLogger } from './create-logger.ts'
 import { createRedis, createRedisSubscriber, type RedisConnection } from './create-redis.ts'
-import { hearChannel } from './hear-channel.ts'
+import { subscribeTo } from './subscribe-to.ts'
 
 /** Stands before the real Redis. `freeze` swallows everything and goes on taking connections, as a stopped process does. */
 async function startFreezableProxy(redisUrl: string) {
@@ -125,7 +125,7 @@ describe('a Redis connection', () => {
     const heard: string[] = []
     const onMessage = (message: string) => void heard.push(message)
     const { client } = await open(createRedisSubscriber, (subscriber) =>
-      hearChannel(subscriber, { channel, schema: z.string(), onMessage, warning: 'deaf', logger: givenLogger() }),
+      subscribeTo(subscriber, { channel, schema: z.string(), onMessage, warning: 'deaf', logger: givenLogger() }),
     )
     const direct = new Redis(inject('redisUrl'))
     onTestFinished(() => direct.disconnect())

@@ -33,7 +33,7 @@ export function createRedis(options: RedisConnectionOptions): RedisConnection {
 }
 
 /**
- * For subscriptions, which `hearChannel` makes after each connect. Messages published during an outage are lost: while
+ * For subscriptions, which `subscribeTo` makes after each connect. Messages published during an outage are lost: while
  * `client.status` is not `ready`, nothing is received.
  */
 export function createRedisSubscriber(options: RedisConnectionOptions): RedisConnection {

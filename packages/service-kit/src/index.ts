@@ -40,7 +40,7 @@ export {
   type RedisConnectionOptions,
 } from './create-redis.ts'
 export { createServiceClient, type ServiceClient, TELLS } from './create-service-client.ts'
-export { hearChannel, type HearChannelOptions } from './hear-channel.ts'
+export { subscribeTo, type SubscribeToOptions } from './subscribe-to.ts'
 export { ConfigError } from './errors.ts'
 export { createInternalClient, type InternalClient, type InternalClientOptions } from './internal-client.ts'
 export { internalRoute } from './internal-route.ts'

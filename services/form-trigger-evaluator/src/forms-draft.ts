@@ -29,7 +29,7 @@ export interface DraftUser extends UserRef, UserActivity {
 }
 
 /** Why a form did, or did not, reach a user. */
-export interface Decision extends UserRef {
+export interface DecisionRow extends UserRef {
   readonly formId: string
   readonly outcome: 'queued' | GateReason
   readonly recordId: string
@@ -57,7 +57,7 @@ export interface FormsDraft {
   readonly projects: Map<string, CatalogProject | undefined>
   readonly users: Map<string, DraftUser>
   /** The last for each user and form. */
-  readonly decisions: Map<string, Decision>
+  readonly decisions: Map<string, DecisionRow>
   /** For `form-events`, in order. */
   readonly facts: QueueFact[]
   readonly replies: AddressedReply[]

@@ -1,5 +1,5 @@
 import { isoOf, type Statement } from '@nextvisit/database'
-import type { Decision, DraftUser, FormsDraft } from './forms-draft.ts'
+import type { DecisionRow, DraftUser, FormsDraft } from './forms-draft.ts'
 import { keepOutcomes } from './idempotent-outcomes.ts'
 import { writeQueues } from './queue-rows.ts'
 import { decisions, eventOccurrences, users } from './tables.ts'
@@ -42,7 +42,7 @@ function changedOccurrences({ organization, project, userId, events, changedCoun
   })
 }
 
-function decisionRowOf(decision: Decision) {
+function decisionRowOf(decision: DecisionRow) {
   return { ...decision, trigger: JSON.stringify(decision.trigger), gates: JSON.stringify(decision.gates) }
 }
 

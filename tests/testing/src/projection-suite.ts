@@ -8,7 +8,7 @@ import {
   GapError,
   type PartitionFold,
   type Projection,
-  rebuildParts,
+  offlineParts,
   unknownTables,
   type Writes,
 } from '@nextvisit/consumer'
@@ -47,7 +47,7 @@ export function describeProjection(
   const { schema } = consumer
   const { readRows, readRebuiltRows = readRows, catalog = staticCatalog([]) } = options
   const openDb = (url: string) => openCommitDb({ url, schema, applicationName: 'spec' })
-  const createProjection = () => consumer.projection(rebuildParts(() => Promise.resolve(1)))
+  const createProjection = () => consumer.projection(offlineParts(() => Promise.resolve(1)))
   const records = factsAsRecords(options.facts)
   let database: TestDatabase
   let db: CommitDb
@@ -193,7 +193,7 @@ export function describeProjection(
         sql`SELECT tablename FROM pg_tables WHERE schemaname = ${schema}`,
       )
       const names = rows.map(({ tablename }) => tablename)
-      expect(unknownTables(names, consumer.tables)).toEqual({ withoutRole: [], missing: [] })
+      expect(unknownTables(names, consumer.tables)).toEqual({ withoutSource: [], missing: [] })
     })
 
     it('gives the same rows when it is rebuilt', async () => {

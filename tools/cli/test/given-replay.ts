@@ -1,6 +1,6 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import { type AnyFact, type Consumer, createProjectionRunner, type Projection, rebuildParts } from '@nextvisit/consumer'
+import { type AnyFact, type Consumer, createProjectionRunner, type Projection, offlineParts } from '@nextvisit/consumer'
 import { asRole, openCommitDb, prepareServiceSchema, withClient } from '@nextvisit/database'
 import type { LogConnection } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
@@ -60,7 +60,7 @@ export async function givenReplay(
   const startLive = async (topic: string) => {
     const onFailure = vi.fn<(error: Error) => void>()
     const runner = createProjectionRunner({
-      projection: consumer.projection(rebuildParts(() => Promise.resolve(1))),
+      projection: consumer.projection(offlineParts(() => Promise.resolve(1))),
       db,
       foldDb: db,
       connection,

@@ -16,7 +16,7 @@ if (adminUrl === undefined || !/^[1-9]\d*$/.test(count)) {
   console.error('Usage: npx -y pnpm benchmark:swap DATABASE_URL [USERS]')
   process.exit(2)
 }
-const { schema: live, migrations, tables: roles } = consumerNamed('user-projector')
+const { schema: live, migrations, tables: tableSources } = consumerNamed('user-projector')
 const rebuilt = shadowOf(live)
 
 const database = await createMigratedDatabase(adminUrl, { schema: live, migrations })
@@ -33,7 +33,7 @@ try {
       adminUrl: database.url,
       client,
       schemas: { live, rebuilt },
-      roles,
+      tableSources,
       migrations,
       sources: [{ remaining: () => Promise.resolve(0), foldUp }],
       isDryRun: false,

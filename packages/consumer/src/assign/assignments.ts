@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type RecordConsumerHandlers, TopicMissingError, type Watermarks } from '@nextvisit/log'
+import { type RecordConsumerHandlers, TopicMissingError, topicPartition, type Watermarks } from '@nextvisit/log'
 import { mayPass, RunnerStoppedError } from '../errors.ts'
 import { createPartitionCheckpoint, type PartitionCheckpoint } from '../fold/checkpoint.ts'
 import type { Core } from '../fold/core.ts'
@@ -87,7 +87,7 @@ export function createAssignments<Fact extends AnyFact, Draft>(options: Assignme
     const found = new Map<number, bigint>()
     for (const [partition, marks] of partitions) {
       const one = await keepOpening(topic, partition, marks)
-      opened.set(nameOf(topic, partition), one)
+      opened.set(topicPartition(topic, partition), one)
       if (!one.refusal) found.set(partition, one.fetchFrom)
     }
     return found
@@ -102,7 +102,7 @@ export function createAssignments<Fact extends AnyFact, Draft>(options: Assignme
       } catch (error) {
         if (!mayPass(error)) throw error
         metrics.retries.inc()
-        opening.get(nameOf(topic, partition))?.tracker.noticeRefused(error)
+        opening.get(topicPartition(topic, partition))?.tracker.noticeRefused(error)
         logger.warn({ topic, partition, err: error, backOffMs }, 'Cannot open the checkpoint now; trying again')
         await sleep(backOffMs * (0.5 + Math.random()), undefined, { signal }).catch(() => {})
       }
@@ -114,7 +114,7 @@ export function createAssignments<Fact extends AnyFact, Draft>(options: Assignme
     for (const [name, { one }] of opening)
       if (one.topic === topic && !partitions.has(one.partition)) opening.delete(name)
     for (const [partition, { high }] of partitions) {
-      const name = nameOf(topic, partition)
+      const name = topicPartition(topic, partition)
       if (opening.has(name)) continue
       // How many records wait is not known before: at least the next one.
       const tracker = createProgressTracker({ topic, partition, logEnd: high + 1n, nextOffset: () => high, now })
@@ -123,7 +123,7 @@ export function createAssignments<Fact extends AnyFact, Draft>(options: Assignme
   }
 
   const take = (topic: string, partition: number): Partition => {
-    const name = nameOf(topic, partition)
+    const name = topicPartition(topic, partition)
     const found = opened.get(name)
     if (!found) throw new Error(`${name} was assigned, but its checkpoint was never opened`)
     opened.delete(name)
@@ -138,7 +138,7 @@ export function createAssignments<Fact extends AnyFact, Draft>(options: Assignme
     ended.abort()
     ended = new AbortController()
     const partitions = [...assigned].flatMap(([topic, ofTopic]) => ofTopic.map((partition) => take(topic, partition)))
-    owned = new Map(partitions.map((one) => [nameOf(one.topic, one.partition), one]))
+    owned = new Map(partitions.map((one) => [topicPartition(one.topic, one.partition), one]))
     opening.clear()
     logger.info(
       { partitions: partitions.map(({ partition }) => partition).join(',') },
@@ -151,10 +151,6 @@ export function createAssignments<Fact extends AnyFact, Draft>(options: Assignme
     begin,
     owned: () => [...owned.values()],
     reported: () => [...owned.values(), ...[...opening].flatMap(([name, { one }]) => (owned.has(name) ? [] : one))],
-    find: (topic, partition) => owned.get(nameOf(topic, partition)),
+    find: (topic, partition) => owned.get(topicPartition(topic, partition)),
   }
-}
-
-function nameOf(topic: string, partition: number): string {
-  return `${topic}/${partition}`
 }

@@ -1,5 +1,5 @@
 import type { AwaitedRecord } from '@nextvisit/contracts'
-import type { FetchedBatch, FetchedRecord } from '@nextvisit/log'
+import { type FetchedBatch, type FetchedRecord, topicPartition } from '@nextvisit/log'
 import type { Partition } from '../fold/partition.ts'
 
 /**
@@ -80,7 +80,7 @@ export function createFetchPacing(
 
   return {
     handle: async (partition, batch) => {
-      const name = nameOf(batch.topic, batch.partition)
+      const name = topicPartition(batch.topic, batch.partition)
       notice(name, batch)
       const over = untilGathered()
       folding.add(name)
@@ -95,7 +95,7 @@ export function createFetchPacing(
     },
     fetchNow,
     fetchUpTo: ({ topic, partition, offset }) => {
-      const name = nameOf(topic, partition)
+      const name = topicPartition(topic, partition)
       if (offset < (read.get(name) ?? 0n)) return
       want(name, offset)
       fetchNow()
@@ -105,8 +105,4 @@ export function createFetchPacing(
       wanted.clear()
     },
   }
-}
-
-function nameOf(topic: string, partition: number): string {
-  return `${topic}/${partition}`
 }

@@ -1,5 +1,5 @@
 import { causeOfSetAside } from '@nextvisit/contracts'
-import type { FetchedBatch, FetchedRecord } from '@nextvisit/log'
+import { type FetchedBatch, type FetchedRecord, topicPartition } from '@nextvisit/log'
 import { mayPass, RunnerStoppedError } from '../errors.ts'
 import { runTick } from '../ticks/run-tick.ts'
 import { createProgressTracker, type PartitionProgress } from '../watch/partition-progress.ts'
@@ -96,9 +96,9 @@ export function createPartition<Fact extends AnyFact, Draft>(options: PartitionO
   const { core, checkpoint, logEnd, metrics, now, ring, drainSoon, signal } = options
   const { logger } = core
   const { topic, partition } = checkpoint.key
-  const topicPartition = { topic, partition }
+  const place = { topic, partition }
   const nextOffset = () => checkpoint.current().nextOffset
-  const progress = createProgressTracker({ ...topicPartition, logEnd, nextOffset, now })
+  const progress = createProgressTracker({ ...place, logEnd, nextOffset, now })
   const setAside = new Map<bigint, string>()
   const deadBecause = ({ offset }: FetchedRecord): string | undefined => setAside.get(offset)
   let state: State = IDLE
@@ -140,7 +140,7 @@ export function createPartition<Fact extends AnyFact, Draft>(options: PartitionO
     }
     metrics.retries.inc()
     progress.noticeRefused(error)
-    logger.warn({ ...topicPartition, err: error, backOffMs }, 'Cannot be folded now; trying again')
+    logger.warn({ ...place, err: error, backOffMs }, 'Cannot be folded now; trying again')
     state = { is: 'paused', work, untilMs: performance.now() + backOffMs * (0.5 + Math.random()) }
     backOffMs = Math.min(backOffMs * 2, LONGEST_BACK_OFF_MS)
   }
@@ -148,22 +148,22 @@ export function createPartition<Fact extends AnyFact, Draft>(options: PartitionO
   const noticeHalted = (error: unknown): void => {
     if (!progress.noticeHalted(error)) return
     const { offset, recordId } = progress.halted() ?? {}
-    logger.error({ ...topicPartition, offset: offset?.toString(), recordId, err: error }, HALTED)
+    logger.error({ ...place, offset: offset?.toString(), recordId, err: error }, HALTED)
   }
 
   const noticeStale = ({ isSwapped }: Stale): void => {
     metrics.staleCommits.inc()
     // Another owner's rows, or those of an own commit whose answer was lost.
     drainSoon()
-    if (isSwapped) logger.info(topicPartition, SWAPPED)
-    else logger.warn(topicPartition, OVERTAKEN)
+    if (isSwapped) logger.info(place, SWAPPED)
+    else logger.warn(place, OVERTAKEN)
   }
 
   const noticeFolded = ({ deadLetters, duplicates }: Folded): void => {
     metrics.duplicates.inc(duplicates)
     if (deadLetters === 0) return
     metrics.deadLetters.inc(deadLetters)
-    logger.error({ ...topicPartition, deadLetters }, DEAD_LETTERS)
+    logger.error({ ...place, deadLetters }, DEAD_LETTERS)
   }
 
   /** Only where no commit of the partition can begin: while it is idle, or at the end of its batch. */
@@ -191,7 +191,7 @@ export function createPartition<Fact extends AnyFact, Draft>(options: PartitionO
       if (signal.aborted) return
       noTickBeforeMs = now().getTime() + FAILED_TICK_PAUSE_MS
       progress.noticeTickFailed(error)
-      logger.warn({ ...topicPartition, err: error }, 'A tick failed; trying again')
+      logger.warn({ ...place, err: error }, 'A tick failed; trying again')
     }
   }
 
@@ -206,7 +206,7 @@ export function createPartition<Fact extends AnyFact, Draft>(options: PartitionO
     checkpoint: checkpoint.current,
     wants: () => (state.is === 'idle' && !isUnreadable && !signal.aborted ? fetchFrom : undefined),
     give: async (batch) => {
-      if (state.is !== 'idle') throw new Error(`${topic}/${partition} was given a batch while it had one`)
+      if (state.is !== 'idle') throw new Error(`${topicPartition(topic, partition)} was given a batch while it had one`)
       progress.noticeEnd(batch.highWatermark)
       fetchFrom = batch.nextOffset
       const { promise, resolve, reject } = Promise.withResolvers<void>()

@@ -3,7 +3,7 @@ import {
   type Breaker,
   type BreakerWatch,
   createBreaker,
-  hearChannel,
+  subscribeTo,
   type RedisConnection,
   remainingMs,
 } from '@nextvisit/service-kit'
@@ -56,7 +56,7 @@ export function createReplies(options: RepliesOptions) {
     return breaker
   }
 
-  hearChannel(subscriber, {
+  subscribeTo(subscriber, {
     channel,
     schema: EvaluatorReply,
     onMessage: (reply) => waiting.get(reply.recordId)?.(reply),

@@ -1,4 +1,4 @@
-import type { CarriedColumn, TableRoles } from '@nextvisit/consumer'
+import type { CarriedColumn, TableSources } from '@nextvisit/consumer'
 import type { Client } from '@nextvisit/database'
 import { readPrimaryKey } from './read-primary-key.ts'
 import type { Schemas } from './compare-tables.ts'
@@ -10,8 +10,8 @@ import type { Schemas } from './compare-tables.ts'
  * A live row that changes later does so because of a record, or of an instant, that the rebuild has still to reach. Then
  * the rebuilt row changes, too, and {@link carryChangedRows} carries it once more.
  */
-export async function carryAllRows(client: Client, schemas: Schemas, roles: TableRoles): Promise<void> {
-  for (const carried of await carriedColumnsOf(client, schemas, roles)) {
+export async function carryAllRows(client: Client, schemas: Schemas, tableSources: TableSources): Promise<void> {
+  for (const carried of await carriedColumnsOf(client, schemas, tableSources)) {
     await stopNoting(client, schemas, carried)
     await client.query(carryStatement(schemas, carried))
     await startNoting(client, schemas, carried)
@@ -20,8 +20,8 @@ export async function carryAllRows(client: Client, schemas: Schemas, roles: Tabl
 }
 
 /** Carries the rows that have changed since the last call, or since {@link carryAllRows}. */
-export async function carryChangedRows(client: Client, schemas: Schemas, roles: TableRoles): Promise<void> {
-  for (const carried of await carriedColumnsOf(client, schemas, roles)) {
+export async function carryChangedRows(client: Client, schemas: Schemas, tableSources: TableSources): Promise<void> {
+  for (const carried of await carriedColumnsOf(client, schemas, tableSources)) {
     const changed = changedTable(schemas, carried)
     // With current statistics, the planner looks the few rows up by their keys. It must not read the whole table.
     await client.query(`ANALYZE ${changed}`)
@@ -31,8 +31,9 @@ export async function carryChangedRows(client: Client, schemas: Schemas, roles: 
 }
 
 /** Before the swap: what notes changes is no part of the schema. */
-export async function stopNotingChanges(client: Client, schemas: Schemas, roles: TableRoles): Promise<void> {
-  for (const carried of await carriedColumnsOf(client, schemas, roles)) await stopNoting(client, schemas, carried)
+export async function stopNotingChanges(client: Client, schemas: Schemas, tableSources: TableSources): Promise<void> {
+  for (const carried of await carriedColumnsOf(client, schemas, tableSources))
+    await stopNoting(client, schemas, carried)
 }
 
 interface Carried extends CarriedColumn {
@@ -40,9 +41,13 @@ interface Carried extends CarriedColumn {
   readonly key: readonly string[]
 }
 
-async function carriedColumnsOf(client: Client, { live }: Schemas, roles: TableRoles): Promise<readonly Carried[]> {
-  const declared = Object.entries(roles).flatMap(([table, role]) =>
-    typeof role === 'object' && role.carriedColumn ? { table, ...role.carriedColumn } : [],
+async function carriedColumnsOf(
+  client: Client,
+  { live }: Schemas,
+  tableSources: TableSources,
+): Promise<readonly Carried[]> {
+  const declared = Object.entries(tableSources).flatMap(([table, source]) =>
+    typeof source === 'object' && source.carriedColumn ? { table, ...source.carriedColumn } : [],
   )
   const carried: Carried[] = []
   for (const one of declared) carried.push({ ...one, key: await readPrimaryKey(client, live, one.table) })

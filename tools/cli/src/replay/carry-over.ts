@@ -2,19 +2,20 @@ import type { Client } from '@nextvisit/database'
 import type { Schemas } from './compare-tables.ts'
 import { carryChangedRows } from './carried-columns.ts'
 import { ReplayError } from './replay-error.ts'
-import { coreTableRoles, type TableRoles } from '@nextvisit/consumer'
+import { coreTableSources, type TableSources } from '@nextvisit/consumer'
 
 /**
  * Copies or moves what is not in the log from the live schema into the rebuilt one. The live tables are locked, so nothing
  * here takes longer for more users.
  */
-export async function carryOver(client: Client, schemas: Schemas, roles: TableRoles): Promise<void> {
+export async function carryOver(client: Client, schemas: Schemas, tableSources: TableSources): Promise<void> {
   const { live, rebuilt } = schemas
   await carrySequences(client, schemas)
-  await carryChangedRows(client, schemas, roles)
-  for (const [table, role] of Object.entries({ ...roles, ...coreTableRoles })) {
-    if (role === 'carried') await moveTable(client, schemas, table)
-    else if (role !== 'fold' && role.carry) await client.query(role.carry(`${live}.${table}`, `${rebuilt}.${table}`))
+  await carryChangedRows(client, schemas, tableSources)
+  for (const [table, source] of Object.entries({ ...tableSources, ...coreTableSources })) {
+    if (source === 'carried') await moveTable(client, schemas, table)
+    else if (source !== 'fold' && source.carry)
+      await client.query(source.carry(`${live}.${table}`, `${rebuilt}.${table}`))
   }
   await carryDeadLetters(client, schemas)
   await carryCheckpoints(client, schemas)

@@ -1,5 +1,5 @@
 import type { Client } from '@nextvisit/database'
-import { coreTableRoles, type TableRoles } from '@nextvisit/consumer'
+import { coreTableSources, type TableSources } from '@nextvisit/consumer'
 import { readPrimaryKey } from './read-primary-key.ts'
 
 /** How a table differs between the live schema and the rebuilt one. */
@@ -34,13 +34,13 @@ const JSON_TYPE = 114
 export async function compareTables(
   client: Client,
   schemas: Schemas,
-  roles: TableRoles,
+  tableSources: TableSources,
 ): Promise<readonly TableComparison[]> {
   const comparisons: TableComparison[] = []
-  for (const [table, role] of Object.entries({ ...roles, ...coreTableRoles })) {
-    if (role === 'carried') continue
+  for (const [table, source] of Object.entries({ ...tableSources, ...coreTableSources })) {
+    if (source === 'carried') continue
     const foldedRows = (schema: string): string =>
-      role === 'fold' ? `SELECT * FROM ${schema}.${table}` : role.folded(`${schema}.${table}`)
+      source === 'fold' ? `SELECT * FROM ${schema}.${table}` : source.folded(`${schema}.${table}`)
     const columns = await comparableColumns(client, foldedRows(schemas.live))
     const rowsOf = (schema: string): string => `SELECT ${columns} FROM (${foldedRows(schema)}) AS given`
     comparisons.push(await compareRows(client, table, schemas, rowsOf))

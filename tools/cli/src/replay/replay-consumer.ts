@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CatalogView } from '@nextvisit/catalog'
-import { type Consumer, rebuildParts } from '@nextvisit/consumer'
+import { type Consumer, offlineParts } from '@nextvisit/consumer'
 import { type ReplayStep, TOPICS, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
 import { type Client, isRetryable, openCommitDb, withClient } from '@nextvisit/database'
 import { type LogConnection, readPartitionCount } from '@nextvisit/log'
@@ -82,14 +82,14 @@ async function replayOnce(
   environment: ReplayEnvironment,
 ): Promise<ReplayOutcome> {
   const { adminUrl, onBegin } = environment
-  const { name, schema: live, role, migrations, version: serviceVersion, tables: roles, settledUntil } = consumer
+  const { name, schema: live, role, migrations, version: serviceVersion, tables: tableSources, settledUntil } = consumer
   const schemas: Schemas = { live, rebuilt: shadowOf(live) }
   return withClient(adminUrl, async (client) => {
     await requireAlone(client, live)
     await dropReplaced(client, live)
     const { restart } = request
     const code = environment.code ?? (await codeFingerprint(consumer))
-    const resumedFrom = await openShadow(client, { adminUrl, role, migrations, live, code, roles, restart })
+    const resumedFrom = await openShadow(client, { adminUrl, role, migrations, live, code, tableSources, restart })
     const url = withoutFlush(adminUrl)
     const db = openCommitDb({ url, schema: schemas.rebuilt, applicationName: `nextvisit replay ${name}` })
     try {
@@ -97,7 +97,7 @@ async function replayOnce(
       const sources = await sourcesOf(consumer, context)
       const remaining = await Promise.all(sources.map((source) => source.remaining()))
       onBegin({ resumedFrom, remaining: remaining.reduce((sum, records) => sum + records, 0) })
-      return await replay({ ...environment, ...request, client, schemas, sources, roles, migrations })
+      return await replay({ ...environment, ...request, client, schemas, sources, tableSources, migrations })
     } finally {
       await db.$disconnect()
     }
@@ -107,7 +107,7 @@ async function replayOnce(
 /** What the consumer folds live, and what it has published itself. */
 async function sourcesOf(consumer: Consumer, context: RebuildContext): Promise<readonly RebuildSource[]> {
   const countPartitions = () => readPartitionCount(context.connection, TOPICS.userEvents, USER_PROJECTOR_GROUP)
-  const projection = consumer.projection(rebuildParts(countPartitions))
+  const projection = consumer.projection(offlineParts(countPartitions))
   const live = projection.topics.map((topic) => liveTopic(context, projection, topic))
   if (!consumer.published) return live
   const published = consumer.published(await countPartitions())

@@ -9,9 +9,9 @@ import { carryAllRows, carryChangedRows, stopNotingChanges } from './carried-col
 import { carryGrants } from './carry-grants.ts'
 import { dropReplaced, requireNothingForeign } from './foreign-objects.ts'
 import { dropSchema, replacedOf, requireSameMigrations, type ShadowOptions } from './shadow-schema.ts'
-import { coreTableRoles } from '@nextvisit/consumer'
+import { coreTableSources } from '@nextvisit/consumer'
 
-export interface ReplayOptions extends Pick<ShadowOptions, 'adminUrl' | 'roles' | 'migrations'> {
+export interface ReplayOptions extends Pick<ShadowOptions, 'adminUrl' | 'tableSources' | 'migrations'> {
   /** Of the owner of the schemas. Its connection holds the replay's lock. */
   readonly client: Client
   readonly schemas: Schemas
@@ -36,7 +36,7 @@ export type ReplayOutcome = {
  * (docs/explanation/design.md, The core). If it is interrupted at any point, the live ones are unchanged.
  */
 export async function replay(options: ReplayOptions): Promise<ReplayOutcome> {
-  const { client, schemas, roles, isDryRun, acceptsDifferences, onStep, onCompared } = options
+  const { client, schemas, tableSources, isDryRun, acceptsDifferences, onStep, onCompared } = options
   await requireNothingForeign(client, schemas)
   await catchUp(options.sources)
   await analyze(options)
@@ -50,23 +50,23 @@ export async function replay(options: ReplayOptions): Promise<ReplayOutcome> {
   }
   // Whatever takes longer for more rows happens here, so that the swap holds its locks only briefly.
   await onStep('carry')
-  await carryAllRows(client, schemas, roles)
+  await carryAllRows(client, schemas, tableSources)
   await onStep('swap')
   await catchUp(options.sources)
-  await carryChangedRows(client, schemas, roles)
+  await carryChangedRows(client, schemas, tableSources)
   const lockedMs = await swap(options)
   await dropReplaced(client, schemas.live)
   return { outcome: 'swapped', comparisons, lockedMs }
 }
 
 /** The rows were written in bulk: without statistics, the live queries would get bad plans. */
-async function analyze({ client, schemas, roles }: ReplayOptions): Promise<void> {
-  for (const table of Object.keys(roles)) await client.query(`ANALYZE ${schemas.rebuilt}.${table}`)
+async function analyze({ client, schemas, tableSources }: ReplayOptions): Promise<void> {
+  for (const table of Object.keys(tableSources)) await client.query(`ANALYZE ${schemas.rebuilt}.${table}`)
 }
 
 /** The live folds wait until both are level and the snapshot is taken. They do not wait for the comparison itself. */
 async function compareLevel(options: ReplayOptions): Promise<readonly TableComparison[]> {
-  const { adminUrl, client, schemas, sources, roles } = options
+  const { adminUrl, client, schemas, sources, tableSources } = options
   return withClient(adminUrl, async (snapshot) => {
     const locks = [`LOCK TABLE ${schemas.live}.checkpoints IN SHARE MODE`]
     await withLocks(client, { schema: schemas.live, locks }, async () => {
@@ -75,7 +75,7 @@ async function compareLevel(options: ReplayOptions): Promise<readonly TableCompa
       await snapshot.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
       await snapshot.query('SELECT 1') // the snapshot is that of the first query
     })
-    return compareTables(snapshot, schemas, roles)
+    return compareTables(snapshot, schemas, tableSources)
   })
 }
 
@@ -84,15 +84,15 @@ async function compareLevel(options: ReplayOptions): Promise<readonly TableCompa
  * swapped. Otherwise the later statements of a batch would write to the rebuilt tables, which they find by name.
  */
 async function swap(options: ReplayOptions): Promise<number> {
-  const { client, schemas, sources, roles, migrations } = options
+  const { client, schemas, sources, tableSources, migrations } = options
   const { live, rebuilt } = schemas
   const locks = [
     `LOCK TABLE ${live}.checkpoints IN ACCESS EXCLUSIVE MODE`,
     `LOCK TABLE ${live}.dead_letters IN ACCESS EXCLUSIVE MODE`,
     // Moving a table takes this lock anyway. Here the wait for it is limited.
-    ...Object.entries({ ...coreTableRoles, ...roles }).map(
-      ([table, role]) =>
-        `LOCK TABLE ${live}.${table} IN ${role === 'carried' ? 'ACCESS EXCLUSIVE' : 'SHARE ROW EXCLUSIVE'} MODE`,
+    ...Object.entries({ ...coreTableSources, ...tableSources }).map(
+      ([table, source]) =>
+        `LOCK TABLE ${live}.${table} IN ${source === 'carried' ? 'ACCESS EXCLUSIVE' : 'SHARE ROW EXCLUSIVE'} MODE`,
     ),
   ]
   let lockedAt = 0
@@ -102,8 +102,8 @@ async function swap(options: ReplayOptions): Promise<number> {
     await requireLevel(client, schemas)
     await requireSameMigrations(client, live, migrations)
     await requireNothingForeign(client, schemas)
-    await carryOver(client, schemas, roles)
-    await stopNotingChanges(client, schemas, roles)
+    await carryOver(client, schemas, tableSources)
+    await stopNotingChanges(client, schemas, tableSources)
     await carryGrants(client, schemas)
     await client.query(`COMMENT ON SCHEMA ${rebuilt} IS NULL`)
     await client.query(`ALTER SCHEMA ${live} RENAME TO ${replacedOf(live)}`)

@@ -1,15 +1,18 @@
 import type { TableComparison } from './compare-tables.ts'
 import type { ReplayOutcome } from './replay.ts'
-import type { TableRole, TableRoles } from '@nextvisit/consumer'
+import type { TableSource, TableSources } from '@nextvisit/consumer'
 
 /** A comparison as lines: a table, then the rows that differ (key and column, never a value), then what was left out. */
-export function reportComparisons(comparisons: readonly TableComparison[], roles: TableRoles): readonly string[] {
+export function reportComparisons(
+  comparisons: readonly TableComparison[],
+  tableSources: TableSources,
+): readonly string[] {
   const headings = ['TABLE', 'LIVE ROWS', 'REBUILT ROWS', 'LIVE UNMATCHED', 'REBUILT UNMATCHED']
   const rows = comparisons.map((one) => [one.table, one.liveRows, one.rebuiltRows, one.onlyLive, one.onlyRebuilt])
   return [
     ...tableLines([headings, ...rows]),
     ...comparisons.flatMap(differenceLines),
-    ...Object.entries(roles).flatMap(notComparedLines),
+    ...Object.entries(tableSources).flatMap(notComparedLines),
   ]
 }
 
@@ -35,14 +38,14 @@ function differenceLines({ table, examples, onlyLive, onlyRebuilt }: TableCompar
   return hasMore ? [...lines, `  ${table}: and more`] : lines
 }
 
-function notComparedLines([table, role]: [string, TableRole]): string[] {
-  const notCompared = notComparedOf(role)
+function notComparedLines([table, source]: [string, TableSource]): string[] {
+  const notCompared = notComparedOf(source)
   return notCompared ? [`Not compared: ${table}.${notCompared}`] : []
 }
 
 /** What of a table is left out of the comparison, and why. */
-export function notComparedOf(role: TableRole | undefined): string | undefined {
-  return typeof role === 'object' ? role.notCompared : undefined
+export function notComparedOf(source: TableSource | undefined): string | undefined {
+  return typeof source === 'object' ? source.notCompared : undefined
 }
 
 function tableLines(rows: readonly (readonly (string | number)[])[]): string[] {

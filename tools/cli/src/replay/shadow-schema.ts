@@ -1,13 +1,13 @@
 import { type Client, prepareServiceSchema, type ServiceSchemaOptions } from '@nextvisit/database'
 import { ReplayError } from './replay-error.ts'
-import { type TableRoles, unknownTables } from '@nextvisit/consumer'
+import { type TableSources, unknownTables } from '@nextvisit/consumer'
 
 export interface ShadowOptions extends Pick<ServiceSchemaOptions, 'adminUrl' | 'role' | 'migrations'> {
   /** The live schema. */
   readonly live: string
   /** Of the code that folds (`codeFingerprint`). */
   readonly code: string
-  readonly roles: TableRoles
+  readonly tableSources: TableSources
   /** Start over, and discard what an interrupted replay has left. */
   readonly restart: boolean
 }
@@ -38,7 +38,7 @@ export async function openShadow(client: Client, options: ShadowOptions): Promis
   }
   if (!found) await makeShadow(client, options)
   await requireSameMigrations(client, live, options.migrations)
-  await requireRoles(client, live, options.roles)
+  await requireTableSources(client, live, options.tableSources)
   return found?.startedAt
 }
 
@@ -99,12 +99,12 @@ function appliedIn(schema: string, table: string): string {
   return `SELECT migration_name, checksum FROM ${schema}.${table} WHERE rolled_back_at IS NULL`
 }
 
-async function requireRoles(client: Client, live: string, roles: TableRoles): Promise<void> {
-  const { withoutRole, missing } = unknownTables(await readTables(client, live), roles)
-  if (withoutRole.length + missing.length === 0) return
+async function requireTableSources(client: Client, live: string, tableSources: TableSources): Promise<void> {
+  const { withoutSource, missing } = unknownTables(await readTables(client, live), tableSources)
+  if (withoutSource.length + missing.length === 0) return
   throw new ReplayError(
     'TABLE_WITHOUT_ROLE',
-    `The service's replay does not say where the rows of these tables come from, or names some that are not there: ${[...withoutRole, ...missing].join(', ')}.`,
+    `The service's replay does not say where the rows of these tables come from, or names some that are not there: ${[...withoutSource, ...missing].join(', ')}.`,
   )
 }
 

@@ -3,7 +3,7 @@
  * - `fold`: only from the log. Rebuilt, and compared whole.
  * - `carried`: not from the log (reservations, for example). Moved from the live schema as they are.
  */
-export type TableRole = 'fold' | 'carried' | PartlyFolded
+export type TableSource = 'fold' | 'carried' | PartlyFolded
 
 /** Some columns or rows come from the log, others do not. Tables are given as `schema.table`. */
 export interface PartlyFolded {
@@ -28,7 +28,7 @@ export interface CarriedColumn {
 }
 
 /** Every table of a consumer's schema, without the core's own. */
-export type TableRoles = Readonly<Record<string, TableRole>>
+export type TableSources = Readonly<Record<string, TableSource>>
 
 /**
  * For a consumer whose ticks change rows: a query over the live schema for `partition` and the `instant` (timestamptz) up
@@ -37,7 +37,7 @@ export type TableRoles = Readonly<Record<string, TableRole>>
 export type SettledUntil = (schema: string) => string
 
 /** The core's tables that a replay compares or moves like a consumer's. */
-export const coreTableRoles: TableRoles = {
+export const coreTableSources: TableSources = {
   outbox: 'carried',
   // What an operator wants set aside.
   partition_alarms: 'carried',
@@ -59,14 +59,14 @@ const OWN_TABLES: ReadonlySet<string> = new Set([
   '_prisma_migrations',
 ])
 
-/** Tables of a schema that have no role, and roles of tables that do not exist. */
+/** Tables of a schema that have no role, and tableSources of tables that do not exist. */
 export function unknownTables(
   tables: readonly string[],
-  roles: TableRoles,
-): { readonly withoutRole: readonly string[]; readonly missing: readonly string[] } {
-  const known = new Set([...Object.keys(roles), ...Object.keys(coreTableRoles), ...OWN_TABLES])
+  tableSources: TableSources,
+): { readonly withoutSource: readonly string[]; readonly missing: readonly string[] } {
+  const known = new Set([...Object.keys(tableSources), ...Object.keys(coreTableSources), ...OWN_TABLES])
   return {
-    withoutRole: tables.filter((table) => !known.has(table)),
-    missing: Object.keys(roles).filter((table) => !tables.includes(table)),
+    withoutSource: tables.filter((table) => !known.has(table)),
+    missing: Object.keys(tableSources).filter((table) => !tables.includes(table)),
   }
 }

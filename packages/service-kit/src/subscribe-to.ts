@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { ZodType } from 'zod'
 import type { RedisConnection } from './create-redis.ts'
 
-export interface HearChannelOptions<Message> {
+export interface SubscribeToOptions<Message> {
   readonly channel: string
   /** Of the messages' JSON. What does not fit is passed over. */
   readonly schema: ZodType<Message>
@@ -18,9 +18,9 @@ export interface HearChannelOptions<Message> {
  * Hears a channel of Redis pub/sub, again after each lost connection. `subscriber` is a connection of its own, not started
  * yet: one that subscribes takes no other commands.
  */
-export function hearChannel<Message>(
+export function subscribeTo<Message>(
   subscriber: RedisConnection['client'],
-  { channel, schema, onMessage, onSubscribed, warning, logger }: HearChannelOptions<Message>,
+  { channel, schema, onMessage, onSubscribed, warning, logger }: SubscribeToOptions<Message>,
 ): void {
   const listen = async (): Promise<void> => {
     try {
