@@ -65,8 +65,8 @@ const UNAWAITED_MS = 5_000
 const SHORTEST_CALL_MS = 50
 
 /**
- * A few calls in flight for each kind of question; everything that arrives meanwhile goes into the next ones (design.md, A
- * track event). Calls are bounded and tenants take turns, so however much one tenant asks, the others wait for one call.
+ * A few calls in flight for each kind of question; everything that arrives meanwhile goes into the next ones (design.md,
+ * Calls to services). Calls are bounded and tenants take turns, so however much one tenant asks, the others wait for one call.
  * A question never joins a call that has begun: its answer could be older than the question.
  */
 export function createBatchedCall<Question, Answer>(

@@ -23,7 +23,7 @@ async function answerNext(calls: ReturnType<typeof heldService>['calls'], index:
   await new Promise(setImmediate)
 }
 
-describe('a batched call (design.md, A track event)', () => {
+describe('a batched call (design.md, Calls to services)', () => {
   it('asks at once, and everything that arrives meanwhile in the next call', async () => {
     const { calls, ask } = heldService()
     const call = createBatchedCall({ ask, callWithinMs, tenantOf })

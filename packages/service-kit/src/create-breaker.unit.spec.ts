@@ -29,7 +29,7 @@ async function givenOpenBreaker() {
   return breaker
 }
 
-describe('a breaker (design.md, A track event)', () => {
+describe('a breaker (design.md, Calls to services)', () => {
   it('opens where more than half of the calls failed, and not for the first few', async () => {
     const breaker = givenBreaker()
     for (const action of [fail, fail, fail]) await breaker.run(action)

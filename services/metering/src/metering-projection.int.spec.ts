@@ -10,7 +10,7 @@ const ledger = givenLedger()
 const later = (ms: number) => new Date(NOW.getTime() + ms)
 const byOrganization = (a: Place, b: Place) => (a.organization < b.organization ? -1 : 1)
 
-describe('folding (design.md, who folds a limit grants it)', () => {
+describe('folding (design.md, Metering)', () => {
   it('turns a reservation into a count', async () => {
     const place = newPlace()
     const tracked = eventTracked({ ...place })

@@ -112,7 +112,7 @@ const release = (...claims: readonly Claim[]) =>
     })),
   )
 
-describe('claiming names (design.md, Trait-registry)', () => {
+describe('claiming names (design.md, Trait registry)', () => {
   it('tells one request that the name is new, the others that it is claimed, and later ones that it is registered', async () => {
     const place = newPlace()
     expect(await ask([claim(place, ['signup']), claim(place, ['signup'])])).toEqual([['new'], ['claimed']])

@@ -45,7 +45,7 @@ function givenCatalog() {
   return { catalog, change }
 }
 
-describe("the look for users whose segments are not the catalog's (design.md: the cost of a tick follows what is due)", () => {
+describe("the look for users whose segments are not the catalog's (design.md, Ticks)", () => {
   it('reads a partition once, then only the organizations that changed, and so does their tick', async () => {
     const { catalog, change } = givenCatalog()
     const turn = { catalog }

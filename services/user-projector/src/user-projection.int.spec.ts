@@ -255,7 +255,7 @@ const behind: Barrier = (partitions, signal) =>
   partitions.includes(2) ? sleep(60_000, undefined, { signal }) : Promise.resolve()
 const away: Barrier = () => Promise.reject(new Error('the log is unavailable'))
 
-describe('looking users up while a partition is behind (design.md, The user marker)', () => {
+describe('looking users up while a partition is behind (design.md, User markers)', () => {
   it('leaves only its own missing users unknown', async () => {
     const place = newPlace()
     await fold([identifyRequested({ ...place })])

@@ -37,7 +37,7 @@ const alarmsIn = (db: Db) =>
     SELECT partition, kind, code FROM partition_alarms JOIN checkpoints USING (projection, topic, partition)
     WHERE next_offset <= "offset"`)
 
-describe('a partition that makes no progress (design.md: tried again for ever, but not in silence)', () => {
+describe('a partition that makes no progress (design.md, Failures)', () => {
   it('is reported by name while its records wait for something, and the others are folded', async () => {
     const log = await givenLog()
     let isBehind = true

@@ -56,7 +56,7 @@ const count = (values: readonly unknown[], value: unknown) => values.filter((one
 const recordedEvents = async (gateway: GatewayFixture) =>
   (await gateway.records()).flatMap(({ fact }) => (fact.type === 'EventTracked' ? fact : []))
 
-describe('an event limit whose room is held for the moment (design.md, A track event)', () => {
+describe('an event limit whose room is held for the moment (design.md, Metering)', () => {
   it('is asked again until what holds it counts; then it is used up', async () => {
     const metering = await meteringWith(3, 3)
     const registry = await fullRegistry('a')

@@ -6,7 +6,7 @@ import { claimsIn, givenRegistry } from '../../test/given-services.ts'
 const statusesOf = (answers: readonly { status: number }[]) => answers.map(({ status }) => status)
 const count = (values: readonly unknown[], value: unknown) => values.filter((one) => one === value).length
 
-describe('new names (decisions.md, Track event: newEvent; design.md, Trait-registry)', () => {
+describe('new names (decisions.md, Track event: newEvent; design.md, Trait registry)', () => {
   it('says newEvent in exactly one of many parallel responses', async () => {
     const names = await givenRegistry()
     const gateway = await givenGateway({ services: { traitRegistry: names.url } })

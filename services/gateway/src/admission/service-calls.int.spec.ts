@@ -33,7 +33,7 @@ async function askEverything({ identify, track, visit, post, keys }: GatewayFixt
   return answers.map(({ status }) => status)
 }
 
-describe('what admission costs (design.md, A track event: no limit and nothing new, no call at all)', () => {
+describe('what admission costs (design.md, Calls to services)', () => {
   it('is no call but the publish, for a known user and known names without limits', async () => {
     const gateway = await gatewayWith(undefined)
     expect(await askEverything(gateway)).toEqual([200, 202, 200, 202])

@@ -54,7 +54,7 @@ describe('a tenant that asks as loudly as it can (decisions.md, Busy and broken)
   )
 })
 
-describe('a partition that is behind (design.md, The user marker)', () => {
+describe('a partition that is behind (design.md, User markers)', () => {
   it('makes only its own users unchecked, and opens no breaker', async () => {
     const projector = await givenService({
       [lookUpUsers]: async ({ users }) => {

@@ -80,7 +80,7 @@ export function createTraitRegistry({ batched, read, stop }: ServiceClient) {
       const verdicts = answerOf(await askClaim({ ...claim, dryRun: true }, deadlineAt))
       return verdicts?.includes('no-room') === true
     },
-    /** To be called only after the ack of a record that carried the names (design.md, Trait-registry). */
+    /** To be called only after the ack of a record that carried the names (design.md, Trait registry). */
     remember: (space: NameSpace, slugs: Iterable<string>) => {
       for (const slug of slugs) known.set(keyOf(space, slug), true)
     },

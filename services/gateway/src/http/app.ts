@@ -16,7 +16,7 @@ export interface AppParts extends AnswerRequestParts {
 
 /**
  * Dispatches the routes that record, all of `POST` and of a fixed path, itself. It leaves the rest to Express, which costs
- * more than everything else that a request does (design.md, decision 5). One route table drives both.
+ * more than everything else that a request does (docs/explanation/design.md, Five decisions). One route table drives both.
  */
 export function createApp(parts: AppParts): RequestListener {
   const answerRequest = createAnswerRequest(parts)

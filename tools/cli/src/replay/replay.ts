@@ -33,7 +33,7 @@ export type ReplayOutcome = {
 
 /**
  * Rebuilds the read models beside the live ones, which continue to serve. Compares both, and swaps them in one transaction
- * (docs/explanation/design.md, The core). If it is interrupted at any point, the live ones are unchanged.
+ * (docs/explanation/design.md, Rebuild). If it is interrupted at any point, the live ones are unchanged.
  */
 export async function replay(options: ReplayOptions): Promise<ReplayOutcome> {
   const { client, schemas, tableSources, isDryRun, acceptsDifferences, onStep, onCompared } = options
