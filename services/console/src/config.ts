@@ -1,3 +1,4 @@
+import { addressesVariable, CALLS, type ServiceName } from '@nextvisit/contracts'
 import {
   databaseAddress,
   internalServerConfig,
@@ -15,29 +16,23 @@ const WEB_ADDRESS = 'must be an address like https://ops.example.com/nextvisit'
 
 const consoleConfig = z
   .object({
-    // Published by whoever runs it: a container sets 0.0.0.0.
+    // A container sets 0.0.0.0, and publishes the port.
     CONSOLE_HOST: z.string().default('127.0.0.1'),
     CONSOLE_PORT: port.default(8_081),
-    /** Who signs in with it is an operator. */
+    /** Token of operators. */
     CONSOLE_TOKEN: token,
-    /** Who signs in with it is a viewer. Absent: there are none. */
+    /** Token of viewers. Absent: there are none. */
     CONSOLE_VIEWER_TOKEN: token.optional(),
-    /** The address that browsers use, with the path prefix, where a proxy stands in front of the console. */
+    /** Address for browsers, with the path prefix, if a proxy is in front of the console. */
     CONSOLE_PUBLIC_URL: z.url({ protocol: /^https?$/, error: WEB_ADDRESS }).optional(),
-    /** A file with the demo's keys (`nextvisit demo` writes it), for *Try it*. Absent: there is none. */
+    /** File with the demo's keys, which `nextvisit demo` writes, for *Try it*. Absent: the screen is not offered. */
     CONSOLE_DEMO_KEYS_FILE: z.string().optional(),
-    /** The gateway's public address, for *Try it*. */
+    /** Public address of the gateway, for *Try it*. */
     CONSOLE_GATEWAY_URL: z.url({ protocol: /^https?$/, error: 'must be an address like http://host:8080' }).optional(),
-    /** The path of the CLI's `main.ts`, which this process starts for replays and simulations. Absent: nobody starts them here. */
+    /** Path of the CLI's `main.ts`, which this process starts for replays and simulations. Absent: it starts none. */
     CONSOLE_CLI: z.string().optional(),
-    /** The database, of a role that may create schemas: for replays only. Absent: nobody starts them here. */
+    /** Database address with a role that may create schemas, for replays. Absent: this process starts none. */
     CONSOLE_OPERATOR_DATABASE_URL: databaseAddress.optional(),
-    /** The internal addresses of the gateways: their metrics. */
-    GATEWAY_INTERNAL_URLS: serviceAddresses,
-    USER_PROJECTOR_URLS: serviceAddresses,
-    TRAIT_REGISTRY_URLS: serviceAddresses,
-    METERING_URLS: serviceAddresses,
-    FORM_TRIGGER_EVALUATOR_URLS: serviceAddresses,
   })
   .refine((env) => env.CONSOLE_TOKEN !== env.CONSOLE_VIEWER_TOKEN, {
     path: ['CONSOLE_VIEWER_TOKEN'],
@@ -52,16 +47,20 @@ const consoleConfig = z
     gatewayUrl: env.CONSOLE_GATEWAY_URL,
     cliEntry: env.CONSOLE_CLI,
     operatorUrl: env.CONSOLE_OPERATOR_DATABASE_URL,
-    services: {
-      gateway: env.GATEWAY_INTERNAL_URLS,
-      'user-projector': env.USER_PROJECTOR_URLS,
-      'trait-registry': env.TRAIT_REGISTRY_URLS,
-      metering: env.METERING_URLS,
-      'form-trigger-evaluator': env.FORM_TRIGGER_EVALUATOR_URLS,
+  }))
+
+const SERVICES = Object.keys(CALLS) as ServiceName[]
+
+/** Internal addresses of every service, such as `METERING_URLS`: their calls and their metrics. */
+const addressesConfig = z
+  .object(Object.fromEntries(SERVICES.map((name) => [addressesVariable(name), serviceAddresses])))
+  .transform((env) => ({
+    services: Object.fromEntries(SERVICES.map((name) => [name, env[addressesVariable(name)]])) as object as {
+      readonly [Name in ServiceName]: readonly string[]
     },
   }))
 
-/** How to reach the log, and whom to trust: what a command gets of this process' environment. */
+/** Variables that a command gets from this process' environment: how to reach the log, and trusted certificates. */
 const HANDED_TO_COMMANDS = [
   'KAFKA_BROKERS',
   'KAFKA_TLS',
@@ -77,6 +76,7 @@ const commandConfig = z.record(z.string(), z.string()).transform((env) => ({
 }))
 
 const schema = consoleConfig
+  .and(addressesConfig)
   .and(commandConfig)
   .and(kafkaConfig)
   .and(internalServerConfig)
@@ -84,7 +84,7 @@ const schema = consoleConfig
   .and(modeConfig)
 export type ConsoleConfig = z.infer<typeof schema>
 
-/** Throws ConfigError, which lists every variable that is wrong. */
+/** Reads the configuration. Throws ConfigError, which lists every invalid variable. */
 export function readConsoleConfig(): ConsoleConfig {
   return readConfig(schema, process.env)
 }

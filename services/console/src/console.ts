@@ -8,9 +8,7 @@ import { createRevisions } from './catalog/revisions.ts'
 import { createCatalogRoutes } from './catalog/routes.ts'
 import { createCommands } from './commands/commands.ts'
 import type { ConsoleConfig } from './config.ts'
-import { createDeadLetters } from './dead-letters/dead-letters.ts'
 import { createDeadLetterRoutes } from './dead-letters/routes.ts'
-import { createForms } from './forms/forms.ts'
 import { createFormRoutes } from './forms/routes.ts'
 import type { ApiRoute } from './http/api-route.ts'
 import { createApp } from './http/app.ts'
@@ -18,18 +16,16 @@ import { createSite } from './http/site.ts'
 import { readWebFiles } from './http/web-files.ts'
 import { progressOf } from './live/folded-up-to.ts'
 import { createLiveFeed } from './live/live-feed.ts'
-import { createReadRefusals } from './live/read-refusals.ts'
 import { createLiveRoutes } from './live/routes.ts'
 import { createSampler } from './metrics/sampler.ts'
 import { scrape } from './metrics/scrape.ts'
-import { createAskConsumers } from './operations/ask-consumers.ts'
+import { askOperations } from './operations/consumer-operations.ts'
 import { createOperationsRoutes } from './operations/routes.ts'
 import { createOverviewRoutes } from './overview/routes.ts'
 import { createReachedLimits } from './registry/reached-limits.ts'
-import { createAskUsage, createReadUsage } from './registry/read-usage.ts'
 import { createRegistryRoutes } from './registry/routes.ts'
 import { createSegmentRoutes } from './segments/routes.ts'
-import { createSegments } from './segments/segments.ts'
+import { createServices } from './services.ts'
 import type { sessionApi } from './session/api.ts'
 import { createTokenCheck } from './session/check-token.ts'
 import { createSigningIn } from './session/routes.ts'
@@ -52,52 +48,41 @@ export interface ConsoleParts
   readonly logger: Logger
 }
 
-/** Every route but those of the session itself: a missing one does not compile. */
+/** Every route except those of the session itself. A missing one does not compile. */
 type SignedInRoutes = Readonly<Record<Exclude<ApiName, keyof typeof sessionApi>, ApiRoute>>
 
-/** Wires the console together. Reads the built pages; opens nothing else. */
+/** Wires the console together. Reads the built pages, and opens nothing else. */
 export async function createConsole(parts: ConsoleParts) {
-  const { connection, services, tokens, logger, internalToken: token } = parts
+  const { connection, tokens, logger, gatewayUrl } = parts
   const partitionCount = parts.kafka.partitions.keys
-  const targets = Object.entries(services).flatMap(([service, urls]) => urls.map((url) => ({ service, url })))
+  const services = createServices({ addresses: parts.services, token: parts.internalToken })
+  const { readRefusals, consumers, processes, projector, evaluator, metering } = services
+  const targets = Object.entries(parts.services).flatMap(([service, urls]) => urls.map((url) => ({ service, url })))
   const sampler = createSampler({ targets, scrape, nowMs })
   const site = createSite(parts.publicUrl)
   const sessions = createSessions(nowMs)
   const catalog = createKnownCatalog(connection)
   const findDemo = createFindDemo({ keysFile: parts.demoKeysFile, catalog, logger })
-  // Whoever signs in while Kafka is unavailable wants to see what is wrong, not to wait for the catalog.
+  // Signing in while Kafka is unavailable must not wait for the catalog.
   const hasDemo = async () => (await findDemo()) !== undefined
   const canTry = async () =>
-    parts.gatewayUrl !== undefined && Promise.race([hasDemo(), sleep(DEMO_KNOWN_WITHIN_MS, false, { ref: false })])
-  const users = createUsers({ connection, services, token, partitionCount })
-  const consumers = targets.filter(({ service }) => service !== 'gateway')
-  const askConsumers = createAskConsumers({ targets: consumers, token })
-  const readRefusals = createReadRefusals(services.gateway, token)
-  const feed = createLiveFeed({
-    connection,
-    readProgress: async () => progressOf(await askConsumers()),
-    readRefusals,
-    nowMs,
-    logger,
-  })
-  const deadLetters = createDeadLetters({ targets: consumers, token })
+    gatewayUrl !== undefined && Promise.race([hasDemo(), sleep(DEMO_KNOWN_WITHIN_MS, false, { ref: false })])
+  const users = createUsers({ connection, projector, evaluator, partitionCount })
+  const readProgress = async () => progressOf(await askOperations(processes))
+  const feed = createLiveFeed({ connection, readProgress, readRefusals, nowMs, logger })
+  const readReachedLimits = createReachedLimits({ catalog, metering, nowMs })
   const commands = createCommands({ ...parts, nowMs })
-  const forms = createForms({ baseUrls: services['form-trigger-evaluator'], token })
-  const askUsage = createAskUsage({ baseUrls: services.metering, token })
-  const readUsage = createReadUsage(askUsage, nowMs)
-  const readReachedLimits = createReachedLimits({ catalog, askUsage, nowMs })
-  const segments = createSegments({ baseUrls: services['user-projector'], token })
   const routes: SignedInRoutes = {
     ...createOverviewRoutes({ sampler, readReachedLimits, partitionCount, nowMs }),
     ...createLiveRoutes({ catalog, feed }),
     ...createUserRoutes({ catalog, users, readRefusals, nowMs }),
-    ...createFormRoutes({ catalog, forms, nowMs }),
-    ...createSegmentRoutes({ catalog, segments }),
-    ...createRegistryRoutes({ catalog, readUsage, baseUrls: services['trait-registry'], token }),
-    ...createOperationsRoutes({ askConsumers, byCause: deadLetters.byCause, partitionCount }),
-    ...createDeadLetterRoutes(deadLetters, logger),
+    ...createFormRoutes({ ...services, catalog, nowMs }),
+    ...createSegmentRoutes({ catalog, projector }),
+    ...createRegistryRoutes({ ...services, catalog, nowMs }),
+    ...createOperationsRoutes({ consumers, processes, partitionCount }),
+    ...createDeadLetterRoutes({ consumers, logger }),
     ...createCatalogRoutes(createRevisions(connection)),
-    ...createTryItRoutes({ findDemo, gatewayUrl: parts.gatewayUrl }),
+    ...createTryItRoutes({ findDemo, gatewayUrl }),
     ...commands.routes,
   }
   const app = createApp({

@@ -4,7 +4,6 @@ import { createSessions } from '../session/sessions.ts'
 import { createCommands } from './commands.ts'
 
 const operator = createSessions(() => 0).open('operator', 'Grace')
-const services = { gateway: [], 'user-projector': [], 'trait-registry': [], metering: [], 'form-trigger-evaluator': [] }
 
 function givenCommands(cliEntry: string | undefined, operatorUrl: string | undefined) {
   const logger = createLogger('console', 'silent')
@@ -12,7 +11,6 @@ function givenCommands(cliEntry: string | undefined, operatorUrl: string | undef
     cliEntry,
     operatorUrl,
     commandEnvironment: {},
-    services,
     nowMs: () => 0,
     logger,
   })

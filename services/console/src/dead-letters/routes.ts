@@ -1,67 +1,82 @@
-import { MAX_DECIDED_LETTERS } from '@nextvisit/contracts'
+import { MAX_DECIDED_DEAD_LETTERS, TOPICS } from '@nextvisit/contracts'
 import type { Logger } from '@nextvisit/service-kit'
 import { answered, refuse, serveApi } from '../http/api-route.ts'
 import { whoIs } from '../http/app.ts'
+import { forwarder } from '../http/forward.ts'
+import type { ConsumerCalls } from '../services.ts'
 import { maskFor } from '../session/mask.ts'
-import { withVisibleCause } from '../session/visible-cause.ts'
-import { deadLettersApi, type LetterPath } from './api.ts'
-import type { DeadLetters } from './dead-letters.ts'
+import type { Session } from '../session/sessions.ts'
+import { withVisibleCauses } from '../session/visible-causes.ts'
+import { deadLettersApi, type Decide, type LetterPath } from './api.ts'
 
-export function createDeadLetterRoutes(letters: DeadLetters, logger: Logger) {
+export interface DeadLetterRoutesParts {
+  readonly consumers: ReadonlyMap<string, ConsumerCalls>
+  readonly logger: Logger
+}
+
+const LETTERS_A_PAGE = 50
+
+export function createDeadLetterRoutes({ consumers, logger }: DeadLetterRoutesParts) {
+  const forward = forwarder({
+    services: consumers,
+    mask: (answer, session, input) => withVisibleCauses(answer, isVisible(input, session)),
+  })
+  const decide = forward(
+    'decide',
+    ({ decision, selected }: Decide, { name: by }) => ({ decision, selected, by }),
+    answered,
+  )
+
   return serveApi(deadLettersApi, {
-    listDeadLetters: async (query, { role }) => {
-      const page = await letters.list(query)
-      if (page.outcome === 'refused') return page
-      const visible = page.answer.letters.map((letter) => withVisibleCause(letter, role === 'operator'))
-      return answered({ ...page.answer, letters: visible, atOnce: MAX_DECIDED_LETTERS })
-    },
-    readDeadLetter: async (path, session) => {
-      const isVisible = !maskFor(session, nameOf(path)).isMasked
-      const letter = await letters.read(path, isVisible)
-      return letter.outcome === 'refused' ? letter : answered(withVisibleCause(letter.answer, isVisible))
-    },
+    listDeadLetters: forward(
+      'list',
+      ({ causeId, after }) => ({ causeId, after, limit: LETTERS_A_PAGE }),
+      (page) => answered({ ...page, atOnce: MAX_DECIDED_DEAD_LETTERS }),
+    ),
+    readDeadLetter: forward(
+      'read',
+      (path, session) => ({ id: path.id, content: isVisible(path, session) ? 'bounded' : 'none' }),
+      answered,
+    ),
     revealDeadLetter: (path, { revealed }) => {
       revealed.add(nameOf(path))
       return answered({})
     },
     decideDeadLetters: async (asked, session) => {
-      const decided = await letters.decide(asked, session.name)
+      const decided = await decide(asked, session)
       if (decided.outcome === 'refused') return decided
       const { service, decision } = asked
-      const said = { action: 'dead letters decided', ...whoIs(session), service, decision, count: decided.answer.count }
-      logger.info(said, 'console action')
+      const { count } = decided.answer
+      logger.info({ action: 'dead letters decided', ...whoIs(session), service, decision, count }, 'console action')
       return decided
     },
-    readDecision: async (path, { role }) => {
-      const followed = await letters.follow(path)
-      if (followed.outcome === 'refused') return followed
-      const deadAgain = followed.answer.deadAgain.map((cause) => withVisibleCause(cause, role === 'operator'))
-      return answered({ ...followed.answer, deadAgain })
-    },
-    listDecidedLetters: async ({ service, after }, { role }) => {
-      const page = await letters.listDecided(service, after)
-      if (page.outcome === 'refused') return page
-      const { next } = page.answer
-      const visible = page.answer.letters.map((letter) => withVisibleCause(letter, role === 'operator'))
-      return answered({ letters: visible, next: next && `${next.decidedAt},${next.id}` })
-    },
-    readRecordLetters: async (place, { role }) => {
-      const { consumers } = await letters.readAt(place)
-      return answered({
-        consumers: consumers.map(({ letter, ...consumer }) => ({
-          ...consumer,
-          letter: letter && withVisibleCause(letter, role === 'operator'),
-        })),
+    readDecision: forward('readDecision', ({ decidedAt }) => ({ decidedAt }), answered),
+    listDecidedLetters: forward(
+      'listDecided',
+      ({ after }) => ({ after, limit: LETTERS_A_PAGE }),
+      ({ letters, next }) => answered({ letters, next: next && `${next.decidedAt},${next.id}` }),
+    ),
+    readRecordLetters: async (position, session) => {
+      const asked = Array.from(consumers, async ([service, { readAt }]) => {
+        const found = await readAt(position)
+        const isAnswering = found.outcome === 'answered'
+        return { service, isAnswering, letter: isAnswering ? found.answer.letter : null }
       })
+      return answered(withVisibleCauses({ consumers: await Promise.all(asked) }, session.role === 'operator'))
     },
-    setRecordAside: async (place, { name }) => {
-      const asked = await letters.setAside(place, name)
-      if (asked.outcome === 'refused') return asked
-      if (asked.answer.outcome === 'refused')
-        return refuse(409, 'not-halted', `${asked.answer.reason} Nothing was done.`)
-      return answered({})
-    },
+    setRecordAside: forward(
+      'setAside',
+      ({ partition, offset }, { name: by }) => ({ topic: TOPICS.userEvents, partition, offset, by }),
+      (done) =>
+        done.outcome === 'refused' ? refuse(409, 'not-halted', `${done.reason} Nothing was done.`) : answered({}),
+    ),
   })
+}
+
+/** Operators see everything; viewers see a letter that they have revealed. */
+function isVisible(input: { readonly service: string; readonly id?: string }, session: Session): boolean {
+  const { service, id } = input
+  return !maskFor(session, id === undefined ? service : nameOf({ service, id })).isMasked
 }
 
 function nameOf({ service, id }: LetterPath): string {

@@ -11,7 +11,7 @@ import type { CountedPeriod, FormFigures, FormSummary } from './api.ts'
 
 const HOUR_MS = 3_600_000
 
-/** What each process of the evaluator has counted; undefined: it does not answer. */
+/** Counts of one process of the evaluator; undefined: it does not answer. */
 export type ProcessSteps = FormStepsAnswer | undefined
 
 /** Over which of the last `hours`; undefined where no process answers. */

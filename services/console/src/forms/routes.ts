@@ -1,17 +1,19 @@
-import type { Form } from '@nextvisit/contracts'
+import type { Form, FormStepsQuery } from '@nextvisit/contracts'
 import { treeInWords, triggerInWords } from '@nextvisit/domain'
 import { createInProject } from '../catalog/find-project.ts'
 import type { KnownCatalog } from '../catalog/known-catalog.ts'
 import { answered, serveApi } from '../http/api-route.ts'
+import { type CallsOf, noAnswerOf } from '../services.ts'
 import { formsApi } from './api.ts'
 import { formSettingsOf } from './form-settings.ts'
 import { formSummaryOf, periodOf } from './form-summary.ts'
-import { EVALUATOR_SILENT, type Forms } from './forms.ts'
 import { shortened } from './shortened.ts'
 
 export interface FormRoutesParts {
   readonly catalog: () => Promise<KnownCatalog>
-  readonly forms: Forms
+  readonly evaluator: CallsOf<'form-trigger-evaluator'>
+  /** Each process of the evaluator. */
+  readonly evaluators: readonly CallsOf<'form-trigger-evaluator'>[]
   readonly nowMs: () => number
 }
 
@@ -20,9 +22,17 @@ const COUNT_UP_TO_IN_LIST = 500
 const COUNT_UP_TO = 20_000
 const FORMS_A_PAGE = 50
 const ROWS_A_PAGE = 50
+const NO_EVALUATOR = noAnswerOf('form-trigger-evaluator')
 
-export function createFormRoutes({ catalog, forms, nowMs }: FormRoutesParts) {
+export function createFormRoutes({ catalog, evaluator, evaluators, nowMs }: FormRoutesParts) {
   const inProject = createInProject(catalog)
+  const readSteps = (query: FormStepsQuery) =>
+    Promise.all(
+      evaluators.map(async ({ readFormSteps }) => {
+        const asked = await readFormSteps(query)
+        return asked.outcome === 'answered' ? asked.answer : undefined
+      }),
+    )
 
   return serveApi(formsApi, {
     listForms: inProject(async ({ config: { forms: all } }, { hours, find, page, ...place }) => {
@@ -30,11 +40,11 @@ export function createFormRoutes({ catalog, forms, nowMs }: FormRoutesParts) {
       const shown = wanted.slice((page - 1) * FORMS_A_PAGE, page * FORMS_A_PAGE)
       const query = { ...place, formIds: shown.map(({ id }) => id) }
       const [processes, open] = await Promise.all([
-        forms.readSteps({ ...query, hours }),
-        forms.readOpenCounts({ ...query, countUpTo: COUNT_UP_TO_IN_LIST }),
+        readSteps({ ...query, hours }),
+        evaluator.readOpenCounts({ ...query, countUpTo: COUNT_UP_TO_IN_LIST }),
       ])
       const period = periodOf(processes, hours, nowMs())
-      if (!period) return EVALUATOR_SILENT
+      if (!period) return NO_EVALUATOR
       if (open.outcome === 'refused') return open
       const parts = { processes, open: open.answer, nowMs: nowMs() }
       return answered({
@@ -49,12 +59,12 @@ export function createFormRoutes({ catalog, forms, nowMs }: FormRoutesParts) {
       const form = config.forms.find(({ id }) => id === formId)
       const query = { ...place, formIds: [formId] }
       const [processes, open, page] = await Promise.all([
-        forms.readSteps({ ...query, hours }),
-        forms.readOpenCounts({ ...query, countUpTo: COUNT_UP_TO }),
-        forms.readOpenRows({ ...place, formId, limit: ROWS_A_PAGE, ...(after && { after }) }),
+        readSteps({ ...query, hours }),
+        evaluator.readOpenCounts({ ...query, countUpTo: COUNT_UP_TO }),
+        evaluator.readOpenRows({ ...place, formId, limit: ROWS_A_PAGE, after }),
       ])
       const period = periodOf(processes, hours, nowMs())
-      if (!period) return EVALUATOR_SILENT
+      if (!period) return NO_EVALUATOR
       if (open.outcome === 'refused') return open
       if (page.outcome === 'refused') return page
       const { rows, next } = page.answer

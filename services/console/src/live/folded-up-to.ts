@@ -1,5 +1,5 @@
-import { type OwnedPartition, TOPICS } from '@nextvisit/contracts'
-import type { ConsumersOperations } from '../operations/ask-consumers.ts'
+import { type PartitionStatus, TOPICS } from '@nextvisit/contracts'
+import type { ConsumersOperations } from '../operations/consumer-operations.ts'
 
 /** What the processes of a consumer said. */
 export interface ConsumerProgress {
@@ -8,7 +8,7 @@ export interface ConsumerProgress {
   /** How many of them do not answer. */
   readonly silent: number
   /** Of the others. */
-  readonly partitions: readonly OwnedPartition[]
+  readonly partitions: readonly PartitionStatus[]
 }
 
 export interface FoldedUpTo {
@@ -44,7 +44,7 @@ export function orLast(
   })
 }
 
-function nameOf({ topic, partition }: OwnedPartition): string {
+function nameOf({ topic, partition }: PartitionStatus): string {
   return `${topic}/${partition}`
 }
 
@@ -63,7 +63,7 @@ export function foldedUpTo(consumers: readonly ConsumerProgress[], last = consum
 }
 
 /** While a partition moves, two processes may name it. A checkpoint that was reached once is never taken back. */
-function checkpointsOf(partitions: readonly OwnedPartition[]): ReadonlyMap<number, bigint> {
+function checkpointsOf(partitions: readonly PartitionStatus[]): ReadonlyMap<number, bigint> {
   const checkpoints = new Map<number, bigint>()
   for (const { topic, partition, nextOffset } of partitions) {
     if (topic !== TOPICS.userEvents) continue

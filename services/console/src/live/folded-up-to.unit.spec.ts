@@ -1,8 +1,8 @@
-import type { OwnedPartition } from '@nextvisit/contracts'
+import type { PartitionStatus } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
 import { type ConsumerProgress, foldedUpTo, orLast } from './folded-up-to.ts'
 
-const owned = (partition: number, nextOffset: number, own: Partial<OwnedPartition> = {}): OwnedPartition => ({
+const owned = (partition: number, nextOffset: number, own: Partial<PartitionStatus> = {}): PartitionStatus => ({
   topic: 'user-events',
   partition,
   nextOffset: String(nextOffset),
@@ -15,7 +15,7 @@ const owned = (partition: number, nextOffset: number, own: Partial<OwnedPartitio
 /** A consumer of so many processes, and what those that answer own. */
 const saying = (
   service: string,
-  partitions: readonly OwnedPartition[],
+  partitions: readonly PartitionStatus[],
   { processes = 1, silent = 0 } = {},
 ): ConsumerProgress => ({ service, processes, silent, partitions })
 const silentOne = saying('user-projector', [], { silent: 1 })

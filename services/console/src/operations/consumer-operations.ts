@@ -1,24 +1,39 @@
-import type { DeadLetterGroup, OperationsAnswer, OwnedPartition } from '@nextvisit/contracts'
-import { withVisibleCause } from '../session/visible-cause.ts'
+import type { DeadLetterGroup, OperationsAnswer, PartitionStatus } from '@nextvisit/contracts'
+import type { ConsumerProcess } from '../services.ts'
+import { withVisibleCauses } from '../session/visible-causes.ts'
 import type { ConsumerOperations, PartitionLine } from './api.ts'
 
-/** What one process answered; undefined: it did not. */
+/** Answer of one process; undefined: none. */
 export interface ProcessOperations {
   readonly url: string
   readonly answer: OperationsAnswer | undefined
 }
 
+/** Answers of the processes of each consumer, by its name. */
+export type ConsumersOperations = ReadonlyMap<string, readonly ProcessOperations[]>
+
+/** Asks every process of every consumer at the same time. */
+export async function askOperations(processes: readonly ConsumerProcess[]): Promise<ConsumersOperations> {
+  const answers = await Promise.all(
+    processes.map(async ({ service, url, calls }) => {
+      const asked = await calls.readOperations({})
+      return { service, url, answer: asked.outcome === 'answered' ? asked.answer : undefined }
+    }),
+  )
+  return Map.groupBy(answers, ({ service }) => service)
+}
+
 export interface ConsumerOperationsParts {
   readonly service: string
   readonly processes: readonly ProcessOperations[]
-  /** Of the whole service; undefined: nobody counted them in time. */
+  /** Of the whole service; undefined: not counted in time. */
   readonly deadLetters: readonly DeadLetterGroup[] | undefined
   readonly partitionCount: number
-  /** Messages of errors may quote what a user said. */
+  /** Include messages of errors, which may quote personal data. */
   readonly withMessages: boolean
 }
 
-/** Brings the processes of a consumer together: every partition with its owner, also those that nobody owns. */
+/** Merges the answers of a consumer's processes: every partition with its owner, including partitions without one. */
 export function consumerOperationsOf(parts: ConsumerOperationsParts): ConsumerOperations {
   const { service, processes, deadLetters, partitionCount, withMessages } = parts
   const answers = processes.flatMap(({ url, answer }) => (answer ? [{ url, answer }] : []))
@@ -35,12 +50,12 @@ export function consumerOperationsOf(parts: ConsumerOperationsParts): ConsumerOp
       { length: partitionCount },
       (_, partition) => owned.get(partition) ?? withoutOwner(partition),
     ),
-    deadLetters: deadLetters?.map((group) => withVisibleCause(group, withMessages)) ?? null,
+    deadLetters: deadLetters ? withVisibleCauses([...deadLetters], withMessages) : null,
   }
 }
 
-function lineOf(owned: OwnedPartition, owner: string, withMessages: boolean): PartitionLine {
-  const { partition, nextOffset, lagRecords, lagSeconds, alarms } = owned
+function lineOf(status: PartitionStatus, owner: string, withMessages: boolean): PartitionLine {
+  const { partition, nextOffset, lagRecords, lagSeconds, alarms } = status
   return {
     partition,
     owner: new URL(owner).host,

@@ -1,10 +1,10 @@
-import type { OwnedPartition } from '@nextvisit/contracts'
+import type { PartitionStatus } from '@nextvisit/contracts'
 import { expect, it } from 'vitest'
 import { consumerOperationsOf } from './consumer-operations.ts'
 
 const SINCE = '2026-11-23T03:00:00.000Z'
 
-function owned(partition: number, alarms: OwnedPartition['alarms'] = []): OwnedPartition {
+function owned(partition: number, alarms: PartitionStatus['alarms'] = []): PartitionStatus {
   return { topic: 'user-events', partition, nextOffset: '7', lagRecords: 2, lagSeconds: 1.5, alarms }
 }
 

@@ -1,24 +1,30 @@
-import type { DeadLetters } from '../dead-letters/dead-letters.ts'
 import { answered, serveApi } from '../http/api-route.ts'
+import type { ConsumerCalls, ConsumerProcess } from '../services.ts'
+import { createSharedRead } from '../shared-read.ts'
 import { operationsApi } from './api.ts'
-import type { AskConsumers } from './ask-consumers.ts'
-import { consumerOperationsOf } from './consumer-operations.ts'
+import { askOperations, consumerOperationsOf } from './consumer-operations.ts'
 
 export interface OperationsRoutesParts {
-  readonly askConsumers: AskConsumers
-  readonly byCause: DeadLetters['byCause']
+  readonly consumers: ReadonlyMap<string, ConsumerCalls>
+  readonly processes: readonly ConsumerProcess[]
   readonly partitionCount: number
 }
 
-export function createOperationsRoutes({ askConsumers, byCause, partitionCount }: OperationsRoutesParts) {
+export function createOperationsRoutes({ consumers, processes, partitionCount }: OperationsRoutesParts) {
+  // Counting very many letters takes long, so readers share it.
+  const readCauses = new Map(
+    Array.from(consumers, ([service, calls]) => [service, createSharedRead(() => calls.readCauses({}))]),
+  )
+
   return serveApi(operationsApi, {
     listConsumers: async (_, { role }) => {
       const withMessages = role === 'operator'
-      // Counting very many letters takes long. Partitions are shown without the counts.
-      const asked = Array.from(await askConsumers(), async ([service, processes]) => {
-        const isAnswering = processes.some(({ answer }) => answer !== undefined)
-        const deadLetters = isAnswering ? await byCause(service) : undefined
-        return consumerOperationsOf({ service, processes, deadLetters, partitionCount, withMessages })
+      const asked = Array.from(await askOperations(processes), async ([service, answers]) => {
+        const isAnswering = answers.some(({ answer }) => answer !== undefined)
+        const causes = isAnswering ? await readCauses.get(service)?.() : undefined
+        // Partitions are shown without the causes, if those were not counted in time.
+        const deadLetters = causes?.outcome === 'answered' ? causes.answer.groups : undefined
+        return consumerOperationsOf({ service, processes: answers, deadLetters, partitionCount, withMessages })
       })
       return answered({ consumers: await Promise.all(asked) })
     },

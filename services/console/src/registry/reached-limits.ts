@@ -1,10 +1,10 @@
 import type { CatalogProject } from '@nextvisit/catalog'
 import { monthOf } from '@nextvisit/domain'
 import type { KnownCatalog } from '../catalog/known-catalog.ts'
+import type { CallsOf } from '../services.ts'
 import { createSharedRead, orReadLast } from '../shared-read.ts'
 import type { LimitLine } from './api.ts'
 import { reachedLinesOf } from './limit-lines.ts'
-import type { AskUsage } from './read-usage.ts'
 
 /** A limit of which nothing is left. */
 export interface ReachedLimit {
@@ -15,7 +15,7 @@ export interface ReachedLimit {
 
 export interface ReachedLimitsParts {
   readonly catalog: () => Promise<Pick<KnownCatalog, 'projects'>>
-  readonly askUsage: AskUsage
+  readonly metering: Pick<CallsOf<'metering'>, 'readUsage'>
   readonly nowMs: () => number
 }
 
@@ -27,7 +27,7 @@ const WAIT_MS = 500
 /** Which limits are reached, as far as it is known within half a second: nobody waits longer for an Overview. */
 export function createReachedLimits({
   catalog,
-  askUsage,
+  metering,
   nowMs,
 }: ReachedLimitsParts): () => Promise<readonly ReachedLimit[]> {
   async function read(): Promise<readonly ReachedLimit[]> {
@@ -40,9 +40,10 @@ export function createReachedLimits({
   /** Nothing of a project whose counters cannot be read: the others count. */
   async function reachedBy(of: CatalogProject): Promise<readonly ReachedLimit[]> {
     const now = nowMs()
-    const usage = await askUsage(of, monthOf(new Date(now).toISOString()))
-    if (usage.outcome === 'refused') return []
     const { organization, project, plan } = of
+    const month = monthOf(new Date(now).toISOString())
+    const usage = await metering.readUsage({ organization, project, month })
+    if (usage.outcome === 'refused') return []
     const lines = reachedLinesOf({ plan, usage: usage.answer, nowMs: now })
     return lines.map((line) => ({ organization, project, line }))
   }

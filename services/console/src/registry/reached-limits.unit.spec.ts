@@ -1,10 +1,10 @@
 import type { CatalogProject } from '@nextvisit/catalog'
+import type { UsageAnswer } from '@nextvisit/contracts'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { type ApiResult, answered, refuse } from '../http/api-route.ts'
+import { answered, type ApiResult, refuse } from '../http/api-route.ts'
 import { createReachedLimits } from './reached-limits.ts'
-import type { AskUsage } from './read-usage.ts'
 
-type Answer = Awaited<ReturnType<AskUsage>>
+type Answer = ApiResult<UsageAnswer>
 
 const NOW_MS = Date.UTC(2026, 10, 16)
 const NO_ANSWER = refuse(503, 'no-answer', 'metering does not answer.')
@@ -25,12 +25,14 @@ function givenProjects(count: number, answer: (project: string) => Answer | Prom
   const atOnce = { now: 0, most: 0 }
   const readReached = createReachedLimits({
     catalog: async () => ({ projects: () => projects }),
-    askUsage: async ({ project }, month) => {
-      asked.push(`${project} ${month}`)
-      atOnce.most = Math.max(atOnce.most, (atOnce.now += 1))
-      const said = await answer(project)
-      atOnce.now -= 1
-      return said
+    metering: {
+      readUsage: async ({ project, month }) => {
+        asked.push(`${project} ${month}`)
+        atOnce.most = Math.max(atOnce.most, (atOnce.now += 1))
+        const said = await answer(project)
+        atOnce.now -= 1
+        return said
+      },
     },
     nowMs: () => NOW_MS,
   })

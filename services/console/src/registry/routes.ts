@@ -1,47 +1,46 @@
-import { DefinitionsAnswer, INTERNAL_ROUTES } from '@nextvisit/contracts'
-import { createInternalClient } from '@nextvisit/service-kit'
-import { askService } from '../ask-service.ts'
+import { monthBefore, monthOf } from '@nextvisit/domain'
 import { createInProject } from '../catalog/find-project.ts'
 import type { KnownCatalog } from '../catalog/known-catalog.ts'
 import { answered, serveApi } from '../http/api-route.ts'
+import type { CallsOf } from '../services.ts'
 import { registryApi } from './api.ts'
+import { projectUsageOf } from './limit-lines.ts'
 import { namesPageOf, slugPrefixOf } from './name-lines.ts'
-import type { ReadUsage } from './read-usage.ts'
 
 export interface RegistryRoutesParts {
   readonly catalog: () => Promise<KnownCatalog>
-  readonly readUsage: ReadUsage
-  /** The processes of the trait registry. */
-  readonly baseUrls: readonly string[]
-  readonly token: string
+  readonly metering: CallsOf<'metering'>
+  readonly registry: CallsOf<'trait-registry'>
+  readonly nowMs: () => number
 }
 
-const ANSWER_WITHIN_MS = 3_000
 const NAMES_A_PAGE = 50
 
-export function createRegistryRoutes({ catalog, readUsage, baseUrls, token }: RegistryRoutesParts) {
-  const registry = createInternalClient({ baseUrls, token, timeoutMs: ANSWER_WITHIN_MS })
+export function createRegistryRoutes({ catalog, metering, registry, nowMs }: RegistryRoutesParts) {
   const inProject = createInProject(catalog)
 
   return serveApi(registryApi, {
-    readUsage: inProject(readUsage),
+    readUsage: inProject(async ({ plan }, path) => {
+      const now = nowMs()
+      const month = monthOf(new Date(now).toISOString())
+      const [usage, before] = await Promise.all([
+        metering.readUsage({ ...path, month }),
+        metering.readUsage({ ...path, month: monthBefore(month) }),
+      ])
+      if (usage.outcome === 'refused') return usage
+      if (before.outcome === 'refused') return before
+      return answered(projectUsageOf({ plan, usage: usage.answer, before: before.answer, nowMs: now }))
+    }),
     listNames: inProject(async (declared, { organization, project, kind, after, ...asked }) => {
       const prefix = slugPrefixOf(kind, asked.prefix)
-      const query = {
+      const read = await registry.readDefinitions({
         kind: kind === 'traits' ? 'trait' : 'event',
         organization,
         project,
         prefix,
-        ...(after !== undefined && { after }),
+        after,
         limit: NAMES_A_PAGE,
-      }
-      const read = await askService(
-        registry,
-        'trait-registry',
-        INTERNAL_ROUTES.readDefinitions,
-        query,
-        DefinitionsAnswer,
-      )
+      })
       if (read.outcome === 'refused') return read
       return answered(namesPageOf({ kind, page: read.answer, declared, prefix, after, limit: NAMES_A_PAGE }))
     }),

@@ -4,13 +4,13 @@ import { createInProject } from '../catalog/find-project.ts'
 import type { KnownCatalog } from '../catalog/known-catalog.ts'
 import { shortened } from '../forms/shortened.ts'
 import { answered, type ApiResult, refuse, serveApi } from '../http/api-route.ts'
+import type { CallsOf } from '../services.ts'
 import { maskFor } from '../session/mask.ts'
 import { type SegmentLine, type SegmentPath, segmentsApi } from './api.ts'
-import type { Segments } from './segments.ts'
 
 export interface SegmentRoutesParts {
   readonly catalog: () => Promise<KnownCatalog>
-  readonly segments: Segments
+  readonly projector: CallsOf<'user-projector'>
 }
 
 const SEGMENTS_A_PAGE = 100
@@ -21,7 +21,7 @@ const NO_SEGMENT = refuse(
   'The project has no such segment. Segments are declared in the workspace file.',
 )
 
-export function createSegmentRoutes({ catalog, segments }: SegmentRoutesParts) {
+export function createSegmentRoutes({ catalog, projector }: SegmentRoutesParts) {
   const inProject = createInProject(catalog)
 
   async function readLines(
@@ -29,7 +29,7 @@ export function createSegmentRoutes({ catalog, segments }: SegmentRoutesParts) {
     shown: readonly SegmentDefinition[],
   ): Promise<ApiResult<SegmentLine[]>> {
     const asked = shown.map(({ id, definition }) => ({ id, definition }))
-    const read = await segments.readSegments({ organization, project, segments: asked })
+    const read = await projector.readSegments({ organization, project, segments: asked })
     if (read.outcome === 'refused') return read
     const { segments: progress, usersTotal } = read.answer
     const nobody = { members: 0, usersComputed: 0 }
@@ -50,7 +50,7 @@ export function createSegmentRoutes({ catalog, segments }: SegmentRoutesParts) {
       if (!definition || !written) return NO_SEGMENT
       const [lines, page] = await Promise.all([
         readLines(project, [definition]),
-        segments.readMembers({ ...path, limit: MEMBERS_A_PAGE, ...(after !== undefined && { after }) }),
+        projector.readSegmentMembers({ ...path, limit: MEMBERS_A_PAGE, after }),
       ])
       if (lines.outcome === 'refused') return lines
       if (page.outcome === 'refused') return page

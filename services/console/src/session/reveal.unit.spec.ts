@@ -2,7 +2,7 @@ import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { expect, it } from 'vitest'
 import { createSegmentRoutes } from '../segments/routes.ts'
-import { createSegments } from '../segments/segments.ts'
+import { createServices } from '../services.ts'
 import { createUserRoutes } from '../users/routes.ts'
 import { createUsers } from '../users/users.ts'
 import { createSessions } from './sessions.ts'
@@ -13,17 +13,20 @@ const config = organizationConfig({
 })
 const lookups = staticCatalog([config])
 const catalog = async () => ({ ...lookups, projects: () => [...lookups.projects()] })
-const nobody: readonly string[] = []
+const { projector, evaluator } = createServices({
+  addresses: { gateway: [], 'user-projector': [], 'trait-registry': [], metering: [], 'form-trigger-evaluator': [] },
+  token: '',
+})
 const routes = {
-  ...createSegmentRoutes({ catalog, segments: createSegments({ baseUrls: nobody, token: '' }) }),
+  ...createSegmentRoutes({ catalog, projector }),
   ...createUserRoutes({
     catalog,
     readRefusals: async () => undefined,
     nowMs: () => 0,
     users: createUsers({
       connection: { brokers: [], clientId: 'test' },
-      services: { 'user-projector': nobody, 'form-trigger-evaluator': nobody },
-      token: '',
+      projector,
+      evaluator,
       partitionCount: 1,
     }),
   }),

@@ -1,7 +1,7 @@
 import type { KeptRefusal, ProjectRef } from '@nextvisit/contracts'
 import { isSameProject, type KnownCatalog } from '../catalog/known-catalog.ts'
 import { answered, type ApiRefusal, type ApiResult, refuse } from '../http/api-route.ts'
-import type { ReadRefusals } from '../live/read-refusals.ts'
+import type { ReadRefusals } from '../services.ts'
 import type { UserPath } from './api.ts'
 import type { FoundRequest } from './find-request.ts'
 

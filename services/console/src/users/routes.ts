@@ -4,7 +4,7 @@ import { createInProject, findProject, NO_CATALOG, NO_PROJECT } from '../catalog
 import type { KnownCatalog } from '../catalog/known-catalog.ts'
 import { answered, refuse, serveApi } from '../http/api-route.ts'
 import { createAtATime } from '../http/at-a-time.ts'
-import type { ReadRefusals } from '../live/read-refusals.ts'
+import type { ReadRefusals } from '../services.ts'
 import { maskFor, revealedName } from '../session/mask.ts'
 import { usersApi } from './api.ts'
 import { ALL_KEPT, findUserOfRequest } from './find-user-of-request.ts'

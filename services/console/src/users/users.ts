@@ -1,20 +1,17 @@
 import {
   decodeRecord,
   FormFact,
-  FormsReadModel,
-  INTERNAL_ROUTES,
+  type FormsReadModel,
   MAX_COUNTED_TRIGGERS,
   TOPICS,
   type Trigger,
-  TriggerCountsAnswer,
   UserFact,
-  UserReadModel,
+  type UserReadModel,
 } from '@nextvisit/contracts'
 import { type LogConnection, partitionForKey } from '@nextvisit/log'
-import { createInternalClient } from '@nextvisit/service-kit'
 import type { ZodType } from 'zod'
-import { askService, NOT_FOUND } from '../ask-service.ts'
 import { answered, type ApiResult } from '../http/api-route.ts'
+import { type CallsOf, NOT_FOUND } from '../services.ts'
 import type { TimelineAnswer, UserPath } from './api.ts'
 import { findRequest, type FoundRequest } from './find-request.ts'
 import { type BackwardsReading, readBackwards } from './read-backwards.ts'
@@ -39,24 +36,16 @@ export interface Users {
 
 export interface UsersParts {
   readonly connection: LogConnection
-  readonly services: {
-    readonly 'user-projector': readonly string[]
-    readonly 'form-trigger-evaluator': readonly string[]
-  }
-  readonly token: string
-  /** Over how many partitions keys are spread. */
+  readonly projector: CallsOf<'user-projector'>
+  readonly evaluator: CallsOf<'form-trigger-evaluator'>
+  /** Number of partitions of the topics keyed by user. */
   readonly partitionCount: number
 }
 
-const ANSWER_WITHIN_MS = 3_000
 const RECORDS_PER_DEPTH = 20_000
 const READ_WITHIN_MS = 4_000
 
-export function createUsers({ connection, services, token, partitionCount }: UsersParts): Users {
-  const clientOf = (service: keyof UsersParts['services']) =>
-    createInternalClient({ baseUrls: services[service], token, timeoutMs: ANSWER_WITHIN_MS })
-  const [projector, evaluator] = [clientOf('user-projector'), clientOf('form-trigger-evaluator')]
-
+export function createUsers({ connection, projector, evaluator, partitionCount }: UsersParts): Users {
   async function readLog({ userId }: UserPath, depth: number): Promise<UserLog> {
     const partition = partitionForKey(userId, partitionCount)
     const read = (topic: string) =>
@@ -83,14 +72,12 @@ export function createUsers({ connection, services, token, partitionCount }: Use
   }
 
   return {
-    readUser: async (path) =>
-      orNobody(await askService(projector, 'user-projector', INTERNAL_ROUTES.readUser, path, UserReadModel)),
-    readForms: async (path) =>
-      orNobody(await askService(evaluator, 'form-trigger-evaluator', INTERNAL_ROUTES.readForms, path, FormsReadModel)),
+    readUser: async (path) => orNobody(await projector.readUser(path)),
+    readForms: async (path) => orNobody(await evaluator.readForms(path)),
     readTriggerCounts: async (path, all) => {
       const triggers = all.slice(0, MAX_COUNTED_TRIGGERS)
       if (triggers.length === 0) return new Map()
-      const asked = await evaluator.call(INTERNAL_ROUTES.readTriggerCounts, { ...path, triggers }, TriggerCountsAnswer)
+      const asked = await evaluator.readTriggerCounts({ ...path, triggers })
       const counts = asked.outcome === 'answered' ? asked.answer.counts : []
       return new Map(triggers.flatMap((trigger, index) => pairOf(trigger, counts[index])))
     },

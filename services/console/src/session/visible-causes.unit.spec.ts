@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { withVisibleCause } from './visible-cause.ts'
+import { withVisibleCauses } from './visible-causes.ts'
 
 it.each([
   ['value is not JSON', 'value is not JSON'],
@@ -7,6 +7,6 @@ it.each([
   ['set aside by ops:ann: TypeError: ada@example.com', 'set aside by ops: •••'],
   ['set aside by Grace: TypeError: ada@example.com', 'set aside by Grace: •••'],
 ])('shows of "%s" no error to a viewer', (cause, visible) => {
-  expect(withVisibleCause({ cause }, false)).toEqual({ cause: visible })
-  expect(withVisibleCause({ cause }, true)).toEqual({ cause })
+  expect(withVisibleCauses({ cause }, false)).toEqual({ cause: visible })
+  expect(withVisibleCauses({ cause }, true)).toEqual({ cause })
 })

@@ -1,0 +1,112 @@
+import {
+  CALLS,
+  type CallTable,
+  consumerCalls,
+  type KeptRefusal,
+  type ProjectRef,
+  type ServiceName,
+} from '@nextvisit/contracts'
+import { type Ask, asksOf, type CallOutcome, createInternalClient } from '@nextvisit/service-kit'
+import type { z } from 'zod'
+import { answered, type ApiRefusal, type ApiResult, refuse } from './http/api-route.ts'
+
+/** Calls of a service as functions. A failure is a refusal that tells the reader what to do. */
+export type ServiceCalls<Table extends CallTable> = {
+  readonly [Name in keyof Table]: (
+    question: z.input<Table[Name]['question']>,
+  ) => Promise<ApiResult<z.output<Table[Name]['answer']>>>
+}
+export type CallsOf<Name extends ServiceName> = ServiceCalls<(typeof CALLS)[Name]>
+export type ConsumerCalls = ServiceCalls<typeof consumerCalls>
+
+/** A process of a consumer. */
+export interface ConsumerProcess {
+  readonly service: string
+  readonly url: string
+  readonly calls: ConsumerCalls
+}
+
+/** Reads the latest refusals of a project. undefined: no gateway answers, or Redis does not. */
+export type ReadRefusals = (project: ProjectRef, limit?: number) => Promise<readonly KeptRefusal[] | undefined>
+
+/** Names of the consumers. Every service but the gateway is one. */
+export const CONSUMERS = Object.keys(CALLS).filter((name) => name !== 'gateway')
+
+const WITHIN_MS = 3_000
+/** A retry may select very many dead letters. */
+const DEAD_LETTERS_WITHIN_MS = 5_000
+/** Live and Operations ask again soon. */
+const SOON_AGAIN_WITHIN_MS = 2_000
+/** Number of refusals that Live shows. */
+const LATEST_REFUSALS = 200
+
+/** `error` of the refusal if a service has nothing by that name. */
+export const NOT_FOUND = 'not-found'
+
+export interface ServicesParts {
+  /** Internal addresses of the processes of each service. */
+  readonly addresses: { readonly [Name in ServiceName]: readonly string[] }
+  readonly token: string
+}
+
+/** Creates the calls to every service. Nothing is connected before the first call. */
+export function createServices({ addresses, token }: ServicesParts) {
+  const sendTo = (baseUrls: readonly string[], timeoutMs: number) =>
+    createInternalClient({ baseUrls, token, timeoutMs }).send
+  const callsOf = <Name extends ServiceName>(
+    name: Name,
+    timeoutMs = WITHIN_MS,
+    urls = addresses[name],
+  ): CallsOf<Name> => refusing(name, asksOf(CALLS[name] as CallTable, sendTo(urls, timeoutMs))) as CallsOf<Name>
+  const consumerOf = (name: string, urls: readonly string[], timeoutMs: number): ConsumerCalls =>
+    refusing(name, asksOf(consumerCalls, sendTo(urls, timeoutMs))) as ConsumerCalls
+  const gateway = callsOf('gateway', SOON_AGAIN_WITHIN_MS)
+  const addressesOf = (name: string) => addresses[name as ServiceName]
+
+  const readRefusals: ReadRefusals = async ({ organization, project }, limit = LATEST_REFUSALS) => {
+    const asked = await gateway.readRefusals({ organization, project, limit })
+    return asked.outcome === 'answered' ? (asked.answer.refusals ?? undefined) : undefined
+  }
+
+  return {
+    readRefusals,
+    projector: callsOf('user-projector'),
+    registry: callsOf('trait-registry'),
+    metering: callsOf('metering'),
+    evaluator: callsOf('form-trigger-evaluator'),
+    /** Each process of the evaluator: it counts only its own decisions. */
+    evaluators: addresses['form-trigger-evaluator'].map((url) => callsOf('form-trigger-evaluator', WITHIN_MS, [url])),
+    /** Any process of each consumer: all of them know the dead letters of the whole service. */
+    consumers: new Map(CONSUMERS.map((name) => [name, consumerOf(name, addressesOf(name), DEAD_LETTERS_WITHIN_MS)])),
+    /** Each process of each consumer: it knows only the partitions that it owns. */
+    processes: CONSUMERS.flatMap((service) =>
+      addressesOf(service).map((url) => ({ service, url, calls: consumerOf(service, [url], SOON_AGAIN_WITHIN_MS) })),
+    ),
+  }
+}
+
+function refusing(service: string, asks: Readonly<Record<string, Ask<never, unknown>>>): object {
+  return Object.fromEntries(
+    Object.entries(asks).map(([name, ask]) => [
+      name,
+      async (question: never) => resultOf(service, await ask(question)),
+    ]),
+  )
+}
+
+function resultOf<Answer>(service: string, outcome: CallOutcome<Answer>): ApiResult<Answer> {
+  switch (outcome.outcome) {
+    case 'answered':
+      return answered(outcome.answer)
+    case 'not-found':
+      return refuse(404, NOT_FOUND, `${service} has nothing by that name.`)
+    case 'behind':
+      return refuse(503, 'behind', `${service} is behind the log. Try again; the Overview shows by how much.`)
+    case 'unavailable':
+      return noAnswerOf(service)
+  }
+}
+
+export function noAnswerOf(service: string): ApiRefusal {
+  return refuse(503, 'no-answer', `${service} does not answer. The Overview says what to do.`)
+}
