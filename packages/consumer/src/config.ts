@@ -1,6 +1,6 @@
 import {
   databaseConfig,
-  type Environment,
+  type EnvironmentVariables,
   internalServerConfig,
   kafkaConfig,
   logConfig,
@@ -16,7 +16,7 @@ const noRedis = z.unknown().transform((): { redisUrl?: string } => ({}))
 /** What a consumer's process needs to know. Throws a `ConfigError` that lists what is wrong. */
 export function readConsumerConfig(
   { databaseVariable, hasReplies }: Pick<Consumer, 'databaseVariable' | 'hasReplies'>,
-  env: Environment = process.env,
+  env: EnvironmentVariables = process.env,
 ) {
   const schema = kafkaConfig
     .and(databaseConfig(databaseVariable))

@@ -51,7 +51,7 @@ export {
   type InternalServerOptions,
 } from './internal-server.ts'
 export { createMetrics, createPublishMetrics } from './metrics.ts'
-export { configOrExit, type Environment, readConfig } from './read-config.ts'
+export { configOrExit, type EnvironmentVariables, readConfig } from './read-config.ts'
 export {
   createRefusalStore,
   KEPT_OF_A_REASON,

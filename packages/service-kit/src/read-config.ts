@@ -1,7 +1,7 @@
 import type { ZodType } from 'zod'
 import { ConfigError } from './errors.ts'
 
-export type Environment = Readonly<Record<string, string | undefined>>
+export type EnvironmentVariables = Readonly<Record<string, string | undefined>>
 
 /**
  * Reads a service's configuration from its environment. `schema` is a zod object over variable names, or several
@@ -9,7 +9,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
  *
  * Throws {@link ConfigError}, which lists every wrong variable and what is expected, but never its value.
  */
-export function readConfig<Config>(schema: ZodType<Config>, env: Environment): Config {
+export function readConfig<Config>(schema: ZodType<Config>, env: EnvironmentVariables): Config {
   const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
   const result = schema.safeParse(present)
   if (result.success) return result.data

@@ -12,7 +12,7 @@ import {
   serviceAddresses,
 } from './config-pieces.ts'
 import { ConfigError } from './errors.ts'
-import { type Environment, readConfig } from './read-config.ts'
+import { type EnvironmentVariables, readConfig } from './read-config.ts'
 
 const schema = kafkaConfig
   .and(redisConfig)
@@ -29,7 +29,7 @@ const good = {
   METERING_URLS: 'http://127.0.0.1:7103,http://127.0.0.1:7113',
 }
 
-function faultsOf(env: Environment): string {
+function faultsOf(env: EnvironmentVariables): string {
   try {
     readConfig(schema, env)
   } catch (error) {
@@ -103,7 +103,7 @@ describe('readConfig', () => {
 
 describe('production mode', () => {
   const withMode = logConfig.and(modeConfig)
-  const read = (env: Environment) => readConfig(withMode, env).mode
+  const read = (env: EnvironmentVariables) => readConfig(withMode, env).mode
 
   it('is off unless asked for', () => {
     expect(read({ INTERNAL_TOKEN: 'only-for-this-machine' })).toBe('local')

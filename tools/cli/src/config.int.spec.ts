@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import type { Environment } from '@nextvisit/service-kit'
+import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { withEnvironment } from '../test/config.ts'
 import { runNextvisit } from '../test/run-nextvisit.ts'
@@ -38,7 +38,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(data, { recursive: true }))
 
-const environmentWith = (env: Readonly<Record<string, string>>): Promise<Environment> =>
+const environmentWith = (env: Readonly<Record<string, string>>): Promise<EnvironmentVariables> =>
   withEnvironment({ NEXTVISIT_DATA: data, ...env }, async () => readEnvironment())
 
 describe('where a local stack runs', () => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import path from 'node:path'
 import type { LogConnection } from '@nextvisit/log'
-import { ConfigError, type Environment, kafkaConfig, readConfig } from '@nextvisit/service-kit'
+import { ConfigError, type EnvironmentVariables, kafkaConfig, readConfig } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
 import { z } from 'zod'
 import { CliError, EXIT } from './errors.ts'
@@ -39,7 +39,7 @@ const ADDRESSES = [
  * The environment, completed from the local stack's `connection.json` where there is one. If the environment names an
  * address that is not the stack's, it is about another system, and nothing of the stack is taken.
  */
-export function readEnvironment(): Environment {
+export function readEnvironment(): EnvironmentVariables {
   const given = Object.fromEntries(
     Object.entries(process.env).filter(([, value]) => value !== undefined && value !== ''),
   )
@@ -47,24 +47,24 @@ export function readEnvironment(): Environment {
 }
 
 /** The variable because of which the local stack that runs here is left out; undefined if it is not, or there is none. */
-function otherAddress(env: Environment): string | undefined {
+function otherAddress(env: EnvironmentVariables): string | undefined {
   const stack = localStack(env)
   return stack && ADDRESSES.find((name) => env[name] !== undefined && env[name] !== stack[name])
 }
 
 /** Begins the message about a missing variable. */
-export function notSet(name: string, env: Environment): string {
+export function notSet(name: string, env: EnvironmentVariables): string {
   return leftOut(env, `${name} is not set. `) ?? `${name} is not set and no local stack runs here.`
 }
 
 /** That the local stack is left out, and why, after `before`; undefined if it is not left out. */
-export function leftOut(env: Environment, before = ''): string | undefined {
+export function leftOut(env: EnvironmentVariables, before = ''): string | undefined {
   const other = otherAddress(env)
   return other && `${before}The local stack that runs here is left out, because ${other} is set to another address.`
 }
 
 /** As `readConfig`. The error also says so if the local stack is left out. */
-export function readSettings<Config>(schema: z.ZodType<Config>, env: Environment): Config {
+export function readSettings<Config>(schema: z.ZodType<Config>, env: EnvironmentVariables): Config {
   try {
     return readConfig(schema, env)
   } catch (error) {
@@ -75,7 +75,7 @@ export function readSettings<Config>(schema: z.ZodType<Config>, env: Environment
 }
 
 /** How to reach the local stack, by variable; undefined if none runs here. */
-export function localStack(env: Environment = process.env): Environment | undefined {
+export function localStack(env: EnvironmentVariables = process.env): EnvironmentVariables | undefined {
   const file = path.join(env['NEXTVISIT_DATA'] || path.join(CHECKOUT, '.nextvisit'), 'connection.json')
   let text: string
   try {
@@ -109,19 +109,19 @@ function parseJson(text: string): unknown {
 }
 
 /** Whether neither the environment nor a local stack says where the log is. */
-export function knowsNoLog(env: Environment): boolean {
+export function knowsNoLog(env: EnvironmentVariables): boolean {
   return env['KAFKA_BROKERS'] === undefined
 }
 
 /** Throws what to do where the environment does not say where the log is. */
-export function requireLog(env: Environment): void {
+export function requireLog(env: EnvironmentVariables): void {
   if (!knowsNoLog(env)) return
   const message = `${notSet('KAFKA_BROKERS', env)} Set it to host:port, or start a local stack with npx -y pnpm start.`
   throw new CliError(message, EXIT.usage)
 }
 
 /** How to reach the log. Throws what to do where the environment does not say. */
-export function logConnection(env: Environment): LogConnection {
+export function logConnection(env: EnvironmentVariables): LogConnection {
   requireLog(env)
   return { ...readConfig(kafkaConfig, env).kafka, clientId: 'nextvisit-cli' }
 }

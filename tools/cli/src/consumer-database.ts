@@ -1,5 +1,5 @@
 import type { Consumer } from '@nextvisit/consumer'
-import type { Environment } from '@nextvisit/service-kit'
+import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
 import { Client } from 'pg'
 import { notSet } from './config.ts'
@@ -29,7 +29,7 @@ export interface ConsumerDatabase {
 }
 
 /** Throws what to set if the environment does not say where the consumer's database is. */
-export function openConsumerDatabase(env: Environment, consumer: Consumer): ConsumerDatabase {
+export function openConsumerDatabase(env: EnvironmentVariables, consumer: Consumer): ConsumerDatabase {
   const url = consumerUrl(env, consumer)
   let connected: Promise<Client> | undefined
 
@@ -55,7 +55,7 @@ export function openConsumerDatabase(env: Environment, consumer: Consumer): Cons
 
 /** Runs `work` on a connection of its own. Throws like {@link ConsumerDatabase.run} and {@link openConsumerDatabase}. */
 export async function inConsumerDatabase<Answer>(
-  env: Environment,
+  env: EnvironmentVariables,
   consumer: Consumer,
   work: (client: Client) => Promise<Answer>,
 ): Promise<Answer> {
@@ -68,14 +68,14 @@ export async function inConsumerDatabase<Answer>(
 }
 
 /** Where the consumer's database is. Throws what to set if the environment does not say. */
-export function consumerUrl(env: Environment, { databaseVariable }: Consumer): string {
+export function consumerUrl(env: EnvironmentVariables, { databaseVariable }: Consumer): string {
   const url = env[databaseVariable] ?? env['DATABASE_URL']
   if (url !== undefined) return url
   throw new CliError(`${notSet(databaseVariable, env)} DATABASE_URL will do.`, EXIT.usage)
 }
 
 /** Throws what to set if the environment says of no consumer where its database is. */
-export function requireSomeConsumer(env: Environment): void {
+export function requireSomeConsumer(env: EnvironmentVariables): void {
   const names = ['DATABASE_URL', ...consumers.map(({ databaseVariable }) => databaseVariable)]
   if (names.some((name) => env[name] !== undefined)) return
   throw new CliError(

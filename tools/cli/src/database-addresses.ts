@@ -1,6 +1,6 @@
 import type { Consumer } from '@nextvisit/consumer'
 import { asRole, rolePassword } from '@nextvisit/database'
-import type { Environment } from '@nextvisit/service-kit'
+import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { notSet } from './config.ts'
 import { CliError, EXIT } from './errors.ts'
 
@@ -12,7 +12,7 @@ export interface Addresses {
 }
 
 /** Both addresses of a consumer's database, from the environment. Throws what to set if it does not say. */
-export function addressesOf({ role, databaseVariable }: Consumer, env: Environment): Addresses {
+export function addressesOf({ role, databaseVariable }: Consumer, env: EnvironmentVariables): Addresses {
   const admin = addressIn(env, 'DATABASE_URL')
   const own = addressIn(env, databaseVariable)
   if (own?.username === role && own.password !== '') {
@@ -25,7 +25,7 @@ export function addressesOf({ role, databaseVariable }: Consumer, env: Environme
   return { adminUrl: base.href, ownUrl: asRole(base, role, password) }
 }
 
-function addressIn(env: Environment, name: string): URL | undefined {
+function addressIn(env: EnvironmentVariables, name: string): URL | undefined {
   const text = env[name]
   if (text === undefined) return undefined
   const isAddress = URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol)
@@ -34,7 +34,7 @@ function addressIn(env: Environment, name: string): URL | undefined {
   return new URL(text)
 }
 
-function missing(name: string, env: Environment): CliError {
+function missing(name: string, env: EnvironmentVariables): CliError {
   return new CliError(
     `${notSet(name, env)} Set it to the address of a role that may make schemas and roles.`,
     EXIT.usage,

@@ -3,15 +3,15 @@ import { compileForms } from './form-index.ts'
 import { leavesOf } from './condition-tree.ts'
 import { countedByTrigger, countKeyOf, countsRaisedBy } from './count-key.ts'
 
-/** The facts about a user that a project's forms look at: in triggers, gates and segments. */
+/** The facts about a user that triggers, gates and segments of projects read. */
 export interface AskedFacts {
-  /** Counts of events: see `countKeyOf`. */
+  /** Keys of counts (`countKeyOf`). */
   readonly events: ReadonlySet<string>
   readonly traits: ReadonlySet<string>
   readonly deviceFields: ReadonlySet<string>
 }
 
-/** Decisions on these facts alone are the same as decisions on all facts of a user. */
+/** Returns the facts that the forms of projects ask for. Other facts of a user change no decision. */
 export function factsAskedBy(projects: readonly ProjectConfig[]): AskedFacts {
   const gates = projects.flatMap((project) =>
     [...compileForms(project).byId.values()].flatMap((form) => form.gates.toQueue),
@@ -31,7 +31,10 @@ export function factsAskedBy(projects: readonly ProjectConfig[]): AskedFacts {
   }
 }
 
-/** The counts of a user that a record raises, or asks for when it is evaluated. `project`: left out where nothing is. */
+/**
+ * Returns the keys of the counts that a record raises, or that its evaluation reads. `project` undefined: nothing is
+ * evaluated.
+ */
 export function countsAskedBy(fact: UserFact, project: ProjectConfig | undefined): readonly string[] {
   if (fact.type === 'VisitAnswered') return []
   const raised = countsRaisedBy(fact)

@@ -7,11 +7,11 @@ import type { UserState } from './user-state.ts'
 export interface Choice {
   /** The form to offer at this visit. */
   readonly offer: OpenRow | undefined
-  /** Another live form waits, and its delay is over: ask again soon. */
+  /** Another live form waits and its delay is over, so the caller should ask again soon. */
   readonly moreWaiting: boolean
 }
 
-/** At most one form for a visit at `now` (when it was received): forms.md, The queue. */
+/** Chooses at most one form for a visit that was received at `now` (forms.md, The queue). */
 export function chooseForm({ byId, segments }: FormIndex, user: UserState, now: Moment): Choice {
   const isMember = segments.membersAt(user, now.ms)
   const waiting = [...user.queue.open.values()].filter((row) => {
@@ -28,7 +28,7 @@ export function chooseForm({ byId, segments }: FormIndex, user: UserState, now: 
   return { offer, moreWaiting: waiting.some((row) => row !== offer) }
 }
 
-/** The highest priority, then the earliest queued, then form id. */
+/** Sorts by priority, highest first, then by queueing time and form id. */
 function byUrgency(one: OpenRow, other: OpenRow): number {
   return (
     other.priority - one.priority ||

@@ -3,14 +3,14 @@ import { ageMsOf, type ConditionState, countTest, parseTraitDate } from './condi
 import { countKeyOf } from './count-key.ts'
 
 /**
- * The first instant after `now` at which time alone may change whether a condition holds; infinity: there is none. Until
- * then the condition holds, or does not hold, as at `now`.
+ * Returns the first instant after `now` at which time alone can change the result of a condition; Infinity: never. Until
+ * then the result is the same as at `now`.
  */
 export type Clock = (user: ConditionState, now: number) => number
 
 /**
- * When a tree of conditions may change by itself (forms.md, Conditions). A segment that it names has a clock of its own:
- * a project's next change is the earliest of all its segments'.
+ * Compiles the clock of a condition (forms.md, Conditions). A segment that it names has a clock of its own: a project's
+ * next change is the earliest of all its segments.
  */
 export function compileClock(condition: Condition): Clock {
   if ('all' in condition) return earliest(condition.all.map(compileClock))
@@ -22,7 +22,7 @@ export function compileClock(condition: Condition): Clock {
   return stopped
 }
 
-/** The clock of a condition that only facts can change. */
+/** The clock of a condition that only records can change. */
 export const stopped: Clock = () => Infinity
 
 function earliest(clocks: readonly Clock[]): Clock {
@@ -33,8 +33,8 @@ function earliest(clocks: readonly Clock[]): Clock {
 }
 
 /**
- * An event enters (now − window, now] when it occurs and leaves it when it is as old as the window. This goes from one
- * such instant to the next, until the condition changes.
+ * An event enters the window (now − window, now] when it occurs and leaves it when it is as old as the window. The clock
+ * steps from one such instant to the next until the result changes.
  */
 function windowClock(leaf: EventLeaf, windowMs: number): Clock {
   const countKey = countKeyOf(leaf)
@@ -55,7 +55,7 @@ function windowClock(leaf: EventLeaf, windowMs: number): Clock {
   }
 }
 
-/** A date is `after: -30d` until just before it is 30 days ago, and `before: -30d` from just after that. */
+/** A date meets `after: -30d` until just before it is 30 days ago, and `before: -30d` from just after that. */
 function ageClock(leaf: TraitLeaf): Clock {
   const ageMs = ageMsOf(leaf.before ?? leaf.after ?? '')
   if (ageMs === undefined) return stopped

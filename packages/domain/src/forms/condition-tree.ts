@@ -1,55 +1,55 @@
 import type { TraitValue, Tree } from '@nextvisit/contracts'
 
-/** Whether a condition holds, and what decided that, as the outcome of a gate shows it. */
-export interface Finding<Leaf> {
+/** The result of a condition, with the leaf that decided it. Outcomes of gates show it. */
+export interface ConditionResult<Leaf> {
   readonly holds: boolean
-  /** Of an `all` the first that fails, of an `any` the first that holds, else the last; null where there is none. */
+  /** The first leaf of an `all` that fails, the first of an `any` that holds, else the last. null: there is none. */
   readonly leaf: Leaf | null
-  /** The leaf stands under an odd number of `not`: it must not hold. */
+  /** The leaf is under an odd number of `not`, so it must not hold. */
   readonly negated: boolean
-  /** What the user, or the event, had there: a value, a count, membership of the segment; absent: nothing. */
+  /** The value, count or membership that the user or the event had there. undefined: none. */
   readonly actual: TraitValue | undefined
 }
 
-/** Whether the user is in a segment, by its id: see `SegmentIndex.membersAt`. */
+/** Returns whether the user is in a segment, by its id (`SegmentIndex.membersAt`). */
 export type IsMember = (segmentId: string) => boolean
 
-/** A condition made ready: what it finds in a subject at an instant (ms). */
-export type Finder<Subject, Leaf> = (subject: Subject, now: number, isMember: IsMember) => Finding<Leaf>
+/** A compiled condition: evaluates a subject at `now` (ms). */
+export type Evaluator<Subject, Leaf> = (subject: Subject, now: number, isMember: IsMember) => ConditionResult<Leaf>
 
-/** A tree of `all`, `any`, `not` over leaves (forms.md, Conditions). */
+/** Compiles a tree of `all`, `any` and `not` over leaves (forms.md, Conditions). */
 export function compileTree<Subject, Leaf extends object>(
   tree: Tree<Leaf>,
-  compileLeaf: (leaf: Leaf) => Finder<Subject, Leaf>,
-): Finder<Subject, Leaf> {
+  compileLeaf: (leaf: Leaf) => Evaluator<Subject, Leaf>,
+): Evaluator<Subject, Leaf> {
   const compile = (part: Tree<Leaf>) => compileTree(part, compileLeaf)
   if ('all' in tree) return untilOne(false, tree.all.map(compile))
   if ('any' in tree) return untilOne(true, tree.any.map(compile))
   if ('not' in tree) {
-    const find = compile(tree.not)
+    const evaluate = compile(tree.not)
     return (subject, now, isMember) => {
-      const { holds, leaf, negated, actual } = find(subject, now, isMember)
+      const { holds, leaf, negated, actual } = evaluate(subject, now, isMember)
       return { holds: !holds, leaf, negated: !negated, actual }
     }
   }
   return compileLeaf(tree)
 }
 
-/** The leaves of a tree, from left to right. */
+/** Returns the leaves of a tree, from left to right. */
 export function leavesOf<Leaf extends object>(tree: Tree<Leaf>): readonly Leaf[] {
   const branches = 'all' in tree ? tree.all : 'any' in tree ? tree.any : 'not' in tree ? [tree.not] : undefined
   return branches ? branches.flatMap((branch) => leavesOf(branch)) : [tree as Leaf]
 }
 
-/** Goes through the parts until one of them holds, or fails: it decides. Without parts, none does. */
-function untilOne<Subject, Leaf>(holds: boolean, parts: readonly Finder<Subject, Leaf>[]): Finder<Subject, Leaf> {
-  const none: Finding<Leaf> = { holds: !holds, leaf: null, negated: false, actual: undefined }
+/** Evaluates parts until one has the result `holds`, which decides. Without parts, none does. */
+function untilOne<Subject, Leaf>(holds: boolean, parts: readonly Evaluator<Subject, Leaf>[]): Evaluator<Subject, Leaf> {
+  const none: ConditionResult<Leaf> = { holds: !holds, leaf: null, negated: false, actual: undefined }
   return (subject, now, isMember) => {
-    let finding = none
-    for (const find of parts) {
-      finding = find(subject, now, isMember)
-      if (finding.holds === holds) return finding
+    let result = none
+    for (const evaluate of parts) {
+      result = evaluate(subject, now, isMember)
+      if (result.holds === holds) return result
     }
-    return finding
+    return result
   }
 }

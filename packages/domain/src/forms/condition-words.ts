@@ -10,14 +10,14 @@ import type {
 type AnyLeaf = ConditionLeaf | PropertyLeaf
 
 /** The leaf that decided a condition, and the value that the subject had there. */
-interface FoundLeaf {
+interface DecidingLeaf {
   readonly leaf: AnyLeaf | null
   readonly negated: boolean
   readonly actual?: TraitValue | undefined
 }
 
-/** Describes a finding, such as `trait plan is "pro"; the user has "free"`. */
-export function findingInWords(subject: string, { leaf, negated, actual }: FoundLeaf): string {
+/** Describes the result of a condition, such as `trait plan is "pro"; the user has "free"`. */
+export function resultInWords(subject: string, { leaf, negated, actual }: DecidingLeaf): string {
   if (!leaf) return 'no condition decides'
   const value = actual === undefined ? 'nothing' : JSON.stringify(actual)
   return `${negated ? 'not: ' : ''}${leafInWords(leaf)}; ${subject} has ${value}`

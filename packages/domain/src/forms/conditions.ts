@@ -7,30 +7,30 @@ import {
   type TraitScalar,
   type TraitValue,
 } from '@nextvisit/contracts'
-import { compileTree, type Finder, type IsMember } from './condition-tree.ts'
+import { compileTree, type Evaluator, type IsMember } from './condition-tree.ts'
 import { countKeyOf } from './count-key.ts'
 import { countWithin, type UserState } from './user-state.ts'
 
-/** The part of a user's state that conditions look at. */
+/** The part of a user's state that conditions read. */
 export type ConditionState = Pick<UserState, 'traits' | 'device' | 'events'>
 
-/** A condition made ready: whether it holds on a user's state at an instant (ms). */
+/** A compiled condition: returns whether it holds for a user at `now` (ms). */
 export type Predicate = (user: ConditionState, now: number, isMember: IsMember) => boolean
 
-type ConditionFinder = Finder<ConditionState, ConditionLeaf>
+type ConditionEvaluator = Evaluator<ConditionState, ConditionLeaf>
 
-/** A tree of `all`, `any`, `not` over leaves as one predicate (forms.md, Conditions). */
+/** Compiles a condition to a predicate (forms.md, Conditions). */
 export function compileCondition(condition: Condition): Predicate {
-  const find = compileFinder(condition)
-  return (user, now, isMember) => find(user, now, isMember).holds
+  const evaluate = compileEvaluator(condition)
+  return (user, now, isMember) => evaluate(user, now, isMember).holds
 }
 
-/** The same, with what decided. */
-export function compileFinder(condition: Condition): ConditionFinder {
+/** Compiles a condition to an evaluator, which also names the leaf that decided. */
+export function compileEvaluator(condition: Condition): ConditionEvaluator {
   return compileTree(condition, compileLeaf)
 }
 
-function compileLeaf(leaf: ConditionLeaf): ConditionFinder {
+function compileLeaf(leaf: ConditionLeaf): ConditionEvaluator {
   if ('segment' in leaf) return leafFinder(leaf, (_user, _now, isMember) => isMember(leaf.segment), isTrue)
   if ('event' in leaf) return eventFinder(leaf, countKeyOf(leaf))
   if ('country' in leaf) {
@@ -46,14 +46,14 @@ function leafFinder(
   leaf: ConditionLeaf,
   valueOf: (user: ConditionState, now: number, isMember: IsMember) => TraitValue | undefined,
   test: Test,
-): ConditionFinder {
+): ConditionEvaluator {
   return (user, now, isMember) => {
     const actual = valueOf(user, now, isMember)
     return { holds: test(actual, now), leaf, negated: false, actual }
   }
 }
 
-/** A missing trait is `undefined`. It fails every operator but `isNot`, `notIn` and `exists: false`. */
+/** Tests a value. A missing trait is `undefined`, which fails every operator but `isNot`, `notIn` and `exists: false`. */
 type Test = (value: TraitValue | undefined, now: number) => boolean
 
 const never: Test = () => false
@@ -67,7 +67,7 @@ interface Membership {
   readonly exists?: boolean | undefined
 }
 
-/** Values are equal when type and value are; a list equals nothing. */
+/** Compiles an operator of equality. Values are equal if type and value are; a list equals nothing. */
 function membershipTest(leaf: Membership): Test | undefined {
   if (leaf.is !== undefined) return (value) => value === leaf.is
   if (leaf.isNot !== undefined) return (value) => value !== leaf.isNot
@@ -85,7 +85,7 @@ function isAmong(wanted: readonly TraitScalar[]): Test {
   return (value) => values.has(value)
 }
 
-/** What a trait, or a property of an event, must be. A value of the wrong type is as good as missing. */
+/** Compiles the test for a trait or a property. A value of the wrong type counts as missing. */
 export function valueTest(leaf: Omit<TraitLeaf, 'trait'>): Test {
   const { contains, startsWith, atLeast, atMost, moreThan, lessThan, before, after } = leaf
   if (contains !== undefined) {
@@ -105,7 +105,7 @@ function numberTest(holds: (value: number) => boolean): Test {
   return (value) => typeof value === 'number' && holds(value)
 }
 
-/** `operand`: an ISO instant, or an age such as `-30d`, counted back from now. */
+/** Compiles a test against `operand`: an ISO instant, or an age such as `-30d`, counted back from now. */
 function dateTest(operand: string, holds: (value: number, bound: number) => boolean): Test {
   const ageMs = ageMsOf(operand)
   const instant = Date.parse(operand)
@@ -115,14 +115,14 @@ function dateTest(operand: string, holds: (value: number, bound: number) => bool
   }
 }
 
-/** `-30d` → milliseconds; undefined for an ISO instant. */
+/** Returns an age such as `-30d` in ms; undefined for an ISO instant. */
 export function ageMsOf(operand: string): number | undefined {
   return operand.startsWith('-') ? durationMs(operand.slice(1)) : undefined
 }
 
 const ISO_DATE = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$/
 
-/** A trait's text as an instant: an ISO date or date and time, UTC unless it says otherwise. */
+/** Parses a trait's text as an ISO date or date and time, UTC by default. Returns ms since the epoch. */
 export function parseTraitDate(text: TraitValue | undefined): number | undefined {
   if (typeof text !== 'string') return undefined
   const [matched, day, time, , , offset] = ISO_DATE.exec(text) ?? []
@@ -135,7 +135,7 @@ export function parseTraitDate(text: TraitValue | undefined): number | undefined
   return Number.isNaN(at) ? undefined : at
 }
 
-function eventFinder(leaf: EventLeaf, countKey: string): ConditionFinder {
+function eventFinder(leaf: EventLeaf, countKey: string): ConditionEvaluator {
   const windowMs = leaf.within === undefined ? undefined : durationMs(leaf.within)
   return leafFinder(
     leaf,
@@ -147,7 +147,7 @@ function eventFinder(leaf: EventLeaf, countKey: string): ConditionFinder {
   )
 }
 
-/** How often something must have happened. */
+/** Returns the test of a leaf on the number of events. */
 export function countTest({ atLeast = 0, atMost = Number.POSITIVE_INFINITY, exactly }: EventLeaf) {
   return (count: number): boolean => (exactly === undefined ? count >= atLeast && count <= atMost : count === exactly)
 }

@@ -5,25 +5,25 @@ import type { AdmittedForm } from './queue.ts'
 import type { CompiledTrigger, TriggerContext } from './triggers.ts'
 import type { UserState } from './user-state.ts'
 
-/** What became of one form whose trigger matched. */
-export type FormDecision = {
+/** The result for one form whose trigger matched. */
+export type EvaluatedForm = {
   readonly formId: string
-  /** The first of its triggers that matched. If `where` refused every one that matched, the first of them. */
+  /** The first trigger that matched. If `where` refused all of them, still the first. */
   readonly trigger: Trigger
   /** Each gate up to the first that fails. */
   readonly gates: readonly GateOutcome[]
 } & (({ readonly outcome: 'queued' } & AdmittedForm) | { readonly outcome: 'refused'; readonly reason: GateReason })
 
 /**
- * Which forms an event or visit sets off, and which gate stopped the others (forms.md). `user` is the state after the
- * record. Forms whose triggers do not match have no decision. Whether an event is too old was judged by the gateway:
- * call this for `evaluateTriggers: true` only.
+ * Evaluates the forms that an event or a visit may set off: queued, or the gate that stopped them (forms.md). `user` is the
+ * state after the record. Forms without a matching trigger have no result. Callers skip records with
+ * `evaluateTriggers: false`.
  */
-export function evaluateForms(index: FormIndex, user: UserState, context: TriggerContext): readonly FormDecision[] {
+export function evaluateForms(index: FormIndex, user: UserState, context: TriggerContext): readonly EvaluatedForm[] {
   const candidates = context.kind === 'visit' ? index.onVisit : index.onEvent(context.slug)
   const { received } = context
   const isMember = index.segments.membersAt(user, received.ms)
-  return candidates.flatMap((form): FormDecision | [] => {
+  return candidates.flatMap((form): EvaluatedForm | [] => {
     const matched = matchedTrigger(form, user, context)
     if (!matched) return []
     const { trigger, where } = matched
@@ -41,16 +41,16 @@ export function evaluateForms(index: FormIndex, user: UserState, context: Trigge
   })
 }
 
-/** No gate looks at the user if the event is not as the trigger asks. */
+/** The gates of a form whose `where` failed: none is checked. */
 const NOT_CHECKED: CheckedGates = { outcomes: [], reason: 'properties-differ' }
 
 interface MatchedTrigger {
   readonly trigger: CompiledTrigger
-  /** Of a trigger that asks for properties. */
+  /** undefined: the trigger has no `where`. */
   readonly where: GateOutcome | undefined
 }
 
-/** The first trigger that matches. If `where` refuses every one that matches, the first of them: the decision says why. */
+/** Returns the first trigger that matches. If `where` refuses all of them, returns the first, whose outcome is recorded. */
 function matchedTrigger(
   { triggers }: CompiledForm,
   user: UserState,

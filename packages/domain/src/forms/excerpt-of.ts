@@ -4,8 +4,8 @@ import { isLongerThan } from '../bodies/is-longer-than.ts'
 const EXCERPT = { characters: 100, items: 20 }
 
 /**
- * What a decision keeps of a value: the first 100 characters of a text, the first 20 values of a list. A trait may have
- * 50 KB, the properties of an event 32 KB, and each form that asks for them has a decision of its own (forms.md, Gates).
+ * Shortens a value for a decision: the first 100 characters of a text, the first 20 values of a list (forms.md, Gates). A
+ * trait may have 50 KB, and each form that reads it has a decision of its own.
  */
 export function excerptOf(value: TraitValue | undefined): TraitValue | undefined {
   if (value === undefined) return value
@@ -14,7 +14,7 @@ export function excerptOf(value: TraitValue | undefined): TraitValue | undefined
 
 function cut(value: TraitScalar): TraitScalar {
   if (typeof value !== 'string' || !isLongerThan(value, EXCERPT.characters)) return value
-  // By code points: half a character is no text that Postgres takes.
+  // By code points: Postgres refuses half a character.
   const beginning = Array.from(value.slice(0, 2 * EXCERPT.characters)).slice(0, EXCERPT.characters)
   return `${beginning.join('')}…`
 }

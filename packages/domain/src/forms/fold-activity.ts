@@ -3,20 +3,20 @@ import { applyIdentify, identifiedAt } from '../traits/apply-identify.ts'
 import { countKeysOf } from './count-key.ts'
 import { type EventHistory, startsSession, withOccurrence } from './user-state.ts'
 
-/** The part of a `UserState` that is folded from the user's own records: everything but the queue. */
+/** The part of a `UserState` that is folded from the user's records: everything but the queue. */
 export interface UserActivity {
   traits: ReadonlyMap<string, TraitValue>
-  /** What the traits count together: see `traitBytesOf`. */
+  /** Total size of the traits in bytes (`traitBytesOf`). */
   traitBytes: number
   device: DeviceFacts
   firstSeenAt?: number | undefined
   sessionStartedAt?: number | undefined
   lastSdkContactAt?: number | undefined
-  /** By what is counted: see `countKeyOf`. */
+  /** By count key (`countKeyOf`). */
   readonly events: Map<string, EventHistory>
 }
 
-/** The user after an identify. Returns whether it is a visit that starts a session; an imported one never is. */
+/** Folds an identify. Returns whether it is a visit that starts a session. An imported identify never is. */
 export function foldIdentify(user: UserActivity, fact: IdentifyRequested): boolean {
   const { traits, traitBytes, device } = applyIdentify(user, fact)
   const seenAt = Date.parse(identifiedAt(fact))
@@ -32,8 +32,8 @@ export function foldIdentify(user: UserActivity, fact: IdentifyRequested): boole
 }
 
 /**
- * The user after a tracked event, however old. Only an event from an SDK key counts for the session. `countKeys`: what it
- * raises, by default everything that its record names.
+ * Folds a tracked event of any age. Only an event from an SDK key counts for the session. `countKeys`: the counts that it
+ * raises, by default all that its record names.
  */
 export function foldEvent(user: UserActivity, fact: EventTracked, countKeys = countKeysOf(fact)): void {
   const session = fact.source === 'sdk' ? user.sessionStartedAt : undefined
@@ -42,7 +42,7 @@ export function foldEvent(user: UserActivity, fact: EventTracked, countKeys = co
   foldSdkContact(user, fact)
 }
 
-/** What a tracked event changes beside counts: an SDK contact prolongs the session. */
+/** Folds the SDK contact of a record, which prolongs the session. */
 export function foldSdkContact(user: UserActivity, { source, received }: EventTracked | IdentifyRequested): void {
   if (source !== 'sdk') return
   const receivedAt = Date.parse(received)

@@ -3,38 +3,38 @@ import { type FoldedEvent, type FoldedUser, profileFactsOf } from '../folded-use
 import { countsRaisedBy } from './count-key.ts'
 import type { SegmentIndex } from './segments.ts'
 
-/** What a user's segments were computed with, and for when. Instants in ms. */
+/** The state of a user's computed segments. Instants in ms since the epoch. */
 export interface MembershipClock {
-  /** Of the project's segments; empty: none. */
+  /** The fingerprint of the project's segments that were used. Empty: there were none. */
   readonly fingerprint: string
-  /** Absent: not computed yet. */
+  /** The instant that they were computed for. undefined: not computed yet. */
   readonly asOf: number | undefined
-  /** The next instant at which time alone may change them; absent: never. */
+  /** The next instant at which time alone can change them. undefined: never. */
   readonly changesAt: number | undefined
 }
 
-/** A project's segments, as its users follow them. */
+/** The segments of a project, as its users follow them. */
 export interface FollowedSegments {
   readonly index: SegmentIndex
-  /** Some users were computed with others: each fact brings its user up to date. */
+  /** Some users were computed with other definitions, so each fact brings its user up to date. */
   readonly isMixed?: boolean
 }
 
-/** A user whose segments follow what is known of them. */
+/** A user whose segments follow the user's facts. */
 export interface FollowedUser {
   readonly segments: FollowedSegments
-  /** Absent: nobody has identified them. */
+  /** undefined: the user was never identified. */
   profile?: FoldedUser | undefined
   clock: MembershipClock
-  /** By what is counted: see `countKeyOf`. */
+  /** By count key (`countKeyOf`). */
   readonly events: Map<string, FoldedEvent>
-  /** Since when they are in a segment, ms, by its id. */
+  /** The instant when the user joined a segment, by the segment's id. */
   readonly memberships: Map<string, number>
-  /** Whether anything but the events has changed. */
+  /** Anything but the events has changed. */
   isChanged: boolean
 }
 
-/** Whether a fact may change the segments that its user is in. */
+/** Returns whether a fact can change the segments of its user. */
 export function mayChangeSegments(
   fact: EventTracked | IdentifyRequested,
   { index, isMixed }: FollowedSegments,
@@ -46,8 +46,8 @@ export function mayChangeSegments(
 }
 
 /**
- * A user's segments follow what a fact changes, as of when the fact was received (forms.md, Conditions). Where they were
- * computed for a later instant already, that instant stands: a late fact does not turn them back.
+ * Applies a change to a user and recomputes the segments as of when the fact was received (forms.md, Conditions). Segments
+ * that were computed for a later instant keep that instant: a late fact does not turn them back.
  */
 export function followChange(user: FollowedUser, received: string, change: () => void): void {
   const instant = Math.max(Date.parse(received), user.clock.asOf ?? -Infinity)
@@ -57,8 +57,8 @@ export function followChange(user: FollowedUser, received: string, change: () =>
 }
 
 /**
- * What time alone does to a user's segments up to `instant`. Each change happens as of the moment when it was due, so the
- * result does not depend on how often this runs.
+ * Applies the changes of a user's segments that time alone brings up to `instant`. Each is computed for the moment when it
+ * was due, so the result does not depend on how often this runs.
  */
 export function followTime(user: FollowedUser, instant: number): void {
   for (let { changesAt } = user.clock; changesAt !== undefined && changesAt <= instant; { changesAt } = user.clock) {
@@ -66,7 +66,7 @@ export function followTime(user: FollowedUser, instant: number): void {
   }
 }
 
-/** The segments that an identified user is in at `instant`. */
+/** Computes the segments of an identified user at `instant`. */
 export function computeSegments(user: FollowedUser, instant: number): void {
   const { profile, events, memberships } = user
   if (!profile) return
@@ -78,7 +78,7 @@ export function computeSegments(user: FollowedUser, instant: number): void {
   user.isChanged = true
 }
 
-/** Whether the user's segments were computed with those that the project has now. */
+/** Returns whether the user's segments were computed with the project's current definitions. */
 export function hasCurrentSegments({ clock, segments }: FollowedUser): boolean {
   return clock.fingerprint === segments.index.definitions
 }

@@ -4,7 +4,7 @@ import { countKeyOf } from './count-key.ts'
 import { compileSegments, type SegmentIndex } from './segments.ts'
 import { type CompiledTrigger, compileTrigger } from './triggers.ts'
 
-/** A form made ready for evaluation, once for each catalog revision. */
+/** A form compiled for evaluation, once per catalog revision. */
 export interface CompiledForm {
   readonly id: string
   readonly isEnabled: boolean
@@ -15,28 +15,28 @@ export interface CompiledForm {
   readonly expiresAfterMs?: number | undefined
 }
 
-/** A project's forms by what sets them off. Disabled forms are included, because a decision on them is recorded too. */
+/** A project's forms by the records that set them off. Disabled forms are included: a decision on them is recorded, too. */
 export interface FormIndex {
   readonly byId: ReadonlyMap<string, CompiledForm>
-  /** That audiences name. */
+  /** The segments that audiences name. */
   readonly segments: SegmentIndex
-  /** What gates count, also through segments: see `countKeyOf`. */
+  /** Keys of the counts that gates read, directly or through segments (`countKeyOf`). */
   readonly gateCounts: ReadonlySet<string>
-  /** What triggers count that a tracked event of this slug may set off. */
+  /** Returns the keys of the counts that triggers on this slug read. */
   readonly triggerCounts: (slug: string) => readonly string[]
-  /** Forms that a tracked event of this slug may set off. */
+  /** Returns the forms that a tracked event of this slug may set off. */
   readonly onEvent: (slug: string) => readonly CompiledForm[]
   /** Forms that a visit may set off. */
   readonly onVisit: readonly CompiledForm[]
-  /** Whether an evaluated event of this slug could queue a form: only then is an answer worth waiting for. */
+  /** Returns whether an event of this slug could queue a form. Only then does the gateway wait for a reply. */
   readonly reactsTo: (slug: string) => boolean
-  /** Whether a visit could show a form. Any enabled form may wait in a queue, so one is enough. */
+  /** Returns whether a visit could show a form: any enabled form may wait in a queue. */
   readonly reactsToVisits: () => boolean
 }
 
 const compiled = new WeakMap<ProjectConfig, FormIndex>()
 
-/** A project's forms, compiled once for each configuration object. */
+/** Returns a project's forms, compiled once per configuration object. */
 export function compileForms(project: ProjectConfig): FormIndex {
   const known = compiled.get(project)
   if (known) return known

@@ -1,7 +1,7 @@
 import type { FormFact, FormStep, ProjectRef } from '@nextvisit/contracts'
 import type { Queue, QueueChange } from './queue.ts'
 
-/** A step that a form has taken for some user. */
+/** A step of a form for one user. */
 export interface StepTaken extends ProjectRef {
   readonly formId: string
   readonly step: FormStep
@@ -18,7 +18,7 @@ export function stepOf({ type, organization, project, formId }: FormFact): StepT
   return { organization, project, formId, step: STEPS[type] }
 }
 
-/** The steps of a change, and the queue before it. A form that several visits confirm was delivered once. */
+/** Returns the steps in a change of a queue. A form that several visits confirm was delivered once. */
 export function stepsOf({ facts }: QueueChange, before: Queue): readonly StepTaken[] {
   return facts.filter(({ queuedId }) => before.rows.get(queuedId)?.state !== 'delivered').map(stepOf)
 }

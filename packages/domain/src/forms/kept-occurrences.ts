@@ -1,10 +1,10 @@
 import { KEPT_OCCURRENCES } from '@nextvisit/contracts'
 
 /**
- * Which times of an event are kept once one more arrives: of those that have happened when it is received, the latest
- * {@link KEPT_OCCURRENCES}; and those ahead of that, which callers' clocks allow. Of more than twice as many ahead, the
- * earliest and the latest {@link KEPT_OCCURRENCES}: the earliest enter windows next, the latest are what a trigger counts.
- * A time ahead never displaces one that has happened. `kept`: ascending. All in ms since the epoch.
+ * Adds the time of an event and returns the times to keep, ascending, in ms since the epoch: of those up to `received` the
+ * latest {@link KEPT_OCCURRENCES}, and those in the future, which callers' clocks allow. Of more than twice as many in the
+ * future, the earliest {@link KEPT_OCCURRENCES}, which enter windows next, and as many of the latest, which triggers
+ * count. A future time never displaces a past one.
  */
 export function keptOccurrences(kept: readonly number[], occurredAt: number, received: number): readonly number[] {
   const times = [...kept]

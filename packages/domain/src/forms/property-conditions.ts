@@ -7,34 +7,34 @@ import {
 } from '@nextvisit/contracts'
 import { isJsonObject } from '../bodies/json-object.ts'
 import { BODY_LIMITS } from '../bodies/body-rules.ts'
-import { compileTree, type Finding, type IsMember } from './condition-tree.ts'
+import { compileTree, type ConditionResult, type IsMember } from './condition-tree.ts'
 import { valueTest } from './conditions.ts'
 
-/** Of an event; undefined: none were given. */
-export type Properties = EventTracked['properties']
+/** The properties of an event. undefined: the caller gave none. */
+export type EventProperties = EventTracked['properties']
 
-/** What a `where` finds in the properties of an event received at an instant (ms). */
-export type FindInProperties = (properties: Properties, now: number) => Finding<PropertyLeaf>
+/** Evaluates a `where` on the properties of an event that was received at `now` (ms). */
+export type EvaluateProperties = (properties: EventProperties, now: number) => ConditionResult<PropertyLeaf>
 
-/** (forms.md, Property conditions) */
-export function compilePropertyCondition(condition: PropertyCondition): FindInProperties {
-  const find = compileTree<Properties, PropertyLeaf>(condition, (leaf) => {
+/** Compiles a `where` (forms.md, Property conditions). */
+export function compilePropertyCondition(condition: PropertyCondition): EvaluateProperties {
+  const evaluate = compileTree<EventProperties, PropertyLeaf>(condition, (leaf) => {
     const test = valueTest(leaf)
     return (properties, now) => {
       const actual = propertyAt(properties, leaf.property)
       return { holds: test(actual, now), leaf, negated: false, actual }
     }
   })
-  return (properties, now) => find(properties, now, isInNoSegment)
+  return (properties, now) => evaluate(properties, now, isInNoSegment)
 }
 
 const isInNoSegment: IsMember = () => false
 
 /**
- * The value at a path such as `cart.total`. A member that is named like the whole rest of the path counts before one that
- * is nested. What no trait could be, such as an object, counts as missing.
+ * Returns the value at a path such as `cart.total`. A member whose name is the whole rest of the path comes before a nested
+ * one. A value that no trait could have, such as an object, counts as missing.
  */
-export function propertyAt(properties: Properties, path: string): TraitValue | undefined {
+export function propertyAt(properties: EventProperties, path: string): TraitValue | undefined {
   const value = valueAt(properties, path)
   return isTraitValue(value) && !isTooLong(value) ? value : undefined
 }

@@ -2,17 +2,17 @@ import type { EventTracked, ProjectConfig } from '@nextvisit/contracts'
 import { eventSlug } from '../event-slug.ts'
 import { leavesOf } from './condition-tree.ts'
 import { type Counted, countedByTrigger, whereHashOf } from './count-key.ts'
-import { compilePropertyCondition, type Properties } from './property-conditions.ts'
+import { compilePropertyCondition, type EventProperties } from './property-conditions.ts'
 
-/** A count of events with such properties (forms.md, Property counts). */
+/** A count of events whose properties meet a `where` (forms.md, Property counts). */
 interface PropertyCount {
   readonly hash: string
-  /** Whether an event with these properties, received at this instant (ms), counts. */
-  readonly holds: (properties: Properties, now: number) => boolean
+  /** Returns whether an event with these properties, received at `now` (ms), counts. */
+  readonly holds: (properties: EventProperties, now: number) => boolean
 }
 
 /**
- * What the record of an event says that it counts for: the project's property counts whose `where` holds. Decided once,
+ * Returns the project's property counts whose `where` holds for an event, as its record names them. They are decided once,
  * when the record is written (docs/decisions/0015).
  */
 export function countsForOf(
@@ -29,7 +29,7 @@ export function countsForOf(
 type CountsBySlug = ReadonlyMap<string, readonly PropertyCount[]>
 const compiled = new WeakMap<ProjectConfig, CountsBySlug>()
 
-/** Compiled once for each configuration object. */
+/** Returns the project's property counts by slug, compiled once per configuration object. */
 function propertyCountsOf(project: ProjectConfig): CountsBySlug {
   const known = compiled.get(project)
   if (known) return known
@@ -40,7 +40,7 @@ function propertyCountsOf(project: ProjectConfig): CountsBySlug {
   return counts
 }
 
-/** What a project's forms, also disabled ones, and segments count. */
+/** Returns everything that a project's forms, disabled ones included, and segments count. */
 function countedBy({ forms, segments }: ProjectConfig): readonly Counted[] {
   const triggers = forms.flatMap((form) => form.triggers).filter((trigger) => 'event' in trigger)
   const conditions = [...forms.flatMap(({ audience }) => audience ?? []), ...segments.map(({ where }) => where)]
@@ -51,7 +51,7 @@ function countedBy({ forms, segments }: ProjectConfig): readonly Counted[] {
 function compileCounts(counted: readonly Counted[]): readonly PropertyCount[] {
   const byHash = new Map(counted.flatMap(({ where }) => (where === undefined ? [] : [[whereHashOf(where), where]])))
   return Array.from(byHash, ([hash, where]) => {
-    const find = compilePropertyCondition(where)
-    return { hash, holds: (properties, now) => find(properties, now).holds }
+    const evaluate = compilePropertyCondition(where)
+    return { hash, holds: (properties, now) => evaluate(properties, now).holds }
   })
 }

@@ -1,4 +1,4 @@
-import { evaluateForms, type FormDecision } from './evaluate-forms.ts'
+import { evaluateForms, type EvaluatedForm } from './evaluate-forms.ts'
 import { queuedIdOf } from './form-ids.ts'
 import type { FormIndex } from './form-index.ts'
 import { enqueue, expireDue, type QueueCause, type QueueChange } from './queue.ts'
@@ -7,13 +7,13 @@ import type { UserState } from './user-state.ts'
 
 /** A queue after a record was evaluated. */
 export interface EvaluatedQueue extends QueueChange {
-  /** Of each form that the record sets off. */
-  readonly decisions: readonly FormDecision[]
+  /** One for each form that the record sets off. */
+  readonly decisions: readonly EvaluatedForm[]
 }
 
 /**
- * Puts the forms that a record sets off into its user's queue. A form that this very record queued before is left as it is,
- * and is not decided again: processing a record twice queues nothing twice.
+ * Puts the forms that a record sets off into its user's queue. A form that the same record queued before is skipped, so
+ * that processing a record twice queues nothing twice.
  */
 export function queueForms(
   index: FormIndex,
@@ -22,7 +22,7 @@ export function queueForms(
   cause: Omit<QueueCause, 'received'>,
 ): EvaluatedQueue {
   const { received } = context
-  // The slot and the clock of a form that has expired are free, whether a tick has noticed it or not.
+  // An expired form frees its slot and its clock, even if no tick has noticed it yet.
   const expired = expireDue(user.queue, received)
   let { queue } = expired
   const facts = [...expired.facts]

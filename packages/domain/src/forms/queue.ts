@@ -3,21 +3,20 @@ import { formFactIdOf, queuedIdOf } from './form-ids.ts'
 import type { Moment } from './moment.ts'
 
 /**
- * A user's queue (forms.md, The queue), and everything that can happen to one of its rows:
+ * A user's queue (forms.md, The queue) and the transitions of its rows:
  *
  *     enqueue                → waiting
  *     offer        waiting   → offered
- *     expireDue    offered   → waiting     30 s passed without the gateway's answer
+ *     expireDue    offered   → waiting     30 s passed without a confirmation
  *                  waiting   → expired     also an offered row whose 30 s have passed
  *     cancel       waiting   → cancelled
  *     confirm      any state → delivered   an answer may come after the row has expired or was cancelled
  *
- * Every change but an open offer is a fact on `form-events`. {@link evolve} folds these facts; it is the one place where
- * a fact changes a queue: in the evaluator and in `forms dry-run`; a rebuild folds
- * rows alone, with its part {@link evolveRow}.
+ * Every change but an open offer is a fact on `form-events`. Only {@link evolve} changes a queue by a fact, in the
+ * evaluator and in `forms dry-run`. A rebuild folds single rows with {@link evolveRow}.
  */
 export interface Queue {
-  /** By id: every open row, and those of the others that a fact may still name. */
+  /** By id: every open row, and those others that a fact may still name. */
   readonly rows: ReadonlyMap<string, QueueRow>
   /** The open rows by form id: each form has one slot. */
   readonly open: ReadonlyMap<string, OpenRow>
@@ -25,16 +24,16 @@ export interface Queue {
   readonly shown: ReadonlyMap<string, ShownForm>
 }
 
-/** A row that is not over. Rows are replaced, never changed. */
+/** A row that waits or is offered. Rows are replaced, never changed. */
 export type OpenRow = QueueRow & { readonly state: 'waiting' | 'offered' }
 
-/** How often a form was shown to a user, and when last: the clock of its frequency and of the cooldown. */
+/** How often a form was shown to a user, and the last time: the clock of its frequency and of the cooldown. */
 export interface ShownForm {
   readonly times: number
   readonly lastAt: string
 }
 
-/** A queue after something happened to it, and the facts that say so, in order. */
+/** A changed queue, with the facts that record the change, in order. */
 export interface QueueChange {
   readonly queue: Queue
   readonly facts: readonly FormFact[]
@@ -42,10 +41,10 @@ export interface QueueChange {
 
 export const EMPTY_QUEUE: Queue = { rows: new Map(), open: new Map(), shown: new Map() }
 
-/** An offer that is not confirmed within this waits again. */
+/** Time in ms after which an offer that was not confirmed waits again. */
 export const OFFER_HOLDS_MS = 30_000
 
-/** A queue as it was stored. */
+/** Builds a queue from its stored rows. */
 export function queueOf(rows: readonly QueueRow[], shown: Queue['shown'] = new Map()): Queue {
   return {
     rows: new Map(rows.map((row) => [row.id, row])),
@@ -58,15 +57,15 @@ export function isOpen(row: QueueRow): row is OpenRow {
   return row.state === 'waiting' || row.state === 'offered'
 }
 
-/** What time alone has made of an open row by an instant (ms). */
+/** Returns the state of an open row at `instant` (ms), after the changes that time alone brings. */
 export function stateAt(row: OpenRow, instant: number): 'waiting' | 'offered' | 'expired' {
   if (row.offeredAt !== null && instant - Date.parse(row.offeredAt) < OFFER_HOLDS_MS) return 'offered'
   return row.expiresAt !== null && instant >= Date.parse(row.expiresAt) ? 'expired' : 'waiting'
 }
 
 /**
- * The queue after a fact. The log may hold a fact twice, the second time behind later facts of its row. So a row only moves
- * forward, and a delivery of one row counts once.
+ * Folds a fact into a queue. The log may contain a fact twice, the second time after later facts of its row. Therefore a
+ * row only moves forward, and a delivery of one row counts once.
  */
 export function evolve(queue: Queue, fact: FormFact): Queue {
   const before = queue.rows.get(fact.queuedId)
@@ -82,7 +81,7 @@ export function evolve(queue: Queue, fact: FormFact): Queue {
   return { ...next, shown: new Map(queue.shown).set(fact.formId, shown) }
 }
 
-/** One row after a fact that names it: the same object where the row is past that, undefined where it was never queued. */
+/** Folds a fact into its row. Returns the same object if the row is past that, undefined if it was never queued. */
 export function evolveRow(row: QueueRow | undefined, fact: FormFact): QueueRow | undefined {
   if (fact.type === 'FormQueued') return row ?? waitingRow(fact)
   if (!row) return undefined
@@ -106,7 +105,7 @@ export interface AdmittedForm {
   readonly expiresAt?: number | undefined
 }
 
-/** The record that queues a form, and the configuration under which it does. */
+/** The record that queues a form, and the revision of the configuration that was used. */
 export interface QueueCause {
   readonly user: UserRef
   readonly recordId: string
@@ -114,7 +113,7 @@ export interface QueueCause {
   readonly catalogRevision: number
 }
 
-/** Puts a form into the queue. The row's id is the same whenever this record is processed. */
+/** Puts a form into the queue. The row's id is the same each time that the record is processed. */
 export function enqueue(
   queue: Queue,
   form: AdmittedForm,
@@ -138,14 +137,14 @@ export function enqueue(
   })
 }
 
-/** Offers a row that waits to a visit. Others do not get it until the offer is confirmed, or was not in time. */
+/** Offers a waiting row to a visit. Other visits do not get it until the offer is confirmed or has expired. */
 export function offer(queue: Queue, row: OpenRow, visit: Moment): Queue {
   return withRow(queue, { ...row, state: 'offered', offeredAt: visit.iso })
 }
 
 /**
- * The gateway has answered a visit with a form: the row is delivered, from whatever state it is in. Nothing changes for a
- * row that nobody knows, or that this very answer has delivered.
+ * Delivers a row, whatever its state, once the gateway has answered a visit with its form. Nothing changes if the row is
+ * unknown, or if the same answer has delivered it.
  */
 export function confirm(
   queue: Queue,
@@ -157,7 +156,7 @@ export function confirm(
   return changeBy(queue, { type: 'FormDelivered', id, ...subjectOf(row), at: received, visitId })
 }
 
-/** What time has done by now: offers that were not confirmed wait again, and what is due expires. */
+/** Applies the changes that time alone brings: unconfirmed offers wait again, and due rows expire. */
 export function expireDue(queue: Queue, now: Moment): QueueChange {
   let next = queue
   const facts: FormFact[] = []
@@ -169,7 +168,7 @@ export function expireDue(queue: Queue, now: Moment): QueueChange {
   return changeBy(next, ...facts)
 }
 
-/** Takes a row that waits out of the queue: its form was removed or disabled. */
+/** Removes a row from the queue because its form was removed or disabled. */
 export function cancel(queue: Queue, row: OpenRow, now: Moment): QueueChange {
   return changeBy(queue, endOf(row, 'FormCancelled', now))
 }
@@ -178,7 +177,7 @@ function changeBy(queue: Queue, ...facts: readonly FormFact[]): QueueChange {
   return { queue: facts.reduce(evolve, queue), facts }
 }
 
-/** The queue with this row in it, or in the place of its predecessor. */
+/** Adds a row to the queue, or replaces the row with its id. */
 function withRow({ rows, open, shown }: Queue, row: QueueRow): Queue {
   const openAfter = new Map(open)
   if (isOpen(row)) openAfter.set(row.formId, row)
@@ -206,7 +205,7 @@ function waitingRow({ organization, project, userId, queuedId, formId, at, ...fa
   }
 }
 
-/** What every fact about a row says of it. */
+/** Returns the members that every fact about a row has. */
 function subjectOf({ organization, project, userId, id, formId }: QueueRow) {
   return { organization, project, userId, queuedId: id, formId }
 }
@@ -215,7 +214,7 @@ function endOf(row: QueueRow, type: 'FormExpired' | 'FormCancelled', now: Moment
   return { type, id: formFactIdOf(row.id, type), ...subjectOf(row), at: now.iso }
 }
 
-/** Instants of one form and length: the later text is the later instant. */
+/** Returns the later instant. Instants have one format, so they compare as text. */
 function laterOf(one: string | null, other: string): string {
   return one !== null && one > other ? one : other
 }

@@ -6,26 +6,26 @@ import { compileCondition, type ConditionState, type Predicate } from './conditi
 import { countKeyOf } from './count-key.ts'
 import { topologicalOrder } from './topological-order.ts'
 
-/** A segment made ready for evaluation. */
+/** A segment compiled for evaluation. */
 export interface CompiledSegment {
   readonly id: string
   /**
-   * A hash of the id and the tree, the trees of the segments that it names included. A user who was computed with it need
+   * Hash of the id and the condition, including those of the segments that it names. A user who was computed with it need
    * not be computed again.
    */
   readonly definition: string
   readonly holds: Predicate
-  /** Of its own tree, without the segments that it names. */
+  /** The clock of its own condition, without the segments that it names. */
   readonly nextChange: Clock
-  /** What it counts: see `countKeyOf`. */
+  /** Keys of the counts that it reads (`countKeyOf`). */
   readonly countKeys: ReadonlySet<string>
 }
 
-/** Which segments a user is in at an instant, and when time alone may change that. */
+/** The segments of a user at an instant, and when time alone can change them. */
 export interface Membership {
-  /** By id, ascending. */
+  /** Ids, ascending. */
   readonly segments: readonly string[]
-  /** The next instant at which time alone may change it; undefined: never. */
+  /** The next instant at which time alone can change them. undefined: never. */
   readonly changesAt: number | undefined
 }
 
@@ -33,28 +33,28 @@ export interface Membership {
 export interface SegmentIndex {
   /** By id, ascending. */
   readonly segments: readonly CompiledSegment[]
-  /** Of all of them together; empty where there are none. */
+  /** Hash of all definitions. Empty: there are no segments. */
   readonly definitions: string
-  /** What any of them counts: see `countKeyOf`. */
+  /** Keys of the counts that any of them reads (`countKeyOf`). */
   readonly countKeys: ReadonlySet<string>
-  /** What one of them counts, the segments that it names included. */
+  /** Returns the keys of the counts that one of them reads, including the segments that it names. */
   readonly countKeysOf: (id: string) => ReadonlySet<string>
   /**
-   * A user's membership of them at an instant (ms), for one look at the user: each segment is evaluated at most once,
-   * however many others name it. Unknown ones and cycles are refused on applying; here they have no members.
+   * Returns a user's membership at `now` (ms). Each segment is evaluated at most once, however many others name it.
+   * `nextvisit apply` refuses unknown segments and cycles; here they have no members.
    */
   readonly membersAt: (user: ConditionState, now: number) => IsMember
   readonly membershipAt: (user: ConditionState, now: number) => Membership
 }
 
-/** Part of every definition. Raise it when the same tree gets another meaning: then every user is computed again. */
+/** Part of every definition. Raise it when the same condition gets another meaning: every user is then computed again. */
 const MEANING = 1
-/** The last instant that has a four-digit year. A later change counts as none. */
+/** The last day with a four-digit year. A later change counts as none. */
 const LAST_INSTANT = Date.UTC(9999, 11, 31)
 
 const compiled = new WeakMap<ProjectConfig, SegmentIndex>()
 
-/** A project's segments, compiled once for each configuration object. */
+/** Returns a project's segments, compiled once per configuration object. */
 export function compileSegments(project: ProjectConfig): SegmentIndex {
   const known = compiled.get(project)
   if (known) return known
@@ -63,14 +63,14 @@ export function compileSegments(project: ProjectConfig): SegmentIndex {
   return index
 }
 
-/** For a project that has no segments, or was removed. */
+/** The segments of a project that has none, or was removed. */
 export const NO_SEGMENTS: SegmentIndex = buildIndex([])
 
 function buildIndex(written: readonly Segment[]): SegmentIndex {
   const trees = new Map(written.map(({ id, where }) => [id, where]))
   const names = new Map([...trees].map(([id, where]) => [id, new Set(segmentsNamedIn(where))]))
-  const leadingTo = (ids: Iterable<string>) => topologicalOrder(ids, (id) => names.get(id) ?? [])
-  const all = leadingTo(trees.keys())
+  const inOrder = (ids: Iterable<string>) => topologicalOrder(ids, (id) => names.get(id) ?? [])
+  const all = inOrder(trees.keys())
   const byId = new Map<string, CompiledSegment>()
   const find = (id: string) => byId.get(id) ?? nobodyIn(id)
   for (const id of all) {
@@ -79,13 +79,13 @@ function buildIndex(written: readonly Segment[]): SegmentIndex {
   }
   const segments = [...trees.keys()].toSorted().map(find)
 
-  const leadingToOne = new Map<string, readonly string[]>()
-  const remembered = (id: string) => {
-    const ids = leadingToOne.get(id) ?? leadingTo([id])
-    leadingToOne.set(id, ids)
+  const orders = new Map<string, readonly string[]>()
+  const orderOf = (id: string) => {
+    const ids = orders.get(id) ?? inOrder([id])
+    orders.set(id, ids)
     return ids
   }
-  /** Adds to `known` whether the user is in each of `ids`, which come after those that they name. */
+  /** Adds the membership of each id to `known`. `ids` are in topological order. */
   const evaluate = (ids: readonly string[], known: Map<string, boolean>, user: ConditionState, now: number) => {
     const isMember: IsMember = (id) => known.get(id) ?? false
     for (const id of ids) if (!known.has(id)) known.set(id, byId.get(id)?.holds(user, now, isMember) ?? false)
@@ -98,7 +98,7 @@ function buildIndex(written: readonly Segment[]): SegmentIndex {
     membersAt: (user, now) => {
       const known = new Map<string, boolean>()
       return (id) => {
-        if (!known.has(id)) evaluate(remembered(id), known, user, now)
+        if (!known.has(id)) evaluate(orderOf(id), known, user, now)
         return known.get(id) ?? false
       }
     },

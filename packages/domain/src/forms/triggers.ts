@@ -3,18 +3,18 @@ import { eventSlug } from '../event-slug.ts'
 import { countedByTrigger, countKeyOf } from './count-key.ts'
 import { type CheckWhere, compileWhere } from './gates/where.ts'
 import { type Moment, momentOf } from './moment.ts'
-import type { Properties } from './property-conditions.ts'
+import type { EventProperties } from './property-conditions.ts'
 import { countOfSession, countWithin, type UserState } from './user-state.ts'
 
-/** What triggers look at beside the user: the record that is evaluated, a tracked event or a visit. */
+/** The record that triggers are matched against, beside the user: a tracked event or a visit. */
 export type TriggerContext = { readonly received: Moment } & (
   | {
       readonly kind: 'event'
       readonly slug: string
       readonly source: KeyKind
-      /** Ms since the epoch. */
+      /** ms since the epoch. */
       readonly occurredAt: number
-      readonly properties?: Properties
+      readonly properties?: EventProperties
     }
   | { readonly kind: 'visit'; readonly startsSession: boolean }
 )
@@ -23,32 +23,32 @@ export function eventContextOf({ slug, source, received, occurredAt, properties 
   return { kind: 'event', slug, source, received: momentOf(received), occurredAt: Date.parse(occurredAt), properties }
 }
 
-/** `startsSession`: as `foldIdentify` says of this visit. */
+/** Returns the context of a visit. `startsSession`: the result of `foldIdentify` for it. */
 export function visitContextOf({ received }: IdentifyRequested, startsSession: boolean): TriggerContext {
   return { kind: 'visit', startsSession, received: momentOf(received) }
 }
 
-/** What triggers count by. */
+/** The part of a user's state that triggers count by. */
 export type CountedActivity = Pick<UserState, 'events' | 'sessionStartedAt'>
 
-/** A trigger made ready. Levels, not edges: it matches whenever the count is reached, this occurrence included. */
+/** A compiled trigger. It matches whenever its count is reached, this occurrence included, not only when it is first reached. */
 export interface CompiledTrigger {
-  /** As the workspace file has it. */
+  /** The trigger in the workspace file. */
   readonly source: Trigger
-  /** Which tracked events can set it off: those of one slug, every one, or none. */
+  /** The tracked events that can set it off: those of one slug, every event, or none. */
   readonly events: { readonly slug: string } | 'every' | 'none'
   readonly onVisits: boolean
-  /** What it counts, see `countKeyOf`; undefined: nothing. */
+  /** Key of the count that it reads (`countKeyOf`). undefined: it counts nothing. */
   readonly countKey: string | undefined
-  /** How often what it counts has happened, as an event at this instant would find it, ms since the epoch; undefined: it counts nothing. */
+  /** Returns its count at an instant (ms since the epoch). undefined: it counts nothing. */
   readonly countSoFar: ((user: CountedActivity, atMs: number) => number) | undefined
-  /** Apart from `where`. `user` is the state after the record. */
+  /** Returns whether it matches, apart from `where`. `user` is the state after the record. */
   readonly matches: (user: UserState, context: TriggerContext) => boolean
-  /** Whether the event's properties are as the trigger asks; undefined: it does not ask. */
+  /** Checks the event's properties. undefined: the trigger has no `where`. */
   readonly checkWhere: CheckWhere | undefined
 }
 
-/** (forms.md, A form: triggers) */
+/** Compiles a trigger (forms.md, A form: triggers). */
 export function compileTrigger(trigger: Trigger): CompiledTrigger {
   if ('visit' in trigger) {
     return {
@@ -101,7 +101,7 @@ function eventMatches(
   }
 }
 
-/** With both `within` and `since`, each count must be reached: the smaller one tells. */
+/** Compiles the count of a trigger. With both `within` and `since`, each must be reached, so the smaller count decides. */
 function countsSoFar(countKey: string, { within, since }: EventTrigger): NonNullable<CompiledTrigger['countSoFar']> {
   const windowMs = within === undefined ? undefined : durationMs(within)
   return ({ events, sessionStartedAt }, atMs) => {

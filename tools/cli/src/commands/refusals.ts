@@ -6,7 +6,7 @@ import {
   createLogger,
   createRedis,
   createRefusalStore,
-  type Environment,
+  type EnvironmentVariables,
   type ReadRefusals,
   redisConfig,
 } from '@nextvisit/service-kit'
@@ -141,7 +141,11 @@ function ofUser(all: readonly KeptRefusal[], { user, place }: Shown): readonly K
 }
 
 /** Where the organization is named, no catalog is needed: refusals show while Kafka is unavailable, too. */
-async function placeOf({ organization, project }: ProjectName, env: Environment, topic: string): Promise<ProjectRef> {
+async function placeOf(
+  { organization, project }: ProjectName,
+  env: EnvironmentVariables,
+  topic: string,
+): Promise<ProjectRef> {
   if (organization !== undefined) return { organization, project }
   const { state } = await readCatalog(logConnection(env), topic)
   const found = findProject(state, project)
@@ -149,7 +153,11 @@ async function placeOf({ organization, project }: ProjectName, env: Environment,
 }
 
 /** A project without refusals may be misspelt. Where the log cannot be asked, it is taken to exist. */
-async function requireProject({ organization, project }: ProjectRef, env: Environment, topic: string): Promise<void> {
+async function requireProject(
+  { organization, project }: ProjectRef,
+  env: EnvironmentVariables,
+  topic: string,
+): Promise<void> {
   if (knowsNoLog(env)) return
   const catalog = await readCatalog(logConnection(env), topic).catch(() => undefined)
   if (catalog) findProject(catalog.state, `${organization}/${project}`)

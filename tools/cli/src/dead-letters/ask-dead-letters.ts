@@ -1,7 +1,7 @@
 import { answerDeadLetters, type Consumer } from '@nextvisit/consumer'
 import { deadLetterCalls } from '@nextvisit/contracts'
 import { queryOn } from '@nextvisit/database'
-import { askHere, type Asks, type CallOutcome, type Environment } from '@nextvisit/service-kit'
+import { askHere, type Asks, type CallOutcome, type EnvironmentVariables } from '@nextvisit/service-kit'
 import { inConsumerDatabase } from '../consumer-database.ts'
 
 export type DeadLetterAsks = Asks<typeof deadLetterCalls>
@@ -11,7 +11,7 @@ export type DeadLetterAsks = Asks<typeof deadLetterCalls>
  * consumer may be down.
  */
 export function withDeadLetters<Result>(
-  env: Environment,
+  env: EnvironmentVariables,
   consumer: Consumer,
   work: (asks: DeadLetterAsks) => Promise<Result>,
 ): Promise<Result> {

@@ -1,5 +1,5 @@
 import type { DeadLetterDecision, DeadLetterSelection } from '@nextvisit/contracts'
-import type { Environment } from '@nextvisit/service-kit'
+import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { operatingUser } from '../config.ts'
 import { consumerNamed } from '../consumer-database.ts'
 import { CliError, EXIT } from '../errors.ts'
@@ -22,7 +22,7 @@ export interface SelectionFlags {
 
 /** Has the consumer fold the selected again, and waits for the result. */
 export async function retryDeadLetters(
-  env: Environment,
+  env: EnvironmentVariables,
   flags: SelectionFlags & { readonly wait: boolean },
 ): Promise<void> {
   const selected = selectionOf(flags)
@@ -53,7 +53,7 @@ export async function retryDeadLetters(
 
 /** Discards the selected; without `yes`, only prints their number. */
 export async function discardDeadLetters(
-  env: Environment,
+  env: EnvironmentVariables,
   flags: SelectionFlags & { readonly yes?: true },
 ): Promise<void> {
   const selected = selectionOf(flags)

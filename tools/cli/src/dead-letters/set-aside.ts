@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogPosition } from '@nextvisit/contracts'
-import type { Environment } from '@nextvisit/service-kit'
+import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { operatingUser } from '../config.ts'
 import { consumerNamed } from '../consumer-database.ts'
 import { CliError, EXIT } from '../errors.ts'
@@ -21,7 +21,7 @@ const POLL_EVERY_MS = 250
 
 /** Requests that the record which halts a partition becomes a dead letter, and waits for that. Throws where no record does. */
 export async function setAsideRecord(
-  env: Environment,
+  env: EnvironmentVariables,
   { service, topic, partition, offset }: SetAsideArguments,
   { wait }: { readonly wait: boolean },
 ): Promise<void> {

@@ -1,6 +1,6 @@
 import { escapeControls } from '@nextvisit/consumer'
 import type { deadLetterCalls, DeadLetterGroup, ShownText } from '@nextvisit/contracts'
-import type { Environment } from '@nextvisit/service-kit'
+import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
 import type { z } from 'zod'
 import { consumerNamed, requireSomeConsumer } from '../consumer-database.ts'
@@ -20,7 +20,10 @@ export interface ListFlags {
 }
 
 /** Prints the dead letters of one consumer, or of all, by cause. */
-export async function listDeadLetters(env: Environment, { service, all = false, json }: ListFlags): Promise<void> {
+export async function listDeadLetters(
+  env: EnvironmentVariables,
+  { service, all = false, json }: ListFlags,
+): Promise<void> {
   const asked = service === undefined ? consumers : [consumerNamed(service)]
   if (service === undefined) requireSomeConsumer(env)
   const answers = await Promise.all(
@@ -61,7 +64,7 @@ function printGroups(groups: readonly (DeadLetterGroup & { readonly service: str
 
 /** Prints one dead letter, its value only if asked for. `name`: `metering/12`. */
 export async function showDeadLetter(
-  env: Environment,
+  env: EnvironmentVariables,
   name: string,
   { value = false }: { readonly value?: boolean },
 ): Promise<void> {

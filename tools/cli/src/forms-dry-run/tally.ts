@@ -1,5 +1,5 @@
 import type { GateReason } from '@nextvisit/contracts'
-import type { FormDecision } from '@nextvisit/domain'
+import type { EvaluatedForm } from '@nextvisit/domain'
 
 /** What became of one form under one catalog. */
 export interface FormTally {
@@ -19,7 +19,7 @@ export function emptyTally(): FormTally {
 }
 
 /** `isFirst`: the form was not queued for this user before. */
-export function count(tally: FormTally, decision: FormDecision, isFirst: boolean): void {
+export function count(tally: FormTally, decision: EvaluatedForm, isFirst: boolean): void {
   tally.evaluated += 1
   if (decision.outcome === 'refused') {
     tally.refusals.set(decision.reason, (tally.refusals.get(decision.reason) ?? 0) + 1)

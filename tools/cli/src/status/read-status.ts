@@ -1,5 +1,5 @@
 import type { Consumer } from '@nextvisit/consumer'
-import type { Environment } from '@nextvisit/service-kit'
+import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
 import { logConnection } from '../config.ts'
 import { inConsumerDatabase } from '../consumer-database.ts'
@@ -40,7 +40,7 @@ export interface Status {
 }
 
 /** Asks the log and every consumer's database. Never rejects for a part that is unavailable. */
-export async function readStatus(env: Environment, now: Date): Promise<Status> {
+export async function readStatus(env: EnvironmentVariables, now: Date): Promise<Status> {
   const [log, answers] = await Promise.all([
     ask(
       () => readLog(logConnection(env)),
@@ -72,7 +72,7 @@ export async function readStatus(env: Environment, now: Date): Promise<Status> {
   }
 }
 
-function askConsumer(consumer: Consumer, env: Environment) {
+function askConsumer(consumer: Consumer, env: EnvironmentVariables) {
   return ask(
     () => inConsumerDatabase(env, consumer, (client) => readConsumer(client, consumer.name)),
     (error) => error.message,

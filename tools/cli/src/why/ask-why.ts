@@ -1,7 +1,12 @@
 import { type CatalogProject, readCatalog } from '@nextvisit/catalog'
 import { FormsReadModel, INTERNAL_ROUTES, type ProjectRef } from '@nextvisit/contracts'
 import { checkUserName, userIdOf } from '@nextvisit/domain'
-import { createInternalClient, type Environment, internalTokenConfig, serviceAddresses } from '@nextvisit/service-kit'
+import {
+  createInternalClient,
+  type EnvironmentVariables,
+  internalTokenConfig,
+  serviceAddresses,
+} from '@nextvisit/service-kit'
 import { z } from 'zod'
 import { logConnection, readSettings } from '../config.ts'
 import { CliError, EXIT } from '../errors.ts'
@@ -28,7 +33,7 @@ const evaluatorConfig = z
   .and(internalTokenConfig)
 
 /** Asks the evaluator. Throws a `CliError` that says what to do where a name is unknown or the evaluator does not answer. */
-export async function askWhy(env: Environment, question: WhyQuestion, topic: string): Promise<Why> {
+export async function askWhy(env: EnvironmentVariables, question: WhyQuestion, topic: string): Promise<Why> {
   const { user: userName, form } = question
   const rejection = checkUserName(userName)
   if (rejection) throw new CliError(`--user: ${rejection.message}.`, EXIT.usage)

@@ -1,23 +1,21 @@
 import { isSecretKey } from '@nextvisit/catalog'
-import { Environment as KeyEnvironment, KeyKind } from '@nextvisit/contracts'
+import { Environment, KeyKind } from '@nextvisit/contracts'
+import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { hashApiKey, parseApiKey } from '@nextvisit/domain'
 import type { Problem } from './explain-issue.ts'
 import { items, member, type YamlNode, text } from './yaml-node.ts'
-
-/** What `$NAME` stands for. */
-export type Environment = Readonly<Record<string, string | undefined>>
 
 export const SECRET_KEY_VARIABLE = 'NEXTVISIT_SECRET_KEY'
 const REFERENCE = /^\$[A-Z_][A-Z0-9_]*$/
 
 /** The value of `$NAME`; undefined where the variable is missing or empty, or the text is no such reference. */
-export function valueOf(reference: string | undefined, env: Environment): string | undefined {
+export function valueOf(reference: string | undefined, env: EnvironmentVariables): string | undefined {
   if (reference === undefined || !REFERENCE.test(reference)) return undefined
   return env[reference.slice(1)] || undefined
 }
 
 /** Whether every secret that the file names is there and is what the file says it is, and no key is there twice. */
-export function checkSecrets(workspace: YamlNode, env: Environment): readonly Problem[] {
+export function checkSecrets(workspace: YamlNode, env: EnvironmentVariables): readonly Problem[] {
   const projects = items(workspace, 'organizations').flatMap((organization) => items(organization, 'projects'))
   const keys = projects.flatMap((project) => items(project, 'keys'))
   return [
@@ -27,14 +25,14 @@ export function checkSecrets(workspace: YamlNode, env: Environment): readonly Pr
   ]
 }
 
-function checkKey(key: YamlNode, env: Environment): readonly Problem[] {
+function checkKey(key: YamlNode, env: EnvironmentVariables): readonly Problem[] {
   const { path } = member(key, 'secret')
   const reference = text(key, 'secret')
   if (reference === undefined || !REFERENCE.test(reference)) return []
   const value = valueOf(reference, env)
   if (value === undefined) return [missing(path, reference)]
   // What is no kind or environment at all is told there; nothing can be compared with it.
-  const [kind, environment] = [KeyKind.safeParse(text(key, 'kind')), KeyEnvironment.safeParse(text(key, 'environment'))]
+  const [kind, environment] = [KeyKind.safeParse(text(key, 'kind')), Environment.safeParse(text(key, 'environment'))]
   if (!kind.success || !environment.success) return []
   const parsed = parseApiKey(value)
   if (parsed === undefined)
@@ -44,7 +42,7 @@ function checkKey(key: YamlNode, env: Environment): readonly Problem[] {
   return [{ path, message: `${reference} holds an ${held}, which is not what kind and environment say here` }]
 }
 
-function checkRepeatedKeys(keys: readonly YamlNode[], env: Environment): readonly Problem[] {
+function checkRepeatedKeys(keys: readonly YamlNode[], env: EnvironmentVariables): readonly Problem[] {
   const firstByHash = new Map<string, string>()
   return keys.flatMap((key) => {
     const secret = valueOf(text(key, 'secret'), env)
@@ -56,7 +54,7 @@ function checkRepeatedKeys(keys: readonly YamlNode[], env: Environment): readonl
   })
 }
 
-function checkSigningSecret(project: YamlNode, env: Environment): readonly Problem[] {
+function checkSigningSecret(project: YamlNode, env: EnvironmentVariables): readonly Problem[] {
   const { path } = member(project, 'signingSecret')
   const reference = text(project, 'signingSecret')
   if (reference === undefined || !REFERENCE.test(reference)) return []

@@ -1,7 +1,8 @@
 import { encryptSigningSecret } from '@nextvisit/catalog'
 import { OrganizationConfig, WorkspaceFile } from '@nextvisit/contracts'
 import { hashApiKey } from '@nextvisit/domain'
-import { checkSecrets, type Environment, SECRET_KEY_VARIABLE, valueOf } from './check-secrets.ts'
+import type { EnvironmentVariables } from '@nextvisit/service-kit'
+import { checkSecrets, SECRET_KEY_VARIABLE, valueOf } from './check-secrets.ts'
 import { checkWorkspace } from './check-workspace.ts'
 import { explainIssue } from './explain-issue.ts'
 import { type Fault, type Path, readYaml } from './read-yaml.ts'
@@ -16,7 +17,7 @@ export type ParsedWorkspace =
  * are encrypted with a new nonce each time; `applyWorkspace` knows an unchanged one all the same. Without `env` nothing is
  * looked up, and the projects have neither.
  */
-export function parseWorkspaceFile(text: string, env: Environment | undefined): ParsedWorkspace {
+export function parseWorkspaceFile(text: string, env: EnvironmentVariables | undefined): ParsedWorkspace {
   const yaml = readYaml(text)
   if (yaml.outcome === 'invalid') return yaml
   const workspace = { path: [], value: yaml.value }
@@ -32,7 +33,7 @@ export function parseWorkspaceFile(text: string, env: Environment | undefined): 
 
 function toConfig(
   organization: WorkspaceFile['organizations'][number],
-  env: Environment | undefined,
+  env: EnvironmentVariables | undefined,
 ): OrganizationConfig {
   const projects = organization.projects.map((project) => {
     if (!env) return { ...project, signingSecret: undefined, keys: [] }

@@ -5,7 +5,7 @@ import { knowsNoLog, leftOut, readEnvironment } from '../config.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { fileError } from '../file-error.ts'
 import { complain } from '../output.ts'
-import type { Environment } from './check-secrets.ts'
+import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { parseWorkspaceFile } from './parse-workspace-file.ts'
 import type { Fault } from './read-yaml.ts'
 
@@ -44,7 +44,7 @@ export async function readWorkspaceWithoutSecrets(file: string): Promise<readonl
 
 async function parse(
   file: string,
-  env: Environment | undefined,
+  env: EnvironmentVariables | undefined,
   onInvalid: () => void,
 ): Promise<readonly OrganizationConfig[]> {
   const isInput = file === STANDARD_INPUT

@@ -1,7 +1,7 @@
 import type { Condition } from '@nextvisit/contracts'
 import { leavesOf } from '../condition-tree.ts'
-import { findingInWords } from '../condition-words.ts'
-import { compileFinder } from '../conditions.ts'
+import { resultInWords } from '../condition-words.ts'
+import { compileEvaluator } from '../conditions.ts'
 import { excerptOf } from '../excerpt-of.ts'
 import type { Gate } from './gate.ts'
 
@@ -11,14 +11,14 @@ const EVERYBODY: Condition = { all: [] }
 export const audience: Gate<'audience'> = {
   atVisit: true,
   reasons: { 'not-in-audience': 'the user was not in the audience' },
-  describe: (finding) => findingInWords('the user', finding),
+  describe: (result) => resultInWords('the user', result),
   compile: ({ audience: condition = EVERYBODY }) => {
-    const find = compileFinder(condition)
+    const evaluate = compileEvaluator(condition)
     return {
       reason: 'not-in-audience',
       asks: leavesOf(condition),
       check: (user, now, isMember) => {
-        const { holds, leaf, negated, actual } = find(user, now.ms, isMember)
+        const { holds, leaf, negated, actual } = evaluate(user, now.ms, isMember)
         return { gate: 'audience', passed: holds, compared: { leaf, negated, actual: excerptOf(actual) } }
       },
     }

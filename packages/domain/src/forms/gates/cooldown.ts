@@ -1,7 +1,7 @@
 import { durationMs } from '@nextvisit/contracts'
 import { hasPassed, type Moment } from '../moment.ts'
 import { type Queue, stateAt } from '../queue.ts'
-import type { Compared, Gate } from './gate.ts'
+import type { ComparedValues, Gate } from './gate.ts'
 
 /** Passes once the project's cooldown is over since any form was shown. Without a cooldown, nothing is looked up. */
 export const cooldown: Gate<'cooldown'> = {
@@ -27,8 +27,8 @@ export const cooldown: Gate<'cooldown'> = {
 }
 
 /** Finds the form that was last shown to the user. An open offer counts as shown. */
-function findLastShown({ shown, open }: Queue, now: Moment): Compared<'cooldown'>['lastShown'] {
-  let last: Compared<'cooldown'>['lastShown'] = null
+function findLastShown({ shown, open }: Queue, now: Moment): ComparedValues<'cooldown'>['lastShown'] {
+  let last: ComparedValues<'cooldown'>['lastShown'] = null
   for (const [formId, { lastAt }] of shown) {
     if (!last || lastAt > last.at) last = { formId, at: lastAt, openOffer: false }
   }

@@ -12,14 +12,14 @@ import type { Moment } from '../moment.ts'
 import type { UserState } from '../user-state.ts'
 
 /** The values that a gate compared, as a decision records them. */
-export type Compared<Name extends GateName> = Extract<GateOutcome, { gate: Name }>['compared']
+export type ComparedValues<Name extends GateName> = Extract<GateOutcome, { gate: Name }>['compared']
 
 /** The sentences that `nextvisit why` and the console show of a gate. */
 export interface GateWords<Name extends GateName> {
   /** Completes "Not queued: …", for each reason. */
   readonly reasons: { readonly [Reason in GateReasonOf<Name>]: string }
   /** Describes the values that were compared. */
-  readonly describe: (compared: Compared<Name>) => string
+  readonly describe: (compared: ComparedValues<Name>) => string
 }
 
 /** A rule that decides whether a form is queued (forms.md, Gates). */

@@ -1,7 +1,7 @@
 import { durationMs } from '@nextvisit/contracts'
 import { timesInWords } from '../condition-words.ts'
 import { hasPassed } from '../moment.ts'
-import type { Compared, Gate } from './gate.ts'
+import type { ComparedValues, Gate } from './gate.ts'
 
 /** Limits how often a user gets the form. Waiting and delivered rows count; cancelled and expired ones do not. */
 export const repeat: Gate<'repeat'> = {
@@ -32,7 +32,7 @@ export const repeat: Gate<'repeat'> = {
 }
 
 /** Returns a frequency in words: `{ every: 30d }` becomes `every 30d`. */
-export function frequencyInWords(rule: Compared<'repeat'>['rule']): string {
+export function frequencyInWords(rule: ComparedValues<'repeat'>['rule']): string {
   if (typeof rule === 'string') return rule
   return 'every' in rule ? `every ${rule.every}` : `at most ${timesInWords(rule.times)}`
 }
