@@ -13,30 +13,30 @@ export interface ParsedApiKey {
 }
 
 /**
- * A new key, `nv_<admin|sdk>_<P|T>_<32 base62><checksum>` (decisions.md, Keys). `random` is at least 32 bytes from a
+ * Creates a key, `nv_<admin|sdk>_<P|T>_<32 base62><checksum>` (decisions.md, Keys). `random` is at least 32 bytes from a
  * cryptographic source; the same bytes give the same key.
  */
 export function createApiKey(kind: KeyKind, environment: Environment, random: Uint8Array): string {
   if (random.length < SECRET_LENGTH) throw new RangeError('createApiKey needs at least 32 random bytes')
-  // 256 bits folded to 32 digits (190 bits): the bias is far below anything that can be observed.
+  // 256 bits reduced to 32 digits (190 bits): the bias is negligible.
   const secret = secretOf(BigInt(`0x${Buffer.from(random).toString('hex')}`))
   const head = `nv_${kind}_${environment}_${secret}`
   return head + checksumOf(head)
 }
 
-/** The kind and environment in a key, or undefined where it is malformed or mistyped. It may still not be a valid key. */
+/** Returns the kind and environment of a key. undefined: it is malformed or mistyped. The catalog may still not know it. */
 export function parseApiKey(text: string): ParsedApiKey | undefined {
   const match = API_KEY.exec(text)
   if (!match?.[1] || match[4] !== checksumOf(match[1])) return undefined
   return { kind: match[2] === 'admin' ? 'admin' : 'sdk', environment: match[3] === 'P' ? 'P' : 'T' }
 }
 
-/** SHA-256 of a key, hex: the only form in which it is stored or published. */
+/** Returns the SHA-256 of a key in hex, the only form in which it is stored or published. */
 export function hashApiKey(text: string): string {
   return hash('sha256', text)
 }
 
-/** Every request checks one: in numbers, since a BigInt takes several times as long. */
+/** Returns the checksum of a key. Numbers, because every request checks one and BigInt is several times slower. */
 function checksumOf(head: string): string {
   let digits = ''
   for (let rest = crc32(head); digits.length < CHECKSUM_LENGTH; rest = Math.floor(rest / 62))
@@ -44,7 +44,7 @@ function checksumOf(head: string): string {
   return digits
 }
 
-/** The last base-62 digits of a number, padded with `0`. */
+/** Returns the last base-62 digits of a number, padded with `0`. */
 function secretOf(value: bigint): string {
   let digits = ''
   for (let rest = value; digits.length < SECRET_LENGTH; rest /= 62n) digits = BASE62.charAt(Number(rest % 62n)) + digits

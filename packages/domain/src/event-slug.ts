@@ -1,6 +1,6 @@
 /**
- * The identity of an event: `Checkout Completed` and `checkout_completed` are the same (decisions.md, Track event). Empty
- * for a name without a letter or digit. A slug can look like `__proto__`: never index a plain object by it.
+ * Returns the identity of an event: `Checkout Completed` and `checkout_completed` are one (decisions.md, Track event). Empty
+ * for a name without a letter or digit. A slug can be `__proto__`: never index a plain object by it.
  */
 export function eventSlug(name: string): string {
   return name
@@ -11,7 +11,7 @@ export function eventSlug(name: string): string {
     .replace(/^_|_$/g, '')
 }
 
-/** Whether a name has the form of a system event, `form:*`, which no caller may send. Checked before slugging. */
+/** Returns whether a name is that of a system event, `form:*`, which no caller may send. Check it before slugging. */
 export function isReservedEventName(name: string): boolean {
   return name.trim().toLowerCase().startsWith('form:')
 }

@@ -4,7 +4,7 @@ import { type EventHistory, withOccurrence } from './forms/user-state.ts'
 import { applyIdentify, identifiedAt, NO_PROFILE, type ProfileFacts } from './traits/apply-identify.ts'
 import type { SizedTraits } from './traits/trait-operations.ts'
 
-/** What identifies have said of a user. Instants are ISO strings of one form, so they compare as text. */
+/** A user as folded from identifies. Instants are ISO strings of one format, so they compare as text. */
 export interface FoldedUser extends SizedTraits {
   readonly organization: string
   readonly project: string
@@ -14,20 +14,20 @@ export interface FoldedUser extends SizedTraits {
   readonly device: Readonly<Record<string, string>>
   readonly firstSeenAt: string
   readonly lastSeenAt: string
-  /** How many operations were dropped because of a limit (decisions.md, Identify). */
+  /** Number of operations that a limit dropped (decisions.md, Identify). */
   readonly droppedTraitOperations: number
 }
 
-/** What is kept of one event of one user, identified or not. */
+/** The kept history of one event of one user, identified or not. */
 export interface FoldedEvent extends EventHistory {
-  /** Least and greatest `occurredAt`, ISO. */
+  /** Earliest and latest `occurredAt`, ISO. */
   readonly firstAt: string
   readonly lastAt: string
 }
 
 /**
- * The user after an identify with either key. First and last seen are the least and the greatest *received* (decisions.md,
- * Identify). An imported identify counts as of its own time, and does not move `lastSeenAt` of a known user (decisions.md,
+ * Folds an identify with either kind of key. First and last seen are the earliest and the latest `received` (decisions.md,
+ * Identify). An imported identify counts at its own time and does not move `lastSeenAt` of a known user (decisions.md,
  * Import).
  */
 export function withIdentify(
@@ -54,22 +54,22 @@ export function withIdentify(
   return { user, skippedIncrements: skippedIncrements.length, dropped: dropped.length }
 }
 
-/** The facts that operations change. The country has a column of its own, but is a device fact like the others. */
+/** Returns the facts that operations change. The country is a device fact, although it has its own column. */
 export function profileFactsOf({ traits, traitBytes, country, device }: FoldedUser): ProfileFacts {
   return { traits, traitBytes, device: country === null ? device : { ...device, $countryCode: country } }
 }
 
-/** Whether a fact says something about its user. An admin track event does not: it touches nothing but the event. */
+/** Returns whether a fact changes its user's profile. An admin track event changes only the event's history. */
 export function touchesProfile(fact: EventTracked | IdentifyRequested): boolean {
   return fact.type === 'IdentifyRequested' || fact.source === 'sdk'
 }
 
-/** The user after an event of their own browser or app. */
+/** Folds an event from the user's own browser or app. */
 export function withSdkContact(before: FoldedUser, fact: EventTracked): FoldedUser {
   return { ...before, lastSeenAt: later(before.lastSeenAt, fact.received) }
 }
 
-/** One more occurrence of an event, for whatever user. Returns the counts that it raises. */
+/** Adds an occurrence to a user's events, identified or not. Returns the keys of the counts that it raises. */
 export function countEvent(events: Map<string, FoldedEvent>, fact: EventTracked): readonly string[] {
   const { occurredAt, received } = fact
   const times = { occurredAt: Date.parse(occurredAt), received: Date.parse(received) }

@@ -1,11 +1,11 @@
 import type { Environment, KeyKind, UserFact } from '@nextvisit/contracts'
 import { projectNamespace, uuidV5 } from './ids.ts'
 
-/** A request with an `Idempotency-Key`, as far as its record's id depends on it. */
+/** The parts of a request with an `Idempotency-Key` that determine its record's id. */
 export interface KeyedRequestParts {
   readonly organization: string
   readonly project: string
-  /** Of the API key: each kind and each environment has a namespace of its own. */
+  /** Kind and environment of the API key: each has its own namespace. */
   readonly kind: KeyKind
   readonly environment: Environment
   /** The route's pattern. */
@@ -17,8 +17,8 @@ export interface KeyedRequestParts {
 }
 
 /**
- * The id of a keyed request's record: the same for a repeat, on any gateway, and another for another project, kind or
- * environment of the API key, route, key or body (decisions.md, Retries). Only the key may hold a space.
+ * Returns the id of a keyed request's record: the same for a repeat on any gateway, and different if any part differs
+ * (decisions.md, Retries). Only the key may contain a space.
  */
 export function keyedRecordId(parts: KeyedRequestParts): string {
   const { organization, project, kind, environment, route, key, bodySha256 } = parts
@@ -26,9 +26,9 @@ export function keyedRecordId(parts: KeyedRequestParts): string {
 }
 
 /**
- * What a duplicate of a fact is recognized by: its id and when it was received, ms since the epoch. Only facts whose
- * request had an `Idempotency-Key` (decisions.md, Retries) and imported facts can have duplicates. Imported facts are kept
- * for ever (`Infinity`), since a file can be imported again years later (decisions.md, Import).
+ * Returns the id and the time of receipt (ms since the epoch) by which duplicates of a fact are recognized. undefined: it
+ * can have none, since its request had no `Idempotency-Key` (decisions.md, Retries) and it was not imported. Imported facts
+ * are remembered for ever (`Infinity`), because a file can be imported again years later (decisions.md, Import).
  */
 export function idempotentRecordOf(fact: UserFact): { readonly id: string; readonly receivedMs: number } | undefined {
   if (fact.type === 'VisitAnswered') return undefined

@@ -2,8 +2,8 @@ let lastMs = Number.NaN
 let lastText = ''
 
 /**
- * An instant, ms since the epoch, as `Date.toISOString()` writes it. The last one is remembered: a record holds the instant
- * of its request twice, and many requests come in the same millisecond. Throws RangeError like `Date.toISOString()`.
+ * Formats an instant (ms since the epoch) as `Date.toISOString()` does. The last result is cached: a record contains the
+ * instant of its request twice, and many requests arrive in the same millisecond. Throws RangeError for an invalid instant.
  */
 export function isoInstant(ms: number): string {
   if (ms === lastMs) return lastText

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { isoInstant } from './iso-instant.ts'
 
-/** What a `Date` can hold. */
+/** The range of a `Date`. */
 const MOST_MS = 8.64e15
 
 it('writes what Date writes, for instants that repeat and alternate', () => {

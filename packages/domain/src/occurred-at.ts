@@ -3,7 +3,7 @@ import { reject, type Rejection } from './bodies/rejection.ts'
 
 const MINUTE_MS = 60_000
 const MAX_AHEAD_MS = 5 * MINUTE_MS
-/** How old a live event may be, ms. An imported one may have any age (decisions.md, Import). */
+/** Maximum age of a live event in ms. An imported event may have any age (decisions.md, Import). */
 export const MAX_EVENT_AGE_MS = 365 * 24 * 60 * MINUTE_MS
 const MAX_TRIGGER_AGE_MS = 15 * MINUTE_MS
 
@@ -14,14 +14,14 @@ export type OccurredAt =
       readonly outcome: 'ok'
       /** As `Date.toISOString()` writes it. */
       readonly occurredAt: string
-      /** False when it lies more than 15 minutes before `receivedMs`. */
+      /** False if it is more than 15 minutes before `receivedMs`. */
       readonly evaluateTriggers: boolean
     }
   | Rejection
 
 /**
- * When an event happened, according to its caller (decisions.md, Track event): a date and time, seconds and fraction
- * optional, with `Z`, `±hh:mm` or `±hhmm`, cut to the millisecond. Limits are inclusive.
+ * Parses the time of an event (decisions.md, Track event): date and time, seconds and fraction optional, with `Z`,
+ * `±hh:mm` or `±hhmm`, truncated to the millisecond. Limits are inclusive.
  */
 export function parseOccurredAt(text: string, receivedMs: number, maxAgeMs = MAX_EVENT_AGE_MS): OccurredAt {
   const instantMs = instantOf(text)
@@ -35,7 +35,7 @@ export function parseOccurredAt(text: string, receivedMs: number, maxAgeMs = MAX
   }
 }
 
-/** Milliseconds since the epoch, or undefined for another format or a day that does not exist. `Date.parse` accepts too much. */
+/** Parses an instant to ms since the epoch. undefined: another format, or a day that does not exist. `Date.parse` accepts too much. */
 export function instantOf(text: string): number | undefined {
   const match = DATE_TIME.exec(text)
   if (!match) return undefined
@@ -48,7 +48,7 @@ export function instantOf(text: string): number | undefined {
   if (hour > 23 || minute > 59 || second > 59 || offsetHour > 23 || offsetMinute > 59) return undefined
   const localMs = Date.UTC(year, month - 1, day, hour, minute, second, millisecond)
   const local = new Date(localMs)
-  // Date.UTC takes the 30th of February for the 2nd of March, and the year 26 for 1926.
+  // Date.UTC reads 30 February as 2 March, and the year 26 as 1926.
   if (local.getUTCFullYear() !== year || local.getUTCMonth() !== month - 1 || local.getUTCDate() !== day)
     return undefined
   const sign = match[8] === '-' ? -1 : 1

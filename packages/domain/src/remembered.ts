@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
 
 /**
- * A rule that remembers what it made of the last `max` texts. `undefined` and what it throws are not remembered. It keeps
- * copies: a text may be a slice, which keeps all of the body alive that it was cut from.
+ * Caches the results of a rule for the last `max` texts. `undefined` and errors are not cached. The cache copies its keys: a
+ * text may be a slice, which would keep the whole body alive.
  */
 export function remembered<Result extends {} | undefined>(
   max: number,
@@ -13,7 +13,7 @@ export function remembered<Result extends {} | undefined>(
     const known = results.get(text)
     if (known !== undefined) return known
     const result = rule(text)
-    // A copy of a lone surrogate would be another text.
+    // The copy of a lone surrogate would be another text.
     if (result !== undefined && text.isWellFormed()) results.set(Buffer.from(text).toString(), result)
     return result
   }

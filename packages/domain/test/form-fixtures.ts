@@ -5,7 +5,7 @@ import { type OpenRow, queueOf } from '../src/forms/queue.ts'
 import type { TriggerContext } from '../src/forms/triggers.ts'
 import { type EventHistory, type UserState, withOccurrence } from '../src/forms/user-state.ts'
 
-/** For the specs of the form rules: one call gives a valid part, the argument says what is special about it. */
+/** Fixtures for the specs of the form rules: each function returns a valid part, and its argument overrides members. */
 
 export const NOW = Date.parse('2026-11-02T10:00:00.000Z')
 export const SECOND = 1_000

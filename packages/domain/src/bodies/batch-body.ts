@@ -3,26 +3,26 @@ import { isJsonObject, type JsonObject, memberOf } from './json-object.ts'
 import { checkJson } from './parse-json.ts'
 import { reject, type Rejection } from './rejection.ts'
 
-/** An item whose own body is still to be checked. */
+/** An item of a batch whose body is not checked yet. */
 export interface BatchItem {
   readonly outcome: 'ok'
   readonly type: 'identify' | 'track'
-  /** The item, with the members of the batch in it: `type` and `idempotencyKey`. */
+  /** The item, including `type` and `idempotencyKey`. */
   readonly body: JsonObject
-  /** As given: whoever records the item checks it. */
+  /** As given. The ingest checks it. */
   readonly idempotencyKey: unknown
 }
 
 export type ParsedBatch = { readonly outcome: 'ok'; readonly items: readonly unknown[] } | Rejection
 
-/** The body of a batch as a whole (decisions.md, Batch). */
+/** Parses the body of a batch (decisions.md, Batch). */
 export function parseBatch(body: JsonObject): ParsedBatch {
   const items = memberOf(body, 'items')
   if (!Array.isArray(items) || items.length > BODY_LIMITS.batchItems) return reject(BODY_RULES.items)
   return { outcome: 'ok', items }
 }
 
-/** What is an item's own: it is refused alone. `index` names it where no single route would take it. */
+/** Parses one item, which may be refused alone. `index` names it in messages that no single route has. */
 export function parseBatchItem(item: unknown, index: number): BatchItem | Rejection {
   const name = `items[${index}]`
   if (!isJsonObject(item)) return reject(BODY_RULES.item(name))

@@ -1,6 +1,6 @@
 import { nameRules } from './rejection.ts'
 
-/** Lengths are Unicode code points (decisions.md, Words: lengths). */
+/** Limits of bodies. Lengths are in Unicode code points (decisions.md, Words: lengths). */
 export const BODY_LIMITS = {
   userNameLength: 255,
   eventNameLength: 100,
@@ -23,7 +23,7 @@ const { userNameLength, eventNameLength, traitKeyLength, traitOperations, traitS
   BODY_LIMITS
 const { batchItems, propertiesBytes, propertiesDepth, propertyKeyLength, propertyStringLength } = BODY_LIMITS
 
-/** Every rule for the body of a public route, by name. A rule of several members is a function of the member's name. */
+/** The rules for the bodies of public routes, by name. A rule for several members is a function of the member's name. */
 export const BODY_RULES = nameRules({
   // The body as a whole (decisions.md, Order of checks: JSON).
   notJson: (body: string) => ({ message: `${body} must be JSON`, when: 'Invalid JSON' }),

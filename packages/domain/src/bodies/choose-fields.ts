@@ -8,13 +8,13 @@ import { reject, type Rejection } from './rejection.ts'
 
 const knownFields: ReadonlySet<string> = new Set(KNOWN_FIELDS)
 
-/** Of a project, what decides which fields are kept; a project in the catalog is one. */
+/** The part of a project that decides which fields are kept. A project in the catalog fits. */
 export interface FieldPolicy {
   readonly allowedFields: ReadonlySet<string>
   readonly disabledTraits: ReadonlySet<string>
 }
 
-/** What a project keeps of an identify, and the names (never the values) of what it does not. */
+/** The part of an identify that a project keeps, and the names (never the values) of the rest. */
 export interface ChosenFields {
   readonly outcome: 'ok'
   readonly changes: readonly TraitChange[]
@@ -24,8 +24,8 @@ export interface ChosenFields {
 }
 
 /**
- * Disabled slugs and known fields that the project does not keep are left out, of `$deviceInfo` and of every operator
- * alike; a device field inside an operator becomes a device fact (decisions.md, Identify, allow-list).
+ * Drops disabled slugs and known fields that the project does not keep from `$deviceInfo` and every operator. A device
+ * field inside an operator becomes a device fact (decisions.md, Identify, allow-list).
  */
 export function chooseFields(project: FieldPolicy, body: IdentifyBody): ChosenFields | Rejection {
   const droppedTraits = new Set<string>()
@@ -48,7 +48,7 @@ export function chooseFields(project: FieldPolicy, body: IdentifyBody): ChosenFi
     }
     if (keeps(slug) && !isDeviceField(slug)) changes.push(change)
   }
-  // The last one wins: `$deviceInfo` over `$set` over `$setOnce`.
+  // The last entry wins: `$deviceInfo` over `$set` over `$setOnce`.
   const device = Object.entries({ ...Object.fromEntries([...setOnce, ...set]), ...body.device }).filter(([field]) =>
     keeps(field),
   )
@@ -62,8 +62,8 @@ export function chooseFields(project: FieldPolicy, body: IdentifyBody): ChosenFi
 }
 
 /**
- * The properties of an event as its record carries them: without the known fields at the top level that the project does
- * not keep (decisions.md, Track event). Without `properties` the record has neither member.
+ * Returns the properties for an event's record, without the known fields at the top level that the project does not keep
+ * (decisions.md, Track event). Without `properties` the record has neither member.
  */
 export function chooseProperties(
   { allowedFields }: Pick<FieldPolicy, 'allowedFields'>,
@@ -73,12 +73,12 @@ export function chooseProperties(
   const isFiltered = (name: string) => knownFields.has(name) && !allowedFields.has(name)
   const filteredFields = Object.keys(properties).filter(isFiltered)
   if (filteredFields.length === 0) return { properties }
-  // `Object.fromEntries` makes own properties of every name, `__proto__` too.
+  // `Object.fromEntries` makes own properties of every name, `__proto__` included.
   const kept = Object.entries(properties).filter(([name]) => !isFiltered(name))
   return { properties: Object.fromEntries(kept), filteredFields }
 }
 
-/** The value of a device field inside a trait operation; none for `null` and for `$unset`: a device fact only changes. */
+/** Returns the value of a device field inside a trait operation. `null` and `$unset` give none: device facts are never removed. */
 function checkDeviceChange(
   slug: Parameters<typeof checkDeviceValue>[0],
   change: TraitChange,

@@ -5,7 +5,7 @@ import { type BodyRule, reject, type Rejection, shownWord } from './rejection.ts
 
 export type ParsedProperties = { readonly outcome: 'ok'; readonly properties: JsonObject | undefined } | Rejection
 
-/** `properties` of a body, `undefined` for none: checked, and otherwise as given (decisions.md, Track event). */
+/** Checks `properties` of a body, undefined for none, and returns them as given (decisions.md, Track event). */
 export function parseEventProperties(properties: unknown): ParsedProperties {
   if (properties === undefined) return { outcome: 'ok', properties }
   if (!isJsonObject(properties)) return reject(BODY_RULES.properties)
@@ -15,13 +15,13 @@ export function parseEventProperties(properties: unknown): ParsedProperties {
   return bytes > BODY_LIMITS.propertiesBytes ? reject(BODY_RULES.propertiesBytes) : { outcome: 'ok', properties }
 }
 
-/** A rule, and where it is broken: `.items[3].name`. */
+/** A rule, and the path of the value that breaks it: `.items[3].name`. */
 interface Broken {
   readonly rule: (member: string) => BodyRule
   readonly path: string
 }
 
-/** The first value that breaks a rule. It looks no deeper than is allowed; a path is made only if there is one to show. */
+/** Finds the first value that breaks a rule, down to the allowed depth. A path is built only for a broken rule. */
 function findBroken(value: unknown, level: number): Broken | undefined {
   if (typeof value === 'string') return brokenBy(isLongString(value) && BODY_RULES.propertyString)
   // JSON.parse reads 1e400 as Infinity.

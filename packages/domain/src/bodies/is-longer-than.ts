@@ -1,4 +1,4 @@
-/** Whether a text has more than `max` Unicode code points (decisions.md, Words: lengths). */
+/** Returns whether a text has more than `max` Unicode code points (decisions.md, Words: lengths). */
 export function isLongerThan(text: string, max: number): boolean {
   if (text.length <= max) return false
   if (text.length > 2 * max) return true

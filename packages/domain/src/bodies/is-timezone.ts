@@ -1,8 +1,8 @@
 import { BODY_LIMITS } from './body-rules.ts'
 
 /**
- * Names of time zones that `Intl` takes and does not list: links of the IANA database, and the old short names that ICU has
- * besides. As of ICU 78.3 with IANA 2026c, which are Node's 24.21; a new Node may know more.
+ * Names of time zones that `Intl` accepts but does not list: links of the IANA database, and old short names of ICU. Taken
+ * from ICU 78.3 with IANA 2026c, as in Node 24.21; a newer Node may know more.
  */
 const ALIASES = `
   ACT AET AGT ART AST Africa/Asmara Africa/Timbuktu America/Argentina/Buenos_Aires America/Argentina/Catamarca
@@ -38,10 +38,10 @@ const names: ReadonlySet<string> = new Set(
 )
 
 /**
- * Whether `Intl` knows a time zone, in whatever case it is written. Asking `Intl` itself costs as much as several requests,
- * and callers may name another one each time.
+ * Returns whether `Intl` knows a time zone, ignoring case. Asking `Intl` itself costs as much as several requests, and
+ * callers may send another name each time.
  */
 export function isTimezone(name: string): boolean {
-  // ASCII first: in lower case the Kelvin sign is `k`.
+  // ASCII is checked first: the Kelvin sign in lower case is `k`.
   return name.length <= BODY_LIMITS.timezoneLength && NAME.test(name) && names.has(name.toLowerCase())
 }

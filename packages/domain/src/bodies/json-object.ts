@@ -1,16 +1,16 @@
-/** A plain object out of `JSON.parse`. Its keys may be any words, `__proto__` among them: read members by `memberOf`. */
+/** A plain object from `JSON.parse`. Its keys may be any words, `__proto__` included, so read members with `memberOf`. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** An own member, and `null` counts as left out (decisions.md, Words). */
+/** Returns an own member. undefined: it is absent or `null` (decisions.md, Words). */
 export function memberOf(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? (object[name] ?? undefined) : undefined
 }
 
-/** {@link memberOf} of what may be no object: then it has no members. */
+/** Returns an own member of any value, as {@link memberOf}. A value that is not an object has none. */
 export function memberIn(value: unknown, name: string): unknown {
   return isJsonObject(value) ? memberOf(value, name) : undefined
 }

@@ -4,51 +4,51 @@ import { isJsonObject, type JsonObject } from './json-object.ts'
 import { reject, type Rejection } from './rejection.ts'
 
 const BODY = 'The body'
-// Keeps a byte order mark, which JSON.parse then refuses.
+// A byte order mark is kept, so that JSON.parse refuses it.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export type ParsedJson = { readonly outcome: 'ok'; readonly body: JsonObject } | Rejection
 
-/** The JSON object in a body (decisions.md, Order of checks: JSON). `what` names it in a message. */
+/** Parses and checks the JSON object in a body (decisions.md, Order of checks: JSON). `what` names the body in messages. */
 export function parseJson(bytes: Uint8Array, what = BODY): ParsedJson {
   const text = decode(bytes)
   if (text === undefined) return reject(BODY_RULES.notUtf8(what))
-  // Before JSON.parse: what recurses over a parsed value could overflow the stack.
+  // Before JSON.parse: functions that recurse over a deep value could overflow the stack.
   if (isDeeperThan(text, BODY_LIMITS.depth)) return reject(BODY_RULES.tooDeep(what))
   const parsed = parseText(text, what)
   if (parsed.outcome === 'rejected') return parsed
-  // Past fatal UTF-8 only an escape brings in such a character: look closer only where there is one.
+  // In valid UTF-8 only an escape sequence can produce such a character, so other texts are not searched.
   if (/\\u(?:0000|[dD][89a-fA-F])/.test(text) && !isStorable(parsed.body)) return reject(BODY_RULES.notStorable(what))
   return parsed
 }
 
-/** The JSON object in a body whose parts are checked one by one, by {@link checkJson}. */
+/** Parses the JSON object in a body whose parts {@link checkJson} checks one by one. */
 export function parseUncheckedJson(bytes: Uint8Array): ParsedJson {
   const text = decode(bytes)
   return text === undefined ? reject(BODY_RULES.notUtf8(BODY)) : parseText(text, BODY)
 }
 
-/** What {@link parseJson} checks besides, of a part that could have been a body. */
+/** Makes the remaining checks of {@link parseJson} on a part that could have been a body. */
 export function checkJson(part: JsonObject): Rejection | undefined {
   return checkDepth(part) ?? checkStrings(part)
 }
 
-/** Before anything else that goes through the levels of a part: a deep one would overflow the stack. */
+/** Checks the depth of a part. Must come before any other function that recurses over it. */
 export function checkDepth(part: JsonObject): Rejection | undefined {
   return hasMoreLevels(part, BODY_LIMITS.depth) ? reject(BODY_RULES.tooDeep(BODY)) : undefined
 }
 
-/** Whether every string of a part can be stored. */
+/** Checks that Postgres can store every string of a part. */
 export function checkStrings(part: JsonObject): Rejection | undefined {
   return isStorable(part) ? undefined : reject(BODY_RULES.notStorable(BODY))
 }
 
-/** Goes no further down than `levels`. */
+/** Returns whether a value has more levels, without looking further down. */
 function hasMoreLevels(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return true
   if (Array.isArray(value)) return value.some((inner) => hasMoreLevels(inner, levels - 1))
-  // Half of what `Object.values` costs. What came out of JSON inherits no name.
+  // Half the cost of `Object.values`. Objects from JSON inherit no enumerable name.
   for (const name in value) if (hasMoreLevels((value as JsonObject)[name], levels - 1)) return true
   return false
 }
@@ -74,7 +74,7 @@ function decode(bytes: Uint8Array): string | undefined {
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
-/** Counts brackets outside strings; right for JSON, and for what is not JSON it does not matter. */
+/** Returns whether JSON is nested deeper than `maxDepth`, by counting brackets outside strings. The text may be invalid. */
 export function isDeeperThan(text: string, maxDepth: number): boolean {
   let depth = 0
   for (let i = 0; i < text.length; i += 1) {
@@ -89,7 +89,7 @@ export function isDeeperThan(text: string, maxDepth: number): boolean {
   return false
 }
 
-/** Where the string that begins at a quote ends: most of a body is strings, and `indexOf` skips them quickly. */
+/** Returns the end of the string that begins at a quote. Most of a body is strings, which `indexOf` skips quickly. */
 function endOfString(text: string, beginsAt: number): number {
   for (let end = text.indexOf('"', beginsAt + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslashes = 0

@@ -10,7 +10,7 @@ import { type JsonObject, memberOf } from './json-object.ts'
 import { checkUserName } from './user-name.ts'
 
 const MAX_KNOWN_NAMES = 10_000
-/** Callers send few names of events, each again and again. */
+/** Cached: callers send the same few names again and again. */
 const slugOf = remembered(MAX_KNOWN_NAMES, eventSlug)
 
 export interface TrackBody {
@@ -21,13 +21,13 @@ export interface TrackBody {
   readonly occurredAt: string
   readonly evaluateTriggers: boolean
   readonly userSignature: string | undefined
-  /** As given: which of them the project keeps is policy (`chooseProperties`). */
+  /** As given. `chooseProperties` drops those that the project does not keep. */
   readonly properties: JsonObject | undefined
 }
 
 export type ParsedTrackBody = { readonly outcome: 'ok'; readonly value: TrackBody } | Rejection
 
-/** The body of a tracked event (contract, Track event; decisions.md, Track event). */
+/** Parses the body of a tracked event (contract, Track event; decisions.md, Track event). */
 export function parseTrackBody(body: JsonObject, receivedMs: number, maxAgeMs = MAX_EVENT_AGE_MS): ParsedTrackBody {
   const userName = memberOf(body, 'userName')
   const eventName = memberOf(body, 'eventName')
@@ -50,7 +50,7 @@ export function parseTrackBody(body: JsonObject, receivedMs: number, maxAgeMs = 
   }
 }
 
-/** An event happened when it was received, unless its caller says otherwise. */
+/** Returns the time of the event: by default, when it was received. */
 function occurredAtOf(text: unknown, receivedMs: number, maxAgeMs: number): OccurredAt {
   if (text === undefined) return { outcome: 'ok', occurredAt: isoInstant(receivedMs), evaluateTriggers: true }
   return typeof text === 'string' ? parseOccurredAt(text, receivedMs, maxAgeMs) : reject(BODY_RULES.occurredAtType)

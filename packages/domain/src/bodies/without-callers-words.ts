@@ -12,7 +12,7 @@ const OWN_WORDS: ReadonlySet<string> = new Set([
 ])
 const ITEM = /^items\[\d{1,3}\]$/
 
-/** A message without the words that its caller chose: `userAttributes.$increment.… must be a finite number`. */
+/** Removes the caller's own words from a message: `userAttributes.$increment.… must be a finite number`. */
 export function withoutCallersWords({
   message,
   member,

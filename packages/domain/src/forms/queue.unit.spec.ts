@@ -97,7 +97,7 @@ describe('a row of the queue (forms.md, The queue)', () => {
   })
 })
 
-/** What may happen next to a queue, after a while. `nth` picks among the rows that it may happen to. */
+/** The next event of a queue, after a while. `nth` picks one of the rows that it can concern. */
 const steps = fc.array(
   fc.record({
     what: fc.constantFrom('enqueue', 'enqueue', 'offer', 'confirm', 'tick', 'cancel'),

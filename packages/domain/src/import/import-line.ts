@@ -9,22 +9,22 @@ import { parseTrackBody, type TrackBody } from '../bodies/track-body.ts'
 import { projectNamespace, uuidV5 } from '../ids.ts'
 import { parseOccurredAt } from '../occurred-at.ts'
 
-/** The same limit as for a body (contract, Common to both endpoints). */
+/** Maximum size of a line in bytes, the same as for a body (contract, Common to both endpoints). */
 export const MAX_LINE_BYTES = 102_400
 const MAX_ID_LENGTH = 255
 
-/** The content of a line of history, by the rules of the admin routes' bodies. */
+/** A line of history, which follows the rules of the admin routes' bodies. */
 export type ImportLine = (
   | { readonly type: 'identify'; readonly body: IdentifyBody; readonly occurredAt: string | undefined }
   | { readonly type: 'track'; readonly body: TrackBody }
 ) & {
-  /** Given by the file: lines with the same id are the same line. */
+  /** The id in the file. Lines with the same id are the same line. */
   readonly id: string | undefined
 }
 
 export type ParsedImportLine = { readonly outcome: 'ok'; readonly line: ImportLine } | Rejection
 
-/** A line of history: the body of an admin route, its `type`, and when it happened, however long ago (decisions.md, Import). */
+/** Parses a line of history: the body of an admin route, its `type` and a time of any age (decisions.md, Import). */
 export function parseImportLine(bytes: Uint8Array, receivedMs: number): ParsedImportLine {
   if (bytes.length > MAX_LINE_BYTES) return reject({ message: `The line must be at most ${MAX_LINE_BYTES} bytes long` })
   const parsed = parseJson(bytes, 'The line')
@@ -54,7 +54,7 @@ function parseIdentify(members: JsonObject, id: string | undefined, receivedMs: 
   return { outcome: 'ok', line: { type: 'identify', id, body, occurredAt: when.occurredAt } }
 }
 
-/** A line of history cannot have happened "now". So it must have this member, which a live event may leave out. */
+/** Parses a track line. `occurredAt`, which a live event may omit, is required. */
 function parseTrack(members: JsonObject, id: string | undefined, receivedMs: number): ParsedImportLine {
   if (memberOf(members, 'occurredAt') === undefined)
     return reject({ message: 'occurredAt must be given: when the event happened' })
@@ -63,7 +63,7 @@ function parseTrack(members: JsonObject, id: string | undefined, receivedMs: num
   return { outcome: 'ok', line: { type: 'track', id, body: parsed.value } }
 }
 
-/** A line's identity, hex: its id, or else its whole content. Equal lines have equal identities. */
+/** Returns the identity of a line in hex: a hash of its id, or of its content. Equal lines have equal identities. */
 export function identityOfLine(line: ImportLine): string {
   return createHash('sha256')
     .update(JSON.stringify(saidBy(line)))
@@ -81,8 +81,8 @@ function saidBy({ id, ...line }: ImportLine): readonly unknown[] {
 }
 
 /**
- * The id of an imported line's record: the same in any file and at any time of import, so that consumers drop its
- * duplicates. `ordinal`: how many equal lines precede it in its file.
+ * Returns the id of an imported line's record: the same in any file and at any time, so that consumers drop duplicates.
+ * `ordinal`: the number of equal lines before it in its file.
  */
 export function importedRecordId(
   { organization, project }: { readonly organization: string; readonly project: string },

@@ -7,7 +7,7 @@ import { userIdOf } from '../ids.ts'
 import { toTraitOperations } from '../traits/trait-changes.ts'
 import type { ImportLine } from './import-line.ts'
 
-/** The part of a project that decides about its history. A project in the catalog fits. */
+/** The part of a project that decides about imported lines. A project in the catalog fits. */
 export interface ImportPolicy extends FieldPolicy {
   readonly organization: string
   readonly project: string
@@ -18,8 +18,8 @@ export interface ImportPolicy extends FieldPolicy {
 export type ImportedFact = { readonly outcome: 'ok'; readonly fact: IdentifyRequested | EventTracked } | Rejection
 
 /**
- * The record of a line (decisions.md, Import). It needs no room: its names are registered even over a cap. `recordId` is
- * called only where there is a record.
+ * Converts a line to its record (decisions.md, Import). Imports reserve no room: names are registered even over a cap.
+ * `recordId` is called only if there is a record.
  */
 export function importedFact(
   line: ImportLine,

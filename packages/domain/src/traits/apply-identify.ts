@@ -8,18 +8,18 @@ import {
   type SizedTraits,
 } from './trait-operations.ts'
 
-/** What identifies say about a user. */
+/** The facts about a user that identifies change. */
 export interface ProfileFacts extends SizedTraits {
   readonly device: DeviceFacts
 }
 
-/** Of a user whom nobody has identified. */
+/** The facts about a user who was never identified. */
 export const NO_PROFILE: ProfileFacts = { ...NO_TRAITS, device: {} }
 
 /**
- * The facts after an identify: operations applied, device facts merged over the known ones (decisions.md, Identify). An
- * imported identify only fills in what is unknown (decisions.md, Import). What would pass a limit is dropped. The given
- * facts are not changed.
+ * Applies an identify: its operations, and its device facts over the known ones (decisions.md, Identify). An imported
+ * identify only fills in unknown facts (decisions.md, Import). Operations that would exceed a limit are dropped. Returns
+ * new facts; `before` is not changed.
  */
 export function applyIdentify(before: ProfileFacts, fact: IdentifyRequested): ProfileFacts & AppliedTraits {
   const { kept, dropped } = withinDeviceLimits(fact.device)
@@ -29,7 +29,7 @@ export function applyIdentify(before: ProfileFacts, fact: IdentifyRequested): Pr
   return dropped.length === 0 ? applied : { ...applied, dropped: [...applied.dropped, ...dropped] }
 }
 
-/** When an identify saw its user: when it was received, or the time in an imported line. */
+/** Returns the instant of an identify: when it was received, or the time in its imported line. */
 export function identifiedAt({ imported, occurredAt, received }: IdentifyRequested): string {
   return imported ? (occurredAt ?? received) : received
 }

@@ -1,16 +1,16 @@
 import type { EventTracked, IdentifyRequested } from '@nextvisit/contracts'
 import { customTraitSlugs } from './custom-slugs.ts'
 
-/** A name that a record carries: of its event, or of a trait. */
+/** A name in a record: of its event, or of a trait. */
 export interface CarriedName {
   readonly kind: 'event' | 'trait'
   readonly slug: string
   readonly name: string
-  /** The record got the verdict `new` for it. */
+  /** Admission granted the name as new with this record. */
   readonly isNew: boolean
 }
 
-/** What folding a record registers, whatever verdict it got. */
+/** Returns the names that folding a record registers, whatever its verdict. */
 export function carriedNames(fact: EventTracked | IdentifyRequested): readonly CarriedName[] {
   if (fact.type === 'EventTracked') {
     return [{ kind: 'event', slug: fact.slug, name: fact.eventName, isNew: fact.newEvent }]

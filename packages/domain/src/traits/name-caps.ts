@@ -1,20 +1,20 @@
 import { type KeyEntry, MAX_EVENT_NAMES, MAX_TRAIT_SLUGS, type Plan, type ProjectConfig } from '@nextvisit/contracts'
 
-/** Of a project, what decides how many names it may have and who makes new ones; a project in the catalog is one. */
+/** The part of a project that limits its names and who may create them. A project in the catalog fits. */
 export interface NamePolicy {
   readonly plan: Plan
   readonly config: Pick<ProjectConfig, 'clientCreatedEvents' | 'clientCreatedTraits'>
-  /** Slugs that the project knows before the first record. */
+  /** Slugs that the workspace file declares. */
   readonly declaredEvents: ReadonlySet<string>
   readonly declaredTraits: ReadonlySet<string>
 }
 
-/** Of the API key that a name comes with. */
+/** The part of the request's API key that decides about names. */
 type NamingKey = Pick<KeyEntry, 'kind' | 'environment'>
 
 /**
- * The cap on the project's event names, and the refusal where it is reached. None may be new for an SDK key where the
- * project does not let clients create events and does not declare this one (docs/decisions, 7).
+ * Returns the cap on the project's event names, and the reason for a refusal when it is reached. For an SDK key the cap is
+ * 0 if the project does not let clients create events and does not declare this one (docs/decisions, 7).
  */
 export function capOnNewEvents(
   { plan, config, declaredEvents }: NamePolicy,
@@ -28,8 +28,8 @@ export function capOnNewEvents(
 }
 
 /**
- * The cap on the project's trait slugs. For an SDK key where the project does not let clients create traits, only those
- * that it declares may be new (docs/decisions, 7).
+ * Returns the cap on new trait slugs. For an SDK key the cap is 0 for undeclared slugs if the project does not let clients
+ * create traits (docs/decisions, 7).
  */
 export function capsOnNewTraits(
   { plan, config, declaredTraits }: NamePolicy,

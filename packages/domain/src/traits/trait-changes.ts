@@ -6,7 +6,7 @@ import { type BodyRule, reject, type Rejection, shownWord } from '../bodies/reje
 
 const operators: ReadonlySet<string> = new Set(TRAIT_OPERATORS)
 
-/** One slug under one operator. A flat list of them keeps the caller's order, and one filter serves every operator. */
+/** One slug under one operator. A flat list keeps the caller's order, in which caps grant names. */
 export type TraitChange =
   | { readonly operator: 'set'; readonly slug: string; readonly value: TraitValue }
   | { readonly operator: 'setOnce'; readonly slug: string; readonly value: TraitValue }
@@ -16,7 +16,10 @@ export type TraitChange =
 
 export type ParsedTraitChanges = { readonly outcome: 'ok'; readonly changes: readonly TraitChange[] } | Rejection
 
-/** `userAttributes` of a body, `undefined` for none, in the order of the parsed object's own keys (decisions.md, Identify). */
+/**
+ * Parses `userAttributes` of a body, undefined for none. The changes are in the order of the object's own keys
+ * (decisions.md, Identify).
+ */
 export function parseTraitChanges(attributes: unknown): ParsedTraitChanges {
   if (attributes === undefined) return { outcome: 'ok', changes: [] }
   if (!isJsonObject(attributes)) return reject(BODY_RULES.attributes)
@@ -30,7 +33,7 @@ export function parseTraitChanges(attributes: unknown): ParsedTraitChanges {
   return { outcome: 'ok', changes }
 }
 
-/** Counted before any of them is read: the limit holds over all operators together (decisions.md, Identify). */
+/** Counts the operations of all operators before any is read (decisions.md, Identify). */
 function countOperations(attributes: JsonObject): number {
   const counts = TRAIT_OPERATORS.map((operator) => {
     const operands = memberOf(attributes, operator)
@@ -40,7 +43,7 @@ function countOperations(attributes: JsonObject): number {
   return counts.reduce((total, count) => total + count, 0)
 }
 
-/** The changes as a record carries them. `Object.fromEntries` makes own properties of every slug, `__proto__` too. */
+/** Converts changes to the form of a record. `Object.fromEntries` makes own properties of every slug, `__proto__` included. */
 export function toTraitOperations(changes: readonly TraitChange[]): TraitOperations {
   const values: Record<'set' | 'setOnce', [string, TraitValue][]> = { set: [], setOnce: [] }
   const numbers: Record<'increment' | 'decrement', [string, number][]> = { increment: [], decrement: [] }
@@ -64,7 +67,7 @@ function checkOperator(member: string): Rejection | undefined {
   return operators.has(member) ? undefined : reject(BODY_RULES.operator(`userAttributes.${shownWord(member)}`))
 }
 
-/** Adds one operator's changes to the list, or says what is wrong with them. */
+/** Adds one operator's changes to the list, or returns the rejection. */
 function readOperator(member: string, operands: unknown, changes: TraitChange[]): Rejection | undefined {
   const where = `userAttributes.${member}`
   switch (member) {
@@ -123,7 +126,7 @@ function checkSlug(where: string, slug: string): Rejection | undefined {
 
 type RuleOfMember = (member: string) => BodyRule
 
-/** The rule that a value of a trait breaks, if any. */
+/** Returns the rule that a trait's value breaks. undefined: none. */
 export function brokenByValue(value: unknown): RuleOfMember | undefined {
   if (!Array.isArray(value)) return brokenByScalar(value)
   if (value.length > BODY_LIMITS.traitItems) return BODY_RULES.traitArray

@@ -1,20 +1,20 @@
 import type { DeviceFacts, TraitValue } from '@nextvisit/contracts'
 
 /**
- * What is kept of one user (decisions.md, Identify). The fold drops an operation that would pass a limit, so that no user
- * becomes expensive for the others of a batch. Part of the log's meaning: other limits give other read models.
+ * Limits on the facts about one user (decisions.md, Identify). The fold drops an operation that would exceed one, so that
+ * no user slows down the others of a batch. Part of the log's meaning: other limits give other read models.
  */
 export const USER_LIMITS = {
   traits: 1_000,
-  /** Of all traits: see {@link traitBytesOf}. */
+  /** Size of all traits in bytes ({@link traitBytesOf}). */
   traitBytes: 262_144,
-  /** Of one device fact, UTF-8. */
+  /** Size of one device fact in bytes of UTF-8. */
   deviceFactBytes: 2_048,
 } as const
 
 /**
- * What one trait counts: the bytes of its slug and its value as JSON in UTF-8. A number with an exponent counts as many
- * more as the exponent says, because Postgres writes such numbers out: `1e+308` has 309 digits there.
+ * Returns the size of a trait in bytes: its slug and its value as JSON in UTF-8. A number with an exponent counts the
+ * digits that Postgres writes: `1e+308` has 309.
  */
 export function traitBytesOf(slug: string, value: TraitValue): number {
   const digits = Array.isArray(value) ? value.reduce(addWrittenOut, 0) : addWrittenOut(0, value)
@@ -27,7 +27,7 @@ function addWrittenOut(sum: number, value: unknown): number {
   return sum + Math.abs(Number(exponent))
 }
 
-/** The device facts that are kept, and the names of those that are too long. */
+/** Separates device facts within the limit from the names of those that are too long. */
 export function withinDeviceLimits(device: DeviceFacts): { readonly kept: DeviceFacts; readonly dropped: string[] } {
   const entries = Object.entries(device)
   const dropped = entries.filter(([, value]) => Buffer.byteLength(value) > USER_LIMITS.deviceFactBytes)

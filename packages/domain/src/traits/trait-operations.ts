@@ -1,16 +1,16 @@
 import type { TraitOperations, TraitValue } from '@nextvisit/contracts'
 import { traitBytesOf, USER_LIMITS } from './trait-limits.ts'
 
-/** A user's traits, and what they count together (`traitBytesOf`). */
+/** A user's traits, and their total size in bytes (`traitBytesOf`). */
 export interface SizedTraits {
   readonly traits: ReadonlyMap<string, TraitValue>
   readonly traitBytes: number
 }
 
 export interface AppliedTraits extends SizedTraits {
-  /** Slugs whose increment or decrement was skipped, in the order of application; for a metric. */
+  /** Slugs whose increment or decrement was skipped, in the order of application, for a metric. */
   readonly skippedIncrements: readonly string[]
-  /** Slugs of the operations that were dropped because of a limit, in the order of application. */
+  /** Slugs of operations that a limit dropped, in the order of application. */
   readonly dropped: readonly string[]
 }
 
@@ -19,13 +19,12 @@ export const NO_TRAITS: SizedTraits = { traits: new Map(), traitBytes: 0 }
 const UNLIMITED = { traits: Infinity, traitBytes: Infinity }
 
 /**
- * One request's operations on a user's traits, in the order set, setOnce, increment, decrement, unset (decisions.md,
- * Identify). The given map is not changed; where nothing changes, the result has the same map.
+ * Applies one request's operations to a user's traits, in the order set, setOnce, increment, decrement, unset
+ * (decisions.md, Identify). `before` is not changed. If nothing changes, the result has the same map.
  *
- * An increment of an unset trait starts at 0. It is skipped where the trait is not a number, and likewise where the sum
- * would not be finite (1e308 + 1e308): JSON has no Infinity, so no read model could hold it. `setOnce` keeps a trait that
- * is set, also to `null`. An operation after which the user would have more than the limits allow is dropped: the trait
- * stays as it was.
+ * An increment of an unset trait starts at 0. It is skipped if the trait is not a number, or if the sum is not finite
+ * (1e308 + 1e308), since JSON has no Infinity. `setOnce` keeps a trait that is set, also one set to `null`. An operation
+ * that would exceed a limit is dropped, and the trait keeps its value.
  */
 export function applyTraitOperations(
   before: SizedTraits,
@@ -53,8 +52,8 @@ export function applyTraitOperations(
 }
 
 /**
- * An imported identify's operations: the traits that they give a user without traits, taken only where a trait is unset
- * (decisions.md, Import). So they overwrite, increment and remove nothing. The same limits apply.
+ * Applies an imported identify's operations: only unset traits get the values that a user without traits would have
+ * (decisions.md, Import). They overwrite, increment and remove nothing. The same limits apply.
  */
 export function applyImportedOperations(before: SizedTraits, operations: TraitOperations): AppliedTraits {
   const alone = applyTraitOperations(NO_TRAITS, operations, UNLIMITED)
@@ -63,7 +62,7 @@ export function applyImportedOperations(before: SizedTraits, operations: TraitOp
   return { ...current(), skippedIncrements: alone.skippedIncrements, dropped }
 }
 
-/** Changes a copy, which is made at the first change. The size is counted along: nothing is measured twice. */
+/** Writes to a copy, which the first change makes. The size is updated with each change, so nothing is measured twice. */
 function createTraitWriter(before: SizedTraits, limits: { readonly traits: number; readonly traitBytes: number }) {
   const dropped: string[] = []
   let { traits, traitBytes } = before
@@ -99,7 +98,7 @@ function createTraitWriter(before: SizedTraits, limits: { readonly traits: numbe
   }
 }
 
-/** As JSON has them: then nothing needs to be written. */
+/** Returns whether two values are equal as JSON, so that nothing needs to be written. */
 function isSame(one: TraitValue, other: TraitValue): boolean {
   if (Array.isArray(one) && Array.isArray(other)) return JSON.stringify(one) === JSON.stringify(other)
   return one === other
