@@ -1,5 +1,6 @@
 import path from 'node:path'
 import type { CatalogView } from '@nextvisit/catalog'
+import { addressesVariable } from '@nextvisit/contracts'
 import { type ConnectionOptions, createAdapter, type Db, type ServiceSchemaOptions } from '@nextvisit/database'
 import type { InternalRoute, Logger } from '@nextvisit/service-kit'
 import type { Registry } from 'prom-client'
@@ -110,7 +111,7 @@ export function defineConsumer<
   const derived = {
     role: `nextvisit_${schema}`,
     databaseVariable: `${variable}_DATABASE_URL`,
-    addressesVariable: `${variable}_URLS`,
+    addressesVariable: addressesVariable(name),
     migrations: [
       { directory: coreMigrations, table: '_core_migrations' },
       { directory: path.join(directory, 'prisma/migrations'), table: '_prisma_migrations' },

@@ -75,37 +75,36 @@ export type Send = <Answer extends ZodType>(
 
 /** Returns the routes of a service, for its internal server. */
 export function serveCalls<Table extends CallTable>(table: Table, handlers: Handlers<Table>): readonly InternalRoute[] {
-  return Object.entries(table).map(([name, { path, question }]) => ({
-    path,
-    question,
-    handle: handlerOf(handlers, name),
-  }))
+  return Object.entries(table).map(([name, { path, question }]) => {
+    // The compiler has checked each handler against its call; from here on they are one type.
+    const handle = handlers[name] as unknown as InternalRoute['handle']
+    return { path, question, handle }
+  })
 }
 
 /** Returns the calls of a table as functions. `send` decides where they go: any process behind a breaker, or a certain one. */
 export function asksOf<Table extends CallTable>(table: Table, send: Send): Asks<Table> {
-  return mapCalls(table, (call) => (question: unknown, options?: CallOptions) => send(call, question, options))
+  const asks = Object.entries(table).map(([name, call]) => [
+    name,
+    (question: unknown, options?: CallOptions) => send(call, question, options),
+  ])
+  return Object.fromEntries(asks) as Asks<Table>
 }
 
 /** Returns the calls of a table as functions that run the handlers in this process. They reject as the handlers do. */
 export function askHere<Table extends CallTable>(table: Table, handlers: Handlers<Table>): Asks<Table> {
-  return mapCalls(table, (call, name) => async (question: unknown, options: CallOptions = {}) => {
+  return asksOf(table, sendHere(serveCalls(table, handlers)))
+}
+
+/** Carries calls to routes in this process. Rejects as their handlers do, and for questions and answers that do not fit. */
+export function sendHere(routes: readonly InternalRoute[]): Send {
+  return async ({ path, question, answer }, asked, options = {}) => {
     const { signal = new AbortController().signal, deadlineAt = Infinity } = options
-    const answer = await handlerOf(handlers, name)(call.question.parse(question), { signal, deadlineAt })
-    if (answer === NOT_FOUND) return { outcome: 'not-found' }
-    if (answer === BEHIND) return { outcome: 'behind' }
-    return { outcome: 'answered', answer: call.answer.parse(answer) }
-  })
-}
-
-/** The compiler has checked each handler against its call; here the calls are no longer told apart. */
-function handlerOf<Table extends CallTable>(handlers: Handlers<Table>, name: keyof Table): Handler<unknown, unknown> {
-  return handlers[name] as unknown as Handler<unknown, unknown>
-}
-
-function mapCalls<Table extends CallTable>(
-  table: Table,
-  askOf: (call: Call, name: string) => Ask<unknown, unknown>,
-): Asks<Table> {
-  return Object.fromEntries(Object.entries(table).map(([name, call]) => [name, askOf(call, name)])) as Asks<Table>
+    const route = routes.find((one) => one.path === path)
+    if (!route) throw new RangeError(`There is no route ${path}`)
+    const answered = await route.handle(question.parse(asked), { signal, deadlineAt })
+    if (answered === NOT_FOUND) return { outcome: 'not-found' }
+    if (answered === BEHIND) return { outcome: 'behind' }
+    return { outcome: 'answered', answer: answer.parse(answered) }
+  }
 }

@@ -2,7 +2,7 @@
  * Parts of a service's configuration, joined with `.and()` and read by `readConfig`. Their messages say what is expected
  * and never repeat a value, which may be secret.
  */
-import { DEFAULT_PARTITIONS } from '@nextvisit/contracts'
+import { addressesVariable, DEFAULT_PARTITIONS, type ServiceName } from '@nextvisit/contracts'
 import { z } from 'zod'
 
 const host = (fallback: string) => z.string().default(fallback)
@@ -111,10 +111,21 @@ export const internalServerConfig = z
     internalServer: { host: env.INTERNAL_HOST, port: env.INTERNAL_PORT, token: env.INTERNAL_TOKEN },
   }))
 
-/** Base addresses of a service's replicas, such as `METERING_URLS`: `http://127.0.0.1:7103,http://127.0.0.1:7113`. */
-export const serviceAddresses = commaSeparated('an address like http://host:port', (item) =>
+const serviceAddresses = commaSeparated('an address like http://host:port', (item) =>
   hasProtocol(item, ['http:', 'https:']),
 )
+
+/** `services`: the internal addresses of these services' processes, from variables such as `METERING_URLS`. */
+export function addressesConfig<Name extends ServiceName>(...names: readonly Name[]) {
+  const variables = names.map((name) => [name, addressesVariable(name)] as const)
+  return z
+    .object(Object.fromEntries(variables.map(([, variable]) => [variable, serviceAddresses])))
+    .transform((env) => ({
+      services: Object.fromEntries(variables.map(([name, variable]) => [name, env[variable]])) as unknown as Readonly<
+        Record<Name, readonly string[]>
+      >,
+    }))
+}
 
 /** `logLevel` */
 export const logConfig = z

@@ -1,31 +1,28 @@
+import type { Ask } from './calls.ts'
 import { remainingMs } from './remaining-ms.ts'
 
-export interface BatchedCallOptions<Question, Answer> {
-  /** One call for all questions; answers in their order. Rejects, or answers too few, when the service is unavailable. */
-  readonly ask: (questions: readonly Question[], deadlineAt: number) => Promise<readonly Answer[]>
-  /** How long a call may take, however little time its questions have left: a service that is asked late does not fail. */
-  readonly callWithinMs: number
-  /** Whose question it is. Tenants take turns, and a tenant's questions are in one call at a time. */
+export interface BatchedCallOptions<Question> {
+  /** The tenant of a question. Tenants take turns, and a tenant has one call in flight. */
   readonly tenantOf: (question: Question) => string
-  /** Questions of one key that wait for the same call share one answer. Default: no two share one. */
+  /** Questions with the same key that wait for the same call share one answer. Default: none share. */
   readonly keyOf?: (question: Question) => unknown
-  /** How much work a question is for the service. Default: 1. */
+  /** Work that a question costs the service. Default: 1. */
   readonly weightOf?: (question: Question) => number
-  /** How much of a call's body a question takes up. Default: nothing worth counting. */
+  /** Size of a question in the body of a call. Default: negligible. */
   readonly bytesOf?: (question: Question) => number
-  /** Of one call. A question that alone is heavier is not asked. */
+  /** Maximum weight of one call. A heavier question is `crowded`. */
   readonly maxWeight?: number
-  /** Of one call: internal ports accept bodies up to 1 MB. A question that alone is larger is not asked. */
+  /** Maximum size of one call; internal ports accept bodies of 1 MB. A larger question is `crowded`. */
   readonly maxBytes?: number
-  /** In flight at once. */
+  /** Maximum number of calls in flight. */
   readonly maxCalls?: number
-  /** Questions of one tenant that wait. */
+  /** Maximum number of a tenant's waiting questions. */
   readonly maxWaiting?: number
 }
 
 /**
- * - `unavailable`: the service did not answer in time, or could not be asked. It may have acted all the same.
- * - `crowded`: the service answers, but the tenant asks too much at once. It may have acted all the same.
+ * - `unavailable`: the service did not answer in time, or could not be asked. It may still have acted.
+ * - `crowded`: the service answers, but the tenant asks too much at once. The service may still have acted.
  */
 export type Asked<Answer> =
   | { readonly outcome: 'answered'; readonly answer: Answer }
@@ -33,8 +30,8 @@ export type Asked<Answer> =
   | { readonly outcome: 'crowded' }
 
 /**
- * Asks one question, as part of a call. Never rejects; `deadlineAt` is a `performance.now()` instant. Left out, no request
- * waits for the answer: it has {@link UNAWAITED_MS}.
+ * Asks one question, as part of a call. Never rejects. `deadlineAt` is a `performance.now()` instant; without it the question
+ * has {@link UNAWAITED_MS}, because no request waits for the answer.
  */
 export type BatchedCall<Question, Answer> = (question: Question, deadlineAt?: number) => Promise<Asked<Answer>>
 
@@ -45,7 +42,7 @@ interface Waiting<Question, Answer> {
   readonly bytes: number
   readonly deadlineAt: number
   readonly resolve: (asked: Asked<Answer>) => void
-  /** Ends the wait of a question for which there is no time left. */
+  /** Ends the wait of a question whose time is over. */
   readonly expire: () => void
 }
 
@@ -53,33 +50,38 @@ interface Tenant<Question, Answer> {
   readonly id: string
   readonly waiting: Set<Waiting<Question, Answer>>
   isAsking: boolean
-  /** How many questions had come, of all tenants, when the last answered call for this one began. */
+  /** Number of questions, of all tenants, that had arrived when the tenant's last answered call began. */
   answeredUpTo: number
 }
 
 const UNAVAILABLE = { outcome: 'unavailable' } as const
 const CROWDED = { outcome: 'crowded' } as const
-/** For what no request waits, such as giving back after an answer: then no budget is left. */
+/** For questions that no request waits for, such as giving back room after an answer: then no budget is left. */
 const UNAWAITED_MS = 5_000
-/** What has less time left is not asked any more. */
+/** A question with less time left is not asked. */
 const SHORTEST_CALL_MS = 50
 
 /**
- * A few calls in flight for each kind of question; everything that arrives meanwhile goes into the next ones (design.md,
- * Calls to services). Calls are bounded and tenants take turns, so however much one tenant asks, the others wait for one call.
+ * Gathers questions into calls, a few in flight at once: questions that arrive meanwhile go into the next ones (design.md,
+ * Calls to services). Calls are bounded and scheduled round-robin by tenant, so a busy tenant delays the others by one call at
+ * most.
  * A question never joins a call that has begun: its answer could be older than the question.
+ *
+ * A call may take as long as `ask` allows, however little time its questions have left: a late call does not count as a
+ * failure of the service.
  */
 export function createBatchedCall<Question, Answer>(
-  options: BatchedCallOptions<Question, Answer>,
+  ask: Ask<{ questions: Question[] }, { answers: Answer[] }>,
+  options: BatchedCallOptions<Question>,
 ): BatchedCall<Question, Answer> {
-  const { ask, callWithinMs, tenantOf, keyOf = (question) => question, weightOf = () => 1, bytesOf = () => 0 } = options
+  const { tenantOf, keyOf = (question) => question, weightOf = () => 1, bytesOf = () => 0 } = options
   const { maxWeight = 1_000, maxBytes = 800_000, maxCalls = 2, maxWaiting = 4_000 } = options
-  /** Those with questions, in the order of their turns. */
+  /** Tenants with questions, in the order of their turns. */
   const tenants = new Map<string, Tenant<Question, Answer>>()
   let calls = 0
   let positions = 0
 
-  /** Begins as many calls as there are questions for. */
+  /** Begins calls while there are questions for them. */
   function askMore(): void {
     while (calls < maxCalls) {
       const batch = takeBatch(tenants, maxWeight, maxBytes)
@@ -95,19 +97,20 @@ export function createBatchedCall<Question, Answer>(
     const beganAt = positions
     const groups = [...Map.groupBy(batch, ({ question }) => keyOf(question)).values()]
     const questions = groups.flatMap(([first]) => (first ? [first.question] : []))
-    const answers = await ask(questions, performance.now() + callWithinMs).catch(() => [])
+    const asked = await ask({ questions })
+    const answers = asked.outcome === 'answered' ? asked.answer.answers : []
     const isComplete = answers.length === questions.length
     groups.forEach((group, index) => {
       const answer = answers[index]
-      const asked = isComplete && answer !== undefined ? ({ outcome: 'answered', answer } as const) : UNAVAILABLE
-      for (const { resolve } of group) resolve(asked)
+      const outcome = isComplete && answer !== undefined ? ({ outcome: 'answered', answer } as const) : UNAVAILABLE
+      for (const { resolve } of group) resolve(outcome)
     })
     calls -= 1
     for (const tenant of asking) endTurn(tenant, isComplete ? beganAt : 0)
     askMore()
   }
 
-  /** Others come first at the next call. */
+  /** Moves the tenant behind the others. */
   function beginTurn(tenant: Tenant<Question, Answer>): void {
     tenant.isAsking = true
     tenants.delete(tenant.id)
@@ -143,7 +146,7 @@ export function createBatchedCall<Question, Answer>(
   }
 }
 
-/** Takes out what fits into one call: a question of each tenant in turn, as long as there are any. */
+/** Removes the questions of one call: one of each tenant in turn, while they fit. */
 function takeBatch<Question, Answer>(
   tenants: ReadonlyMap<string, Tenant<Question, Answer>>,
   maxWeight: number,
@@ -166,7 +169,7 @@ function takeBatch<Question, Answer>(
   return batch
 }
 
-/** The first that a call can still answer. */
+/** Returns the first question that a call can still answer; expires those before it. */
 function firstInTime<Question, Answer>(
   waiting: ReadonlySet<Waiting<Question, Answer>>,
 ): Waiting<Question, Answer> | undefined {

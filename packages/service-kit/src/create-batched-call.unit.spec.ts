@@ -1,16 +1,20 @@
 import { describe, expect, it } from 'vitest'
+import type { Ask } from './calls.ts'
 import { createBatchedCall } from './create-batched-call.ts'
 
-const callWithinMs = 1_000
 const shortly = () => performance.now() + 200
 const soon = () => performance.now() + 60_000
 
 /** A service that answers only when told to; says what each call asked. */
 function heldService() {
   const calls: { questions: readonly number[]; answer: (answers: readonly number[]) => void; fail: () => void }[] = []
-  const ask = (questions: readonly number[]) =>
-    new Promise<readonly number[]>((resolve, reject) => {
-      calls.push({ questions, answer: resolve, fail: () => reject(new Error('unavailable')) })
+  const ask: Ask<{ questions: number[] }, { answers: number[] }> = ({ questions }) =>
+    new Promise((resolve) => {
+      calls.push({
+        questions,
+        answer: (answers) => resolve({ outcome: 'answered', answer: { answers: [...answers] } }),
+        fail: () => resolve({ outcome: 'unavailable', cause: new Error('unavailable') }),
+      })
     })
   return { calls, ask }
 }
@@ -26,7 +30,7 @@ async function answerNext(calls: ReturnType<typeof heldService>['calls'], index:
 describe('a batched call (design.md, Calls to services)', () => {
   it('asks at once, and everything that arrives meanwhile in the next call', async () => {
     const { calls, ask } = heldService()
-    const call = createBatchedCall({ ask, callWithinMs, tenantOf })
+    const call = createBatchedCall(ask, { tenantOf })
     const answers = [1, 2, 3].map((question) => call(question, soon()))
     expect(calls.map(({ questions }) => questions)).toEqual([[1]])
     calls[0]?.answer([10])
@@ -39,7 +43,7 @@ describe('a batched call (design.md, Calls to services)', () => {
 
   it('lets equal questions share an answer, but never joins a call that has begun', async () => {
     const { calls, ask } = heldService()
-    const call = createBatchedCall({ ask, callWithinMs, tenantOf, keyOf: String })
+    const call = createBatchedCall(ask, { tenantOf, keyOf: String })
     const answers = [7, 7, 7, 8].map((question) => call(question, soon()))
     calls[0]?.answer([1])
     await new Promise(setImmediate)
@@ -50,7 +54,7 @@ describe('a batched call (design.md, Calls to services)', () => {
 
   it('is unavailable for those that it asked in vain, and goes on', async () => {
     const { calls, ask } = heldService()
-    const call = createBatchedCall({ ask, callWithinMs, tenantOf })
+    const call = createBatchedCall(ask, { tenantOf })
     const answers = [1, 2].map((question) => call(question, soon()))
     calls[0]?.fail()
     expect(await answers[0]).toEqual({ outcome: 'unavailable' })
@@ -65,7 +69,7 @@ describe('a batched call (design.md, Calls to services)', () => {
 
   it('gives up at the deadline, and no longer asks what nobody waits for', async () => {
     const { calls, ask } = heldService()
-    const call = createBatchedCall({ ask, callWithinMs, tenantOf })
+    const call = createBatchedCall(ask, { tenantOf })
     const first = call(1, soon())
     expect(await call(2, performance.now() + 5)).toEqual({ outcome: 'unavailable' })
     expect(await call(3, performance.now() - 1)).toEqual({ outcome: 'unavailable' })
@@ -77,9 +81,7 @@ describe('a batched call (design.md, Calls to services)', () => {
 
   it('bounds a call by work and by bytes', async () => {
     const { calls, ask } = heldService()
-    const call = createBatchedCall({
-      ask,
-      callWithinMs,
+    const call = createBatchedCall(ask, {
       tenantOf,
       bytesOf: (n: number) => n,
       maxWeight: 2,
@@ -97,7 +99,7 @@ describe('tenants of a batched call', () => {
 
   it('take turns: a question each, and a tenant with many does not keep the others waiting', async () => {
     const { calls, ask } = heldService()
-    const call = createBatchedCall({ ask, callWithinMs, ...ofTenant, maxWeight: 3, maxCalls: 1 })
+    const call = createBatchedCall(ask, { ...ofTenant, maxWeight: 3, maxCalls: 1 })
     for (const question of [100, 101, 102, 103, 104, 105, 200, 300, 301]) void call(question, soon())
     for (let i = 0; i < 4; i += 1) await answerNext(calls, i)
     expect(calls.map(({ questions }) => questions)).toEqual([[100], [101, 200, 300], [102, 301, 103], [104, 105]])
@@ -105,7 +107,7 @@ describe('tenants of a batched call', () => {
 
   it('have one call in flight each, so that one whose call is slow delays nobody else', async () => {
     const { calls, ask } = heldService()
-    const call = createBatchedCall({ ask, callWithinMs, ...ofTenant, maxCalls: 2 })
+    const call = createBatchedCall(ask, { ...ofTenant, maxCalls: 2 })
     for (const question of [100, 101, 200]) void call(question, soon())
     expect(calls.map(({ questions }) => questions)).toEqual([[100], [200]])
     await answerNext(calls, 1)
@@ -120,9 +122,7 @@ describe('tenants of a batched call', () => {
   it('are not asked about what is too heavy or too large, or when too much of theirs waits', async () => {
     const { calls, ask } = heldService()
     const weights = { weightOf: (n: number) => n % 100, bytesOf: (n: number) => n % 10 }
-    const call = createBatchedCall({
-      ask,
-      callWithinMs,
+    const call = createBatchedCall(ask, {
       ...ofTenant,
       ...weights,
       maxWeight: 50,
@@ -140,7 +140,7 @@ describe('tenants of a batched call', () => {
 
   it('are crowded at the deadline where their own calls are answered, and away where none is', async () => {
     const { calls, ask } = heldService()
-    const call = createBatchedCall({ ask, callWithinMs, ...ofTenant, maxWeight: 1 })
+    const call = createBatchedCall(ask, { ...ofTenant, maxWeight: 1 })
     const [, , , passedOver] = [100, 101, 102, 103].map((question) => call(question, shortly()))
     const [inFlight, waiting] = [200, 201].map((question) => call(question, shortly()))
     await answerNext(calls, 0)

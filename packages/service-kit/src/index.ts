@@ -13,10 +13,12 @@ export {
   type NotFound,
   notFound,
   type Send,
+  sendHere,
   serveCalls,
 } from './calls.ts'
 export { clusterCheckOf } from './cluster-check-of.ts'
 export {
+  addressesConfig,
   databaseAddress,
   databaseConfig,
   internalServerConfig,
@@ -26,10 +28,9 @@ export {
   modeConfig,
   port,
   redisConfig,
-  serviceAddresses,
   token,
 } from './config-pieces.ts'
-export type { Asked, BatchedCall } from './create-batched-call.ts'
+export { type Asked, type BatchedCall, createBatchedCall } from './create-batched-call.ts'
 export { type Breaker, type BreakerWatch, createBreaker } from './create-breaker.ts'
 export { createHttpPart } from './create-http-part.ts'
 export { createLogger } from './create-logger.ts'
@@ -39,17 +40,16 @@ export {
   type RedisConnection,
   type RedisConnectionOptions,
 } from './create-redis.ts'
-export { createServiceClient, type ServiceClient, TELLS } from './create-service-client.ts'
+export { createServiceClient, type ServiceClient } from './create-service-client.ts'
 export { subscribeTo, type SubscribeToOptions } from './subscribe-to.ts'
 export { ConfigError } from './errors.ts'
-export { createInternalClient, type InternalClient, type InternalClientOptions } from './internal-client.ts'
-export { internalRoute } from './internal-route.ts'
+export { createInternalClient, type InternalClient, type InternalClientOptions } from './create-internal-client.ts'
 export {
   createInternalServer,
   type Health,
   type InternalServer,
   type InternalServerOptions,
-} from './internal-server.ts'
+} from './create-internal-server.ts'
 export { createMetrics, createPublishMetrics } from './metrics.ts'
 export { configOrExit, type EnvironmentVariables, readConfig } from './read-config.ts'
 export {

@@ -1,17 +1,27 @@
 import net from 'node:net'
+import { type CallTable, defineCall } from '@nextvisit/contracts'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { type CallContext, type InternalRoute, notFound } from './calls.ts'
+import { asksOf, type CallContext, type Handlers, type InternalRoute, notFound, serveCalls } from './calls.ts'
 import { createLogger } from './create-logger.ts'
-import { createInternalClient } from './internal-client.ts'
-import { internalRoute } from './internal-route.ts'
-import { createInternalServer, type Health, type InternalServerOptions } from './internal-server.ts'
+import { createInternalClient } from './create-internal-client.ts'
+import { createInternalServer, type Health, type InternalServerOptions } from './create-internal-server.ts'
 import { createMetrics } from './metrics.ts'
 
 const TOKEN = 'a token of some length'
-const Question = z.object({ n: z.number() })
-const Answer = z.object({ twice: z.number() })
-const double = internalRoute('/internal/double', Question, async ({ n }) => ({ twice: 2 * n }))
+const question = z.object({ n: z.number() })
+const answer = z.object({ twice: z.number() })
+const calls = {
+  double: defineCall({ path: '/internal/double', question, answer }),
+  text: defineCall({ path: '/internal/text', question, answer: z.object({ text: z.string() }) }),
+  /** Not served. */
+  elsewhere: defineCall({ path: '/internal/elsewhere', question, answer }),
+} satisfies CallTable
+
+function serving(double: Handlers<typeof calls>['double']) {
+  return serveCalls({ double: calls.double }, { double })
+}
+const double = serving(async ({ n }) => ({ twice: 2 * n }))
 
 async function serve(routes: readonly InternalRoute[], own: Partial<InternalServerOptions> = {}) {
   const server = createInternalServer({
@@ -30,8 +40,8 @@ async function serve(routes: readonly InternalRoute[], own: Partial<InternalServ
   return { url: `http://127.0.0.1:${port}`, port, stop: server.stop }
 }
 
-function clientOf(...baseUrls: string[]) {
-  return createInternalClient({ baseUrls, token: TOKEN, timeoutMs: 2_000 })
+function asksAt(...baseUrls: string[]) {
+  return asksOf(calls, createInternalClient({ baseUrls, token: TOKEN, timeoutMs: 2_000 }).send)
 }
 
 /** Says nothing to anybody, and counts who tried. */
@@ -62,37 +72,36 @@ async function refusedAddress(): Promise<string> {
 
 describe('an internal call', () => {
   it('is answered', async () => {
-    const { url } = await serve([double])
-    expect(await clientOf(url).call('/internal/double', { n: 4 }, Answer)).toEqual({
+    const { url } = await serve(double)
+    expect(await asksAt(url).double({ n: 4 })).toEqual({
       outcome: 'answered',
       answer: { twice: 8 },
     })
   })
 
   it('finds nothing where the handler says so, and only then', async () => {
-    const { url } = await serve([internalRoute('/internal/find', Question, async () => notFound())])
-    expect(await clientOf(url).call('/internal/find', { n: 1 }, Answer)).toEqual({ outcome: 'not-found' })
-    expect(await clientOf(url).call('/internal/elsewhere', { n: 1 }, Answer)).toMatchObject({ outcome: 'unavailable' })
+    const { url } = await serve(serving(async () => notFound()))
+    expect(await asksAt(url).double({ n: 1 })).toEqual({ outcome: 'not-found' })
+    expect(await asksAt(url).elsewhere({ n: 1 })).toMatchObject({ outcome: 'unavailable' })
   })
 
   it('is unavailable when it was asked, answered or authorized otherwise than agreed', async () => {
-    const { url } = await serve([double])
+    const { url } = await serve(double)
+    const { send } = createInternalClient({ baseUrls: [url], token: TOKEN, timeoutMs: 2_000 })
     const stranger = createInternalClient({ baseUrls: [url], token: 'another token', timeoutMs: 2_000 })
     for (const outcome of [
-      await clientOf(url).call('/internal/double', { n: 'four' }, Answer),
-      await clientOf(url).call('/internal/double', { n: 4 }, z.object({ thrice: z.number() })),
-      await stranger.call('/internal/double', { n: 4 }, Answer),
+      await send(calls.double, { n: 'four' }),
+      await send({ ...calls.double, answer: z.object({ thrice: z.number() }) }, { n: 4 }),
+      await stranger.send(calls.double, { n: 4 }),
     ]) {
       expect(outcome).toMatchObject({ outcome: 'unavailable', cause: { code: 'INTERNAL_CALL_FAILED' } })
     }
   })
 
   it('is unavailable when its answer is larger than any read model', async () => {
-    const Text = z.object({ text: z.string() })
-    const sized = internalRoute('/internal/text', Question, async ({ n }) => ({ text: 'x'.repeat(n) }))
-    const { url } = await serve([sized])
+    const { url } = await serve(serveCalls({ text: calls.text }, { text: async ({ n }) => ({ text: 'x'.repeat(n) }) }))
     const client = createInternalClient({ baseUrls: [url], token: TOKEN, timeoutMs: 30_000 })
-    const read = (n: number) => client.call('/internal/text', { n }, Text)
+    const read = (n: number) => client.send(calls.text, { n })
     expect(await read(2_000_000)).toMatchObject({ outcome: 'answered' })
     expect(await read(9 * 1024 * 1024)).toMatchObject({
       outcome: 'unavailable',
@@ -101,61 +110,61 @@ describe('an internal call', () => {
   })
 
   it('goes to the next address when one refuses the connection, and stays there', async () => {
-    const { url } = await serve([double])
-    const client = clientOf(await refusedAddress(), url)
-    expect(await client.call('/internal/double', { n: 1 }, Answer)).toMatchObject({ outcome: 'answered' })
-    expect(await client.call('/internal/double', { n: 2 }, Answer)).toMatchObject({ outcome: 'answered' })
+    const { url } = await serve(double)
+    const asks = asksAt(await refusedAddress(), url)
+    expect(await asks.double({ n: 1 })).toMatchObject({ outcome: 'answered' })
+    expect(await asks.double({ n: 2 })).toMatchObject({ outcome: 'answered' })
   })
 
   it('goes to the next address also when several calls are refused together', async () => {
-    const { url } = await serve([double])
-    const client = clientOf(await refusedAddress(), url)
-    const outcomes = await Promise.all([1, 2, 3, 4].map((n) => client.call('/internal/double', { n }, Answer)))
+    const { url } = await serve(double)
+    const asks = asksAt(await refusedAddress(), url)
+    const outcomes = await Promise.all([1, 2, 3, 4].map((n) => asks.double({ n })))
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 4 }, () => 'answered'))
   })
 
   it('is not repeated where the first address may have done it', async () => {
     const hole = await startBlackHole()
-    let calls = 0
-    const { url } = await serve([internalRoute('/internal/double', Question, async () => ({ twice: ++calls }))])
-    const client = clientOf(hole.url, url)
-    const outcome = client.call('/internal/double', { n: 1 }, Answer)
+    let handled = 0
+    const { url } = await serve(serving(async () => ({ twice: ++handled })))
+    const asks = asksAt(hole.url, url)
+    const outcome = asks.double({ n: 1 })
     await expect.poll(hole.connections).toBe(1)
     hole.hangUp()
     expect(await outcome).toMatchObject({ outcome: 'unavailable' })
-    expect(calls).toBe(0)
-    expect(await client.call('/internal/double', { n: 1 }, Answer)).toMatchObject({ outcome: 'answered' })
+    expect(handled).toBe(0)
+    expect(await asks.double({ n: 1 })).toMatchObject({ outcome: 'answered' })
   })
 
   it('is unavailable when every address refuses', async () => {
-    const client = clientOf(await refusedAddress(), await refusedAddress())
-    expect(await client.call('/internal/double', { n: 1 }, Answer)).toMatchObject({ outcome: 'unavailable' })
+    const asks = asksAt(await refusedAddress(), await refusedAddress())
+    expect(await asks.double({ n: 1 })).toMatchObject({ outcome: 'unavailable' })
   })
 
   it('ends with its budget, or when the caller says so', async () => {
     const { url } = await startBlackHole()
-    const client = clientOf(url)
-    expect(await client.call('/x', {}, Answer, { deadlineAt: performance.now() + 50 })).toMatchObject({
+    const asks = asksAt(url)
+    expect(await asks.double({ n: 1 }, { deadlineAt: performance.now() + 50 })).toMatchObject({
       outcome: 'unavailable',
     })
     const signal = AbortSignal.timeout(50)
-    expect(await client.call('/x', {}, Answer, { signal })).toMatchObject({ outcome: 'unavailable' })
-    expect(await client.call('/x', {}, Answer, { deadlineAt: performance.now() })).toMatchObject({
+    expect(await asks.double({ n: 1 }, { signal })).toMatchObject({ outcome: 'unavailable' })
+    expect(await asks.double({ n: 1 }, { deadlineAt: performance.now() })).toMatchObject({
       outcome: 'unavailable',
     })
   })
 
   it('tells the handler when nobody waits any longer', async () => {
     const aborted: unknown[] = []
-    async function waitForAbort(_: unknown, { signal }: CallContext): Promise<object> {
+    async function waitForAbort(_: unknown, { signal }: CallContext) {
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
       aborted.push(signal.reason)
-      return {}
+      return { twice: 0 }
     }
-    const { url } = await serve([internalRoute('/internal/wait', Question, waitForAbort)])
-    const client = clientOf(url)
-    await client.call('/internal/wait', { n: 1 }, Answer, { deadlineAt: performance.now() + 50 })
-    await client.call('/internal/wait', { n: 1 }, Answer, { signal: AbortSignal.timeout(50) })
+    const { url } = await serve(serving(waitForAbort))
+    const asks = asksAt(url)
+    await asks.double({ n: 1 }, { deadlineAt: performance.now() + 50 })
+    await asks.double({ n: 1 }, { signal: AbortSignal.timeout(50) })
     await expect.poll(() => aborted.length).toBe(2)
   })
 
@@ -163,8 +172,8 @@ describe('an internal call', () => {
     ['says so when the handler may do better later', Object.assign(new Error('canary'), { retryable: true }), 503],
     ['says no more than that when the handler has a bug', new TypeError('canary'), 500],
   ])('%s', async (_, error, status) => {
-    const { url } = await serve([internalRoute('/internal/throw', Question, () => Promise.reject(error))])
-    const response = await post(`${url}/internal/throw`, '{"n":1}')
+    const { url } = await serve(serving(() => Promise.reject(error)))
+    const response = await post(`${url}/internal/double`, '{"n":1}')
     expect(response.status).toBe(status)
     expect(await response.text()).not.toContain('canary')
   })
@@ -183,7 +192,7 @@ describe('the internal port', () => {
   let url: string
   beforeEach(async () => {
     ready = { status: 'available' }
-    const served = await serve([double], { isReady: () => ready })
+    const served = await serve(double, { isReady: () => ready })
     url = served.url
   })
 
@@ -230,18 +239,18 @@ describe('the internal port', () => {
 
   it('answers what it is at before it stops', async () => {
     let finish: (() => void) | undefined
-    const slow = internalRoute('/internal/slow', Question, async () => {
+    const slow = serving(async () => {
       await new Promise<void>((resolve) => (finish = resolve))
       return { twice: 1 }
     })
-    const served = await serve([slow])
-    const outcome = clientOf(served.url).call('/internal/slow', { n: 1 }, Answer)
+    const served = await serve(slow)
+    const outcome = asksAt(served.url).double({ n: 1 })
     await expect.poll(() => finish).toBeDefined()
     const stopped = served.stop()
     finish?.()
     expect(await outcome).toMatchObject({ outcome: 'answered' })
     await stopped
-    expect(await clientOf(served.url).call('/internal/slow', { n: 1 }, Answer)).toMatchObject({
+    expect(await asksAt(served.url).double({ n: 1 })).toMatchObject({
       outcome: 'unavailable',
     })
   })

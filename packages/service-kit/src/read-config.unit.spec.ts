@@ -1,15 +1,14 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { z } from 'zod'
 import {
+  addressesConfig,
   databaseConfig,
   internalServerConfig,
   kafkaConfig,
   logConfig,
   modeConfig,
   redisConfig,
-  serviceAddresses,
 } from './config-pieces.ts'
 import { ConfigError } from './errors.ts'
 import { type EnvironmentVariables, readConfig } from './read-config.ts'
@@ -19,7 +18,7 @@ const schema = kafkaConfig
   .and(databaseConfig('METERING_DATABASE_URL'))
   .and(internalServerConfig)
   .and(logConfig)
-  .and(z.object({ METERING_URLS: serviceAddresses }))
+  .and(addressesConfig('metering'))
 const good = {
   KAFKA_BROKERS: 'one:9092, two:9093',
   REDIS_URL: 'redis://127.0.0.1:6379',
@@ -57,7 +56,7 @@ describe('readConfig', () => {
       databaseUrl: 'postgresql://all:pw@127.0.0.1/all',
       internalServer: { host: '127.0.0.1', port: 7103, token: 'a token of some length' },
       logLevel: 'info',
-      METERING_URLS: ['http://127.0.0.1:7103', 'http://127.0.0.1:7113'],
+      services: { metering: ['http://127.0.0.1:7103', 'http://127.0.0.1:7113'] },
     })
   })
 
@@ -132,4 +131,11 @@ describe('production mode', () => {
       }
     },
   )
+})
+
+it('reads the internal addresses of services; the gateway has public ones, too', () => {
+  const env = { GATEWAY_INTERNAL_URLS: 'http://127.0.0.1:7100', TRAIT_REGISTRY_URLS: 'https://registry' }
+  expect(readConfig(addressesConfig('gateway', 'trait-registry'), env)).toEqual({
+    services: { gateway: ['http://127.0.0.1:7100'], 'trait-registry': ['https://registry'] },
+  })
 })

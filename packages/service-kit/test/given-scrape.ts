@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import { createInternalServer, type InternalServerOptions } from '../src/internal-server.ts'
+import { createInternalServer, type InternalServerOptions } from '../src/create-internal-server.ts'
 import { createLogger } from '../src/create-logger.ts'
 
 /**

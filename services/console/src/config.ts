@@ -1,5 +1,6 @@
-import { addressesVariable, CALLS, type ServiceName } from '@nextvisit/contracts'
+import { CALLS, type ServiceName } from '@nextvisit/contracts'
 import {
+  addressesConfig,
   databaseAddress,
   internalServerConfig,
   kafkaConfig,
@@ -7,7 +8,6 @@ import {
   modeConfig,
   port,
   readConfig,
-  serviceAddresses,
   token,
 } from '@nextvisit/service-kit'
 import { z } from 'zod'
@@ -51,15 +51,6 @@ const consoleConfig = z
 
 const SERVICES = Object.keys(CALLS) as ServiceName[]
 
-/** Internal addresses of every service, such as `METERING_URLS`: their calls and their metrics. */
-const addressesConfig = z
-  .object(Object.fromEntries(SERVICES.map((name) => [addressesVariable(name), serviceAddresses])))
-  .transform((env) => ({
-    services: Object.fromEntries(SERVICES.map((name) => [name, env[addressesVariable(name)]])) as object as {
-      readonly [Name in ServiceName]: readonly string[]
-    },
-  }))
-
 /** Variables that a command gets from this process' environment: how to reach the log, and trusted certificates. */
 const HANDED_TO_COMMANDS = [
   'KAFKA_BROKERS',
@@ -76,7 +67,7 @@ const commandConfig = z.record(z.string(), z.string()).transform((env) => ({
 }))
 
 const schema = consoleConfig
-  .and(addressesConfig)
+  .and(addressesConfig(...SERVICES))
   .and(commandConfig)
   .and(kafkaConfig)
   .and(internalServerConfig)

@@ -1,14 +1,7 @@
 import path from 'node:path'
 import { catchUp, defineConsumer } from '@nextvisit/consumer'
-import {
-  FormStepsQuery,
-  INTERNAL_ROUTES,
-  OpenCountsQuery,
-  OpenRowsQuery,
-  TriggerCountsQuery,
-  UserQuery,
-} from '@nextvisit/contracts'
-import { behind, internalRoute, notFound } from '@nextvisit/service-kit'
+import { formTriggerEvaluatorCalls } from '@nextvisit/contracts'
+import { behind, notFound, serveCalls } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
 import { createFormSteps } from './form-steps.ts'
 import { createFormTriggerProjection } from './form-trigger-projection.ts'
@@ -53,19 +46,18 @@ export const formTriggerEvaluator = defineConsumer({
     idempotent_outcomes: 'carried',
   },
 
-  routes: (parts, steps) => [
-    internalRoute(INTERNAL_ROUTES.readQueue, UserQuery, (query) => readQueue(parts.readDb, query)),
-    internalRoute(INTERNAL_ROUTES.readFormSteps, FormStepsQuery, async (query) => steps.read(query)),
-    // For people who look: no caller waits for the latest record here.
-    internalRoute(INTERNAL_ROUTES.readOpenCounts, OpenCountsQuery, (query) => readOpenCounts(parts.readDb, query)),
-    internalRoute(INTERNAL_ROUTES.readOpenRows, OpenRowsQuery, (query) => readOpenRows(parts.readDb, query)),
-    internalRoute(INTERNAL_ROUTES.readTriggerCounts, TriggerCountsQuery, (query) =>
-      readTriggerCounts(parts.readDb, query, Date.now()),
-    ),
-    internalRoute(INTERNAL_ROUTES.readForms, UserQuery, async (query, context) => {
-      // An older decision would be a wrong answer.
-      if (!(await catchUp(parts, query, context))) return behind()
-      return (await readForms(parts.readDb, query)) ?? notFound()
+  routes: (parts, steps) =>
+    serveCalls(formTriggerEvaluatorCalls, {
+      // Read by people, who need not see the latest record.
+      readQueue: (query) => readQueue(parts.readDb, query),
+      readFormSteps: async (query) => steps.read(query),
+      readOpenCounts: (query) => readOpenCounts(parts.readDb, query),
+      readOpenRows: (query) => readOpenRows(parts.readDb, query),
+      readTriggerCounts: (query) => readTriggerCounts(parts.readDb, query, Date.now()),
+      readForms: async (query, context) => {
+        // An older decision would be a wrong answer.
+        if (!(await catchUp(parts, query, context))) return behind()
+        return (await readForms(parts.readDb, query)) ?? notFound()
+      },
     }),
-  ],
 })

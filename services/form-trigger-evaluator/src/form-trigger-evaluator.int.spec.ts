@@ -3,14 +3,13 @@ import { createBarrier, createProjectionRunner, createReplyPublisher, type Proje
 import {
   encodeRecord,
   EvaluatorReply,
-  FormsReadModel,
-  INTERNAL_ROUTES,
+  formTriggerEvaluatorCalls,
   replyChannel,
   type UserFact,
 } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { createPublisher, type LogConnection, type Publisher, withLogAdmin } from '@nextvisit/log'
-import { behind, createLogger, createRedis, type RedisConnection } from '@nextvisit/service-kit'
+import { asksOf, createLogger, createRedis, type RedisConnection, sendHere } from '@nextvisit/service-kit'
 import { createTestDatabase, createTestTopic, type TestDatabase } from '@nextvisit/testing'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
@@ -120,12 +119,12 @@ describe('who asks why, of an event that was just answered', () => {
   const ofAda = identifyRequested()
   const user = { organization: ofAda.organization, project: ofAda.project, userId: ofAda.userId }
 
-  function askWhy(withinMs: number): Promise<unknown> {
+  function askWhy(withinMs: number) {
     return withLogAdmin(connection, async (logAdmin) => {
       const barrier = createBarrier({ db: dbs.prisma, logAdmin, projection: 'form-trigger-evaluator', topic })
       const routes = formTriggerEvaluator.routes({ ...routeParts, db: dbs.prisma, readDb: dbs.prisma, barrier })
-      const route = routes.find(({ path }) => path === INTERNAL_ROUTES.readForms)
-      return route?.handle(user, {
+      const asks = asksOf(formTriggerEvaluatorCalls, sendHere(routes))
+      return asks.readForms(user, {
         signal: AbortSignal.timeout(withinMs),
         deadlineAt: performance.now() + withinMs,
       })
@@ -136,14 +135,15 @@ describe('who asks why, of an event that was just answered', () => {
     for (let time = 0; time < 5; time += 1) {
       const tracked = eventTracked({ received: new Date().toISOString() })
       await publish(tracked)
-      const { forms } = FormsReadModel.parse(await askWhy(30_000))
-      expect(forms).toMatchObject([{ formId: 'nps', requestId: tracked.id }])
+      expect(await askWhy(30_000)).toMatchObject({
+        answer: { forms: [{ formId: 'nps', requestId: tracked.id }] },
+      })
     }
   })
 
   it('gets no answer while the evaluator is behind, rather than an old one', async () => {
     await runner.stop()
     await publish(eventTracked({ received: new Date().toISOString() }))
-    expect(await askWhy(500)).toBe(behind())
+    expect(await askWhy(500)).toEqual({ outcome: 'behind' })
   })
 })

@@ -1,4 +1,5 @@
 import {
+  addressesConfig,
   internalServerConfig,
   kafkaConfig,
   logConfig,
@@ -6,7 +7,6 @@ import {
   port,
   readConfig,
   redisConfig,
-  serviceAddresses,
 } from '@nextvisit/service-kit'
 import { z } from 'zod'
 import { REQUEST_BUDGET_MS } from './http/budget.ts'
@@ -40,10 +40,6 @@ const gatewayConfig = z
       .default('')
       .transform((text) => text.split(',').flatMap((item) => item.trim() || []))
       .refine((items) => items.every(isAddressRange), 'must be addresses or ranges such as 10.0.0.0/8, or fd00::/8'),
-    USER_PROJECTOR_URLS: serviceAddresses,
-    TRAIT_REGISTRY_URLS: serviceAddresses,
-    METERING_URLS: serviceAddresses,
-    FORM_TRIGGER_EVALUATOR_URLS: serviceAddresses,
     NEXTVISIT_SECRET_KEY: z
       .string()
       .regex(/^[0-9a-f]{64}$/i, 'must be 32 bytes as 64 hex characters')
@@ -57,16 +53,16 @@ const gatewayConfig = z
     maxBodyBytesInFlight: env.GATEWAY_MAX_BODY_BYTES_IN_FLIGHT,
     maxConnections: env.GATEWAY_MAX_CONNECTIONS,
     trustedProxies: env.GATEWAY_TRUSTED_PROXIES,
-    services: {
-      userProjector: env.USER_PROJECTOR_URLS,
-      traitRegistry: env.TRAIT_REGISTRY_URLS,
-      metering: env.METERING_URLS,
-      formTriggerEvaluator: env.FORM_TRIGGER_EVALUATOR_URLS,
-    },
     secretKey: env.NEXTVISIT_SECRET_KEY,
   }))
 
-const schema = gatewayConfig.and(kafkaConfig).and(redisConfig).and(internalServerConfig).and(logConfig).and(modeConfig)
+const schema = gatewayConfig
+  .and(addressesConfig('user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator'))
+  .and(kafkaConfig)
+  .and(redisConfig)
+  .and(internalServerConfig)
+  .and(logConfig)
+  .and(modeConfig)
 export type GatewayConfig = z.infer<typeof schema>
 
 /** Throws ConfigError, which lists every variable that is wrong. */

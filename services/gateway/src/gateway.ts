@@ -1,7 +1,13 @@
 import type { CatalogView } from '@nextvisit/catalog'
-import { ROUTES } from '@nextvisit/contracts'
+import { CALLS, gatewayCalls, ROUTES } from '@nextvisit/contracts'
 import type { LogConnection, Publisher } from '@nextvisit/log'
-import { createRefusalStore, createServiceClient, type Logger, type RedisConnection } from '@nextvisit/service-kit'
+import {
+  createRefusalStore,
+  createServiceClient,
+  type Logger,
+  type RedisConnection,
+  serveCalls,
+} from '@nextvisit/service-kit'
 import { createAdmitEvent } from './admission/admit-event.ts'
 import { createAdmitIdentify } from './admission/admit-identify.ts'
 import { createKnownUsers } from './admission/known-users.ts'
@@ -27,9 +33,8 @@ import { createCheckSignature } from './ingest/user-signature.ts'
 import { createVisit } from './ingest/visit.ts'
 import { createRecordLog } from './publishing/record-log.ts'
 import { createReplies } from './publishing/replies.ts'
-import { createFormTriggerEvaluator } from './reads/form-trigger-evaluator.ts'
 import { createProjectRoutes } from './reads/project-routes.ts'
-import { createListRefusals, createReadRefusals } from './reads/refusal-routes.ts'
+import { answerRefusals, createListRefusals } from './reads/refusal-routes.ts'
 import { createUserRoutes } from './reads/user-routes.ts'
 import { createKeptRefusals } from './refusals/kept-refusals.ts'
 
@@ -64,13 +69,19 @@ export function createGateway(parts: GatewayParts) {
   const { requestBudgetMs, catalog, metrics, logger, redis, services, redisPrefix = 'nextvisit:' } = parts
   const watch = { logger, onState: metrics.onBreaker }
 
-  const withinMs = { readWithinMs: requestBudgetMs, askWithinMs: admissionBudgetMs(requestBudgetMs) }
+  const withinMs = { readWithinMs: requestBudgetMs, admissionWithinMs: admissionBudgetMs(requestBudgetMs) }
   const options = { ...withinMs, token: parts.internalToken, onCall: metrics.onServiceCall, ...watch }
-  const clientOf = (name: string, urls: readonly string[]) => createServiceClient(name, urls, options)
-  const userProjector = createUserProjector(clientOf('user-projector', services.userProjector))
-  const traitRegistry = createTraitRegistry(clientOf('trait-registry', services.traitRegistry))
-  const metering = createMetering(clientOf('metering', services.metering), requestBudgetMs)
-  const evaluator = createFormTriggerEvaluator(clientOf('form-trigger-evaluator', services.formTriggerEvaluator))
+  const clientOf = <Name extends keyof typeof services>(name: Name) =>
+    createServiceClient(name, CALLS[name], { ...options, baseUrls: services[name] })
+  const clients = {
+    userProjector: clientOf('user-projector'),
+    traitRegistry: clientOf('trait-registry'),
+    metering: clientOf('metering'),
+    evaluator: clientOf('form-trigger-evaluator'),
+  }
+  const userProjector = createUserProjector(clients.userProjector)
+  const traitRegistry = createTraitRegistry(clients.traitRegistry)
+  const metering = createMetering(clients.metering, requestBudgetMs)
 
   const log = createRecordLog({ ...parts, ...watch })
   const replies = createReplies({ ...parts, ...watch, onReplyAwaited: metrics.onReplyAwaited })
@@ -99,8 +110,12 @@ export function createGateway(parts: GatewayParts) {
       ...createSegmentApi({ ...itemParts, log, knownUsers, onLeftOut: metrics.onLeftOut }),
       createVisit({ ...parts, identify, singleRoute, log }),
       singleRoute(ROUTES.trackSdkEvent, track),
-      ...createUserRoutes(userProjector, evaluator),
-      ...createProjectRoutes({ metering, traitRegistry, userProjector }),
+      ...createUserRoutes(clients.userProjector.reads, clients.evaluator.reads),
+      ...createProjectRoutes({
+        metering: clients.metering.reads,
+        traitRegistry: clients.traitRegistry.reads,
+        userProjector: clients.userProjector.reads,
+      }),
       createListRefusals(refusalStore),
     ],
     rateLimiter: createSharedRateLimiter({ ...parts, keyPrefix: redisPrefix, nowMs: () => performance.now() }),
@@ -111,15 +126,15 @@ export function createGateway(parts: GatewayParts) {
   })
   return {
     listener,
-    /** What other services may ask. */
-    internalRoutes: [createReadRefusals(refusalStore)],
+    /** Calls that other services may ask. */
+    internalRoutes: serveCalls(gatewayCalls, answerRefusals(refusalStore)),
     log,
     replies,
     notReadyReasons,
     /** Ends timers, gives leased room back and writes the last refusals; connections belong to their creators. */
     stop: async () => {
       await metering.stop()
-      for (const part of [userProjector, traitRegistry, evaluator, replies]) part.stop()
+      for (const part of [...Object.values(clients), replies]) part.stop()
       await keptRefusals.stop()
     },
   }

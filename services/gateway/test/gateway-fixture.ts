@@ -111,10 +111,10 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
     redis: redis.client,
     subscriber: subscriber.client,
     services: {
-      userProjector: [options.services?.userProjector ?? NOBODY],
-      traitRegistry: [options.services?.traitRegistry ?? NOBODY],
+      'user-projector': [options.services?.['user-projector'] ?? NOBODY],
+      'trait-registry': [options.services?.['trait-registry'] ?? NOBODY],
       metering: [options.services?.metering ?? NOBODY],
-      formTriggerEvaluator: [options.services?.formTriggerEvaluator ?? NOBODY],
+      'form-trigger-evaluator': [options.services?.['form-trigger-evaluator'] ?? NOBODY],
     },
     internalToken: TEST_TOKEN,
     secretKey: undefined,

@@ -1,20 +1,11 @@
-import {
-  type Claim,
-  ClaimRequest,
-  INTERNAL_ROUTES,
-  ReleaseRequest,
-  type Reservation,
-  ReserveRequest,
-} from '@nextvisit/contracts'
+import { type Claim, type ClaimVerdict, DONE, type Reservation, type ReserveVerdict } from '@nextvisit/contracts'
 import { givenService } from './given-gateway.ts'
-
-const { reserve, release, claim, releaseClaims } = INTERNAL_ROUTES
-type Calls = readonly { readonly path: string; readonly body: unknown }[]
+import type { ReceivedCall } from './service-fixture.ts'
 
 /** A registry as trait-registry keeps it, in memory. */
 export function givenRegistry(registered: readonly string[] = []) {
   const names = new Set(registered)
-  const verdictFor = (one: Claim, slug: string) => {
+  const verdictFor = (one: Claim, slug: string): ClaimVerdict => {
     if (names.has(slug)) return 'registered'
     if (names.size >= one.limit) return 'no-room'
     if (one.dryRun) return 'room'
@@ -22,12 +13,12 @@ export function givenRegistry(registered: readonly string[] = []) {
     return 'new'
   }
   return givenService({
-    [releaseClaims]: async ({ claims }) => {
-      for (const { slugs } of claims) for (const slug of slugs) names.delete(slug)
-      return {}
+    releaseClaims: async ({ questions }) => {
+      for (const { slugs } of questions) for (const slug of slugs) names.delete(slug)
+      return { answers: questions.map(() => DONE) }
     },
-    [claim]: async ({ claims }) => ({
-      verdicts: claims.map((one) => one.slugs.map((slug) => verdictFor(one, slug))),
+    claim: async ({ questions }) => ({
+      answers: questions.map((one) => one.slugs.map((slug) => verdictFor(one, slug))),
     }),
   })
 }
@@ -35,23 +26,23 @@ export function givenRegistry(registered: readonly string[] = []) {
 /** Metering as it grants: `room` reservations, released ones again. */
 export function givenMetering(room: number) {
   const granted = new Set<string>()
-  const grant = ({ recordId }: Reservation) => {
+  const grant = ({ recordId }: Reservation): ReserveVerdict => {
     if (granted.size >= room) return 'exhausted'
     granted.add(recordId)
     return 'granted'
   }
   return givenService({
-    [reserve]: async ({ reservations }) => ({ verdicts: reservations.map(grant) }),
-    [release]: async ({ recordIds }) => {
-      for (const recordId of recordIds) granted.delete(recordId)
-      return {}
+    reserve: async ({ questions }) => ({ answers: questions.map(grant) }),
+    release: async ({ questions }) => {
+      for (const { recordId } of questions) granted.delete(recordId)
+      return { answers: questions.map(() => DONE) }
     },
   })
 }
 
-export const claimsIn = (calls: Calls) =>
-  calls.flatMap(({ path, body }) => (path === claim ? ClaimRequest.parse(body).claims : []))
-export const reservationsIn = (calls: Calls) =>
-  calls.flatMap(({ path, body }) => (path === reserve ? ReserveRequest.parse(body).reservations : []))
-export const releasedIn = (calls: Calls) =>
-  calls.flatMap(({ path, body }) => (path === release ? ReleaseRequest.parse(body).recordIds : []))
+export const claimsIn = (calls: readonly ReceivedCall[]) =>
+  calls.flatMap(({ name, question }) => (name === 'claim' ? question.questions : []))
+export const reservationsIn = (calls: readonly ReceivedCall[]) =>
+  calls.flatMap(({ name, question }) => (name === 'reserve' ? question.questions : []))
+export const releasedIn = (calls: readonly ReceivedCall[]) =>
+  calls.flatMap(({ name, question }) => (name === 'release' ? question.questions.map(({ recordId }) => recordId) : []))

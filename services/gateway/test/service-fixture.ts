@@ -1,55 +1,46 @@
 import {
-  ClaimRequest,
-  DefinitionsQuery,
-  INTERNAL_ROUTES,
-  LeaseRequest,
-  LookUpUsersRequest,
-  ReleaseClaimsRequest,
-  ReleaseRequest,
-  ReserveRequest,
-  ReturnLeasedRequest,
-  SegmentMembersQuery,
-  SegmentsQuery,
-  UsageQuery,
-  UserQuery,
+  type Call,
+  formTriggerEvaluatorCalls,
+  meteringCalls,
+  traitRegistryCalls,
+  userProjectorCalls,
 } from '@nextvisit/contracts'
-import { type Behind, createInternalServer, createLogger, internalRoute, type NotFound } from '@nextvisit/service-kit'
+import { createInternalServer, createLogger, type Handlers, type InternalRoute } from '@nextvisit/service-kit'
 import { Registry } from 'prom-client'
-import { z } from 'zod'
+import type { z } from 'zod'
 import { TEST_TOKEN } from './gateway-fixture.ts'
 
-const BODIES = {
-  [INTERNAL_ROUTES.lookUpUsers]: LookUpUsersRequest,
-  [INTERNAL_ROUTES.reserve]: ReserveRequest,
-  [INTERNAL_ROUTES.release]: ReleaseRequest,
-  [INTERNAL_ROUTES.lease]: LeaseRequest,
-  [INTERNAL_ROUTES.returnLeased]: ReturnLeasedRequest,
-  [INTERNAL_ROUTES.claim]: ClaimRequest,
-  [INTERNAL_ROUTES.releaseClaims]: ReleaseClaimsRequest,
-  [INTERNAL_ROUTES.readUser]: UserQuery,
-  [INTERNAL_ROUTES.readQueue]: UserQuery,
-  [INTERNAL_ROUTES.readForms]: UserQuery,
-  [INTERNAL_ROUTES.readSegments]: SegmentsQuery,
-  [INTERNAL_ROUTES.readSegmentMembers]: SegmentMembersQuery,
-  [INTERNAL_ROUTES.readUsage]: UsageQuery,
-  [INTERNAL_ROUTES.readDefinitions]: DefinitionsQuery,
-} as const
-type Path = keyof typeof BODIES
-
-export type ServiceAnswers = {
-  [P in Path]?: (body: z.infer<(typeof BODIES)[P]>) => Promise<object | NotFound | Behind>
+/** The calls that a gateway makes, of all services. */
+const CALLS_OF_SERVICES = {
+  ...userProjectorCalls,
+  ...traitRegistryCalls,
+  ...meteringCalls,
+  ...formTriggerEvaluatorCalls,
 }
+type Calls = typeof CALLS_OF_SERVICES
 
-/** A real internal server that speaks internal-api as a service does, with answers that a test chooses. */
+/** Answers to some calls, of one service or of several. */
+export type ServiceAnswers = Partial<Handlers<Calls>>
+
+/** A call that the gateway made. */
+export type ReceivedCall = {
+  [Name in keyof Calls]: { readonly name: Name; readonly question: z.output<Calls[Name]['question']> }
+}[keyof Calls]
+
+/** A real internal server with answers that a spec chooses. */
 export async function startService(answers: ServiceAnswers) {
-  const calls: { readonly path: string; readonly body: unknown }[] = []
-  const routes = Object.entries(answers).map(([path, answer]) =>
-    internalRoute(path, z.unknown(), async (body) => {
-      const schema: z.ZodType = BODIES[path as Path]
-      calls.push({ path, body })
-      return (answer as (body: unknown) => Promise<object | NotFound | Behind>)(schema.parse(body))
-    }),
-  )
+  const calls: ReceivedCall[] = []
+  const routes = Object.entries(answers).map(([name, handle]): InternalRoute => {
+    const { path, question }: Call = CALLS_OF_SERVICES[name as keyof Calls]
+    return {
+      path,
+      question,
+      handle: (asked, context) => {
+        calls.push({ name, question: asked } as ReceivedCall)
+        return (handle as unknown as InternalRoute['handle'])(asked, context)
+      },
+    }
+  })
   const server = createInternalServer({
     host: '127.0.0.1',
     port: 0,

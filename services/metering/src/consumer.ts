@@ -1,14 +1,7 @@
 import path from 'node:path'
 import { catchUp, defineConsumer, READ_BARRIER_WITHIN_MS } from '@nextvisit/consumer'
-import {
-  INTERNAL_ROUTES,
-  LeaseRequest,
-  ReleaseRequest,
-  ReserveRequest,
-  ReturnLeasedRequest,
-  UsageQuery,
-} from '@nextvisit/contracts'
-import { internalRoute } from '@nextvisit/service-kit'
+import { DONE, meteringCalls } from '@nextvisit/contracts'
+import { serveCalls } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
 import { leaseRoom, returnLeased } from './leases.ts'
 import { release, reserve } from './ledger.ts'
@@ -39,28 +32,30 @@ export const metering = defineConsumer({
     unique_names: 'fold',
   },
 
-  routes: ({ db, readDb, barrier, countPartitions, catalog, now, hurry }) => [
-    internalRoute(INTERNAL_ROUTES.reserve, ReserveRequest, async ({ reservations }) => {
-      const verdicts = await reserve(db, reservations, now())
-      // Whether the room is used up is known once the records that hold it are folded. Callers ask again until then.
-      if (verdicts.includes('held')) hurry()
-      return { verdicts }
+  routes: ({ db, readDb, barrier, countPartitions, catalog, now, hurry }) =>
+    serveCalls(meteringCalls, {
+      reserve: async ({ questions }) => {
+        const answers = await reserve(db, questions, now())
+        // Callers ask again until the records that hold the room are folded.
+        if (answers.includes('held')) hurry()
+        return { answers }
+      },
+      release: async ({ questions }) => {
+        await release(
+          db,
+          questions.map(({ recordId }) => recordId),
+        )
+        return { answers: questions.map(() => DONE) }
+      },
+      lease: async ({ questions }) => ({ answers: await leaseRoom(db, questions, now()) }),
+      returnLeased: async ({ questions }) => {
+        await returnLeased(db, questions.flat())
+        return { answers: questions.map(() => DONE) }
+      },
+      readUsage: async (query, context) => {
+        await catchUp({ barrier, countPartitions }, 'all users', { ...context, withinMs: READ_BARRIER_WITHIN_MS })
+        const project = catalog.project(query.organization, query.project)
+        return readUsage(readDb, query, project?.disabledTraits ?? new Set())
+      },
     }),
-    internalRoute(INTERNAL_ROUTES.release, ReleaseRequest, async ({ recordIds }) => {
-      await release(db, recordIds)
-      return {}
-    }),
-    internalRoute(INTERNAL_ROUTES.lease, LeaseRequest, async ({ questions }) => ({
-      granted: await leaseRoom(db, questions, now()),
-    })),
-    internalRoute(INTERNAL_ROUTES.returnLeased, ReturnLeasedRequest, async ({ returned }) => {
-      await returnLeased(db, returned)
-      return {}
-    }),
-    internalRoute(INTERNAL_ROUTES.readUsage, UsageQuery, async (query, context) => {
-      await catchUp({ barrier, countPartitions }, 'all users', { ...context, withinMs: READ_BARRIER_WITHIN_MS })
-      const project = catalog.project(query.organization, query.project)
-      return readUsage(readDb, query, project?.disabledTraits ?? new Set())
-    }),
-  ],
 })

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import { INTERNAL_ROUTES } from '@nextvisit/contracts'
+import { meteringCalls } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
+import { asksOf, sendHere } from '@nextvisit/service-kit'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { event, givenLedger, look, mau, newPlace, NOW, RECEIVED, type Place } from '../test/given-ledger.ts'
@@ -108,13 +109,12 @@ describe('room that is only held', () => {
       hurry: () => void (hurried += 1),
       countPartitions: () => Promise.resolve(1),
     })
-    const route = routes.find(({ path }) => path === INTERNAL_ROUTES.reserve)
+    const asks = asksOf(meteringCalls, sendHere(routes))
     const place = newPlace()
-    const context = { signal: new AbortController().signal, deadlineAt: Number.POSITIVE_INFINITY }
-    const ask = () => route?.handle({ reservations: [event(place, 1)] }, context)
-    expect(await ask()).toEqual({ verdicts: ['granted'] })
+    const ask = () => asks.reserve({ questions: [event(place, 1)] })
+    expect(await ask()).toMatchObject({ answer: { answers: ['granted'] } })
     expect(hurried).toBe(0)
-    expect(await ask()).toEqual({ verdicts: ['held'] })
+    expect(await ask()).toMatchObject({ answer: { answers: ['held'] } })
     expect(hurried).toBe(1)
   })
 

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { defineConsumer } from '@nextvisit/consumer'
-import { ClaimRequest, DefinitionsQuery, INTERNAL_ROUTES, ReleaseClaimsRequest } from '@nextvisit/contracts'
-import { internalRoute } from '@nextvisit/service-kit'
+import { DONE, traitRegistryCalls } from '@nextvisit/contracts'
+import { serveCalls } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
 import { claimNames, releaseClaims } from './claims.ts'
 import { readDefinitions } from './queries.ts'
@@ -25,14 +25,13 @@ export const traitRegistry = defineConsumer({
     tick_marks: 'carried',
   },
 
-  routes: ({ db, readDb, now }) => [
-    internalRoute(INTERNAL_ROUTES.claim, ClaimRequest, async ({ claims }) => ({
-      verdicts: await claimNames(db, claims, now()),
-    })),
-    internalRoute(INTERNAL_ROUTES.releaseClaims, ReleaseClaimsRequest, async ({ claims }) => {
-      await releaseClaims(db, claims)
-      return {}
+  routes: ({ db, readDb, now }) =>
+    serveCalls(traitRegistryCalls, {
+      claim: async ({ questions }) => ({ answers: await claimNames(db, questions, now()) }),
+      releaseClaims: async ({ questions }) => {
+        await releaseClaims(db, questions)
+        return { answers: questions.map(() => DONE) }
+      },
+      readDefinitions: (query) => readDefinitions(readDb, query),
     }),
-    internalRoute(INTERNAL_ROUTES.readDefinitions, DefinitionsQuery, (query) => readDefinitions(readDb, query)),
-  ],
 })

@@ -1,14 +1,8 @@
 import path from 'node:path'
 import { catchUp, defineConsumer, READ_BARRIER_WITHIN_MS } from '@nextvisit/consumer'
-import {
-  INTERNAL_ROUTES,
-  LookUpUsersRequest,
-  SegmentMembersQuery,
-  SegmentsQuery,
-  UserQuery,
-} from '@nextvisit/contracts'
+import { userProjectorCalls } from '@nextvisit/contracts'
 import { FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
-import { behind, type CallContext, Counter, internalRoute, notFound } from '@nextvisit/service-kit'
+import { behind, type CallContext, Counter, notFound, serveCalls } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
 import { lookUpUsers } from './look-up-users.ts'
 import { readSegmentMembers, readSegments, readUser } from './queries.ts'
@@ -89,25 +83,25 @@ export const userProjector = defineConsumer({
 
   routes: (parts) => {
     const { db, readDb, barrier } = parts
-    return [
-      internalRoute(INTERNAL_ROUTES.lookUpUsers, LookUpUsersRequest, async ({ users }, context) => ({
-        users: await lookUpUsers(db, barrier, users, context),
-      })),
-      internalRoute(INTERNAL_ROUTES.readUser, UserQuery, async (query, context) => {
+    return serveCalls(userProjectorCalls, {
+      lookUpUsers: async ({ questions }, context) => ({
+        answers: await lookUpUsers(db, barrier, questions, context),
+      }),
+      readUser: async (query, context) => {
         const isCaughtUp = await catchUp(parts, query, within(context))
         const user = await readUser(readDb, query)
-        // Without the latest records a user may be there all the same.
+        // The user may exist although the latest records are not folded.
         return user ?? (isCaughtUp ? notFound() : behind())
-      }),
-      internalRoute(INTERNAL_ROUTES.readSegments, SegmentsQuery, async (query, context) => {
+      },
+      readSegments: async (query, context) => {
         await catchUp(parts, 'all users', within(context))
         return readSegments(readDb, query)
-      }),
-      internalRoute(INTERNAL_ROUTES.readSegmentMembers, SegmentMembersQuery, async (query, context) => {
+      },
+      readSegmentMembers: async (query, context) => {
         await catchUp(parts, 'all users', within(context))
         return readSegmentMembers(readDb, query)
-      }),
-    ]
+      },
+    })
   },
 })
 

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { type Barrier, evolveDraft } from '@nextvisit/consumer'
-import { INTERNAL_ROUTES, type TraitOperations, type UserFact, type UserReadModel } from '@nextvisit/contracts'
+import { type TraitOperations, type UserFact, userProjectorCalls, type UserReadModel } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, userIdFixture, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, createAdapter, openCommitDb } from '@nextvisit/database'
 import { partitionForKey } from '@nextvisit/log'
-import { behind as answerBehind } from '@nextvisit/service-kit'
+import { asksOf, type CallOptions, sendHere } from '@nextvisit/service-kit'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
@@ -205,7 +205,7 @@ function askedOf(place: Place, userName: string, partition: number) {
 const PARTITIONS = 12
 const countPartitions = () => Promise.resolve(PARTITIONS)
 
-function ask(route: string, body: object, barrier: Barrier, signal = AbortSignal.timeout(5_000), withinMs = 5_000) {
+function asksWith(barrier: Barrier) {
   const parts = {
     db: prisma,
     readDb: prisma,
@@ -215,20 +215,23 @@ function ask(route: string, body: object, barrier: Barrier, signal = AbortSignal
     catalog: context.catalog,
     now: () => new Date(),
   }
-  const asked = userProjector.routes(parts).find((one) => one.path === route)
-  return asked?.handle(body, { signal, deadlineAt: performance.now() + withinMs })
+  return asksOf(userProjectorCalls, sendHere(userProjector.routes(parts)))
 }
 
-function lookUp(users: ReturnType<typeof askedOf>[], barrier: Barrier) {
-  return ask(INTERNAL_ROUTES.lookUpUsers, { users }, barrier)
+const within5s = () => ({ signal: AbortSignal.timeout(5_000), deadlineAt: performance.now() + 5_000 })
+
+function lookUp(questions: ReturnType<typeof askedOf>[], barrier: Barrier, options: CallOptions = within5s()) {
+  return asksWith(barrier).lookUpUsers({ questions }, options)
 }
+
+const answered = (...answers: string[]) => ({ outcome: 'answered', answer: { answers } })
 
 describe('looking users up', () => {
   it('answers at once for users who are known', async () => {
     const place = newPlace()
     await fold([identifyRequested({ ...place })])
     const answer = await lookUp([askedOf(place, 'ada', 1)], () => Promise.reject(new Error('asked')))
-    expect(answer).toEqual({ users: ['exists'] })
+    expect(answer).toEqual(answered('exists'))
   })
 
   it('waits behind the barrier of the others’ partitions, and answers in order', async () => {
@@ -245,7 +248,7 @@ describe('looking users up', () => {
       waitedFor.push(...partitions)
       await fold([identifyRequested({ ...place, userName: 'late' })])
     })
-    expect(answer).toEqual({ users: ['missing', 'exists', 'exists', 'missing'] })
+    expect(answer).toEqual(answered('missing', 'exists', 'exists', 'missing'))
     expect(waitedFor).toEqual([2, 3])
   })
 })
@@ -265,14 +268,12 @@ describe('looking users up while a partition is behind (design.md, User markers)
       askedOf(place, 'somebody', 3),
       askedOf({ ...place, project: 'blog' }, 'ada', 4),
     ]
-    expect(await lookUp(users, behind)).toEqual({ users: ['unknown', 'exists', 'missing', 'missing'] })
+    expect(await lookUp(users, behind)).toEqual(answered('unknown', 'exists', 'missing', 'missing'))
   })
 
   it.each([50, 400])('answers before the caller’s deadline, which is in %i ms', async (leftMs) => {
     const users = [askedOf(newPlace(), 'nobody', 2)]
-    const neverAborted = new AbortController().signal
-    const answer = await ask(INTERNAL_ROUTES.lookUpUsers, { users }, behind, neverAborted, leftMs)
-    expect(answer).toEqual({ users: ['unknown'] })
+    expect(await lookUp(users, behind, { deadlineAt: performance.now() + leftMs })).toEqual(answered('unknown'))
   })
 
   it('fails where the log can not be asked: that says nothing about any user', async () => {
@@ -282,8 +283,8 @@ describe('looking users up while a partition is behind (design.md, User markers)
 
 const stuck: Barrier = (_, signal) => sleep(60_000, undefined, { signal })
 
-function readAdaBehind(barrier: Barrier, place: Place, signal?: AbortSignal) {
-  return ask(INTERNAL_ROUTES.readUser, { ...place, userId: userIdFixture('ada') }, barrier, signal)
+function readAdaBehind(barrier: Barrier, place: Place, options: CallOptions = {}) {
+  return asksWith(barrier).readUser({ ...place, userId: userIdFixture('ada') }, { ...within5s(), ...options })
 }
 
 describe('reading a user', () => {
@@ -293,7 +294,7 @@ describe('reading a user', () => {
       expect(partitions).toEqual([partitionForKey(userIdFixture('ada'), PARTITIONS)])
       await fold([identifyRequested({ ...place })])
     }, place)
-    expect(answer).toMatchObject({ userName: 'ada' })
+    expect(answer).toMatchObject({ answer: { userName: 'ada' } })
   })
 
   it.each([
@@ -302,15 +303,17 @@ describe('reading a user', () => {
   ])('shows what is there when the barrier %s', async (_how, barrier) => {
     const place = newPlace()
     await fold([identifyRequested({ ...place })])
-    expect(await readAdaBehind(barrier, place)).toMatchObject({ userName: 'ada' })
+    expect(await readAdaBehind(barrier, place)).toMatchObject({ answer: { userName: 'ada' } })
   })
 
   it('does not say that a user is missing who may be in records that are not folded yet', async () => {
-    expect(await readAdaBehind(stuck, newPlace())).toBe(answerBehind())
+    expect(await readAdaBehind(stuck, newPlace())).toEqual({ outcome: 'behind' })
   })
 
   it('asks nothing more for a caller who is gone', async () => {
-    const asking = readAdaBehind(async (_, signal) => signal.throwIfAborted(), newPlace(), AbortSignal.abort())
+    const asking = readAdaBehind(async (_, signal) => signal.throwIfAborted(), newPlace(), {
+      signal: AbortSignal.abort(),
+    })
     await expect(asking).rejects.toThrow('aborted')
   })
 })

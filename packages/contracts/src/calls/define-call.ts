@@ -40,5 +40,5 @@ export function defineBatchedCall<Question extends ZodType, Answer extends ZodTy
 }
 
 /** The answer to a question that only reports something. */
-export const Done = z.literal('done')
-export type Done = z.infer<typeof Done>
+export const DONE = 'done' as const
+export const Done = z.literal(DONE)

@@ -1,11 +1,9 @@
-import { INTERNAL_ROUTES } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
 import { REQUEST_BUDGET_MS } from '../http/budget.ts'
 
-const { lookUpUsers, reserve, claim } = INTERNAL_ROUTES
 const everybodyExists = () =>
-  givenService({ [lookUpUsers]: async ({ users }) => ({ users: users.map(() => 'exists') }) })
+  givenService({ lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'exists') }) })
 const never = () => new Promise<never>(() => undefined)
 const statusesOf = (answers: readonly { status: number }[]) => answers.map(({ status }) => status)
 const count = (values: readonly unknown[], value: unknown) => values.filter((one) => one === value).length
@@ -13,9 +11,9 @@ const count = (values: readonly unknown[], value: unknown) => values.filter((one
 describe('user exists (decisions.md, Track event: 404)', () => {
   it('asks the user projector for a user without a marker, and refuses who does not exist', async () => {
     const projector = await givenService({
-      [lookUpUsers]: async ({ users }) => ({ users: users.map(() => 'missing') }),
+      lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'missing') }),
     })
-    const gateway = await givenGateway({ services: { userProjector: projector.url } })
+    const gateway = await givenGateway({ services: { 'user-projector': projector.url } })
     const answer = await gateway.track({ userName: 'nobody', eventName: 'a' })
     expect(answer.body).toEqual({ status: 404, error: 'Not Found', message: 'User not found' })
     expect(await gateway.records()).toEqual([])
@@ -23,21 +21,21 @@ describe('user exists (decisions.md, Track event: 404)', () => {
 
   it('lets questions that wait share an answer', async () => {
     const projector = await givenService({
-      [lookUpUsers]: async ({ users }) => ({ users: users.map(() => 'missing') }),
+      lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'missing') }),
     })
-    const gateway = await givenGateway({ services: { userProjector: projector.url } })
+    const gateway = await givenGateway({ services: { 'user-projector': projector.url } })
     const track = () => gateway.track({ userName: 'nobody', eventName: 'a' })
     const answers = await Promise.all(Array.from({ length: 50 }, track))
     expect(count(statusesOf(answers), 404)).toBe(50)
     expect(projector.calls.length).toBeLessThan(50)
-    for (const { body } of projector.calls) expect(body).toMatchObject({ users: [{ project: 'shop' }] })
+    for (const { question } of projector.calls) expect(question).toMatchObject({ questions: [{ project: 'shop' }] })
   })
 
   it('sees an identify on another gateway at once', async () => {
     const projector = await givenService({
-      [lookUpUsers]: async ({ users }) => ({ users: users.map(() => 'missing') }),
+      lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'missing') }),
     })
-    const gateway = await givenGateway({ services: { userProjector: projector.url } })
+    const gateway = await givenGateway({ services: { 'user-projector': projector.url } })
     const other = await givenGateway({ besides: gateway })
     expect((await gateway.track({ userName: 'ada', eventName: 'a' })).status).toBe(404)
     expect((await other.identify({ userName: 'ada' })).status).toBe(200)
@@ -46,18 +44,18 @@ describe('user exists (decisions.md, Track event: 404)', () => {
 
   it('finds users again by the projector after Redis was emptied', async () => {
     const projector = await everybodyExists()
-    const gateway = await givenGateway({ services: { userProjector: projector.url } })
+    const gateway = await givenGateway({ services: { 'user-projector': projector.url } })
     await gateway.identify({ userName: 'ada' })
     const keys = await gateway.redis.keys(`${gateway.redisPrefix}*`)
     await gateway.redis.del(...keys)
-    const other = await givenGateway({ besides: gateway, services: { userProjector: projector.url } })
+    const other = await givenGateway({ besides: gateway, services: { 'user-projector': projector.url } })
     expect((await other.track({ userName: 'ada', eventName: 'a' })).status).toBe(202)
     expect(projector.calls).toHaveLength(1)
   })
 
   it('asks nobody for a user that it knows: no call in the steady state', async () => {
     const projector = await everybodyExists()
-    const gateway = await givenGateway({ services: { userProjector: projector.url } })
+    const gateway = await givenGateway({ services: { 'user-projector': projector.url } })
     await gateway.identify({ userName: 'ada' })
     for (let i = 0; i < 5; i += 1) await gateway.track({ userName: 'ada', eventName: 'a' })
     expect(projector.calls).toEqual([])
@@ -66,11 +64,11 @@ describe('user exists (decisions.md, Track event: 404)', () => {
 
 describe('a service that is unavailable (decisions.md, Busy and broken: unchecked)', () => {
   it('is not waited for beyond the budget; the record says what was not checked', async () => {
-    const silent = await givenService({ [lookUpUsers]: never, [reserve]: never, [claim]: never })
+    const silent = await givenService({ lookUpUsers: never, reserve: never, claim: never })
     const gateway = await givenGateway({
       requestBudgetMs: REQUEST_BUDGET_MS,
       plan: { eventsPerMonth: 1, monthlyActiveUsers: 1, uniqueEvents: 1 },
-      services: { userProjector: silent.url, metering: silent.url, traitRegistry: silent.url },
+      services: { 'user-projector': silent.url, metering: silent.url, 'trait-registry': silent.url },
     })
     const tracked = await gateway.track({ userName: 'ada', eventName: 'a' })
     const identified = await gateway.identify({ userName: 'ada', userAttributes: { $set: { plan: 1 } } })
@@ -86,7 +84,7 @@ describe('a service that is unavailable (decisions.md, Busy and broken: unchecke
   it('is asked only now and then once it has failed a few times', async () => {
     let asked = 0
     const broken = await givenService({
-      [reserve]: async () => {
+      reserve: async () => {
         asked += 1
         throw new Error('broken')
       },
@@ -98,7 +96,7 @@ describe('a service that is unavailable (decisions.md, Busy and broken: unchecke
   })
 
   it('says one thing too few: that is as good as no answer', async () => {
-    const metering = await givenService({ [reserve]: async () => ({ verdicts: [] }) })
+    const metering = await givenService({ reserve: async () => ({ answers: [] }) })
     const gateway = await givenGateway({ plan: { eventsPerMonth: 1 }, services: { metering: metering.url } })
     await gateway.identify({ userName: 'ada' })
     const answer = await gateway.track({ userName: 'ada', eventName: 'a' })

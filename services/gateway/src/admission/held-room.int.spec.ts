@@ -1,11 +1,10 @@
-import { type Claim, INTERNAL_ROUTES, type Reservation } from '@nextvisit/contracts'
+import { type Claim, DONE, type Reservation } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
 import type { GatewayFixture, GatewayFixtureOptions, Reply } from '../../test/gateway-fixture.ts'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
 import { releasedIn, reservationsIn } from '../../test/given-services.ts'
 import { REQUEST_BUDGET_MS } from '../http/budget.ts'
 
-const { reserve, release, claim } = INTERNAL_ROUTES
 const LIMIT_REACHED = 'Event tracking limit reached for this organization'
 const CAP_REACHED = 'Unique tracked events limit reached for your plan'
 
@@ -27,17 +26,17 @@ function meteringWith(room: number, countsAfter = Number.POSITIVE_INFINITY) {
     return count < room ? 'held' : 'exhausted'
   }
   return givenService({
-    [reserve]: async ({ reservations }) => {
+    reserve: async ({ questions }) => {
       calls += 1
       if (calls > countsAfter) {
         count += pending.size
         pending.clear()
       }
-      return { verdicts: reservations.map(grant) }
+      return { answers: questions.map(grant) }
     },
-    [release]: async ({ recordIds }) => {
-      for (const recordId of recordIds) pending.delete(recordId)
-      return {}
+    release: async ({ questions }) => {
+      for (const { recordId } of questions) pending.delete(recordId)
+      return { answers: questions.map(() => DONE) }
     },
   })
 }
@@ -46,7 +45,7 @@ function meteringWith(room: number, countsAfter = Number.POSITIVE_INFINITY) {
 function fullRegistry(...known: readonly string[]) {
   const verdictsOf = ({ slugs }: Claim) => slugs.map((slug) => (known.includes(slug) ? 'registered' : 'no-room'))
   return givenService({
-    [claim]: async ({ claims }) => ({ verdicts: claims.map(verdictsOf) }),
+    claim: async ({ questions }) => ({ answers: questions.map(verdictsOf) }),
   })
 }
 
@@ -60,7 +59,7 @@ describe('an event limit whose room is held for the moment (design.md, Metering)
   it('is asked again until what holds it counts; then it is used up', async () => {
     const metering = await meteringWith(3, 3)
     const registry = await fullRegistry('a')
-    const services = { metering: metering.url, traitRegistry: registry.url }
+    const services = { metering: metering.url, 'trait-registry': registry.url }
     const gateway = await gatewayWith({ plan: { eventsPerMonth: 3 }, services })
     const answers = await Promise.all(Array.from({ length: 20 }, () => track(gateway, 'a')))
     expect([count(messagesOf(answers), 'Event recorded.'), count(messagesOf(answers), LIMIT_REACHED)]).toEqual([3, 17])
@@ -69,7 +68,7 @@ describe('an event limit whose room is held for the moment (design.md, Metering)
 
   it('goes to who uses it: those whom the cap refuses do not take it', async () => {
     const [metering, registry] = [await meteringWith(1), await fullRegistry('known')]
-    const services = { metering: metering.url, traitRegistry: registry.url }
+    const services = { metering: metering.url, 'trait-registry': registry.url }
     const gateway = await gatewayWith({ plan: { eventsPerMonth: 1, uniqueEvents: 1 }, services })
     const others = Promise.all(Array.from({ length: 8 }, (_, index) => track(gateway, `new ${index}`)))
     await expect.poll(async () => (await track(gateway, 'known')).status, { timeout: 30_000 }).toBe(202)
@@ -86,7 +85,7 @@ describe('an event limit whose room is held for the moment (design.md, Metering)
 
   it('is used up by what was answered before, also for whom the cap would refuse: 402 comes before 400', async () => {
     const [metering, registry] = [await meteringWith(1, 4), await fullRegistry('known')]
-    const services = { metering: metering.url, traitRegistry: registry.url }
+    const services = { metering: metering.url, 'trait-registry': registry.url }
     const gateway = await gatewayWith({ plan: { eventsPerMonth: 1, uniqueEvents: 1 }, services })
     expect((await track(gateway, 'known')).status).toBe(202)
     expect((await track(gateway, 'new')).body).toMatchObject({ status: 402, message: LIMIT_REACHED })
@@ -95,7 +94,7 @@ describe('an event limit whose room is held for the moment (design.md, Metering)
   it('is used up for who can wait no longer: refused, neither unchecked nor busy', async () => {
     const metering = await meteringWith(1)
     const registry = await fullRegistry('a')
-    const services = { metering: metering.url, traitRegistry: registry.url }
+    const services = { metering: metering.url, 'trait-registry': registry.url }
     const requestBudgetMs = REQUEST_BUDGET_MS
     const gateway = await gatewayWith({ requestBudgetMs, plan: { eventsPerMonth: 1 }, services })
     expect((await track(gateway, 'a')).status).toBe(202)
@@ -107,12 +106,12 @@ describe('an event limit whose room is held for the moment (design.md, Metering)
   it('is used up also where metering went away meanwhile; what it may have granted is given back', async () => {
     let calls = 0
     const metering = await givenService({
-      [reserve]: async ({ reservations }) => {
+      reserve: async ({ questions }) => {
         calls += 1
         if (calls > 1) await new Promise((resolve) => setTimeout(resolve, 1_500))
-        return { verdicts: reservations.map(() => (calls > 1 ? 'granted' : 'held')) }
+        return { answers: questions.map(() => (calls > 1 ? 'granted' : 'held')) }
       },
-      [release]: async () => ({}),
+      release: async ({ questions }) => ({ answers: questions.map(() => DONE) }),
     })
     const gateway = await gatewayWith({
       requestBudgetMs: REQUEST_BUDGET_MS,

@@ -1,10 +1,8 @@
-import { type EventTracked, INTERNAL_ROUTES, type LeaseQuestion, type ReturnedUnits } from '@nextvisit/contracts'
+import { DONE, type EventTracked, type LeaseQuestion, type ReturnedUnits } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
 import type { GatewayFixture, GatewayFixtureOptions } from '../../test/gateway-fixture.ts'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
 import { givenRegistry } from '../../test/given-services.ts'
-
-const { reserve, lease, returnLeased } = INTERNAL_ROUTES
 
 /** Metering of an organization that is far from its limit: it grants everything, and keeps what it hears. */
 async function givenGenerousMetering() {
@@ -12,17 +10,17 @@ async function givenGenerousMetering() {
   const returned: ReturnedUnits[] = []
   const reserved: string[] = []
   const { url } = await givenService({
-    [reserve]: async ({ reservations }) => {
-      reserved.push(...reservations.map(({ recordId }) => recordId))
-      return { verdicts: reservations.map(() => 'granted') }
+    reserve: async ({ questions }) => {
+      reserved.push(...questions.map(({ recordId }) => recordId))
+      return { answers: questions.map(() => 'granted') }
     },
-    [lease]: async ({ questions }) => {
+    lease: async ({ questions }) => {
       leased.push(...questions)
-      return { granted: questions.map(() => true) }
+      return { answers: questions.map(() => true) }
     },
-    [returnLeased]: async (body) => {
-      returned.push(...body.returned)
-      return {}
+    returnLeased: async ({ questions }) => {
+      returned.push(...questions.flat())
+      return { answers: questions.map(() => DONE) }
     },
   })
   /** Of each lease that has some, what is neither given back nor, by then, in the log. */
@@ -75,7 +73,7 @@ describe('events of a busy organization that is far from its limit (docs/decisio
 
   it('give the unit back where the cap refuses them', async () => {
     const [metering, registry] = [await givenGenerousMetering(), await givenRegistry(['known'])]
-    const services = { metering: metering.url, traitRegistry: registry.url }
+    const services = { metering: metering.url, 'trait-registry': registry.url }
     const gateway = await givenBusyGateway({ services, plan: { uniqueEvents: 1 } })
     let sent = 0
     const statuses = await trackUntilLeased(metering, () => {

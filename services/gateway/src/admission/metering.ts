@@ -1,14 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  LeaseAnswer,
-  type LeaseQuestion,
-  type Reservation,
-  ReserveAnswer,
-  type ReturnedUnits,
-  UsageAnswer,
-  type UsageQuery,
-} from '@nextvisit/contracts'
-import { remainingMs, type ServiceClient, TELLS } from '@nextvisit/service-kit'
+import type { meteringCalls, Reservation, ReservedRecord } from '@nextvisit/contracts'
+import { createBatchedCall, remainingMs, type ServiceClient } from '@nextvisit/service-kit'
 import { LRUCache } from 'lru-cache'
 import { namesBudgetMs, outlastsRoomLease } from '../http/budget.ts'
 import { createRoomLeases, type LeasedUnit } from './room-leases.ts'
@@ -23,55 +14,37 @@ const LONGEST_PAUSE_MS = 160
  * metering did not say in time. `crowded`: the organization asks too much at once.
  */
 type Reserved = 'granted' | 'exhausted' | 'refused-by-cap' | 'unchecked' | 'crowded'
-/** For whom a reservation was made. */
-type ReservedRecord = Pick<Reservation, 'recordId' | 'organization'>
 type EventReservation = Extract<Reservation, { kind: 'event' }>
 type MauReservation = Extract<Reservation, { kind: 'mau' }>
 type CountedUser = Pick<MauReservation, 'userId' | 'month'>
 
 export type Metering = ReturnType<typeof createMetering>
 
-/** Metering: room under limits, and this month's counters. */
-export function createMetering({ batched, read, stop }: ServiceClient, requestBudgetMs: number) {
+/** Admission's questions to metering: room under limits. */
+export function createMetering(
+  { admission }: Pick<ServiceClient<typeof meteringCalls>, 'admission'>,
+  requestBudgetMs: number,
+) {
   const keptForNamesMs = namesBudgetMs(requestBudgetMs)
   const mayLease = outlastsRoomLease(requestBudgetMs)
   const counted = new LRUCache<string, true>({ max: MAX_COUNTED_USERS })
-  const askReserve = batched({
-    route: 'reserve',
-    tenantOf,
-    bodyOf: (reservations: readonly Reservation[]) => ({ reservations }),
-    schema: ReserveAnswer,
-    answersOf: ({ verdicts }) => verdicts,
-    // A call holds its organizations' locks. A lease, which must come within 250 ms, waits for them.
-    maxWeight: 200,
-  })
-  /**
-   * Gives back what a record reserved that certainly was not published. Metering settles by itself what gets lost here.
-   * Resolves once it is given back, or at the deadline; never rejects.
-   */
-  const release = batched({
-    route: 'release',
-    tenantOf,
-    bodyOf: (records: readonly ReservedRecord[]) => ({ recordIds: records.map(({ recordId }) => recordId) }),
-    ...TELLS,
-  })
+  // A call holds its organizations' locks. A lease, which must come within 250 ms, waits for them.
+  const askReserve = createBatchedCall(admission.reserve, { tenantOf, maxWeight: 200 })
+  const askRelease = createBatchedCall(admission.release, { tenantOf })
   const leases = createRoomLeases({
-    ask: batched({
-      route: 'lease',
-      tenantOf,
-      bodyOf: (questions: readonly LeaseQuestion[]) => ({ questions }),
-      schema: LeaseAnswer,
-      answersOf: ({ granted }) => granted,
-      weightOf: (question) => question.leases.length,
-    }),
-    giveBack: batched({
-      route: 'returnLeased',
-      tenantOf: (returned: readonly ReturnedUnits[]) => returned[0]?.organization ?? '',
-      bodyOf: (returns) => ({ returned: returns.flat() }),
-      ...TELLS,
+    ask: createBatchedCall(admission.lease, { tenantOf, weightOf: (question) => question.leases.length }),
+    giveBack: createBatchedCall(admission.returnLeased, {
+      tenantOf: ([first]) => first?.organization ?? '',
       weightOf: (returned) => returned.length,
     }),
   })
+
+  /**
+   * Gives back the reservation of a record that certainly was not published. If the call is lost, metering expires the
+   * reservation. Resolves once it is given back, or at the deadline; never rejects.
+   */
+  const release = ({ organization, recordId }: ReservedRecord, deadlineAt?: number) =>
+    askRelease({ organization, recordId }, deadlineAt)
 
   /**
    * Asks again while the room is only held by records that may yet not count: refused, or not published. When there is no
@@ -95,7 +68,7 @@ export function createMetering({ batched, read, stop }: ServiceClient, requestBu
       if (reservation.kind === 'event') leases.end(reservation)
       isDryRun ||= await isRefusedByCap()
       if (remainingMs(deadlineAt) <= keptForNamesMs + pauseMs) return 'exhausted'
-      await sleep(pauseMs)
+      await new Promise((resolve) => setTimeout(resolve, pauseMs))
       asked = await askReserve(isDryRun ? { ...reservation, dryRun: true } : reservation, deadlineAt)
       if (asked.outcome !== 'answered') {
         void release(reservation) // it may have been granted all the same
@@ -107,10 +80,7 @@ export function createMetering({ batched, read, stop }: ServiceClient, requestBu
   }
 
   return {
-    stop: async () => {
-      await leases.stop()
-      stop()
-    },
+    stop: leases.stop,
     release,
     /** A unit that was leased in advance; if there is none, the event has to reserve its own. */
     takeLeased: (reservation: EventReservation): LeasedUnit | undefined =>
@@ -121,7 +91,6 @@ export function createMetering({ batched, read, stop }: ServiceClient, requestBu
       counted.get(keyOf(reservation)) ? 'granted' : reserve(reservation, deadlineAt),
     /** To be called only after the ack of an identify. */
     rememberCounted: (user: CountedUser) => void counted.set(keyOf(user), true),
-    readUsage: (query: UsageQuery, deadlineAt: number) => read('readUsage', query, UsageAnswer, deadlineAt),
   }
 }
 

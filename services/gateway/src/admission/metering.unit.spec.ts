@@ -1,5 +1,5 @@
-import type { Reservation } from '@nextvisit/contracts'
-import type { ServiceClient } from '@nextvisit/service-kit'
+import { DONE, meteringCalls, type Reservation } from '@nextvisit/contracts'
+import { askHere, type Handlers } from '@nextvisit/service-kit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { outlastsRoomLease, REQUEST_BUDGET_MS, ROOM_LEASE_MS } from '../http/budget.ts'
 import { createMetering } from './metering.ts'
@@ -11,23 +11,32 @@ const RESERVATION = {
   month: '2026-11',
   limit: 1_000,
   partition: 0,
-  recordId: 'a record',
+  recordId: '0196a3a4-6c5c-7c5c-8c5c-0196a3a46c5c',
 } as const satisfies Reservation
 
-const read = () => Promise.reject(new Error('Nothing is read'))
-
-/** The clients of metering, and the routes that they called. Metering leases what it is asked for. */
+/** Metering that leases what it is asked for, and the names of the calls to it. */
 function givenMetering(requestBudgetMs: number, isHeld: (calls: readonly string[]) => boolean) {
   const calls: string[] = []
-  const batched: ServiceClient['batched'] = ({ route, answersOf }) => {
-    return async (question) => {
-      calls.push(route)
-      const body = { granted: [true], verdicts: [isHeld(calls) ? 'held' : 'granted'] } as never
-      const [answer] = answersOf(body, [question])
-      return answer === undefined ? { outcome: 'unavailable' } : { outcome: 'answered', answer }
-    }
+  const handlers: Handlers<typeof meteringCalls> = {
+    reserve: async ({ questions }) => {
+      calls.push('reserve')
+      return { answers: questions.map(() => (isHeld(calls) ? 'held' : 'granted')) }
+    },
+    release: async ({ questions }) => {
+      calls.push('release')
+      return { answers: questions.map(() => DONE) }
+    },
+    lease: async ({ questions }) => {
+      calls.push('lease')
+      return { answers: questions.map(() => true) }
+    },
+    returnLeased: async ({ questions }) => {
+      calls.push('returnLeased')
+      return { answers: questions.map(() => DONE) }
+    },
+    readUsage: () => Promise.reject(new Error('Nothing is read')),
   }
-  const metering = createMetering({ batched, read, stop: () => undefined }, requestBudgetMs)
+  const metering = createMetering({ admission: askHere(meteringCalls, handlers) }, requestBudgetMs)
   return { metering, calls }
 }
 

@@ -9,7 +9,7 @@ const count = (values: readonly unknown[], value: unknown) => values.filter((one
 describe('new names (decisions.md, Track event: newEvent; design.md, Trait registry)', () => {
   it('says newEvent in exactly one of many parallel responses', async () => {
     const names = await givenRegistry()
-    const gateway = await givenGateway({ services: { traitRegistry: names.url } })
+    const gateway = await givenGateway({ services: { 'trait-registry': names.url } })
     await gateway.identify({ userName: 'ada' })
     const spellings = ['Checkout Completed', 'checkout_completed', 'CHECKOUT  completed']
     const answers = await Promise.all(
@@ -34,7 +34,7 @@ describe('new names (decisions.md, Track event: newEvent; design.md, Trait regis
 
   it('remembers a name after an ack, and asks no more', async () => {
     const names = await givenRegistry()
-    const gateway = await givenGateway({ services: { traitRegistry: names.url } })
+    const gateway = await givenGateway({ services: { 'trait-registry': names.url } })
     await gateway.identify({ userName: 'ada', userAttributes: { $set: { plan: 1 } } })
     await gateway.track({ userName: 'ada', eventName: 'a' })
     expect(names.calls).toHaveLength(2)
@@ -45,7 +45,7 @@ describe('new names (decisions.md, Track event: newEvent; design.md, Trait regis
 
   it('remembers of an identify with an Idempotency-Key only what was registered before: it may be a duplicate of one with other slugs', async () => {
     const names = await givenRegistry(['plan'])
-    const gateway = await givenGateway({ services: { traitRegistry: names.url } })
+    const gateway = await givenGateway({ services: { 'trait-registry': names.url } })
     const visit = (key: string) =>
       gateway.call(
         'POST',
@@ -59,7 +59,7 @@ describe('new names (decisions.md, Track event: newEvent; design.md, Trait regis
 
   it('admits exactly as many new events as there is room for, in P, and publishes nothing for the rest', async () => {
     const names = await givenRegistry()
-    const gateway = await givenGateway({ plan: { uniqueEvents: 5 }, services: { traitRegistry: names.url } })
+    const gateway = await givenGateway({ plan: { uniqueEvents: 5 }, services: { 'trait-registry': names.url } })
     await gateway.identify({ userName: 'ada' })
     const answers = await Promise.all(
       Array.from({ length: 30 }, (_, i) => gateway.track({ userName: 'ada', eventName: `event ${i}` })),
@@ -72,7 +72,7 @@ describe('new names (decisions.md, Track event: newEvent; design.md, Trait regis
 
   it('sends the plan’s cap for P only, and the bound of every project for T (decisions.md, Track event, Bounds)', async () => {
     const names = await givenRegistry()
-    const gateway = await givenGateway({ plan: { uniqueEvents: 0 }, services: { traitRegistry: names.url } })
+    const gateway = await givenGateway({ plan: { uniqueEvents: 0 }, services: { 'trait-registry': names.url } })
     await gateway.identify({ userName: 'ada' })
     expect((await gateway.track({ userName: 'ada', eventName: 'a' }, gateway.keys.adminT)).status).toBe(202)
     expect((await gateway.track({ userName: 'ada', eventName: 'b' })).status).toBe(400)
@@ -82,8 +82,8 @@ describe('new names (decisions.md, Track event: newEvent; design.md, Trait regis
   it('holds every project to its bounds, whatever its plan says (decisions.md, Bounds)', async () => {
     const names = await givenRegistry()
     const plan = { uniqueEvents: 1_000_000, uniqueTraits: 1_000_000 }
-    const generous = await givenGateway({ plan, services: { traitRegistry: names.url } })
-    const unlimited = await givenGateway({ services: { traitRegistry: names.url } })
+    const generous = await givenGateway({ plan, services: { 'trait-registry': names.url } })
+    const unlimited = await givenGateway({ services: { 'trait-registry': names.url } })
     for (const { identify, track, keys } of [generous, unlimited])
       for (const key of [keys.admin, keys.adminT]) {
         await identify({ userName: 'ada', userAttributes: { $set: { [key]: 1 } } }, key)
@@ -99,7 +99,7 @@ describe('new names (decisions.md, Track event: newEvent; design.md, Trait regis
     // Each 100 bytes of the JSON, the comma included.
     const length = Math.floor(MAX_DISABLED_TRAIT_BYTES / 100)
     const traits = Array.from({ length }, (_, nth) => ({ slug: `${nth}`.padEnd(97, 'x'), enabled: false }))
-    const gateway = await givenGateway({ project: { traits }, services: { traitRegistry: names.url } })
+    const gateway = await givenGateway({ project: { traits }, services: { 'trait-registry': names.url } })
     const slugs = Array.from({ length: 250 }, (_, nth) => `${nth} `.padEnd(100, 'ü'))
     const $set = Object.fromEntries(slugs.map((slug) => [slug, 1]))
     expect((await gateway.identify({ userName: 'ada', userAttributes: { $set } })).status).toBe(200)
@@ -108,7 +108,7 @@ describe('new names (decisions.md, Track event: newEvent; design.md, Trait regis
 
   it('strips new traits over the cap from every operator, by name only (contract, Trait policy)', async () => {
     const names = await givenRegistry(['plan'])
-    const gateway = await givenGateway({ plan: { uniqueTraits: 2 }, services: { traitRegistry: names.url } })
+    const gateway = await givenGateway({ plan: { uniqueTraits: 2 }, services: { 'trait-registry': names.url } })
     const answer = await gateway.call(
       'POST',
       '/v2/admin/identify-user',
@@ -129,7 +129,7 @@ describe('new names (decisions.md, Track event: newEvent; design.md, Trait regis
   it('lets an SDK key bring in no new names where the project says so (decisions.md, Beyond the document)', async () => {
     const names = await givenRegistry(['plan', 'known'])
     const project = { clientCreatedTraits: false, clientCreatedEvents: false }
-    const gateway = await givenGateway({ project, services: { traitRegistry: names.url } })
+    const gateway = await givenGateway({ project, services: { 'trait-registry': names.url } })
     await gateway.visit({ userName: 'ada', userAttributes: { $set: { plan: 1, fresh: 1 } } })
     const sdkTrack = (eventName: string) =>
       gateway.post('/v2/sdk/track-event', { userName: 'ada', eventName }, gateway.keys.sdk)
@@ -151,7 +151,7 @@ describe('new names (decisions.md, Track event: newEvent; design.md, Trait regis
       events: [{ slug: 'Signed In' }, { slug: 'Signed Out' }],
     }
     const plan = { uniqueTraits: 1, uniqueEvents: 2 }
-    const gateway = await givenGateway({ project, plan, services: { traitRegistry: names.url } })
+    const gateway = await givenGateway({ project, plan, services: { 'trait-registry': names.url } })
     await gateway.visit({ userName: 'ada', userAttributes: { $set: { declared: 1, fresh: 1, over: 1, off: 1 } } })
     const sdkTrack = (eventName: string) =>
       gateway.post('/v2/sdk/track-event', { userName: 'ada', eventName }, gateway.keys.sdk)

@@ -1,9 +1,7 @@
-import { INTERNAL_ROUTES } from '@nextvisit/contracts'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
 import { givenMetering, givenRegistry, releasedIn, reservationsIn } from '../../test/given-services.ts'
 
-const { lookUpUsers, reserve } = INTERNAL_ROUTES
 const statusesOf = (answers: readonly { status: number }[]) => answers.map(({ status }) => status)
 const count = (values: readonly unknown[], value: unknown) => values.filter((one) => one === value).length
 
@@ -38,7 +36,7 @@ describe('limits (decisions.md, Track event: metering; Identify: MAU)', () => {
 
   it('has released the reservation of an event that the cap refuses, once it answers', async () => {
     const [metering, names] = [await givenMetering(1), await givenRegistry()]
-    const services = { metering: metering.url, traitRegistry: names.url }
+    const services = { metering: metering.url, 'trait-registry': names.url }
     const gateway = await givenGateway({ plan: { eventsPerMonth: 1, uniqueEvents: 0 }, services })
     await gateway.identify({ userName: 'ada' })
     const answer = await gateway.track({ userName: 'ada', eventName: 'a' })
@@ -49,13 +47,13 @@ describe('limits (decisions.md, Track event: metering; Identify: MAU)', () => {
 
   it('judges in the decided order: user, disabled, metering, cap', async () => {
     const projector = await givenService({
-      [lookUpUsers]: async ({ users }) => ({ users: users.map(() => 'missing') }),
+      lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'missing') }),
     })
     const [metering, names] = [await givenMetering(0), await givenRegistry()]
     const gateway = await givenGateway({
       plan: { eventsPerMonth: 0, uniqueEvents: 0 },
       project: { events: [{ slug: 'off', enabled: false }] },
-      services: { userProjector: projector.url, metering: metering.url, traitRegistry: names.url },
+      services: { 'user-projector': projector.url, metering: metering.url, 'trait-registry': names.url },
     })
     await gateway.identify({ userName: 'ada' })
     expect((await gateway.track({ userName: 'nobody', eventName: 'off' })).status).toBe(404)
@@ -87,7 +85,7 @@ describe('limits (decisions.md, Track event: metering; Identify: MAU)', () => {
 
   it('counts a user for whom metering says so without a reservation', async () => {
     const metering = await givenService({
-      [reserve]: async ({ reservations }) => ({ verdicts: reservations.map(() => 'counted') }),
+      reserve: async ({ questions }) => ({ answers: questions.map(() => 'counted') }),
     })
     const gateway = await givenGateway({ plan: { monthlyActiveUsers: 0 }, services: { metering: metering.url } })
     expect((await gateway.identify({ userName: 'a' })).status).toBe(200)
@@ -95,7 +93,7 @@ describe('limits (decisions.md, Track event: metering; Identify: MAU)', () => {
 
   it('asks again for a user whose counted record may be a duplicate of the month before (decisions.md, Retries)', async () => {
     const metering = await givenService({
-      [reserve]: async ({ reservations }) => ({ verdicts: reservations.map(() => 'counted') }),
+      reserve: async ({ questions }) => ({ answers: questions.map(() => 'counted') }),
     })
     const gateway = await givenGateway({ plan: { monthlyActiveUsers: 9 }, services: { metering: metering.url } })
     const identifyAt = (instant: string, headers: Record<string, string> = {}) => {

@@ -13,7 +13,7 @@ interface RoomLeasesOptions {
   /** No request waits for either: without a deadline they have one of their own. */
   readonly ask: BatchedCall<LeaseQuestion, boolean>
   /** Of one organization. Resolves once they are given back, or at the deadline; never rejects. */
-  readonly giveBack: (returned: readonly ReturnedUnits[], deadlineAt?: number) => Promise<unknown>
+  readonly giveBack: (returned: ReturnedUnits[], deadlineAt?: number) => Promise<unknown>
 }
 
 /** One unit of a lease, for one record. */

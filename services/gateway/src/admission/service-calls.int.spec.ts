@@ -1,22 +1,19 @@
-import { INTERNAL_ROUTES } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
 import type { GatewayFixture, GatewayFixtureOptions } from '../../test/gateway-fixture.ts'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
 
-const { reserve, lease, claim } = INTERNAL_ROUTES
-
 /** A gateway whose services know every name and grant every reservation, but no lease. */
 async function gatewayWith(plan: GatewayFixtureOptions['plan']): Promise<GatewayFixture> {
   const metering = await givenService({
-    [reserve]: async ({ reservations }) => ({ verdicts: reservations.map(() => 'granted') }),
-    [lease]: async ({ questions }) => ({ granted: questions.map(() => false) }),
+    reserve: async ({ questions }) => ({ answers: questions.map(() => 'granted') }),
+    lease: async ({ questions }) => ({ answers: questions.map(() => false) }),
   })
   const traitRegistry = await givenService({
-    [claim]: async ({ claims }) => ({ verdicts: claims.map(({ slugs }) => slugs.map(() => 'registered')) }),
+    claim: async ({ questions }) => ({ answers: questions.map(({ slugs }) => slugs.map(() => 'registered')) }),
   })
   return givenGateway({
     ...(plan && { plan }),
-    services: { metering: metering.url, traitRegistry: traitRegistry.url },
+    services: { metering: metering.url, 'trait-registry': traitRegistry.url },
   })
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { INTERNAL_ROUTES, MAX_CLAIMED_NAMES, type UserQuery } from '@nextvisit/contracts'
+import { MAX_CLAIMED_NAMES, type UserQuery } from '@nextvisit/contracts'
 import { behind } from '@nextvisit/service-kit'
 import { until } from '@nextvisit/service-kit/test/until.ts'
 import { describe, expect, it } from 'vitest'
@@ -7,7 +7,6 @@ import { givenGateway, givenService } from '../../test/given-gateway.ts'
 import { claimsIn } from '../../test/given-services.ts'
 import { givenTenants } from '../../test/given-tenants.ts'
 
-const { lookUpUsers, claim, readUser, readQueue, readForms } = INTERNAL_ROUTES
 const TRACK = '/v2/admin/track-event'
 const IDENTIFY = '/v2/admin/identify-user'
 const statusesOf = (answers: readonly { status: number }[]) => new Set(answers.map(({ status }) => status))
@@ -27,12 +26,12 @@ describe('a tenant that asks as loudly as it can (decisions.md, Busy and broken)
     async (_name, projects) => {
       // A registry that is slow, but answers each call within a quarter of its time: ten milliseconds a name.
       const registry = await givenService({
-        [claim]: async ({ claims }) => {
-          await sleep(10 * claims.reduce((names, { slugs }) => names + slugs.length, 0))
-          return { verdicts: claims.map(({ slugs }) => slugs.map(() => 'registered')) }
+        claim: async ({ questions }) => {
+          await sleep(10 * questions.reduce((names, { slugs }) => names + slugs.length, 0))
+          return { answers: questions.map(({ slugs }) => slugs.map(() => 'registered')) }
         },
       })
-      const { gateway, loud, quiet } = await givenTenants({ traitRegistry: registry.url }, { projects })
+      const { gateway, loud, quiet } = await givenTenants({ 'trait-registry': registry.url }, { projects })
       const flood = Promise.all(
         Array.from({ length: 40 }, (_, index) =>
           gateway.post(IDENTIFY, manyTraits(`loud-${index}`), loud[index % projects]!),
@@ -46,10 +45,8 @@ describe('a tenant that asks as loudly as it can (decisions.md, Busy and broken)
       expect(statusesOf(heard)).toEqual(new Set([202]))
       expect(statusesOf(await flood)).toEqual(new Set([200, 503]))
       expect(await gateway.unchecked()).toEqual({})
-      for (const { body } of registry.calls)
-        expect(claimsIn([{ path: claim, body }]).flatMap(({ slugs }) => slugs).length).toBeLessThanOrEqual(
-          MAX_CLAIMED_NAMES,
-        )
+      for (const call of registry.calls)
+        expect(claimsIn([call]).flatMap(({ slugs }) => slugs).length).toBeLessThanOrEqual(MAX_CLAIMED_NAMES)
     },
   )
 })
@@ -57,13 +54,13 @@ describe('a tenant that asks as loudly as it can (decisions.md, Busy and broken)
 describe('a partition that is behind (design.md, User markers)', () => {
   it('makes only its own users unchecked, and opens no breaker', async () => {
     const projector = await givenService({
-      [lookUpUsers]: async ({ users }) => {
-        const isBehind = users.some(({ partition }) => partition === 0)
+      lookUpUsers: async ({ questions }) => {
+        const isBehind = questions.some(({ partition }) => partition === 0)
         if (isBehind) await sleep(400)
-        return { users: users.map(({ partition }) => (partition === 0 ? 'unknown' : 'missing')) }
+        return { answers: questions.map(({ partition }) => (partition === 0 ? 'unknown' : 'missing')) }
       },
     })
-    const gateway = await givenGateway({ services: { userProjector: projector.url } })
+    const gateway = await givenGateway({ services: { 'user-projector': projector.url } })
     const track = (index: number) => gateway.track({ userName: `user ${index}`, eventName: 'a' })
     const answers = await Promise.all(Array.from({ length: 60 }, (_, index) => track(index)))
     expect(statusesOf(answers)).toEqual(new Set([202, 404]))
@@ -77,11 +74,11 @@ describe('a partition that is behind (design.md, User markers)', () => {
 describe('reads that are slow', () => {
   it('have a breaker of their own: admission goes on', async () => {
     const projector = await givenService({
-      [readUser]: () => Promise.reject(new Error('too slow')),
-      [lookUpUsers]: async ({ users }) => ({ users: users.map(() => 'missing') }),
+      readUser: () => Promise.reject(new Error('too slow')),
+      lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'missing') }),
     })
-    const evaluator = await givenService({ [readQueue]: async () => ({ waiting: [] }) })
-    const services = { userProjector: projector.url, formTriggerEvaluator: evaluator.url }
+    const evaluator = await givenService({ readQueue: async () => ({ waiting: [] }) })
+    const services = { 'user-projector': projector.url, 'form-trigger-evaluator': evaluator.url }
     const gateway = await givenGateway({ services })
     for (let read = 0; read < 6; read += 1) expect((await gateway.get('/v2/admin/users/ada')).status).toBe(503)
     expect(await gateway.breakers()).toMatchObject({ 'user-projector (reads)': 1, 'user-projector': 0 })
@@ -100,13 +97,13 @@ describe('a partition that is halted (decisions.md, Busy and broken)', () => {
     const at = '2026-11-02T10:00:00.000Z'
     const user = { userName: 'ada', traits: {}, country: null, device: {}, firstSeenAt: at, lastSeenAt: at, events: {} }
     const projector = await givenService({
-      [readUser]: (query) => read(query, { ...user, userId: query.userId, segments: [] }),
+      readUser: (query) => read(query, { ...user, userId: query.userId, segments: [] }),
     })
     const evaluator = await givenService({
-      [readQueue]: async () => ({ waiting: [] }),
-      [readForms]: (query) => read(query, { forms: [], queue: [] }),
+      readQueue: async () => ({ waiting: [] }),
+      readForms: (query) => read(query, { forms: [], queue: [] }),
     })
-    const services = { userProjector: projector.url, formTriggerEvaluator: evaluator.url }
+    const services = { 'user-projector': projector.url, 'form-trigger-evaluator': evaluator.url }
     const gateway = await givenGateway({ services })
     for (let time = 0; time < 10; time += 1) {
       expect((await gateway.get('/v2/admin/users/halted')).status).toBe(503)
@@ -121,9 +118,9 @@ describe('a user who was identified (decisions.md, Identify)', () => {
   it('is found at once on every gateway, also where the marker is lost and the user was missing just before', async () => {
     let isFolded = false
     const projector = await givenService({
-      [lookUpUsers]: async ({ users }) => ({ users: users.map(() => (isFolded ? 'exists' : 'missing')) }),
+      lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => (isFolded ? 'exists' : 'missing')) }),
     })
-    const services = { userProjector: projector.url }
+    const services = { 'user-projector': projector.url }
     const gateway = await givenGateway({ services })
     const withoutRedis = await givenGateway({ besides: gateway, services, redisUrl: 'redis://127.0.0.1:1' })
     const track = () => gateway.track({ userName: 'ada', eventName: 'a' })

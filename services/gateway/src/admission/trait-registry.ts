@@ -1,13 +1,5 @@
-import {
-  type Claim,
-  ClaimAnswer,
-  type ClaimVerdict,
-  DefinitionsAnswer,
-  type DefinitionsQuery,
-  MAX_CLAIMED_NAMES,
-  type ReleasedClaim,
-} from '@nextvisit/contracts'
-import { type Asked, type ServiceClient, TELLS } from '@nextvisit/service-kit'
+import { type Claim, type ClaimVerdict, MAX_CLAIMED_NAMES, type traitRegistryCalls } from '@nextvisit/contracts'
+import { type Asked, createBatchedCall, type ServiceClient } from '@nextvisit/service-kit'
 import { LRUCache } from 'lru-cache'
 
 const MAX_KNOWN_NAMES = 200_000
@@ -24,8 +16,8 @@ export type Claimed =
 
 export type TraitRegistry = ReturnType<typeof createTraitRegistry>
 
-/** Trait-registry: claims of names that are new, and the definitions of traits and events. */
-export function createTraitRegistry({ batched, read, stop }: ServiceClient) {
+/** Admission's questions to trait-registry: claims of new names. */
+export function createTraitRegistry({ admission }: Pick<ServiceClient<typeof traitRegistryCalls>, 'admission'>) {
   const known = new LRUCache<string, true>({ max: MAX_KNOWN_NAMES })
   const isKnown = (space: NameSpace, slug: string) => known.get(keyOf(space, slug)) !== undefined
   const sizes = {
@@ -34,22 +26,10 @@ export function createTraitRegistry({ batched, read, stop }: ServiceClient) {
     maxWeight: MAX_CLAIMED_NAMES,
     bytesOf: bytesAsJson,
   }
-  const askClaim = batched({
-    ...sizes,
-    route: 'claim',
-    bodyOf: (claims: readonly Claim[]) => ({ claims }),
-    schema: ClaimAnswer,
-    answersOf: ({ verdicts }) => verdicts,
-  })
-  const askRelease = batched({
-    ...sizes,
-    route: 'releaseClaims',
-    bodyOf: (claims: readonly ReleasedClaim[]) => ({ claims }),
-    ...TELLS,
-  })
+  const askClaim = createBatchedCall(admission.claim, sizes)
+  const askRelease = createBatchedCall(admission.releaseClaims, sizes)
 
   return {
-    stop,
     /**
      * Claims those of the slugs that this gateway does not know, in their order. Of a possible repeat all of them: its
      * first may be the one that made them known, and a repeat is answered like the first.
@@ -84,8 +64,6 @@ export function createTraitRegistry({ batched, read, stop }: ServiceClient) {
     remember: (space: NameSpace, slugs: Iterable<string>) => {
       for (const slug of slugs) known.set(keyOf(space, slug), true)
     },
-    readDefinitions: (query: DefinitionsQuery, deadlineAt: number) =>
-      read('readDefinitions', query, DefinitionsAnswer, deadlineAt),
   }
 }
 

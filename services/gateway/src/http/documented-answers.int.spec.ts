@@ -1,4 +1,4 @@
-import { ErrorBody, INTERNAL_ROUTES, type OperationId, ROUTES } from '@nextvisit/contracts'
+import { ErrorBody, type OperationId, ROUTES } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
 import { notFound } from '@nextvisit/service-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -22,26 +22,26 @@ let alone: GatewayFixture
 let service: Awaited<ReturnType<typeof startService>>
 beforeAll(async () => {
   service = await startService({
-    [INTERNAL_ROUTES.lookUpUsers]: async ({ users }) => ({
-      users: users.map(({ organization, project, userId }) =>
+    lookUpUsers: async ({ questions }) => ({
+      answers: questions.map(({ organization, project, userId }) =>
         userId === userIdOf(organization, project, 'nobody') ? 'missing' : 'exists',
       ),
     }),
-    [INTERNAL_ROUTES.readUser]: async () => notFound(),
-    [INTERNAL_ROUTES.readQueue]: async () => ({ waiting: [] }),
-    [INTERNAL_ROUTES.readForms]: async () => notFound(),
-    [INTERNAL_ROUTES.reserve]: async ({ reservations }) => ({ verdicts: reservations.map(() => 'exhausted') }),
-    [INTERNAL_ROUTES.claim]: async ({ claims }) => ({
-      verdicts: claims.map(({ slugs }) => slugs.map(() => 'no-room')),
+    readUser: async () => notFound(),
+    readQueue: async () => ({ waiting: [] }),
+    readForms: async () => notFound(),
+    reserve: async ({ questions }) => ({ answers: questions.map(() => 'exhausted') }),
+    claim: async ({ questions }) => ({
+      answers: questions.map(({ slugs }) => slugs.map(() => 'no-room')),
     }),
   })
   gateway = await startGateway({
     project: { events: [{ slug: 'old', enabled: false }], clientCreatedEvents: false },
     plan: { uniqueEvents: 0, eventsPerMonth: 0, monthlyActiveUsers: 0 },
     services: {
-      userProjector: service.url,
-      formTriggerEvaluator: service.url,
-      traitRegistry: service.url,
+      'user-projector': service.url,
+      'form-trigger-evaluator': service.url,
+      'trait-registry': service.url,
       metering: service.url,
     },
   })

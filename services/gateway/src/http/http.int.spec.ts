@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { INTERNAL_ROUTES, ROUTES } from '@nextvisit/contracts'
+import { ROUTES } from '@nextvisit/contracts'
 import { until } from '@nextvisit/service-kit/test/until.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GatewayFixture, newKey, startGateway } from '../../test/gateway-fixture.ts'
@@ -296,12 +296,12 @@ describe('stopping', () => {
   it('finishes what is under way with Connection: close, and takes no more', async () => {
     const { promise: allArrived, resolve: letGo } = Promise.withResolvers<void>()
     const slow = await startService({
-      [INTERNAL_ROUTES.lookUpUsers]: async ({ users }) => {
+      lookUpUsers: async ({ questions }) => {
         await allArrived
-        return { users: users.map(() => 'exists') }
+        return { answers: questions.map(() => 'exists') }
       },
     })
-    const ending = await startGateway({ besides: gateway, services: { userProjector: slow.url } })
+    const ending = await startGateway({ besides: gateway, services: { 'user-projector': slow.url } })
     const underWay = Array.from({ length: 20 }, (_, i) => ending.track({ userName: `ada-${i}`, eventName: 'a' }))
     await until(() => ending.received() === 20)
     const stopped = ending.stopServer()

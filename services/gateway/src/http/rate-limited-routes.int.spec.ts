@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import { INTERNAL_ROUTES, type OrganizationConfig, type RateLimit } from '@nextvisit/contracts'
+import { type OrganizationConfig, type RateLimit } from '@nextvisit/contracts'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type GatewayFixture, startGateway } from '../../test/gateway-fixture.ts'
 import { startService } from '../../test/service-fixture.ts'
@@ -188,11 +188,11 @@ describe('rate limits over HTTP (decisions.md, Busy and broken)', () => {
     const seen = { firstSeenAt: INSTANT, lastSeenAt: INSTANT }
     const user = { userId: randomUUID(), userName: 'ada', country: null, device: {}, ...seen, events: {}, segments: [] }
     const { url, stop } = await startService({
-      [INTERNAL_ROUTES.readUser]: async () => ({ ...user, traits: { note: 'x'.repeat(100_000) } }),
-      [INTERNAL_ROUTES.readQueue]: async () => ({ waiting: [] }),
+      readUser: async () => ({ ...user, traits: { note: 'x'.repeat(100_000) } }),
+      readQueue: async () => ({ waiting: [] }),
     })
     onTestFinished(stop)
-    const services = { userProjector: url, formTriggerEvaluator: url }
+    const services = { 'user-projector': url, 'form-trigger-evaluator': url }
     const { get } = await start({ ...limits({ perSecond: 1, burst: 3 }), services })
     const read = await get('/v2/admin/users/ada')
     // Two were left, three are owed. So one is missing, and one more is needed.

@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { INTERNAL_ROUTES } from '@nextvisit/contracts'
 import { until } from '@nextvisit/service-kit/test/until.ts'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type GatewayFixture, startGateway } from '../../test/gateway-fixture.ts'
@@ -176,12 +175,12 @@ describe('bytes in flight (decisions.md, Busy and broken)', () => {
   it('are counted inflated', async () => {
     const { promise: gate, resolve: open } = Promise.withResolvers<void>()
     const slow = await givenService({
-      [INTERNAL_ROUTES.lookUpUsers]: async ({ users }) => {
+      lookUpUsers: async ({ questions }) => {
         await gate
-        return { exists: users.map(() => true) }
+        return { answers: questions.map(() => 'exists') }
       },
     })
-    const services = { userProjector: slow.url }
+    const services = { 'user-projector': slow.url }
     const small = await givenGateway({ besides: gateway, services, maxBodyBytesInFlight: 1_048_576 })
     const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip', 'x-api-key': small.keys.admin }
     const track = (userName: string) => small.call('POST', '/v2/admin/track-event', headers, zipped(userName))
@@ -216,12 +215,12 @@ describe('stopping', () => {
   ])('answers what is under way with Connection: close, where the caller %s', async (_caller, headers) => {
     const { promise: gate, resolve: open } = Promise.withResolvers<void>()
     const slow = await givenService({
-      [INTERNAL_ROUTES.lookUpUsers]: async ({ users }) => {
+      lookUpUsers: async ({ questions }) => {
         await gate
-        return { exists: users.map(() => true) }
+        return { answers: questions.map(() => 'exists') }
       },
     })
-    const ending = await startGateway({ besides: gateway, services: { userProjector: slow.url } })
+    const ending = await startGateway({ besides: gateway, services: { 'user-projector': slow.url } })
     const body = '{"userName":"grace","eventName":"a"}'
     const caller = await givenCaller(ending)
     const silent = await givenCaller(ending)

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import { type Claim, type ClaimVerdict, INTERNAL_ROUTES } from '@nextvisit/contracts'
+import { type Claim, type ClaimVerdict } from '@nextvisit/contracts'
 import { createFaultProxy, produceApiKey } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type GatewayFixture, startGateway } from '../../test/gateway-fixture.ts'
@@ -24,13 +24,13 @@ let service: Awaited<ReturnType<typeof startService>>
 
 beforeAll(async () => {
   service = await startService({
-    [INTERNAL_ROUTES.claim]: async ({ claims }) => ({ verdicts: claims.map(verdictsOn) }),
-    [INTERNAL_ROUTES.lookUpUsers]: async (asked) => {
+    claim: async ({ questions }) => ({ answers: questions.map(verdictsOn) }),
+    lookUpUsers: async ({ questions }) => {
       await users.gate
-      return { users: asked.users.map(() => (users.exist ? 'exists' : 'missing')) }
+      return { answers: questions.map(() => (users.exist ? 'exists' : 'missing')) }
     },
   })
-  const services = { userProjector: service.url, traitRegistry: service.url }
+  const services = { 'user-projector': service.url, 'trait-registry': service.url }
   gateway = await startGateway({ services })
   other = await startGateway({ besides: gateway, services })
   await gateway.identify({ userName: 'ada' })

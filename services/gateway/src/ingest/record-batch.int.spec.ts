@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import { INTERNAL_ROUTES, publicApi } from '@nextvisit/contracts'
+import { publicApi } from '@nextvisit/contracts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GatewayFixture, type GatewayFixtureOptions, startGateway } from '../../test/gateway-fixture.ts'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
@@ -10,7 +10,6 @@ import { type IdempotentRequest, idempotentRequestOf } from '../http/idempotent-
 import { createKeptAnswers } from './kept-answers.ts'
 
 const BATCH = '/v2/admin/batch'
-const { lookUpUsers } = INTERNAL_ROUTES
 
 type Item = Readonly<Record<string, unknown>>
 const identify = (userName: string, more: Item = {}) => ({ type: 'identify', userName, ...more })
@@ -45,8 +44,10 @@ const eventsOf = async (gateway: GatewayFixture, userName: string) =>
 
 /** A projector that knows nobody: a user exists only by what the gateway saw itself. */
 async function givenNobody(options: GatewayFixtureOptions = {}) {
-  const projector = await givenService({ [lookUpUsers]: async ({ users }) => ({ users: users.map(() => 'missing') }) })
-  const gateway = await givenGateway({ ...options, services: { userProjector: projector.url, ...options.services } })
+  const projector = await givenService({
+    lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'missing') }),
+  })
+  const gateway = await givenGateway({ ...options, services: { 'user-projector': projector.url, ...options.services } })
   return { gateway, projector }
 }
 
@@ -283,7 +284,7 @@ describe('policy in a batch', () => {
 
   it('asks its owners together, not item by item', async () => {
     const [metering, names] = [await givenMetering(1_000), await givenRegistry()]
-    const services = { metering: metering.url, traitRegistry: names.url }
+    const services = { metering: metering.url, 'trait-registry': names.url }
     const gateway = await givenGateway({ plan: { eventsPerMonth: 1_000 }, services })
     await gateway.identify({ userName: 'ada' })
     const results = await send(

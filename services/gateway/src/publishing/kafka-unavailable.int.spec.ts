@@ -1,8 +1,9 @@
-import { INTERNAL_ROUTES, ReleaseRequest, ReserveRequest } from '@nextvisit/contracts'
+import { DONE } from '@nextvisit/contracts'
 import { until } from '@nextvisit/service-kit/test/until.ts'
 import { createFaultProxy, type FaultProxy, produceApiKey } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type GatewayFixture, startGateway } from '../../test/gateway-fixture.ts'
+import { releasedIn, reservationsIn } from '../../test/given-services.ts'
 import { startService } from '../../test/service-fixture.ts'
 import { REQUEST_BUDGET_MS } from '../http/budget.ts'
 
@@ -52,14 +53,14 @@ describe('when Kafka fails under load (decisions.md, Busy and broken)', () => {
     proxy = createFaultProxy({ host, port: Number(port) })
     await proxy.start()
     metering = await startService({
-      [INTERNAL_ROUTES.reserve]: async ({ reservations }) => ({ verdicts: reservations.map(() => 'granted') }),
-      [INTERNAL_ROUTES.release]: async () => ({}),
+      reserve: async ({ questions }) => ({ answers: questions.map(() => 'granted') }),
+      release: async ({ questions }) => ({ answers: questions.map(() => DONE) }),
     })
     registry = await startService({
-      [INTERNAL_ROUTES.claim]: async ({ claims }) => ({ verdicts: claims.map(({ slugs }) => slugs.map(() => 'new')) }),
-      [INTERNAL_ROUTES.releaseClaims]: async () => ({}),
+      claim: async ({ questions }) => ({ answers: questions.map(({ slugs }) => slugs.map(() => 'new')) }),
+      releaseClaims: async ({ questions }) => ({ answers: questions.map(() => DONE) }),
     })
-    const services = { metering: metering.url, traitRegistry: registry.url }
+    const services = { metering: metering.url, 'trait-registry': registry.url }
     gateway = await startGateway({
       addressFor: proxy.addressFor,
       requestBudgetMs: REQUEST_BUDGET_MS,
@@ -75,10 +76,9 @@ describe('when Kafka fails under load (decisions.md, Busy and broken)', () => {
     await proxy.stop()
   })
 
-  const callsTo = (path: string) => metering.calls.filter((call) => call.path === path)
   const track = () => gateway.track({ userName: 'ada', eventName: 'a' })
 
-  const released = () => callsTo(INTERNAL_ROUTES.release).flatMap(({ body }) => ReleaseRequest.parse(body).recordIds)
+  const released = () => releasedIn(metering.calls)
   const recover = async () => {
     proxy.setLink('open')
     proxy.onResponse(() => 'pass')
@@ -118,11 +118,9 @@ describe('when Kafka fails under load (decisions.md, Busy and broken)', () => {
     expect(refusedAtOnce.headers['retry-after']).toMatch(/^\d+$/)
     expect((await gateway.get('/readyz')).body).toEqual(unavailable('Kafka is unavailable'))
     expect(await gateway.breakers()).toMatchObject({ Kafka: 1, metering: 0 })
-    const reserved = callsTo(INTERNAL_ROUTES.reserve).flatMap(({ body }) =>
-      ReserveRequest.parse(body).reservations.map(({ recordId }) => recordId),
-    )
+    const reserved = reservationsIn(metering.calls).map(({ recordId }) => recordId)
     await until(() => released().length > 0)
-    await until(() => registry.calls.some(({ path }) => path === INTERNAL_ROUTES.releaseClaims))
+    await until(() => registry.calls.some(({ name }) => name === 'releaseClaims'))
     expect(reserved).toEqual(expect.arrayContaining(released()))
     await recover()
     expect((await gateway.get('/readyz')).status).toBe(200)

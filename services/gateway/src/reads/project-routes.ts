@@ -1,26 +1,30 @@
 import { segmentDefinitions } from '@nextvisit/catalog'
-import { ROUTES, Uuid } from '@nextvisit/contracts'
+import {
+  type meteringCalls,
+  ROUTES,
+  type traitRegistryCalls,
+  type userProjectorCalls,
+  Uuid,
+} from '@nextvisit/contracts'
 import { monthOf } from '@nextvisit/domain'
-import type { Metering } from '../admission/metering.ts'
-import type { TraitRegistry } from '../admission/trait-registry.ts'
-import type { UserProjector } from '../admission/user-projector.ts'
+import type { Asks } from '@nextvisit/service-kit'
 import { type Answer, answer } from '../api/answer.ts'
 import { pageOf, parsePage } from '../api/page-query.ts'
 import { type Refusal, REFUSALS, refuse } from '../api/refusals.ts'
 import type { CheckedRequest, Route } from '../http/route.ts'
 
 interface ProjectRoutesParts {
-  readonly metering: Metering
-  readonly traitRegistry: TraitRegistry
-  readonly userProjector: UserProjector
+  readonly metering: Asks<typeof meteringCalls>
+  readonly traitRegistry: Asks<typeof traitRegistryCalls>
+  readonly userProjector: Asks<typeof userProjectorCalls>
 }
 
-/** A project's counters, registries and segments (decisions.md, Beyond the document). */
+/** Routes that read a project's counters, definitions and segments (decisions.md, Beyond the document). */
 export function createProjectRoutes({ metering, traitRegistry, userProjector }: ProjectRoutesParts): readonly Route[] {
   /** This month's counters beside the plan's limits, `null` for none. */
   async function getUsage({ project: { organization, project, plan }, receivedMs, deadlineAt }: CheckedRequest) {
     const month = monthOf(new Date(receivedMs).toISOString())
-    const usage = await metering.readUsage({ organization, project, month }, deadlineAt)
+    const usage = await metering.readUsage({ organization, project, month }, { deadlineAt })
     if (usage.outcome !== 'answered') return refuse(REFUSALS.notRead)
     const count = usage.answer
     return answer(200, {
@@ -37,12 +41,13 @@ export function createProjectRoutes({ metering, traitRegistry, userProjector }: 
     const { organization, project } = request.project
     const page = parsePage(request.parameters)
     if (page.outcome === 'refused') return page
-    const read = await traitRegistry.readDefinitions({ kind, organization, project, ...page.query }, request.deadlineAt)
+    const query = { kind, organization, project, ...page.query }
+    const read = await traitRegistry.readDefinitions(query, { deadlineAt: request.deadlineAt })
     if (read.outcome !== 'answered') return refuse(REFUSALS.notRead)
     return answer(200, { [`${kind}s`]: read.answer.definitions, next: read.answer.next })
   }
 
-  /** Segments by id, how many are in each, and how far that is computed. */
+  /** Segments by id, with the number of members and the progress of computing them. */
   async function listSegments({ parameters, project: place, deadlineAt }: CheckedRequest): Promise<Answer | Refusal> {
     const { organization, project } = place
     const asked = parsePage(parameters)
@@ -51,7 +56,7 @@ export function createProjectRoutes({ metering, traitRegistry, userProjector }: 
     const rest = segmentDefinitions(place).filter(({ id }) => id > after)
     const { page, next } = pageOf(rest, limit)
     const segments = page.map(({ id, definition }) => ({ id, definition }))
-    const read = await userProjector.readSegments({ organization, project, segments }, deadlineAt)
+    const read = await userProjector.readSegments({ organization, project, segments }, { deadlineAt })
     if (read.outcome !== 'answered') return refuse(REFUSALS.notRead)
     const { usersTotal, segments: progress } = read.answer
     return answer(200, {
@@ -60,7 +65,7 @@ export function createProjectRoutes({ metering, traitRegistry, userProjector }: 
     })
   }
 
-  /** Who is in a segment, by user id, and since when. */
+  /** Members of a segment by user id, each with the instant of joining. */
   async function listSegmentUsers(request: CheckedRequest): Promise<Answer | Refusal> {
     const { organization, project, config } = request.project
     const page = parsePage(request.parameters, (after) => Uuid.safeParse(after).success)
@@ -69,7 +74,7 @@ export function createProjectRoutes({ metering, traitRegistry, userProjector }: 
     const segment = config.segments.find(({ id }) => id === segmentId)
     if (!segment) return refuse(REFUSALS.segment)
     const query = { organization, project, segmentId: segment.id, ...page.query }
-    const members = await userProjector.readSegmentMembers(query, request.deadlineAt)
+    const members = await userProjector.readSegmentMembers(query, { deadlineAt: request.deadlineAt })
     return members.outcome === 'answered' ? answer(200, members.answer) : refuse(REFUSALS.notRead)
   }
 

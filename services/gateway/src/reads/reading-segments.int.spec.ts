@@ -1,4 +1,4 @@
-import { INTERNAL_ROUTES, SegmentsPage, SegmentUsersPage } from '@nextvisit/contracts'
+import { SegmentsPage, SegmentUsersPage } from '@nextvisit/contracts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GatewayFixture, startGateway } from '../../test/gateway-fixture.ts'
 import { startService } from '../../test/service-fixture.ts'
@@ -11,15 +11,15 @@ describe('GET /v2/admin/segments and their users (decisions.md, Beyond the docum
   let service: Awaited<ReturnType<typeof startService>>
   beforeAll(async () => {
     service = await startService({
-      [INTERNAL_ROUTES.readSegments]: async ({ segments }) => ({
+      readSegments: async ({ segments }) => ({
         segments: segments.map(({ id }) => ({ members: id.length, usersComputed: 3 })),
         usersTotal: 9,
       }),
-      [INTERNAL_ROUTES.readSegmentMembers]: async ({ limit }) => ({
+      readSegmentMembers: async ({ limit }) => ({
         users: [{ userId: ADA, userName: 'ada', since: INSTANT }],
         next: limit === 1 ? ADA : null,
       }),
-      [INTERNAL_ROUTES.readUser]: async ({ userId }) => ({
+      readUser: async ({ userId }) => ({
         userId,
         userName: 'ada',
         traits: {},
@@ -30,7 +30,7 @@ describe('GET /v2/admin/segments and their users (decisions.md, Beyond the docum
         events: {},
         segments: ['paying', 'removed'],
       }),
-      [INTERNAL_ROUTES.readQueue]: async () => ({ waiting: [] }),
+      readQueue: async () => ({ waiting: [] }),
     })
     gateway = await startGateway({
       project: {
@@ -40,7 +40,7 @@ describe('GET /v2/admin/segments and their users (decisions.md, Beyond the docum
           { id: 'lost', where: { not: { segment: 'active' } } },
         ],
       },
-      services: { userProjector: service.url, formTriggerEvaluator: service.url },
+      services: { 'user-projector': service.url, 'form-trigger-evaluator': service.url },
     })
   })
   afterAll(async () => {
@@ -60,7 +60,7 @@ describe('GET /v2/admin/segments and their users (decisions.md, Beyond the docum
       next: null,
     })
     const definition = expect.stringMatching(/^[0-9a-f]{32}$/)
-    expect(service.calls.at(-1)?.body).toMatchObject({
+    expect(service.calls.at(-1)?.question).toMatchObject({
       segments: ['active', 'lost', 'paying'].map((id) => ({ id, definition })),
     })
   })
@@ -79,7 +79,7 @@ describe('GET /v2/admin/segments and their users (decisions.md, Beyond the docum
     expect(page).toEqual({ users: [{ userId: ADA, userName: 'ada', since: INSTANT }], next: ADA })
     const last = SegmentUsersPage.parse((await gateway.get(`/v2/admin/segments/paying/users?after=${ADA}`)).body)
     expect(last.next).toBeNull()
-    expect(service.calls.at(-1)?.body).toMatchObject({ segmentId: 'paying', limit: 100, after: ADA })
+    expect(service.calls.at(-1)?.question).toMatchObject({ segmentId: 'paying', limit: 100, after: ADA })
   })
 
   it.each(['nothing', '__proto__', 'Paying', '%00'])('404 for %s, which is no segment', async (id) => {

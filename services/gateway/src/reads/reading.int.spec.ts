@@ -1,13 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  EventsPage,
-  INTERNAL_ROUTES,
-  TraitsPage,
-  UsageOverview,
-  UserAnswer,
-  UserFormsAnswer,
-} from '@nextvisit/contracts'
+import { EventsPage, TraitsPage, UsageOverview, UserAnswer, UserFormsAnswer } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
 import { notFound } from '@nextvisit/service-kit'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
@@ -22,14 +15,14 @@ describe('GET /v2/admin/users (decisions.md, Beyond the document)', () => {
   const names = ['ada', 'a/b', 'ä ?&', '__proto__']
   beforeAll(async () => {
     service = await startService({
-      [INTERNAL_ROUTES.readUser]: async ({ organization, userId }) => {
+      readUser: async ({ organization, userId }) => {
         const userName = names.find((name) => userIdOf(organization, 'shop', name) === userId)
         if (userName === undefined) return notFound()
         const traits = JSON.parse('{"plan":"pro","__proto__":1}') as object
         const seen = { firstSeenAt: INSTANT, lastSeenAt: INSTANT }
         return { userId, userName, traits, country: 'DE', device: {}, ...seen, events: {}, segments: [] }
       },
-      [INTERNAL_ROUTES.readQueue]: async ({ userId }) => ({
+      readQueue: async ({ userId }) => ({
         waiting: [
           {
             queuedId: userId,
@@ -43,7 +36,7 @@ describe('GET /v2/admin/users (decisions.md, Beyond the document)', () => {
         ],
       }),
     })
-    gateway = await startGateway({ services: { userProjector: service.url, formTriggerEvaluator: service.url } })
+    gateway = await startGateway({ services: { 'user-projector': service.url, 'form-trigger-evaluator': service.url } })
   })
   afterAll(async () => {
     await gateway.stop()
@@ -68,7 +61,7 @@ describe('GET /v2/admin/users (decisions.md, Beyond the document)', () => {
   })
 
   it('503 with Retry-After while a service is unavailable', async () => {
-    const alone = await startGateway({ services: { userProjector: service.url } })
+    const alone = await startGateway({ services: { 'user-projector': service.url } })
     const answer = await alone.get('/v2/admin/users/ada')
     const usage = await alone.get('/v2/admin/usage')
     const traits = await alone.get('/v2/admin/traits?limit=1000')
@@ -81,7 +74,7 @@ describe('GET /v2/admin/users (decisions.md, Beyond the document)', () => {
 it('works on a few reads of a key at once, and answers all (decisions.md, Busy and broken)', async () => {
   const calls = { now: 0, most: 0 }
   const service = await startService({
-    [INTERNAL_ROUTES.readForms]: async () => {
+    readForms: async () => {
       calls.now += 1
       calls.most = Math.max(calls.most, calls.now)
       await sleep(20)
@@ -90,7 +83,7 @@ it('works on a few reads of a key at once, and answers all (decisions.md, Busy a
     },
   })
   onTestFinished(service.stop)
-  const gateway = await startGateway({ services: { formTriggerEvaluator: service.url } })
+  const gateway = await startGateway({ services: { 'form-trigger-evaluator': service.url } })
   onTestFinished(gateway.stop)
   const answers = await Promise.all(Array.from({ length: 40 }, () => gateway.get('/v2/admin/users/ada/forms')))
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([404]))
@@ -101,15 +94,15 @@ it('works on a few reads of a key at once, and answers all (decisions.md, Busy a
 describe('GET /v2/admin/users/{userName}/forms (decisions.md, Beyond the document)', () => {
   let gateway: GatewayFixture
   let service: Awaited<ReturnType<typeof startService>>
-  const queued = { decision: 'queued', at: INSTANT, requestId: randomUUID(), catalogRevision: 1, gates: [] } as const
+  const queued = { decision: 'queued' as const, at: INSTANT, requestId: randomUUID(), catalogRevision: 1, gates: [] }
   beforeAll(async () => {
     service = await startService({
-      [INTERNAL_ROUTES.readForms]: async ({ organization, userId }) =>
+      readForms: async ({ organization, userId }) =>
         userId === userIdOf(organization, 'shop', 'a/forms')
           ? { forms: [{ formId: 'nps', ...queued }], queue: [] }
           : notFound(),
     })
-    gateway = await startGateway({ services: { formTriggerEvaluator: service.url } })
+    gateway = await startGateway({ services: { 'form-trigger-evaluator': service.url } })
   })
   afterAll(async () => {
     await gateway.stop()
@@ -147,21 +140,21 @@ describe('GET /v2/admin/usage, traits and events (decisions.md, Beyond the docum
   let service: Awaited<ReturnType<typeof startService>>
   beforeAll(async () => {
     service = await startService({
-      [INTERNAL_ROUTES.readUsage]: async ({ month }) => ({
+      readUsage: async ({ month }) => ({
         month,
         events: 7,
         monthlyActiveUsers: 3,
         uniqueEvents: 2,
         uniqueTraits: 1,
       }),
-      [INTERNAL_ROUTES.readDefinitions]: async ({ kind, limit }) => ({
+      readDefinitions: async ({ kind, limit }) => ({
         definitions: [{ slug: `a_${kind}`, name: `A ${kind}`, firstSeenAt: INSTANT, lastSeenAt: INSTANT, count: 4 }],
         next: limit === 1 ? `a_${kind}` : null,
       }),
     })
     gateway = await startGateway({
       plan: { eventsPerMonth: 100, monthlyActiveUsers: 10 },
-      services: { metering: service.url, traitRegistry: service.url },
+      services: { metering: service.url, 'trait-registry': service.url },
     })
   })
   afterAll(async () => {
@@ -185,6 +178,6 @@ describe('GET /v2/admin/usage, traits and events (decisions.md, Beyond the docum
     const events = EventsPage.parse((await gateway.get('/v2/admin/events?limit=1&after=a')).body)
     expect([traits.traits[0]?.slug, traits.next]).toEqual(['a_trait', null])
     expect([events.events[0]?.slug, events.next]).toEqual(['a_event', 'a_event'])
-    expect(service.calls.at(-1)?.body).toMatchObject({ kind: 'event', limit: 1, after: 'a' })
+    expect(service.calls.at(-1)?.question).toMatchObject({ kind: 'event', limit: 1, after: 'a' })
   })
 })

@@ -1,5 +1,5 @@
-import { INTERNAL_ROUTES, type RefusalsAnswer, RefusalsQuery, ROUTES, Uuid } from '@nextvisit/contracts'
-import { type InternalRoute, internalRoute, type RefusalStore } from '@nextvisit/service-kit'
+import { type gatewayCalls, ROUTES, Uuid } from '@nextvisit/contracts'
+import type { Handlers, RefusalStore } from '@nextvisit/service-kit'
 import { answer } from '../api/answer.ts'
 import { pageOf, parsePage } from '../api/page-query.ts'
 import { REASONS, REFUSALS, refuse } from '../api/refusals.ts'
@@ -24,14 +24,12 @@ export function createListRefusals({ read }: Pick<RefusalStore, 'read'>): Route 
   }
 }
 
-/** What the console asks: what was refused of late in a project, by any gateway, newest first. */
-export function createReadRefusals({ read }: Pick<RefusalStore, 'read'>): InternalRoute {
-  return internalRoute(
-    INTERNAL_ROUTES.readRefusals,
-    RefusalsQuery,
-    async ({ limit, ...project }): Promise<RefusalsAnswer> => {
+/** Answers calls about the refusals of all gateways. */
+export function answerRefusals({ read }: Pick<RefusalStore, 'read'>): Handlers<typeof gatewayCalls> {
+  return {
+    readRefusals: async ({ limit, ...project }) => {
       const found = await read(project, Date.now()).catch(() => undefined)
       return { refusals: found?.refusals.slice(0, limit) ?? null }
     },
-  )
+  }
 }

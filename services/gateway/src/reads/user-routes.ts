@@ -1,26 +1,32 @@
-import { isStorable, ROUTES, type UserQuery } from '@nextvisit/contracts'
+import {
+  type formTriggerEvaluatorCalls,
+  isStorable,
+  ROUTES,
+  type userProjectorCalls,
+  type UserQuery,
+} from '@nextvisit/contracts'
 import { checkUserName, userIdOf } from '@nextvisit/domain'
-import type { UserProjector } from '../admission/user-projector.ts'
+import type { Asks } from '@nextvisit/service-kit'
 import { type Answer, answer } from '../api/answer.ts'
 import { type Refusal, REFUSALS, refuse, refuseBody } from '../api/refusals.ts'
 import type { CheckedRequest, Route } from '../http/route.ts'
-import type { FormTriggerEvaluator } from './form-trigger-evaluator.ts'
 
-/** What is known of one user (decisions.md, Beyond the document). */
+/** Routes that read one user (decisions.md, Beyond the document). */
 export function createUserRoutes(
-  { readUser }: Pick<UserProjector, 'readUser'>,
-  { readQueue, readForms }: FormTriggerEvaluator,
+  { readUser }: Asks<typeof userProjectorCalls>,
+  { readQueue, readForms }: Asks<typeof formTriggerEvaluatorCalls>,
 ): readonly Route[] {
   async function getUser(request: CheckedRequest): Promise<Answer | Refusal> {
+    const { deadlineAt } = request
     const named = namedUser(request)
     if (named.outcome === 'refused') return named
     const [user, queue] = await Promise.all([
-      readUser(named.query, request.deadlineAt),
-      readQueue(named.query, request.deadlineAt),
+      readUser(named.query, { deadlineAt }),
+      readQueue(named.query, { deadlineAt }),
     ])
     if (user.outcome === 'not-found') return refuse(REFUSALS.user)
     if (user.outcome !== 'answered' || queue.outcome === 'unavailable') return refuse(REFUSALS.notRead)
-    // A segment that the workspace no longer has vanishes at once, not only when its members were computed again.
+    // Segments that the workspace no longer has disappear at once, before their members are computed again.
     const known = new Set(request.project.config.segments.map(({ id }) => id))
     return answer(200, {
       ...user.answer,
@@ -29,12 +35,12 @@ export function createUserRoutes(
     })
   }
 
-  /** Why each form did, or did not, reach this user. */
+  /** Explains which forms reached this user, and why others did not. */
   async function getUserForms(request: CheckedRequest): Promise<Answer | Refusal> {
     const named = namedUser(request)
     if (named.outcome === 'refused') return named
     const { query, userName } = named
-    const forms = await readForms(query, request.deadlineAt)
+    const forms = await readForms(query, { deadlineAt: request.deadlineAt })
     if (forms.outcome === 'not-found') return refuse(REFUSALS.user)
     if (forms.outcome !== 'answered') return refuse(REFUSALS.notRead)
     return answer(200, { userId: query.userId, userName, ...forms.answer })

@@ -1,4 +1,4 @@
-import { INTERNAL_ROUTES, type KeptRefusal, RefusalsAnswer, RefusalsPage, RefusalsQuery } from '@nextvisit/contracts'
+import { type KeptRefusal, RefusalsAnswer, RefusalsPage, RefusalsQuery } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
 import { createRefusalStore, KEPT_OF_A_REASON } from '@nextvisit/service-kit'
 import { startRedisProxy } from '@nextvisit/service-kit/test/redis-proxy-fixture.ts'
@@ -26,9 +26,9 @@ async function listOf(gateway: GatewayFixture, count: number, query = ''): Promi
 /** A gateway that knows no user but those it identified, and another one of the same installation. */
 async function givenTwo() {
   const { url } = await givenService({
-    [INTERNAL_ROUTES.lookUpUsers]: async ({ users }) => ({ users: users.map(() => 'missing' as const) }),
+    lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'missing' as const) }),
   })
-  const services = { userProjector: url }
+  const services = { 'user-projector': url }
   const project = { events: [{ slug: 'legacy', enabled: false }], requireUserSignature: true }
   const one = await givenGateway({ services, project })
   return { one, other: await givenGateway({ besides: one, services }) }

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { applyWorkspace } from '../workspace/apply-workspace.ts'
-import { type FormsReadModel, INTERNAL_ROUTES, OrganizationConfig, UserQuery } from '@nextvisit/contracts'
+import { formTriggerEvaluatorCalls, type FormsReadModel, OrganizationConfig } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
 import { withLogAdmin, type LogConnection } from '@nextvisit/log'
-import { createInternalServer, createLogger, createMetrics, internalRoute, notFound } from '@nextvisit/service-kit'
+import { createInternalServer, createLogger, createMetrics, notFound, serveCalls } from '@nextvisit/service-kit'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest'
 import { why } from './why.ts'
 
@@ -30,11 +30,13 @@ const evaluator = createInternalServer({
   host: '127.0.0.1',
   port: 0,
   token: TOKEN,
-  routes: [
-    internalRoute(INTERNAL_ROUTES.readForms, UserQuery, async ({ organization, project, userId }) =>
-      userId === userIdOf(organization, project, 'ada') ? answer : notFound(),
-    ),
-  ],
+  routes: serveCalls(
+    { readForms: formTriggerEvaluatorCalls.readForms },
+    {
+      readForms: async ({ organization, project, userId }) =>
+        userId === userIdOf(organization, project, 'ada') ? answer : notFound(),
+    },
+  ),
   isLive: () => ({ status: 'available' }),
   isReady: () => ({ status: 'available' }),
   metrics: createMetrics('evaluator'),

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { encodeRecord, type EventTracked, INTERNAL_ROUTES, type Reservation } from '@nextvisit/contracts'
+import { encodeRecord, type EventTracked, meteringCalls, type Reservation } from '@nextvisit/contracts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { type Db, sql } from '@nextvisit/database'
 import { createPublisher } from '@nextvisit/log'
 import { createTestTopic } from '@nextvisit/testing'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { givenReplay, onTopic } from '../../test/given-replay.ts'
-import { callRoute } from '../../test/call-route.ts'
+import { askConsumer } from '../../test/ask-consumer.ts'
 import { consumerNamed } from '../consumer-database.ts'
 
 const EVENTS = 400
@@ -16,7 +16,7 @@ async function givenMetering() {
   const metering = consumerNamed('metering')
   const given = await givenReplay(onTopic(metering, topic), { connection })
   const { onFailure } = await given.startLive(topic)
-  return { ...given, topic, connection, onFailure, call: callRoute(metering, given.db) }
+  return { ...given, topic, connection, onFailure, asks: askConsumer(metering, meteringCalls, given.db) }
 }
 
 function reservationOf(recordId: string): Reservation {
@@ -34,7 +34,7 @@ async function readLedger(db: Db) {
 
 describe('a replay of metering', () => {
   it('loses and doubles no reservation that is made, folded or given back while it swaps', async () => {
-    const { db, topic, connection, onFailure, replay, call } = await givenMetering()
+    const { db, topic, connection, onFailure, replay, asks } = await givenMetering()
     const publisher = createPublisher(connection)
     await publisher.start()
     onTestFinished(() => publisher.stop(1_000))
@@ -56,20 +56,20 @@ describe('a replay of metering', () => {
       const room = { organization: 'acme', month: '2026-11' }
       const leases = [{ lease: id, partition: 0, units: 3 }]
       const questions = [{ ...room, limit: 1_000_000, leases }]
-      expect(await call(INTERNAL_ROUTES.lease, { questions })).toEqual({ granted: [true] })
+      expect(await asks.lease({ questions })).toMatchObject({ answer: { answers: [true] } })
       held.add(id)
       await publish(eventTracked({ id: randomUUID(), received: '2026-11-02T10:00:00.000Z', lease: id }))
-      await call(INTERNAL_ROUTES.returnLeased, { returned: [{ ...room, lease: id, units: 1 }] })
+      await asks.returnLeased({ questions: [[{ ...room, lease: id, units: 1 }]] })
     }
     const reserve = async (): Promise<void> => {
       const [published, kept, returned] = [randomUUID(), randomUUID(), randomUUID()]
-      const reservations = [published, kept, returned].map(reservationOf)
-      expect(await call(INTERNAL_ROUTES.reserve, { reservations })).toEqual({
-        verdicts: ['granted', 'granted', 'granted'],
+      const questions = [published, kept, returned].map(reservationOf)
+      expect(await asks.reserve({ questions })).toMatchObject({
+        answer: { answers: ['granted', 'granted', 'granted'] },
       })
       held.add(kept)
       await publish(eventTracked({ id: published, received: '2026-11-02T10:00:00.000Z' }))
-      await call(INTERNAL_ROUTES.release, { recordIds: [returned] })
+      await asks.release({ questions: [{ organization: 'acme', recordId: returned }] })
     }
     for (let from = 0; from < EVENTS; from += 20) await Promise.all(Array.from({ length: 20 }, admit))
     const stop = new AbortController()

@@ -1,13 +1,13 @@
 import { type CatalogProject, readCatalog } from '@nextvisit/catalog'
-import { FormsReadModel, INTERNAL_ROUTES, type ProjectRef } from '@nextvisit/contracts'
+import { formTriggerEvaluatorCalls, type FormsReadModel, type ProjectRef } from '@nextvisit/contracts'
 import { checkUserName, userIdOf } from '@nextvisit/domain'
 import {
+  addressesConfig,
+  asksOf,
   createInternalClient,
   type EnvironmentVariables,
   internalTokenConfig,
-  serviceAddresses,
 } from '@nextvisit/service-kit'
-import { z } from 'zod'
 import { logConnection, readSettings } from '../config.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { findProject, thereIs } from '../find-project.ts'
@@ -27,10 +27,7 @@ export interface Why extends ProjectRef, FormsReadModel {
 
 const ANSWER_WITHIN_MS = 10_000
 
-const evaluatorConfig = z
-  .object({ FORM_TRIGGER_EVALUATOR_URLS: serviceAddresses })
-  .transform((env) => ({ baseUrls: env.FORM_TRIGGER_EVALUATOR_URLS }))
-  .and(internalTokenConfig)
+const evaluatorConfig = addressesConfig('form-trigger-evaluator').and(internalTokenConfig)
 
 /** Asks the evaluator. Throws a `CliError` that says what to do where a name is unknown or the evaluator does not answer. */
 export async function askWhy(env: EnvironmentVariables, question: WhyQuestion, topic: string): Promise<Why> {
@@ -38,13 +35,14 @@ export async function askWhy(env: EnvironmentVariables, question: WhyQuestion, t
   const rejection = checkUserName(userName)
   if (rejection) throw new CliError(`--user: ${rejection.message}.`, EXIT.usage)
   const connection = logConnection(env)
-  const { baseUrls, internalToken: token } = readSettings(evaluatorConfig, env)
+  const { services, internalToken: token } = readSettings(evaluatorConfig, env)
   const { state } = await readCatalog(connection, topic)
   const found = findProject(state, question.project)
   const { organization, project } = found
   const userId = userIdOf(organization, project, userName)
-  const client = createInternalClient({ baseUrls, token, timeoutMs: ANSWER_WITHIN_MS })
-  const asked = await client.call(INTERNAL_ROUTES.readForms, { organization, project, userId }, FormsReadModel)
+  const baseUrls = services['form-trigger-evaluator']
+  const { send } = createInternalClient({ baseUrls, token, timeoutMs: ANSWER_WITHIN_MS })
+  const asked = await asksOf(formTriggerEvaluatorCalls, send).readForms({ organization, project, userId })
   if (asked.outcome === 'not-found') {
     throw new CliError(
       `${organization}/${project} has no user ${userName}. Names are taken exactly as identify-user was given them.`,

@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import { INTERNAL_ROUTES } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GatewayFixture, type GatewayFixtureOptions, startGateway } from '../../../test/gateway-fixture.ts'
 import { givenGateway, givenService } from '../../../test/given-gateway.ts'
 import { givenMetering } from '../../../test/given-services.ts'
 
-const { lookUpUsers } = INTERNAL_ROUTES
 type Message = Readonly<Record<string, unknown>>
 
 const newUser = () => `user-${randomUUID()}`
@@ -46,8 +44,10 @@ const typesOf = async (gateway: GatewayFixture, userName: string) =>
 
 /** A projector that knows nobody: a user exists only by what the gateway saw itself. */
 async function givenNobody(options: GatewayFixtureOptions = {}) {
-  const projector = await givenService({ [lookUpUsers]: async ({ users }) => ({ users: users.map(() => 'missing') }) })
-  return givenGateway({ ...options, services: { userProjector: projector.url, ...options.services } })
+  const projector = await givenService({
+    lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'missing') }),
+  })
+  return givenGateway({ ...options, services: { 'user-projector': projector.url, ...options.services } })
 }
 
 describe('Segment’s API (decisions.md, Segment’s API)', () => {
