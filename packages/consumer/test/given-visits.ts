@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import { plainCodec, type UserFact } from '@nextvisit/contracts'
+import { plainCodec, type RecordCodec, type UserFact } from '@nextvisit/contracts'
 import type { CommitDb } from '@nextvisit/database'
 import { openTestDb } from '@nextvisit/database/testing'
 import { createLogger } from '@nextvisit/service-kit'
@@ -12,7 +12,12 @@ import type { Core } from '../src/fold/core.ts'
 import { NOTHING_FOLDED, type Outcome, type PartitionBatch, restOf } from '../src/fold/partition-batch.ts'
 import { createPartitionFold, type PartitionFold } from '../src/fold/partition-fold.ts'
 import { coreMigrations } from '../src/index.ts'
-import { createVisitsProjection, type VisitsDraft, VISITS_DIRECTORY } from './visits-projection.ts'
+import {
+  createVisitsProjection,
+  type VisitsDraft,
+  VISITS_DIRECTORY,
+  type VisitsProjection,
+} from './visits-projection.ts'
 
 export interface GivenDatabase {
   readonly name: string
@@ -49,7 +54,7 @@ const serviceVersion = 'test'
 /** The example's fold of `user-events`/0, opened at offset 0. */
 export async function givenVisitsFold(
   db: CommitDb,
-  projection: ReturnType<typeof createVisitsProjection> = createVisitsProjection(),
+  projection: VisitsProjection = createVisitsProjection(),
 ): Promise<PartitionFold> {
   const fold = createPartitionFold({ projection, db, topic: 'user-events', partition: 0, catalog, serviceVersion })
   await fold.open()
@@ -59,10 +64,11 @@ export async function givenVisitsFold(
 /** The example's core, without listeners. */
 export function givenCore(
   db: CommitDb,
-  projection: ReturnType<typeof createVisitsProjection> = createVisitsProjection(),
+  projection: VisitsProjection = createVisitsProjection(),
+  codec: RecordCodec = plainCodec,
 ): Core<UserFact, VisitsDraft> {
   const logger = createLogger('spec', 'silent')
-  return { projection, db, codec: plainCodec, context: { catalog, isRebuild: false }, serviceVersion, logger }
+  return { projection, db, codec, context: { catalog, isRebuild: false }, serviceVersion, logger }
 }
 
 /** The example's checkpoint of a partition of `user-events`, opened. */
@@ -79,10 +85,11 @@ export async function givenCheckpoint(db: CommitDb, partition = 0): Promise<Part
 export async function givenLoopedFolds(
   db: CommitDb,
   partitions: number,
-  projection: ReturnType<typeof createVisitsProjection> = createVisitsProjection(),
+  projection: VisitsProjection = createVisitsProjection(),
+  codec: RecordCodec = plainCodec,
 ): Promise<readonly Pick<PartitionFold, 'fold' | 'checkpoint'>[]> {
   const turns: (CommitTurn | undefined)[] = []
-  const loop = createCommitLoop(givenCore(db, projection), () => turns.filter((turn) => turn !== undefined))
+  const loop = createCommitLoop(givenCore(db, projection, codec), () => turns.filter((turn) => turn !== undefined))
   const stopping = new AbortController()
   const running = loop.run(stopping.signal)
   onTestFinished(() => {

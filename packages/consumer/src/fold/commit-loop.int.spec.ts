@@ -1,4 +1,4 @@
-import type { EventTracked } from '@nextvisit/contracts'
+import { type EventTracked, plainCodec, type RecordCodec } from '@nextvisit/contracts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { type Db, sql } from '@nextvisit/database'
 import type { FetchedBatch } from '@nextvisit/log'
@@ -18,6 +18,14 @@ const userOf = (partition: number) => `user-${partition}`
 function batchIn(partition: number, ...eventNames: string[]): FetchedBatch {
   const facts = eventNames.map((eventName) => eventTracked({ userName: userOf(partition), eventName }))
   return batchOf(factsAsRecords(facts, { partition }))
+}
+
+/** A batch of one record of as many mebibytes. */
+function largeBatchIn(partition: number, mebibytes: number): FetchedBatch {
+  const { records, ...batch } = batchIn(partition, 'Fine')
+  const padding = Buffer.alloc(mebibytes * 1024 * 1024, ' ')
+  const padded = records.map((one) => ({ ...one, value: Buffer.concat([one.value ?? Buffer.from(''), padding]) }))
+  return { ...batch, records: padded }
 }
 
 /** A batch of each partition: `Fine`, but what is said here. */
@@ -85,6 +93,41 @@ describe('a commit loop', () => {
     await foldAll(folds, many)
     expect(seen.commits).toBe(2)
     expect(await readPartitions(db)).toBe('900/900 900/900 900/900 900/900')
+  })
+
+  it('bounds the bytes of one commit, unless one batch alone is larger', async () => {
+    const { db, seen, folds } = await given()
+    await foldAll(folds, [largeBatchIn(0, 3), largeBatchIn(1, 3), largeBatchIn(2, 9), largeBatchIn(3, 1)])
+    expect(seen.commits).toBe(4)
+    expect(await readPartitions(db)).toBe('1/1 1/1 1/1 1/1')
+  })
+
+  it('does not wait for what follows a commit before the next one', async () => {
+    const { promise: replied, resolve: reply } = Promise.withResolvers<void>()
+    let isHeld = true
+    const afterCommit = async (): Promise<void> => {
+      if (isHeld) await replied
+    }
+    const { db, folds } = await given({ ...visits, afterCommit })
+    const first = folds[0]?.fold(batchIn(0, 'Fine'))
+    await expect.poll(() => readPartitions(db)).toBe('1/1 0/0 0/0 0/0')
+    isHeld = false
+    expect(await folds[1]?.fold(batchIn(1, 'Fine'))).toEqual(folded)
+    reply()
+    expect(await first).toEqual(folded)
+  })
+
+  it('decodes the records of all partitions in one call of its codec', async () => {
+    const { db } = await givenVisitsDatabase()
+    const calls: number[] = []
+    const decode: RecordCodec['decode'] = (schema, records) => {
+      calls.push(records.length)
+      return plainCodec.decode(schema, records)
+    }
+    const folds = await givenLoopedFolds(db, PARTITIONS, visits, { ...plainCodec, decode })
+    await foldAll(folds, batches({ 1: batchIn(1, 'Fine', 'Fine') }))
+    expect(calls).toEqual([PARTITIONS + 1])
+    expect(await readPartitions(db)).toBe('1/1 2/2 1/1 1/1')
   })
 
   it('takes a partition that another process has folded out of the commit, and no other one', async () => {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, type Db, sql } from '@nextvisit/database'
 import { batchOf, factsAsRecords } from '@nextvisit/testing'
@@ -40,6 +41,25 @@ async function givenPartition(db: CommitDb, { logEnd = 0n, projection = createVi
   return { partition, registry, pass: (minutes: number) => (minute += minutes) }
 }
 
+/** Work that a test can hold up. */
+function holdable() {
+  let held: PromiseWithResolvers<void> | undefined
+  let begun = 0
+  return {
+    run: async <T>(work: () => T | Promise<T>): Promise<T> => {
+      begun += 1
+      await held?.promise
+      return work()
+    },
+    begun: () => begun,
+    hold: () => void (held = Promise.withResolvers<void>()),
+    letGo: () => {
+      held?.resolve()
+      held = undefined
+    },
+  }
+}
+
 /** What the example's ticks wrote: their instants, as far as it keeps them. */
 async function readTicks(db: Db): Promise<{ count: number; last_event: string }[]> {
   return db.$queryRaw(sql`SELECT count, last_event FROM visits WHERE user_id = '00000000-0000-4000-8000-000000000000'`)
@@ -67,6 +87,62 @@ describe('a partition', () => {
     expect(await countVisits(db)).toBe(10)
     expect(await readTicks(db)).toMatchObject([{ count: 10 }])
     expect(await registry.getSingleMetricAsString('projection_stale_commits_total')).toMatch(/ 0$/m)
+  })
+
+  it('folds nothing beside a tick of its own, and ticks beside no commit of its own', async () => {
+    const { db } = await givenVisitsDatabase()
+    const [tick, load] = [holdable(), holdable()]
+    const visits = createVisitsProjection()
+    const { partition } = await givenPartition(db, {
+      projection: {
+        ...visits,
+        load: (...asked) => load.run(() => visits.load(...asked)),
+        ticks: { ...visits.ticks, tick: (...asked) => tick.run(() => visits.ticks.tick(...asked)) },
+      },
+    })
+    tick.hold()
+    const ticked = partition.tick(at(1), 0n)
+    const given = partition.give(batchOf(records, 0, 5))
+    await sleep(50) // the commit would have begun
+    expect([tick.begun(), load.begun()]).toEqual([1, 0])
+    load.hold()
+    tick.letGo()
+    await ticked
+    await expect.poll(load.begun).toBe(1)
+    await partition.tick(at(2), 0n)
+    expect(tick.begun()).toBe(1)
+    load.letGo()
+    await given
+    expect(tick.begun()).toBe(2)
+    expect(await countVisits(db)).toBe(5)
+    expect(await readTicks(db)).toEqual([{ count: 2, last_event: at(2).toISOString() }])
+  })
+
+  it('is given the next batch once what follows its commit is done', async () => {
+    const { db } = await givenVisitsDatabase()
+    const reply = holdable()
+    const visits = createVisitsProjection()
+    const afterCommit = () => reply.run(() => {})
+    const { partition } = await givenPartition(db, { projection: { ...visits, afterCommit } })
+    reply.hold()
+    const given = partition.give(batchOf(records, 0, 5))
+    await expect.poll(() => countVisits(db)).toBe(5)
+    await expect(partition.give(batchOf(records, 5))).rejects.toThrow('was given a batch while it had one')
+    expect(await Promise.race([given, sleep(50, 'waits')])).toBe('waits')
+    reply.letGo()
+    await given
+    await partition.give(batchOf(records, 5))
+    expect(await countVisits(db)).toBe(10)
+  })
+
+  it('is halted at a gap, with nothing folded', async () => {
+    const { db } = await givenVisitsDatabase()
+    const { partition } = await givenPartition(db)
+    partition.give(batchOf(records, 3)).catch(() => {}) // until the test ends
+    await expect
+      .poll(() => partition.progress().alarms)
+      .toMatchObject([{ kind: 'halted', code: 'GAP_IN_LOG', offset: 0n }])
+    expect(await countVisits(db)).toBe(0)
   })
 
   it('goes on from where another owner has come to, and counts that it was refused', async () => {
