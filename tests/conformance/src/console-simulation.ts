@@ -61,7 +61,7 @@ export function describeConsoleSimulation(): void {
       const line = 1 + lines.findIndex((text) => text.includes('expiresAfter: 30d'))
       await simulate(page, lines.join('\n').replace('expiresAfter: 30d', 'expiresAfterwards: 30d'))
       const fault = page.getByRole('list', { name: 'Faults of the file' }).getByRole('listitem')
-      await fault.getByText('is not a member that is known here').waitFor(WITHIN)
+      await fault.getByText('is not a known member').waitFor(WITHIN)
       await fault.getByText('organizations[0].projects[0].forms[0].expiresAfterwards').waitFor()
       expect(await faultsOf(page)).toEqual([])
       await fault.getByRole('button', { name: `Line ${line}` }).click()

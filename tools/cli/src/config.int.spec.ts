@@ -11,7 +11,7 @@ import { addressesOf } from './database-addresses.ts'
 
 const DEMO = path.resolve(import.meta.dirname, '../../../infra/demo-workspace.yaml')
 
-/** As the local stack writes it. */
+/** The connection file, as the local stack writes it. */
 const stack = {
   pid: process.pid,
   kafkaBrokers: '127.0.0.1:1',
@@ -41,9 +41,9 @@ afterAll(() => rm(data, { recursive: true }))
 const environmentWith = (env: Readonly<Record<string, string>>): Promise<EnvironmentVariables> =>
   withEnvironment({ NEXTVISIT_DATA: data, ...env }, async () => readEnvironment())
 
-describe('where a local stack runs', () => {
+describe('the environment of a command beside a local stack', () => {
   it.each(['KAFKA_BROKERS', 'DATABASE_URL', 'REDIS_URL', 'METERING_DATABASE_URL', 'USER_PROJECTOR_URLS'])(
-    'takes nothing from it if %s names another system',
+    'takes nothing from the stack if %s names another system',
     async (name) => {
       const given = { NEXTVISIT_DATA: data, [name]: 'another' }
       expect(await environmentWith(given)).toEqual(given)
@@ -58,7 +58,7 @@ describe('where a local stack runs', () => {
   })
 
   it.each([{}, { KAFKA_BROKERS: stack.kafkaBrokers, METERING_DATABASE_URL: stack.databaseUrls.metering }])(
-    'takes everything from it that %j leaves open',
+    'takes from the stack all settings that %j lacks',
     async (given) => {
       expect(await environmentWith({ ...given, INTERNAL_TOKEN: 'given' })).toEqual({
         NEXTVISIT_DATA: data,
@@ -83,13 +83,13 @@ describe('where a local stack runs', () => {
     [['refusals', '--project', 'acme/shop'], 'KAFKA_BROKERS'],
     [['why', '--project', 'shop', '--user', 'ada'], 'KAFKA_BROKERS'],
     [['apply', DEMO], 'KAFKA_BROKERS'],
-  ] as const)('%j says that it is left out, because %s is set', async (args, name) => {
+  ] as const)('%j reports that it ignores the stack, because %s is set', async (args, name) => {
     const { exitCode, stderr } = await runNextvisit(args, { NEXTVISIT_DATA: data, [name]: another[name] })
     expect(exitCode).not.toBe(0)
-    expect(stderr).toContain(`The local stack that runs here is left out, because ${name} is set to another address.`)
+    expect(stderr).toContain(`Ignoring the local stack that runs here, because ${name} is set to another address.`)
   })
 
-  it('prints how to reach it, whatever the environment names', async () => {
+  it('prints the settings of the stack, even if the environment names another system', async () => {
     const { exitCode, stdout } = await runNextvisit(['env'], { NEXTVISIT_DATA: data, ...another })
     expect({ exitCode, stdout }).toEqual({
       exitCode: 0,

@@ -6,28 +6,28 @@ import { ConfigError, type EnvironmentVariables, kafkaConfig, readConfig } from 
 import { consumers } from '@nextvisit/services'
 import { z } from 'zod'
 import { CliError, EXIT } from './errors.ts'
-import { isRunning } from './is-running.ts'
+import { isRunning } from './process-info.ts'
 
 const CHECKOUT = path.resolve(import.meta.dirname, '../../..')
 
-/** What the local stack writes for commands while it runs; `environment` holds the demo's keys and settings that commands need. */
+/** The local stack's settings for commands, written while it runs. `environment` has the demo's keys and other settings. */
 const ConnectionFile = z.object({
-  /** Of the stack. One that was killed has left the file behind. */
+  /** The stack's process. A killed stack leaves the file behind. */
   pid: z.number().int().optional(),
   kafkaBrokers: z.union([z.string(), z.array(z.string()).transform((brokers) => brokers.join(','))]).optional(),
-  /** By service. */
+  /** Addresses by service. */
   databaseUrls: z.record(z.string(), z.string()).default({}),
-  /** Of a role that may make schemas. */
+  /** Address for a role that may create schemas. */
   adminDatabaseUrl: z.string().optional(),
   redisUrl: z.string().optional(),
-  /** Of internal servers, by variable. */
+  /** Addresses of internal servers, by variable. */
   serviceUrls: z.record(z.string(), z.string()).default({}),
   internalToken: z.string().optional(),
   secretKey: z.string().optional(),
   environment: z.record(z.string(), z.string()).default({}),
 })
 
-/** Each says where a part of some system is. */
+/** Variables with the address of a part of a system. */
 const ADDRESSES = [
   'KAFKA_BROKERS',
   'DATABASE_URL',
@@ -36,8 +36,8 @@ const ADDRESSES = [
 ]
 
 /**
- * The environment, completed from the local stack's `connection.json` where there is one. If the environment names an
- * address that is not the stack's, it is about another system, and nothing of the stack is taken.
+ * Returns the environment, completed from the local stack's `connection.json` if there is one. An address in the
+ * environment that is not the stack's names another system, and then nothing of the stack is used.
  */
 export function readEnvironment(): EnvironmentVariables {
   const given = Object.fromEntries(
@@ -46,35 +46,35 @@ export function readEnvironment(): EnvironmentVariables {
   return otherAddress(given) === undefined ? { ...localStack(given), ...given } : given
 }
 
-/** The variable because of which the local stack that runs here is left out; undefined if it is not, or there is none. */
+/** Returns the variable that names another system than the local stack; undefined if none does, or no stack runs here. */
 function otherAddress(env: EnvironmentVariables): string | undefined {
   const stack = localStack(env)
   return stack && ADDRESSES.find((name) => env[name] !== undefined && env[name] !== stack[name])
 }
 
-/** Begins the message about a missing variable. */
+/** Returns the beginning of the message about a missing variable. */
 export function notSet(name: string, env: EnvironmentVariables): string {
-  return leftOut(env, `${name} is not set. `) ?? `${name} is not set and no local stack runs here.`
+  return ignoredStack(env, `${name} is not set. `) ?? `${name} is not set and no local stack runs here.`
 }
 
-/** That the local stack is left out, and why, after `before`; undefined if it is not left out. */
-export function leftOut(env: EnvironmentVariables, before = ''): string | undefined {
+/** Returns `before` and the reason why the local stack is ignored; undefined if it is not ignored. */
+export function ignoredStack(env: EnvironmentVariables, before = ''): string | undefined {
   const other = otherAddress(env)
-  return other && `${before}The local stack that runs here is left out, because ${other} is set to another address.`
+  return other && `${before}Ignoring the local stack that runs here, because ${other} is set to another address.`
 }
 
-/** As `readConfig`. The error also says so if the local stack is left out. */
+/** Reads settings like `readConfig`. The error also reports an ignored local stack. */
 export function readSettings<Config>(schema: z.ZodType<Config>, env: EnvironmentVariables): Config {
   try {
     return readConfig(schema, env)
   } catch (error) {
-    const hint = leftOut(env)
+    const hint = ignoredStack(env)
     if (!(error instanceof ConfigError) || hint === undefined) throw error
     throw new ConfigError(`${error.message}\n${hint}`)
   }
 }
 
-/** How to reach the local stack, by variable; undefined if none runs here. */
+/** Returns the settings of the local stack by variable; undefined if none runs here. */
 export function localStack(env: EnvironmentVariables = process.env): EnvironmentVariables | undefined {
   const file = path.join(env['NEXTVISIT_DATA'] || path.join(CHECKOUT, '.nextvisit'), 'connection.json')
   let text: string
@@ -84,7 +84,7 @@ export function localStack(env: EnvironmentVariables = process.env): Environment
     return undefined
   }
   const parsed = ConnectionFile.safeParse(parseJson(text))
-  if (!parsed.success) throw new CliError(`${file} cannot be read; start the local stack again, or remove it.`)
+  if (!parsed.success) throw new CliError(`${file} cannot be read. Restart the local stack, or remove the file.`)
   const { pid, kafkaBrokers, databaseUrls, adminDatabaseUrl, redisUrl, serviceUrls, internalToken } = parsed.data
   const { secretKey, environment } = parsed.data
   if (pid !== undefined && !isRunning(pid)) return undefined
@@ -108,25 +108,25 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Whether neither the environment nor a local stack says where the log is. */
+/** Returns whether neither the environment nor a local stack names the log. */
 export function knowsNoLog(env: EnvironmentVariables): boolean {
   return env['KAFKA_BROKERS'] === undefined
 }
 
-/** Throws what to do where the environment does not say where the log is. */
+/** Throws a {@link CliError} with the remedy if the environment does not name the log. */
 export function requireLog(env: EnvironmentVariables): void {
   if (!knowsNoLog(env)) return
   const message = `${notSet('KAFKA_BROKERS', env)} Set it to host:port, or start a local stack with npx -y pnpm start.`
   throw new CliError(message, EXIT.usage)
 }
 
-/** How to reach the log. Throws what to do where the environment does not say. */
+/** Returns the connection to the log. Throws like {@link requireLog}. */
 export function logConnection(env: EnvironmentVariables): LogConnection {
   requireLog(env)
   return { ...readConfig(kafkaConfig, env).kafka, clientId: 'nextvisit-cli' }
 }
 
-/** Who runs the command, as the operating system names them. */
+/** Returns the operating system's name for the user of the command. */
 export function operatingUser(): string {
   try {
     return userInfo().username

@@ -8,27 +8,27 @@ import { CliError, EXIT } from './errors.ts'
 const CONNECT_WITHIN_MS = 3_000
 const ANSWER_WITHIN_MS = 5_000
 
-/** As help texts list them. */
+/** Names of all consumers for help texts. */
 export const CONSUMER_NAMES = consumers.map(({ name }) => name).join(', ')
 
-/** The consumer with this name. Throws which names there are. */
+/** Returns the consumer with this name. Throws a {@link CliError} that lists the names. */
 export function consumerNamed(name: string): Consumer {
   const found = consumers.find((consumer) => consumer.name === name)
   if (found) return found
-  throw new CliError(`There is no consumer service ${name}; it is one of ${CONSUMER_NAMES}.`, EXIT.usage)
+  throw new CliError(`There is no consumer service ${name}. Known: ${CONSUMER_NAMES}.`, EXIT.usage)
 }
 
-/** A consumer's schema, used as the consumer's own role: commands may do there what the consumer itself may. */
+/** A consumer's schema, accessed with the consumer's own role and privileges. */
 export interface ConsumerDatabase {
   /**
-   * Runs `work` on one connection, which is opened at the first use and again after a failure. Throws a {@link CliError}
-   * that says what to do if the database does not answer.
+   * Runs `work` on a connection that opens at the first use and reopens after a failure. Throws a {@link CliError} with
+   * the remedy if the database does not answer.
    */
   readonly run: <Answer>(work: (client: Client) => Promise<Answer>) => Promise<Answer>
   readonly close: () => Promise<void>
 }
 
-/** Throws what to set if the environment does not say where the consumer's database is. */
+/** Opens a consumer's database. Throws a {@link CliError} that names the missing variable. */
 export function openConsumerDatabase(env: EnvironmentVariables, consumer: Consumer): ConsumerDatabase {
   const url = consumerUrl(env, consumer)
   let connected: Promise<Client> | undefined
@@ -67,19 +67,19 @@ export async function inConsumerDatabase<Answer>(
   }
 }
 
-/** Where the consumer's database is. Throws what to set if the environment does not say. */
+/** Returns the address of the consumer's database. Throws a {@link CliError} that names the missing variable. */
 export function consumerUrl(env: EnvironmentVariables, { databaseVariable }: Consumer): string {
   const url = env[databaseVariable] ?? env['DATABASE_URL']
   if (url !== undefined) return url
-  throw new CliError(`${notSet(databaseVariable, env)} DATABASE_URL will do.`, EXIT.usage)
+  throw new CliError(`${notSet(databaseVariable, env)} DATABASE_URL works, too.`, EXIT.usage)
 }
 
-/** Throws what to set if the environment says of no consumer where its database is. */
+/** Throws a {@link CliError} if the environment names no consumer's database. */
 export function requireSomeConsumer(env: EnvironmentVariables): void {
   const names = ['DATABASE_URL', ...consumers.map(({ databaseVariable }) => databaseVariable)]
   if (names.some((name) => env[name] !== undefined)) return
   throw new CliError(
-    `${notSet('DATABASE_URL', env)} Set it, or a consumer's own such as METERING_DATABASE_URL, ` +
+    `${notSet('DATABASE_URL', env)} Set it, or a consumer's own variable such as METERING_DATABASE_URL, ` +
       'or start a local stack with npx -y pnpm start.',
     EXIT.usage,
   )
@@ -103,10 +103,10 @@ async function connect(connectionString: string, schema: string): Promise<Client
   }
 }
 
-/** Tables or columns that are not there. */
+/** SQLSTATEs of missing tables, columns and schemas. */
 const NOT_PREPARED = ['42P01', '42703', '3F000']
 
-/** What is wrong and what to do, without the address's password. */
+/** Explains a failure and its remedy, without the password in the address. */
 function explained(cause: Error, url: string, schema: string): CliError {
   const code = 'code' in cause ? String(cause.code) : cause.message
   if (NOT_PREPARED.includes(code)) {
@@ -114,7 +114,7 @@ function explained(cause: Error, url: string, schema: string): CliError {
   }
   const where = URL.canParse(url) ? ` at ${new URL(url).host}` : ''
   return new CliError(
-    `Postgres does not answer${where} (${code}): see that it is up and that the address is right`,
+    `Postgres does not answer${where} (${code}): check that it runs and that the address is correct`,
     EXIT.failed,
     { cause },
   )

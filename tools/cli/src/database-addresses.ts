@@ -5,13 +5,13 @@ import { notSet } from './config.ts'
 import { CliError, EXIT } from './errors.ts'
 
 export interface Addresses {
-  /** Of a role that may create schemas and roles. */
+  /** Address for a role that may create schemas and roles. */
   readonly adminUrl: string
-  /** Of the consumer's own role. */
+  /** Address for the consumer's own role. */
   readonly ownUrl: string
 }
 
-/** Both addresses of a consumer's database, from the environment. Throws what to set if it does not say. */
+/** Returns both addresses of a consumer's database. Throws a {@link CliError} that names the missing variable. */
 export function addressesOf({ role, databaseVariable }: Consumer, env: EnvironmentVariables): Addresses {
   const admin = addressIn(env, 'DATABASE_URL')
   const own = addressIn(env, databaseVariable)
@@ -36,7 +36,7 @@ function addressIn(env: EnvironmentVariables, name: string): URL | undefined {
 
 function missing(name: string, env: EnvironmentVariables): CliError {
   return new CliError(
-    `${notSet(name, env)} Set it to the address of a role that may make schemas and roles.`,
+    `${notSet(name, env)} Set it to an address with a role that may create schemas and roles.`,
     EXIT.usage,
   )
 }

@@ -1,23 +1,23 @@
 import { CliError, EXIT } from './errors.ts'
 
-/** Advice for error codes of the operating system that the user can fix. */
+/** Remedies by error code of the operating system. */
 const REASONS: Readonly<Record<'read' | 'written', Readonly<Record<string, string>>>> = {
   read: {
     ENOENT: 'there is no such file',
     ENOTDIR: 'there is no such file',
-    EACCES: 'you have no right to read it',
-    EISDIR: 'it is a folder; name a file in it',
+    EACCES: 'you have no permission to read it',
+    EISDIR: 'it is a folder; name a file',
   },
   written: {
-    ENOENT: 'its folder is not there; make that first',
-    ENOTDIR: 'its folder is not there; make that first',
-    EACCES: 'you have no right to write there',
-    EROFS: 'nothing can be written there; choose another folder',
-    EISDIR: 'it is a folder; name a file in it',
+    ENOENT: 'its folder does not exist; create it first',
+    ENOTDIR: 'its folder does not exist; create it first',
+    EACCES: 'you have no permission to write there',
+    EROFS: 'the file system is read-only; choose another folder',
+    EISDIR: 'it is a folder; name a file',
   },
 }
 
-/** An error for a file that cannot be read or written: one sentence, with advice if there is any. */
+/** Returns the error for a file that cannot be read or written, with the remedy if one is known. */
 export function fileError(file: string, doing: 'read' | 'written', cause: unknown): CliError {
   if (cause instanceof CliError) return cause
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause)

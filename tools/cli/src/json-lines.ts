@@ -6,12 +6,12 @@ import { InvalidWorkspace } from './workspace/read-workspace.ts'
 
 const PRINT_EVERY_MS = 500
 
-/** Prints a line for programs (packages/contracts, command-lines.ts). */
+/** Prints a JSON line for programs (packages/contracts, cli-json-output.ts). */
 export function printLine(line: ReplayLine | DryRunLine): void {
   print(JSON.stringify(line))
 }
 
-/** The progress of a long command as lines: the first at once, then at most twice a second. */
+/** Creates a progress that prints JSON lines: the first at once, then at most two a second. */
 export function createProgressLines(now: () => number = () => performance.now()): Progress {
   const startedAt = now()
   let printedAt = Number.NEGATIVE_INFINITY
@@ -35,7 +35,7 @@ export function createProgressLines(now: () => number = () => performance.now())
   }
 }
 
-/** What ended a command, as its last line. */
+/** Returns the last line of a command that an error ended. */
 export function errorLineOf(error: unknown): ErrorLine {
   return {
     type: 'error',
@@ -45,7 +45,7 @@ export function errorLineOf(error: unknown): ErrorLine {
   }
 }
 
-/** Does the work of a command. With `isJson`, what ends it is also its last line. */
+/** Runs the work of a command. With `isJson`, an error is also printed as its last line. */
 export async function endedByLine(isJson: boolean, work: () => Promise<void>): Promise<void> {
   try {
     await work()

@@ -19,11 +19,11 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }))
 
-/** Runs the command where no local stack runs and nothing is set but `env`. */
+/** Runs the command without a local stack and with only the variables of `env`. */
 const nextvisit = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
   runNextvisit(args, { NEXTVISIT_DATA: folder, ...env })
 
-/** Runs a line of shell in which `"$0" "$1"` is the command, as a person would. */
+/** Runs a line of shell in which `"$0" "$1"` is the command. */
 function shell(line: string): Promise<Ended> {
   return new Promise((resolve) => {
     execFile('sh', ['-c', line, process.execPath, MAIN], (error, stdout, stderr) => {
@@ -81,23 +81,23 @@ describe('nextvisit', () => {
     [['aply'], 'Did you mean apply?'],
     [['apply'], "missing required argument 'file'"],
     [['forms', 'dry-run', DEMO], "required option '--from <when>' not specified"],
-    [['forms', 'dry-run', DEMO, '--from', 'monday'], 'It must be a duration such as 90m or 7d, or like'],
-    [['export', '--from', '2026-02-31', '--out', '-'], 'There is no day 2026-02-31.'],
-    [['forms', 'dry-run', DEMO, '--from', '2026-02-31T09:30:00Z'], 'There is no day 2026-02-31.'],
+    [['forms', 'dry-run', DEMO, '--from', 'monday'], 'It must be a duration such as 90m or 7d, or an instant'],
+    [['export', '--from', '2026-02-31', '--out', '-'], 'The day 2026-02-31 does not exist.'],
+    [['forms', 'dry-run', DEMO, '--from', '2026-02-31T09:30:00Z'], 'The day 2026-02-31 does not exist.'],
     [['keys', 'create', '--kind', 'root', '--environment', 'P'], 'Allowed choices are admin, sdk'],
     [['topics', 'create', '--partitions', '0'], 'It must be a whole number, 1 or more.'],
     [['topics', 'create'], 'KAFKA_BROKERS is not set and no local stack runs here.'],
     [['audit'], 'KAFKA_BROKERS is not set and no local stack runs here.'],
-    [['audit', '--users-a-pass', '0'], 'It must be a whole number from 1 on.'],
-    [['replay', 'nope'], 'There is no consumer service nope; it is one of user-projector,'],
+    [['audit', '--users-a-pass', '0'], 'It must be a whole number, 1 or more.'],
+    [['replay', 'nope'], 'There is no consumer service nope. Known: user-projector,'],
     [['migrate'], 'DATABASE_URL is not set and no local stack runs here. Set it to'],
     [
       ['import', '/nowhere/h.ndjson', '--project', 'acme/shop'],
       '/nowhere/h.ndjson cannot be read (ENOENT): there is no',
     ],
-    [['import', tmpdir(), '--project', 'acme/shop'], 'cannot be read (EISDIR): it is a folder; name a file in it.'],
+    [['import', tmpdir(), '--project', 'acme/shop'], 'cannot be read (EISDIR): it is a folder; name a file.'],
     [['apply', '/nowhere/workspace.yaml'], '/nowhere/workspace.yaml cannot be read (ENOENT): there is no such file.'],
-  ])('exits with 2 for %j and says what to do', async (args, message) => {
+  ])('exits with 2 for %j and names the remedy', async (args, message) => {
     const { exitCode, stdout, stderr } = await nextvisit(args)
     expect(exitCode).toBe(2)
     expect(stdout).toBe('')
@@ -106,11 +106,11 @@ describe('nextvisit', () => {
     expect(stderr).not.toContain('    at ')
   })
 
-  it.runIf(existsSync('/dev/full'))('exits with 1 if its output does not fit on the disk', async () => {
+  it.runIf(existsSync('/dev/full'))('exits with 1 if the disk of its output is full', async () => {
     const { exitCode, stderr } = await shell('"$0" "$1" --help > /dev/full')
     expect({ exitCode, stderr }).toEqual({
       exitCode: 1,
-      stderr: 'Standard output cannot be written (ENOSPC), so what is there is not whole.\n',
+      stderr: 'Standard output cannot be written (ENOSPC), so the output is incomplete.\n',
     })
   })
 
@@ -123,7 +123,7 @@ describe('nextvisit', () => {
     })
   })
 
-  it('exits as the command says', async () => {
+  it('exits with the exit code of the command', async () => {
     expect(await shell('"$0" "$1" help')).toMatchObject({ exitCode: 0, stderr: '' })
     expect(await shell('"$0" "$1" aply')).toMatchObject({ exitCode: 2, stdout: '' })
   })
@@ -133,17 +133,17 @@ describe('nextvisit', () => {
     const { exitCode, stdout, stderr } = await shell(line)
     expect({ exitCode, stderr }).toEqual({
       exitCode: 2,
-      stderr: expect.stringContaining('standard input:2: x  is not a member that is known here'),
+      stderr: expect.stringContaining('standard input:2: x  is not a known member'),
     })
     expect(JSON.parse(stdout)).toMatchObject({ type: 'error', faults: [{ line: 2, path: 'x' }] })
   })
 
-  it('refuses --partitions where KAFKA_PARTITIONS says another number', async () => {
+  it('refuses --partitions if KAFKA_PARTITIONS is another number', async () => {
     const env = { KAFKA_BROKERS: '127.0.0.1:1', KAFKA_PARTITIONS: '12/24' }
     const { exitCode, stderr } = await nextvisit(['topics', 'create', '--partitions', '12'], env)
     expect({ exitCode, stderr }).toEqual({
       exitCode: 2,
-      stderr: expect.stringContaining('--partitions is 12, but KAFKA_PARTITIONS says 24'),
+      stderr: expect.stringContaining('--partitions is 12, but KAFKA_PARTITIONS is 24'),
     })
   })
 
@@ -176,11 +176,11 @@ describe('nextvisit', () => {
     const { exitCode, stdout, stderr } = await nextvisit(['apply', file])
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
     expect(stderr).toContain(`${file}:2: organizations[0].id  must be 1 to 63 of the characters`)
-    expect(stderr).toContain(`${file}:3: organizations[0].plan.colour  is not a member that is known here`)
+    expect(stderr).toContain(`${file}:3: organizations[0].plan.colour  is not a known member`)
     expect(stderr).toContain('has 2 faults. Nothing was changed.')
   })
 
-  it('finds a file from where pnpm was called, though it runs in the root of the checkout', async () => {
+  it('resolves file names against the folder where pnpm was called, although pnpm runs it in the checkout root', async () => {
     await writeFile(path.join(folder, 'nearby.yaml'), 'organizations:\n  - id: Acme\n')
     const apply = `NEXTVISIT_DATA=${folder} "$0" "$1" apply nearby.yaml`
     const root = path.resolve(path.dirname(DEMO), '..')

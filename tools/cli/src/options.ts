@@ -15,7 +15,7 @@ export function parseProject(text: string): ProjectOption {
   return { organization, project }
 }
 
-/** A project as somebody names it: the workspace says whose it is where the organization is left out. */
+/** A project named on the command line. Without `organization`, the workspace resolves it. */
 export interface ProjectName {
   readonly organization?: string
   readonly project: string
@@ -33,14 +33,15 @@ const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$
 /** Parses a day (from midnight UTC) or an instant with a time zone. Returns ms since the epoch. */
 export function parseInstant(text: string): number {
   const instantMs = INSTANT.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(instantMs)) throw new InvalidArgumentError('It must be like 2026-01-31 or 2026-01-31T09:30:00Z.')
+  if (Number.isNaN(instantMs))
+    throw new InvalidArgumentError('It must be a day or an instant, such as 2026-01-31 or 2026-01-31T09:30:00Z.')
   const day = text.slice(0, 10)
-  // Date.parse takes 31 February as 3 March.
-  if (!z.iso.date().safeParse(day).success) throw new InvalidArgumentError(`There is no day ${day}.`)
+  // Date.parse accepts 31 February as 3 March.
+  if (!z.iso.date().safeParse(day).success) throw new InvalidArgumentError(`The day ${day} does not exist.`)
   return instantMs
 }
 
 export function parseCount(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('It must be a whole number from 1 on.')
+  throw new InvalidArgumentError('It must be a whole number, 1 or more.')
 }

@@ -2,7 +2,7 @@ import { styleText } from 'node:util'
 
 type Style = Parameters<typeof styleText>[0]
 
-/** Text in colour if standard output is a terminal that wants colours, else plain. */
+/** Styles text if standard output is a terminal with colours. */
 export function styled(style: Style, text: string): string {
   return styleText(style, text, { stream: process.stdout })
 }
@@ -12,7 +12,7 @@ export function print(line = ''): void {
   console.log(line)
 }
 
-/** Prints one line on standard error: what went wrong and what to do. */
+/** Prints one line on standard error: a failure and its remedy. */
 export function complain(line: string): void {
   console.error(line)
 }

@@ -8,18 +8,18 @@ export interface DemoStack {
   readonly keys: { readonly admin: string; readonly sdk: string }
 }
 
-/** A command to paste, and its answer. */
+/** A command for the terminal, and its answer. */
 export interface DemoCommand {
   readonly title: string
   readonly command: string
-  /** JSON; `…` replaces values that are not known in advance. */
+  /** The answer as JSON; `…` replaces unpredictable values. */
   readonly answer: string
 }
 
 const EVENT = 'Checkout Completed'
 const FORM = 'nps-after-checkout'
 
-/** Identify, track and visit: the way of the demo's form to a user. Empty if the workspace does not have the demo's keys. */
+/** Returns commands to identify, track and visit, which bring the demo's form to a user. Empty if the workspace lacks the demo's keys. */
 function demoCommands(stack: DemoStack, userName: string): readonly DemoCommand[] {
   const place = placeOf(stack)
   if (place === undefined) return []
@@ -33,7 +33,7 @@ function demoCommands(stack: DemoStack, userName: string): readonly DemoCommand[
     ].join(' \\\n')
   return [
     {
-      title: 'Your server says who a user is:',
+      title: 'Your server identifies a user:',
       command: post('/v2/admin/identify-user', stack.keys.admin, {
         userName,
         userAttributes: { $set: { plan: 'pro' } },
@@ -41,7 +41,7 @@ function demoCommands(stack: DemoStack, userName: string): readonly DemoCommand[
       answer: JSON.stringify({ message: 'ok', userId }),
     },
     {
-      title: 'It says what happened to them (newEvent is true only the first time):',
+      title: 'It tracks an event of the user (newEvent is true only the first time):',
       command: post('/v2/admin/track-event', stack.keys.admin, { userName, eventName: EVENT }),
       answer: JSON.stringify({
         requestId: '…',
@@ -53,7 +53,7 @@ function demoCommands(stack: DemoStack, userName: string): readonly DemoCommand[
       }),
     },
     {
-      title: 'At their next visit the SDK gets the form, once:',
+      title: 'At the next visit of the user, the SDK gets the form, once:',
       command: post('/v2/sdk/identify-user', stack.keys.sdk, { userName }),
       answer: JSON.stringify({
         message: 'ok',
@@ -68,8 +68,8 @@ function demoCommands(stack: DemoStack, userName: string): readonly DemoCommand[
 }
 
 /**
- * Prints the demo for a new user, to whom the form has not been shown yet. `localPrefix`, of a stack that runs in this
- * checkout: what stands before a command so that `nextvisit` finds the stack, such as `NEXTVISIT_DATA=/data `, or nothing.
+ * Prints the demo for a new user, to whom the form was never shown. `localPrefix`, for a stack that runs in this checkout,
+ * precedes a command so that `nextvisit` finds the stack, such as `NEXTVISIT_DATA=/data `; it may be empty.
  */
 export function printDemo(stack: DemoStack, { localPrefix }: { readonly localPrefix?: string } = {}): void {
   const userName = `ada-${Date.now().toString(36)}`
@@ -78,16 +78,16 @@ export function printDemo(stack: DemoStack, { localPrefix }: { readonly localPre
   console.log(`Demo keys: ${stack.keys.admin} (admin), ${stack.keys.sdk} (sdk)\n`)
   for (const { title, command, answer } of commands) console.log(`${title}\n\n${command}\n\n→ ${answer}\n`)
   if (localPrefix === undefined) return
-  console.log(`Why they got it, gate by gate:\n\n${localPrefix}${whyCommandLine(stack, userName)}\n`)
+  console.log(`Explain why the user got it, gate by gate:\n\n${localPrefix}${whyCommandLine(stack, userName)}\n`)
 }
 
-/** The command that shows why the user got the form, in this checkout. */
+/** Returns the command that explains why the user got the form, in this checkout. */
 function whyCommandLine(stack: DemoStack, userName: string): string {
   const project = placeOf(stack)?.project.id
   return `npx -y pnpm --silent nextvisit why --project ${project} --user ${userName} --form ${FORM}`
 }
 
-/** The project that has the demo's keys and the demo's form. */
+/** Returns the project with the demo's keys and the demo's form. */
 function placeOf(stack: DemoStack): { readonly organization: string; readonly project: ProjectConfig } | undefined {
   const sha256 = hashApiKey(stack.keys.admin)
   for (const organization of stack.organizations) {

@@ -3,17 +3,27 @@ import { existsSync, readFileSync } from 'node:fs'
 
 export interface ProcessInfo {
   readonly parent: number
-  /** The start time in the system's own format. Together with the id it identifies one process for ever. */
+  /** Start time in the system's own format. Together with the process id it is unique. */
   readonly startedAt: string
   readonly command: string
 }
 
-/** What the system knows about a process; undefined if there is none. */
+/** Returns the operating system's data about a process; undefined if there is none. */
 export function processInfo(pid: number): ProcessInfo | undefined {
   try {
     return existsSync('/proc/self/stat') ? fromProc(pid) : fromPs(pid)
   } catch {
     return undefined
+  }
+}
+
+/** Returns whether a process with this id runs. */
+export function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    // No permission: the process runs as another user.
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 

@@ -15,7 +15,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true }))
 
-/** A process that takes and releases the lock when it is told to, and answers with the outcome. */
+/** Starts a process that takes and releases the lock on request, and answers with the outcome. */
 async function startTaker(): Promise<ChildProcess> {
   const code = `
     const { takeProcessLock } = await import(${JSON.stringify(path.join(import.meta.dirname, 'process-lock.ts'))})

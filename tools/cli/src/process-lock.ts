@@ -6,8 +6,8 @@ export type ProcessLock =
   | { readonly outcome: 'busy'; readonly pid: number }
 
 /**
- * Takes the lock `file` for this process. The lock of a killed process does not count: a lock is valid only while exactly
- * its process runs. Throws the error of the operating system if the file cannot be written.
+ * Takes the lock `file` for this process. A lock is valid only while its process runs, so that of a killed process does
+ * not count. Throws the error of the operating system if the file cannot be written.
  */
 export async function takeProcessLock(file: string): Promise<ProcessLock> {
   const mine = `${process.pid} ${processInfo(process.pid)?.startedAt}`
@@ -20,7 +20,7 @@ export async function takeProcessLock(file: string): Promise<ProcessLock> {
   }
 }
 
-/** Creates the lock with its content in one step, so that nobody reads half of it. False if a lock exists. */
+/** Creates the lock with its content atomically. Returns false if a lock exists. */
 async function createWhole(file: string, content: string): Promise<boolean> {
   const draft = `${file}.${process.pid}`
   try {

@@ -5,13 +5,13 @@ import { complain } from './output.ts'
 
 interface CommandEntry {
   readonly name: string
-  /** For the list of all commands. */
+  /** Description in the list of all commands. */
   readonly summary: string
-  /** A command's code is loaded when it is named: the list and other commands do not wait for it. */
+  /** Loads the command's code on demand, so that the list and other commands do not wait for it. */
   readonly load: () => Promise<Command>
 }
 
-/** Frequent commands first. */
+/** All commands, frequent ones first. */
 const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'status',
@@ -20,7 +20,7 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'why',
-    summary: 'Show why a form did, or did not, reach a user.',
+    summary: 'Explain why a form did, or did not, reach a user.',
     load: async () => (await import('./commands/why.ts')).whyCommand(),
   },
   {
@@ -30,12 +30,12 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'refusals',
-    summary: "Show which of a project's requests were refused.",
+    summary: "Show a project's refused requests.",
     load: async () => (await import('./commands/refusals.ts')).refusalsCommand(),
   },
   {
     name: 'forms',
-    summary: 'Try forms on past records.',
+    summary: 'Test forms on past records.',
     load: async () => (await import('./commands/forms.ts')).formsCommand(),
   },
   {
@@ -80,26 +80,26 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'env',
-    summary: 'Print how to reach the local stack.',
+    summary: 'Print the settings of the local stack.',
     load: async () => (await import('./commands/env.ts')).envCommand(),
   },
   {
     name: 'demo',
-    summary: 'Apply the demo workspace and show how to use it.',
+    summary: 'Apply the demo workspace and print commands to try it.',
     load: async () => (await import('./commands/demo.ts')).demoCommand(),
   },
 ]
 
-/** Runs the command line `argv`. Resolves with the exit code. */
+/** Runs the command line `argv`. Resolves to the exit code. */
 export async function runProgram(argv: readonly string[]): Promise<number> {
   process.stdout.on('error', onOutputFailed)
-  // The exit code says what nobody reads there.
+  // A closed standard error is ignored: the exit code reports the outcome.
   process.stderr.on('error', () => {})
   const program = new Command('nextvisit')
     .helpCommand('help [command]', 'Show help for a command.')
-    .description('Configures and monitors Nextvisit: a local stack, or what the environment names.')
+    .description('Configures and monitors a local stack, or the system in the environment.')
     .version(cli.version, '--version', 'show the version')
-    .option('--verbose', 'show where an error came from')
+    .option('--verbose', 'show the stack trace of an error')
     .addHelpText(
       'after',
       '\nCommands exit with 0 if done, 1 if refused or failed, 2 if the arguments or a file are invalid.\nExample:\n  nextvisit apply infra/demo-workspace.yaml',
@@ -109,7 +109,7 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
     program.addCommand(command.summary(summary))
   }
   for (const command of [program, ...program.commands, ...program.commands.flatMap((group) => group.commands)]) {
-    command.exitOverride().showHelpAfterError('(--help shows how)')
+    command.exitOverride().showHelpAfterError('(see --help)')
   }
   try {
     await program.parseAsync(argv)
@@ -120,20 +120,20 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
 }
 
 function onOutputFailed(error: NodeJS.ErrnoException): void {
-  // A reader such as `head` has closed the pipe. The work goes on, and the exit code says how it ended.
+  // A reader such as `head` has closed the pipe. The work continues, and the exit code reports the outcome.
   if (error.code === 'EPIPE') return
-  complain(`Standard output cannot be written (${error.code}), so what is there is not whole.`)
+  complain(`Standard output cannot be written (${error.code}), so the output is incomplete.`)
   process.exit(EXIT.failed)
 }
 
-/** Prints what went wrong, in one sentence if it is known. Returns the exit code. */
+/** Prints an error, in one sentence if it is one of ours. Returns the exit code. */
 function report(error: unknown, isVerbose: boolean): number {
-  // Commander has printed it already.
+  // Commander has already printed it.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
   if (isVerbose || !(error instanceof Error)) console.error(error)
   else
     complain(
-      isOurs(error) ? error.message : `${error.message}\nThis was not expected; --verbose shows where it came from.`,
+      isOurs(error) ? error.message : `${error.message}\nThis error was not expected; --verbose shows its stack trace.`,
     )
   return exitCodeOf(error)
 }

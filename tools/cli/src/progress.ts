@@ -5,13 +5,13 @@ const LOG_EVERY_MS = 10_000
 export interface Progress {
   /** Shows the finished share, from 0 to 1, and the number of records. */
   readonly report: (share: number, records: number) => void
-  /** Shows the reason of a pause in place of the bar, until the next report. */
+  /** Shows the reason for a pause in place of the bar, until the next report. */
   readonly pause: (because: string) => void
   /** Removes the bar. */
   readonly end: () => void
 }
 
-/** Shows the progress of a long command on standard error: a bar on a terminal, else a line every ten seconds. */
+/** Creates a progress display on standard error: a bar on a terminal, otherwise a line every ten seconds. */
 export function createProgress(stream: NodeJS.WriteStream = process.stderr): Progress {
   const startedAt = performance.now()
   const everyMs = stream.isTTY ? TERMINAL_EVERY_MS : LOG_EVERY_MS
@@ -32,18 +32,18 @@ export function createProgress(stream: NodeJS.WriteStream = process.stderr): Pro
   }
 }
 
-/** `████░░  62%  12,345 records  4,100/s  0:07 left` */
+/** Formats progress, such as `████░░  62%  12,345 records  4,100/s  0:07 left`. */
 function progressLine(share: number, records: number, elapsedMs: number): string {
   const portion = Math.min(1, Math.max(0, share))
   const filled = Math.round(portion * BAR_WIDTH)
   const bar = '█'.repeat(filled) + '░'.repeat(BAR_WIDTH - filled)
   const perSecond = elapsedMs > 0 ? Math.round((records / elapsedMs) * 1_000) : 0
   const left = portion > 0 ? timeOf((elapsedMs / portion) * (1 - portion)) : '?'
-  return `${bar} ${String(Math.floor(portion * 100)).padStart(3)}%  ${count(records)} records  ${count(perSecond)}/s  ${left} left`
+  return `${bar} ${String(Math.floor(portion * 100)).padStart(3)}%  ${formatCount(records)} records  ${formatCount(perSecond)}/s  ${left} left`
 }
 
-/** `12,345` */
-export function count(records: number): string {
+/** Formats a count, such as `12,345`. */
+export function formatCount(records: number): string {
   return records.toLocaleString('en-US')
 }
 

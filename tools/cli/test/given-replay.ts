@@ -15,16 +15,16 @@ export interface GivenReplayOptions {
 
 const ignore = (): void => {}
 
-/** Stands before the projection that is rebuilt. */
+/** Wraps the rebuilt projection. */
 type Around = (projection: Projection<AnyFact, unknown>) => Projection<AnyFact, unknown>
 
-/** A consumer's live read models in a database of its own, used as its own role, and replays of them. */
+/** Creates a consumer's live read models in a database and with a role of their own, and replays of them. */
 export async function givenReplay(
   described: Consumer,
   { connection, catalog = staticCatalog([]) }: GivenReplayOptions,
 ) {
   const { schema } = described
-  // Roles are shared by the databases of a server, so this one is not the role that other specs use.
+  // Roles are shared by the databases of a server, so this role must not be that of other specs.
   const consumer: Consumer = { ...described, role: `nextvisit_test_${schema}` }
   const database = await createTestDatabase(inject('databaseUrl'), { schema: 'not_this_one' })
   const adminUrl = database.url
@@ -56,7 +56,7 @@ export async function givenReplay(
       },
     )
 
-  /** The consumer's live fold, until the test ends. */
+  /** Starts the consumer's live fold, until the test ends. */
   const startLive = async (topic: string) => {
     const onFailure = vi.fn<(error: Error) => void>()
     const runner = createProjectionRunner({
@@ -82,7 +82,7 @@ export async function givenReplay(
   return { db, url, adminUrl, replay, startLive, asAdmin }
 }
 
-/** The same consumer, over a topic of the test's own. */
+/** Returns the consumer with a topic of the test. */
 export function onTopic(consumer: Consumer, topic: string): Consumer {
   return { ...consumer, projection: (parts) => ({ ...consumer.projection(parts), topics: [topic] }) }
 }

@@ -1,7 +1,7 @@
 /**
- * `npx -y pnpm benchmark:swap DATABASE_URL [USERS]`: how long folds wait for a swap of the user projector, where the
- * live rows of every user say something else about when their segments were computed, and 1,000 users change at the last
- * moment. The role must be allowed to create databases; the measurement makes one and drops it.
+ * `npx -y pnpm benchmark:swap DATABASE_URL [USERS]`: measures the pause of folds during a swap of the user projector. The
+ * instants of every user's segments differ in the live rows and must be carried over, and 1,000 users change at the last
+ * moment. The role must be allowed to create databases; the benchmark creates one and drops it.
  */
 import { applyMigrations, withClient } from '@nextvisit/database'
 import { createMigratedDatabase } from '@nextvisit/testing'
@@ -52,7 +52,7 @@ try {
   await database.drop()
 }
 
-/** The users of a schema, each of them in one segment. Only `as_of` and `since` differ between the two schemas. */
+/** Returns SQL that inserts the users of a schema, each in one segment. Only `as_of` and `since` differ between the schemas. */
 function rowsOf(schema: string, users: number): string {
   const instant = schema === live ? '2026-11-02T10:00:00Z' : '2026-01-02T10:00:00Z'
   const user = `'acme', 'shop', md5(number::text)::uuid`

@@ -4,25 +4,25 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { FetchedRecord } from '@nextvisit/log'
 
-/** Stands for the release before this one, since nothing has been released: a commit of main, moved on with each release. */
+/** Commit of main that represents the previous release, because there was none yet. Update it with each release. */
 const COMMIT = '76a7e8e'
 const ROOT = path.resolve(import.meta.dirname, '../../..')
 const PACKAGES = ['contracts', 'domain', 'catalog']
 
-/** Whether this checkout has the commit. A shallow clone has not. */
+/** Returns whether this checkout has the commit. A shallow clone lacks it. */
 export function hasPreviousRelease(): boolean {
   return spawnSync('git', ['cat-file', '-e', `${COMMIT}^{commit}`], { cwd: ROOT }).status === 0
 }
 
 export interface PreviousReading {
   readonly revisions: Readonly<Record<string, number>>
-  /** By SHA-256, those that are valid. */
+  /** SHA-256 hashes of the valid keys. */
   readonly keys: readonly string[]
   /** Projects by organization, as that release understands them. */
   readonly projects: Readonly<Record<string, readonly unknown[]>>
-  /** What it does not understand of the records that count. */
+  /** Parts that it does not understand in the records that count. */
   readonly problems: readonly unknown[]
-  /** How each record was read. */
+  /** Outcome of each record. */
   readonly outcomes: readonly string[]
 }
 
@@ -65,7 +65,7 @@ console.log(
 )
 `
 
-/** The packages as that commit has them. Their own imports of each other lead to that commit, too. */
+/** Extracts the packages of that commit. Their imports of each other resolve to that commit, too. */
 function extract(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'nextvisit-test-previous-'))
   const paths = PACKAGES.map((name) => `packages/${name}`)

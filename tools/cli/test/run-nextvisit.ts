@@ -9,7 +9,7 @@ export interface Ended {
   readonly stderr: string
 }
 
-/** Runs the command line in this process, where nothing is set but `env`. One at a time: it takes over the output. */
+/** Runs the command line in this process with only the variables of `env`. Calls must not overlap: it captures the output. */
 export async function runNextvisit(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
   const output = { stdout: '', stderr: '' }
   const into = (stream: keyof typeof output, end: string) => (text: unknown) => {

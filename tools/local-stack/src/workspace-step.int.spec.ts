@@ -21,7 +21,7 @@ it('says what a start changes, and nothing of an organization that is new', asyn
   expect(await start([form])).toEqual([])
   expect(await start([form])).toEqual([])
   expect(await start([])).toEqual([
-    '! The catalog differed from the workspace file. This start has changed it (write what should stay into that file):',
+    '! The catalog differed from the workspace file. This start has changed it (add settings to keep to that file):',
     '    - demo/shop form nps',
   ])
   expect(await start([form])).toEqual([expect.any(String), '    + demo/shop form nps'])

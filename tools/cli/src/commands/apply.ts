@@ -21,11 +21,11 @@ export function applyCommand(): Command {
     .argument('<file>', 'the workspace file')
     .option('--dry-run', 'show the difference and change nothing')
     .option('--prune', 'remove the organizations that the file does not name')
-    .option('--overwrite', 'replace also a revision that this version of nextvisit does not understand')
+    .option('--overwrite', 'also replace a revision that this version of nextvisit does not understand')
     .addHelpText(
       'after',
       `
-In the organizations that the file names, everything that it no longer contains is removed: a key is revoked, a form is never
+In the organizations that the file names, apply removes everything that the file no longer contains: a key is revoked, a form is never
 shown again. $NAME in secret and signingSecret is read from the environment; signing secrets need NEXTVISIT_SECRET_KEY.
 Exits with 0 when every running service has the new revision and understands it, 1 if not or if it was refused or failed, 2 if
 the file is invalid or the arguments are wrong.
@@ -79,7 +79,7 @@ function notApplied(lost: readonly string[], missing: readonly string[]): string
   return [
     ...(lost.length > 0 ? [`Another apply changed ${lost.join(', ')} at the same moment and came first.`] : []),
     ...(missing.length > 0 ? [`The change of ${missing.join(', ')} is not in the log.`] : []),
-    'Look at the present difference with --dry-run, and apply again.',
+    'Check the current difference with --dry-run, and apply again.',
   ].join('\n')
 }
 
@@ -89,19 +89,19 @@ async function awaitServices(connection: LogConnection, topic: string, named: Re
   if (lagging.length > 0) {
     throw new CliError(
       `The change is in the log, but some running services have not confirmed it: ${lagging.join(', ')}.\n` +
-        'Look at their logs. Each service reads the change as soon as it reaches Kafka.',
+        'Check their logs. Each service reads the change as soon as it reaches Kafka.',
     )
   }
   if (problems.some(({ organization }) => named.has(organization))) {
     throw new CliError(
-      'The change is in the log, but some running services do not understand all of it. Keys are safe: those that were\n' +
-        'revoked are refused. Upgrade these services: see docs/runbooks/upgrade.md.',
+      'The change is in the log, but some running services do not understand all of it. Keys are safe: revoked keys\n' +
+        'are refused. Upgrade these services: see docs/runbooks/upgrade.md.',
     )
   }
   if (silent.length > 0) {
     throw new CliError(
-      `The change is in the log, but these services are of a release that does not say what it holds: ${silent.join(', ')}.\n` +
-        'It may ignore the change, revoked keys included. Upgrade these services: see docs/runbooks/upgrade.md.',
+      `The change is in the log, but these services run a release that does not report its catalog: ${silent.join(', ')}.\n` +
+        'They may ignore the change, including revoked keys. Upgrade them: see docs/runbooks/upgrade.md.',
     )
   }
   print(current.length === 0 ? 'No service runs.' : `Every running service has it (${current.length}).`)

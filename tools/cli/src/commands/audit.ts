@@ -16,23 +16,23 @@ interface Options {
 
 export function auditCommand(): Command {
   return new Command('audit')
-    .description('Compute everything again from the log, and report every difference in the read models.')
+    .description('Recompute the read models from the log, and report every difference.')
     .option('--json', 'for scripts')
-    .option('--at-rest', 'nothing is written now, so lag also counts as a difference')
+    .option('--at-rest', 'report lag as a difference, because nothing is being written')
     .option('--users-a-pass <count>', 'users in memory at once; more users need more passes', parseCount)
     .addHelpText(
       'after',
       `
-The audit writes nothing. It may run at any time except during a replay, because it would block the swap. It reads each consumer's
-rows as of one moment and compares them with the log up to the checkpoints of that moment. Later records are reported as lag.
+The audit is read-only. It may run at any time except during a replay, because it would block the swap. It reads each consumer's
+rows in one snapshot and compares them with the log up to the checkpoints of that snapshot. Later records are reported as lag.
 It needs the whole log: topics that begin at offset 0. Its transactions stay open until it ends, which delays vacuum.
-For every record that triggers a form, it decides again from the log: queued, or refused by a gate, with what each gate compared.
-For every visit, it decides which forms may have been shown. If the log is not sufficient (the form changed meanwhile, another form may
-have been on offer, or the catalog's revision was compacted away), the audit counts the case as undecided, not as a difference.
-A pass keeps 250,000 users and their records in memory; a smaller number needs less memory and more passes. Users are shown
-by id, never with a name or a trait value.
+For every record that triggers a form, it repeats the decision: queued, or refused by a gate, with the values that each gate compared.
+For every visit, it determines the forms that may have been shown. If the log is not sufficient (the form changed meanwhile, another form may
+have been on offer, or the catalog's revision was compacted), the audit counts the case as undecided, not as a difference.
+A pass keeps 250,000 users and their records in memory; a smaller number needs less memory and more passes. Users are identified
+by id, never by a name or a trait value.
 
-Exits with 0 if all is equal, 1 if there are differences, 2 if it could not compare. Reads KAFKA_BROKERS and each service's
+Exits with 0 if all rows are equal, 1 if there are differences, 2 if it could not compare. Reads KAFKA_BROKERS and each service's
 database address, such as METERING_DATABASE_URL, or DATABASE_URL for all.
 
 Example:
@@ -64,7 +64,7 @@ async function runAudit({ json, atRest, usersAPass }: Options): Promise<void> {
   if (report.findings.length > 0) process.exitCode = EXIT.failed
 }
 
-/** The message must not contain a database's address, because that contains its password. */
+/** Describes a failed audit without the database's address, which contains its password. */
 function reasonOf(error: Error): string {
   if (error instanceof AuditError) return error.message
   const code = 'code' in error ? ` (${String(error.code)})` : ''
@@ -82,13 +82,11 @@ function printReport({ records, passes, lag, queueing, compacted, findings }: Au
     print(`${service} lags by ${unread} records; these were not compared.`)
   for (const { organization, unknown, latest } of compacted)
     print(
-      `The catalog was compacted: ${unknown} of ${latest} revisions of ${organization} are gone. What depends on them was not compared.`,
+      `The catalog was compacted: ${unknown} of ${latest} revisions of ${organization} are gone. Rows that depend on them were not compared.`,
     )
   const { decided, undecided } = queueing
   if (undecided > 0)
-    print(
-      `Whether a form had to be queued: ${decided} cases decided, ${undecided} undecided because the log is not sufficient.`,
-    )
+    print(`Form decisions: ${decided} checked, ${undecided} undecided because the log is not sufficient.`)
   const counted = `${records} records checked${passes > 1 ? ` in ${passes} passes` : ''}`
   const total = findings.reduce((sum, { count }) => sum + count, 0)
   print(`${counted}: ${total === 0 ? styled('green', 'no difference') : styled('red', `${total} differences`)}.`)

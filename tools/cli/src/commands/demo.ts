@@ -26,13 +26,13 @@ type DemoKeys = z.infer<typeof DemoKeys>
 export function demoCommand(): Command {
   return new Command('demo')
     .description('Apply the demo workspace with new keys, and print three curl commands to try it.')
-    .requiredOption('--gateway <address>', 'where the gateway will answer')
+    .requiredOption('--gateway <address>', 'the address of the gateway')
     .requiredOption('--keys-file <file>', 'the file for the keys; created if it does not exist')
     .addHelpText(
       'after',
       `
-Where the organization demo exists already, it is made to match infra/demo-workspace.yaml again: what else was applied to it is
-undone, and the command says what that was. Other organizations stay as they are. Exits with 0 if done, 1 if failed, 2 if the
+If the organization demo already exists, it is reset to infra/demo-workspace.yaml: the command undoes other changes to it
+and lists them. Other organizations are unchanged. Exits with 0 if done, 1 if failed, 2 if the
 arguments are wrong.
 
 Example:
@@ -47,7 +47,7 @@ export async function demo({ gateway, keysFile }: DemoFlags, topic: string = TOP
   const keys = await readOrMakeKeys(keysFile)
   const text = await readFile(DEMO_WORKSPACE, 'utf8')
   const parsed = parseWorkspaceFile(text, { ...env, DEMO_ADMIN_KEY: keys.admin, DEMO_SDK_KEY: keys.sdk })
-  if (parsed.outcome !== 'ok') throw new CliError(`${DEMO_WORKSPACE} is not valid; nextvisit apply says why.`)
+  if (parsed.outcome !== 'ok') throw new CliError(`${DEMO_WORKSPACE} is invalid; nextvisit apply lists its errors.`)
   const applied = await applyWorkspace({
     connection: logConnection(env),
     organizations: parsed.organizations,

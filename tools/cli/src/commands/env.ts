@@ -14,7 +14,7 @@ const NAMES = [
 
 export function envCommand(): Command {
   return new Command('env')
-    .description('Print how to reach the local stack, as shell commands. The output contains passwords.')
+    .description('Print the settings of the local stack as shell commands. The output contains passwords.')
     .addHelpText(
       'after',
       '\nExits with 0 if done, 2 if no local stack runs.\n\nExample:\n  eval "$(npx -y pnpm --silent nextvisit env)"',
@@ -23,7 +23,7 @@ export function envCommand(): Command {
 }
 
 function printEnvironment(): void {
-  // Also where the environment holds the addresses of another system, or of a former start.
+  // Ignores addresses of another system, or of an earlier start, in the environment.
   const stack = localStack()
   if (!stack) throw new CliError('No local stack runs here. Start one with npx -y pnpm start.', EXIT.usage)
   for (const name of NAMES) {

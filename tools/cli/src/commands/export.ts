@@ -6,7 +6,7 @@ import { exportTopic } from '../export/export-topic.ts'
 import { openOutput } from '../export/output-file.ts'
 import { parseInstant, parseProject, type ProjectOption } from '../options.ts'
 import { complain } from '../output.ts'
-import { count, createProgress } from '../progress.ts'
+import { createProgress, formatCount } from '../progress.ts'
 
 interface ExportFlags {
   readonly topic: Topic
@@ -20,17 +20,17 @@ export function exportCommand(): Command {
   return new Command('export')
     .description('Write the records of a topic as NDJSON, one object per line.')
     .addOption(new Option('--topic <topic>', 'the topic').choices(Object.values(TOPICS)).default(TOPICS.userEvents))
-    .option('--from <instant>', 'published at this time or later; a day or an instant', parseInstant)
-    .option('--to <instant>', 'published before this time', parseInstant)
+    .option('--from <instant>', 'only records published at or after this day or instant', parseInstant)
+    .option('--to <instant>', 'only records published before this day or instant', parseInstant)
     .option('--project <organization/project>', 'only records of this project', parseProject)
     .requiredOption('--out <file>', 'the target; gzip if the name ends in .gz; - is standard output')
     .addHelpText(
       'after',
       `
 A line: {"topic","partition","offset","timestamp","key","headers","value"}; docs/reference/records.md describes every value. Times are
-times of publishing. The export reads the records that exist when it begins, partition by partition. So the same past range always
-gives the same lines. Until the file is complete, its name is FILE.<random>.part; remove what a killed export has left under such a name.
-Exits with 0 if done, 1 if failed or if the reader of standard output has gone before the end, 2 if the arguments are wrong.
+times of publishing. The export reads the records that exist when it begins, partition by partition. The same past range therefore
+always gives the same lines. An incomplete file is named FILE.<random>.part; remove such files of killed exports.
+Exits with 0 if done, 1 if failed or if the reader of standard output closed it before the end, 2 if the arguments are wrong.
 
 Example:
   nextvisit export --project acme/shop --from 2026-10-01 --to 2026-11-01 --out october.ndjson.gz
@@ -41,7 +41,7 @@ Example:
 
 async function runExport({ topic, from, to, project, out }: ExportFlags): Promise<void> {
   if (project && topic === TOPICS.catalog)
-    throw new CliError('The catalog contains organizations: leave --project out.', EXIT.usage)
+    throw new CliError('The catalog contains organizations: omit --project.', EXIT.usage)
   if (from !== undefined && to !== undefined && from >= to)
     throw new CliError('--from must be before --to.', EXIT.usage)
   const connection = logConnection(readEnvironment())
@@ -61,7 +61,9 @@ async function runExport({ topic, from, to, project, out }: ExportFlags): Promis
     await output.complete()
     progress.end()
     const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
-    complain(`Wrote ${count(records)} records of ${topic} to ${out === '-' ? 'standard output' : out} in ${seconds} s.`)
+    complain(
+      `Wrote ${formatCount(records)} records of ${topic} to ${out === '-' ? 'standard output' : out} in ${seconds} s.`,
+    )
     if (records === 0 && project)
       complain(
         `${project.organization}/${project.project} has no record in that time; nextvisit status shows what exists.`,

@@ -17,7 +17,7 @@ const PARTITIONS = 3
 const at = (ms: number) => new Date(FROM + ms).toISOString()
 const HOUR = 3_600_000
 
-/** What is applied now, and the file: a threshold lower, an audience more, a form removed, a form added. */
+/** The applied workspace, and the file: a lower threshold, an additional audience, a removed form, an added form. */
 const TODAY = `
 organizations:
   - id: acme
@@ -46,9 +46,9 @@ const checkout = (who: typeof ada, ms: number, special: Parameters<typeof eventT
   eventTracked({ ...who, eventName: 'checkout', received: at(ms), ...special })
 
 const keyed = checkout(cyd, 5 * HOUR, { keyed: true })
-/** No gateway asked for a form then. */
+/** Visits whose gateway asked for no form. */
 const visits = [3, 40, 45].map((hours) => visit({ ...ada, received: at(hours * HOUR) }))
-/** Before the period they are folded, in it evaluated, behind it left out. */
+/** Records before the period, which are folded; in it, which are evaluated; and after it, which are ignored. */
 const FACTS: readonly UserFact[] = [
   identifyRequested({ ...ada, received: at(-3 * DAY), operations: { set: { plan: 'pro', other: 'x' } } }),
   identifyRequested({ ...bob, received: at(-3 * DAY), operations: { set: { plan: 'free' } } }),
@@ -59,7 +59,7 @@ const FACTS: readonly UserFact[] = [
   checkout(bob, 2 * HOUR),
   checkout(ada, 2 * HOUR),
   ...visits.slice(0, 1),
-  // The evaluator's own offer was confirmed: a dry run plays its own.
+  // Confirms the evaluator's own offer, which a dry run replaces by its own.
   visitAnswered({
     visitId: visits[0]?.id ?? '',
     queuedId: visits[0]?.id ?? '',
@@ -148,7 +148,7 @@ async function topicOf(partitions: number): Promise<string> {
   return (await createTestTopic(inject('kafkaBrokers'), { partitions })).topic
 }
 
-/** What a dry run must not touch: where the topics end, and which groups have committed an offset of them. */
+/** Reads traces that a dry run must not leave: the ends of the topics, and groups with committed offsets. */
 async function readTraces() {
   const committed = await withLogAdmin(connection, async (admin) =>
     Promise.all(
@@ -165,7 +165,7 @@ describe('nextvisit forms dry-run', () => {
   it('shows for each form how many users it would have been queued for, and which gates refused it for others', async () => {
     await dryRunForms(await fileOf(FILE), { from: FROM, to: NOW }, topics)
     expect(printed).toEqual([
-      `${FACTS.length + FORM_FACTS.length} records of 3 users read from user-events and form-events; evaluated is what was received from ${at(0)} to ${at(7 * DAY)}.`,
+      `Read ${FACTS.length + FORM_FACTS.length} records of 3 users from user-events and form-events. Evaluated the records received from ${at(0)} to ${at(7 * DAY)}.`,
       '',
       'acme/shop',
       'FORM   USERS  TODAY  QUEUED  TODAY  DELIVERED  TODAY  EVALUATED  MOSTLY REFUSED AS',
@@ -228,7 +228,7 @@ describe('nextvisit forms dry-run', () => {
     })
   })
 
-  it('prints how it goes and the same outcome as lines of JSON', async () => {
+  it('prints progress and the same outcome as JSON lines', async () => {
     const flags = { from: FROM, to: NOW }
     await dryRunForms(await fileOf(FILE), { ...flags, json: true }, topics)
     const outcome: unknown = JSON.parse(printed.join(''))
@@ -240,18 +240,18 @@ describe('nextvisit forms dry-run', () => {
     expect(new Set(lines.slice(0, -1).map(({ type }) => type))).toEqual(new Set(['progress']))
   })
 
-  it('reads only the newest records where it is told to, and says since when', async () => {
+  it('reads only the newest records with --max-records, and prints the start of the complete part', async () => {
     await dryRunForms(await fileOf(FILE), { from: FROM, to: NOW, maxRecords: PARTITIONS, jsonLines: true }, topics)
     const outcome = DryRunLine.parse(JSON.parse(printed.at(-1) ?? ''))
-    // One record of each partition that has any.
+    // One record of each partition that has records.
     expect(outcome).toMatchObject({ type: 'outcome', since: expect.stringMatching(/^2.*Z$/) })
     expect(outcome.type === 'outcome' && outcome.records).toBeLessThanOrEqual(2 * PARTITIONS)
     printed = []
     await dryRunForms(await fileOf(FILE), { from: FROM, to: NOW, maxRecords: PARTITIONS }, topics)
-    expect(printed[1]).toContain('Everything was read only since 2')
+    expect(printed[1]).toContain('All records were read only since 2')
   })
 
-  it('looks up no secret that the file names, from the environment', async () => {
+  it('reads no secret that the file names from the environment', async () => {
     vi.stubEnv('SOME_SECRET', 'very-secret')
     const keys = 'keys: [{ name: web, kind: sdk, environment: P, secret: $SOME_SECRET }], signingSecret: $NOT_SET'
     const file = await fileOf(FILE.replace('- id: other', `- id: other\n        ${keys.replace('], ', ']\n        ')}`))
@@ -273,7 +273,7 @@ describe('nextvisit forms dry-run', () => {
     await expect(dryRunForms(invalid, { from: FROM, to: NOW, jsonLines: true }, topics)).rejects.toThrow('one fault')
     expect(ErrorLine.parse(JSON.parse(printed.at(-1) ?? ''))).toMatchObject({
       code: 'INVALID_WORKSPACE',
-      faults: [{ line: 3, path: 'organizations[0].projects[0].formz', message: 'is not a member that is known here' }],
+      faults: [{ line: 3, path: 'organizations[0].projects[0].formz', message: 'is not a known member' }],
     })
     const unknown = dryRunForms(
       await fileOf(FILE),

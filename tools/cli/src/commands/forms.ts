@@ -13,7 +13,7 @@ import { createProgress } from '../progress.ts'
 import { readWorkspaceWithoutSecrets } from '../workspace/read-workspace.ts'
 
 export interface DryRunFlags {
-  /** Both in ms since the epoch. */
+  /** Start of the period, ms since the epoch; `to` is its end. */
   readonly from: number
   readonly to?: number
   readonly project?: ProjectOption
@@ -24,7 +24,7 @@ export interface DryRunFlags {
 
 export function formsCommand(): Command {
   return new Command('forms')
-    .description('Try forms before they are applied.')
+    .description('Test forms before you apply them.')
     .addHelpText('after', '\nExample:\n  nextvisit forms dry-run workspace.yaml --from 7d')
     .addCommand(dryRunCommand())
 }
@@ -32,28 +32,28 @@ export function formsCommand(): Command {
 function dryRunCommand(): Command {
   return new Command('dry-run')
     .description(
-      "Evaluate a workspace file's forms on the records in the log, and show for how many users they would have been queued.",
+      "Evaluate a workspace file's forms on the records in the log, and count the users for whom they would have been queued.",
     )
     .argument('<file>', 'the workspace file; - reads standard input')
-    .requiredOption('--from <when>', 'evaluate records received since then: 90m, 7d, or an instant', parsePast)
-    .option('--to <when>', 'and received before this time; default: now', parsePast)
+    .requiredOption('--from <when>', 'evaluate records received since: 90m, 7d, or an instant', parsePast)
+    .option('--to <when>', 'evaluate records received before; default: now', parsePast)
     .option('--project <organization/project>', 'only this project', parseProject)
-    .option('--max-records <count>', 'read only about so many of the newest records of each topic', parseCount)
+    .option('--max-records <count>', 'read only about this many of the newest records of each topic', parseCount)
     .option('--json', 'for scripts')
-    .option('--json-lines', 'for programs that show progress: a line of JSON each')
+    .option('--json-lines', 'for programs that show progress: JSON lines')
     .addHelpText(
       'after',
       `
-Reads the whole log, because a user's state depends on all records. Evaluates the records since --from by the evaluator's
-rules. The queue and the times at which forms were shown start as they were then. From there on, every visit shows
-the form that it is offered. TODAY: the same for the forms that are applied now. The command changes nothing: it publishes
-and commits nothing, and uses no database. Keys and signing secrets of the file are not looked up.
+Reads the whole log, because a user's state depends on all records. Evaluates the records since --from with the evaluator's
+rules. The queue and the times at which forms were shown start in their state at --from. From then on, every visit shows
+the form that it is offered. TODAY: the same for the currently applied forms. The command changes nothing: it publishes
+and commits nothing, and uses no database. It reads no keys or signing secrets that the file names.
 
-USERS: users for whom the form would have been queued. QUEUED: how often. EVALUATED: how often one of its triggers matched.
-DELIVERED: how often a visit showed it.
-With --max-records, what users did before is not known. Then conditions, counts and frequencies are only right for users whose
-records are all there.
---json prints one object. --json-lines prints one a line: type progress (share, records, perSecond, secondsLeft), then outcome or error
+USERS: users for whom the form would have been queued. QUEUED: how often it would have been queued. EVALUATED: how often one of its
+triggers matched. DELIVERED: how often a visit showed it.
+With --max-records, earlier activity is unknown. Conditions, counts and frequencies are then correct only for users whose records
+were all read.
+--json prints one object. --json-lines prints one per line: type progress (share, records, perSecond, secondsLeft), then outcome or error
 (code, message, faults of the file with line, path and message).
 
 Exits with 0 if done, 1 if the log is unavailable, 2 if the file is invalid or the arguments are wrong.
@@ -113,9 +113,9 @@ function nameOf({ organization, project }: ProjectOption): string {
   return `${organization}/${project}`
 }
 
-/** `7d` means 7 days before now. */
+/** Parses an instant, or a duration before now such as `7d`, to ms since the epoch. */
 function parsePast(text: string): number {
   if (Duration.safeParse(text).success) return Date.now() - durationMs(text)
   if (/^\d{4}-/.test(text)) return parseInstant(text)
-  throw new InvalidArgumentError('It must be a duration such as 90m or 7d, or like 2026-01-31T09:30:00Z.')
+  throw new InvalidArgumentError('It must be a duration such as 90m or 7d, or an instant such as 2026-01-31T09:30:00Z.')
 }

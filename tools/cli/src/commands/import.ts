@@ -17,9 +17,9 @@ import { rejectsFileOf } from '../import/rejects.ts'
 import { type ImportCounts, runImport } from '../import/run-import.ts'
 import { parseProject, type ProjectOption } from '../options.ts'
 import { complain, print } from '../output.ts'
-import { count, createProgress } from '../progress.ts'
+import { createProgress, formatCount } from '../progress.ts'
 
-/** Consumers fold about this many records in a fraction of a second, so live answers hardly wait longer. */
+/** Default lag above which an import pauses. Consumers fold this many records in a fraction of a second. */
 const DEFAULT_MAX_LAG = 1_000
 const REQUEST_TIMEOUT_MS = 5_000
 
@@ -39,20 +39,20 @@ export function importCommand(): Command {
     .addHelpText(
       'after',
       `
-A line is the body of an admin route, its type, and when it happened. Any age is accepted:
+A line is the body of an admin route, its type, and the time of the event. Any age is accepted:
   {"type":"identify","userName":"ada","userAttributes":{"$set":{"plan":"pro"}},"occurredAt":"2021-03-01T09:00:00Z"}
   {"type":"track","userName":"ada","eventName":"Signed Up","occurredAt":"2021-03-01T09:00:05Z"}
-The lines of nextvisit export are records. They have another form, and are not accepted here.
-An import fills in what is not known: it overwrites no trait, counts no event and no active user, and triggers no form.
+Lines of nextvisit export are records: they have another format and are not accepted here.
+An import fills in unknown values: it overwrites no trait, meters no event and no active user, and triggers no form.
 New names count toward their caps (docs/spec/decisions.md, Import).
 The user of a track line must be identified by an earlier line, or must exist already. Two equal lines of one file are two events;
 lines with the same "id" are one. Equal lines of different files are also one: if you split a history into several files, give
 each line its own "id".
 
-Refused lines are written to FILE.rejects.ndjson, each with its number and what is wrong (the first five of this run are also shown). Fix them and
+Refused lines are written to FILE.rejects.ndjson, each with its number and error (the first five of this run are also shown). Fix them and
 import them as a new file. A dry run writes to FILE.dry-run.rejects.ndjson, and leaves the files of an import as they are.
-FILE.import-state.json contains the progress: after a crash run the same command again, and it continues; nothing is imported twice.
-FILE.import-lock prevents a second run of the same file. If lines were appended, another run imports them.
+FILE.import-state.json contains the progress: after a crash run the same command again to continue; nothing is imported twice.
+FILE.import-lock prevents a second run of the same file. If lines were appended, run the command again to import them.
 Exits with 0 if done, 1 if lines were rejected or the import failed, 2 if the arguments are wrong.
 
 Example:
@@ -116,13 +116,13 @@ function printCounts(
 ): void {
   const done = isDryRun ? 'to publish' : 'published'
   print(
-    `${count(read)} read, ${count(published)} ${done}, ${count(alreadyThere)} already there, ${count(rejected)} rejected`,
+    `${formatCount(read)} read, ${formatCount(published)} ${done}, ${formatCount(alreadyThere)} already there, ${formatCount(rejected)} rejected`,
   )
   if (rejected === 0) return
   for (const { line, error } of examples) complain(`line ${line}: ${error}`)
   const rejectsFile = rejectsFileOf(file, isDryRun)
-  // The rejects of an earlier run may be repaired, and their file removed.
-  if (existsSync(rejectsFile)) complain(`${rejectsFile} says what is wrong with each rejected line.`)
+  // The rejects of an earlier run may have been repaired and their file removed.
+  if (existsSync(rejectsFile)) complain(`${rejectsFile} contains each rejected line with its error.`)
   process.exitCode = EXIT.failed
 }
 

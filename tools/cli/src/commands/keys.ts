@@ -17,7 +17,7 @@ export function keysCommand(): Command {
     .addHelpText('after', '\nExample:\n  nextvisit keys create --kind admin --environment P --name backend')
     .addCommand(
       new Command('create')
-        .description('Create a key, and show it once with its line for the workspace file. Changes nothing.')
+        .description('Create a key, and print it once with its line for the workspace file. Changes nothing.')
         .addOption(
           new Option('--kind <kind>', 'admin: secret, for servers; sdk: publishable, for apps and pages')
             .choices(['admin', 'sdk'])
@@ -44,8 +44,8 @@ function createKey({ kind, environment, name }: KeyOptions): void {
   // JSON strings are valid in a YAML flow mapping, so any name can be written.
   const isPlain = /^[a-z][\w-]*$/i.test(called) && parse(called) === called // not null, true or false
   const shownName = isPlain ? called : JSON.stringify(called)
-  print('The key; it is shown only now and stored nowhere:\n')
+  print('The key. It is shown only once and not stored:\n')
   print(`  ${styled('bold', key)}\n`)
-  print("To enable it, put this line below the project's keys: in the workspace file, and apply the file:\n")
+  print("To enable it, add this line to the project's keys: in the workspace file, and apply the file:\n")
   print(`  - { name: ${shownName}, kind: ${kind}, environment: ${environment}, sha256: ${sha256} }`)
 }

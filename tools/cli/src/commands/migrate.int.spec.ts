@@ -54,7 +54,7 @@ describe('nextvisit migrate', () => {
     await expect(query(metering, 'SELECT FROM forms.checkpoints')).rejects.toThrow('permission denied')
   })
 
-  it('finishes if nobody reads what it prints', async () => {
+  it('finishes if the reader of its output has closed the pipe', async () => {
     const env = { DATABASE_URL: unreadUrl, NEXTVISIT_DATA: '/nowhere' }
     const child = spawn(process.execPath, [MAIN, 'migrate'], { env })
     child.stdout.destroy()

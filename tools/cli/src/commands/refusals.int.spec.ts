@@ -25,7 +25,7 @@ let complained: string[]
 let refused = 0
 
 const refusalOf = (userName: string, reason = 'user'): KeptRefusal => ({
-  // In the order of their making, also within a millisecond.
+  // Ids ascend in the order of creation, even within a millisecond.
   id: `019a4423-5b80-7cc1-8f5d-${String((refused += 1)).padStart(12, '0')}`,
   at: '2026-11-02T10:00:00.000Z',
   reason,
@@ -60,7 +60,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** Without a process, on a catalog of its own. */
+/** Runs the command in this process, on a catalog of its own. */
 async function show(flags: Partial<RefusalsFlags>): Promise<void> {
   vi.spyOn(console, 'log').mockImplementation((line = '') => void printed.push(line))
   vi.spyOn(console, 'error').mockImplementation((line = '') => void complained.push(line))
@@ -77,13 +77,13 @@ describe('nextvisit refusals', () => {
     ])
   })
 
-  it('shows those of one user, and the latest so many', async () => {
+  it('shows the refusals of one user, and only the latest with --limit', async () => {
     await show({ user: 'ada' })
     expect(printed.slice(1)).toEqual([expect.stringContaining(first.requestId)])
     printed = []
     await show({ limit: 1 })
     expect(printed.slice(1)).toEqual([expect.stringContaining(second.requestId)])
-    expect(complained).toEqual(['These are the latest 1 of 2 that are kept: --limit shows more.'])
+    expect(complained).toEqual(['Shown: the latest 1 of 2 kept refusals. Use --limit to show more.'])
   })
 
   it('prints JSON', async () => {
@@ -91,12 +91,12 @@ describe('nextvisit refusals', () => {
     expect(JSON.parse(printed.join('\n'))).toEqual({ refusals: [first, second], counts: { user: 2 } })
   })
 
-  it('says so if nothing was refused, and if there is no such project', async () => {
+  it('reports that nothing was refused, or that the project does not exist', async () => {
     await show({ project: { organization, project: 'quiet' } })
     expect(printed).toEqual(['Nothing was refused in the last 24 hours.'])
     await expect(show({ project: { organization, project: 'shpo' } })).rejects.toMatchObject({
       exitCode: 2,
-      message: `There is no project ${organization}/shpo. There is ${organization}/quiet, ${organization}/shop.`,
+      message: `There is no project ${organization}/shpo. Known: ${organization}/quiet, ${organization}/shop.`,
     })
   })
 
@@ -105,7 +105,7 @@ describe('nextvisit refusals', () => {
     expect(printed.at(-1)).toContain(second.requestId)
     await expect(show({ project: { project: 'shpo' } })).rejects.toMatchObject({
       exitCode: 2,
-      message: `There is no project shpo. There is ${organization}/quiet, ${organization}/shop.`,
+      message: `There is no project shpo. Known: ${organization}/quiet, ${organization}/shop.`,
     })
   })
 
@@ -117,12 +117,12 @@ describe('nextvisit refusals', () => {
     [['--project', 'acme/shop', '--user', ' '], env, 2, '--user: userName must be'],
     [['--project', 'acme/shop'], {}, 2, 'REDIS_URL'],
     [['--project', 'acme/shop'], { REDIS_URL: 'redis://127.0.0.1:1' }, 1, 'does not answer: see REDIS_URL'],
-  ])('%j with %j ends with %d and says what would be right', async (args, given, exitCode, message) => {
+  ])('%j with %j ends with %d and states the correction', async (args, given, exitCode, message) => {
     const ended = await runNextvisit(['refusals', ...args], { NEXTVISIT_DATA: '/nowhere', ...given })
     expect(ended).toMatchObject({ exitCode, stdout: '', stderr: expect.stringContaining(message) })
   })
 
-  it('follows no longer than somebody reads, and exits with 0', async () => {
+  it('follows until its reader closes the pipe, and exits with 0', async () => {
     const args = ['refusals', '--project', `${organization}/unread`, '--follow']
     await add('unread', refusalOf('ada'))
     const child = spawn(process.execPath, [MAIN, ...args], { env: { ...env, NEXTVISIT_DATA: '/nowhere' } })
@@ -152,7 +152,7 @@ describe('nextvisit refusals', () => {
       const late = refusalOf('bob')
       await add('followed', late)
       await printedLines(2)
-      // As of a gateway whose clock is behind.
+      // Like that of a gateway whose clock is behind.
       const [latest, older] = [refusalOf('cyd'), { ...refusalOf('dan'), id: '00000000-0000-7000-8000-000000000001' }]
       await add('followed', latest, older)
       await printedLines(4)

@@ -26,7 +26,7 @@ export interface RefusalsFlags {
   readonly follow?: true
 }
 
-/** With the project that `project` names. */
+/** The flags with the project that `project` names. */
 interface Shown extends RefusalsFlags {
   readonly place: ProjectRef
 }
@@ -38,24 +38,24 @@ const ANSWER_WITHIN_MS = 2_000
 
 export function refusalsCommand(): Command {
   return new Command('refusals')
-    .description("Show which of a project's requests and items were refused of late, and how many in 24 hours.")
+    .description("Show a project's recently refused requests and items, and the counts of 24 hours.")
     .requiredOption(
       '--project <project>',
       'its id; organization/project if several organizations have this id',
       parseProjectName,
     )
-    .option('--reason <reason>', 'only this one, as the counts name it')
-    .option('--user <userName>', 'only of this user, exactly as it was given to identify-user')
-    .option('--limit <count>', 'the latest so many', parseLimit, 20)
-    .option('--json', 'for scripts: one object; with --follow a refusal per line')
-    .option('--follow', 'go on with new ones until Ctrl-C')
+    .option('--reason <reason>', 'only refusals with this reason, a name in the counts')
+    .option('--user <userName>', 'only refusals of this user, exactly as given to identify-user')
+    .option('--limit <count>', 'number of latest refusals', parseLimit, 20)
+    .option('--json', 'for scripts: one object; with --follow one refusal per line')
+    .option('--follow', 'print new refusals until Ctrl-C')
     .addHelpText(
       'after',
       `
-Oldest first. The gateways keep the latest 50 of each reason, and of a flood 10 a second: the counts are of all. No userName, value or
-name that a caller chose is kept; requestId is the X-Request-Id of the answer. Redis may lose refusals. Reads REDIS_URL, and
-KAFKA_BROKERS for the workspace: with organization/project only if there are no refusals, to see whether the project exists.
-Exits with 0 whether there are refusals or not, also after Ctrl-C or when the reader has gone; 1 if Redis is unavailable, 2 if the arguments are wrong.
+Oldest first. The gateways keep the latest 50 of each reason, and during a flood 10 a second; the counts include all. No userName, value or
+name chosen by a caller is kept; requestId is the X-Request-Id of the answer. Redis may lose refusals. Reads REDIS_URL, and
+KAFKA_BROKERS for the workspace; with organization/project only if there are no refusals, to check that the project exists.
+Exits with 0 with or without refusals, after Ctrl-C, and if the reader closed the pipe; 1 if Redis is unavailable, 2 if the arguments are wrong.
 
 Example:
   nextvisit refusals --project shop --follow
@@ -103,11 +103,11 @@ async function show(read: Read, flags: Shown, requireKnown: () => Promise<void>)
   if (!flags.json) printCounts(first.counts)
   printAll(latest, flags)
   if (latest.length < kept.length)
-    complain(`These are the latest ${latest.length} of ${kept.length} that are kept: --limit shows more.`)
+    complain(`Shown: the latest ${latest.length} of ${kept.length} kept refusals. Use --limit to show more.`)
   if (flags.follow) await follow(read, first.refusals, flags)
 }
 
-/** Prints what is new until Ctrl-C, or until nobody reads it. An outage of Redis is said once, and does not end it. */
+/** Prints new refusals until Ctrl-C or until the reader closes the pipe. Reports an outage of Redis once and continues. */
 async function follow(read: Read, shown: readonly KeptRefusal[], flags: Shown): Promise<void> {
   const stopping = new AbortController()
   const { signal } = stopping
@@ -119,7 +119,7 @@ async function follow(read: Read, shown: readonly KeptRefusal[], flags: Shown): 
   while (!signal.aborted) {
     await sleep(FOLLOW_EVERY_MS, undefined, { signal }).catch(() => undefined)
     const { refusals: all } = signal.aborted ? { refusals: [] } : await read().catch(() => ({ refusals: undefined }))
-    if (!all && !isAway) complain('Redis does not answer: new refusals may be missing. Trying again.')
+    if (!all && !isAway) complain('Redis does not answer: new refusals may be missing. Retrying.')
     isAway = !all
     if (!all) continue
     printAll(
@@ -140,7 +140,7 @@ function ofUser(all: readonly KeptRefusal[], { user, place }: Shown): readonly K
   return all.filter((refusal) => refusal.userId === userId)
 }
 
-/** Where the organization is named, no catalog is needed: refusals show while Kafka is unavailable, too. */
+/** Returns the project. If the organization is named, this needs no catalog, so refusals show while Kafka is unavailable. */
 async function placeOf(
   { organization, project }: ProjectName,
   env: EnvironmentVariables,
@@ -152,7 +152,7 @@ async function placeOf(
   return { organization: found.organization, project }
 }
 
-/** A project without refusals may be misspelt. Where the log cannot be asked, it is taken to exist. */
+/** Throws if a project without refusals does not exist. If the log is unavailable, the project is assumed to exist. */
 async function requireProject(
   { organization, project }: ProjectRef,
   env: EnvironmentVariables,

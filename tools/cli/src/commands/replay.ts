@@ -20,23 +20,23 @@ export function replayCommand(): Command {
   return new Command('replay')
     .description("Rebuild a consumer's read models from the log beside the live ones, compare, and swap them.")
     .argument('<service>', CONSUMER_NAMES)
-    .option('--dry-run', 'compare and swap nothing')
+    .option('--dry-run', 'compare, but do not swap')
     .option('--accept-differences', 'swap even if the rebuilt rows differ from the live ones')
     .option('--restart', 'start over after an interrupted replay')
-    .option('--json-lines', 'for programs: a line of JSON each')
+    .option('--json-lines', 'for programs: JSON lines')
     .addHelpText(
       'after',
       `
-The live read models stay in use; folds wait for a moment at the comparison and at the swap. A replay queues, delivers,
+The live read models stay in use; folds pause briefly before the comparison and before the swap. A replay queues, delivers,
 publishes and meters nothing. Data that is not in the log, such as reservations, is carried over. An interrupted replay
-continues where it was when you run it again. Do not run it during an audit, which keeps the tables in use.
-LIVE UNMATCHED: live rows without an equal rebuilt row. REBUILT UNMATCHED: the reverse. So a changed row counts in both.
-Below the table are keys of some of these rows, with the columns that differ.
+resumes when you run it again. Do not run it during an audit, which locks the tables.
+LIVE UNMATCHED: live rows without an equal rebuilt row. REBUILT UNMATCHED: the reverse. A changed row counts in both.
+Below the table are the keys of some of these rows, with the columns that differ.
 Exits with 0 if it swapped or found both equal, 1 if rows differ and were not accepted or the replay failed, 2 if the arguments
 are wrong.
-Until it prints "Swapping", a failure leaves the live read models unchanged. After that, they are completely the old ones or
+Until it prints "Swapping", a failure leaves the live read models unchanged. After that, they are either completely the old ones or
 completely the rebuilt ones: run it again. DATABASE_URL is the address of a role that may create schemas, as for migrate.
---json-lines prints one object a line: type begin (records, resumedFrom), progress (share, records, perSecond, secondsLeft), pause, step
+--json-lines prints one object per line: type begin (records, resumedFrom), progress (share, records, perSecond, secondsLeft), pause, step
 (compare, carry, swap), comparison (tables), then outcome (compared, refused, swapped; isEqual, lockedMs) or error (code, message).
 
 Example:
@@ -73,7 +73,7 @@ function settingsOf(consumer: Consumer, flags: ReplayFlags): Omit<RunReplayOptio
   }
 }
 
-/** Why a replay failed. Our own errors say what to do; of others, the stack says where they came from. */
+/** Describes a failed replay: the message of our own errors, which name the remedy; the stack of all others. */
 function describeFailure(error: unknown): string {
   if (isOurs(error)) return error.message
   return error instanceof Error ? (error.stack ?? error.message) : String(error)

@@ -8,7 +8,7 @@ import { readStatus, type Status } from '../status/read-status.ts'
 export function statusCommand(): Command {
   return new Command('status')
     .description(
-      "Show each consumer's lag, dead letters, outbox and partitions that stand still, the catalog's revisions and the running services.",
+      "Show each consumer's lag, dead letters, outbox and stopped partitions, the catalog's revisions and the running services.",
     )
     .option('--json', 'for scripts')
     .addHelpText(
@@ -53,7 +53,7 @@ function printConsumers({ consumers }: Status): void {
   }
 }
 
-/** One line about a partition that stands still: where, since when, why, and what to do. */
+/** Describes a stopped partition in one line: its position, start, cause and remedy. */
 function alarmLine(service: string, alarm: Alarm): string {
   const { topic, partition, kind, offset, recordId, code, message, since, setAsideBy } = alarm
   const where = `${service} on ${topic}/${partition}`
@@ -61,7 +61,7 @@ function alarmLine(service: string, alarm: Alarm): string {
   if (kind === 'ticks') return `${where}: ticks fail ${because} See docs/runbooks/lag.md.`
   if (kind === 'stalled') return `${where} is stalled at offset ${offset} ${because} See docs/runbooks/lag.md.`
   const record = recordId === null ? '' : ` (record ${recordId})`
-  const wish = setAsideBy === null ? '' : ` ${setAsideBy} wants it set aside.`
+  const wish = setAsideBy === null ? '' : ` ${setAsideBy} asked to set it aside.`
   return `${where} is halted at offset ${offset}${record} ${because}${wish} See docs/runbooks/halted.md.`
 }
 
@@ -79,7 +79,7 @@ function printLog({ log, consumers }: Status): void {
   )
   const running = new Set(log.services.map(({ service }) => service))
   for (const { service } of consumers.filter((consumer) => !running.has(consumer.service)))
-    print(styled('red', `No process of ${service} reports: it is stopped, or hangs. See docs/runbooks/lag.md.`))
+    print(styled('red', `No process of ${service} reports: it is stopped or hangs. See docs/runbooks/lag.md.`))
   for (const problem of log.services.flatMap(({ catalogProblems }) => catalogProblems)) {
     print(styled('red', problemLine(problem)))
   }

@@ -13,7 +13,7 @@ export function topicsCommand(): Command {
         .description('Create the missing topics. Existing topics stay unchanged.')
         .option(
           '--partitions <n>',
-          'of user-events and form-events; can never be changed. Default: KAFKA_PARTITIONS, or 12. Other than 12: set KAFKA_PARTITIONS for every process',
+          'number for user-events and form-events; can never be changed. Default: KAFKA_PARTITIONS, or 12. Other than 12: set KAFKA_PARTITIONS for every process',
           wholeNumber,
         )
         .option(
@@ -25,21 +25,21 @@ export function topicsCommand(): Command {
           'after',
           '\nExits with 0 if done, 1 if failed, 2 if the arguments are wrong.\n\nExample:\n  KAFKA_BROKERS=kafka:9092 nextvisit topics create --replicas 3',
         )
-        .action(makeTopics),
+        .action(create),
     )
 }
 
-async function makeTopics(options: TopicsOptions): Promise<void> {
+async function create(options: TopicsOptions): Promise<void> {
   const env = readEnvironment()
   const connection = logConnection(env)
   const { partitions } = options
   const expected = connection.partitions?.inTopic
   if (partitions !== undefined && env['KAFKA_PARTITIONS'] !== undefined && partitions !== expected) {
-    const message = `--partitions is ${partitions}, but KAFKA_PARTITIONS says ${expected}: leave --partitions out, or change KAFKA_PARTITIONS for every process.`
+    const message = `--partitions is ${partitions}, but KAFKA_PARTITIONS is ${expected}: omit --partitions, or change KAFKA_PARTITIONS for every process.`
     throw new CliError(message, EXIT.usage)
   }
-  const made = await createTopics(connection, options)
-  for (const [topic, state] of made) print(`${topic}: ${state}`)
+  const outcomes = await createTopics(connection, options)
+  for (const [topic, outcome] of outcomes) print(`${topic}: ${outcome}`)
 }
 
 function wholeNumber(text: string): number {

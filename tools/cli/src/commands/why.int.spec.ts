@@ -25,7 +25,7 @@ const answer: FormsReadModel = {
   queue: [],
 }
 
-/** Answers as the evaluator does, for one user. */
+/** A server that answers like the evaluator, for one user. */
 const evaluator = createInternalServer({
   host: '127.0.0.1',
   port: 0,
@@ -55,7 +55,7 @@ beforeAll(async () => {
     OrganizationConfig.parse({ id: 'acme', projects: [{ id: 'shop', forms }, { id: 'twin' }] }),
     OrganizationConfig.parse({ id: 'other', projects: [{ id: 'twin' }] }),
   ]
-  // As a later version writes it.
+  // In the format of a later version.
   const [shop] = organizations[0]?.projects ?? []
   Object.assign(shop ?? {}, { forms: [...(shop?.forms ?? []), { id: 'csat', triggers: [{ moonPhase: 'full' }] }] })
   await applyWorkspace({ connection, organizations, appliedBy: 'spec', secretKey: undefined, topic })
@@ -97,19 +97,19 @@ describe('nextvisit why', () => {
     })
   })
 
-  it('says if a form was never evaluated', async () => {
+  it('reports that a form was never evaluated', async () => {
     await ask('shop', 'ada', 'nps')
-    expect(printed).toEqual(['nps was never evaluated for this user: none of its triggers matched yet.'])
+    expect(printed).toEqual(['nps was never evaluated for this user: none of its triggers has matched yet.'])
   })
 
   it.each([
     [['shop', 'bob'], 1, 'acme/shop has no user bob.'],
     [['shop', ' '], 2, '--user: userName must be'],
-    [['shop', 'ada', 'nsp'], 2, 'Project shop has no form nsp. There is ces, csat, nps.'],
+    [['shop', 'ada', 'nsp'], 2, 'Project shop has no form nsp. Known: ces, csat, nps.'],
     [['shop', 'ada', 'csat'], 1, 'This version does not understand the form csat ('],
-    [['shpo', 'ada'], 2, 'There is no project shpo. There is acme/shop, acme/twin, other/twin.'],
-    [['twin', 'ada'], 2, 'say --project acme/twin or other/twin.'],
-  ] as const)('%j ends with %d and says what would be right', async ([project, user, form], exitCode, message) => {
+    [['shpo', 'ada'], 2, 'There is no project shpo. Known: acme/shop, acme/twin, other/twin.'],
+    [['twin', 'ada'], 2, 'use --project acme/twin or other/twin.'],
+  ] as const)('%j ends with %d and states the correction', async ([project, user, form], exitCode, message) => {
     await expect(ask(project, user, form)).rejects.toMatchObject({
       exitCode,
       message: expect.stringContaining(message),

@@ -11,17 +11,19 @@ export interface WhyFlags extends WhyQuestion {
 
 export function whyCommand(): Command {
   return new Command('why')
-    .description('Show why a form did, or did not, reach a user: each gate in order, and what it compared.')
+    .description(
+      'Explain why a form did, or did not, reach a user: each gate in order, with the values that it compared.',
+    )
     .requiredOption('--project <project>', 'its id; organization/project if several organizations have this id')
-    .requiredOption('--user <userName>', 'exactly as it was given to identify-user')
-    .option('--form <form>', 'its id; default: every form that was ever evaluated for the user')
+    .requiredOption('--user <userName>', 'exactly as given to identify-user')
+    .option('--form <form>', 'its id; default: all forms ever evaluated for the user')
     .option('--json', 'for scripts')
     .addHelpText(
       'after',
       `
-Shows the last decision on each form and its state in the user's queue. It includes everything that was answered before.
-Reads FORM_TRIGGER_EVALUATOR_URLS and INTERNAL_TOKEN, and KAFKA_BROKERS for the workspace. Shows values of traits and properties.
-Exits with 0 whether the form reached the user or not, 1 if there is no such user or a part is unavailable, 2 if the arguments are wrong.
+Shows the last decision on each form and its state in the user's queue, including everything that was answered before.
+Reads FORM_TRIGGER_EVALUATOR_URLS and INTERNAL_TOKEN, and KAFKA_BROKERS for the workspace. The output contains values of traits and properties.
+Exits with 0 in either case, 1 if there is no such user or a part is unavailable, 2 if the arguments are wrong.
 
 Example:
   nextvisit why --project shop --user ada@example.com --form nps-after-checkout
@@ -49,6 +51,6 @@ function printWhy({ userName, forms, queue }: Why, { form }: WhyQuestion): void 
 }
 
 function neverEvaluated(form: string | undefined): string {
-  if (form === undefined) return 'No form was ever evaluated for this user: no trigger of any matched yet.'
-  return `${form} was never evaluated for this user: none of its triggers matched yet.`
+  if (form === undefined) return 'No form was ever evaluated for this user: no trigger has matched yet.'
+  return `${form} was never evaluated for this user: none of its triggers has matched yet.`
 }

@@ -326,11 +326,7 @@ describe('nextvisit dead-letters', () => {
   it.each([
     [retryDeadLetters, { service: 'metering' }, 'Say which: --id'],
     [retryDeadLetters, { service: 'metering', all: true, cause: 'x' }, 'Say which: --id'],
-    [
-      retryDeadLetters,
-      { service: 'meter', all: true },
-      'There is no consumer service meter; it is one of user-projector',
-    ],
+    [retryDeadLetters, { service: 'meter', all: true }, 'There is no consumer service meter. Known: user-projector'],
     [discardDeadLetters, { service: 'metering', id: ['forms/1'], yes: true }, 'is no dead letter of metering'],
     [discardDeadLetters, { service: 'metering', id: ['one'], yes: true }, 'is no dead letter of metering'],
   ] as const)('refuses %o %j and says what to do', async (action, flags, message) => {
@@ -340,7 +336,7 @@ describe('nextvisit dead-letters', () => {
 
   it('says what to do where a consumer cannot be asked', async () => {
     const own = { METERING_DATABASE_URL: Object.assign(new URL(roleUrl), { port: '1' }).href }
-    await expect(listDeadLetters(own, { service: 'metering' })).rejects.toThrow('see that it is up')
+    await expect(listDeadLetters(own, { service: 'metering' })).rejects.toThrow('check that it runs')
     await expect(listDeadLetters({}, { service: 'metering' })).rejects.toThrow('METERING_DATABASE_URL is not set')
     await expect(listDeadLetters({}, {})).rejects.toMatchObject({
       exitCode: 2,

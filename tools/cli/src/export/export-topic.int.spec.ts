@@ -108,7 +108,7 @@ describe('its file', () => {
     expect((await readdir(folder)).filter((entry) => entry.endsWith('.part'))).toEqual([])
   })
 
-  it('fails if it is standard output and its reader has gone', async () => {
+  it('fails if it is standard output and its reader has closed the pipe', async () => {
     const code = `
       const { openOutput } = await import(${JSON.stringify(path.join(import.meta.dirname, 'output-file.ts'))})
       process.stdout.on('error', () => {})
@@ -118,10 +118,10 @@ describe('its file', () => {
     const child = spawn(process.execPath, ['--input-type=module', '--eval', code])
     const complaint = textOf(child.stderr)
     child.stdout.destroy().once('close', () => child.stdin.end())
-    expect(await complaint).toBe('The reader of standard output has gone, so what it got is not whole.\n')
+    expect(await complaint).toBe('The reader closed standard output, so its copy is incomplete.\n')
   })
 
-  it('is whole where two exports write it at the same time: the one that ends last wins', async () => {
+  it('is complete if two exports write it at the same time: the last to end wins', async () => {
     const file = path.join(folder, 'twice.ndjson')
     const [first, second] = [await openOutput(file), await openOutput(file)]
     await second.write('{"second":0}\n')
@@ -139,7 +139,7 @@ describe('its file', () => {
     await output.discard()
     expect((await readdir(folder)).filter((entry) => entry.startsWith('given-up'))).toEqual([])
     const nowhere = path.join(folder, 'no-such-folder', 'all.ndjson.gz')
-    await expect(openOutput(nowhere)).rejects.toThrow('its folder is not there; make that first')
+    await expect(openOutput(nowhere)).rejects.toThrow('its folder does not exist; create it first')
     await expect(openOutput(folder)).rejects.toThrow('it is a folder')
   })
 })

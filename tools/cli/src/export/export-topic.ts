@@ -7,28 +7,28 @@ import {
 } from '@nextvisit/log'
 import { exportedRecord } from './record-line.ts'
 
-/** Gateways use their own clocks for timestamps, so records are searched this far after `toMs`. */
+/** Search margin after `toMs`, because gateways set timestamps by their own clocks. */
 const DISORDER_MS = 3_600_000
-/** Of one fetch. Two are held, decoded: larger ones take more memory and are not faster, since the next is always on its way. */
+/** Bytes of one fetch. Two decoded fetches are in memory. Larger ones are not faster, because the next is prefetched. */
 const FETCH_BYTES = 256 * 1024
 
 export interface ExportOptions {
   readonly connection: LogConnection
   readonly topic: string
-  /** The first timestamp; `toMs` is exclusive. */
+  /** First timestamp, inclusive; `toMs` is exclusive. */
   readonly fromMs?: number | undefined
   readonly toMs?: number | undefined
-  /** Only records of this project. */
+  /** Exports only records of this project. */
   readonly project?: { readonly organization: string; readonly project: string } | undefined
-  /** Gets whole lines, many at once. */
+  /** Writes several complete lines. */
   readonly write: (text: string) => Promise<void>
-  /** Called with the read and total numbers of the range, and the number of exported records. */
+  /** Reports the read and total numbers of records in the range, and the number of exported records. */
   readonly onProgress: (read: number, whole: number, records: number) => void
 }
 
 /**
- * Writes the records that the topic contained at the start, partition by partition, each in order. So the same past range
- * always gives the same bytes. Returns the number of records.
+ * Writes the records that the topic contained at the start, partition by partition, each in order. The same past range
+ * therefore always gives the same bytes. Returns the number of records.
  */
 export async function exportTopic(options: ExportOptions): Promise<number> {
   const { connection, topic, write, onProgress } = options
@@ -47,7 +47,7 @@ export async function exportTopic(options: ExportOptions): Promise<number> {
   return records
 }
 
-/** The record's line, or undefined if it is not wanted. */
+/** Returns the record's line, or undefined if the record is out of range. */
 function lineOf(
   record: FetchedRecord,
   { fromMs = -Infinity, toMs = Infinity, project }: ExportOptions,
@@ -59,7 +59,7 @@ function lineOf(
 }
 
 interface Range {
-  /** In ascending order of partitions. */
+  /** First offsets, in ascending order of partitions. */
   readonly starts: ReadonlyMap<number, bigint>
   readonly ends: ReadonlyMap<number, bigint>
   readonly whole: number

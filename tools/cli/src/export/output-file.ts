@@ -9,13 +9,13 @@ import { createGzip } from 'node:zlib'
 import { CliError, EXIT } from '../errors.ts'
 import { fileError } from '../file-error.ts'
 
-/** What may wait to be written: a fetched batch or two, so that reading goes on while zlib or the disk works. */
+/** Write buffer in bytes: one or two fetched batches, so that reading continues while zlib or the disk is busy. */
 const WAITING_BYTES = 4 * 1024 * 1024
-/** Each piece of the output costs zlib a turn of the event loop. */
+/** Settings of gzip. Each output chunk costs zlib a turn of the event loop. */
 const GZIP = { chunkSize: 256 * 1024, highWaterMark: WAITING_BYTES }
 
 export interface Output {
-  /** Waits if the reader of the output is slow. */
+  /** Writes text with back-pressure from the reader. */
   readonly write: (text: string) => Promise<void>
   /** Gives the file its final name. */
   readonly complete: () => Promise<void>
@@ -23,7 +23,7 @@ export interface Output {
   readonly discard: () => Promise<void>
 }
 
-/** Opens the target of an export: standard output for `-`, else a file, compressed if it ends in `.gz`. */
+/** Opens the target of an export: standard output for `-`, otherwise a file, compressed if it ends in `.gz`. */
 export async function openOutput(file: string): Promise<Output> {
   return file === '-' ? standardOutput() : fileOutput(file)
 }
@@ -41,10 +41,10 @@ function standardOutput(): Output {
 }
 
 function readerGone(cause: Error): CliError {
-  return new CliError('The reader of standard output has gone, so what it got is not whole.', EXIT.failed, { cause })
+  return new CliError('The reader closed standard output, so its copy is incomplete.', EXIT.failed, { cause })
 }
 
-/** Used instead of Node's file stream, which ignores partial writes: the last line could be truncated silently. */
+/** Writes to standard output instead of Node's file stream, whose ignored partial writes could truncate the last line. */
 function redirectedOutput(): Output {
   const disk = createWriteStream('', { fd: process.stdout.fd, autoClose: false, highWaterMark: WAITING_BYTES })
   const { written, write } = into('Standard output', disk, finished(disk))
@@ -59,8 +59,8 @@ function redirectedOutput(): Output {
 }
 
 /**
- * Writes under a temporary name until the file is complete. So a file with the final name is never incomplete. Two exports to
- * the same file have different temporary names; the one that ends last replaces the other's file.
+ * Writes under a temporary name until the file is complete, so a file with the final name is always complete. Two exports to
+ * the same file have different temporary names; the last to end replaces the other's file.
  */
 async function fileOutput(file: string): Promise<Output> {
   const part = `${file}.${randomBytes(4).toString('hex')}.part`
@@ -112,7 +112,7 @@ async function isFolder(file: string): Promise<boolean> {
   return found?.isDirectory() === true
 }
 
-/** Syncs a file, or the names in a folder, to the disk. */
+/** Syncs a file, or a folder's entries, to the disk. */
 async function sync(name: string): Promise<void> {
   const handle = await open(name, 'r')
   try {

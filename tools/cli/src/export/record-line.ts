@@ -7,7 +7,7 @@ export interface ExportedRecord {
   readonly project: unknown
 }
 
-/** A record as a line of an export. If its value is not JSON, `value` is null and `valueBase64` contains the bytes. */
+/** Formats a record as a line of an export. If its value is not JSON, `value` is null and `valueBase64` has the bytes. */
 export function exportedRecord(record: FetchedRecord): ExportedRecord {
   const { topic, partition, offset, timestampMs, key, headers } = record
   const text = record.value?.toString('utf8')
@@ -27,13 +27,13 @@ export function exportedRecord(record: FetchedRecord): ExportedRecord {
   return { line, organization, project }
 }
 
-/** The JSON as it was published: to write it again would take longer than everything else. */
+/** Returns the JSON as published: serializing it again would dominate the cost of an export. */
 function onOneLine(text: string | undefined, value: unknown): string {
   if (text === undefined || value === undefined) return 'null'
   return text.includes('\n') || text.includes('\r') ? JSON.stringify(value) : text
 }
 
-/** Undefined if it is not JSON. */
+/** Parses JSON; undefined if the text is not JSON. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)

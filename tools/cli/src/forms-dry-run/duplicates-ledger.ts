@@ -2,13 +2,13 @@ import { isDuplicate } from '@nextvisit/consumer'
 import type { UserFact } from '@nextvisit/contracts'
 import { idempotentRecordOf } from '@nextvisit/domain'
 
-/** Longer than a duplicate can come after its first, and than one partition is read ahead of another. Consumers keep it as long. */
+/** Retention, as in the consumers' ledger: longer than a duplicate may follow, and than partitions are read out of step. */
 const KEPT_MS = 48 * 3_600_000
 
-/** Knows duplicates of idempotent and imported records (decisions.md, Retries and Import), as the consumers' ledger does. */
+/** Creates a ledger that detects duplicates of idempotent and imported records, like the consumers' (decisions.md, Retries and Import). */
 export function createDuplicatesLedger(): { readonly takeIsDuplicate: (fact: UserFact) => boolean } {
   const imported = new Set<string>()
-  /** When it was received, by id. */
+  /** Time of receipt by id. */
   const keyed = new Map<string, number>()
 
   const release = (before: number): void => {

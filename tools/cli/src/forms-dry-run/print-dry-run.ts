@@ -2,9 +2,9 @@ import { type DryRunOutcome, type FormTallies, TOPICS } from '@nextvisit/contrac
 import { print, printTable, styled } from '../output.ts'
 import type { ReadPast } from './read-past.ts'
 import type { Period, SimulatedProject } from './simulate-forms.ts'
-import { type FormTally, topRefusals } from './tally.ts'
+import { type FormTally, topRefusals } from './form-tally.ts'
 
-/** What a dry run found. */
+/** Result of a dry run. */
 export interface DryRun extends ReadPast {
   readonly period: Period
   readonly users: number
@@ -14,22 +14,23 @@ export interface DryRun extends ReadPast {
 const REFUSALS_SHOWN = 3
 const ABSENT = '-'
 
-/** For people: a table for each project. */
+/** Prints a table per project. */
 export function printDryRun({ records, unreadable, since, users, period, projects }: DryRun): void {
   const from = new Date(period.from).toISOString()
   const to = new Date(period.to).toISOString()
   print(
-    `${records} records of ${users} ${users === 1 ? 'user' : 'users'} read from ${TOPICS.userEvents} and ${TOPICS.formEvents}; evaluated is what was received from ${from} to ${to}.`,
+    `Read ${records} records of ${users} ${users === 1 ? 'user' : 'users'} from ${TOPICS.userEvents} and ${TOPICS.formEvents}. Evaluated the records received from ${from} to ${to}.`,
   )
   if (since !== null) {
     print(
       styled(
         'yellow',
-        `Everything was read only since ${since} (--max-records). What users did before is not known here, and counts as not done.`,
+        `All records were read only since ${since} (--max-records). Earlier activity is unknown and counts as none.`,
       ),
     )
   }
-  if (unreadable > 0) print(styled('yellow', `${unreadable} records could not be read, as in every consumer.`))
+  if (unreadable > 0)
+    print(styled('yellow', `${unreadable} records are unreadable; every consumer keeps them as dead letters.`))
   for (const project of projects) {
     print()
     print(styled('bold', `${project.organization}/${project.project}`))
@@ -69,7 +70,7 @@ function mostlyRefused(tally: FormTally): string {
     .join(', ')
 }
 
-/** For scripts and programs. Ids of forms are values, never keys. */
+/** Returns the result as JSON. Form ids are values, never member names. */
 export function dryRunAsJson({ period, projects, ...counts }: DryRun): DryRunOutcome {
   return {
     from: new Date(period.from).toISOString(),

@@ -4,17 +4,17 @@ import type { ZodType } from 'zod'
 import type { Progress } from '../progress.ts'
 import type { Simulation } from './simulate-forms.ts'
 
-/** The log's topics; specs have others. */
+/** Topics of the log; specs use their own. */
 export type Topics =
   | Pick<typeof TOPICS, 'userEvents' | 'formEvents' | 'catalog'>
   | Readonly<Record<'userEvents' | 'formEvents' | 'catalog', string>>
 
-/** What was read. */
+/** Summary of the records read. */
 export interface ReadPast {
   readonly records: number
-  /** Those that consumers keep as dead letters. */
+  /** Number of records that consumers keep as dead letters. */
   readonly unreadable: number
-  /** From here on everything was read; null: the whole log was. */
+  /** Start of the completely read part; null: the whole log was read. */
   readonly since: string | null
 }
 
@@ -22,14 +22,14 @@ export interface ReadPastOptions {
   readonly connection: LogConnection
   readonly topics: Topics
   readonly simulation: Simulation
-  /** About so many of the newest records of each topic, from all partitions alike; undefined: all. */
+  /** Approximate number of the newest records of each topic to read, evenly from all partitions; undefined: all. */
   readonly maxRecords: number | undefined
   readonly progress: Progress
 }
 
 /**
- * Gives a simulation what is in the log now. The reader has no group, commits nothing and publishes nothing.
- * `form-events` comes first: it says what was in the queues.
+ * Feeds a simulation with the current records of the log. The reader has no group, and commits and publishes nothing.
+ * `form-events` comes first, because it has the contents of the queues.
  */
 export async function readPast(options: ReadPastOptions): Promise<ReadPast> {
   const { connection, topics, simulation, maxRecords, progress } = options
@@ -71,11 +71,11 @@ export async function readPast(options: ReadPastOptions): Promise<ReadPast> {
   return { ...so, since: sinceMs === 0 ? null : new Date(sinceMs).toISOString() }
 }
 
-/** Which offsets of a partition are read. */
+/** The offsets of a partition to read. */
 interface Part {
   readonly begin: bigint
   readonly end: bigint
-  /** Whether there are older ones. */
+  /** Whether older records are skipped. */
   readonly isCut: boolean
 }
 

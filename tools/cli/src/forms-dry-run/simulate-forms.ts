@@ -30,36 +30,36 @@ import {
   type UserActivity,
   visitContextOf,
 } from '@nextvisit/domain'
-import { askedOf } from './asked-of.ts'
+import { keepAskedFacts } from './keep-asked-facts.ts'
 import { createDuplicatesLedger } from './duplicates-ledger.ts'
-import { count, emptyTally, type FormTally } from './tally.ts'
+import { emptyTally, type FormTally, tallyDecision } from './form-tally.ts'
 
-/** A project as the file has it, and as it is applied today. */
+/** A project in the file, and the same project as applied today. */
 export interface ComparedProject extends ProjectRef {
   readonly proposed: ProjectConfig
   readonly today: ProjectConfig | undefined
 }
 
-/** Which records are evaluated: those received in [from, to), ms since the epoch. */
+/** Evaluated period: records received in [from, to), ms since the epoch. */
 export interface Period {
   readonly from: number
   readonly to: number
 }
 
-/** What became of a project's forms under one catalog, by form id. */
+/** Tallies of a project's forms under one catalog, by form id. */
 export type Tallies = ReadonlyMap<string, FormTally>
 export interface SimulatedProject extends ComparedProject {
   readonly tallies: { readonly proposed: Tallies; readonly today: Tallies | undefined }
 }
 
-/** One of the catalogs that are compared. */
+/** One of the two compared catalogs. */
 interface Side {
   readonly index: FormIndex
   readonly tallies: Map<string, FormTally>
 }
 type SideName = 'proposed' | 'today'
 
-/** A project while its log is read. */
+/** State of a project while its log is read. */
 interface ProjectState {
   readonly compared: ComparedProject
   readonly asked: AskedFacts
@@ -69,24 +69,24 @@ interface ProjectState {
 
 interface SimulatedUser extends UserActivity {
   readonly userId: string
-  /** Both are what was really there when the period began; from then on they differ. */
+  /** Queues per side. Both start as the real queue at the start of the period, and then diverge. */
   queues: Readonly<Record<SideName, Queue>>
-  /** `<side>/<form>` of every form that was queued for them at least once. */
+  /** `<side>/<form>` of every form that was queued for the user at least once. */
   counted?: Set<string>
 }
 
 /**
- * Evaluates forms over what is in the log, by the evaluator's own rules, in memory (forms.md). Queue and clocks begin as
- * they were at the start of the period. From then on each catalog has a queue of its own: every visit is offered a form,
- * whether its gateway asked for one or not (where no form was applied then, none did), and every offer is confirmed. Of a
- * user's activity only what the forms ask about is kept.
+ * Creates a simulation that evaluates forms on records of the log in memory, with the evaluator's own rules (forms.md).
+ * Queues and clocks start in their state at the start of the period. From then on each catalog has its own queue. Every
+ * visit is offered a form, even if its gateway asked for none because no form was applied, and every offer is confirmed.
+ * Of a user's activity only facts that the forms use are kept.
  */
 export function createSimulation(projects: readonly ComparedProject[], { from, to }: Period) {
   const states = new Map(projects.map((compared) => [projectKeyOf(compared), stateOf(compared)]))
   const ledger = createDuplicatesLedger()
 
   return {
-    /** To be called for all of `form-events` before the first record of `user-events`. */
+    /** Takes a record of `form-events`. All of them precede the first record of `user-events`. */
     takeFormFact: (fact: FormFact): void => {
       const state = states.get(projectKeyOf(fact))
       if (!state || Date.parse(fact.at) >= from) return
@@ -140,7 +140,7 @@ function userOf({ users }: ProjectState, userId: string): SimulatedUser {
   return user
 }
 
-/** What triggers look at, where the record evaluates anything. */
+/** Folds a record, and returns the input for triggers if the record is evaluated. */
 function foldTracked(
   { compared, asked }: ProjectState,
   user: SimulatedUser,
@@ -154,8 +154,8 @@ function foldTracked(
 }
 
 /**
- * What the event counts for by its properties, under both catalogs: its record says only what the project asked for when
- * it was written (forms.md, Property counts).
+ * Returns the property counts that the event counts for, under both catalogs. Its record names only the counts that the
+ * project used when it was written (forms.md, Property counts).
  */
 function countsFromProperties({ proposed, today }: ComparedProject, fact: EventTracked): readonly string[] {
   const hashes = [proposed, today ?? proposed].flatMap((project) => countsForOf(project, fact).countsFor ?? [])
@@ -167,25 +167,25 @@ function foldIdentified(
   user: SimulatedUser,
   fact: IdentifyRequested,
 ): TriggerContext | undefined {
-  const startsSession = foldIdentify(user, askedOf(fact, asked))
+  const startsSession = foldIdentify(user, keepAskedFacts(fact, asked))
   if (fact.source === 'admin') return undefined
   return visitContextOf(fact, startsSession)
 }
 
-/** One side's queue of the user after a record. */
+/** Returns one side's queue of the user after a record. */
 function simulate(
   user: SimulatedUser,
   { name, side }: { readonly name: SideName; readonly side: Side },
   { fact, context }: { readonly fact: EventTracked | IdentifyRequested; readonly context: TriggerContext },
 ): Queue {
   const { received } = context
-  // Nothing reads the revision of a simulated row.
+  // The revision of a simulated row is never read.
   const cause = { user: fact, recordId: fact.id, catalogRevision: 0 }
   const { queue, decisions } = queueForms(side.index, { ...user, queue: user.queues[name] }, context, cause)
   for (const decision of decisions) {
     const tally = side.tallies.get(decision.formId)
     const isQueued = decision.outcome === 'queued'
-    if (tally) count(tally, decision, isQueued && isFirstTime(user, `${name}/${decision.formId}`))
+    if (tally) tallyDecision(tally, decision, isQueued && isFirstTime(user, `${name}/${decision.formId}`))
   }
   if (context.kind !== 'visit') return queue
   const { offer } = chooseForm(side.index, { ...user, queue }, received)
@@ -195,7 +195,7 @@ function simulate(
   return confirm(queue, { queuedId: offer.id, visitId: fact.id, received: received.iso }).queue
 }
 
-/** Nothing asks for a simulated row once it is over. */
+/** Removes closed rows, which a simulation never uses again. */
 function withoutOver({ open, shown }: Queue): Queue {
   return queueOf([...open.values()], shown)
 }

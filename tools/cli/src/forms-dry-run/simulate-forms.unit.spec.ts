@@ -12,7 +12,7 @@ const seen = (hours: number) => visit({ ...ada, received: at(hours) })
 
 type FormInput = Partial<ProjectConfig['forms'][number]>
 
-/** What becomes of a form that reacts to `checkout`, in a project that has none today. */
+/** Simulates a form with the trigger `checkout`, in a project without forms today. */
 function simulate(
   form: FormInput,
   { formFacts = [], userFacts }: { formFacts?: readonly FormFact[]; userFacts: readonly UserFact[] },
@@ -38,7 +38,7 @@ describe("a project's first form", () => {
     expect(simulate(always, { userFacts })).toEqual({ queued: 3, refusals: { 'already-waiting': 1 } })
   })
 
-  it('reacts to events whose properties are as its trigger asks', () => {
+  it('reacts to events whose properties match its trigger', () => {
     const triggers = [{ event: 'checkout', where: { property: 'total', atLeast: 100 } }]
     const totals = [40, 100, undefined, 120]
     const userFacts = totals.map((total, hour) => ({ ...checkout(hour), ...(total && { properties: { total } }) }))
@@ -46,13 +46,13 @@ describe("a project's first form", () => {
     expect(simulate({ ...always, triggers }, { userFacts })).toEqual({ queued: 1, refusals })
   })
 
-  it('counts by the properties in the log, from before anybody asked for them', () => {
+  it('counts by the properties in the log, even before any form used them', () => {
     const where = { property: 'total', atLeast: 100 }
     const totals = [100, 40, 120, undefined, 130]
     const userFacts = totals.map((total, hour) => ({
       ...checkout(hour - 3),
       ...(total && { properties: { total } }),
-      // As another project would count it: no form here asks for it.
+      // The hash of another project's count, which no form here uses.
       countsFor: ['0123456789abcdef'],
     }))
     const triggers = [{ event: 'checkout', count: 3, within: '7d', where }]
@@ -75,7 +75,7 @@ function formFact(type: FormFact['type'], hours: number, row = 'one'): FormFact 
   return FormFact.parse({ ...common, ...causes, userId: ada.userId, queuedId, at: at(hours) })
 }
 
-describe('how often a form was really shown', () => {
+describe('the number of times that a form was really shown', () => {
   const queued = formFact('FormQueued', -9)
   const expired = formFact('FormExpired', -8)
   const cancelled = formFact('FormCancelled', -8)
@@ -83,12 +83,12 @@ describe('how often a form was really shown', () => {
   const queuedAnew = [formFact('FormQueued', -6, 'two'), formFact('FormDelivered', -5, 'two')]
 
   it.each<[string, readonly FormFact[], number]>([
-    ['one that was delivered', [queued, delivered], 1],
-    ['one that expired', [queued, expired], 0],
-    ['one that expired, and whose answer was heard of late', [queued, expired, delivered], 1],
-    ['one that was cancelled, and whose answer was heard of late', [queued, cancelled, delivered], 1],
-    ['one that is told of twice', [queued, delivered, queued, delivered], 1],
-    ['one that expired, and is told of twice', [queued, expired, delivered, queued, expired, delivered], 1],
+    ['a delivered form', [queued, delivered], 1],
+    ['an expired form', [queued, expired], 0],
+    ['an expired form with a late confirmation', [queued, expired, delivered], 1],
+    ['a cancelled form with a late confirmation', [queued, cancelled, delivered], 1],
+    ['a form whose records are duplicated', [queued, delivered, queued, delivered], 1],
+    ['an expired form whose records are duplicated', [queued, expired, delivered, queued, expired, delivered], 1],
     ['two', [queued, delivered, ...queuedAnew], 2],
   ])('%s', (_what, formFacts, times) => {
     const outcomes = [1, 2].map(

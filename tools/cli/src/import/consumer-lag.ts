@@ -3,14 +3,14 @@ import { TOPICS } from '@nextvisit/contracts'
 import type { LogAdmin } from '@nextvisit/log'
 import type { ConsumerDatabase } from '../consumer-database.ts'
 import { lagOf } from '../status/lag.ts'
-import { readCheckpoints } from '../status/read-consumer.ts'
+import { readStoredCheckpoints } from '../status/read-consumer.ts'
 
 const LOOK_AGAIN_AFTER_MS = 50
 const UNAVAILABLE_AGAIN_AFTER_MS = 1_000
 
 export interface ConsumerLagOptions {
   readonly admin: Pick<LogAdmin, 'watermarks'>
-  /** Of every consumer, by its name. */
+  /** Databases of all consumers, by name. */
   readonly databases: ReadonlyMap<string, ConsumerDatabase>
   readonly maxLag: number
   readonly onPause: (because: string) => void
@@ -24,7 +24,7 @@ export function createAwaitRoom({ admin, databases, maxLag, onPause }: ConsumerL
     const watermarks = new Map([[TOPICS.userEvents as string, await admin.watermarks(TOPICS.userEvents)]])
     const lags = await Promise.all(
       [...databases].map(async ([service, database]) => {
-        const checkpoints = await database.run((client) => readCheckpoints(client, service))
+        const checkpoints = await database.run((client) => readStoredCheckpoints(client, service))
         return { service, records: lagOf(checkpoints, watermarks, Date.now()).records }
       }),
     )

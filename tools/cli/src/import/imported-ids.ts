@@ -1,10 +1,10 @@
 import { HEADERS, TOPICS } from '@nextvisit/contracts'
 import { createLogReader, type LogConnection } from '@nextvisit/log'
 
-/** The `ce_source` of imported records. */
+/** `ce_source` of imported records. */
 export const IMPORT_SOURCE = 'import'
 
-/** Ids of the imported records after these positions: left by an interrupted run or after a lost answer. */
+/** Reads the ids of imported records after these positions, which an interrupted run or a lost answer left. */
 export async function readImportedIds(
   connection: LogConnection,
   positions: ReadonlyMap<number, bigint>,

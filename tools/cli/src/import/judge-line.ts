@@ -8,8 +8,10 @@ import {
   parseImportLine,
 } from '@nextvisit/domain'
 import type { KnownUsers } from './known-users.ts'
-import { createOrdinals } from './ordinals.ts'
 import type { Line } from './read-lines.ts'
+
+/** Number of maps, because a Map holds at most 16 million entries. */
+const MAPS = 256
 
 export type JudgedLine = { readonly line: Line } & (
   | {
@@ -18,14 +20,15 @@ export type JudgedLine = { readonly line: Line } & (
       /** Set for an event of a user that no earlier line has identified. */
       readonly isOfUnknown: boolean
     }
-  /** An earlier line has the same id. */
+  /** The id is that of an earlier line. */
   | { readonly outcome: 'repeat' }
   | { readonly outcome: 'rejected'; readonly message: string }
 )
 
-/** Checks one line after the other; the result depends on earlier lines. `now` is called once per line, for `received`. */
+/** Judges a line; the result depends on earlier lines. `now` becomes `received`. */
 export type JudgeLine = (line: Line, now: Date) => JudgedLine
 
+/** Creates a judge of the lines of one import. */
 export function createJudge(policy: ImportPolicy, users: Pick<KnownUsers, 'add' | 'has'>): JudgeLine {
   const ordinalOf = createOrdinals()
   return (line, now) => {
@@ -46,5 +49,18 @@ export function createJudge(policy: ImportPolicy, users: Pick<KnownUsers, 'add' 
     const { fact } = made
     if (fact.type === 'IdentifyRequested') users.add(fact.userId)
     return { outcome: 'record', line, fact, isOfUnknown: !users.has(fact.userId) }
+  }
+}
+
+/** Counts earlier occurrences of each identity (hex). Uses about 100 bytes of memory per identity. */
+function createOrdinals(): (identity: string) => number {
+  const maps = Array.from({ length: MAPS }, () => new Map<string, number>())
+  return (identity) => {
+    const map = maps[Number.parseInt(identity.slice(0, 2), 16)] as Map<string, number>
+    // 120 bits are enough to distinguish lines, in 15 bytes of memory.
+    const key = Buffer.from(identity.slice(2, 32), 'hex').toString('latin1')
+    const ordinal = map.get(key) ?? 0
+    map.set(key, ordinal + 1)
+    return ordinal
   }
 }

@@ -4,22 +4,22 @@ import type { LogAdmin } from '@nextvisit/log'
 import type { ConsumerDatabase } from '../consumer-database.ts'
 import { CliError } from '../errors.ts'
 import type { ProjectOption } from '../options.ts'
-import { readCheckpoints } from '../status/read-consumer.ts'
+import { readStoredCheckpoints } from '../status/read-consumer.ts'
 
 const CAUGHT_UP_WITHIN_MS = 60_000
-/** A Set holds at most 16 million entries. */
+/** Number of sets, because a Set holds at most 16 million entries. */
 const SETS = 256
 
 export interface KnownUsers {
-  /** Records that a line identifies this user. */
+  /** Adds a user that a line identifies. */
   readonly add: (userId: string) => void
-  /** Whether an earlier line identifies the user, or a look-up has found them. */
+  /** Returns whether an earlier line identifies the user, or a look-up has found them. */
   readonly has: (userId: string) => boolean
-  /** The users among these that were identified before the import. */
+  /** Returns the users among these that were identified before the import. */
   readonly lookUp: (userIds: readonly string[]) => Promise<ReadonlySet<string>>
 }
 
-/** Users that the file identifies or that the user projector knows. */
+/** Creates the set of users that the file identifies or that the user projector knows. */
 export function createKnownUsers(
   { organization, project }: ProjectOption,
   projector: ConsumerDatabase,
@@ -54,7 +54,7 @@ async function awaitCaughtUp(projector: ConsumerDatabase, admin: Pick<LogAdmin, 
   const ends = await admin.watermarks(TOPICS.userEvents)
   const giveUpAt = performance.now() + CAUGHT_UP_WITHIN_MS
   for (;;) {
-    const checkpoints = await projector.run((client) => readCheckpoints(client, 'user-projector'))
+    const checkpoints = await projector.run((client) => readStoredCheckpoints(client, 'user-projector'))
     const isBehind = [...ends].some(([partition, { low, high }]) => {
       const folded = checkpoints.find((checkpoint) => checkpoint.partition === partition)?.nextOffset ?? low
       return folded < high
@@ -62,7 +62,7 @@ async function awaitCaughtUp(projector: ConsumerDatabase, admin: Pick<LogAdmin, 
     if (!isBehind) return
     if (performance.now() > giveUpAt)
       throw new CliError(
-        'user-projector lags, so the existing users are not known yet: see nextvisit status, and run this again.',
+        'user-projector lags, so the existing users are not known yet: see nextvisit status, and run the import again.',
       )
     await sleep(100)
   }

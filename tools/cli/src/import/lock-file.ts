@@ -4,7 +4,7 @@ import { takeProcessLock } from '../process-lock.ts'
 
 /**
  * Locks `file` against a second import, because both would write its state. Returns a function that releases the lock. The
- * lock of a killed process is taken over by the next import.
+ * next import takes over the lock of a killed process.
  */
 export async function lockFile(file: string): Promise<() => Promise<void>> {
   const lock = `${file}.import-lock`
@@ -12,5 +12,5 @@ export async function lockFile(file: string): Promise<() => Promise<void>> {
     throw fileError(lock, 'written', cause)
   })
   if (taken.outcome === 'taken') return taken.release
-  throw new CliError(`${file} is being imported by process ${taken.pid}: wait until that ends.`)
+  throw new CliError(`Process ${taken.pid} is importing ${file}: wait until it ends.`)
 }

@@ -20,7 +20,7 @@ describe('the lock of an import', () => {
     await writeFile(`${file}.import-lock`, `${process.ppid} ${processInfo(process.ppid)?.startedAt}`)
     await expect(lockFile(file)).rejects.toMatchObject({
       exitCode: 1,
-      message: expect.stringContaining(`is being imported by process ${process.ppid}: wait until that ends`),
+      message: `Process ${process.ppid} is importing ${file}: wait until it ends.`,
     })
   })
 
@@ -37,10 +37,10 @@ describe('the lock of an import', () => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  it('says what to do if it cannot be written', async () => {
+  it('names the remedy if it cannot be written', async () => {
     await expect(lockFile(path.join(folder, 'nowhere', 'history.ndjson'))).rejects.toMatchObject({
       exitCode: 2,
-      message: expect.stringContaining('its folder is not there'),
+      message: expect.stringContaining('its folder does not exist'),
     })
   })
 })

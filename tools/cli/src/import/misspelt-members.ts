@@ -1,4 +1,4 @@
-/** The top-level members of both kinds of line (decisions.md, Import). */
+/** Top-level members of both kinds of line (decisions.md, Import). */
 const MEMBERS = [
   'type',
   'id',
@@ -11,7 +11,7 @@ const MEMBERS = [
   'properties',
 ] as const
 
-/** Hints about unknown members of a refused line that resemble known ones: `"usrName": did you mean userName?` */
+/** Returns hints about unknown members of a refused line that resemble known ones: `"usrName": did you mean userName?` */
 export function misspeltMembers(bytes: Uint8Array): readonly string[] {
   const given = membersOf(bytes)
   const unknown = given.filter((name) => !MEMBERS.some((known) => known === name))
@@ -30,7 +30,7 @@ function membersOf(bytes: Uint8Array): readonly string[] {
   }
 }
 
-/** Equal except for spelling (`user_name`), or with one or two typos if the name is long enough. */
+/** Returns whether names are equal except for spelling (`user_name`), or for one or two typos if the name is long enough. */
 function isNearly(name: string, known: string): boolean {
   const [one, other] = [plain(name), plain(known)]
   return areWithin(other.length >= 8 ? 2 : 1, one, other)
@@ -40,7 +40,7 @@ function plain(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z]/g, '')
 }
 
-/** Whether this many insertions, deletions, replacements or swaps of neighbours make the two equal. */
+/** Returns whether at most this many insertions, deletions, replacements or swaps of neighbours make the two equal. */
 function areWithin(slips: number, one: string, other: string): boolean {
   if (slips < 0) return false
   if (one === '' || other === '') return one.length + other.length <= slips

@@ -18,12 +18,12 @@ describe('members that are misspelt', () => {
   })
 
   it.each([
-    ['that are known', '{"type":"track","userName":"ada"}'],
-    ['that are nothing like a known one', '{"plan":"pro","at":"2026-01-01"}'],
-    ['whose meaning is there, too', '{"userName":"ada","username":"ada"}'],
-    ['of what is no object', '["usrName"]'],
-    ['of what is no JSON', '{"usrName"'],
-  ])('are not those %s', (_, line) => {
+    ['known members', '{"type":"track","userName":"ada"}'],
+    ['members unlike any known one', '{"plan":"pro","at":"2026-01-01"}'],
+    ['a variant of a present member', '{"userName":"ada","username":"ada"}'],
+    ['members of an array', '["usrName"]'],
+    ['invalid JSON', '{"usrName"'],
+  ])('do not include %s', (_, line) => {
     expect(of(line)).toEqual([])
   })
 })

@@ -4,7 +4,7 @@ import { type LogConnection, partitionForKey, type Publisher, type RecordToPubli
 import { CliError } from '../errors.ts'
 import { IMPORT_SOURCE, readImportedIds } from './imported-ids.ts'
 
-/** Below the publisher's bounds, so that a chunk is one request: each partition takes all of its records or none. */
+/** Records per chunk, below the publisher's bounds: a chunk is one request, and each partition takes all of its records or none. */
 export const CHUNK_RECORDS = 500
 export const CHUNK_BYTES = 800_000
 
@@ -19,8 +19,8 @@ export interface ImportLog {
 }
 
 /**
- * Publishes a chunk and moves `positions` after it. If the outcome of a record is unknown, the log is read from `positions`
- * on, and only missing records are sent again. (If the first one still arrives later, consumers drop the duplicate.)
+ * Publishes a chunk and moves `positions` after it. If the outcome of a record is unknown, it reads the log from `positions`
+ * and sends only missing records again. (If the first one still arrives later, consumers drop the duplicate.)
  */
 export async function publishFacts(
   facts: readonly (IdentifyRequested | EventTracked)[],
@@ -39,7 +39,7 @@ export async function publishFacts(
     const lost = missing.filter((_record, index) => outcomes[index]?.outcome !== 'published')
     if (lost.length === 0) return
     if (tries === TRIES)
-      throw new CliError('Kafka does not accept the records. Nothing is lost: run this again to continue.')
+      throw new CliError('Kafka does not accept the records. Nothing is lost: run the import again to continue.')
     await sleep(TRY_AGAIN_AFTER_MS)
     const there = await readImportedIds(connection, before)
     missing = lost.filter(({ id }) => !there.has(id))

@@ -5,23 +5,23 @@ import { createGunzip } from 'node:zlib'
 import { CliError, EXIT } from '../errors.ts'
 
 export interface Line {
-  /** The line number, from 1, as in an editor. */
+  /** Line number, from 1. */
   readonly number: number
-  /** Without the line end. If the line is too long, only its beginning. */
+  /** Content without the line end; only the beginning of a line that is too long. */
   readonly bytes: Buffer
 }
 
 export interface LineFile {
-  /** Every line that is not blank. */
+  /** Yields every line that is not blank. */
   readonly lines: () => AsyncGenerator<Line>
-  /** The share of the file that was read, from 0 to 1. */
+  /** Returns the share of the file that was read, from 0 to 1. */
   readonly share: () => number
 }
 
 const NEWLINE = 0x0a
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 
-/** Reads a file of lines, compressed if it ends in `.gz`. Keeps at most `maxBytes` + 1 of a line; more means too long. */
+/** Opens a file of lines, compressed if it ends in `.gz`. A line longer than `maxBytes` is cut after `maxBytes` + 1. */
 export async function openLines(file: string, maxBytes: number): Promise<LineFile> {
   const { size } = await stat(file)
   const disk = createReadStream(file)
@@ -41,7 +41,7 @@ async function* unzippedLines(file: string, disk: Readable, maxBytes: number): A
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
     if (!code.startsWith('Z_')) throw cause
     throw new CliError(
-      `${file} is truncated or not gzip (${code}): provide the whole file, and run this again; records in the log stay as they are.`,
+      `${file} is truncated or not gzip (${code}): provide the whole file, and run the import again; records in the log are unaffected.`,
       EXIT.failed,
       { cause },
     )

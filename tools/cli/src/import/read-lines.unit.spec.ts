@@ -28,9 +28,9 @@ async function linesOf(
 
 describe('the lines of a file', () => {
   it.each([
-    ['cut off', gzipSync('a line\n'.repeat(1_000)).subarray(0, -12)],
-    ['no gzip', 'a line\n'],
-  ])('end, where it is %s, with what to do', async (_, bytes) => {
+    ['truncated', gzipSync('a line\n'.repeat(1_000)).subarray(0, -12)],
+    ['not gzip', 'a line\n'],
+  ])('end with a remedy if it is %s', async (_, bytes) => {
     await expect(linesOf(bytes, 1_000_000, 'spoilt.ndjson.gz')).rejects.toMatchObject({
       exitCode: 1,
       message: expect.stringContaining('spoilt.ndjson.gz is truncated or not gzip (Z_'),

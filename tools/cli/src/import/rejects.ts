@@ -5,7 +5,7 @@ import type { Line } from './read-lines.ts'
 
 export interface Reject {
   readonly line: number
-  /** Also names members that are probably misspelt. */
+  /** The error, with hints about misspelt members. */
   readonly error: string
   readonly original: string
 }
@@ -15,13 +15,13 @@ export function rejectOf({ number, bytes }: Line, reason: string): Reject {
   return { line: number, error, original: bytes.toString('utf8') }
 }
 
-/** The file of rejects of an import. A dry run has its own: the import may have died, and continue later. */
+/** Returns the name of the file of rejects. A dry run has its own, because an interrupted import may continue later. */
 export function rejectsFileOf(file: string, isDryRun: boolean): string {
   return isDryRun ? `${file}.dry-run.rejects.ndjson` : `${file}.rejects.ndjson`
 }
 
 /**
- * Writes rejects after the first `position` bytes, where the previous chunk or run ended. Returns the new end. If the file
+ * Writes rejects after the first `position` bytes, the end of the previous chunk or run. Returns the new end. If the file
  * was removed, it starts a new one.
  */
 export async function writeRejects(file: string, text: string, position: number): Promise<number> {

@@ -22,7 +22,7 @@ describe('the file of rejects', () => {
     expect(await readFile(file, 'utf8')).toBe('é\nb\n')
   })
 
-  it('loses entries that an interrupted run has written after the last chunk', async () => {
+  it('drops entries that an interrupted run has written after the last chunk', async () => {
     await writeFile(file, 'kept\nleft behind\n')
     expect(await writeRejects(file, '', 5)).toBe(5)
     expect(await readFile(file, 'utf8')).toBe('kept\n')

@@ -8,7 +8,7 @@ import { rejectsFileOf } from './rejects.ts'
 import { type ImportCounts, runImport } from './run-import.ts'
 
 const connection: LogConnection = { brokers: inject('kafkaBrokers').split(','), clientId: 'cli-spec' }
-/** Every line is refused, so nothing is published. */
+/** A line that is refused, so nothing is published. */
 const LINE = '{"type":"identify"}\n'
 
 let folder: string
@@ -52,7 +52,7 @@ describe('the rejects of an import', () => {
     expect(await linesOf(`${file}.dry-run.rejects.ndjson`)).toBe(1)
   })
 
-  it('are counted, but not shown again, by a later run, also after their file was removed', async () => {
+  it('are counted, but not shown again, by a later run, even after their file was removed', async () => {
     const { examples } = await run()
     expect(examples.map(({ line }) => line)).toEqual([1, 2, 3])
     await rm(rejectsFileOf(file, false))

@@ -10,7 +10,7 @@ import { CHUNK_BYTES, CHUNK_RECORDS, type ImportLog, publishFacts } from './publ
 import { openLines } from './read-lines.ts'
 import { type Reject, rejectOf, rejectsFileOf, writeRejects } from './rejects.ts'
 
-/** The maximum size that a record adds to its line: ids, verdicts, headers. */
+/** Maximum bytes that a record adds to its line: ids, verdicts, headers. */
 const RECORD_OVERHEAD_BYTES = 1_000
 const EXAMPLES = 5
 
@@ -19,20 +19,20 @@ export interface ImportOptions {
   readonly policy: ImportPolicy
   readonly users: KnownUsers
   readonly log: ImportLog
-  /** The log's end by partition, before this import publishes. */
+  /** End of the log by partition, before this import publishes. */
   readonly ends: ReadonlyMap<number, bigint>
   readonly awaitRoom: AwaitRoom
-  /** Publishes nothing, keeps no state, and writes rejects to a file of its own. */
+  /** Publishes nothing, writes no state, and writes rejects to a separate file. */
   readonly isDryRun: boolean
   readonly onProgress: (share: number, read: number) => void
 }
 
-/** `read` is the sum of the others. `read` and `rejected` include earlier runs. */
+/** Counts of an import. `read` is the sum of the others. `read` and `rejected` include earlier runs. */
 export interface ImportCounts {
   readonly read: number
-  /** Published by this run. */
+  /** Records published by this run. */
   readonly published: number
-  /** Published by an earlier run, or an earlier line has the same id. */
+  /** Lines published by an earlier run, or with the id of an earlier line. */
   readonly alreadyThere: number
   readonly rejected: number
   /** The first rejects of this run. */
@@ -40,8 +40,8 @@ export interface ImportCounts {
 }
 
 /**
- * Imports a file. After an interrupted run it continues after the last chunk whose state is on disk. Records of the next
- * chunk that are already in the log are found there, and are not published again.
+ * Imports a file. After an interrupted run it continues after the last chunk with its state on disk. Records of the next
+ * chunk that are already in the log are not published again.
  */
 export async function runImport(options: ImportOptions): Promise<ImportCounts> {
   const { file, policy, users, log, isDryRun, onProgress } = options
@@ -126,8 +126,7 @@ async function sortOut(
   return { facts, alreadyThere, rejects }
 }
 
-const USER_NOT_FOUND =
-  'userName names a user that is not found: an earlier line, or an earlier call, must identify them'
+const USER_NOT_FOUND = 'userName names an unknown user: an earlier line, or an earlier call, must identify them'
 
 function newState({ policy: { organization, project }, ends }: ImportOptions): ImportState {
   return {
@@ -142,7 +141,7 @@ function newState({ policy: { organization, project }, ends }: ImportOptions): I
   }
 }
 
-/** Writes rejects before the state: the next run overwrites rejects that the state does not include. */
+/** Writes rejects, then the state. The next run overwrites rejects that the state does not include. */
 async function keep(
   { file, isDryRun }: ImportOptions,
   state: ImportState,

@@ -4,11 +4,11 @@ import { readPrimaryKey } from './read-primary-key.ts'
 import type { Schemas } from './compare-tables.ts'
 
 /**
- * Carries over the columns that are copied for each row, while both schemas are in use. From here on the rebuilt schema
- * notes which of its rows change: for a million users this takes a minute, but the live folds do not wait for it.
+ * Carries over the columns that are copied row by row, while both schemas are in use. From here on the rebuilt schema
+ * tracks its changed rows. For a million users this takes a minute, but the live folds do not wait for it.
  *
- * A live row that changes later does so because of a record, or of an instant, that the rebuild has still to reach. Then
- * the rebuilt row changes, too, and {@link carryChangedRows} carries it once more.
+ * A live row changes later only because of a record, or an instant, that the rebuild has not reached yet. When it does,
+ * the rebuilt row changes, too, and {@link carryChangedRows} carries it again.
  */
 export async function carryAllRows(client: Client, schemas: Schemas, tableSources: TableSources): Promise<void> {
   for (const carried of await carriedColumnsOf(client, schemas, tableSources)) {
@@ -23,15 +23,15 @@ export async function carryAllRows(client: Client, schemas: Schemas, tableSource
 export async function carryChangedRows(client: Client, schemas: Schemas, tableSources: TableSources): Promise<void> {
   for (const carried of await carriedColumnsOf(client, schemas, tableSources)) {
     const changed = changedTable(schemas, carried)
-    // With current statistics, the planner looks the few rows up by their keys. It must not read the whole table.
+    // With current statistics, the planner looks up the few rows by key instead of scanning the whole table.
     await client.query(`ANALYZE ${changed}`)
     await client.query(carryStatement(schemas, carried, changed))
     await client.query(`TRUNCATE ${changed}`)
   }
 }
 
-/** Before the swap: what notes changes is no part of the schema. */
-export async function stopNotingChanges(client: Client, schemas: Schemas, tableSources: TableSources): Promise<void> {
+/** Removes the change tracking, which is not part of the schema, before the swap. */
+export async function stopTrackingChanges(client: Client, schemas: Schemas, tableSources: TableSources): Promise<void> {
   for (const carried of await carriedColumnsOf(client, schemas, tableSources))
     await stopNoting(client, schemas, carried)
 }

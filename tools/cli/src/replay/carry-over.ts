@@ -5,8 +5,8 @@ import { ReplayError } from './replay-error.ts'
 import { coreTableSources, type TableSources } from '@nextvisit/consumer'
 
 /**
- * Copies or moves what is not in the log from the live schema into the rebuilt one. The live tables are locked, so nothing
- * here takes longer for more users.
+ * Copies or moves data that is not in the log from the live schema to the rebuilt one. The live tables are locked, so no
+ * step here takes longer for more users.
  */
 export async function carryOver(client: Client, schemas: Schemas, tableSources: TableSources): Promise<void> {
   const { live, rebuilt } = schemas
@@ -21,7 +21,7 @@ export async function carryOver(client: Client, schemas: Schemas, tableSources: 
   await carryCheckpoints(client, schemas)
 }
 
-/** Takes no longer for many rows. The rights, the indexes and the table's own sequence move with it. */
+/** Moves a table in constant time, with its grants, indexes and own sequence. */
 async function moveTable(client: Client, { live, rebuilt }: Schemas, table: string): Promise<void> {
   await client.query(`DROP TABLE ${rebuilt}.${table}`)
   await client.query(`ALTER TABLE ${live}.${table} SET SCHEMA ${rebuilt}`)
@@ -44,7 +44,7 @@ async function readColumns(client: Client, schema: string, table: string): Promi
   return rows.map(({ name }) => name).join(', ')
 }
 
-/** Numbers must continue where they were: a drain that is under way deletes outbox rows by their numbers. */
+/** Carries sequence values over, because a drain in progress deletes outbox rows by their numbers. */
 async function carrySequences(client: Client, { live, rebuilt }: Schemas): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT quote_ident(relname) AS name FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind = 'S'`,
@@ -56,8 +56,8 @@ async function carrySequences(client: Client, { live, rebuilt }: Schemas): Promi
 }
 
 /**
- * Moves the dead letters of the live schema. A letter that was retried there but cannot be folded here becomes dead again.
- * A letter that only the rebuild has is added.
+ * Moves the dead letters of the live schema. A dead letter that was retried there but cannot be folded here becomes dead
+ * again. A dead letter that only the rebuild has is added.
  */
 async function carryDeadLetters(client: Client, schemas: Schemas): Promise<void> {
   const { live, rebuilt } = schemas
@@ -77,13 +77,13 @@ async function carryDeadLetters(client: Client, schemas: Schemas): Promise<void>
     ON CONFLICT (${place}) DO NOTHING`)
 }
 
-/** With a new version, so a batch that was loaded from the live rows is stale. It is loaded again from the rebuilt rows. */
+/** Carries the checkpoints over with new versions, so that batches loaded from the live rows are stale and load again. */
 async function carryCheckpoints(client: Client, { live, rebuilt }: Schemas): Promise<void> {
   await copyTable(client, { live, rebuilt }, 'checkpoints')
   await client.query(`UPDATE ${rebuilt}.checkpoints SET version = version + 1`)
 }
 
-/** Throws unless both have folded the same records and the rebuild has published nothing. */
+/** Throws unless both schemas have folded the same records and the rebuild has published nothing. */
 export async function requireLevel(client: Client, { live, rebuilt }: Schemas): Promise<void> {
   const { rows } = await client.query<{ projection: string; topic: string; partition: number }>(`
     SELECT projection, topic, partition FROM ${live}.checkpoints AS theirs
@@ -94,14 +94,42 @@ export async function requireLevel(client: Client, { live, rebuilt }: Schemas): 
   if (place) {
     throw new ReplayError(
       'NOT_LEVEL',
-      `${place.projection} on ${place.topic}/${place.partition} is not where the live rows are. Nothing was swapped. Start over with --restart.`,
+      `${place.projection} on ${place.topic}/${place.partition} is not at the checkpoint of the live rows. Nothing was swapped. Start over with --restart.`,
     )
   }
   const { rows: published } = await client.query(`SELECT FROM ${rebuilt}.outbox LIMIT 1`)
   if (published.length > 0) {
     throw new ReplayError(
       'REBUILD_PUBLISHES',
-      'The rebuild has put something into its outbox: a bug. Nothing was swapped.',
+      'The rebuild has written to its outbox. This is a bug. Nothing was swapped.',
     )
   }
+}
+
+/** Copies all grants on the live schema, its tables, columns and functions to the rebuilt ones. */
+export async function carryGrants(client: Client, { live, rebuilt }: Schemas): Promise<void> {
+  const { rows } = await client.query<{ statement: string }>(
+    `WITH rights AS (
+       SELECT 'SCHEMA ' || quote_ident($2) AS target, nspacl AS acl, '' AS part
+       FROM pg_namespace WHERE nspname = $1
+       UNION ALL
+       SELECT format('%s %I.%I', CASE relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, $2::text, relname), relacl, ''
+       FROM pg_class
+       WHERE relnamespace = to_regnamespace($1) AND relkind IN ('r', 'p', 'S')
+         AND to_regclass(format('%I.%I', $2::text, relname)) IS NOT NULL
+       UNION ALL
+       SELECT format('TABLE %I.%I', $2::text, relname), attacl, format(' (%I)', attname)
+       FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
+       WHERE relnamespace = to_regnamespace($1) AND relkind = 'r' AND attnum > 0 AND NOT attisdropped
+       UNION ALL
+       SELECT format('FUNCTION %I.%I(%s)', $2::text, proname, pg_get_function_identity_arguments(oid)), proacl, ''
+       FROM pg_proc WHERE pronamespace = to_regnamespace($1)
+     )
+     SELECT format('GRANT %s%s ON %s TO %s%s', privilege_type, part, target,
+                   CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END,
+                   CASE WHEN is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) AS statement
+     FROM rights, aclexplode(acl)`,
+    [live, rebuilt],
+  )
+  if (rows.length > 0) await client.query(rows.map(({ statement }) => statement).join(';\n'))
 }

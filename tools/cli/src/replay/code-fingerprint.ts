@@ -6,8 +6,8 @@ import type { Consumer } from '@nextvisit/consumer'
 const PACKAGES = path.resolve(import.meta.dirname, '../../../../packages')
 
 /**
- * A hash of the code that folds for a consumer: its own, and that of all packages. Rows that two different codes have folded
- * must not be mixed, and the version of a package stays the same from one commit to the next.
+ * Returns a hash of the code that folds for a consumer: its own, and that of all packages. Rows folded by different code
+ * must not be mixed, and package versions do not change with each commit.
  */
 export async function codeFingerprint({ directory }: Pick<Consumer, 'directory'>): Promise<string> {
   const files = [
@@ -23,7 +23,7 @@ export async function codeFingerprint({ directory }: Pick<Consumer, 'directory'>
   return hash.digest('hex').slice(0, 12)
 }
 
-/** Without specs, in a fixed order, under names that do not depend on where the code is installed. */
+/** Reads the sources without specs, in a fixed order, under names that do not depend on the installation folder. */
 async function sourcesIn(folder: string, patterns: readonly string[]) {
   const names: string[] = []
   for await (const name of glob([...patterns], { cwd: folder })) names.push(name)

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { consumerNamed } from '../consumer-database.ts'
 import { codeFingerprint } from './code-fingerprint.ts'
 
-it('changes with a line of the service, and not with a spec', async () => {
+it('changes with a line of the service, but not with a spec', async () => {
   const directory = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-code-'))
   onTestFinished(() => rm(directory, { recursive: true }))
   await cp(path.join(consumerNamed('metering').directory, 'src'), path.join(directory, 'src'), { recursive: true })

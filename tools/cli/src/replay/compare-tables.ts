@@ -2,20 +2,20 @@ import type { Client } from '@nextvisit/database'
 import { coreTableSources, type TableSources } from '@nextvisit/consumer'
 import { readPrimaryKey } from './read-primary-key.ts'
 
-/** How a table differs between the live schema and the rebuilt one. */
+/** Differences of a table between the live schema and the rebuilt one. */
 export interface TableComparison {
   readonly table: string
   readonly liveRows: number
   readonly rebuiltRows: number
-  /** Rows that only one of them has. A row that differs in a column counts in both. */
+  /** Number of rows without an equal row in the other schema. A row that differs in a column counts in both. */
   readonly onlyLive: number
   readonly onlyRebuilt: number
-  /** Some of those rows: their keys, and the columns that differ. No values. */
+  /** Examples of those rows: their keys, and the differing columns. No values. */
   readonly examples: readonly Difference[]
 }
 
 export interface Difference {
-  /** `organization=acme, project=shop`, by the table's primary key. */
+  /** The primary key, such as `organization=acme, project=shop`. */
   readonly key: string
   readonly kind: 'only live' | 'only rebuilt' | 'differs'
   readonly columns: readonly string[]
@@ -27,10 +27,10 @@ export interface Schemas {
 }
 
 const EXAMPLES = 20
-/** What Postgres calls the type json. */
+/** Postgres' OID of the type json. */
 const JSON_TYPE = 114
 
-/** Compares what comes from the log, row by row, in one snapshot: `client` is in a REPEATABLE READ transaction. */
+/** Compares the folded rows in one snapshot: `client` is in a REPEATABLE READ transaction. */
 export async function compareTables(
   client: Client,
   schemas: Schemas,
@@ -52,7 +52,7 @@ export function isEqual(comparisons: readonly TableComparison[]): boolean {
   return comparisons.every(({ onlyLive, onlyRebuilt }) => onlyLive + onlyRebuilt === 0)
 }
 
-/** The columns of a query's rows, to select: json as jsonb, because Postgres does not compare json. */
+/** Returns the select list of a query's columns, with json as jsonb, because Postgres does not compare json. */
 async function comparableColumns(client: Client, rows: string): Promise<string> {
   const { fields } = await client.query(`SELECT * FROM (${rows}) AS given LIMIT 0`)
   return fields.map(({ name, dataTypeID }) => `"${name}"${dataTypeID === JSON_TYPE ? '::jsonb' : ''}`).join(', ')

@@ -4,31 +4,31 @@ import { ReplayError } from './replay-error.ts'
 import { dropSchema, replacedOf } from './shadow-schema.ts'
 
 /**
- * Throws if somebody has put something of their own on the live tables: a view, a foreign key, an index, a trigger. A swap
- * would drop it with the old tables. Grants are carried over instead.
+ * Throws if the live tables have foreign objects: a view, a foreign key, an index, a trigger. A swap would drop them with
+ * the old tables. Grants are carried over instead.
  */
 export async function requireNothingForeign(client: Client, { live, rebuilt }: Schemas): Promise<void> {
   const found = [...(await readOutside(client, live)), ...(await readAdded(client, live, rebuilt))]
   if (found.length === 0) return
   throw new ReplayError(
     'FOREIGN_OBJECTS',
-    `The swap would drop what somebody has added to the tables of the schema ${live}: ${found.join(', ')}. ` +
-      'Nothing was swapped. Drop it, run the replay again, and create it again afterwards. To keep an index, add it in a migration.',
+    `The swap would drop foreign objects on the tables of the schema ${live}: ${found.join(', ')}. ` +
+      'Nothing was swapped. Drop them, run the replay again, and create them again afterwards. To keep an index, add it in a migration.',
   )
 }
 
-/** Drops the old tables, unless something was added to them at the last moment. */
+/** Drops the old tables, unless foreign objects were added to them at the last moment. */
 export async function dropReplaced(client: Client, live: string): Promise<void> {
   const found = await readOutside(client, replacedOf(live))
   if (found.length === 0) return dropSchema(client, replacedOf(live))
   throw new ReplayError(
     'FOREIGN_OBJECTS',
-    `The read models were swapped. The old ones stay in the schema ${replacedOf(live)}, because these depend on them: ` +
+    `The read models were swapped. The old ones remain in the schema ${replacedOf(live)}, because these objects depend on them: ` +
       `${found.join(', ')}. Drop these, then run DROP SCHEMA ${replacedOf(live)} CASCADE.`,
   )
 }
 
-/** What lies outside of a schema and depends on something in it. */
+/** Reads the objects outside of a schema that depend on objects in it. */
 async function readOutside(client: Client, schema: string): Promise<readonly string[]> {
   const { rows } = await client.query<{ name: string }>(
     `WITH inside AS (
@@ -59,13 +59,13 @@ async function readOutside(client: Client, schema: string): Promise<readonly str
   return rows.map(({ name }) => name)
 }
 
-/** What the live schema has and the rebuilt one, which the migrations have made, has not. */
+/** Reads the objects of the live schema that are missing in the rebuilt one, which the migrations created. */
 async function readAdded(client: Client, live: string, rebuilt: string): Promise<readonly string[]> {
   const { rows } = await client.query<{ name: string }>(`(${namesIn(live)}) EXCEPT (${namesIn(rebuilt)}) ORDER BY name`)
   return rows.map(({ name }) => name)
 }
 
-/** A query for the names of everything in a schema. */
+/** Returns a query for the names of all objects in a schema. */
 function namesIn(schema: string): string {
   return `
     SELECT CASE relkind WHEN 'i' THEN 'index ' WHEN 'v' THEN 'view ' WHEN 'm' THEN 'view ' WHEN 'S' THEN 'sequence '

@@ -11,7 +11,7 @@ async function givenTable(): Promise<string> {
 
 const LOCKS = { schema: 'visits', locks: ['LOCK TABLE visits.checkpoints'] }
 
-it('bounds how long a replay that stalls may keep the locks', async () => {
+it('bounds the time that a stalled replay may hold the locks', async () => {
   const url = await givenTable()
   const limits = `
     SELECT name, setting::int FROM pg_settings
@@ -28,7 +28,7 @@ it('bounds how long a replay that stalls may keep the locks', async () => {
   })
 })
 
-it('names who was in the way when it gives up', async () => {
+it('names the blocking session when it gives up', async () => {
   const url = await givenTable()
   await withClient(url, async (reader) => {
     await reader.query(`SET application_name = 'nextvisit audit'; BEGIN; SELECT FROM visits.checkpoints`)

@@ -2,29 +2,29 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, isConnectionFailure, isRetryable } from '@nextvisit/database'
 import { ReplayError } from './replay-error.ts'
 
-/** Live folds queue behind a waiting lock. So the first attempts are short, and the pauses are longer than the attempts. */
+/** Timeout of the first attempts. They are short and followed by longer pauses, because live folds queue behind a waiting lock. */
 const SHORT_WAIT_MS = 50
 const SHORT_ATTEMPTS = 8
 /**
- * Shorter than Postgres' deadlock_timeout: if a replay and a service wait for each other, the replay gives up and tries
- * again.
+ * Timeout of later attempts, below Postgres' deadlock_timeout: if a replay and a service wait for each other, the replay
+ * gives up and retries.
  */
 const LONG_WAIT_MS = 500
 const ATTEMPTS = 50
-/** Pauses are two to three times as long as the wait before them. */
+/** Factor of a pause to the wait before it; jitter adds up to one more. */
 const PAUSE = 2
-/** A replay that hangs in the middle of its work must not keep the locks. */
+/** Timeouts that end a hanging replay, which must not keep the locks. */
 const WORK_LIMITS = "SET LOCAL idle_in_transaction_session_timeout = '15s'; SET LOCAL statement_timeout = '30s'"
 
 export interface LiveLocks {
-  /** Whose tables are locked. */
+  /** Schema of the locked tables. */
   readonly schema: string
   /** `LOCK TABLE` statements. */
   readonly locks: readonly string[]
   readonly attempts?: number
 }
 
-/** Runs `work` in a transaction that holds these locks. Tries again if a lock is not free soon. Throws LIVE_IS_BUSY. */
+/** Runs `work` in a transaction that holds these locks. Retries with growing timeouts, then throws LIVE_IS_BUSY. */
 export async function withLocks<Result>(
   client: Client,
   locks: LiveLocks,
@@ -57,11 +57,11 @@ async function beginWithLocks(client: Client, { schema, locks, attempts = ATTEMP
   }
   throw new ReplayError(
     'LIVE_IS_BUSY',
-    `The live tables were in use all the time${await readHolders(client, schema)}. Nothing was swapped. Run it again when they are done: it continues where it stopped.`,
+    `The live tables were always in use${await readHolders(client, schema)}. Nothing was swapped. Run it again when they are free: it resumes.`,
   )
 }
 
-/** The oldest open transactions that use these tables. */
+/** Describes the oldest open transactions that use these tables. */
 async function readHolders(client: Client, schema: string): Promise<string> {
   const { rows } = await client.query<{ holder: string }>(
     `SELECT format('%s (process %s, since %s)', coalesce(nullif(application_name, ''), usename), pid, xact_start) AS holder

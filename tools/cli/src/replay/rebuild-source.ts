@@ -14,13 +14,13 @@ import { type FetchedRecord, type LogConnection, readWatermarks } from '@nextvis
 import type { Schemas } from './compare-tables.ts'
 import { ReplayError } from './replay-error.ts'
 
-/** Many more than the users of one partition need. */
+/** Bound of ticks, far more than the users of one partition need. */
 const MAX_TICKS = 10_000
 
 export interface RebuildContext {
-  /** Reads the live schema. */
+  /** Connection that reads the live schema. */
   readonly client: Client
-  /** Of the schema that is rebuilt. */
+  /** Connection to the rebuilt schema. */
   readonly db: CommitDb
   readonly schemas: Schemas
   readonly connection: LogConnection
@@ -31,15 +31,15 @@ export interface RebuildContext {
   readonly settledUntil?: SettledUntil | undefined
 }
 
-/** Records that a replay folds, up to where the live rows are. */
+/** Records that a replay folds, up to the checkpoints of the live rows. */
 export interface RebuildSource {
-  /** Offsets that are not folded yet. */
+  /** Returns the number of offsets that are not folded yet. */
   readonly remaining: () => Promise<number>
-  /** Folds up to where the live rows are now. Can be called again, also after a failure. */
+  /** Folds up to the current checkpoints of the live rows. Can be called again, even after a failure. */
   readonly foldUp: () => Promise<void>
 }
 
-/** A topic that the consumer folds live. Stops at the live checkpoints, and leaves out the live dead letters. */
+/** Creates the source of a topic that the consumer folds live. It stops at the live checkpoints and omits the live dead letters. */
 export function liveTopic<Fact extends AnyFact, Draft>(
   context: RebuildContext,
   projection: Projection<Fact, Draft>,
@@ -50,7 +50,7 @@ export function liveTopic<Fact extends AnyFact, Draft>(
 
   const readUntil = async (): Promise<ReadonlyMap<number, bigint>> => readOffsets(client, live, projection.name, topic)
 
-  /** The live dead letters that are not folded there: they wait for an operator, or were discarded. */
+  /** Reads the live dead letters that are not folded: waiting and discarded ones. */
   const readUnfolded = async (): Promise<ReadonlySet<string>> => {
     const { rows } = await client.query<{ place: string }>(
       `SELECT partition || '/' || "offset" AS place FROM ${live}.dead_letters
@@ -60,13 +60,13 @@ export function liveTopic<Fact extends AnyFact, Draft>(
     return new Set(rows.map(({ place }) => place))
   }
 
-  /** Folds the dead letters that were retried there after they were left out here. */
+  /** Folds the dead letters that were retried live after the rebuild had omitted them. */
   const foldRetried = async (): Promise<void> => {
     const own = await db.$queryRaw<{ partition: number; offset: bigint }[]>(sql`
       SELECT partition, "offset" FROM dead_letters
       WHERE projection = ${projection.name} AND topic = ${topic} AND state IN ('dead', 'retry')`)
     if (own.length === 0) return
-    // Read by the connection that holds the locks of the live tables.
+    // Uses the connection that holds the locks of the live tables.
     const { rows } = await client.query<{ partition: number; offset: string }>(
       `SELECT partition, "offset" FROM ${live}.dead_letters
        JOIN unnest($3::int[], $4::bigint[]) AS own (partition, "offset") USING (partition, "offset")
@@ -90,7 +90,7 @@ export function liveTopic<Fact extends AnyFact, Draft>(
     }
   }
 
-  /** Ticks until the rebuilt rows have changed with time as far as the live ones. */
+  /** Ticks until the rebuilt rows are settled as far as the live ones. */
   const settle = async (): Promise<void> => {
     if (!context.settledUntil) return
     const { rows } = await client.query<{ partition: number; instant: Date }>(context.settledUntil(live))
@@ -111,7 +111,7 @@ export function liveTopic<Fact extends AnyFact, Draft>(
     foldUp: async () => {
       await requireBeginning(connection, topic)
       const until = await readUntil()
-      // Read after the checkpoints: a dead letter is committed together with the checkpoint that passes it.
+      // Reads them after the checkpoints: a dead letter is committed with the checkpoint that passes it.
       const unfolded = await readUnfolded()
       const isHeldBack = (record: FetchedRecord): boolean => unfolded.has(`${record.partition}/${record.offset}`)
       await rebuildInto({ projection, db, connection, topic, until, catalog, serviceVersion, isHeldBack, onProgress })
@@ -122,8 +122,8 @@ export function liveTopic<Fact extends AnyFact, Draft>(
 }
 
 /**
- * A topic that the consumer itself publishes: all of it, then the records that wait in the live outbox. The outbox publishes
- * at least once, so it must change nothing to fold a fact twice, even after later facts.
+ * Creates the source of a topic that the consumer itself publishes: the whole topic, then the records in the live outbox.
+ * The outbox publishes at least once, so folding a fact twice, even after later facts, must change nothing.
  */
 export function publishedTopic<Fact extends AnyFact, Draft>(
   context: RebuildContext,
@@ -160,7 +160,7 @@ export function publishedTopic<Fact extends AnyFact, Draft>(
       remainingIn(await readEnds(), await readOffsets(client, schemas.rebuilt, projection.name, topic)),
     foldUp: async () => {
       await requireBeginning(connection, topic)
-      // Read before the ends: a record that leaves the outbox after this is in the log by then.
+      // Reads the outbox before the ends: a record that leaves it later is in the log by then.
       const waiting = await readOutbox()
       const until = await readEnds()
       await rebuildInto({ projection, db, connection, topic, until, catalog, serviceVersion, onProgress })
@@ -172,11 +172,11 @@ export function publishedTopic<Fact extends AnyFact, Draft>(
 function notSettled(partition: number): ReplayError {
   return new ReplayError(
     'NOT_SETTLED',
-    `Partition ${partition} still has rows that time must move after ${MAX_TICKS} ticks: a bug. Nothing was swapped.`,
+    `Partition ${partition} is not settled after ${MAX_TICKS} ticks. This is a bug. Nothing was swapped.`,
   )
 }
 
-/** How far each partition is folded in a schema. */
+/** Reads the checkpoint of each partition in a schema. */
 async function readOffsets(
   client: Client,
   schema: string,
@@ -200,6 +200,6 @@ async function requireBeginning(connection: LogConnection, topic: string): Promi
   const places = late.map(([partition, { low }]) => `${topic}/${partition} at ${low}`).join(', ')
   throw new ReplayError(
     'LOG_BEGINS_LATE',
-    `The log does not hold its first records any more: it begins with ${places}. What they said cannot be rebuilt.`,
+    `The log no longer has its first records: it begins with ${places}. Their rows cannot be rebuilt.`,
   )
 }

@@ -22,26 +22,26 @@ export interface ReplayEnvironment {
   readonly adminUrl: string
   readonly connection: LogConnection
   readonly catalog: CatalogView
-  /** Default: `codeFingerprint`. */
+  /** Fingerprint of the code. Default: `codeFingerprint`. */
   readonly code?: string
   readonly onBegin: (begin: { readonly resumedFrom: string | undefined; readonly remaining: number }) => void
   readonly onProgress: (records: number) => void
   readonly onStep: (step: ReplayStep) => void | Promise<void>
   readonly onCompared: (comparisons: readonly TableComparison[]) => void
-  /** Postgres is unavailable or busy. The replay starts again soon, and continues where it was. */
+  /** Called if Postgres is unavailable or busy. The replay resumes soon. */
   readonly onPause: (error: Error) => void
 }
 
-/** "NVRP". Together with a hash of the schema's name it is the lock that allows one replay of a schema. */
+/** "NVRP". Class of the advisory lock that allows one replay of a schema; the other half is a hash of the schema's name. */
 const REPLAY_LOCK = 0x4e_56_52_50
 
 const PAUSE_MS = 3_000
-/** One after another, with no record folded in between. */
+/** Maximum number of consecutive pauses without a folded record. */
 const MAX_PAUSES = 20
 
 /**
- * Replays one consumer. If Postgres is unavailable or busy for a while before the swap, it continues afterwards. Throws
- * {@link ReplayError}, and any error that another attempt would meet again.
+ * Replays one consumer. If Postgres is temporarily unavailable or busy before the swap, the replay resumes afterwards. Throws
+ * {@link ReplayError}, and any error that a retry would repeat.
  */
 export async function replayConsumer(
   consumer: Consumer,
@@ -104,7 +104,7 @@ async function replayOnce(
   })
 }
 
-/** What the consumer folds live, and what it has published itself. */
+/** Returns the topics that the consumer folds live, and those that it publishes itself. */
 async function sourcesOf(consumer: Consumer, context: RebuildContext): Promise<readonly RebuildSource[]> {
   const countPartitions = () => readPartitionCount(context.connection, TOPICS.userEvents, USER_PROJECTOR_GROUP)
   const projection = consumer.projection(offlineParts(countPartitions))
@@ -114,19 +114,19 @@ async function sourcesOf(consumer: Consumer, context: RebuildContext): Promise<r
   return [...live, ...published.topics.map((topic) => publishedTopic(context, published, topic))]
 }
 
-/** The lock ends with the connection, however the process ends. */
+/** Takes the lock of a schema's replay. The lock ends with the connection, however the process ends. */
 async function requireAlone(client: Client, schema: string): Promise<void> {
   const { rows } = await client.query<{ alone: boolean }>('SELECT pg_try_advisory_lock($1, hashtext($2)) AS alone', [
     REPLAY_LOCK,
     schema,
   ])
   if (rows[0]?.alone) return
-  throw new ReplayError('REPLAY_RUNS', `Another replay of the schema ${schema} runs. Wait for it, or stop it.`)
+  throw new ReplayError('REPLAY_RUNS', `Another replay of the schema ${schema} is running. Wait for it, or stop it.`)
 }
 
 /**
- * The commits of a rebuild do not wait for the disk. A crash loses rows and checkpoint together, and the commit of the swap
- * flushes everything before it.
+ * Returns an address without synchronous commits. A crash of a rebuild loses rows and checkpoint together, and the commit
+ * of the swap flushes everything before it.
  */
 function withoutFlush(url: string): string {
   const own = new URL(url)

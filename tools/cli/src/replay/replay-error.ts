@@ -10,7 +10,7 @@ export type ReplayErrorCode =
   | 'NOT_SETTLED'
   | 'REBUILD_PUBLISHES'
 
-/** A replay cannot go on; the message says what to do. Nothing was swapped. */
+/** Ends a replay before the swap; the message names the remedy. */
 export class ReplayError extends Error {
   override readonly name = 'ReplayError'
   readonly code: ReplayErrorCode

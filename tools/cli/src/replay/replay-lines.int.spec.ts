@@ -9,7 +9,7 @@ import { givenVisitsReplay } from '../../test/given-visits-replay.ts'
 import { runNextvisit } from '../../test/run-nextvisit.ts'
 import { createReplayLines } from './replay-report.ts'
 
-it('tells programs in lines of JSON what a replay does, finds and ends with', async () => {
+it('prints the steps, the comparison and the outcome of a replay as JSON lines', async () => {
   const log = await givenLog()
   const { db, replay } = await givenVisitsReplay(log)
   await givenRunner(log, db)
@@ -53,7 +53,7 @@ it('tells programs in lines of JSON what a replay does, finds and ends with', as
   expect(swapped.at(-1)).toMatchObject({ outcome: 'swapped', isEqual: false, lockedMs: expect.any(Number) })
 })
 
-it('ends with a line that says why it could not begin', async () => {
+it('ends with an error line if it could not begin', async () => {
   const { exitCode, stdout, stderr } = await runNextvisit(['replay', 'nobody', '--json-lines'], {})
   expect(exitCode).toBe(2)
   expect(ReplayLine.parse(JSON.parse(stdout))).toMatchObject({

@@ -33,14 +33,14 @@ async function readLedger(db: Db) {
 }
 
 describe('a replay of metering', () => {
-  it('loses and doubles no reservation that is made, folded or given back while it swaps', async () => {
+  it('neither loses nor doubles a reservation that is made, folded or returned during the swap', async () => {
     const { db, topic, connection, onFailure, replay, asks } = await givenMetering()
     const publisher = createPublisher(connection)
     await publisher.start()
     onTestFinished(() => publisher.stop(1_000))
     const held = new Set<string>()
     let folded = 0
-    /** One that is published, one that is kept, one that is given back; and a lease of three with the same fates. */
+    /** Makes a published, a kept and a returned reservation, and a lease of three units with the same outcomes. */
     const admit = async (): Promise<void> => {
       await Promise.all([reserve(), lease()])
     }

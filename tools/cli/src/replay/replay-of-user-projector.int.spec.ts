@@ -11,7 +11,7 @@ import { consumerNamed } from '../consumer-database.ts'
 
 const SOON = { timeout: 30_000 }
 
-/** A catalog at this revision: acme's shop with the segment of users with this plan. */
+/** Returns a catalog at this revision: acme's shop with a segment of users with this plan. */
 function paying(plan: string, revision: number): CatalogView {
   const segments = [{ id: 'paying', where: { trait: 'plan', is: plan } }]
   const held = staticCatalog([
@@ -27,7 +27,7 @@ function paying(plan: string, revision: number): CatalogView {
   }
 }
 
-/** The live projector over a log of its own, and replays of it; `apply` gives both another catalog. */
+/** Starts the live projector over its own log, with replays of it; `apply` gives both another catalog. */
 async function givenReplayedProjector() {
   const { topic, connection } = await createTestTopic(inject('kafkaBrokers'))
   let applied = paying('pro', 1)
@@ -73,7 +73,7 @@ async function givenReplayedProjector() {
 }
 
 describe('a replay of the user projector', () => {
-  it('finds no difference where a segment was changed, leaves since when, and finds a member too few', async () => {
+  it('finds no difference for a changed segment, keeps since, and finds a missing member', async () => {
     const { db, replay, identify, apply, countComputed, readMembers, readClocks } = await givenReplayedProjector()
     await identify(['pro', 'free', 'free', 'trial'])
     await expect.poll(() => countComputed(1), SOON).toBe(4)
@@ -84,7 +84,7 @@ describe('a replay of the user projector', () => {
 
     const compared = await replay({ isDryRun: true })
     expect(compared.comparisons.filter(({ onlyLive, onlyRebuilt }) => onlyLive + onlyRebuilt > 0)).toEqual([])
-    // Also of users that change between the copying and the swap.
+    // Includes users that change between the copy and the swap.
     let changed: readonly object[][] = []
     const onStep = async (step: string): Promise<void> => {
       if (step !== 'swap') return

@@ -32,7 +32,7 @@ async function offsetsOf(db: Db): Promise<bigint> {
 }
 
 describe('a replay', () => {
-  it('rebuilds, finds the same rows and swaps, while the live fold goes on without a gap', async () => {
+  it('rebuilds, finds equal rows and swaps, while the live fold continues without a gap', async () => {
     const log = await givenLog()
     const { db, replay, asAdmin } = await givenVisitsReplay(log)
     const { onFailure } = await givenRunner(log, db, { publisher: log.publisher })
@@ -59,7 +59,7 @@ describe('a replay', () => {
     expect(schemas.rows).toEqual([{ nspname: 'visits' }])
   })
 
-  it('lets a batch that has passed its fence write nothing into the rebuilt rows', async () => {
+  it('keeps a batch that has passed its fence from writing to the rebuilt rows', async () => {
     const log = await givenLog()
     const { db, url, replay, asAdmin } = await givenVisitsReplay(log)
     const { runner } = await givenRunner(log, db)
@@ -92,7 +92,7 @@ describe('a replay', () => {
     await expect.poll(() => countVisits(db), { timeout: 20_000 }).toBe(41)
   })
 
-  it('folds what came in during the comparison before it asks for the locks of the swap', async () => {
+  it('folds records that arrived during the comparison before it requests the locks of the swap', async () => {
     const log = await givenLog()
     const { db, url, replay } = await givenVisitsReplay(log)
     await givenRunner(log, db)
@@ -125,7 +125,7 @@ describe('a replay', () => {
     expect(after).toEqual(before)
   })
 
-  it('continues an interrupted one, or starts over with --restart', async () => {
+  it('resumes an interrupted replay, or starts over with --restart', async () => {
     const log = await givenLog()
     const { db, replay } = await givenVisitsReplay(log)
     const { runner } = await givenRunner(log, db)
@@ -141,7 +141,7 @@ describe('a replay', () => {
     expect(begins[1]).toEqual({ resumedFrom: undefined, remaining: 2_000 })
   })
 
-  it('goes on by itself when its sessions were cut off', async () => {
+  it('resumes by itself after its sessions were terminated', async () => {
     const log = await givenLog()
     const { db, replay, asAdmin } = await givenVisitsReplay(log)
     const { runner } = await givenRunner(log, db)
@@ -164,7 +164,7 @@ describe('a replay', () => {
     ])
   })
 
-  it('is refused while another runs', async () => {
+  it('is refused while another replay runs', async () => {
     const log = await givenLog()
     const { replay } = await givenVisitsReplay(log)
     const outcomes = await Promise.allSettled([replay(), replay()])
@@ -172,7 +172,7 @@ describe('a replay', () => {
     expect(outcomes.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'REPLAY_RUNS' } })
   })
 
-  it('tells which rows differ, by key and column, and swaps them only where that is accepted', async () => {
+  it('lists differing rows by key and column, and swaps them only if differences are accepted', async () => {
     const log = await givenLog()
     const { db, replay } = await givenVisitsReplay(log)
     const { runner } = await givenRunner(log, db)
@@ -197,11 +197,11 @@ describe('a replay', () => {
     expect(await readVisits(db)).toEqual(right)
   })
 
-  it('folds a dead letter where the live fold did, and carries its state over', async () => {
+  it('folds a dead letter in its original position, and carries its state over', async () => {
     const log = await givenLog()
     const { db, replay } = await givenVisitsReplay(log)
     const { runner } = await givenRunner(log, db)
-    // All on ada's partition: her events are sound, but the live service could not parse them once.
+    // All on ada's partition: her events are valid, but the live service once failed to parse them.
     await log.publish(
       givenEvents(3, () => 'ada'),
       ['{"broken', '{"broken', '{"broken'],
@@ -224,7 +224,7 @@ describe('a replay', () => {
     await expect.poll(() => countVisits(db), { timeout: 20_000 }).toBe(2)
   })
 
-  it('folds one that is retried while it rebuilds exactly once', async () => {
+  it('folds a dead letter that is retried during the rebuild exactly once', async () => {
     const log = await givenLog()
     const { db, replay } = await givenVisitsReplay(log)
     const { runner } = await givenRunner(log, db)
@@ -243,10 +243,10 @@ describe('a replay', () => {
     expect(await db.$queryRaw(sql`SELECT state FROM dead_letters`)).toEqual([{ state: 'retried' }])
   })
 
-  it('carries over what waits to be published, and goes on numbering where it was', async () => {
+  it('carries the outbox over, and continues its numbering', async () => {
     const log = await givenLog()
     const { db, replay } = await givenVisitsReplay(log)
-    const { runner } = await givenRunner(log, db) // without a publisher: nothing is drained
+    const { runner } = await givenRunner(log, db) // without a publisher, so nothing is drained
     await log.publish(givenEvents(10))
     await expect.poll(() => countVisits(db), { timeout: 20_000 }).toBe(10)
     await runner.stop()
@@ -261,7 +261,7 @@ describe('a replay', () => {
   })
 })
 
-/** Offsets of ada's partition become dead letters, as if the live service had not parsed them (or folded them late). */
+/** Turns offsets of ada's partition into dead letters, as if the live service had not parsed them, or had folded them late. */
 async function asIfUnparsed(db: Db, letters: readonly (readonly [bigint, string])[]): Promise<void> {
   for (const [offset, state] of letters) {
     await db.$executeRaw(sql`
@@ -277,7 +277,7 @@ async function asIfUnparsed(db: Db, letters: readonly (readonly [bigint, string]
   }
 }
 
-/** What the third commit writes cannot be told. */
+/** Returns a projection whose third commit fails. */
 function failing<Fact extends AnyFact, Draft>(projection: Projection<Fact, Draft>): Projection<Fact, Draft> {
   let commits = 0
   const save = (draft: Draft) => {

@@ -1,24 +1,23 @@
 import type { ReplayStep } from '@nextvisit/contracts'
 import { type Client, withClient } from '@nextvisit/database'
-import { carryOver, requireLevel } from './carry-over.ts'
-import { catchUp } from './catch-up.ts'
+import { carryGrants, carryOver, requireLevel } from './carry-over.ts'
+import { foldUntilNearlyLevel } from './fold-until-nearly-level.ts'
 import { compareTables, isEqual, type Schemas, type TableComparison } from './compare-tables.ts'
 import { withLocks } from './live-locks.ts'
 import type { RebuildSource } from './rebuild-source.ts'
-import { carryAllRows, carryChangedRows, stopNotingChanges } from './carried-columns.ts'
-import { carryGrants } from './carry-grants.ts'
+import { carryAllRows, carryChangedRows, stopTrackingChanges } from './carried-columns.ts'
 import { dropReplaced, requireNothingForeign } from './foreign-objects.ts'
 import { dropSchema, replacedOf, requireSameMigrations, type ShadowOptions } from './shadow-schema.ts'
 import { coreTableSources } from '@nextvisit/consumer'
 
 export interface ReplayOptions extends Pick<ShadowOptions, 'adminUrl' | 'tableSources' | 'migrations'> {
-  /** Of the owner of the schemas. Its connection holds the replay's lock. */
+  /** Connection as the owner of the schemas. It holds the replay's lock. */
   readonly client: Client
   readonly schemas: Schemas
   readonly sources: readonly RebuildSource[]
-  /** Compare and swap nothing. */
+  /** Compares, but does not swap. */
   readonly isDryRun: boolean
-  /** Swap even if the rebuilt rows differ from the live ones. */
+  /** Swaps even if the rebuilt rows differ from the live ones. */
   readonly acceptsDifferences: boolean
   readonly onStep: (step: ReplayStep) => void | Promise<void>
   readonly onCompared: (comparisons: readonly TableComparison[]) => void
@@ -27,18 +26,18 @@ export interface ReplayOptions extends Pick<ShadowOptions, 'adminUrl' | 'tableSo
 export type ReplayOutcome = {
   readonly outcome: 'compared' | 'refused' | 'swapped'
   readonly comparisons: readonly TableComparison[]
-  /** How long folds waited for the swap. */
+  /** Pause of folds during the swap, ms. */
   readonly lockedMs: number
 }
 
 /**
- * Rebuilds the read models beside the live ones, which continue to serve. Compares both, and swaps them in one transaction
+ * Rebuilds the read models beside the live ones, which stay in use. Compares both, and swaps them in one transaction
  * (docs/explanation/design.md, Rebuild). If it is interrupted at any point, the live ones are unchanged.
  */
 export async function replay(options: ReplayOptions): Promise<ReplayOutcome> {
   const { client, schemas, tableSources, isDryRun, acceptsDifferences, onStep, onCompared } = options
   await requireNothingForeign(client, schemas)
-  await catchUp(options.sources)
+  await foldUntilNearlyLevel(options.sources)
   await analyze(options)
   await onStep('compare')
   const comparisons = await compareLevel(options)
@@ -48,23 +47,23 @@ export async function replay(options: ReplayOptions): Promise<ReplayOutcome> {
     await dropSchema(client, schemas.rebuilt)
     return { outcome: isDryRun ? 'compared' : 'refused', comparisons, lockedMs: 0 }
   }
-  // Whatever takes longer for more rows happens here, so that the swap holds its locks only briefly.
+  // Work that grows with the number of rows happens here, so that the swap holds its locks only briefly.
   await onStep('carry')
   await carryAllRows(client, schemas, tableSources)
   await onStep('swap')
-  await catchUp(options.sources)
+  await foldUntilNearlyLevel(options.sources)
   await carryChangedRows(client, schemas, tableSources)
   const lockedMs = await swap(options)
   await dropReplaced(client, schemas.live)
   return { outcome: 'swapped', comparisons, lockedMs }
 }
 
-/** The rows were written in bulk: without statistics, the live queries would get bad plans. */
+/** Updates the statistics of the bulk-loaded rows; otherwise live queries would get bad plans. */
 async function analyze({ client, schemas, tableSources }: ReplayOptions): Promise<void> {
   for (const table of Object.keys(tableSources)) await client.query(`ANALYZE ${schemas.rebuilt}.${table}`)
 }
 
-/** The live folds wait until both are level and the snapshot is taken. They do not wait for the comparison itself. */
+/** Compares both schemas. The live folds wait until both are level and the snapshot is taken, but not for the comparison. */
 async function compareLevel(options: ReplayOptions): Promise<readonly TableComparison[]> {
   const { adminUrl, client, schemas, sources, tableSources } = options
   return withClient(adminUrl, async (snapshot) => {
@@ -73,15 +72,15 @@ async function compareLevel(options: ReplayOptions): Promise<readonly TableCompa
       for (const source of sources) await source.foldUp()
       await requireLevel(client, schemas)
       await snapshot.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-      await snapshot.query('SELECT 1') // the snapshot is that of the first query
+      await snapshot.query('SELECT 1') // the first query takes the snapshot
     })
     return compareTables(snapshot, schemas, tableSources)
   })
 }
 
 /**
- * One transaction. It waits for batches that have passed their fence, and no other batch can pass before the names are
- * swapped. Otherwise the later statements of a batch would write to the rebuilt tables, which they find by name.
+ * Swaps the schemas in one transaction. It waits for batches that have passed their fence, and no other batch passes before
+ * the names are swapped. Otherwise later statements of a batch would write to the rebuilt tables, which they find by name.
  */
 async function swap(options: ReplayOptions): Promise<number> {
   const { client, schemas, sources, tableSources, migrations } = options
@@ -89,7 +88,7 @@ async function swap(options: ReplayOptions): Promise<number> {
   const locks = [
     `LOCK TABLE ${live}.checkpoints IN ACCESS EXCLUSIVE MODE`,
     `LOCK TABLE ${live}.dead_letters IN ACCESS EXCLUSIVE MODE`,
-    // Moving a table takes this lock anyway. Here the wait for it is limited.
+    // Moving a table takes this lock anyway. Here its timeout applies.
     ...Object.entries({ ...coreTableSources, ...tableSources }).map(
       ([table, source]) =>
         `LOCK TABLE ${live}.${table} IN ${source === 'carried' ? 'ACCESS EXCLUSIVE' : 'SHARE ROW EXCLUSIVE'} MODE`,
@@ -103,7 +102,7 @@ async function swap(options: ReplayOptions): Promise<number> {
     await requireSameMigrations(client, live, migrations)
     await requireNothingForeign(client, schemas)
     await carryOver(client, schemas, tableSources)
-    await stopNotingChanges(client, schemas, tableSources)
+    await stopTrackingChanges(client, schemas, tableSources)
     await carryGrants(client, schemas)
     await client.query(`COMMENT ON SCHEMA ${rebuilt} IS NULL`)
     await client.query(`ALTER SCHEMA ${live} RENAME TO ${replacedOf(live)}`)

@@ -11,12 +11,12 @@ import type { ReplayReport } from './replay-report.ts'
 export interface RunReplayOptions {
   readonly consumer: Consumer
   readonly request: ReplayRequest
-  /** Of a role that may create schemas. */
+  /** Address for a role that may create schemas. */
   readonly adminUrl: string
   readonly connection: LogConnection
 }
 
-/** Replays a consumer and reports how it goes. Resolves to whether it swapped or found both equal. */
+/** Replays a consumer and reports its progress. Resolves to true if it swapped or found both equal. */
 export async function runReplay(options: RunReplayOptions, report: ReplayReport): Promise<boolean> {
   const { consumer, request, adminUrl, connection } = options
   try {
@@ -34,20 +34,20 @@ export async function runReplay(options: RunReplayOptions, report: ReplayReport)
     return outcome.outcome === 'swapped' || isEqual(outcome.comparisons)
   } catch (error) {
     if (!(error instanceof Error) || isOurs(error) || !isRetryable(error)) throw error
-    const message = `Postgres was unavailable or busy (${firstLine(error)}). Run the same command again: it continues where it stopped.`
+    const message = `Postgres was unavailable or busy (${firstLine(error)}). Run the same command again: it resumes.`
     throw new CliError(message, EXIT.failed, { cause: error })
   } finally {
     report.end()
   }
 }
 
-/** A rebuild uses the catalog of the moment at which it begins. */
+/** Reads the catalog that a rebuild uses: the one at its start. */
 async function readCatalogAsItIs(connection: LogConnection): Promise<CatalogView> {
   const { state } = await readCatalog(connection, TOPICS.catalog)
   return { ...lookupsOf(state), onChange: () => {}, currentAsOfMs: () => Number.POSITIVE_INFINITY }
 }
 
-/** Prisma's messages begin with an empty line. */
+/** Returns the first line of a message. Prisma's messages begin with an empty line. */
 function firstLine({ message }: Error): string {
   return message.trim().split('\n', 1)[0] ?? ''
 }

@@ -4,16 +4,16 @@ import { givenVisitsReplay } from '../../test/given-visits-replay.ts'
 
 it.each([
   [
-    'has other contents',
+    'has different contents',
     `UPDATE visits._core_migrations SET checksum = 'another' WHERE migration_name = '0001_core'`,
-    /other contents.*0001_core\. /,
+    /different contents.*0001_core\. /,
   ],
   [
     'is missing',
     `DELETE FROM visits._core_migrations WHERE migration_name = '0001_core'`,
     /not have the same migrations: 0001_core.*Run nextvisit migrate/,
   ],
-])('refuses where a migration of the live schema %s', async (_, change, message) => {
+])('refuses if a migration of the live schema %s', async (_, change, message) => {
   const { replay, asAdmin } = await givenVisitsReplay(await givenLog())
   await asAdmin(change)
   await expect(replay()).rejects.toMatchObject({ code: 'SCHEMAS_DIFFER', message: expect.stringMatching(message) })
@@ -28,14 +28,14 @@ it.each([
   ],
   ['an index', 'CREATE INDEX visits_by_count ON visits.visits (count)', /index visits_by_count/],
   ['a publication', 'CREATE PUBLICATION warehouse FOR TABLE visits.visits', /publication warehouse/],
-])('refuses by name where somebody has put %s on the live tables, and leaves them', async (_, change, message) => {
+])('refuses and names %s on the live tables, and leaves it', async (_, change, message) => {
   const { replay, asAdmin } = await givenVisitsReplay(await givenLog())
   await asAdmin(change)
   await expect(replay()).rejects.toMatchObject({ code: 'FOREIGN_OBJECTS', message: expect.stringMatching(message) })
   expect((await asAdmin('SELECT FROM visits.visits')).rows).toEqual([])
 })
 
-it('refuses also what is put there while it compares', async () => {
+it('refuses a foreign object that is added during the comparison', async () => {
   const { replay, asAdmin } = await givenVisitsReplay(await givenLog())
   const onStep = async (step: string) => {
     if (step === 'swap') await asAdmin('CREATE VIEW public.totals AS SELECT sum(count) FROM visits.visits')
@@ -59,7 +59,7 @@ it('carries grants over', async () => {
   await expect(asAdmin(`SET ROLE ${role}; SELECT * FROM visits.checkpoints`)).rejects.toThrow('permission denied')
 })
 
-it('does not continue what other code has started', async () => {
+it('does not resume a replay that other code has started', async () => {
   const { replay } = await givenVisitsReplay(await givenLog())
   const cutOff = { onStep: () => Promise.reject(new Error('cut off')) }
   await expect(replay({}, { ...cutOff, code: 'one' })).rejects.toThrow('cut off')

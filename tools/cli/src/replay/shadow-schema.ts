@@ -5,26 +5,26 @@ import { type TableSources, unknownTables } from '@nextvisit/consumer'
 export interface ShadowOptions extends Pick<ServiceSchemaOptions, 'adminUrl' | 'role' | 'migrations'> {
   /** The live schema. */
   readonly live: string
-  /** Of the code that folds (`codeFingerprint`). */
+  /** Fingerprint of the code that folds (`codeFingerprint`). */
   readonly code: string
   readonly tableSources: TableSources
-  /** Start over, and discard what an interrupted replay has left. */
+  /** Starts over, and discards the schema of an interrupted replay. */
   readonly restart: boolean
 }
 
-/** The schema that a replay rebuilds into. */
+/** Returns the name of the schema that a replay rebuilds. */
 export function shadowOf(live: string): string {
   return `${live}_replay`
 }
 
-/** The name of the old live schema after the swap, until it is dropped. */
+/** Returns the name of the old live schema after the swap, until it is dropped. */
 export function replacedOf(live: string): string {
   return `${live}_replaced`
 }
 
 /**
- * Creates the schema beside the live one, with the same migrations and rights, or continues with the one that an interrupted
- * replay has left. Returns when that replay began.
+ * Creates the schema beside the live one, with the same migrations and grants, or reuses that of an interrupted replay.
+ * Returns the start of that replay.
  */
 export async function openShadow(client: Client, options: ShadowOptions): Promise<string | undefined> {
   const { live, restart, code } = options
@@ -33,7 +33,7 @@ export async function openShadow(client: Client, options: ShadowOptions): Promis
   if (found && found.code !== code) {
     throw new ReplayError(
       'REPLAY_OF_OTHER_CODE',
-      `The code has changed since the interrupted replay was started (${found.code ?? 'unknown'}, now ${code}). Start over with --restart.`,
+      `The code has changed since the interrupted replay started (${found.code ?? 'unknown'}, now ${code}). Start over with --restart.`,
     )
   }
   if (!found) await makeShadow(client, options)
@@ -46,10 +46,10 @@ export async function dropSchema(client: Client, schema: string): Promise<void> 
   await client.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
 }
 
-/** A comment on the schema, written once the schema is complete. */
+/** State of a replay, stored as a comment on the schema once the schema is complete. */
 interface Note {
   readonly startedAt: string
-  /** Of the code that folds. */
+  /** Fingerprint of the code that folds. */
   readonly code?: string
 }
 
@@ -71,7 +71,7 @@ async function readNote(client: Client, schema: string): Promise<Note | undefine
   return note ? (JSON.parse(note) as Note) : undefined
 }
 
-/** Throws unless both schemas have the same migrations: otherwise the swap would remove tables or functions. */
+/** Throws unless both schemas have the same migrations; otherwise the swap would remove tables or functions. */
 export async function requireSameMigrations(
   client: Client,
   live: string,
@@ -87,12 +87,12 @@ export async function requireSameMigrations(
   }
 }
 
-/** A name that comes twice is in both schemas, with different contents. */
+/** Describes differing migrations. A name that occurs twice is in both schemas, with different contents. */
 function describeMigrations(names: readonly string[]): string {
   const changed = names.filter((name, index) => names.indexOf(name) < index)
   return changed.length > 0
-    ? `Migrations of the live schema have other contents in this version of the service: ${changed.join(', ')}. nextvisit migrate would refuse them, too. Replay with the version that is live, and with --restart.`
-    : `The live schema and this version of the service do not have the same migrations: ${names.join(', ')}. Run nextvisit migrate where the version is newer, or take the one that is live. Then start over with --restart.`
+    ? `Migrations of the live schema have different contents in this version of the service: ${changed.join(', ')}. nextvisit migrate would refuse them, too. Replay with the live version, and with --restart.`
+    : `The live schema and this version of the service do not have the same migrations: ${names.join(', ')}. Run nextvisit migrate if this version is newer, or use the live version. Then start over with --restart.`
 }
 
 function appliedIn(schema: string, table: string): string {

@@ -1,18 +1,18 @@
 import type { Watermarks } from '@nextvisit/log'
-import type { Checkpoint } from './read-consumer.ts'
+import type { StoredCheckpoint } from './read-consumer.ts'
 
 export interface Lag {
   readonly records: number
-  /** Age of the last folded record in the partition that is furthest behind; null where one was never read. */
+  /** Age in seconds of the last folded record in the partition that lags most; null if a partition was never read. */
   readonly seconds: number | null
 }
 
 /**
- * How far a consumer is behind the log: what lies between each checkpoint and its partition's end. A partition of its
+ * Returns the lag of a consumer: the records between each checkpoint and its partition's end. A partition of its
  * topics without a checkpoint was never read.
  */
 export function lagOf(
-  checkpoints: readonly Checkpoint[],
+  checkpoints: readonly StoredCheckpoint[],
   watermarks: ReadonlyMap<string, ReadonlyMap<number, Watermarks>>,
   nowMs: number,
 ): Lag {

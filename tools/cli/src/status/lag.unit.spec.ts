@@ -17,11 +17,11 @@ function checkpoint(partition: number, nextOffset: bigint, secondsAgo?: number) 
 }
 
 describe('the lag of a consumer', () => {
-  it('is nothing at the end of the log, however old its last record is', () => {
+  it('is zero at the end of the log, regardless of the age of the last record', () => {
     expect(lagOf([checkpoint(0, 7n, 3_600), checkpoint(1, 0n)], log(7n, 0n), NOW)).toEqual({ records: 0, seconds: 0 })
   })
 
-  it('is the records of all partitions and the seconds of the one that is furthest behind', () => {
+  it('is the records of all partitions and the seconds of the partition that lags most', () => {
     const checkpoints = [checkpoint(0, 4n, 10), checkpoint(1, 5n, 60), checkpoint(2, 8n, 900)]
     expect(lagOf(checkpoints, log(7n, 6n, 8n), NOW)).toEqual({ records: 4, seconds: 60 })
   })
@@ -30,7 +30,7 @@ describe('the lag of a consumer', () => {
     expect(lagOf([checkpoint(0, 7n, 10)], log(7n, 6n), NOW)).toEqual({ records: 6, seconds: null })
   })
 
-  it('leaves out topics that the consumer does not follow', () => {
+  it('ignores topics that the consumer does not follow', () => {
     expect(lagOf([], log(7n), NOW)).toEqual({ records: 0, seconds: 0 })
   })
 })

@@ -1,13 +1,13 @@
-/** A part of the product that was asked: its answer, or why there is none and what to do. */
-export type Part<Answer> =
+/** Answer of a part of the product, or the reason and remedy of its absence. */
+export type PartAnswer<Answer> =
   | ({ readonly status: 'available' } & Answer)
   | { readonly status: 'away'; readonly because: string }
 
-/** Asks a part; one that is unavailable is reported, and hides nothing of the others. */
+/** Asks a part. An unavailable part is reported and does not hide the others. */
 export async function ask<Answer extends object>(
   question: () => Promise<Answer>,
   because: (error: Error) => string,
-): Promise<Part<Answer>> {
+): Promise<PartAnswer<Answer>> {
   try {
     return { status: 'available', ...(await question()) }
   } catch (error) {

@@ -1,41 +1,41 @@
 import type { Client } from 'pg'
 
-/** How far a consumer has folded a partition. */
-export interface Checkpoint {
+/** Position of a consumer in a partition. */
+export interface StoredCheckpoint {
   readonly topic: string
   readonly partition: number
   readonly nextOffset: bigint
-  /** Of the last record that was folded, ms since the epoch; undefined where none was yet. */
+  /** Timestamp of the last folded record, ms since the epoch; undefined if there was none yet. */
   readonly recordTimeMs: number | undefined
 }
 
 export interface ConsumerAnswer {
-  readonly checkpoints: readonly Checkpoint[]
-  /** Those that nobody has dealt with. */
+  readonly checkpoints: readonly StoredCheckpoint[]
+  /** Number of undecided dead letters. */
   readonly deadLetters: number
   readonly outbox: Outbox
   readonly alarms: readonly Alarm[]
 }
 
-/** Records that wait to be published. */
+/** Records waiting for their publish. */
 export interface Outbox {
   readonly records: number
-  /** Age of the oldest, s; 0 if there is none. */
+  /** Age of the oldest record in seconds; 0 if there is none. */
   readonly seconds: number
 }
 
-/** A partition that stands still, or whose ticks fail, and why. */
+/** A stopped partition, or one whose ticks fail, with the cause. */
 export interface Alarm {
   readonly topic: string
   readonly partition: number
   readonly kind: 'halted' | 'stalled' | 'ticks'
   readonly offset: string
-  /** Of a record that could be set aside. */
+  /** Id of a record that could be set aside. */
   readonly recordId: string | null
   readonly code: string
   readonly message: string
   readonly since: string
-  /** Who wants the record set aside. */
+  /** Operator who asked to set the record aside. */
   readonly setAsideBy: string | null
 }
 
@@ -46,9 +46,9 @@ interface CheckpointRow {
   readonly record_time: Date | null
 }
 
-/** What a consumer has in its schema. Its projection is named after the service. */
+/** Reads the state of a consumer from its schema. Its projection is named after the service. */
 export async function readConsumer(client: Client, service: string): Promise<ConsumerAnswer> {
-  const checkpoints = await readCheckpoints(client, service)
+  const checkpoints = await readStoredCheckpoints(client, service)
   const deadLetters = await client.query<{ count: string }>(
     `SELECT count(*) FROM dead_letters WHERE projection = $1 AND state IN ('dead', 'retry')`,
     [service],
@@ -65,7 +65,7 @@ async function readOutbox(client: Client): Promise<Outbox> {
   return rows[0] ?? { records: 0, seconds: 0 }
 }
 
-/** An owner repeats its alarms every 10 s. Ticks have no offset that says whether they still fail. */
+/** Reads current alarms. An owner repeats them every 10 s, which shows whether ticks still fail: they have no offset. */
 async function readAlarms(client: Client, service: string): Promise<readonly Alarm[]> {
   const { rows } = await client.query<Omit<Alarm, 'since'> & { since: Date }>(
     `SELECT topic, partition, kind, "offset"::text, record_id AS "recordId", code, message, since,
@@ -79,7 +79,7 @@ async function readAlarms(client: Client, service: string): Promise<readonly Ala
   return rows.map((row) => ({ ...row, since: row.since.toISOString() }))
 }
 
-export async function readCheckpoints(client: Client, service: string): Promise<readonly Checkpoint[]> {
+export async function readStoredCheckpoints(client: Client, service: string): Promise<readonly StoredCheckpoint[]> {
   const checkpoints = await client.query<CheckpointRow>(
     'SELECT topic, partition, next_offset, record_time FROM checkpoints WHERE projection = $1',
     [service],

@@ -12,16 +12,16 @@ export interface OrganizationStatus {
 }
 
 export interface LogAnswer {
-  /** By topic and partition. */
+  /** Watermarks by topic and partition. */
   readonly watermarks: ReadonlyMap<string, ReadonlyMap<number, Watermarks>>
-  /** Topics that have another number of partitions than `KAFKA_PARTITIONS` says, and what to read. */
+  /** Messages about topics whose number of partitions differs from `KAFKA_PARTITIONS`. */
   readonly changedTopics: readonly string[]
   readonly organizations: readonly OrganizationStatus[]
-  /** What the running processes hold of the catalog. */
+  /** Catalog revisions of the running processes. */
   readonly services: ViewsReport
 }
 
-/** What the log knows: how far it goes, the catalog, and who runs. */
+/** Reads the ends of the log, the catalog and the running processes. */
 export async function readLog(connection: LogConnection): Promise<LogAnswer> {
   const { state } = await readCatalog(connection, TOPICS.catalog)
   const services = await awaitViews({ connection, withinMs: 0 })

@@ -5,13 +5,13 @@ import { logConnection } from '../config.ts'
 import { inConsumerDatabase } from '../consumer-database.ts'
 import type { ViewProblem, ViewsReport } from '@nextvisit/catalog'
 import { lagOf } from './lag.ts'
-import { ask, type Part } from './part.ts'
+import { ask, type PartAnswer } from './part.ts'
 import { type Alarm, type Outbox, readConsumer } from './read-consumer.ts'
 import { type OrganizationStatus, readLog } from './read-log.ts'
 
 export interface ConsumerStatus {
   readonly service: string
-  /** null while the log is unavailable. */
+  /** Lag in records; null while the log is unavailable. */
   readonly lagRecords: number | null
   readonly lagSeconds: number | null
   readonly deadLetters: number
@@ -22,24 +22,24 @@ export interface ConsumerStatus {
 export interface ServiceStatus {
   readonly service: string
   readonly processes: number
-  /** Whether every process has the latest revision of every organization. */
+  /** Whether all processes have the latest revision of every organization. */
   readonly hasCatalog: boolean
-  /** What its processes do not understand of the catalog. */
+  /** Parts of the catalog that its processes do not understand. */
   readonly catalogProblems: readonly ViewProblem[]
 }
 
-/** What `nextvisit status --json` prints. */
+/** Output of `nextvisit status --json`. */
 export interface Status {
   readonly at: string
-  readonly log: Part<{
+  readonly log: PartAnswer<{
     readonly changedTopics: readonly string[]
     readonly organizations: readonly OrganizationStatus[]
     readonly services: readonly ServiceStatus[]
   }>
-  readonly consumers: readonly (Part<ConsumerStatus> & { readonly service: string })[]
+  readonly consumers: readonly (PartAnswer<ConsumerStatus> & { readonly service: string })[]
 }
 
-/** Asks the log and every consumer's database. Never rejects for a part that is unavailable. */
+/** Reads the status of the log and of every consumer's database. Never rejects because of an unavailable part. */
 export async function readStatus(env: EnvironmentVariables, now: Date): Promise<Status> {
   const [log, answers] = await Promise.all([
     ask(
@@ -92,7 +92,7 @@ function byService({ current, lagging, silent, problems }: ViewsReport): readonl
     .toSorted((a, b) => (a.service < b.service ? -1 : 1))
 }
 
-/** `gateway.1f2e…` → `gateway`. */
+/** Returns the service of a process name: `gateway` for `gateway.1f2e…`. */
 function serviceOf(name: string): string {
   return name.split('.')[0] ?? name
 }

@@ -10,16 +10,16 @@ import {
 } from '@nextvisit/service-kit'
 import { logConnection, readSettings } from '../config.ts'
 import { CliError, EXIT } from '../errors.ts'
-import { findProject, thereIs } from '../find-project.ts'
+import { findProject, knownNames } from '../find-project.ts'
 
 export interface WhyQuestion {
-  /** Its id, or `organization/project`. */
+  /** Project id, or `organization/project`. */
   readonly project: string
   readonly user: string
   readonly form?: string
 }
 
-/** What `nextvisit why --json` prints: as `GET /v2/admin/users/{userName}/forms` answers it, of the one form asked for. */
+/** Output of `nextvisit why --json`: the answer of `GET /v2/admin/users/{userName}/forms`, reduced to the requested form. */
 export interface Why extends ProjectRef, FormsReadModel {
   readonly userId: string
   readonly userName: string
@@ -29,7 +29,7 @@ const ANSWER_WITHIN_MS = 10_000
 
 const evaluatorConfig = addressesConfig('form-trigger-evaluator').and(internalTokenConfig)
 
-/** Asks the evaluator. Throws a `CliError` that says what to do where a name is unknown or the evaluator does not answer. */
+/** Asks the evaluator. Throws a {@link CliError} with the remedy if a name is unknown or the evaluator does not answer. */
 export async function askWhy(env: EnvironmentVariables, question: WhyQuestion, topic: string): Promise<Why> {
   const { user: userName, form } = question
   const rejection = checkUserName(userName)
@@ -45,19 +45,19 @@ export async function askWhy(env: EnvironmentVariables, question: WhyQuestion, t
   const asked = await asksOf(formTriggerEvaluatorCalls, send).readForms({ organization, project, userId })
   if (asked.outcome === 'not-found') {
     throw new CliError(
-      `${organization}/${project} has no user ${userName}. Names are taken exactly as identify-user was given them.`,
+      `${organization}/${project} has no user ${userName}. Names must be exactly as given to identify-user.`,
     )
   }
   if (asked.outcome === 'behind') {
     throw new CliError(
-      'The form trigger evaluator is behind the log: ask again. nextvisit status shows it.',
+      'The form trigger evaluator lags behind the log: try again. nextvisit status shows the lag.',
       EXIT.failed,
     )
   }
   if (asked.outcome === 'unavailable') {
     const because = asked.cause.message.includes('answered 401')
-      ? 'refuses INTERNAL_TOKEN: give it the one that it was started with, or none where a local stack runs here'
-      : 'can not tell now: it is unavailable, or far behind. nextvisit status shows it'
+      ? 'refuses INTERNAL_TOKEN: set the token that it was started with, or unset it if a local stack runs here'
+      : 'cannot answer now: it is unavailable or lags far behind. See nextvisit status'
     const message = `The form trigger evaluator ${because}.`
     throw new CliError(message, EXIT.failed, { cause: asked.cause })
   }
@@ -71,15 +71,15 @@ function ofForm({ forms, queue }: FormsReadModel, form: string | undefined): For
   return { forms: forms.filter(({ formId }) => formId === form), queue: queue.filter(({ formId }) => formId === form) }
 }
 
-/** For a form without a decision: it is in the workspace, of a later version, or its name is misspelt. */
+/** Throws unless a form without a decision is in the workspace: it may be of a later version, or misspelt. */
 function requireForm({ config, notUnderstood }: CatalogProject, form: string): void {
   const later = notUnderstood.find(({ kind, id }) => kind === 'form' && id === form)
   if (later) {
     throw new CliError(
-      `This version does not understand the form ${form} (${later.reason}), so it queues nothing for it: see docs/runbooks/upgrade.md.`,
+      `This version does not understand the form ${form} (${later.reason}), so it never queues the form: see docs/runbooks/upgrade.md.`,
     )
   }
   const ids = config.forms.map(({ id }) => id)
   if (!ids.includes(form))
-    throw new CliError(`Project ${config.id} has no form ${form}. ${thereIs('form', ids)}`, EXIT.usage)
+    throw new CliError(`Project ${config.id} has no form ${form}. ${knownNames('form', ids)}`, EXIT.usage)
 }

@@ -4,7 +4,7 @@ import { styled } from '../output.ts'
 
 const WIDTH = Math.max(...GATE_NAMES.map((gate) => gate.length))
 
-/** A decision for people: what became of the form, and each gate in order. */
+/** Formats a decision: its outcome, and each gate in order. */
 export function decisionLines(decision: FormDecision, userName: string): readonly string[] {
   const { formId, reason, at, requestId, trigger, catalogRevision, gates } = decision
   const setOffBy = trigger ? ` (${triggerInWords(trigger)})` : ''
@@ -13,8 +13,8 @@ export function decisionLines(decision: FormDecision, userName: string): readonl
     styled('bold', `${formId} was ${reason ? `not queued for ${userName}: ${reason}` : `queued for ${userName}`}`),
     `  at ${at}, by record ${requestId}${setOffBy}, under revision ${catalogRevision}`,
     ...gates.map((gate) => gateLine(gate)),
-    ...(gates.length === 0 ? ['  What the gates compared was not kept yet.'] : []),
-    ...(rest.length > 0 ? [`  - not looked at: ${rest.join(', ')}`] : []),
+    ...(gates.length === 0 ? ['  The compared values are missing: the decision predates them.'] : []),
+    ...(rest.length > 0 ? [`  - not checked: ${rest.join(', ')}`] : []),
   ]
 }
 
@@ -23,7 +23,7 @@ function gateLine(outcome: GateOutcome): string {
   return `  ${mark} ${outcome.gate.padEnd(WIDTH)}  ${comparedInWords(outcome)}`
 }
 
-/** A row of the queue for people. */
+/** Formats a row of the queue. */
 export function queuedLine({
   formId,
   state,

@@ -21,7 +21,7 @@ const audience = (compared: Extract<GateOutcome, { gate: 'audience' }>['compared
 })
 
 describe('a decision in words', () => {
-  it('shows each gate in order, which one failed, and which were not looked at', () => {
+  it('shows each gate in order, the failed one, and those not checked', () => {
     const gates = [live, audience({ leaf: { trait: 'plan', is: 'pro' }, negated: false, actual: 'free' })]
     const trigger = { event: 'checkout', count: 3, within: '7d' }
     expect(
@@ -31,11 +31,11 @@ describe('a decision in words', () => {
       `  at ${AT}, by record r-1 (event checkout 3 times within 7d), under revision 3`,
       `  ✓ live      enabled, until 2027-01-01T00:00:00.000Z, at ${AT}`,
       '  ✗ audience  trait plan is "pro"; the user has "free"',
-      '  - not looked at: sample, repeat, cooldown, slot',
+      '  - not checked: sample, repeat, cooldown, slot',
     ])
   })
 
-  it('shows which property of the event was not as asked', () => {
+  it('shows the property of the event that did not match', () => {
     const leaf = { property: 'cart.total', atLeast: 100 }
     const where = { any: [{ atLeast: 100, property: 'cart.total' }, { not: { property: 'currency', is: 'EUR' } }] }
     const gates: GateOutcome[] = [{ gate: 'where', passed: false, compared: { leaf, negated: false, actual: 40 } }]
@@ -44,11 +44,11 @@ describe('a decision in words', () => {
       'nps was not queued for ada: properties-differ',
       `  at ${AT}, by record r-1 (event checkout where any (property cart.total atLeast 100, not (property currency is "EUR"))), under revision 3`,
       '  ✗ where     property cart.total atLeast 100; the event has 40',
-      '  - not looked at: live, audience, sample, repeat, cooldown, slot',
+      '  - not checked: live, audience, sample, repeat, cooldown, slot',
     ])
   })
 
-  it('shows all six where it was queued', () => {
+  it('shows all six gates of a queued form', () => {
     const gates: GateOutcome[] = [
       live,
       everybody,
@@ -69,9 +69,9 @@ describe('a decision in words', () => {
     ])
   })
 
-  it('calls no gate skipped where the decision is older than the gate', () => {
+  it('does not list a gate as not checked if the decision predates the gate', () => {
     const lines = decisionLines(decision({ gates: [live, everybody] }), 'ada').join('\n')
-    expect(lines).not.toContain('not looked at')
+    expect(lines).not.toContain('not checked')
   })
 
   it.each<[string, GateOutcome]>([
@@ -122,7 +122,7 @@ describe('a decision in words', () => {
     expect(decisionLines(decision({ gates: [gate] }), 'ada').join('\n')).toContain(expected)
   })
 
-  it('shows the members of a gate that has no sentence', () => {
+  it('shows the members of a gate without a sentence', () => {
     const compared = { from: '22:00', until: '07:00', now: AT }
     const gate = { gate: 'quiet-hours', passed: true, compared } as unknown as GateOutcome
     expect(decisionLines(decision({ gates: [gate] }), 'ada').join('\n')).toContain(
@@ -130,8 +130,10 @@ describe('a decision in words', () => {
     )
   })
 
-  it('says so where a decision is older than what is kept of gates', () => {
-    expect(decisionLines(decision({}), 'ada').at(-1)).toBe('  What the gates compared was not kept yet.')
+  it('reports missing gates of an old decision', () => {
+    expect(decisionLines(decision({}), 'ada').at(-1)).toBe(
+      '  The compared values are missing: the decision predates them.',
+    )
   })
 })
 
@@ -147,7 +149,7 @@ describe('a row of the queue in words', () => {
     deliveredAt: null,
     requestId: 'r-1',
   }
-  it('says what is known', () => {
+  it('shows the known instants', () => {
     expect(queuedLine(row)).toBe(`nps waiting: queued ${AT}`)
     expect(queuedLine({ ...row, state: 'delivered', showFrom: 'A', expiresAt: 'B', deliveredAt: 'C' })).toBe(
       `nps delivered: queued ${AT}, shown from A, expires B, delivered C`,

@@ -13,46 +13,46 @@ import { createPublisher, type LogConnection } from '@nextvisit/log'
 
 export interface ApplyOptions {
   readonly connection: LogConnection
-  /** As `parseWorkspaceFile` gives them. */
+  /** Organizations from `parseWorkspaceFile`. */
   readonly organizations: readonly OrganizationConfig[]
-  /** Remove the organizations that are not named. */
+  /** Removes organizations that are not named. */
   readonly prune?: boolean
-  /** Replace also what a later version wrote and this one does not understand. */
+  /** Also replaces revisions of a later version that this one does not understand. */
   readonly overwrite?: boolean
-  /** Find the difference and publish nothing. */
+  /** Computes the difference and publishes nothing. */
   readonly dryRun?: boolean
-  /** Who applies, as the operating system names them. */
+  /** The operating system's name for the user who applies. */
   readonly appliedBy: string
-  /** NEXTVISIT_SECRET_KEY; needed where the file has a signing secret, to see whether it is the one held. */
+  /** NEXTVISIT_SECRET_KEY; needed to compare a signing secret of the file with the stored one. */
   readonly secretKey?: string | undefined
-  /** Told the difference, and awaited, before anything is published. */
+  /** Receives the difference, and is awaited, before anything is published. */
   readonly onDifference?: (changes: readonly Change[]) => void | Promise<void>
-  /** Default: `catalog`. */
+  /** Topic of the catalog. Default: `catalog`. */
   readonly topic?: string
 }
 
 export type ApplyOutcome =
   | { readonly outcome: 'unchanged' }
   | { readonly outcome: 'dry-run'; readonly changes: readonly Change[] }
-  /** Every record is in the log and counts. */
+  /** All records are in the log and count. */
   | {
       readonly outcome: 'applied'
       readonly changes: readonly Change[]
       readonly revisions: ReadonlyMap<string, number>
     }
-  /** Nothing was published. */
+  /** The file was refused, and nothing was published. */
   | { readonly outcome: 'refused'; readonly reason: string }
-  /** Somebody else's record for the same revision came first for `lost`; for `missing` the log has no record of ours. */
+  /** Another process's record for the same revision precedes ours for `lost`; the log has no record of ours for `missing`. */
   | { readonly outcome: 'not-applied'; readonly lost: readonly string[]; readonly missing: readonly string[] }
 
 const PUBLISH_WITHIN_MS = 10_000
-/** Below what a broker takes as one record by default (1 MiB), with room for headers. */
+/** Maximum record size in bytes: a broker's default maximum (1 MiB) minus room for headers. */
 const MAX_RECORD_BYTES = 900_000
 
 /**
- * Publishes one record for each organization that differs from what the catalog holds, then reads back which of them
- * count (decisions.md, The workspace file). Organizations that are not named stay as they are, unless `prune`. Rejects
- * where the log can't be reached; running it again is always safe.
+ * Publishes a record for each organization that differs from the catalog, then reads back the records that count
+ * (decisions.md, The workspace file). Organizations that are not named stay unchanged, unless `prune`. Rejects if the log
+ * is unavailable; running it again is always safe.
  */
 export async function applyWorkspace(options: ApplyOptions): Promise<ApplyOutcome> {
   const { connection, topic = TOPICS.catalog, onDifference = () => {} } = options
@@ -109,13 +109,13 @@ function differences(state: CatalogState, options: ApplyOptions): readonly Diffe
     .filter(({ changes }) => changes.length > 0)
 }
 
-/** A record that is not understood differs from every file. */
+/** Returns the change for a record that is not understood, which differs from every file. */
 function unreadChange(state: CatalogState, id: string): readonly Change[] {
   const problem = state.organizations.get(id)?.problem
   return problem ? [{ sign: '~', where: id, what: `revision ${problem.revision ?? '?'} (not understood)` }] : []
 }
 
-/** What a later version wrote would be lost: the file of this version cannot say it. */
+/** Returns a refusal if the file would replace a revision of a later version, which this version's file cannot express. */
 function notUnderstood(state: CatalogState, options: ApplyOptions): string | undefined {
   if (options.overwrite) return undefined
   const named = new Set(options.organizations.map(({ id }) => id))
@@ -125,11 +125,11 @@ function notUnderstood(state: CatalogState, options: ApplyOptions): string | und
   const { organization, revision, reason } = found
   return (
     `This version of nextvisit does not understand revision ${revision ?? '?'} of ${organization} in the catalog: ${reason}. ` +
-    'Apply with the version that wrote it, or replace that revision with --overwrite.'
+    'Apply with the version that wrote it, or use --overwrite to replace that revision.'
   )
 }
 
-/** Encrypting the same secret twice gives two texts; where it is the same secret, the text that is held stays. */
+/** Keeps the stored ciphertext of an unchanged secret, because encrypting a secret again gives another ciphertext. */
 function keepSigningSecrets(
   held: OrganizationConfig,
   wanted: OrganizationConfig,
@@ -147,14 +147,14 @@ function keepSigningSecrets(
   return { ...wanted, projects }
 }
 
-/** A key belongs to one project of all organizations, also of those that the file does not name. */
+/** Returns a refusal if a key already belongs to another organization, including those that the file does not name. */
 function keyOfAnother(state: CatalogState, { organizations, prune }: ApplyOptions): string | undefined {
   const named = new Set(organizations.map((organization) => organization.id))
   for (const { id, projects } of organizations) {
     for (const key of projects.flatMap((project) => project.keys)) {
       const holder = state.keys.get(key.sha256)?.[0]?.project.organization
       if (holder !== undefined && !named.has(holder) && !prune) {
-        return `Key ${key.name} of organization ${id} already belongs to organization ${holder}; make another with \`nextvisit keys create\`.`
+        return `Key ${key.name} of organization ${id} already belongs to organization ${holder}; create another with \`nextvisit keys create\`.`
       }
     }
   }
@@ -168,9 +168,9 @@ function tooLarge(records: readonly OrganizationConfigured[]): string | undefine
 }
 
 /**
- * What became of each record is not asked here: reading back shows that, also for those whose answer got lost. Before each
- * record, the older ones of its organization become tombstones, so that a compacted topic drops them. The current one stays:
- * it counts until the new record is in the log.
+ * Publishes all records. Their outcome is read back later, which also covers lost answers. Before each
+ * record, the older ones of its organization become tombstones, so that compaction drops them. The current one stays,
+ * because it counts until the new record is in the log.
  */
 async function publishAll(
   { connection, topic = TOPICS.catalog }: ApplyOptions,

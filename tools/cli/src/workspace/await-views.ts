@@ -5,17 +5,17 @@ import { type LogConnection, withLogAdmin } from '@nextvisit/log'
 
 export interface AwaitViewsOptions {
   readonly connection: LogConnection
-  /** Default 15,000. */
+  /** Timeout in ms. Default 15,000. */
   readonly withinMs?: number
-  /** Default: `catalog`. */
+  /** Topic of the catalog. Default: `catalog`. */
   readonly topic?: string
 }
 
 const ASK_EVERY_MS = 100
 
 /**
- * Waits until every running process has the latest revision of every organization, as the log has them now. Resolves to what
- * they hold then, or when the time is over.
+ * Waits until every running process has the current revision of every organization. Resolves to the revisions of the
+ * processes then, or at the timeout.
  */
 export async function awaitViews(options: AwaitViewsOptions): Promise<ViewsReport> {
   const { connection, withinMs = 15_000, topic = TOPICS.catalog } = options

@@ -4,7 +4,7 @@ import { leaves } from './check-segments.ts'
 import type { Problem } from './explain-issue.ts'
 import { items, member, text, type YamlNode } from './yaml-node.ts'
 
-/** A project that counts by more conditions than a record may cost (forms.md, Property counts). */
+/** Reports projects with too many property counts (forms.md, Property counts). */
 export function checkPropertyCounts(project: YamlNode): readonly Problem[] {
   const places = new Map<string, YamlNode>()
   for (const counted of countedBy(project)) {
@@ -22,15 +22,15 @@ export function checkPropertyCounts(project: YamlNode): readonly Problem[] {
   ]
 }
 
-/** Reported at the first that is too many. */
+/** Reports an excess at its first item. */
 function tooMany(counted: readonly YamlNode[], max: number, what: string): readonly Problem[] {
   const first = counted[max]
   if (!first) return []
-  const message = `${what} with ${counted.length} different where; it may have at most ${max}`
+  const message = `${what} with ${counted.length} different where conditions; the maximum is ${max}`
   return [{ path: member(first, 'where').path, message }]
 }
 
-/** Triggers and leaves that count events by their properties. */
+/** Returns triggers and leaves that count events by their properties. */
 function countedBy(project: YamlNode): readonly YamlNode[] {
   const forms = items(project, 'forms')
   const triggers = forms.flatMap((form) => items(form, 'triggers')).filter(isCounting)
@@ -46,7 +46,7 @@ function isCounting(trigger: YamlNode): boolean {
   return ['count', 'within', 'since'].some((name) => member(trigger, name).value !== undefined)
 }
 
-/** Whatever `where` holds: its shape is judged elsewhere. */
+/** Returns the key of a count. The shape of `where` is checked elsewhere. */
 function keyOf(counted: YamlNode): string {
   return countKeyOf({ event: text(counted, 'event') ?? '', where: member(counted, 'where').value as PropertyCondition })
 }

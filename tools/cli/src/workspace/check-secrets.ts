@@ -8,13 +8,13 @@ import { items, member, type YamlNode, text } from './yaml-node.ts'
 export const SECRET_KEY_VARIABLE = 'NEXTVISIT_SECRET_KEY'
 const REFERENCE = /^\$[A-Z_][A-Z0-9_]*$/
 
-/** The value of `$NAME`; undefined where the variable is missing or empty, or the text is no such reference. */
+/** Returns the value of `$NAME`; undefined if the variable is missing or empty, or the text is not such a reference. */
 export function valueOf(reference: string | undefined, env: EnvironmentVariables): string | undefined {
   if (reference === undefined || !REFERENCE.test(reference)) return undefined
   return env[reference.slice(1)] || undefined
 }
 
-/** Whether every secret that the file names is there and is what the file says it is, and no key is there twice. */
+/** Reports secrets that are missing or differ from their declaration, and duplicate keys. */
 export function checkSecrets(workspace: YamlNode, env: EnvironmentVariables): readonly Problem[] {
   const projects = items(workspace, 'organizations').flatMap((organization) => items(organization, 'projects'))
   const keys = projects.flatMap((project) => items(project, 'keys'))
@@ -31,15 +31,15 @@ function checkKey(key: YamlNode, env: EnvironmentVariables): readonly Problem[] 
   if (reference === undefined || !REFERENCE.test(reference)) return []
   const value = valueOf(reference, env)
   if (value === undefined) return [missing(path, reference)]
-  // What is no kind or environment at all is told there; nothing can be compared with it.
+  // An invalid kind or environment is reported elsewhere and cannot be compared.
   const [kind, environment] = [KeyKind.safeParse(text(key, 'kind')), Environment.safeParse(text(key, 'environment'))]
   if (!kind.success || !environment.success) return []
   const parsed = parseApiKey(value)
   if (parsed === undefined)
-    return [{ path, message: `${reference} does not hold a key: make one with nextvisit keys create` }]
+    return [{ path, message: `${reference} does not hold a key: create one with nextvisit keys create` }]
   if (kind.data === parsed.kind && environment.data === parsed.environment) return []
   const held = `${parsed.kind} key for environment ${parsed.environment}`
-  return [{ path, message: `${reference} holds an ${held}, which is not what kind and environment say here` }]
+  return [{ path, message: `${reference} holds an ${held}, but kind and environment differ` }]
 }
 
 function checkRepeatedKeys(keys: readonly YamlNode[], env: EnvironmentVariables): readonly Problem[] {
@@ -50,7 +50,7 @@ function checkRepeatedKeys(keys: readonly YamlNode[], env: EnvironmentVariables)
     if (hash === undefined) return []
     const first = firstByHash.get(hash)
     if (first === undefined) firstByHash.set(hash, text(key, 'name') ?? '?')
-    return first === undefined ? [] : [{ path: key.path, message: `is the same key as ${first}; make another` }]
+    return first === undefined ? [] : [{ path: key.path, message: `is the same key as ${first}; create another` }]
   })
 }
 
@@ -66,7 +66,7 @@ function checkSigningSecret(project: YamlNode, env: EnvironmentVariables): reado
       : [
           {
             path,
-            message: `${SECRET_KEY_VARIABLE} must be set to 32 bytes as 64 hex characters, to encrypt this with`,
+            message: `${SECRET_KEY_VARIABLE} must be set to 32 bytes as 64 hex characters, to encrypt this secret`,
           },
         ]),
   ]

@@ -3,7 +3,7 @@ import type { Problem } from './explain-issue.ts'
 import { items, member, type YamlNode, text } from './yaml-node.ts'
 import type { Path } from './read-yaml.ts'
 
-/** Segments that are named and not there, and those that lead back to themselves (forms.md, Conditions). */
+/** Reports unknown segments, and cycles of segments (forms.md, Conditions). */
 export function checkSegments(project: YamlNode): readonly Problem[] {
   const segments = new Map(
     items(project, 'segments').map((segment) => [
@@ -23,23 +23,23 @@ export function checkSegments(project: YamlNode): readonly Problem[] {
 
 interface Segment {
   readonly path: Path
-  /** Leaves that name other segments. */
+  /** Leaves that refer to other segments. */
   readonly references: readonly YamlNode[]
 }
 
-/** Each cycle is told once, at the segment where it closes. */
+/** Reports each cycle once, at the segment where it closes. */
 function findCycles(segments: ReadonlyMap<string, Segment>): readonly Problem[] {
   const problems: Problem[] = []
   const namesOf = (id: string) => segments.get(id)?.references.map((leaf) => text(leaf, 'segment') ?? '') ?? []
   topologicalOrder(segments.keys(), namesOf, (way) => {
     const id = way[0] ?? ''
-    const message = `segment ${id} leads back to itself: ${way.join(' → ')}`
+    const message = `segment ${id} refers to itself: ${way.join(' → ')}`
     problems.push({ path: segments.get(id)?.path ?? [], message })
   })
   return problems
 }
 
-/** The leaves of a condition that have this member, wherever in the tree they are. */
+/** Returns the leaves of a condition that have this member, at any depth. */
 export function leaves(condition: YamlNode, key: 'segment' | 'event'): readonly YamlNode[] {
   const branches = [...items(condition, 'all'), ...items(condition, 'any')]
   const negated = member(condition, 'not')

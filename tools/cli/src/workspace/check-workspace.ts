@@ -1,14 +1,15 @@
-import { MAX_DISABLED_TRAIT_BYTES, MAX_EVENT_NAMES, MAX_TRAIT_SLUGS } from '@nextvisit/contracts'
+import { isStorable, MAX_DISABLED_TRAIT_BYTES, MAX_EVENT_NAMES, MAX_TRAIT_SLUGS } from '@nextvisit/contracts'
 import { eventSlug, isReservedEventName } from '@nextvisit/domain'
 import type { Problem } from './explain-issue.ts'
 import { items, member, type YamlNode, text } from './yaml-node.ts'
 import { checkPropertyCounts } from './check-property-counts.ts'
 import { checkSegments, leaves } from './check-segments.ts'
-import { checkText } from './check-text.ts'
+
+const UNSTORABLE_TEXT = 'contains U+0000 or a lone surrogate (such as half of an emoji): remove it'
 
 /**
- * What the shape of a workspace file does not show: ids that are there twice, references, cycles, forms that could never
- * be shown (forms.md). Judges whatever can be judged, also in a file whose shape is at fault elsewhere.
+ * Checks a workspace file beyond its shape: duplicate ids, references, cycles, forms that could never be shown (forms.md).
+ * Checks as much as possible, even in a file with an invalid shape elsewhere.
  */
 export function checkWorkspace(workspace: YamlNode): readonly Problem[] {
   const organizations = items(workspace, 'organizations')
@@ -50,7 +51,7 @@ function checkForm(form: YamlNode): readonly Problem[] {
   ]
 }
 
-/** Every one after the first that has the same name as one before it. */
+/** Reports every repetition of an earlier name. */
 function repeated(
   places: readonly YamlNode[],
   key: string,
@@ -64,32 +65,32 @@ function repeated(
     const name = nameOf(written)
     const isRepeated = seen.has(name)
     seen.add(name)
-    return isRepeated ? [{ path: member(place, key).path, message: `${noun} ${written} is there twice` }] : []
+    return isRepeated ? [{ path: member(place, key).path, message: `${noun} ${written} is duplicated` }] : []
   })
 }
 
-/** Of all events in a condition. */
+/** Reports invalid event names in a condition. */
 function checkEventNames(condition: YamlNode): readonly Problem[] {
   return leaves(condition, 'event').flatMap((leaf) => checkEventName(leaf, 'event'))
 }
 
-/** An event's identity is its slug, so a name without one could never be tracked; nor could a system event. */
+/** Reports event names that can never be tracked: those without a slug, and system events. */
 function checkEventName(place: YamlNode, key: string): readonly Problem[] {
   const name = text(place, key)
   if (name === undefined || name === '') return []
   const { path } = member(place, key)
-  if (isReservedEventName(name)) return [{ path, message: 'names a system event (form:…), which is never tracked' }]
-  return eventSlug(name) === '' ? [{ path, message: 'must have a letter or a digit' }] : []
+  if (isReservedEventName(name)) return [{ path, message: 'names a system event (form:…), which cannot be tracked' }]
+  return eventSlug(name) === '' ? [{ path, message: 'must contain a letter or a digit' }] : []
 }
 
 function checkCount(project: YamlNode, key: 'traits' | 'events', max: number): readonly Problem[] {
   const { length } = items(project, key)
   if (length <= max) return []
-  const message = `project ${text(project, 'id')} declares ${length} ${key}; a project may declare at most ${max}`
+  const message = `project ${text(project, 'id')} declares ${length} ${key}; the maximum is ${max}`
   return [{ path: member(project, key).path, message }]
 }
 
-/** Every claim of the project's trait slugs carries them: a claim that is too large is refused. */
+/** Reports disabled traits that are too large in total, because every claim of the project's trait slugs carries them. */
 function checkDisabledTraits(project: YamlNode): readonly Problem[] {
   const slugs = items(project, 'traits').flatMap((trait) => {
     const slug = text(trait, 'slug')
@@ -99,7 +100,7 @@ function checkDisabledTraits(project: YamlNode): readonly Problem[] {
   if (bytes <= MAX_DISABLED_TRAIT_BYTES) return []
   const message =
     `project ${text(project, 'id')} disables ${slugs.length} traits whose slugs have ${bytes} bytes as JSON; ` +
-    `they may have at most ${MAX_DISABLED_TRAIT_BYTES}`
+    `the maximum is ${MAX_DISABLED_TRAIT_BYTES}`
   return [{ path: member(project, 'traits').path, message }]
 }
 
@@ -113,5 +114,14 @@ function checkLifetime(form: YamlNode): readonly Problem[] {
 function checkSignature(project: YamlNode): readonly Problem[] {
   const { path, value } = member(project, 'requireUserSignature')
   if (value !== true || member(project, 'signingSecret').value !== undefined) return []
-  return [{ path, message: 'needs a signingSecret, or every visit would be refused' }]
+  return [{ path, message: 'needs a signingSecret; otherwise every visit would be refused' }]
+}
+
+/** Reports text that no record may contain (record-codec.ts): every process would refuse the whole organization. */
+function checkText({ path, value }: YamlNode): readonly Problem[] {
+  if (typeof value === 'string') return isStorable(value) ? [] : [{ path, message: UNSTORABLE_TEXT }]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, item]) =>
+    checkText({ path: [...path, Array.isArray(value) ? Number(name) : name], value: item }),
+  )
 }

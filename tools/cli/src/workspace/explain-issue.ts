@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Path } from './read-yaml.ts'
 
-/** Something wrong at a place in the file; the line is looked up from the path. */
+/** A fault at a path of the file; its line is looked up from the path. */
 export interface Problem {
   readonly path: Path
   readonly message: string
@@ -9,12 +9,12 @@ export interface Problem {
 
 type Issue = z.core.$ZodIssue
 
-/** What zod found, in words for whoever wrote the file: each unknown member by itself, unions as the form that was meant. */
+/** Explains a zod issue to the author of the file: each unknown member separately, unions as the intended branch. */
 export function explainIssue(issue: Issue, root: unknown): readonly Problem[] {
   const path = pathOf(issue)
   switch (issue.code) {
     case 'unrecognized_keys':
-      return issue.keys.map((key) => ({ path: [...path, key], message: 'is not a member that is known here' }))
+      return issue.keys.map((key) => ({ path: [...path, key], message: 'is not a known member' }))
     case 'invalid_union': {
       const meant = issue.errors.filter((errors) => isMeant(errors, valueAt(root, path)))
       if (meant.length !== 1) return [{ path, message: sentence(issue, root) }]
@@ -25,7 +25,7 @@ export function explainIssue(issue: Issue, root: unknown): readonly Problem[] {
   }
 }
 
-/** Whether the writer meant this branch of a union: nothing that it requires is missing, and it is of its type. */
+/** Returns whether the author meant this branch of a union: its type matches, and no required member is missing. */
 function isMeant(issues: readonly Issue[], value: unknown): boolean {
   return issues.every(
     (issue) =>

@@ -1,21 +1,21 @@
 import { encryptSigningSecret } from '@nextvisit/catalog'
-import { OrganizationConfig, WorkspaceFile } from '@nextvisit/contracts'
+import { OrganizationConfig, type WorkspaceFault, WorkspaceFile } from '@nextvisit/contracts'
 import { hashApiKey } from '@nextvisit/domain'
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { checkSecrets, SECRET_KEY_VARIABLE, valueOf } from './check-secrets.ts'
 import { checkWorkspace } from './check-workspace.ts'
 import { explainIssue } from './explain-issue.ts'
-import { type Fault, type Path, readYaml } from './read-yaml.ts'
+import { type Path, readYaml } from './read-yaml.ts'
 
 export type ParsedWorkspace =
   | { readonly outcome: 'ok'; readonly organizations: readonly OrganizationConfig[] }
-  | { readonly outcome: 'invalid'; readonly faults: readonly Fault[] }
+  | { readonly outcome: 'invalid'; readonly faults: readonly WorkspaceFault[] }
 
 /**
- * A workspace file as the catalog will hold it (decisions.md, The workspace file), or everything that is wrong with it,
- * in the order of its lines. `env` answers `$NAME` and holds NEXTVISIT_SECRET_KEY. Keys become hashes, signing secrets
- * are encrypted with a new nonce each time; `applyWorkspace` knows an unchanged one all the same. Without `env` nothing is
- * looked up, and the projects have neither.
+ * Parses a workspace file to the catalog's form (decisions.md, The workspace file), or to all of its faults
+ * in the order of lines. `env` has the values of `$NAME` and NEXTVISIT_SECRET_KEY. Keys become hashes, and signing secrets
+ * are encrypted with a new nonce each time; `applyWorkspace` recognizes unchanged ones. Without `env`, projects have neither
+ * keys nor signing secrets.
  */
 export function parseWorkspaceFile(text: string, env: EnvironmentVariables | undefined): ParsedWorkspace {
   const yaml = readYaml(text)
@@ -49,7 +49,7 @@ function toConfig(
       }),
     }
   })
-  // Through JSON, as the log will hold it: what was left out is left out, not undefined.
+  // Round-trips through JSON, as in the log: absent members are absent, not undefined.
   return OrganizationConfig.parse(JSON.parse(JSON.stringify({ ...organization, projects })))
 }
 

@@ -7,7 +7,7 @@ const SECRET_KEY = 'ab'.repeat(32)
 const ADMIN_KEY = createApiKey('admin', 'P', new Uint8Array(32).fill(7))
 const ENV = { ADMIN_KEY, SIGNING_SECRET: 'a signing secret', NEXTVISIT_SECRET_KEY: SECRET_KEY, EMPTY: '' }
 
-/** A file with one project; the lines are put below its `id`, so that the first of them is line 5. */
+/** Returns a file with one project. The lines follow its `id`, so the first of them is line 5. */
 function project(...lines: string[]): string {
   return [
     'organizations:',
@@ -24,7 +24,7 @@ function faultsOf(text: string, env: Readonly<Record<string, string>> = ENV): st
 }
 
 describe('a workspace file', () => {
-  it('needs ids only, and everything else has its default', () => {
+  it('needs only ids, and all other members have defaults', () => {
     const parsed = parseWorkspaceFile(project(), {})
     expect(parsed).toMatchObject({
       outcome: 'ok',
@@ -47,7 +47,7 @@ describe('a workspace file', () => {
     })
   })
 
-  it('takes keys from the environment and keeps their hash only', () => {
+  it('reads keys from the environment and keeps only their hash', () => {
     const parsed = parseWorkspaceFile(
       project('keys: [{ name: b, kind: admin, environment: P, secret: $ADMIN_KEY }]'),
       ENV,
@@ -70,13 +70,11 @@ describe('a workspace file', () => {
     expect(decryptSigningSecret(encrypted, 'cd'.repeat(32), ref)).toBeUndefined()
   })
 
-  it('takes a member that is null as left out', () => {
-    expect(faultsOf(project('forms:', 'plan:'))).toEqual([
-      '6 organizations[0].projects[0].plan: is not a member that is known here',
-    ])
+  it('treats null as an absent member', () => {
+    expect(faultsOf(project('forms:', 'plan:'))).toEqual(['6 organizations[0].projects[0].plan: is not a known member'])
   })
 
-  it('compares no key with a kind that is none', () => {
+  it('does not compare a key with an invalid kind', () => {
     const key = '{ name: b, kind: admn, environment: P, secret: $ADMIN_KEY }'
     expect(faultsOf(project('keys:', `  - ${key}`))).toEqual([
       '6 organizations[0].projects[0].keys[0].kind: must be one of admin, sdk',
@@ -86,13 +84,13 @@ describe('a workspace file', () => {
   it('may use an anchor', () => {
     expect(
       faultsOf(project('forms:', '  - &nps { id: a, triggers: [{ visit: {} }] }', '  - { <<: *nps, id: b }')),
-    ).toEqual(['7 organizations[0].projects[0].forms[1].<<: is not a member that is known here'])
+    ).toEqual(['7 organizations[0].projects[0].forms[1].<<: is not a known member'])
     expect(
       faultsOf(project('segments:', '  - { id: a, where: &w { trait: x, is: 1 } }', '  - { id: b, where: *w }')),
     ).toEqual([])
   })
 
-  it('may count events by their properties, so many that a record costs little', () => {
+  it('may count events by their properties, within a bound', () => {
     const first = '  - { id: nps, triggers: [{ event: E0, count: 2, where: { property: a, is: 0 } }] }'
     const faults = (counted: readonly Counted[]) =>
       faultsOf(project('forms:', first, 'segments:', ...counted.map(segmentThatCounts)))
@@ -100,10 +98,10 @@ describe('a workspace file', () => {
     expect(faults([...countsOf(10, 1), ['E0', 3], ['e1', 3]])).toEqual([])
     const at = 'organizations[0].projects[0].segments'
     expect(faults(countsOf(12, 1))).toEqual([
-      `18 ${at}[10].where.where: project shop counts the event e0 with 12 different where; it may have at most 10`,
+      `18 ${at}[10].where.where: project shop counts the event e0 with 12 different where conditions; the maximum is 10`,
     ])
     expect(faults(countsOf(101, 101))).toEqual([
-      `108 ${at}[100].where.where: project shop counts events with 101 different where; it may have at most 100`,
+      `108 ${at}[100].where.where: project shop counts events with 101 different where conditions; the maximum is 100`,
     ])
   })
 
@@ -114,19 +112,19 @@ describe('a workspace file', () => {
     ['a list at the top', '- id: acme', '1 : the file must begin with organizations:'],
     ['no organizations', 'plan: {}', '1 organizations: is missing'],
     ['broken YAML', 'organizations: [', /^1 : Flow sequence/],
-    ['a member that is there twice', 'organizations: []\norganizations: []', '2 : this member is there twice'],
-    ['a second document', 'organizations: []\n---\na: 1', '2 : a file holds one document: remove the --- here'],
+    ['a member that is there twice', 'organizations: []\norganizations: []', '2 : this member is duplicated'],
+    ['a second document', 'organizations: []\n---\na: 1', '2 : a file has only one document: remove the --- here'],
     ['an unknown tag', 'organizations: !!js/function x', /^1 : Unresolved tag/],
     ['a missing alias', 'organizations: *nobody', /^1 : Unresolved alias/],
     ['aliases that multiply', bomb(), /^1 : Excessive alias count/],
     [
-      'an alias that holds itself',
+      'an alias that contains itself',
       'organizations: &a\n  - id: acme\n    projects: *a',
       '1 : nested deeper than 64 levels',
     ],
     ['nesting without end', `organizations: ${'['.repeat(5_000)}`, /^1 : nested too deeply/],
-    ['an unknown member', project('colour: red'), `5 ${where}.colour: is not a member that is known here`],
-    ['a member named __proto__', project('__proto__: {}'), `5 ${where}.__proto__: is not a member that is known here`],
+    ['an unknown member', project('colour: red'), `5 ${where}.colour: is not a known member`],
+    ['a member named __proto__', project('__proto__: {}'), `5 ${where}.__proto__: is not a known member`],
     ['a bad id', 'organizations:\n  - id: Acme', /^2 organizations\[0\]\.id: must be 1 to 63 of/],
     ['a number for an id', 'organizations:\n  - id: 7', /^2 organizations\[0\]\.id: must be a text/],
     ['a missing id', 'organizations:\n  - plan: {}', '2 organizations[0].id: is missing'],
@@ -143,18 +141,18 @@ describe('a workspace file', () => {
     [
       'an organization twice',
       'organizations:\n  - id: a\n  - id: a',
-      '3 organizations[1].id: organization a is there twice',
+      '3 organizations[1].id: organization a is duplicated',
     ],
     [
       'a project twice',
       project().concat('\n      - id: shop'),
-      '5 organizations[0].projects[1].id: project shop is there twice',
+      '5 organizations[0].projects[1].id: project shop is duplicated',
     ],
     ['an unknown field', project('allowedFields: [emial]'), /^5 .*allowedFields\[0\]: must be one of \$countryCode, /],
     [
       'an event twice, by its slug',
       project('events:', '  - { slug: a b }', '  - { slug: A-B }'),
-      /^7 .*event A-B is there twice$/,
+      /^7 .*event A-B is duplicated$/,
     ],
     ['a signature without a secret', project('requireUserSignature: true'), /^5 .*needs a signingSecret/],
     [
@@ -180,7 +178,7 @@ describe('a workspace file', () => {
       /^6 .*sha256: must be 64 hex characters$/,
     ],
     [
-      'what is not a key',
+      'a secret that is not a key',
       project('keys: [{ name: b, kind: sdk, environment: P, secret: $SIGNING_SECRET }]'),
       /^5 .*SIGNING_SECRET does not hold a key/,
     ],
@@ -190,7 +188,7 @@ describe('a workspace file', () => {
       /^5 .*holds an admin key for environment P/,
     ],
     [
-      'a count that cannot be kept',
+      'a count that is too high',
       form('triggers: [{ event: x, count: 51 }]'),
       /^6 .*triggers\[0\]\.count: must be at most 50: no more/,
     ],
@@ -199,11 +197,15 @@ describe('a workspace file', () => {
       form('triggers: [{ evnt: x }]'),
       /^6 .*triggers\[0\]: must be one of event, firstSeen, visit$/,
     ],
-    ['a trigger with a typo', form('triggers: [{ event: x, cuont: 2 }]'), /^6 .*triggers\[0\]\.cuont: is not a member/],
     [
-      'a typo in what a trigger asks',
+      'a trigger with a typo',
+      form('triggers: [{ event: x, cuont: 2 }]'),
+      /^6 .*triggers\[0\]\.cuont: is not a known member/,
+    ],
+    [
+      'a typo in the where of a trigger',
       form('triggers: [{ event: x, where: { all: [{ property: total, atLaest: 100 }] } }]'),
-      /^6 .*triggers\[0\]\.where\.all\[0\]\.atLaest: is not a member/,
+      /^6 .*triggers\[0\]\.where\.all\[0\]\.atLaest: is not a known member/,
     ],
     [
       'two operators on a property',
@@ -211,44 +213,48 @@ describe('a workspace file', () => {
       /^6 .*triggers\[0\]\.where: needs exactly one of is, isNot/,
     ],
     [
-      'a trigger that asks for a trait',
+      'a trigger with a condition on a trait',
       form('triggers: [{ event: x, where: { trait: plan, is: pro } }]'),
       /^6 .*triggers\[0\]\.where: must be one of all, any, not, property$/,
     ],
     [
-      'a typo in what a trigger counts',
+      'a typo in the where of a counting trigger',
       form('triggers: [{ event: x, count: 2, where: { property: a, si: 1 } }]'),
-      /^6 .*triggers\[0\]\.where\.si: is not a member/,
+      /^6 .*triggers\[0\]\.where\.si: is not a known member/,
     ],
     [
       'an audience that counts by a trait',
       form('audience: { not: { event: x, atLeast: 2, where: { trait: a, is: 1 } } }'),
       /^6 .*audience\.not\.where: must be one of all, any, not, property$/,
     ],
-    ['an event without a slug', form('triggers: [{ event: "!!!" }]'), /^6 .*event: must have a letter or a digit$/],
+    ['an event without a slug', form('triggers: [{ event: "!!!" }]'), /^6 .*event: must contain a letter or a digit$/],
     ['a system event', form('triggers: [{ event: "form:shown" }]'), /^6 .*names a system event/],
     [
-      'a segment that asks for a system event',
+      'a segment that counts a system event',
       project('segments:', '  - { id: a, where: { not: { event: "form:shown", atLeast: 1 } } }'),
       /^6 .*segments\[0\]\.where\.not\.event: names a system event/,
     ],
     [
-      'a segment that asks for an event without a slug',
+      'a segment that counts an event without a slug',
       project('segments:', '  - { id: a, where: { event: "!!!", atLeast: 1 } }'),
-      /^6 .*segments\[0\]\.where\.event: must have a letter or a digit$/,
+      /^6 .*segments\[0\]\.where\.event: must contain a letter or a digit$/,
     ],
-    ['half of an emoji', form(String.raw`name: "NPS \uD83D"`), /^6 .*forms\[0\]\.name: holds U\+0000 or half of a/],
+    [
+      'half of an emoji',
+      form(String.raw`name: "NPS \uD83D"`),
+      /^6 .*forms\[0\]\.name: contains U\+0000 or a lone surrogate/,
+    ],
     [
       'U+0000 in an operand',
       form(String.raw`audience: { trait: x, in: ["a", "b\0"] }`),
-      /^6 .*audience\.in\[1\]: holds U\+0000 or half/,
+      /^6 .*audience\.in\[1\]: contains U\+0000 or a lone/,
     ],
     [
       'a member whose name is an alias',
       project('formCooldown: &name formCooldown', '*name : 5s'),
-      "6 : write the member's name in place of *name",
+      '6 : write the name of the member instead of *name',
     ],
-    ['aliases of aliases', aliasesOfAliases(8), '1 : its aliases make more than 2000000 values of it'],
+    ['aliases of aliases', aliasesOfAliases(8), '1 : its aliases expand to more than 2000000 values'],
     ['a bad duration', form('delay: 2 hours'), /^6 .*delay: must be a duration such as/],
     ['a bad repeat', form('frequency: { repeat: twice }'), /^6 .*repeat: must be once, always, \{ every: 30d \}/],
     ['a bad instant', form('startsAt: tomorrow'), /^6 .*startsAt: must be an instant such as/],
@@ -265,7 +271,7 @@ describe('a workspace file', () => {
     [
       'a typo deep in a condition',
       form('audience: { not: { any: [{ trait: x, si: 1 }] } }'),
-      /^6 .*audience\.not\.any\[0\]\.si: is not a member/,
+      /^6 .*audience\.not\.any\[0\]\.si: is not a known member/,
     ],
     ['two operators', form('audience: { trait: x, is: 1, isNot: 2 }'), /^6 .*audience: needs exactly one of is, isNot/],
     [
@@ -274,9 +280,9 @@ describe('a workspace file', () => {
       /^6 .*not\.segment: there is no segment churned/,
     ],
     [
-      'a segment that names itself',
+      'a segment that refers to itself',
       project('segments:', '  - { id: a, where: { not: { segment: a } } }'),
-      /^6 .*segment a leads back to itself: a → a$/,
+      /^6 .*segment a refers to itself: a → a$/,
     ],
   ])('with %s is refused at its line', (_name, text, expected) => {
     const [first, ...others] = faultsOf(text)
@@ -285,7 +291,7 @@ describe('a workspace file', () => {
     expect(others.filter((fault) => !fault.startsWith(`${first?.split(' ')[0]} `))).toEqual([])
   })
 
-  it('names the way around a cycle once', () => {
+  it('reports a cycle once', () => {
     const text = project(
       'segments:',
       '  - { id: a, where: { segment: b } }',
@@ -293,11 +299,11 @@ describe('a workspace file', () => {
       '  - { id: c, where: { any: [{ not: { segment: a } }] } }',
     )
     expect(faultsOf(text)).toEqual([
-      '6 organizations[0].projects[0].segments[0]: segment a leads back to itself: a → b → c → a',
+      '6 organizations[0].projects[0].segments[0]: segment a refers to itself: a → b → c → a',
     ])
   })
 
-  it('does not take a segment that two ways lead to for a cycle', () => {
+  it('accepts a segment that two paths lead to', () => {
     const text = project(
       'segments:',
       '  - { id: a, where: { all: [{ segment: b }, { segment: c }] } }',
@@ -308,33 +314,33 @@ describe('a workspace file', () => {
     expect(faultsOf(text)).toEqual([])
   })
 
-  it('refuses one key in two projects, in whichever way it is written', () => {
+  it('refuses one key in two projects, as a secret and as a hash', () => {
     const text = `${project('keys: [{ name: first, kind: admin, environment: P, secret: $ADMIN_KEY }]')}
       - id: other
         keys: [{ name: second, kind: admin, environment: P, sha256: ${hashApiKey(ADMIN_KEY)} }]`
-    expect(faultsOf(text)).toEqual(['7 organizations[0].projects[1].keys[0]: is the same key as first; make another'])
+    expect(faultsOf(text)).toEqual(['7 organizations[0].projects[1].keys[0]: is the same key as first; create another'])
   })
 
   it('bounds the names that a project declares (decisions.md, Bounds)', () => {
     expect(faultsOf(project(traits(5_000), events(10_000)))).toEqual([])
     expect(faultsOf(project(traits(5_001), events(10_001)))).toEqual([
-      `5 ${where}.traits: project shop declares 5001 traits; a project may declare at most 5000`,
-      `6 ${where}.events: project shop declares 10001 events; a project may declare at most 10000`,
+      `5 ${where}.traits: project shop declares 5001 traits; the maximum is 5000`,
+      `6 ${where}.events: project shop declares 10001 events; the maximum is 10000`,
     ])
     expect(faultsOf(project(traits(2_000, 100)))).toEqual([
-      `5 ${where}.traits: project shop disables 2000 traits whose slugs have 399111 bytes as JSON; they may have at most 262144`,
+      `5 ${where}.traits: project shop disables 2000 traits whose slugs have 399111 bytes as JSON; the maximum is 262144`,
     ])
     expect(faultsOf(project(traits(2_000, 100, true)))).toEqual([])
   })
 
-  it('needs the key to encrypt a signing secret with', () => {
+  it('needs the secret key to encrypt a signing secret', () => {
     const { NEXTVISIT_SECRET_KEY: _, ...env } = ENV
     expect(faultsOf(project('signingSecret: $SIGNING_SECRET'), env)).toEqual([
       expect.stringMatching(/^5 .*NEXTVISIT_SECRET_KEY must be set to 32 bytes as 64 hex characters/),
     ])
   })
 
-  it('tells all faults at once, in the order of their lines', () => {
+  it('reports all faults at once, in the order of their lines', () => {
     const text = project(
       'colour: red',
       'forms:',
@@ -346,7 +352,7 @@ describe('a workspace file', () => {
   })
 })
 
-/** Each level holds the one before it ten times. */
+/** Returns nested aliases; each level contains the previous one ten times. */
 function aliasesOfAliases(levels: number): string {
   const lines = Array.from(
     { length: levels },
@@ -360,10 +366,10 @@ function traits(count: number, padTo = 1, enabled = false): string {
   return `traits: ${JSON.stringify(all)}`
 }
 
-/** A name of an event, and what its property `a` is. */
+/** An event name and the value of its property `a`. */
 type Counted = readonly [event: string, is: number]
 
-/** So many different counts of so many events. */
+/** Returns `length` different counts of `names` events. */
 function countsOf(length: number, names: number): readonly Counted[] {
   return Array.from({ length }, (_, at) => [`e${at % names}`, Math.floor(at / names)] as const)
 }

@@ -1,21 +1,20 @@
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
-import type { OrganizationConfig } from '@nextvisit/contracts'
-import { knowsNoLog, leftOut, readEnvironment } from '../config.ts'
+import type { OrganizationConfig, WorkspaceFault } from '@nextvisit/contracts'
+import { knowsNoLog, ignoredStack, readEnvironment } from '../config.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { fileError } from '../file-error.ts'
 import { complain } from '../output.ts'
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { parseWorkspaceFile } from './parse-workspace-file.ts'
-import type { Fault } from './read-yaml.ts'
 
-/** A workspace file is invalid. Each fault was printed. */
+/** Ends a command because of an invalid workspace file, whose faults are printed. */
 export class InvalidWorkspace extends CliError {
   override readonly name = 'InvalidWorkspace'
   override readonly code = 'INVALID_WORKSPACE'
-  readonly faults: readonly Fault[]
+  readonly faults: readonly WorkspaceFault[]
 
-  constructor(file: string, faults: readonly Fault[]) {
+  constructor(file: string, faults: readonly WorkspaceFault[]) {
     super(
       `${file} has ${faults.length === 1 ? 'one fault' : `${faults.length} faults`}. Nothing was changed.`,
       EXIT.usage,
@@ -26,18 +25,17 @@ export class InvalidWorkspace extends CliError {
 
 const STANDARD_INPUT = '-'
 
-/** Reads a workspace file's organizations, with the secrets that it names. If it is invalid, prints each error with its line and throws. */
+/** Reads a workspace file's organizations and the secrets that it names. Prints the faults of an invalid file and throws. */
 export async function readWorkspace(file: string): Promise<readonly OrganizationConfig[]> {
   const env = readEnvironment()
   return parse(file, env, () => {
-    const hint = leftOut(env)
+    const hint = ignoredStack(env)
     if (hint !== undefined) complain(hint)
-    else if (knowsNoLog(env))
-      complain('No local stack runs here that could provide the keys of the demo: npx -y pnpm start')
+    else if (knowsNoLog(env)) complain('The demo keys are missing, because no local stack runs here: npx -y pnpm start')
   })
 }
 
-/** The same without keys and signing secrets: the environment is not read. For a file that is only tried. */
+/** Reads a workspace file without keys and signing secrets, and without the environment, for simulations. */
 export async function readWorkspaceWithoutSecrets(file: string): Promise<readonly OrganizationConfig[]> {
   return parse(file, undefined, () => {})
 }
@@ -59,6 +57,6 @@ async function parse(
   throw new InvalidWorkspace(name, parsed.faults)
 }
 
-function faultLine(file: string, { line, path, message }: Fault): string {
+function faultLine(file: string, { line, path, message }: WorkspaceFault): string {
   return `${file}:${line}: ${path === '' ? '' : `${path}  `}${message}`
 }

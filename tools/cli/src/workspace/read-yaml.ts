@@ -1,35 +1,27 @@
+import type { WorkspaceFault } from '@nextvisit/contracts'
 import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit, type Document } from 'yaml'
 
-/** Members and indexes from the top of a document down to a value. */
+/** Path of members and indexes from the top of a document to a value. */
 export type Path = readonly (string | number)[]
 
-/** One thing that is wrong with a file, as a person is told. */
-export interface Fault {
-  /** First line is 1. */
-  readonly line: number
-  /** `organizations[0].projects[0].forms[2].id`; empty for the document itself. */
-  readonly path: string
-  readonly message: string
-}
-
 export interface YamlFile {
-  /** Members that are null count as left out (decisions.md, Words). */
+  /** Parsed value. Members that are null count as absent (decisions.md, Words). */
   readonly value: unknown
-  /** The line of a member's name or an item; of what should hold it, where there is none. */
+  /** Returns the line of a member's name or an item; if it is absent, that of its parent. */
   readonly lineOf: (path: Path) => number
 }
 
 export type YamlOutcome =
   | ({ readonly outcome: 'ok' } & YamlFile)
-  | { readonly outcome: 'invalid'; readonly faults: readonly Fault[] }
+  | { readonly outcome: 'invalid'; readonly faults: readonly WorkspaceFault[] }
 
 const MAX_DEPTH = 64
-/** More than any workspace needs. Aliases of aliases make that many out of a few hundred bytes. */
+/** Maximum number of values. Nested aliases can expand a few hundred bytes beyond it. */
 const MAX_VALUES = 2_000_000
-/** An alias may stand for a list of keys or fields; a file whose aliases multiply beyond this is an attack. */
+/** Maximum expansion of aliases, which may be lists of keys or fields. A larger expansion is an attack. */
 const MAX_ALIASES = 100
 
-/** Reads YAML 1.2 with the line of everything in it. Never throws: duplicate members, aliases that multiply and the like are faults. */
+/** Reads YAML 1.2 with line numbers. Never throws: duplicate members, exploding aliases and the like are faults. */
 export function readYaml(text: string): YamlOutcome {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' })
@@ -52,17 +44,17 @@ export function readYaml(text: string): YamlOutcome {
 }
 
 function sentenceFor(code: string, message: string): string {
-  if (code === 'DUPLICATE_KEY') return 'this member is there twice'
+  if (code === 'DUPLICATE_KEY') return 'this member is duplicated'
   if (code === 'RESOURCE_EXHAUSTION') return 'nested too deeply'
-  if (code === 'MULTIPLE_DOCS') return 'a file holds one document: remove the --- here'
+  if (code === 'MULTIPLE_DOCS') return 'a file has only one document: remove the --- here'
   return message
 }
 
-function invalid(faults: readonly Fault[]): YamlOutcome {
+function invalid(faults: readonly WorkspaceFault[]): YamlOutcome {
   return { outcome: 'invalid', faults }
 }
 
-/** A member whose name is an alias would not be found to be there twice. */
+/** Reports members whose name is an alias, because their duplicates would not be detected. */
 function aliasKeys(
   document: Document,
 ): readonly { readonly code: string; readonly message: string; readonly pos: [number] }[] {
@@ -72,7 +64,7 @@ function aliasKeys(
       if (!isAlias(key)) return
       found.push({
         code: 'ALIAS_KEY',
-        message: `write the member's name in place of *${key.source}`,
+        message: `write the name of the member instead of *${key.source}`,
         pos: [key.range?.[0] ?? 0],
       })
     },
@@ -80,12 +72,12 @@ function aliasKeys(
   return found
 }
 
-/** Members that are null become undefined rather than vanish, so that unknown ones are still found. */
+/** Turns null members into undefined instead of removing them, so that unknown ones are still reported. */
 function withoutNulls(value: unknown, depth: number, made: { values: number }): unknown {
-  // Also ends at an alias that holds itself.
+  // Also stops at an alias that contains itself.
   if (depth > MAX_DEPTH) throw new RangeError(`nested deeper than ${MAX_DEPTH} levels`)
   made.values += 1
-  if (made.values > MAX_VALUES) throw new RangeError(`its aliases make more than ${MAX_VALUES} values of it`)
+  if (made.values > MAX_VALUES) throw new RangeError(`its aliases expand to more than ${MAX_VALUES} values`)
   if (Array.isArray(value)) return value.map((item) => withoutNulls(item, depth + 1, made))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(

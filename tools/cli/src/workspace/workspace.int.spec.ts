@@ -80,7 +80,7 @@ async function startView(serviceName = 'gateway', currentEveryMs = 200): Promise
   return view
 }
 
-/** A record as a later version, or a mistake, may bring it into the catalog. */
+/** Publishes a record to the catalog, as a later version or a mistake may do. */
 async function publish(key: string, value: string): Promise<void> {
   const publisher = createPublisher(connection)
   await publisher.start()
@@ -108,7 +108,7 @@ const revisionsInLog = async (): Promise<readonly number[]> => {
   return revisions
 }
 
-/** A process of the previous release: it commits how far it has read, and no report. */
+/** Starts a process of the previous release, which commits its offset, but no report. */
 async function startPreviousView(serviceName: string) {
   const groupId = `nextvisit.${topic}.${serviceName}.${randomUUID()}`
   const consumer = createRecordConsumer(
@@ -128,7 +128,7 @@ async function until(isTrue: () => boolean): Promise<void> {
 }
 
 describe('applying a workspace file', () => {
-  it('publishes one record an organization, and nothing for what has not changed', async () => {
+  it('publishes one record per organization, and nothing for unchanged ones', async () => {
     const first = await apply(file(acme('', BACKEND), '{ id: other }'))
     expect(first).toMatchObject({ outcome: 'applied' })
     expect(await apply(file(acme('', BACKEND), '{ id: other }'))).toEqual({ outcome: 'unchanged' })
@@ -142,7 +142,7 @@ describe('applying a workspace file', () => {
     ])
   })
 
-  it('leaves every revision in the log, for people: who applied it, when, and what it changed', async () => {
+  it('leaves every revision in the log with its author, time and changes', async () => {
     for (const uniqueEvents of [1, 2, 3])
       await apply(file(acme(`plan: { uniqueEvents: ${uniqueEvents} },`)), { appliedBy: `person ${uniqueEvents}` })
     const { revisions } = await readCatalogHistory(connection, topic)
@@ -154,7 +154,7 @@ describe('applying a workspace file', () => {
     expect(revisions[2]?.changes.map(changeLine)).toEqual(['~ acme plan.uniqueEvents 2 → 3'])
   })
 
-  it('tells the difference before it publishes, and publishes nothing in a dry run', async () => {
+  it('reports the difference before it publishes, and publishes nothing in a dry run', async () => {
     const told: string[] = []
     const onDifference = (changes: readonly Change[]): void => void told.push(...changes.map(changeLine))
     expect(await apply(file('{ id: acme }'), { dryRun: true, onDifference })).toMatchObject({ outcome: 'dry-run' })
@@ -162,14 +162,14 @@ describe('applying a workspace file', () => {
     expect(await recordsInLog()).toBe(0n)
   })
 
-  it('lets the first of two racing appliers win, and tells the other', async () => {
+  it('lets the first of two racing appliers win, and informs the other', async () => {
     await apply(file('{ id: acme }'))
     const outcomes = await Promise.all([
       apply(file('{ id: acme, plan: { uniqueEvents: 1 } }')),
       apply(file('{ id: acme, plan: { uniqueEvents: 2 } }')),
     ])
     const { state } = await readCatalog(connection, topic)
-    // One may have read what the other had already published; then it follows it, and both count.
+    // If one has already read the record of the other, its own revision follows, and both count.
     const won = outcomes.filter(({ outcome }) => outcome === 'applied').length
     expect(state.organizations.get('acme')?.revision).toBe(1 + won)
     for (const outcome of outcomes.filter((one) => one.outcome !== 'applied')) {
@@ -177,7 +177,7 @@ describe('applying a workspace file', () => {
     }
   })
 
-  it('tells an applier whose revision was taken between its reading and its publishing', async () => {
+  it('informs an applier whose revision was taken between its read and its publish', async () => {
     const rival = () => apply(file('{ id: acme, plan: { uniqueEvents: 2 } }'))
     const mine = await apply(file('{ id: acme, plan: { uniqueEvents: 1 } }', '{ id: other }'), {
       onDifference: async () => expect(await rival()).toMatchObject({ outcome: 'applied' }),
@@ -198,7 +198,7 @@ describe('applying a workspace file', () => {
     expect(again).toMatchObject({ outcome: 'applied', revisions: new Map([['acme', 3]]) })
   })
 
-  it('refuses a key that an organization has which the file does not name', async () => {
+  it('refuses a key of an organization that the file does not name', async () => {
     await apply(file(acme('', BACKEND)))
     const refused = await apply(file(`{ id: thief, projects: [{ id: shop, keys: [${BACKEND}] }] }`))
     expect(refused).toMatchObject({
@@ -208,7 +208,7 @@ describe('applying a workspace file', () => {
     expect(await recordsInLog()).toBe(1n)
   })
 
-  it('says what to do where there is no topic', async () => {
+  it('names the remedy if the topic does not exist', async () => {
     await expect(apply(file('{ id: acme }'), { topic: 'test-catalog-nowhere' })).rejects.toThrow(CatalogTopicError)
     await expect(apply(file('{ id: acme }'), { topic: 'test-catalog-nowhere' })).rejects.toThrow(
       'nextvisit topics create',
@@ -225,19 +225,21 @@ const COMPACTED_SOON = {
 }
 
 describe('a compacted catalog', () => {
-  it('keeps what counts: the latest revision, and the first of two equal ones', { timeout: 180_000 }, async () => {
+  it('keeps the records that count: the latest revision, and the first of two equal ones', {
+    timeout: 180_000,
+  }, async () => {
     await withLogAdmin(connection, (admin) => admin.deleteTopic(topic))
     topic = `${topic}-compacted`
     await withLogAdmin(connection, (admin) => admin.createTopic(topic, { partitions: 1, config: COMPACTED_SOON }))
     for (const uniqueEvents of [1, 2, 3, 4])
       await apply(file(acme(`plan: { uniqueEvents: ${uniqueEvents} },`, BACKEND)))
     await apply(file(acme('plan: { uniqueEvents: 5 },')))
-    // Of somebody who started from revision 4, too, and would give the key back.
+    // A racing record that also follows revision 4, and would restore the key.
     const rival = { ...LATER, id: randomUUID(), revision: 5, config: { id: 'acme', projects: [] } }
     await publish(`acme/5/${rival.id}`, JSON.stringify(rival))
     let ticks = 0
     const compacted = async () => {
-      // A segment is closed, and then compacted, only when a record comes.
+      // Kafka closes a segment, and then compacts it, only when a record arrives.
       await apply(file(`{ id: other, plan: { uniqueEvents: ${ticks++} } }`))
       return revisionsInLog()
     }
@@ -261,7 +263,7 @@ describe('a compacted catalog', () => {
 })
 
 describe('a view of the catalog', () => {
-  it('holds everything once it has started, and follows', async () => {
+  it('has the whole catalog once it has started, and follows changes', async () => {
     await apply(file(acme('', BACKEND)))
     const view = await startView()
     expect(view.keyByHash(hashApiKey(ADMIN_KEY))?.project).toMatchObject({ organization: 'acme', project: 'shop' })
@@ -281,7 +283,7 @@ describe('a view of the catalog', () => {
     expect(view.isCurrentWithin(30_000)).toBe(true)
   })
 
-  it('has lost a revoked key, in every process, when apply has waited for it', async () => {
+  it('no longer has a revoked key, in any process, once apply has returned', async () => {
     await apply(file(acme('', BACKEND)))
     const all = await Promise.all([startView('gateway'), startView('gateway'), startView('metering')])
     const revoked = await apply(file(acme()))
@@ -297,7 +299,7 @@ describe('a view of the catalog', () => {
     expect(all.map((view) => view.keyByHash(hashApiKey(ADMIN_KEY)))).toEqual([undefined, undefined, undefined])
   })
 
-  it('that is gone is not waited for; one that does not report what it holds is named', async () => {
+  it('is not awaited after its end, and is named if it does not report its catalog', async () => {
     const [gone, staying] = await Promise.all([startView('gone'), startView('staying')])
     const { outcome } = await apply(file('{ id: acme }'))
     expect(outcome).toBe('applied')
@@ -327,7 +329,7 @@ describe('a view of the catalog', () => {
     expect(await groups()).toEqual([])
   })
 
-  it('skips a record that names no organization, loudly', async () => {
+  it('skips a record that names no organization, and logs it', async () => {
     await publish('', '{"type":"OrganizationConfigured"}')
     expect(await apply(file('{ id: acme }'))).toMatchObject({ outcome: 'applied' })
     const view = await startView()
@@ -346,7 +348,7 @@ describe('a view of the catalog', () => {
     expect(complaints).toContain('This process does not understand all of a catalog record')
   })
 
-  it('that does not understand an organization is named with it, and goes on with the next revision', async () => {
+  it('is named with an organization that it does not understand, and continues with the next revision', async () => {
     await apply(file('{ id: acme }', '{ id: other }'))
     const view = await startView()
     await publish('acme/2/a', JSON.stringify({ ...LATER, config: { id: 'acme', plan: 'unlimited' } }))
@@ -372,7 +374,7 @@ describe('a view of the catalog', () => {
     expect([view.revision('acme'), view.problems()]).toEqual([3, []])
   })
 
-  it('is not current once it can no longer see the end', async () => {
+  it('is not current once it cannot read the end of the log', async () => {
     const view = await startView('gateway', 50)
     await view.stop()
     const stoppedAt = view.currentAsOfMs()
@@ -380,13 +382,13 @@ describe('a view of the catalog', () => {
     expect(view.currentAsOfMs()).toBe(stoppedAt)
     expect(view.isCurrentWithin(100)).toBe(false)
     expect(view.isCurrentWithin(600_000)).toBe(true)
-    // Nor because the clock of the machine is set back.
+    // A machine clock that is set back does not make it current either.
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 })
     onTestFinished(() => void vi.useRealTimers())
     expect(view.isCurrentWithin(100)).toBe(false)
   })
 
-  it('that is stopped before the log answered says so', async () => {
+  it('rejects its start if it is stopped before the log answered', async () => {
     const nowhere = { ...connection, brokers: ['127.0.0.1:1'] }
     const view = createCatalogView(nowhere, { serviceName: 'gateway', logger, topic })
     const started = view.start()

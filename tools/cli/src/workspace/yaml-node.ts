@@ -1,6 +1,6 @@
 import type { Path } from './read-yaml.ts'
 
-/** A value of the file with where it stands. Says nothing of its shape, so that one fault does not hide another. */
+/** A value of the file and its path. It has no type, so that one fault does not hide another. */
 export interface YamlNode {
   readonly path: Path
   readonly value: unknown
@@ -12,7 +12,7 @@ export function member(place: YamlNode, key: string): YamlNode {
   return { path: [...place.path, key], value: isThere ? (value as Record<string, unknown>)[key] : undefined }
 }
 
-/** The items of a member that is a list; none where it is not. */
+/** Returns the items of a list member; none if it is not a list. */
 export function items(place: YamlNode, key: string): readonly YamlNode[] {
   const list = member(place, key)
   return Array.isArray(list.value) ? list.value.map((value, index) => ({ path: [...list.path, index], value })) : []

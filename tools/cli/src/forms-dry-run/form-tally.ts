@@ -1,15 +1,15 @@
 import type { GateReason } from '@nextvisit/contracts'
 import type { EvaluatedForm } from '@nextvisit/domain'
 
-/** What became of one form under one catalog. */
+/** Simulated outcome of one form under one catalog. */
 export interface FormTally {
-  /** Users in whose queue it was at least once. */
+  /** Users for whom the form was queued at least once. */
   users: number
-  /** How often it was put into a queue. */
+  /** Number of times that the form was queued. */
   queued: number
-  /** How often a visit showed it. */
+  /** Number of visits that showed the form. */
   delivered: number
-  /** How often one of its triggers matched. */
+  /** Number of records that matched one of its triggers. */
   evaluated: number
   readonly refusals: Map<GateReason, number>
 }
@@ -18,8 +18,8 @@ export function emptyTally(): FormTally {
   return { users: 0, queued: 0, delivered: 0, evaluated: 0, refusals: new Map() }
 }
 
-/** `isFirst`: the form was not queued for this user before. */
-export function count(tally: FormTally, decision: EvaluatedForm, isFirst: boolean): void {
+/** Adds a decision. `isFirst`: the form was not queued for this user before. */
+export function tallyDecision(tally: FormTally, decision: EvaluatedForm, isFirst: boolean): void {
   tally.evaluated += 1
   if (decision.outcome === 'refused') {
     tally.refusals.set(decision.reason, (tally.refusals.get(decision.reason) ?? 0) + 1)
@@ -29,7 +29,7 @@ export function count(tally: FormTally, decision: EvaluatedForm, isFirst: boolea
   if (isFirst) tally.users += 1
 }
 
-/** The most frequent first. */
+/** Returns the refusals, the most frequent first. */
 export function topRefusals({ refusals }: FormTally): readonly (readonly [GateReason, number])[] {
   return [...refusals].toSorted(([one, n], [other, m]) => m - n || (one < other ? -1 : 1))
 }

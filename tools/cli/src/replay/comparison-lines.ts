@@ -2,8 +2,8 @@ import type { TableComparison } from './compare-tables.ts'
 import type { ReplayOutcome } from './replay.ts'
 import type { TableSource, TableSources } from '@nextvisit/consumer'
 
-/** A comparison as lines: a table, then the rows that differ (key and column, never a value), then what was left out. */
-export function reportComparisons(
+/** Formats a comparison: a table, then differing rows (key and column, never a value), then columns that were not compared. */
+export function comparisonLines(
   comparisons: readonly TableComparison[],
   tableSources: TableSources,
 ): readonly string[] {
@@ -16,7 +16,7 @@ export function reportComparisons(
   ]
 }
 
-export function reportOutcome({ outcome, lockedMs, comparisons }: ReplayOutcome): string {
+export function outcomeLine({ outcome, lockedMs, comparisons }: ReplayOutcome): string {
   const differing = comparisons.filter(({ onlyLive, onlyRebuilt }) => onlyLive + onlyRebuilt > 0).length
   const differ = differing === 1 ? '1 table differs.' : `${differing} tables differ.`
   const found = differing === 0 ? 'Rebuilt and live rows are equal.' : differ
@@ -24,7 +24,7 @@ export function reportOutcome({ outcome, lockedMs, comparisons }: ReplayOutcome)
     case 'compared':
       return `${found} Nothing was swapped: this was a dry run.`
     case 'refused':
-      return `${found} Nothing was swapped. Where the rebuilt rows are the right ones, say --accept-differences.`
+      return `${found} Nothing was swapped. If the rebuilt rows are correct, use --accept-differences.`
     case 'swapped':
       return `${found} Swapped; folds waited ${Math.round(lockedMs)} ms.`
   }
@@ -43,7 +43,7 @@ function notComparedLines([table, source]: [string, TableSource]): string[] {
   return notCompared ? [`Not compared: ${table}.${notCompared}`] : []
 }
 
-/** What of a table is left out of the comparison, and why. */
+/** Returns the columns of a table that are not compared, and the reason. */
 export function notComparedOf(source: TableSource | undefined): string | undefined {
   return typeof source === 'object' ? source.notCompared : undefined
 }

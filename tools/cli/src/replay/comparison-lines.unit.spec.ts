@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
-import { reportComparisons } from './report.ts'
+import { comparisonLines } from './comparison-lines.ts'
 
-it('tells what differs, and what was not compared', () => {
+it('lists differences, and columns that were not compared', () => {
   const counts = { liveRows: 3, rebuiltRows: 3, onlyLive: 1, onlyRebuilt: 1 }
   const examples = [{ key: 'user_id=ada', kind: 'differs', columns: ['traits'] }] as const
   const equal = { table: 'usage', liveRows: 1, rebuiltRows: 1, onlyLive: 0, onlyRebuilt: 0, examples: [] }
   const users = { folded: (table: string) => `SELECT user_id FROM ${table}`, notCompared: 'as_of: the log has none.' }
-  expect(reportComparisons([{ table: 'users', ...counts, examples }, equal], { users, usage: 'fold' })).toEqual([
+  expect(comparisonLines([{ table: 'users', ...counts, examples }, equal], { users, usage: 'fold' })).toEqual([
     'TABLE  LIVE ROWS  REBUILT ROWS  LIVE UNMATCHED  REBUILT UNMATCHED',
     'users          3             3               1                  1',
     'usage          1             1               0                  0',

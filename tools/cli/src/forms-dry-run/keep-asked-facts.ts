@@ -2,10 +2,10 @@ import type { IdentifyRequested } from '@nextvisit/contracts'
 import type { AskedFacts } from '@nextvisit/domain'
 
 /**
- * An identify without what no form asks about. Where a form asks about one trait, all are kept: whether an operation on it
- * is dropped depends on what else the user has (decisions.md, Identify).
+ * Returns an identify without facts that no form uses. If a form uses one trait, all traits are kept, because limits on the
+ * user's traits may drop an operation on it (decisions.md, Identify).
  */
-export function askedOf(fact: IdentifyRequested, { traits, deviceFields }: AskedFacts): IdentifyRequested {
+export function keepAskedFacts(fact: IdentifyRequested, { traits, deviceFields }: AskedFacts): IdentifyRequested {
   return {
     ...fact,
     operations: traits.size > 0 ? fact.operations : {},
