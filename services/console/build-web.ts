@@ -1,4 +1,4 @@
-/** `pnpm generate`: builds the console's pages into `generated/web`, where what they are made of changed. */
+/** `pnpm generate`: builds the console's pages into `generated/web` if their sources have changed. */
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -7,7 +7,7 @@ import path from 'node:path'
 const folder = import.meta.dirname
 const generated = path.join(folder, 'generated')
 const stamp = path.join(generated, 'web.sha256')
-/** The pages, what they share with the server, the exact versions of what they are built with, and what they show. */
+/** The pages, the code that they share with the server, the exact versions of the build tools, and the runbooks. */
 const SOURCES = ['web', 'src', 'package.json', 'build-web.ts', '../../docs/runbooks']
 
 async function filesOf(source: string): Promise<readonly string[]> {
@@ -25,9 +25,9 @@ async function fingerprint(): Promise<string> {
 }
 
 async function build(): Promise<void> {
-  // A spec's process says `test`, with which the pages would hold React's development build.
+  // In specs it is `test`, and the bundle would contain React's development build.
   process.env['NODE_ENV'] = 'production'
-  // Only here: to load them takes longer than everything else.
+  // Loaded on demand: loading them takes longer than everything else.
   const [{ build: buildPages }, { default: react }] = await Promise.all([
     import('vite'),
     import('@vitejs/plugin-react'),
@@ -43,7 +43,7 @@ async function build(): Promise<void> {
       outDir: path.join(generated, 'web'),
       emptyOutDir: true,
       modulePreload: { polyfill: false },
-      // Nothing may stand in the page itself: the Content-Security-Policy allows nothing inline.
+      // The Content-Security-Policy allows nothing inline.
       assetsInlineLimit: 0,
       chunkSizeWarningLimit: 1_000,
     },

@@ -57,6 +57,6 @@ export type ApiName = keyof typeof API_ROUTES
 export interface ErrorAnswer {
   /** Code for programs, such as `signed-out`. */
   readonly error: string
-  /** What is wrong and what to do, for people. */
+  /** The problem and its remedy, for people. */
   readonly message: string
 }

@@ -4,7 +4,6 @@ import type { LogConnection } from '@nextvisit/log'
 import type { Logger } from '@nextvisit/service-kit'
 import type { ApiName } from './api-routes.ts'
 import { createKnownCatalog } from './catalog/known-catalog.ts'
-import { createRevisions } from './catalog/revisions.ts'
 import { createCatalogRoutes } from './catalog/routes.ts'
 import { createCommands } from './commands/commands.ts'
 import type { ConsoleConfig } from './config.ts'
@@ -81,7 +80,7 @@ export async function createConsole(parts: ConsoleParts) {
     ...createRegistryRoutes({ ...services, catalog, nowMs }),
     ...createOperationsRoutes({ consumers, processes, partitionCount }),
     ...createDeadLetterRoutes({ consumers, logger }),
-    ...createCatalogRoutes(createRevisions(connection)),
+    ...createCatalogRoutes(connection),
     ...createTryItRoutes({ findDemo, gatewayUrl }),
     ...commands.routes,
   }

@@ -15,7 +15,7 @@ const { app, sampler, feed, commands } = await createConsole({
 const internalServer = createInternalServer({
   ...config.internalServer,
   routes: [],
-  // It shows what is wrong with others, so it is ready without them.
+  // The console reports on other services, so it is ready without them.
   isLive: () => ({ status: 'available' }),
   isReady: () => ({ status: 'available' }),
   metrics: createMetrics('console'),
@@ -27,7 +27,7 @@ runService({
   logger,
   parts: [
     { name: 'sampler', ...sampler },
-    // These start when somebody looks, or asks for them.
+    // These start on demand.
     { name: 'live', start: () => Promise.resolve(), stop: feed.stop },
     { name: 'commands', start: () => Promise.resolve(), stop: commands.stop },
     {
@@ -38,7 +38,7 @@ runService({
       },
       stop: server.stop,
     },
-    // Last: it says that the console is ready, so the pages must be there.
+    // Last: it reports readiness, which requires the pages.
     { name: 'internal server', ...internalServer },
   ],
 })

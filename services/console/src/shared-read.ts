@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 type Read<Answer> = () => Promise<Answer>
 
-/** Shares a read among all who ask while it goes on, and for `keepMs` after it has ended; a failure is kept as long. */
+/** Shares one read among all callers while it runs, and for `keepMs` after its end. A failure is kept for the same time. */
 export function createSharedRead<Answer>(
   read: Read<Answer>,
   keepMs = 0,
@@ -25,8 +25,8 @@ export function createSharedRead<Answer>(
 }
 
 /**
- * Answers what was read last where a read fails or takes longer than `waitMs`; `first` where nothing was read yet. Rejects only if
- * nothing was ever read, and there is no `first`.
+ * Falls back to the last answer, or to `first`, if a read fails or takes longer than `waitMs`. Rejects only if there is
+ * neither.
  */
 export function orReadLast<Answer>(read: Read<Answer>, waitMs: number, first?: Answer): Read<Answer> {
   let last: { readonly answer: Answer } | undefined = first === undefined ? undefined : { answer: first }

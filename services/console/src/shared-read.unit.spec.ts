@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createSharedRead, orReadLast } from './shared-read.ts'
 
-/** A read whose answers come when they are told to, and what was read so far. */
+/** Creates a read with controlled answers, and the list of reads so far. */
 function givenRead() {
   const reads: PromiseWithResolvers<string>[] = []
   const read = () => {
@@ -13,7 +13,7 @@ function givenRead() {
 }
 
 describe('createSharedRead', () => {
-  it('reads once for all who ask, and again when the answer is too old', async () => {
+  it('reads once for all callers, and again when the answer is too old', async () => {
     const { reads, read } = givenRead()
     let nowMs = 0
     const ask = createSharedRead(read, 5_000, () => nowMs)
@@ -31,7 +31,7 @@ describe('createSharedRead', () => {
     expect(await later).toBe('two')
   })
 
-  it('waits after a failure before it reads again', async () => {
+  it('waits after a failure before the next read', async () => {
     const { reads, read } = givenRead()
     let nowMs = 0
     const ask = createSharedRead(read, 5_000, () => nowMs)
@@ -48,13 +48,13 @@ describe('createSharedRead', () => {
 })
 
 describe('orReadLast', () => {
-  it('answers what was read last while a read goes on or fails, and then what is new', async () => {
+  it('returns the last answer while a read runs or fails, then the new one', async () => {
     const { reads, read } = givenRead()
     const ask = orReadLast(read, 1)
     const first = ask()
     reads[0]?.resolve('one')
     expect(await first).toBe('one')
-    // The second read goes on until the end.
+    // The second read runs until the end.
     expect(await ask()).toBe('one')
     const third = ask()
     reads[2]?.reject(new Error('away'))
@@ -64,7 +64,7 @@ describe('orReadLast', () => {
     expect(await ask()).toBe('two')
   })
 
-  it('fails where nothing was ever read', async () => {
+  it('fails if nothing was ever read', async () => {
     const ask = orReadLast(() => Promise.reject(new Error('away')), 1)
     await expect(ask()).rejects.toThrow('away')
   })

@@ -1,4 +1,4 @@
-/** A program for command-job.int.spec.ts that prints lines as the commands of `nextvisit` do. */
+/** Program for command-job.int.spec.ts that prints lines like the commands of `nextvisit`. */
 import { text } from 'node:stream/consumers'
 
 const say = (line: object): boolean => process.stdout.write(`${JSON.stringify(line)}\n`)
@@ -14,7 +14,7 @@ const scenarios = new Map<string, () => unknown>([
     async () => {
       process.stdout.write('This is no line of JSON.\n')
       say({ type: 'progress', share: 0.5, records: 10, perSecond: 5, secondsLeft: 2 })
-      // oxlint-disable-next-line node/no-process-env -- the spec asks what a command is given
+      // oxlint-disable-next-line node/no-process-env -- the spec checks the environment of a command
       const environment = Object.keys(process.env).toSorted()
       say({ type: 'told', args, environment, input: await text(process.stdin) })
     },

@@ -4,7 +4,7 @@ import { type ServiceReading, serviceReadings } from '../src/metrics/service-rea
 
 export const PARTITIONS = 2
 
-/** A consumer's process that owns both partitions, works and is not behind. */
+/** Creates the reading of a consumer's process that owns both partitions and does not lag. */
 export function consumerReading(own: Partial<ProcessReading> = {}): ProcessReading {
   const idle = { lagSeconds: 0, lagRecords: 0, isHalted: false, stalledSeconds: 0, ticksFailingSeconds: 0 }
   return {
@@ -21,7 +21,7 @@ export function consumerReading(own: Partial<ProcessReading> = {}): ProcessReadi
   }
 }
 
-/** One service with these processes; undefined: one that does not answer. */
+/** Creates a service with these processes; undefined: a silent one. */
 export function givenService(service: string, processes: readonly (ProcessReading | undefined)[]): ServiceReading {
   const targets = processes.map((_, index) => ({ service, url: `http://${service}-${index}` }))
   const answers = targets.flatMap(({ url }, index) => {

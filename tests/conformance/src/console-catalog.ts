@@ -25,7 +25,7 @@ export function describeConsoleCatalog(): void {
       .getByText(/The first revision: \d+ changes\./)
       .first()
       .waitFor()
-    await page.getByText(/^(\d+) of \1 processes hold the latest revision/).waitFor()
+    await page.getByText(/^(\d+) of \1 processes have the latest revision/).waitFor()
     expect(await faultsOf(page)).toEqual([])
 
     await applyPriority(7)
@@ -33,7 +33,7 @@ export function describeConsoleCatalog(): void {
     await expect
       .poll(
         async () => {
-          await page.getByRole('button', { name: 'Read again' }).click()
+          await page.getByRole('button', { name: 'Refresh' }).click()
           return latest.isVisible()
         },
         { timeout: 30_000 },

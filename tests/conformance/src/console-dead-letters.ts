@@ -65,7 +65,7 @@ export function describeConsoleDeadLetters(): void {
         .getByRole('link', { name: /metering\/\d+/ })
         .first()
         .click()
-      await page.getByText('They may hold personal data, so they are hidden.').waitFor()
+      await page.getByText('Hidden because they may contain personal data.').waitFor()
       expect(await page.content()).not.toContain(SECRET)
       expect(await faultsOf(page)).toEqual([])
       const own = { ...OWN, origin: theConsole().url, cookie: await cookieOf(page) }
@@ -78,7 +78,7 @@ export function describeConsoleDeadLetters(): void {
         })
       }
 
-      await page.getByRole('button', { name: 'Show what the record holds' }).click()
+      await page.getByRole('button', { name: 'Show the record' }).click()
       await page.getByText(`{"userName": "${SECRET}"`).waitFor()
       await page.getByText('text that is not JSON').waitFor()
       expect(await faultsOf(page)).toEqual([])
@@ -95,7 +95,7 @@ export function describeConsoleDeadLetters(): void {
         .nth(1)
         .click()
       await page.getByText('00fffe').waitFor()
-      await page.getByText('bytes that are no text, in hex').waitFor()
+      await page.getByText('binary data, in hex').waitFor()
 
       const retry = page.getByRole('button', { name: 'Retry' })
       await retry.click()
@@ -124,7 +124,7 @@ export function describeConsoleDeadLetters(): void {
         await expect.poll(() => others.count()).toBe(CONSUMERS.length - 1 - CONSUMERS.indexOf(consumer))
         await confirm(page, 'Discard all 2', 'Discard 2 dead letters')
         await page.getByText('2 discarded').waitFor()
-        await page.getByText(`No dead letter of ${consumer} with this cause waits any more`).waitFor()
+        await page.getByText(`No dead letter of ${consumer} with this cause is waiting`).waitFor()
       }
       expect(await faultsOf(page)).toEqual([])
       const log = await readFile(path.join(consoleStack().dataDirectory, 'logs/console.log'), 'utf8')
@@ -140,7 +140,7 @@ export function describeConsoleDeadLetters(): void {
       expect(await faultsOf(page)).toEqual([])
 
       await confirm(late, 'Discard', 'Discard this dead letter')
-      await late.getByText('Nothing was done: none of the letters waited for a decision any more.').waitFor()
+      await late.getByText('Nothing was changed: none of the letters was waiting for a decision any more.').waitFor()
       await late.getByRole('row', { name: 'State discarded' }).waitFor()
       expect(await faultsOf(late)).toEqual([])
     })
@@ -166,7 +166,7 @@ export function describeConsoleDeadLetters(): void {
       await page.getByRole('row', { name: 'State folded' }).waitFor()
       expect(await faultsOf(page)).toEqual([])
       await openConsumer(page, 'user-projector')
-      await page.getByText('user-projector has none that wait for a decision.').waitFor()
+      await page.getByText('No dead letter of user-projector is waiting for a decision.').waitFor()
     })
   })
 }

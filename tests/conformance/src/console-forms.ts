@@ -54,7 +54,7 @@ export function describeConsoleForms(): void {
     // The oldest first: the user of this test is the last.
     await page.getByRole('row').filter({ hasText: 'waiting' }).last().getByRole('link').click()
     await page.getByRole('heading', { name: 'forms-waits' }).waitFor()
-    await page.getByText("Queued: every gate passed. It waits for the user's next visit").waitFor()
+    await page.getByText("Queued: every gate passed. It has been waiting for the user's next visit").waitFor()
     expect(page.url()).toContain('tab=forms')
   })
 
@@ -78,8 +78,8 @@ export function describeConsoleForms(): void {
     await page.getByText('The project has no forms.').waitFor()
     expect(await faultsOf(page)).toEqual([])
     await openPath(page, 'forms/demo/shop/removed')
-    await page.getByText('The workspace has no such form, or no longer has it').waitFor()
-    await page.getByText('The form waits for nobody.').waitFor()
+    await page.getByText('The workspace does not contain this form.').waitFor()
+    await page.getByText('The form is not waiting for any user.').waitFor()
     expect(await faultsOf(page)).toEqual([])
     await openPath(page, 'forms/demo/nothing/removed')
     await page.getByRole('alert').getByText('The workspace has no such project.').waitFor()
@@ -95,13 +95,13 @@ export function describeConsoleForms(): void {
   it('says plainly that nobody has identified a user, and where to look', async () => {
     const page = await signIn(theConsole().token)
     await find(page, 'never identified')
-    const searched = page.getByText('Nobody has identified “never identified” in the project demo/shop')
+    const searched = page.getByText('“never identified” was never identified in the project demo/shop')
     await searched.waitFor()
     await page.getByRole('tab', { name: 'Profile' }).click()
     await searched.waitFor()
     // The browser keeps its history when somebody signs out.
     expect(await page.evaluate('JSON.stringify(history.state)')).not.toContain('never identified')
-    await page.getByText('There is no profile: nobody has identified this user.').waitFor()
+    await page.getByText('There is no profile because this user was never identified.').waitFor()
     expect(await faultsOf(page)).toEqual([])
     await page.getByRole('link', { name: 'Search again' }).click()
     await page.getByLabel('userName or requestId').waitFor()

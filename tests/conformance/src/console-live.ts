@@ -63,7 +63,7 @@ export function describeConsoleLive(): void {
       expect(await page.getByLabel('Event').inputValue()).toBe('CHECKOUT completed')
       await page.getByLabel('Event').fill('never tracked')
       await page.getByLabel('Event').press('Enter')
-      await page.getByText('Nothing of late fits.').waitFor()
+      await page.getByText('No recent entry matches.').waitFor()
       expect(await faultsOf(page)).toEqual([])
     })
 
@@ -92,6 +92,6 @@ export function describeConsoleLive(): void {
 /** To be called once metering is stopped. */
 export async function expectNothingFolded(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Live' }).click()
-  await page.getByText('metering does not answer, so no newer fact counts as folded.').waitFor()
+  await page.getByText('metering does not answer, so newer facts do not count as folded.').waitFor()
   expect(await faultsOf(page)).toEqual([])
 }

@@ -108,14 +108,14 @@ export function describeConsoleRegistry(): void {
       await page.reload()
       await expect.poll(() => namesOn(page)).toEqual(['checkout_completed Checkout Completed'])
       await page.getByLabel('Name begins with').fill('nothing')
-      await page.getByText('No name of events begins with “nothing”.').waitFor()
+      await page.getByText('No events begin with “nothing”.').waitFor()
       expect(await faultsOf(page)).toEqual([])
     })
 
     it('say what would be there in a project that has nothing, also to a viewer', async () => {
       const page = await signIn(theConsole().viewerToken)
       await open(page, 'limited/quiet')
-      await page.getByText('No record has carried a trait of this project yet.').waitFor()
+      await page.getByText('No record of this project contains a trait yet.').waitFor()
       await page
         .getByRole('article', { name: 'Monthly active users' })
         .getByText('nothing was added this month')

@@ -90,7 +90,7 @@ export function describeConsoleReplay(): void {
       )
       await page.getByRole('button', { name: `Swap ${CONSUMER}` }).click()
       await page.getByRole('button', { name: SWAP }).click()
-      await page.getByText('1 table differs. So nothing was swapped.').waitFor(WITHIN)
+      await page.getByText('1 table differs. Nothing was swapped.').waitFor(WITHIN)
       await page
         .getByRole('row', { name: /^user_events/ })
         .first()
@@ -126,7 +126,7 @@ export function describeConsoleReplay(): void {
     it('shows viewers how one went, and lets them start none', async () => {
       const page = await signIn(theConsole().viewerToken)
       await openReplay(page)
-      await page.getByText('Only operators start a replay.').waitFor()
+      await page.getByText('Only operators can start a replay.').waitFor()
       await page.getByRole('heading', { name: `Comparison of ${CONSUMER}` }).waitFor()
       expect(await page.getByRole('button', { name: /Compare|Swap|Stop/ }).count()).toBe(0)
       expect(await faultsOf(page)).toEqual([])

@@ -72,7 +72,7 @@ export function describeConsoleSimulation(): void {
     it('shows viewers the last one, and lets them start none', async () => {
       const page = await signIn(theConsole().viewerToken)
       await openSimulation(page)
-      await page.getByText('Only operators start a simulation.').waitFor()
+      await page.getByText('Only operators can start a simulation.').waitFor()
       await page.getByRole('heading', { name: 'Simulation of the last day' }).waitFor()
       expect(await page.getByRole('button', { name: /Simulate|Stop/ }).count()).toBe(0)
       expect(await faultsOf(page)).toEqual([])

@@ -74,7 +74,7 @@ describe('the console', { timeout: 120_000 }, () => {
     await expect
       .poll(
         async () => {
-          await page.getByRole('button', { name: 'Read again' }).click()
+          await page.getByRole('button', { name: 'Refresh' }).click()
           return page.locator('.timeline .title').allTextContents()
         },
         { timeout: 30_000 },
@@ -108,7 +108,7 @@ describe('the console', { timeout: 120_000 }, () => {
     const page = await signIn(theConsole().token)
     await page.getByRole('link', { name: 'Operations' }).click()
     await page.getByRole('link', { name: 'metering' }).click()
-    await page.getByText('metering has none that wait for a decision.').waitFor()
+    await page.getByText('No dead letter of metering is waiting for a decision.').waitFor()
     expect(await page.getByText('follows').count()).toBe(12)
     expect(page.url()).toContain('operations?consumer=metering')
     expect(await faultsOf(page)).toEqual([])
@@ -118,7 +118,7 @@ describe('the console', { timeout: 120_000 }, () => {
     const page = await signIn(theConsole().token)
     await page.getByRole('link', { name: 'Users', exact: true }).click()
     await page.getByLabel('userName or requestId').waitFor()
-    await page.getByRole('button', { name: 'Skip to the content' }).press('Enter')
+    await page.getByRole('button', { name: 'Skip to content' }).press('Enter')
     await page.locator('#content:focus').waitFor()
     expect(new URL(page.url()).pathname).toBe('/users')
     expect(await page.title()).toBe('Users · Nextvisit')
@@ -156,7 +156,7 @@ describe('the console', { timeout: 120_000 }, () => {
     const items = Array.from({ length: 250 }, () => ({ type: 'track', userName: 'carla', eventName: 'Page Viewed' }))
     await callCarefully({ gatewayUrl, route: '/v2/admin/batch', apiKey: keys.admin, body: { items } })
     await find(page, 'carla')
-    await page.getByText('251 entries, the newest first').waitFor()
+    await page.getByText('251 entries, newest first').waitFor()
     expect(await page.locator('.entry').count()).toBe(200)
     expect(await faultsOf(page)).toEqual([])
     await page.getByRole('button', { name: 'Show older entries' }).click()
@@ -281,9 +281,9 @@ describe('the console', { timeout: 120_000 }, () => {
     const page = await signIn(theConsole().token)
     // The one of describeConsoleRegistry. The limits are read once a minute.
     await page.getByText('limited: events a month, 3 of 3').waitFor({ timeout: 90_000 })
-    await page.getByRole('link', { name: 'Use of limited/' }).waitFor()
+    await page.getByRole('link', { name: 'Usage of limited/' }).waitFor()
     await consoleStack().stopReplica('metering')
-    await page.getByText('metering does not answer: it is stopped, or hangs.').waitFor()
+    await page.getByText('metering does not answer: it is stopped or hangs.').waitFor()
     await page.getByText('no answer').waitFor()
     expect(await faultsOf(page)).toEqual([])
     await page.getByRole('link', { name: 'What to do: runbook lag' }).first().click()

@@ -22,7 +22,7 @@ export async function findProject(
   return found ? { outcome: 'found', project: found } : NO_PROJECT
 }
 
-/** Makes handlers of routes about a project, which refuse what is not in the workspace. */
+/** Makes handlers of routes about a project. They refuse projects that are not in the workspace. */
 export function createInProject(catalog: () => Promise<KnownCatalog>) {
   return <Input extends ProjectRef, Answer>(
     handle: (project: CatalogProject, input: Input, session: Session) => ReturnType<ApiHandler<Input, Answer>>,

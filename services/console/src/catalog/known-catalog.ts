@@ -4,7 +4,7 @@ import { type LogConnection, withLogAdmin } from '@nextvisit/log'
 import { createSharedRead, orReadLast } from '../shared-read.ts'
 import { createReadIfGrown } from './read-if-grown.ts'
 
-/** The catalog as it was read last. */
+/** The catalog at its last read. */
 export interface KnownCatalog {
   readonly projects: () => readonly CatalogProject[]
   readonly project: (organization: string, project: string) => CatalogProject | undefined
@@ -12,12 +12,12 @@ export interface KnownCatalog {
 }
 
 const LOOK_AGAIN_AFTER_MS = 5_000
-/** Long enough for a healthy log, short enough for somebody in front of a page. */
+/** Long enough for a healthy log, short enough for a page. */
 const WAIT_MS = 1_000
 
 /**
- * Reads the catalog when somebody asks for it: to follow it, as other services do, would cost an idle console more than
- * everything else. While the log is slow or unavailable the answer is what was read last; rejects if that is nothing.
+ * Reads the catalog on demand: following it, as other services do, would be the largest cost of an idle console. While the
+ * log is slow or unavailable, returns the last catalog that was read. Rejects if there is none.
  */
 export function createKnownCatalog(connection: LogConnection): () => Promise<KnownCatalog> {
   const readIfGrown = createReadIfGrown(TOPICS.catalog, async () => {

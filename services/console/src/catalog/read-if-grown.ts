@@ -1,6 +1,6 @@
 import type { LogAdmin } from '@nextvisit/log'
 
-/** Reads a topic of one partition again only where it has grown. `read` folds all of it. */
+/** Returns a reader of a topic with one partition that calls `read`, which folds the whole topic, only if it has grown. */
 export function createReadIfGrown<State>(
   topic: string,
   read: () => Promise<State>,

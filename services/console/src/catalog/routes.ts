@@ -1,13 +1,67 @@
+import {
+  askViews,
+  type CatalogHistory,
+  type CatalogRevision,
+  problemLine,
+  readCatalogHistory,
+  type ViewsReport,
+} from '@nextvisit/catalog'
+import { TOPICS } from '@nextvisit/contracts'
+import { type LogConnection, withLogAdmin } from '@nextvisit/log'
 import { answered, refuse, serveApi } from '../http/api-route.ts'
-import { type CatalogAnswer, catalogApi } from './api.ts'
+import { createSharedRead } from '../shared-read.ts'
+import { type CatalogAnswer, catalogApi, type RevisionLine } from './api.ts'
+import { createReadIfGrown } from './read-if-grown.ts'
 
-const NO_LOG = refuse(503, 'no-log', 'Kafka does not answer, so the catalog cannot be read. The Overview says more.')
+const SHOWN_REVISIONS = 100
+const NO_LOG = refuse(
+  503,
+  'no-log',
+  'The catalog cannot be read because Kafka does not answer. The Overview says more.',
+)
 
-export function createCatalogRoutes(revisions: (organization?: string) => Promise<CatalogAnswer>) {
+export function createCatalogRoutes(connection: LogConnection) {
+  const readIfGrown = createReadIfGrown(TOPICS.catalog, () => readCatalogHistory(connection, TOPICS.catalog))
+  const read = createSharedRead(() =>
+    withLogAdmin(connection, async (admin) => {
+      const history = await readIfGrown(admin)
+      const views = await askViews(admin, TOPICS.catalog, history.state).catch(() => null)
+      return { history, views }
+    }),
+  )
+
   return serveApi(catalogApi, {
     listRevisions: async ({ organization }) => {
-      const answer = await revisions(organization).catch(() => undefined)
-      return answer ? answered(answer) : NO_LOG
+      const found = await read().catch(() => undefined)
+      return found ? answered(catalogAnswerOf(found.history, found.views, organization)) : NO_LOG
     },
   })
+}
+
+/** `organization`: filter. */
+function catalogAnswerOf(
+  { state, revisions, isCut }: CatalogHistory,
+  views: ViewsReport | null,
+  organization: string | undefined,
+): CatalogAnswer {
+  const wanted = revisions.filter((one) => organization === undefined || one.organization === organization)
+  return {
+    organizations: Array.from(state.organizations, ([id, { revision, config }]) => ({
+      organization: id,
+      revision,
+      isRemoved: config === null,
+    })).toSorted((one, other) => one.organization.localeCompare(other.organization)),
+    revisions: wanted.slice(-SHOWN_REVISIONS).toReversed().map(lineOf),
+    isCut: isCut || wanted.length > SHOWN_REVISIONS,
+    views: views && {
+      current: [...views.current],
+      lagging: [...views.lagging],
+      silent: [...views.silent],
+      problems: views.problems.map(problemLine),
+    },
+  }
+}
+
+function lineOf({ changes, ...revision }: CatalogRevision): RevisionLine {
+  return { ...revision, changes: changes.map((change) => ({ ...change })) }
 }

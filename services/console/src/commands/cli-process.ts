@@ -1,23 +1,23 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { devNull } from 'node:os'
 
-/** How the commands of `nextvisit` are started. */
+/** The CLI, as this process starts it. */
 export interface Cli {
-  /** The path of its `main.ts`. */
+  /** Path of its `main.ts`. */
   readonly entry: string
-  /** How to reach the log: all that every command gets of this process' environment. */
+  /** How to reach the log. No other variables of this process are passed on. */
   readonly environment: Readonly<Record<string, string>>
 }
 
 export interface CliProcessOptions {
   readonly cli: Cli
   readonly args: readonly string[]
-  /** In addition to the CLI's. */
+  /** Added to the environment of the CLI. */
   readonly environment?: Readonly<Record<string, string>>
-  /** For standard input. */
+  /** Text for standard input. */
   readonly input?: string
   readonly maxHeapMb?: number | undefined
-  /** Gets each line of standard output. */
+  /** Called with each line of standard output. */
   readonly onLine: (line: string) => void
 }
 
@@ -25,31 +25,31 @@ export type CliEnd =
   | { readonly how: 'exited'; readonly exitCode: number; readonly complaint: string }
   | { readonly how: 'killed'; readonly signal: string; readonly complaint: string }
   | { readonly how: 'not-started' }
-  /** It printed a line that is longer than any that it should print, and was ended. */
+  /** Killed because it printed a line longer than any expected one. */
   | { readonly how: 'too-much-output' }
 
 export interface CliProcess {
   readonly ended: Promise<CliEnd>
-  /** Ends it, gently and then not. */
+  /** Sends SIGTERM, and later SIGKILL. */
   readonly stop: () => void
 }
 
-/** Far more than the longest outcome. */
+/** Far above the longest outcome. */
 const MAX_LINE_CHARACTERS = 4 * 2 ** 20
-/** The beginning of what it says on standard error. */
+/** Only the beginning of standard error is kept. */
 const MAX_COMPLAINT_CHARACTERS = 300
 const KILL_AFTER_MS = 3_000
 
 /**
- * Starts a command of `nextvisit` as a process of its own, without a shell. It gets no other environment than what is
- * given here: what an operator hands to it cannot read this process' secrets, nor does it look for a local stack.
+ * Starts a command of `nextvisit` as a separate process, without a shell. It gets only the environment given here, so
+ * input of an operator cannot reach secrets of this process. It does not look for a local stack.
  */
 export function startCliProcess(options: CliProcessOptions): CliProcess {
   const child = spawnOf(options)
   return child ? follow(child, options) : { ended: Promise.resolve({ how: 'not-started' }), stop: () => {} }
 }
 
-/** Undefined where the machine has no room for a process. */
+/** Returns undefined if the machine has no room for a process. */
 function spawnOf({ cli, args, environment, maxHeapMb }: CliProcessOptions): ChildProcessWithoutNullStreams | undefined {
   const limits = maxHeapMb === undefined ? [] : [`--max-old-space-size=${maxHeapMb}`]
   let child: ChildProcess
@@ -60,12 +60,12 @@ function spawnOf({ cli, args, environment, maxHeapMb }: CliProcessOptions): Chil
   } catch {
     return undefined
   }
-  // An error that nobody hears would end this process.
+  // An unhandled `error` event would end this process.
   child.on('error', () => {})
   return hasStreams(child) ? child : undefined
 }
 
-/** Where this process has too many files open, the child has no streams. */
+/** Returns false if this process has too many open files: the child then has no streams. */
 function hasStreams(child: ChildProcess): child is ChildProcessWithoutNullStreams {
   return Boolean(child.stdin && child.stdout && child.stderr)
 }
@@ -90,7 +90,7 @@ function follow(child: ChildProcessWithoutNullStreams, { input = '', onLine }: C
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     complaint = (complaint + text).slice(0, MAX_COMPLAINT_CHARACTERS)
   })
-  // It may end before it has read everything.
+  // The command may end before it has read everything.
   child.stdin.on('error', () => {})
   child.stdin.end(input)
 

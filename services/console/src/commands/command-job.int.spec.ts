@@ -14,7 +14,7 @@ const Told = z.object({
 })
 type Told = z.infer<typeof Told>
 
-/** A job whose requests are the arguments of `command.fixture.ts`. */
+/** Creates a job whose requests are the arguments of `command.fixture.ts`. */
 function givenJob() {
   const logged: unknown[] = []
   const logger = createLogger('console', 'info', { write: (line: string) => void logged.push(JSON.parse(line)) })
@@ -45,8 +45,8 @@ function givenJob() {
   return { job, session, hasEnded, hasBegun, logged }
 }
 
-describe('a job of a command', () => {
-  it('starts it without a shell, with nothing of this environment, and keeps what it says', async () => {
+describe('the job of a command', () => {
+  it('starts it without a shell or this environment, and keeps its result', async () => {
     const { job, session, hasEnded, logged } = givenJob()
     expect(job.look()).toBeUndefined()
     const asked = ['tell', '$HOME; echo `id`', '']
@@ -80,7 +80,7 @@ describe('a job of a command', () => {
     expect(job.look()).toMatchObject({ failure: undefined, result: { told: { type: 'told' } } })
   })
 
-  it('ends with the process that started it, also where it does not want to', async () => {
+  it('ends with the process that started it, even if it ignores SIGTERM', async () => {
     const { job, session, hasBegun } = givenJob()
     job.start(['hang on'], session)
     await hasBegun()
@@ -88,9 +88,9 @@ describe('a job of a command', () => {
     expect(job.look()).toMatchObject({ endedAtMs: 0, failure: { code: 'KILLED' } })
   })
 
-  it('ends at once where the process cannot be started, and the next one can be', async () => {
+  it('ends immediately if the process cannot be started, and the next one can', async () => {
     const { job, session, hasEnded } = givenJob()
-    // More than the machine takes as an argument: `spawn` throws.
+    // Longer than the machine's limit for an argument, so `spawn` throws.
     expect(job.start(['tell', 'x'.repeat(2 ** 22)], session)).toBe('started')
     await hasEnded()
     expect(job.look()?.failure).toMatchObject({ code: 'NOT_STARTED' })

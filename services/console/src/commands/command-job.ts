@@ -5,13 +5,12 @@ import { whoIs } from '../http/app.ts'
 import type { Session } from '../session/sessions.ts'
 import type { Failure } from './api.ts'
 import { type Cli, type CliEnd, type CliProcess, startCliProcess } from './cli-process.ts'
-import { failureOf } from './failure-of.ts'
 
-/** A kind of long work that a command of `nextvisit` does, and what is made of the lines that it prints. */
+/** A long-running command of `nextvisit`, and the fold of the lines that it prints. */
 export interface CommandKind<Request, Line, Result> {
-  /** For the log. */
+  /** Name in the log. */
   readonly name: string
-  /** From a closed set: nothing that somebody typed stands among them. */
+  /** Returns arguments from a closed set, never free text. */
   readonly argsOf: (request: Request) => readonly string[]
   readonly inputOf?: (request: Request) => string
   readonly environment?: Readonly<Record<string, string>>
@@ -19,28 +18,28 @@ export interface CommandKind<Request, Line, Result> {
   readonly line: ZodType<Line>
   readonly begin: (request: Request) => Result
   readonly evolve: (result: Result, line: Line) => Result
-  /** How it ended, in one word; undefined: it has not come so far. */
+  /** Returns the outcome in one word; undefined: none yet. */
   readonly outcomeOf: (result: Result) => string | undefined
 }
 
-/** One run of a command: the one that runs, or the last one. */
+/** The current or last run of a command. */
 export interface CommandRun<Result> {
   readonly by: string
   readonly startedAtMs: number
   readonly endedAtMs: number | undefined
   readonly progress: ProgressLine | undefined
-  /** Why it ended without an outcome. */
+  /** Reason why it ended without an outcome. */
   readonly failure: Failure | undefined
   readonly result: Result
 }
 
 export interface CommandJob<Request, Result> {
-  /** `runs`: another one has not ended yet. */
+  /** Returns `runs` if another run has not ended. */
   readonly start: (request: Request, session: Session) => 'started' | 'runs'
   readonly look: () => CommandRun<Result> | undefined
-  /** Whether there was something to stop. */
+  /** Returns false if nothing runs. */
   readonly stop: (by: string) => boolean
-  /** For the end of this process: resolves when nothing runs any more. */
+  /** Stops the run, and resolves when it has ended. */
   readonly close: () => Promise<void>
 }
 
@@ -52,7 +51,7 @@ export interface CommandJobParts {
 
 type AnyLine = { readonly type: string } | ProgressLine | ErrorLine
 
-/** Runs commands of a kind, one at a time. A run goes on when whoever started it has left; it ends with this process. */
+/** Runs a command, one run at a time. A run outlives the session that started it, and ends with this process. */
 export function createCommandJob<Request, Line extends AnyLine, Result>(
   kind: CommandKind<Request, Line, Result>,
   { cli, nowMs, logger }: CommandJobParts,
@@ -134,4 +133,24 @@ function isProgress(line: AnyLine): line is ProgressLine {
 
 function isError(line: AnyLine): line is ErrorLine {
   return line.type === 'error'
+}
+
+/** Explains the end of a command that printed neither an outcome nor an error. */
+function failureOf(end: CliEnd, stoppedBy: string | undefined): Failure {
+  if (stoppedBy !== undefined) return failed('STOPPED', `${stoppedBy} stopped it.`)
+  if (end.how === 'not-started')
+    return failed('NOT_STARTED', 'The process could not be started because the machine has no room for it.')
+  if (end.how === 'too-much-output')
+    return failed('TOO_MUCH_OUTPUT', 'The result is too large for the console. Run the command on a terminal.')
+  if (end.how === 'killed' && end.signal === 'SIGABRT')
+    return failed('OUT_OF_MEMORY', 'The command ran out of memory. Run it on a machine with more memory.')
+  if (end.how === 'killed') return failed('KILLED', `The command was killed by ${end.signal}.`)
+  return failed(
+    'ENDED',
+    `The command ended with exit code ${end.exitCode} and without a message that the console understands. CONSOLE_CLI must be the nextvisit of this version; the log of the console says more.`,
+  )
+}
+
+function failed(code: string, message: string): Failure {
+  return { code, message, faults: [] }
 }

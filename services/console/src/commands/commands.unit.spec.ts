@@ -23,7 +23,7 @@ it.each([
   ['main.ts', undefined, 'no-database', true],
   ['main.ts', 'postgresql://one', null, true],
 ] as const)(
-  'says what can be started with the CLI at %s and the database at %s',
+  'reports what can be started with the CLI at %s and the database at %s',
   async (cli, url, obstacle, canStart) => {
     const call = givenCommands(cli, url)
     const consumers = ['user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator']
@@ -32,7 +32,7 @@ it.each([
   },
 )
 
-it('starts nothing where it is not told how', async () => {
+it('starts nothing without configuration', async () => {
   const call = givenCommands(undefined, undefined)
   const refused = { outcome: 'refused', status: 409, error: 'not-here' }
   expect(await call('startReplay', { service: 'metering', goal: 'compare' })).toMatchObject(refused)

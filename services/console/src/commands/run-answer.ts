@@ -2,10 +2,11 @@ import type { Role } from '../http/define-route.ts'
 import type { CommandRunAnswer, Failure } from './api.ts'
 import type { CommandRun } from './command-job.ts'
 
-const ONLY_FOR_OPERATORS = 'It failed. An operator sees how: the message may hold addresses or what users said.'
+const ONLY_FOR_OPERATORS =
+  'The command failed. Only operators see the message, as it may contain addresses or personal data.'
 
-/** Codes of failures whose messages hold only words of ours, numbers and names of the catalog and the code. */
-const CODES_FOR_EVERYBODY: ReadonlySet<string> = new Set([
+/** Codes of failures whose messages contain only our own words, numbers, and names of the catalog and the code. */
+const PUBLIC_CODES: ReadonlySet<string> = new Set([
   'ENDED',
   'INVALID_WORKSPACE',
   'KILLED',
@@ -23,7 +24,7 @@ const CODES_FOR_EVERYBODY: ReadonlySet<string> = new Set([
   'TOO_MUCH_OUTPUT',
 ])
 
-/** What every run of a command has, for somebody who looks. Messages of other programs may quote what a user said. */
+/** Converts a run for a reader of this role. Messages of other programs may quote personal data. */
 export function runAnswerOf(run: CommandRun<unknown>, role: Role): CommandRunAnswer {
   const { by, startedAtMs, endedAtMs, progress, failure } = run
   return {
@@ -36,6 +37,6 @@ export function runAnswerOf(run: CommandRun<unknown>, role: Role): CommandRunAns
 }
 
 function visibleFailureOf(failure: Failure, role: Role): Failure {
-  if (role === 'operator' || CODES_FOR_EVERYBODY.has(failure.code)) return { ...failure }
+  if (role === 'operator' || PUBLIC_CODES.has(failure.code)) return { ...failure }
   return { code: failure.code, message: ONLY_FOR_OPERATORS, faults: [] }
 }

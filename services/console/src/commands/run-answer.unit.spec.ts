@@ -10,14 +10,14 @@ function messageFor(role: 'viewer' | 'operator', code: string): string | undefin
 }
 
 it.each(['UNEXPECTED', 'COMMAND_FAILED', 'LIVE_IS_BUSY', 'BAD_CONFIG', 'A_NEW_ONE'])(
-  'hides from viewers what a failure with the code %s said',
+  'hides the message of a failure with the code %s from viewers',
   (code) => {
-    expect(messageFor('viewer', code)).toContain('An operator sees how')
+    expect(messageFor('viewer', code)).toContain('Only operators see the message')
     expect(messageFor('viewer', code)).not.toContain('db.internal')
     expect(messageFor('operator', code)).toBe(MESSAGE)
   },
 )
 
-it.each(['REPLAY_RUNS', 'STOPPED', 'INVALID_WORKSPACE'])('shows everybody what %s says', (code) => {
+it.each(['REPLAY_RUNS', 'STOPPED', 'INVALID_WORKSPACE'])('shows the message of %s to everyone', (code) => {
   expect(messageFor('viewer', code)).toBe(MESSAGE)
 })

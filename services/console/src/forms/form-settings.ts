@@ -2,7 +2,7 @@ import { durationMs, type Form, type ProjectConfig } from '@nextvisit/contracts'
 import { frequencyInWords } from '@nextvisit/domain'
 import type { FormAnswer } from './api.ts'
 
-/** What the workspace file says of when a form is queued and shown, in words. */
+/** Describes the conditions under which the workspace file queues and shows a form. */
 export function formSettingsOf(
   { sample, frequency, cooldown, priority, delay, expiresAfter }: Form,
   { formCooldown }: Pick<ProjectConfig, 'formCooldown'>,
@@ -22,6 +22,6 @@ export function formSettingsOf(
       words: durationMs(delay) > 0 ? `no earlier than ${delay} after the event` : 'from the next visit on',
     },
     { name: 'Expires', words: expiresAfter === undefined ? 'never' : `${expiresAfter} after the event` },
-    { name: 'Priority', words: `${priority}, of the forms that wait the highest is shown first` },
+    { name: 'Priority', words: `${priority}; the waiting form with the highest priority is shown first` },
   ]
 }

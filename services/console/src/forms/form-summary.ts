@@ -14,7 +14,7 @@ const HOUR_MS = 3_600_000
 /** Counts of one process of the evaluator; undefined: it does not answer. */
 export type ProcessSteps = FormStepsAnswer | undefined
 
-/** Over which of the last `hours`; undefined where no process answers. */
+/** Returns the counted part of the last `hours`; undefined if no process answers. */
 export function periodOf(processes: readonly ProcessSteps[], hours: number, nowMs: number): CountedPeriod | undefined {
   const begins = processes.flatMap((steps) => steps?.since ?? []).toSorted()
   const [since, completeSince] = [begins[0], begins.at(-1)]
@@ -23,7 +23,7 @@ export function periodOf(processes: readonly ProcessSteps[], hours: number, nowM
   return { since, completeSince, isWhole, processes: processes.length, answering: begins.length }
 }
 
-/** What became of the form that stands at this place of the question, over all processes. */
+/** Adds up the counts of all processes for the form at this index of the question. */
 export function figuresOf(processes: readonly ProcessSteps[], place: number): FormFigures {
   const all: readonly FormStepCounts[] = processes.flatMap((steps) => steps?.forms[place] ?? [])
   const sum = (step: FormStep): number => all.reduce((total, counts) => total + (counts[step] ?? 0), 0)
@@ -43,7 +43,7 @@ export function figuresOf(processes: readonly ProcessSteps[], place: number): Fo
   }
 }
 
-/** Whether a form can be queued now. */
+/** Tells why a form can or cannot be queued now. */
 export function stateOf(form: Form | undefined, nowMs: number): FormSummary['state'] {
   if (!form) return 'gone'
   if (!form.enabled) return 'disabled'
@@ -53,11 +53,11 @@ export function stateOf(form: Form | undefined, nowMs: number): FormSummary['sta
 
 export interface FormParts {
   readonly formId: string
-  /** Of the workspace; undefined: it no longer has it. */
+  /** undefined: not in the workspace. */
   readonly form: Form | undefined
   readonly processes: readonly ProcessSteps[]
   readonly open: OpenCountsAnswer
-  /** Of the form in the question. */
+  /** Index of the form in the question. */
   readonly place: number
   readonly nowMs: number
 }

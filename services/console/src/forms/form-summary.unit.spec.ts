@@ -5,7 +5,7 @@ import { figuresOf, periodOf, stateOf } from './form-summary.ts'
 const [EARLY, LATE] = ['2026-11-22T10:00:00.000Z', '2026-11-23T09:30:00.000Z']
 
 describe('figuresOf', () => {
-  it('adds processes up, and orders the gates by how often they stopped the form', () => {
+  it('adds up processes, and sorts gates by how often they stopped the form', () => {
     const processes = [
       { since: EARLY, forms: [{}, { queued: 4, delivered: 3, 'too-soon': 1, 'not-in-audience': 2 }] },
       undefined,
@@ -27,14 +27,14 @@ describe('figuresOf', () => {
 })
 
 describe('periodOf', () => {
-  it('says since when somebody counted, and since when everybody who answers did', () => {
+  it('starts with the oldest count, and is complete from the start of the youngest process', () => {
     const processes = [{ since: LATE, forms: [] }, { since: EARLY, forms: [] }, undefined]
     const period = { since: EARLY, completeSince: LATE, processes: 3, answering: 2 }
     expect(periodOf(processes, 24, Date.parse(EARLY) + 24 * 3_600_000)).toEqual({ ...period, isWhole: true })
     expect(periodOf(processes, 24, Date.parse(LATE))).toEqual({ ...period, isWhole: false })
   })
 
-  it('is not known where nobody answers', () => {
+  it('is unknown if no process answers', () => {
     expect(periodOf([undefined], 1, 0)).toBeUndefined()
   })
 })
@@ -51,7 +51,7 @@ describe('stateOf', () => {
     expect(stateOf(Form.parse({ id: 'nps', ...settings }), nowMs)).toBe(state)
   })
 
-  it('gone, where the workspace no longer has the form', () => {
+  it('gone, if the workspace does not contain the form', () => {
     expect(stateOf(undefined, nowMs)).toBe('gone')
   })
 })

@@ -1,7 +1,7 @@
-/** A condition of the workspace file may hold thousands of values. */
+/** A condition of the workspace file may list thousands of values. */
 const MAX_CHARACTERS = 1_000
 
-/** A condition in words, for a page. */
+/** Cuts a condition in words to a length that a page can show. */
 export function shortened(words: string): string {
   return words.length > MAX_CHARACTERS ? `${words.slice(0, MAX_CHARACTERS)} …` : words
 }

@@ -22,7 +22,7 @@ const nowMs = () => 0
 let server: Server | undefined
 afterEach(() => server?.close())
 
-/** A console with one route that changes something, and built pages. */
+/** Starts a console with one route for changes, and built pages. */
 async function givenConsole(publicUrl?: string): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
   onTestFinished(() => rm(folder, { recursive: true }))
@@ -76,7 +76,7 @@ async function signIn(address: string, origin = address, token = TOKEN): Promise
 const note = (length: number) => JSON.stringify({ note: 'x'.repeat(length) })
 
 describe('the HTTP of the console', () => {
-  it('answers what is asked, and refuses what does not fit, with JSON', async () => {
+  it('answers valid requests and refuses invalid ones, with JSON', async () => {
     const address = await givenConsole()
     const headers = own(address, await signIn(address))
     const change = (name: string) => fetch(`${address}/api/things/${name}`, { method: 'POST', headers, body: '{}' })
@@ -89,7 +89,7 @@ describe('the HTTP of the console', () => {
     expect(await broken.json()).toMatchObject({ error: 'bad-body' })
   })
 
-  it('reads no body before it knows who sends it, and a large one only where the route takes it', async () => {
+  it('reads no body without a session, and a large one only if the route takes it', async () => {
     const address = await givenConsole()
     const send = async (cookie: string, body: string) =>
       (await fetch(`${address}/api/things/lamp`, { method: 'POST', headers: own(address, cookie), body })).status
@@ -103,7 +103,7 @@ describe('the HTTP of the console', () => {
     expect((await fetch(`${address}/api/session`, signingIn)).status).toBe(413)
   })
 
-  it('gives every address that is no file the page, and no file outside the folder', async () => {
+  it('serves the page for every address without a file, and no file outside the folder', async () => {
     const address = await givenConsole()
     for (const name of ['', 'users/demo/shop/x?tab=forms', '..%2f..%2fetc/passwd'])
       expect(await (await fetch(`${address}/${name}`)).text()).toContain('<p>page</p>')

@@ -18,7 +18,7 @@ export interface AppParts {
   readonly site: Site
   readonly sessions: Sessions
   readonly routes: readonly ApiRoute[]
-  /** Signing in and out: the only routes that answer somebody who is not signed in. */
+  /** Signs in and out: the only routes that need no session. */
   readonly signingIn: RequestHandler
   readonly webFiles: RequestHandler
   readonly logger: Logger
@@ -29,13 +29,13 @@ const MAX_BODY = '16kb'
 export const NOT_OWN_REQUEST = refuse(
   403,
   'foreign-request',
-  'Only pages of the console may send this. If a proxy stands in front of it, CONSOLE_PUBLIC_URL must be the address that you see.',
+  'Only pages of the console may send this request. Behind a proxy, CONSOLE_PUBLIC_URL must be the address that your browser shows.',
 )
 const SIGNED_OUT = refuse(401, 'signed-out', 'Sign in to continue.')
-const NO_SUCH_ROUTE = refuse(404, 'no-such-route', 'The console does not know this address.')
-const FAILED = refuse(500, 'failed', 'This could not be answered; the log of the console says why.')
+const NO_SUCH_ROUTE = refuse(404, 'no-such-route', 'The console has no such address.')
+const FAILED = refuse(500, 'failed', 'The request failed. The log of the console says why.')
 
-/** The console's HTTP: the JSON API below `api/`, and one page for every other address. */
+/** Creates the console's HTTP app: the JSON API below `api/`, and the one page for every other address. */
 export function createApp({ site, sessions, routes, signingIn, webFiles, logger }: AppParts): Express {
   const app = express()
   app.disable('x-powered-by')
@@ -62,7 +62,7 @@ export function createApp({ site, sessions, routes, signingIn, webFiles, logger 
   return app
 }
 
-/** Behind a proxy that hands the prefix on, and behind one that cuts it off. */
+/** Removes the path prefix, which some proxies pass on and others strip. */
 function withoutPrefix(basePath: string): RequestHandler {
   return (request, _response, next) => {
     if (basePath !== '/' && request.url.startsWith(basePath)) request.url = request.url.slice(basePath.length - 1)
@@ -88,7 +88,7 @@ function answerWith(route: ApiRoute, sessions: Sessions, logger: Logger): Reques
   }
 }
 
-/** Parses a JSON body of at most `limit` into `request.body`. Rejects with what `express.json` says. */
+/** Parses a JSON body of at most `limit` into `request.body`. Rejects with the error of `express.json`. */
 export function readBodyOf(limit = MAX_BODY): (request: Request, response: Response) => Promise<void> {
   const parse = express.json({ limit })
   return (request, response) =>
@@ -110,12 +110,12 @@ function inputOf(request: Request): object {
   return { ...given, ...request.params }
 }
 
-/** Names the first field that does not fit. */
+/** Refuses an input, naming the first invalid member. */
 export function badInput({ issues: [fault] }: ZodError): ApiRefusal {
   return refuse(400, 'bad-input', `${fault?.path.join('.') || 'input'}: ${fault?.message}`)
 }
 
-/** As the log names who did something. */
+/** Members that identify a session in the log. */
 export function whoIs({ role, name, logName }: Session): Readonly<Record<string, string>> {
   return { role, by: name, session: logName }
 }
@@ -124,7 +124,7 @@ export function sendRefusal(response: Response, { status, error, message }: ApiR
   response.status(status).json({ error, message } satisfies ErrorAnswer)
 }
 
-/** For what express.json throws, and for what a handler throws. */
+/** Answers errors of `express.json` and of handlers. */
 function answerError(logger: Logger): ErrorRequestHandler {
   return (err: { status?: number; limit?: number }, request, response, _next) => {
     const status = err.status ?? 500
@@ -132,7 +132,7 @@ function answerError(logger: Logger): ErrorRequestHandler {
       const limit = err.limit === undefined ? '' : ` of at most ${err.limit / 1_024} KiB`
       return sendRefusal(response, refuse(status, 'bad-body', `The body must be JSON${limit}.`))
     }
-    logger.error({ err, route: request.path.split('/').slice(0, 3).join('/') }, 'a request failed')
+    logger.error({ err, route: request.path.split('/').slice(0, 3).join('/') }, 'request failed')
     sendRefusal(response, FAILED)
   }
 }

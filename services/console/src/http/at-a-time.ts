@@ -1,7 +1,7 @@
 import type { Session } from '../session/sessions.ts'
 import type { ApiRefusal, ApiResult } from './api-route.ts'
 
-/** Begins at most `most` works of a session at a time; answers `refusal` instead of one more. */
+/** Limits the concurrent work of each session to `most`. Answers further work with `refusal`. */
 export function createAtATime(most: number, refusal: ApiRefusal) {
   const running = new WeakMap<Session, number>()
 

@@ -3,7 +3,7 @@ import { createSessions } from '../session/sessions.ts'
 import { answered, type ApiResult, refuse } from './api-route.ts'
 import { createAtATime } from './at-a-time.ts'
 
-it('begins two works of a session at a time, whatever became of earlier ones', async () => {
+it('runs two pieces of work of a session at a time, whatever the outcome of earlier ones', async () => {
   const sessions = createSessions(() => 0)
   const [ada, bob] = [sessions.open('viewer', 'Ada'), sessions.open('viewer', 'Bob')]
   const tooMany = refuse(429, 'too-many', 'Wait.')

@@ -6,7 +6,7 @@ import { type ApiHandler, type ApiResult, refuse } from './api-route.ts'
 
 export interface ForwarderParts<Table extends CallTable, Input> {
   readonly services: ReadonlyMap<string, ServiceCalls<Table>>
-  /** Removes what the session may not see from every answer. */
+  /** Removes data that the session may not see from every answer. */
   readonly mask: <Answer>(answer: Answer, session: Session, input: Input) => Answer
 }
 

@@ -9,7 +9,7 @@ export interface HttpServerOptions {
 
 const CLOSE_WITHIN_MS = 3_000
 
-/** The console's port for browsers. */
+/** Creates the server for browsers. */
 export function createHttpServer({ host, port, listener }: HttpServerOptions) {
   const server = createServer({ headersTimeout: 5_000, requestTimeout: 10_000 }, listener)
   return createHttpPart(server, { host, port, portVariable: 'CONSOLE_PORT', withinMs: CLOSE_WITHIN_MS })

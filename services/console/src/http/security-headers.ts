@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express'
 
-/** Scripts, styles and requests only of the console itself; nothing inline; in nobody's frame. */
+/** Allows scripts, styles and requests of the console only, nothing inline, and no frames. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -5,13 +5,13 @@ import type { Site } from './site.ts'
 
 const NAME = 'nextvisit_console'
 
-/** What the cookie of a request holds. */
+/** Returns the session id in the cookie of a request. */
 export function sessionIdOf({ headers }: IncomingMessage): string | undefined {
   const pairs = (headers.cookie ?? '').split(';').map((pair) => pair.trim().split('='))
   return pairs.find(([name]) => name === NAME)?.[1]
 }
 
-/** A script cannot read it, and no other site's request carries it. */
+/** Sets the cookie so that scripts cannot read it and requests of other sites do not carry it. */
 export function setSessionCookie(response: Response, site: Site, id: string): void {
   response.cookie(NAME, id, { ...optionsOf(site), maxAge: SESSION_MS })
 }

@@ -1,19 +1,19 @@
 import type { IncomingMessage } from 'node:http'
 
-/** Where browsers find the console. */
+/** Address of the console for browsers. */
 export interface Site {
   /** `/`, or the prefix with a slash at both ends. */
   readonly basePath: string
-  /** Whether cookies travel only over TLS. */
+  /** Cookies are sent over TLS only. */
   readonly isSecure: boolean
-  /** Whether a request comes from a page of the console: no other site can say so. */
+  /** Tells whether a page of the console sent a request. Other sites cannot forge that. */
   readonly isOwnRequest: (request: IncomingMessage) => boolean
 }
 
-/** A page of another site cannot send it without the browser's preflight, which nobody answers. */
+/** A page of another site needs a preflight to send this header, and the console answers none. */
 export const OWN_HEADER = 'x-nextvisit-console'
 
-/** `publicUrl`: where a proxy stands in front. Without one, the address is what `Host` says, over HTTP. */
+/** `publicUrl`: address behind a proxy. Without it, the address is `Host` over HTTP. */
 export function createSite(publicUrl: string | undefined): Site {
   const url = publicUrl === undefined ? undefined : new URL(publicUrl)
   const originOf = ({ headers }: IncomingMessage): string => url?.origin ?? `http://${headers.host}`

@@ -8,7 +8,7 @@ interface WebFile {
   readonly content: Buffer
   readonly gzipped: Buffer
   readonly type: string
-  /** Its name holds a hash of its content. */
+  /** The name contains a hash of the content. */
   readonly isNamedByContent: boolean
 }
 
@@ -20,10 +20,10 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 const PAGE = 'index.html'
 
-/** Reads the built pages into memory. Rejects with what to do where they are not built. */
+/** Reads the built pages into memory. Rejects if they are not built. */
 export async function readWebFiles(folder: string, basePath: string): Promise<RequestHandler> {
   const names = await readdir(folder, { recursive: true }).catch((cause: unknown) => {
-    throw new Error('The pages of the console are not built: run npx -y pnpm generate.', { cause })
+    throw new Error('The pages of the console are not built. Run npx -y pnpm generate.', { cause })
   })
   const files = new Map<string, WebFile>()
   for (const name of names) {
@@ -39,7 +39,7 @@ export async function readWebFiles(folder: string, basePath: string): Promise<Re
   return (request, response, next) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return next()
     const name = request.path.slice(1)
-    // Every other address is a state of the one page.
+    // Every other address belongs to the one page.
     const file = files.get(name) ?? (name.startsWith('assets/') ? undefined : files.get(PAGE))
     if (!file) return next()
     const isGzipped = request.acceptsEncodings('gzip') === 'gzip'

@@ -1,15 +1,15 @@
-/** What a ring has since a position. */
+/** Entries of a ring since a position. */
 export interface RingPart<Entry> {
-  /** The newest last. */
+  /** Newest last. */
   readonly entries: readonly Entry[]
-  /** The position of the newest: where to ask next. */
+  /** Position of the newest entry, and start of the next read. */
   readonly last: number
-  /** How many came since then that are not in `entries`: too many for the ring, or for the asker. */
+  /** Number of entries since then that are missing, because they exceed the ring or the limit. */
   readonly skipped: number
 }
 
 export interface ReadOptions<Entry> {
-  /** Absent: everything that is there, and nothing counts as skipped. */
+  /** undefined: read everything, and count nothing as skipped. */
   readonly after: number | undefined
   readonly isWanted: (entry: Entry) => boolean
   readonly limit: number
@@ -17,19 +17,19 @@ export interface ReadOptions<Entry> {
 
 export interface EntryRing<Entry> {
   readonly push: (entries: readonly Entry[]) => void
-  /** So many came that were not looked at. */
+  /** Counts entries that were dropped before they were decoded. */
   readonly skip: (count: number) => void
   readonly read: (options: ReadOptions<Entry>) => RingPart<Entry>
 }
 
-/** The newest entries, bounded. Each has a position; positions only grow, from `first`, also of those that are gone. */
+/** Creates a ring of the newest entries. Each has a position; positions grow from `first`, including those of dropped entries. */
 export function createEntryRing<Entry>(capacity: number, first: number): EntryRing<Entry> {
   let kept: { readonly position: number; readonly entry: Entry }[] = []
   let last = first
   return {
     push: (entries) => {
       for (const entry of entries) kept.push({ position: ++last, entry })
-      // Not one by one: that would move all of them each time.
+      // In bulk: dropping one at a time would move all of them each time.
       if (kept.length > 2 * capacity) kept = kept.slice(-capacity)
     },
     skip: (count) => {

@@ -6,7 +6,7 @@ const FIRST = 1_000
 const all = { isWanted: () => true, limit: 100 }
 
 describe('a ring of entries', () => {
-  it('gives what came since a position, the newest last', () => {
+  it('returns entries since a position, newest last', () => {
     const ring = createEntryRing<string>(10, FIRST)
     ring.push(['a', 'b'])
     const { entries, last, skipped } = ring.read({ ...all, after: undefined })
@@ -16,13 +16,13 @@ describe('a ring of entries', () => {
     expect(ring.read({ ...all, after: last + 1 }).entries).toEqual([])
   })
 
-  it('gives everything to who asks from the position of an earlier ring', () => {
+  it('returns everything for the position of an earlier ring', () => {
     const ring = createEntryRing<string>(10, FIRST)
     ring.push(['a'])
     expect(ring.read({ ...all, after: FIRST - 500 })).toMatchObject({ entries: ['a'], skipped: 0 })
   })
 
-  it('never holds more than its capacity shows, and counts each entry as given, not wanted or skipped', () => {
+  it('never holds more than its capacity, and counts each entry as returned, unwanted or skipped', () => {
     const step = fc.oneof(
       fc.record({ push: fc.integer({ min: 0, max: 30 }) }),
       fc.record({ skip: fc.integer({ min: 0, max: 30 }) }),
@@ -51,7 +51,7 @@ describe('a ring of entries', () => {
     )
   })
 
-  it('leaves out what is not wanted, and does not count it as skipped', () => {
+  it('drops unwanted entries without counting them as skipped', () => {
     const ring = createEntryRing<number>(10, FIRST)
     ring.push([1, 2, 3, 4, 5, 6])
     const part = ring.read({ after: FIRST, isWanted: (entry) => entry % 2 === 0, limit: 2 })

@@ -1,22 +1,22 @@
 import { type PartitionStatus, TOPICS } from '@nextvisit/contracts'
 import type { ConsumersOperations } from '../operations/consumer-operations.ts'
 
-/** What the processes of a consumer said. */
+/** Progress of a consumer, as its processes report it. */
 export interface ConsumerProgress {
   readonly service: string
   readonly processes: number
-  /** How many of them do not answer. */
+  /** Number of processes that do not answer. */
   readonly silent: number
-  /** Of the others. */
+  /** Partitions of the others. */
   readonly partitions: readonly PartitionStatus[]
 }
 
 export interface FoldedUpTo {
-  /** By partition of user-events: what stands before is folded by every consumer. Missing: one of them has not said. */
+  /** By partition of user-events: every consumer has folded the records below. Missing: a consumer has not reported it. */
   readonly offsets: ReadonlyMap<number, bigint>
-  /** The consumer that is furthest behind; null: none is behind. */
+  /** The consumer with the largest lag; null: none lags. */
   readonly furthest: { readonly service: string; readonly records: number; readonly seconds: number } | null
-  /** Consumers of which a process does not answer. */
+  /** Consumers with a process that does not answer. */
   readonly silent: readonly Omit<ConsumerProgress, 'partitions'>[]
 }
 
@@ -32,7 +32,7 @@ export function progressOf(consumers: ConsumersOperations): readonly ConsumerPro
   })
 }
 
-/** What each consumer said last of each partition: what a process that is silent now had folded stays folded. */
+/** Adds the last reports of partitions whose process is silent now: folded records stay folded. */
 export function orLast(
   consumers: readonly ConsumerProgress[],
   last: readonly ConsumerProgress[],
@@ -48,7 +48,7 @@ function nameOf({ topic, partition }: PartitionStatus): string {
   return `${topic}/${partition}`
 }
 
-/** How far the log is folded by every consumer. `last`: what each said last, the present answers with it. */
+/** Computes how far every consumer has folded the log. `last`: the last report of each, including the present ones. */
 export function foldedUpTo(consumers: readonly ConsumerProgress[], last = consumers): FoldedUpTo {
   const checkpoints = last.map(({ partitions }) => checkpointsOf(partitions))
   const [first = new Map<number, bigint>(), ...others] = checkpoints
@@ -62,7 +62,7 @@ export function foldedUpTo(consumers: readonly ConsumerProgress[], last = consum
   }
 }
 
-/** While a partition moves, two processes may name it. A checkpoint that was reached once is never taken back. */
+/** While a partition moves, two processes may report it. A checkpoint never moves back. */
 function checkpointsOf(partitions: readonly PartitionStatus[]): ReadonlyMap<number, bigint> {
   const checkpoints = new Map<number, bigint>()
   for (const { topic, partition, nextOffset } of partitions) {

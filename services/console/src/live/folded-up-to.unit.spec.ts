@@ -12,7 +12,7 @@ const owned = (partition: number, nextOffset: number, own: Partial<PartitionStat
   ...own,
 })
 
-/** A consumer of so many processes, and what those that answer own. */
+/** Creates a consumer with this number of processes, and the partitions of those that answer. */
 const saying = (
   service: string,
   partitions: readonly PartitionStatus[],
@@ -20,8 +20,8 @@ const saying = (
 ): ConsumerProgress => ({ service, processes, silent, partitions })
 const silentOne = saying('user-projector', [], { silent: 1 })
 
-describe('how far the log is folded', () => {
-  it('is as far as the consumer that is furthest behind, partition by partition', () => {
+describe('the folded part of the log', () => {
+  it('ends at the checkpoint of the slowest consumer in each partition', () => {
     const { offsets, furthest } = foldedUpTo([
       saying('metering', [owned(0, 10), owned(1, 5)]),
       saying('user-projector', [owned(0, 7, { lagRecords: 3, lagSeconds: 2 }), owned(1, 9)]),
@@ -33,7 +33,7 @@ describe('how far the log is folded', () => {
     expect(furthest).toEqual({ service: 'user-projector', records: 3, seconds: 2 })
   })
 
-  it('is not known where a consumer has no owner, nor while none of its processes answers', () => {
+  it('is unknown for partitions without an owner, and while no process of a consumer answers', () => {
     const metering = saying('metering', [owned(0, 10), owned(1, 5)])
     expect([...foldedUpTo([metering, saying('user-projector', [owned(1, 5)])]).offsets.keys()]).toEqual([1])
     expect(foldedUpTo([metering, silentOne])).toEqual({
@@ -43,13 +43,13 @@ describe('how far the log is folded', () => {
     })
   })
 
-  it('is what a silent consumer had folded when it last answered', () => {
+  it('includes records that a silent consumer had folded at its last answer', () => {
     const said = [saying('metering', [owned(0, 10)]), silentOne]
     const last = orLast(said, [saying('metering', [owned(0, 6)]), saying('user-projector', [owned(0, 7)])])
     expect(foldedUpTo(said, last).offsets).toEqual(new Map([[0, 7n]]))
   })
 
-  it('is what a silent process had folded, of one that hangs beside another, until that one has taken over', () => {
+  it('includes records that a hanging process had folded, until another process has taken over', () => {
     const before = orLast([saying('metering', [owned(0, 3), owned(1, 5)], { processes: 2 })], [])
     const said = [saying('metering', [owned(1, 8)], { processes: 2, silent: 1 })]
     const last = orLast(said, before)
@@ -69,7 +69,7 @@ describe('how far the log is folded', () => {
     )
   })
 
-  it('takes the later checkpoint of two processes that name a partition, and no other topic', () => {
+  it('uses the later checkpoint of two processes that report a partition, and ignores other topics', () => {
     const partitions = [owned(0, 10), owned(0, 12), owned(0, 99, { topic: 'other' })]
     expect([...foldedUpTo([saying('metering', partitions)]).offsets]).toEqual([[0, 12n]])
   })

@@ -3,7 +3,7 @@ import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { followTopic } from './follow-topic.ts'
 
 describe('following a topic', () => {
-  it('ends at once when it is aborted, also while a broker holds its answer back', async () => {
+  it('ends immediately when aborted, even while a broker withholds its answer', async () => {
     const brokers = inject('kafkaBrokers')
     const { topic, connection } = await createTestTopic(brokers)
     const { proxy, connection: proxied } = await startFaultProxy(connection)
@@ -28,7 +28,7 @@ describe('following a topic', () => {
     await held.promise
     abort.abort()
     await following
-    // The query has neither failed nor been answered: nobody waited for it.
+    // The query has neither failed nor been answered, so nothing waited for it.
     expect(reports).toEqual([])
   })
 })

@@ -5,12 +5,12 @@ import { createLogReader, type FetchedRecord, type LogConnection, withLogAdmin }
 export interface FollowOptions {
   readonly connection: LogConnection
   readonly topic: string
-  /** How many of the newest records of each partition to begin with. */
+  /** Number of the newest records of each partition to start with. */
   readonly newest: number
   readonly onRecords: (partition: number, records: readonly FetchedRecord[]) => void
-  /** The newest records are read: from now on come those that are written. */
+  /** Called when the newest records are read, and new ones follow. */
   readonly onCurrent: () => void
-  /** Whether the log answers, whenever that changes. */
+  /** Called when the log becomes available or unavailable. */
   readonly onLog: (isThere: boolean) => void
   readonly signal: AbortSignal
 }
@@ -18,9 +18,9 @@ export interface FollowOptions {
 const GIVE_UP_AFTER_MS = 3_000
 const AGAIN_AFTER_MS = 1_000
 
-/** Reads a topic from near its end, without a consumer group, until it is aborted. Goes on where it was after an outage. */
+/** Reads a topic from near its end, without a consumer group, until it is aborted. Resumes at its position after an outage. */
 export async function followTopic(options: FollowOptions): Promise<void> {
-  // A query to a broker that is frozen takes no signal, and nobody has to wait for its end.
+  // A query to a frozen broker cannot be aborted, and the caller need not wait for it.
   await Promise.race([keepFollowing(options), once(options.signal, 'abort')])
 }
 
@@ -51,7 +51,7 @@ async function keepFollowing(options: FollowOptions): Promise<void> {
   while (!signal.aborted) {
     await follow().catch((error: unknown) => {
       onLog(false)
-      // The log was cut or created again: what is there now counts.
+      // The log was truncated or recreated: start from its present end.
       if (isOutsideLog(error)) positions = new Map()
     })
     await sleep(AGAIN_AFTER_MS, undefined, { signal }).catch(() => undefined)

@@ -5,20 +5,20 @@ import { HIDE_PERSONAL } from '../session/mask.ts'
 import { entryOf, formEntryOf } from '../users/timeline-entries.ts'
 import type { LiveEntry, LiveOutcome } from './api.ts'
 
-/** An entry as it is kept: small, and without values. The userName is masked where it is read. */
+/** An entry in memory: small, and without values. The userName is masked on read. */
 export interface KeptEntry {
   readonly entry: LiveEntry
-  /** The slug of an event; undefined: it is about no event, or about one that is not kept. */
+  /** Slug of the event; undefined: not about an event, or not known. */
   readonly event: string | undefined
 }
 
-/** What a record of user-events says. Nothing for one that cannot be read: it is a dead letter of each consumer. */
+/** Converts a record of user-events. An unreadable one gives no entry: it is a dead letter of each consumer. */
 export function userEntriesOf({ value, headers }: FetchedRecord): readonly KeptEntry[] {
   const decoded = decodeRecord(UserFact, value, headers)
   return decoded.outcome === 'ok' ? [userEntry(decoded.fact)] : []
 }
 
-/** The same of form-events. */
+/** Converts a record of form-events. */
 export function formEntriesOf({ value, headers }: FetchedRecord): readonly KeptEntry[] {
   const decoded = decodeRecord(FormFact, value, headers)
   return decoded.outcome === 'ok' ? [formEntry(decoded.fact)] : []
@@ -47,7 +47,7 @@ function formEntry(fact: FormFact): KeptEntry {
   return { entry: { ...entry, ...about }, event: undefined }
 }
 
-/** A refusal. What is kept of it has no word of its caller. */
+/** Converts a refusal. Kept refusals quote nothing of their caller. */
 export function refusalEntry({ organization, project }: ProjectRef, refusal: KeptRefusal): KeptEntry {
   const { id, at, reason, status, message, route, item, key, userId, event, requestId } = refusal
   const entry: LiveEntry = {
@@ -68,10 +68,10 @@ export function refusalEntry({ organization, project }: ProjectRef, refusal: Kep
 
 export interface LiveFilter {
   readonly place: ProjectRef | undefined
-  /** The slug of an event. */
+  /** Slug of an event. */
   readonly event: string | undefined
   readonly outcome: LiveOutcome | undefined
-  /** Whose refusals are wanted. */
+  /** Projects whose refusals pass. */
   readonly refusalsOf: readonly ProjectRef[]
 }
 

@@ -45,7 +45,7 @@ const refused = refusalEntry(place, {
 })
 
 describe('entries of Live', () => {
-  it('name what happened and to whom, and no value', () => {
+  it('name the fact and its user, and no value', () => {
     const secret = { set: { card: '4242' } }
     const [identified] = userEntriesOf(recordOf(identifyRequested({ ...place, userName: 'ada', operations: secret })))
     expect(identified?.entry).toMatchObject({ ...place, kind: 'identify', title: 'Identified', userName: 'ada' })
@@ -58,14 +58,14 @@ describe('entries of Live', () => {
     expect(JSON.stringify(withProperties)).not.toMatch(/card|4242/)
   })
 
-  it('are marked where something is special', () => {
+  it('have marks for special cases', () => {
     const special = { environment: 'T', newEvent: true, evaluateTriggers: false, unchecked: ['mau'] } as const
     const [marked] = userEntriesOf(recordOf(track({ ...special, unchecked: ['mau'] })))
     expect(marked?.entry.marks).toEqual(['test key', 'new event', 'too old for triggers', 'unchecked: mau'])
     expect(event?.entry.marks).toEqual([])
   })
 
-  it('are what became of forms, and what was refused', () => {
+  it('include form events and refusals', () => {
     expect(queued?.entry).toMatchObject({ kind: 'queued', title: 'Form nps queued', userId, userName: null })
     expect(refused.entry).toMatchObject({
       kind: 'refused',
@@ -76,11 +76,11 @@ describe('entries of Live', () => {
     })
   })
 
-  it('are none for a record that cannot be read', () => {
+  it('are missing for an unreadable record', () => {
     expect(userEntriesOf({ ...recordOf(track()), value: Buffer.from('{') })).toEqual([])
   })
 
-  it('pass a filter of project, event and outcome', () => {
+  it('can be filtered by project, event and outcome', () => {
     const entries = [event, queued, refused].filter((entry) => entry !== undefined)
     const all = { place: undefined, event: undefined, outcome: undefined, refusalsOf: [place] }
     const kinds = (filter: Partial<Parameters<typeof passesFilter>[1]>) =>

@@ -31,7 +31,7 @@ const partitionsAt = (nextOffset: number): ConsumerProgress['partitions'] =>
     return { topic: 'user-events', partition, nextOffset: String(nextOffset), ...lag, alarms: [] }
   })
 
-/** Topics, the progress of two consumers in each partition, and a feed. */
+/** Creates topics, the progress of two consumers in each partition, and a feed. */
 async function givenFeed() {
   const brokers = inject('kafkaBrokers')
   const [users, forms] = await Promise.all([
@@ -79,7 +79,7 @@ async function givenFeed() {
     expect(outcomes.every(({ outcome }) => outcome === 'published')).toBe(true)
   }
 
-  /** Looks until the newest entries are there. */
+  /** Reads until the newest entries are there. */
   async function see(isDone: (seen: LiveSeen) => boolean, look: Partial<LiveLook> = {}): Promise<LiveSeen> {
     let seen = feed.look({ ...ALL, ...look })
     await expect
@@ -106,7 +106,7 @@ const titlesIn = ({ entries }: LiveSeen) => entries.map(({ title }) => title).to
 const follows = ({ state }: LiveSeen) => state === 'follows'
 
 describe('the feed of Live', () => {
-  it('shows a fact once every consumer has folded it, and says nothing of it before', async () => {
+  it('shows a fact when every consumer has folded it, and not before', async () => {
     const { checkpoints, see, track } = await givenFeed()
     await track('a', 'b', 'c')
     checkpoints.metering = 3
@@ -118,7 +118,7 @@ describe('the feed of Live', () => {
     expect(titlesIn(await see(() => true, { place: { ...place, project: 'other' } }))).toEqual([])
   })
 
-  it('shows decisions on forms and refusals, each once', async () => {
+  it('shows form events and refusals, each once', async () => {
     const { refusals, see, decide } = await givenFeed()
     const id = randomUUID()
     const common = { ...place, id, userId: id, queuedId: id, formId: 'nps', at: AT }
@@ -135,7 +135,7 @@ describe('the feed of Live', () => {
     expect(titlesIn(await see(() => true, { outcome: 'delivered' }))).toEqual(['Form nps delivered'])
   })
 
-  it('skips what is too much to show, and says how much that is', async () => {
+  it('skips entries beyond the limit, and counts them', async () => {
     const { checkpoints, see, track } = await givenFeed()
     const flood = 3_000
     let { cursor } = await see(follows)
@@ -159,7 +159,7 @@ describe('the feed of Live', () => {
     expect(skipped).toBeGreaterThan(0)
   })
 
-  it('does not count what came before it was opened as skipped', async () => {
+  it('does not count earlier entries as skipped', async () => {
     const { feed, checkpoints, trackIn } = await givenFeed()
     const names = Array.from({ length: 90 }, (_, nth) => `e${nth}`)
     await Promise.all([trackIn(0, names), trackIn(1, names)])
@@ -173,7 +173,7 @@ describe('the feed of Live', () => {
     expect(seen.skipped).toBe(0)
   })
 
-  it('shows refusals of those projects only that are asked for', async () => {
+  it('shows refusals of the requested projects only', async () => {
     const { refusals, see } = await givenFeed()
     refusals.push(refusal)
     const theirs = await see(({ entries }) => entries.length > 0, { refusalsOf: [place] })
@@ -181,7 +181,7 @@ describe('the feed of Live', () => {
     expect(titlesIn(await see(() => true))).toEqual([])
   })
 
-  it('goes on after a bug, and logs it once', async () => {
+  it('continues after a bug, and logs it once', async () => {
     const { asked, logged, checkpoints, see, track } = await givenFeed()
     asked.isFailing = true
     await see(() => asked.count > 1)
@@ -193,7 +193,7 @@ describe('the feed of Live', () => {
     expect(titlesIn(await see(({ entries }) => entries.length > 0))).toEqual(['Event a'])
   })
 
-  it('reads nothing while nobody looks, and begins again with the newest', async () => {
+  it('reads nothing while no page is open, and restarts with the newest records', async () => {
     const { feed, asked, checkpoints, clock, see, track } = await givenFeed()
     await track('a')
     checkpoints.metering = 9

@@ -20,13 +20,13 @@ import { createSeenNames } from './seen-names.ts'
 
 export interface LiveFeedParts {
   readonly connection: LogConnection
-  /** How far each consumer has folded the log. */
+  /** Reads how far each consumer has folded the log. */
   readonly readProgress: () => Promise<readonly ConsumerProgress[]>
-  /** The latest refusals of a project; undefined: they cannot be read now. */
+  /** Reads the latest refusals of a project; undefined: unavailable. */
   readonly readRefusals: (project: ProjectRef) => Promise<readonly KeptRefusal[] | undefined>
   readonly nowMs: () => number
   readonly logger: Logger
-  /** Specs have topics of their own. */
+  /** For specs, which use their own topics. */
   readonly topics?: { readonly userEvents: string; readonly formEvents: string }
 }
 
@@ -35,34 +35,34 @@ export interface LiveLook extends LiveFilter {
 }
 
 export interface LiveSeen extends Omit<LiveAnswer, 'entries' | 'refusals'> {
-  /** The newest first. */
+  /** Newest first. */
   readonly entries: readonly LiveEntry[]
-  /** Whether refusals could be read, the last time. */
+  /** The last read of refusals succeeded. */
   readonly hasRefusals: boolean
 }
 
 export interface LiveFeed {
-  /** Whoever asks is taken to go on looking: only then the log is read. */
+  /** Returns entries. Each call keeps the feed reading the log for a while. */
   readonly look: (look: LiveLook) => LiveSeen
   readonly stop: () => Promise<void>
 }
 
-/** A page asks every second. */
+/** The feed stops this long after the last look. A page asks every second. */
 const LOOKING_MS = 10_000
 const RELEASE_EVERY_MS = 700
 const REFUSALS_EVERY_MS = 2_000
 const NEWEST = { userEvents: 100, formEvents: 50 }
-/** Of each of facts, decisions and refusals: at 2,000 a second a page that asks every second misses none. */
+/** Size of each ring: at 2,000 entries a second a page that asks every second misses none. */
 const KEPT = 4_000
 const ANSWERED = 100
-/** So many records are decoded at once; of a flood the older ones are skipped. */
+/** Maximum number of records decoded at a time. During a burst older ones are skipped. */
 const DECODED_AT_ONCE = 4_000
 const PENDING = { maxRecords: 20_000, maxBytes: 16 * 2 ** 20 }
 
-/** What is folded, decided and refused, for whoever looks. While nobody does, it reads nothing and holds nothing. */
+/** Creates the feed of folded facts, form events and refusals. While no page is open, it reads and holds nothing. */
 export function createLiveFeed(parts: LiveFeedParts): LiveFeed {
   let watch: Watch | undefined
-  /** Also of watches that are over. */
+  /** Includes reports to earlier watches. */
   let last: readonly ConsumerProgress[] = []
   const readFolded = async () => {
     const said = await parts.readProgress()
@@ -94,7 +94,7 @@ interface Rings {
   readonly refusals: EntryRing<KeptEntry>
 }
 
-/** From the first look until nobody has looked for a while. */
+/** Follows the log from the first look until {@link LOOKING_MS} after the last one. */
 function startWatch(parts: WatchParts): Watch {
   const { connection, readFolded, readRefusals, nowMs, logger, topics = TOPICS } = parts
   const ending = new AbortController()
@@ -158,8 +158,8 @@ function startWatch(parts: WatchParts): Watch {
         await work()
         isFailing = false
       } catch (err) {
-        // Thrown on, it would be an unhandled rejection, and end the process.
-        if (!isFailing) logger.error({ err }, `Live: ${work.name} failed; trying again`)
+        // Rethrown, it would be an unhandled rejection and end the process.
+        if (!isFailing) logger.error({ err }, `Live: ${work.name} failed; retrying`)
         isFailing = true
       }
       await sleep(ms, undefined, { signal }).catch(() => undefined)
@@ -202,7 +202,7 @@ function startWatch(parts: WatchParts): Watch {
   }
 }
 
-/** A cursor is the position in each ring. */
+/** The cursor contains the position in each ring. */
 function read(
   rings: Rings,
   after: string | undefined,

@@ -7,7 +7,7 @@ export interface PendingBounds {
 
 export interface PendingRecords {
   readonly add: (partition: number, records: readonly FetchedRecord[]) => void
-  /** Takes out what stands before these offsets, by partition, and says how many more did not fit meanwhile. */
+  /** Removes and returns the records below these offsets, by partition. `dropped`: number that did not fit since the last call. */
   readonly take: (upTo: ReadonlyMap<number, bigint>) => {
     readonly records: readonly FetchedRecord[]
     readonly dropped: number
@@ -20,14 +20,14 @@ interface Queue {
 }
 
 /**
- * Records that were read and are not folded by everybody yet. Bounded: the oldest of the largest partition give way. So a
- * partition that stands still does not take the room of the others.
+ * Holds records until every consumer has folded them. When full, it drops the oldest of the largest partition, so a halted
+ * partition does not displace the others.
  */
 export function createPendingRecords({ maxRecords, maxBytes }: PendingBounds): PendingRecords {
   const queues = new Map<number, Queue>()
   let dropped = 0
 
-  /** Removes the oldest of whichever partition is largest, until all fit. */
+  /** Drops the oldest records of the largest partition until the rest fits. */
   function makeRoom(max: number, sizeOf: (queue: Queue) => number, countOf: typeof countOfBytes): void {
     const all = [...queues.values()]
     for (;;) {
@@ -71,7 +71,7 @@ function removeOldest(queue: Queue, count: number): readonly FetchedRecord[] {
   return removed
 }
 
-/** How many of the oldest have so many bytes. */
+/** Returns how many of the oldest records add up to this many bytes. */
 function countOfBytes({ records }: Queue, bytes: number): number {
   let [count, counted] = [0, 0]
   while (count < records.length && counted < bytes) {

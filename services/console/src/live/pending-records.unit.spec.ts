@@ -16,8 +16,8 @@ const records = (partition: number, from: number, to: number, bytes?: number) =>
 const offsetsIn = (taken: { readonly records: readonly FetchedRecord[] }) =>
   taken.records.map(({ partition, offset }) => `${partition}/${offset}`)
 
-describe('records that wait until they are folded', () => {
-  it('come out once the checkpoints have passed them, each once', () => {
+describe('records waiting to be folded', () => {
+  it('come out once when the checkpoints have passed them', () => {
     const pending = createPendingRecords({ maxRecords: 100, maxBytes: 100 })
     pending.add(0, records(0, 5, 8))
     pending.add(1, records(1, 0, 2))
@@ -31,7 +31,7 @@ describe('records that wait until they are folded', () => {
     expect(pending.take(all)).toEqual({ records: [], dropped: 0 })
   })
 
-  it('stay in a partition that nobody owns', () => {
+  it('stay in a partition without an owner', () => {
     const pending = createPendingRecords({ maxRecords: 100, maxBytes: 100 })
     pending.add(0, records(0, 0, 1))
     expect(pending.take(new Map([[1, 9n]])).records).toEqual([])

@@ -2,11 +2,11 @@ import type { LiveEntry } from './api.ts'
 
 export interface SeenNames {
   readonly learn: (entries: readonly LiveEntry[]) => void
-  /** With the userName, where a fact has told it. */
+  /** Adds the userName, if a fact contained it. */
   readonly name: (entry: LiveEntry) => LiveEntry
 }
 
-/** What users are called whom facts have named of late: decisions on forms and refusals know only their ids. */
+/** Remembers the userNames of recent facts: form events and refusals contain only user ids. */
 export function createSeenNames(capacity: number): SeenNames {
   const names = new Map<string, string>()
   return {

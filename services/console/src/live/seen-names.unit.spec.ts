@@ -4,7 +4,7 @@ import { createSeenNames } from './seen-names.ts'
 
 const entryOf = (userId: string | null, userName: string | null) => ({ userId, userName }) as LiveEntry
 
-it('knows the latest users by name, and no more of them than it may', () => {
+it('knows the names of the latest users, up to its capacity', () => {
   const names = createSeenNames(2)
   const nameOf = (userId: string) => names.name(entryOf(userId, null)).userName
   names.learn([entryOf('1', 'ada'), entryOf('2', 'bob'), entryOf('2', null), entryOf(null, null)])

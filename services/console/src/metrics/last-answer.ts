@@ -1,15 +1,15 @@
 import { type Sample, totalOf } from './sample.ts'
 import type { ServiceReading } from './service-readings.ts'
 
-/** What a service said when one of its processes last answered. */
+/** State of a service at the last answer of one of its processes. */
 export interface LastAnswer {
   readonly atMs: number
   readonly lagRecords: number
-  /** How many records the gateways have published since: they wait, too. */
+  /** Number of records that the gateways have published since, which wait, too. */
   readonly recordedSince: number
 }
 
-/** The last answer of a service after one more sample; undefined: there was none yet. */
+/** Updates the last answer of a service with one more sample; undefined: none yet. */
 export function lastAnswerAfter(
   before: LastAnswer | undefined,
   { answering, lagRecords }: Pick<ServiceReading, 'answering' | 'lagRecords'>,

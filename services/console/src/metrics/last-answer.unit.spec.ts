@@ -4,7 +4,7 @@ import { lastAnswerAfter } from './last-answer.ts'
 
 const silent = { answering: 0, lagRecords: null }
 
-it('counts what was published since a service last answered', () => {
+it('counts records published since the last answer of a service', () => {
   const answered = lastAnswerAfter(undefined, { answering: 1, lagRecords: 2 }, sampleOf({}, { atMs: 1_000 }))
   const later = lastAnswerAfter(answered, silent, sampleOf({ 'record:EventTracked': 5, 'record:IdentifyRequested': 1 }))
   expect(lastAnswerAfter(later, silent, sampleOf({ 'record:EventTracked': 3, 'answer:202': 3 }))).toEqual({
@@ -14,6 +14,6 @@ it('counts what was published since a service last answered', () => {
   })
 })
 
-it('knows nothing of a service that never answered', () => {
+it('is undefined for a service that never answered', () => {
   expect(lastAnswerAfter(undefined, silent, sampleOf({ 'record:EventTracked': 5 }))).toBeUndefined()
 })

@@ -1,15 +1,13 @@
-import { type MetricSample, parseMetrics } from './parse-metrics.ts'
-
-/** What one process says of itself in one scrape. */
+/** Metrics of one process in one scrape. */
 export interface ProcessReading {
-  /** Cumulative, since the process began. By `kind:name`, such as `answer:202`, `le:0.05`, `record:EventTracked`. */
+  /** Cumulative since the process started. By `kind:name`, such as `answer:202`, `le:0.05`, `record:EventTracked`. */
   readonly counters: ReadonlyMap<string, number>
-  /** Of the partitions that it owns. */
+  /** The partitions that it owns. */
   readonly partitions: ReadonlyMap<number, PartitionReading>
   readonly deadLetters: number | null
   readonly outboxSeconds: number | null
   readonly catalogProblems: number
-  /** Parts whose calls are refused at once. */
+  /** Services whose calls fail fast. */
   readonly openBreakers: readonly string[]
 }
 
@@ -21,7 +19,7 @@ export interface PartitionReading {
   readonly ticksFailingSeconds: number
 }
 
-/** The label that names a counter's kind. */
+/** By metric: the kind of its counters, and the label with their names. */
 const COUNTERS: ReadonlyMap<string, { readonly kind: CounterKind; readonly label: string }> = new Map([
   ['nextvisit_gateway_records_total', { kind: 'record', label: 'type' }],
   ['nextvisit_gateway_request_seconds_count', { kind: 'answer', label: 'status' }],
@@ -51,7 +49,7 @@ const NAMES = new Set([
   OUTBOX,
 ])
 
-/** Reads a scrape. Metrics that are missing, as a consumer's in the gateway, are left out. */
+/** Parses a scrape. Missing metrics, such as a consumer's in the gateway, give empty or null members. */
 export function readProcess(text: string): ProcessReading {
   const byName = Map.groupBy(parseMetrics(text, NAMES), ({ name }) => name)
   const samples = (name: string): readonly MetricSample[] => byName.get(name) ?? []
@@ -100,4 +98,27 @@ function partitionsOf(samples: (name: string) => readonly MetricSample[]): Reado
 
 function sumOf(samples: readonly MetricSample[]): number | null {
   return samples.length === 0 ? null : samples.reduce((sum, { value }) => sum + value, 0)
+}
+
+interface MetricSample {
+  readonly name: string
+  readonly labels: ReadonlyMap<string, string>
+  readonly value: number
+}
+
+const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"/g
+
+/** Parses the samples of these names in Prometheus' text format. Skips other lines cheaply: they are most of a scrape. */
+function parseMetrics(text: string, names: ReadonlySet<string>): readonly MetricSample[] {
+  return text.split('\n').flatMap((line) => {
+    if (line.startsWith('#')) return []
+    const end = line.search(/[{ ]/)
+    const name = line.slice(0, end)
+    if (end < 0 || !names.has(name)) return []
+    const labelsEnd = line.charAt(end) === '{' ? line.lastIndexOf('}') + 1 : end
+    const value = Number(line.slice(labelsEnd).trim().split(' ')[0])
+    if (!Number.isFinite(value)) return []
+    const labels = [...line.slice(end, labelsEnd).matchAll(LABEL)]
+    return [{ name, labels: new Map(labels.map(([, label = '', of = '']) => [label, of])), value }]
+  })
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { readProcess } from './read-process.ts'
 
-it('adds the counters of a gateway up over routes, and leaves out what nobody asks for', () => {
+it('adds up the counters of a gateway over routes, and skips other metrics', () => {
   const { counters, openBreakers, deadLetters } = readProcess(`
 # HELP nextvisit_gateway_request_seconds From the first byte
 # TYPE nextvisit_gateway_request_seconds histogram

@@ -1,25 +1,25 @@
 import type { CounterKind } from './read-process.ts'
 
-/** A process of a service, by its internal address. */
+/** A process of a service, with its internal address. */
 export interface Target {
   readonly service: string
   readonly url: string
 }
 
-/** What all processes said at one moment. */
+/** Metrics of all processes at one moment. */
 export interface Sample {
   readonly atMs: number
-  /** Since the sample before; 0: there was none, so `increases` is empty. */
+  /** Time since the previous sample; 0: none, and `increases` is empty. */
   readonly seconds: number
-  /** By how much each counter grew since then, over all processes. */
+  /** Increase of each counter since then, over all processes. */
   readonly increases: ReadonlyMap<string, number>
-  /** By consumer; null: none of its processes answered. */
+  /** By consumer; null: no process answered. */
   readonly lagSeconds: ReadonlyMap<string, number | null>
 }
 
 /**
- * By how much a process' counters grew. A counter that became smaller began again with the process. Nothing where the
- * process was never read before: what it counted until now is not of this moment.
+ * Returns the increases of a process' counters. A counter that shrank restarted with the process. Empty for a process that
+ * is read for the first time: its counts are older than the interval.
  */
 export function increasesOf(
   before: ReadonlyMap<string, number> | undefined,
@@ -34,7 +34,7 @@ export function increasesOf(
   )
 }
 
-/** The counters of a kind, by name, added up over samples. */
+/** Adds up the counters of a kind over samples, by name. */
 export function totalsOf(samples: readonly Sample[], kind: CounterKind): ReadonlyMap<string, number> {
   const totals = new Map<string, number>()
   for (const { increases } of samples) {
@@ -51,7 +51,7 @@ export function totalOf(samples: readonly Sample[], kind: CounterKind): number {
   return [...totalsOf(samples, kind).values()].reduce((sum, count) => sum + count, 0)
 }
 
-/** The buckets of how long requests took. */
+/** Returns the histogram of request durations. */
 export function bucketsOf(samples: readonly Sample[]): ReadonlyMap<number, number> {
   return new Map(
     Array.from(totalsOf(samples, 'le'), ([bound, count]) => [bound === '+Inf' ? Infinity : Number(bound), count]),
@@ -60,4 +60,24 @@ export function bucketsOf(samples: readonly Sample[]): ReadonlyMap<number, numbe
 
 export function secondsOf(samples: readonly Sample[]): number {
   return samples.reduce((sum, { seconds }) => sum + seconds, 0)
+}
+
+/**
+ * Estimates a quantile of a histogram, in ms, from cumulative counts by upper bound in seconds. Interpolates linearly within a
+ * bucket, as Prometheus does. Returns null for an empty histogram, and at most the last finite bound.
+ */
+export function quantileMs(buckets: ReadonlyMap<number, number>, quantile: number): number | null {
+  const sorted = [...buckets].toSorted(([one], [other]) => one - other)
+  const total = sorted.at(-1)?.[1] ?? 0
+  if (total <= 0) return null
+  const rank = quantile * total
+  let [lowerBound, lowerCount] = [0, 0]
+  for (const [bound, count] of sorted) {
+    if (count >= rank && bound !== Infinity) {
+      const share = count === lowerCount ? 1 : (rank - lowerCount) / (count - lowerCount)
+      return (lowerBound + (bound - lowerBound) * share) * 1_000
+    }
+    if (bound !== Infinity) [lowerBound, lowerCount] = [bound, count]
+  }
+  return lowerBound * 1_000
 }

@@ -1,20 +1,19 @@
 import { describe, expect, it } from 'vitest'
-import { quantileMs } from './quantile.ts'
-import { increasesOf } from './sample.ts'
+import { increasesOf, quantileMs } from './sample.ts'
 
 const increases = (before: Record<string, number> | undefined, after: Record<string, number>) =>
   Object.fromEntries(increasesOf(before && new Map(Object.entries(before)), new Map(Object.entries(after))))
 
 describe('increasesOf', () => {
-  it('says by how much counters grew', () => {
+  it('returns the increases of counters', () => {
     expect(increases({ a: 1, b: 5 }, { a: 4, b: 5, c: 2 })).toEqual({ a: 3, c: 2 })
   })
 
-  it('takes a smaller counter as one of a new process', () => {
+  it('treats a smaller counter as one of a new process', () => {
     expect(increases({ a: 100 }, { a: 3 })).toEqual({ a: 3 })
   })
 
-  it('counts nothing of a process that is read for the first time', () => {
+  it('ignores the counts of a process that is read for the first time', () => {
     expect(increases(undefined, { a: 100 })).toEqual({})
   })
 })
@@ -34,7 +33,7 @@ describe('quantileMs', () => {
     expect(quantileMs(buckets, 0.99)).toBeCloseTo(910)
   })
 
-  it('is the last bound for what took longer', () => {
+  it('is the last bound for longer durations', () => {
     expect(
       quantileMs(
         new Map([
@@ -47,7 +46,7 @@ describe('quantileMs', () => {
     ).toBe(2_500)
   })
 
-  it('is not known where nothing was counted', () => {
+  it('is null without counts', () => {
     expect(quantileMs(new Map(), 0.5)).toBeNull()
     expect(
       quantileMs(

@@ -4,11 +4,11 @@ import { type ProcessReading, readProcess } from './read-process.ts'
 import { increasesOf, type Sample, type Target } from './sample.ts'
 import { type ServiceReading, serviceReadings } from './service-readings.ts'
 
-/** What the sampler knows. */
+/** Samples, and the state of the services. */
 export interface Seen {
-  /** Of the last hour, the oldest first. */
+  /** Samples of the last hour, oldest first. */
   readonly samples: readonly Sample[]
-  /** Of the last sample; empty before the first. */
+  /** State at the last sample; empty before the first. */
   readonly services: readonly ServiceReading[]
   /** By service. */
   readonly lastAnswers: ReadonlyMap<string, LastAnswer>
@@ -17,24 +17,24 @@ export interface Seen {
 export interface Sampler {
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>
-  /** Whoever asks is taken to go on looking: samples come more often then. */
+  /** Returns the samples. For a while after each call they are more frequent. */
   readonly look: () => Seen
 }
 
 export interface SamplerOptions {
   readonly targets: readonly Target[]
-  /** The text of a process' metrics; rejects where it does not answer. */
+  /** Reads the metrics of a process as text. Rejects if it does not answer. */
   readonly scrape: (url: string) => Promise<string>
   readonly nowMs: () => number
 }
 
 const WATCHED_EVERY_MS = 5_000
 const UNWATCHED_EVERY_MS = 15_000
-/** A page asks every few seconds. */
+/** Samples are frequent this long after the last look. A page asks every few seconds. */
 const LOOKING_MS = 20_000
 const KEPT_MS = 3_600_000
 
-/** Reads every process' metrics, over and over, and keeps the last hour in memory. */
+/** Reads the metrics of every process periodically, and keeps the last hour in memory. */
 export function createSampler({ targets, scrape, nowMs }: SamplerOptions): Sampler {
   const samples: Sample[] = []
   const lastCounters = new Map<string, ReadonlyMap<string, number>>()

@@ -2,10 +2,10 @@ import { Agent, get } from 'node:http'
 
 const ANSWER_WITHIN_MS = 2_000
 const MAX_BYTES = 4 * 2 ** 20
-/** Kept open: a new connection for each scrape costs more than the scrape. */
+/** Keeps connections open: a new connection costs more than a scrape. */
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })
 
-/** A process' metrics as text. Rejects where it does not answer in time. */
+/** Reads the metrics of a process as text. Rejects if it does not answer in time. */
 export function scrape(baseUrl: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(ANSWER_WITHIN_MS)

@@ -2,14 +2,14 @@ import type { ServiceState } from '../overview/api.ts'
 import type { PartitionReading, ProcessReading } from './read-process.ts'
 import type { Target } from './sample.ts'
 
-/** A service with what its processes say of themselves. */
+/** State of a service, from the metrics of its processes. */
 export interface ServiceReading extends Omit<ServiceState, 'silence'> {
   readonly partitions: ReadonlyMap<number, PartitionReading>
   readonly catalogProblems: number
   readonly openBreakers: readonly string[]
 }
 
-/** Brings the processes of each service together, in the order of the targets. */
+/** Merges the processes of each service, in the order of the targets. */
 export function serviceReadings(
   targets: readonly Target[],
   readings: ReadonlyMap<string, ProcessReading>,
@@ -39,7 +39,7 @@ function processesOf(
     answering: answers.length,
     lagSeconds: isKnown ? Math.max(0, ...owned.map(({ lagSeconds }) => lagSeconds)) : null,
     lagRecords: isKnown ? owned.reduce((sum, { lagRecords }) => sum + lagRecords, 0) : null,
-    // Each process counts the whole service.
+    // Each process reports the count of the whole service.
     deadLetters: largest(answers.map(({ deadLetters }) => deadLetters)),
     outboxSeconds: largest(answers.map(({ outboxSeconds }) => outboxSeconds)),
     haltedPartitions: [...partitions].filter(([, { isHalted }]) => isHalted).map(([partition]) => partition),

@@ -8,7 +8,7 @@ function owned(partition: number, alarms: PartitionStatus['alarms'] = []): Parti
   return { topic: 'user-events', partition, nextOffset: '7', lagRecords: 2, lagSeconds: 1.5, alarms }
 }
 
-it('names the owner of each partition, and the partitions that nobody owns', () => {
+it('names the owner of each partition, and partitions without one', () => {
   const { partitions, ...rest } = consumerOperationsOf({
     service: 'metering',
     processes: [
@@ -28,7 +28,7 @@ it('names the owner of each partition, and the partitions that nobody owns', () 
   ])
 })
 
-it('shows messages of errors only where asked: they may quote what a user said', () => {
+it('includes messages of errors only on request: they may quote personal data', () => {
   const alarm = {
     kind: 'halted',
     offset: '7',
@@ -50,7 +50,7 @@ it('shows messages of errors only where asked: they may quote what a user said',
   expect(messages(false)).toEqual([null])
 })
 
-it('shows partitions also where nobody counted the dead letters in time', () => {
+it('includes partitions if dead letters were not counted in time', () => {
   const { partitions, deadLetters } = consumerOperationsOf({
     service: 'metering',
     processes: [{ url: 'http://one:1', answer: { partitions: [owned(0)] } }],

@@ -8,7 +8,7 @@ import { limitFindings, type LimitParts } from './limit-findings.ts'
 const VERY_LATE_AFTER_S = 60
 const OUTBOX_LATE_AFTER_S = 30
 const STALLED_AFTER_S = 60
-/** Of the answers of the last minutes. */
+/** Share of 5xx answers above which they are a finding. */
 const FAILED_SHARE = 0.01
 
 const RUNBOOKS = {
@@ -21,12 +21,12 @@ const RUNBOOKS = {
 
 export interface FindingsParts extends LimitParts {
   readonly services: readonly ServiceReading[]
-  /** The samples of the last minutes. */
+  /** Samples of the last five minutes. */
   readonly recent: readonly Sample[]
   readonly partitionCount: number
 }
 
-/** What is wrong, in words, the worst first. */
+/** Lists problems in words, worst first. */
 export function findingsOf(parts: FindingsParts): readonly Finding[] {
   const { services, recent, partitionCount } = parts
   const findings = [
@@ -59,10 +59,10 @@ const warning = (...parts: Parts): Finding => finding('warning', parts)
 const operations = (consumer: string): FindingPlace => ({ screen: 'operations', consumer })
 const ALL_REFUSALS: FindingPlace = { screen: 'refusals', project: null }
 
-/** What callers notice while no process of a service answers. */
+/** Effect for callers while no process of a service answers. */
 const WITHOUT: Readonly<Record<string, string>> = {
-  gateway: 'Requests of customers are not answered.',
-  'user-projector': 'Profiles and segments stand still, and reads of users fail.',
+  gateway: 'Requests of customers get no answer.',
+  'user-projector': 'Profiles and segments are not updated, and reads of users fail.',
   'trait-registry': 'New names are admitted unchecked.',
   metering: 'Limits are not enforced: requests are admitted unchecked.',
   'form-trigger-evaluator': 'No form is queued or shown until it is back.',
@@ -76,7 +76,7 @@ function silenceOf({ service, processes, answering, silentProcesses, isConsumer 
     const text = `${processes - answering} of ${processes} processes of ${service} do not answer: ${addresses}.`
     return [warning(text, runbook)]
   }
-  const text = `${service} does not answer: it is stopped, or hangs. ${WITHOUT[service] ?? ''} Start it, or end the process that hangs, so that it is started again: ${addresses}.`
+  const text = `${service} does not answer: it is stopped or hangs. ${WITHOUT[service] ?? ''} Start it, or kill the hanging process so that it restarts: ${addresses}.`
   return [critical(text, runbook, ...(isConsumer ? [operations(service)] : []))]
 }
 
@@ -87,14 +87,16 @@ function foldingOf(reading: ServiceReading, partitionCount: number): readonly Fi
   if (haltedPartitions.length > 0)
     findings.push(
       critical(
-        `${service} is halted on ${partitionsInWords(haltedPartitions)}: their users wait.`,
+        `${service} is halted on ${partitionsInWords(haltedPartitions)}: records there are not folded.`,
         RUNBOOKS.halted,
         see,
       ),
     )
   const stalled = partitionsWhere(reading, ({ stalledSeconds }) => stalledSeconds > STALLED_AFTER_S)
   if (stalled.length > 0)
-    findings.push(critical(`${service} is stalled on ${partitionsInWords(stalled)}: attempts fail.`, RUNBOOKS.lag, see))
+    findings.push(
+      critical(`${service} is stalled on ${partitionsInWords(stalled)}: its attempts keep failing.`, RUNBOOKS.lag, see),
+    )
   const failing = partitionsWhere(reading, ({ ticksFailingSeconds }) => ticksFailingSeconds > STALLED_AFTER_S)
   if (failing.length > 0)
     findings.push(
@@ -104,7 +106,7 @@ function foldingOf(reading: ServiceReading, partitionCount: number): readonly Fi
   if (unowned > 0)
     findings.push(
       warning(
-        `No process of ${service} that answers owns ${unowned} of ${partitionCount} partitions. This passes within seconds of a start.`,
+        `${unowned} of ${partitionCount} partitions of ${service} have no owner among the answering processes. After a start this resolves within seconds.`,
         RUNBOOKS.lag,
         see,
       ),
@@ -117,7 +119,7 @@ function foldingOf(reading: ServiceReading, partitionCount: number): readonly Fi
   if (outboxSeconds !== null && outboxSeconds > OUTBOX_LATE_AFTER_S)
     findings.push(
       warning(
-        `${service} cannot publish: its oldest record waits since ${Math.round(outboxSeconds)} s.`,
+        `${service} cannot publish: its oldest record has been waiting for ${Math.round(outboxSeconds)} s.`,
         RUNBOOKS.lag,
         see,
       ),
@@ -125,33 +127,31 @@ function foldingOf(reading: ServiceReading, partitionCount: number): readonly Fi
   return findings
 }
 
-/** Of all consumers together: each reads every record, so one that cannot be read is a dead letter of most of them. */
+/** Reports all consumers together: each reads every record, so an unreadable one is a dead letter of most of them. */
 function deadLettersOf(services: readonly ServiceReading[]): readonly Finding[] {
   const counts = services.flatMap(({ service, deadLetters }) => (deadLetters ? [{ service, deadLetters }] : []))
   if (counts.length === 0) return []
   const words = counts.map(({ service, deadLetters }) => `${deadLetters} of ${service}`).join(', ')
   const isOne = counts.length === 1 && counts[0]?.deadLetters === 1
-  const text = `There ${isOne ? 'is a dead letter' : 'are dead letters'}, records that a consumer could not read: ${words}.`
-  const hint = counts.length > 1 ? ' One bad record may be one of each.' : ''
+  const text = `There ${isOne ? 'is a dead letter' : 'are dead letters'} (records that a consumer could not read): ${words}.`
+  const hint = counts.length > 1 ? ' One bad record can be a dead letter of each consumer.' : ''
   return [warning(text + hint, RUNBOOKS.deadLetters, ...counts.map(({ service }) => operations(service)))]
 }
 
 function catalogOf({ service, catalogProblems }: ServiceReading): readonly Finding[] {
   if (catalogProblems === 0) return []
   return [
-    warning(
-      `${service} does not understand the catalog of ${catalogProblems} organizations in full.`,
-      RUNBOOKS.upgrade,
-      { screen: 'catalog' },
-    ),
+    warning(`${service} does not fully understand the catalog of ${catalogProblems} organizations.`, RUNBOOKS.upgrade, {
+      screen: 'catalog',
+    }),
   ]
 }
 
-/** Of parts that are not named as silent already. */
+/** Skips services that are reported as silent. */
 function breakersOf({ service, openBreakers }: ServiceReading, all: readonly ServiceReading[]): readonly Finding[] {
   const silent = all.filter(({ answering }) => answering === 0).map((one) => one.service)
   const open = openBreakers.filter((breaker) => !silent.some((name) => breaker.startsWith(name)))
-  return open.length === 0 ? [] : [warning(`${service} calls these parts no more for a moment: ${open.join(', ')}.`)]
+  return open.length === 0 ? [] : [warning(`${service} has paused its calls to: ${open.join(', ')}.`)]
 }
 
 function answersOf(recent: readonly Sample[]): readonly Finding[] {
@@ -162,7 +162,7 @@ function answersOf(recent: readonly Sample[]): readonly Finding[] {
   if (failed > all * FAILED_SHARE)
     findings.push(
       critical(
-        `${failed} of ${all} requests of the last five minutes were answered 5xx. Callers must retry.`,
+        `${failed} of ${all} requests in the last five minutes got a 5xx answer. Callers must retry.`,
         RUNBOOKS.gateway,
         ALL_REFUSALS,
       ),
@@ -172,7 +172,7 @@ function answersOf(recent: readonly Sample[]): readonly Finding[] {
     const checks = [...totalsOf(recent, 'unchecked').keys()].toSorted().join(', ')
     findings.push(
       warning(
-        `${unchecked === 1 ? 'A check was' : `${unchecked} checks were`} left out in the last five minutes (${checks}): limits were not enforced there.`,
+        `${unchecked === 1 ? 'A check was' : `${unchecked} checks were`} skipped in the last five minutes (${checks}), so limits were not enforced.`,
         RUNBOOKS.lag,
       ),
     )

@@ -16,7 +16,7 @@ const findingsIn = (own: Partial<FindingsParts>) =>
     ...own,
   })
 
-/** In words, what is wrong with metering. */
+/** Returns the findings about metering. */
 function findings(processes: readonly (ProcessReading | undefined)[]): readonly string[] {
   return findingsIn({ services: [gateway(), givenService('metering', processes)] }).map(
     ({ severity, text, runbook }) => `${severity}: ${text} ${runbook ?? ''}`,
@@ -31,25 +31,25 @@ function withPartition(own: Partial<PartitionReading>): ProcessReading {
 }
 
 describe('findingsOf', () => {
-  it('finds nothing where everything works', () => {
+  it('is empty while everything works', () => {
     expect(findings([consumerReading()])).toEqual([])
   })
 
-  it('names a consumer that does not answer, and what callers notice', () => {
+  it('names a silent consumer, and the effect for callers', () => {
     expect(findings([undefined])).toEqual([
-      'critical: metering does not answer: it is stopped, or hangs. Limits are not enforced: requests are admitted unchecked. Start it, or end the process that hangs, so that it is started again: metering-0. lag',
+      'critical: metering does not answer: it is stopped or hangs. Limits are not enforced: requests are admitted unchecked. Start it, or kill the hanging process so that it restarts: metering-0. lag',
     ])
   })
 
-  it('does not name a service as stopped while another process of it answers', () => {
+  it('does not call a service stopped while another process of it answers', () => {
     expect(findings([undefined, consumerReading()])).toEqual([
       'warning: 1 of 2 processes of metering do not answer: metering-0. lag',
     ])
   })
 
   it.each([
-    ['halted', { isHalted: true }, 'critical: metering is halted on partition 1: their users wait. halted'],
-    ['stalled', { stalledSeconds: 61 }, 'critical: metering is stalled on partition 1: attempts fail. lag'],
+    ['halted', { isHalted: true }, 'critical: metering is halted on partition 1: records there are not folded. halted'],
+    ['stalled', { stalledSeconds: 61 }, 'critical: metering is stalled on partition 1: its attempts keep failing. lag'],
     [
       'without ticks',
       { ticksFailingSeconds: 61 },
@@ -61,9 +61,9 @@ describe('findingsOf', () => {
     expect(findings([withPartition(own)])).toEqual([expected])
   })
 
-  it('counts partitions that nobody owns', () => {
+  it('counts partitions without an owner', () => {
     expect(findings([consumerReading({ partitions: new Map() })])).toEqual([
-      'warning: No process of metering that answers owns 2 of 2 partitions. This passes within seconds of a start. lag',
+      'warning: 2 of 2 partitions of metering have no owner among the answering processes. After a start this resolves within seconds. lag',
     ])
   })
 
@@ -75,17 +75,17 @@ describe('findingsOf', () => {
         { ...own, deadLetters: 3 },
         { ...idle, deadLetters: 3 },
       ]),
-    ).toEqual(['warning: There are dead letters, records that a consumer could not read: 3 of metering. dead-letters'])
+    ).toEqual(['warning: There are dead letters (records that a consumer could not read): 3 of metering. dead-letters'])
   })
 
-  it('names dead letters of all consumers once, with the way to each: one bad record makes one of each', () => {
+  it('reports dead letters of all consumers once, with a link to each: one bad record makes one in each', () => {
     const consumers = ['metering', 'trait-registry'].map((name) =>
       givenService(name, [consumerReading({ deadLetters: 1 })]),
     )
     expect(findingsIn({ services: [gateway(), ...consumers] })).toEqual([
       {
         severity: 'warning',
-        text: 'There are dead letters, records that a consumer could not read: 1 of metering, 1 of trait-registry. One bad record may be one of each.',
+        text: 'There are dead letters (records that a consumer could not read): 1 of metering, 1 of trait-registry. One bad record can be a dead letter of each consumer.',
         runbook: 'dead-letters',
         see: [
           { screen: 'operations', consumer: 'metering' },
@@ -95,17 +95,17 @@ describe('findingsOf', () => {
     ])
   })
 
-  it('says that requests failed, before what is less urgent', () => {
+  it('lists failed requests before less urgent findings', () => {
     const recent = [sampleOf({ 'answer:202': 90, 'answer:503': 10, 'unchecked:mau': 2 })]
     expect(findingsIn({ recent }).map(({ text }) => text)).toEqual([
-      '10 of 100 requests of the last five minutes were answered 5xx. Callers must retry.',
-      '2 checks were left out in the last five minutes (mau): limits were not enforced there.',
+      '10 of 100 requests in the last five minutes got a 5xx answer. Callers must retry.',
+      '2 checks were skipped in the last five minutes (mau), so limits were not enforced.',
     ])
   })
 
-  it('names an open breaker, unless its part is named as silent', () => {
+  it('names an open breaker, unless its service is reported as silent', () => {
     const open = givenService('gateway', [consumerReading({ openBreakers: ['kafka', 'metering (reads)'] })])
     const texts = findingsIn({ services: [open, givenService('metering', [undefined])] }).map(({ text }) => text)
-    expect(texts).toContain('gateway calls these parts no more for a moment: kafka.')
+    expect(texts).toContain('gateway has paused its calls to: kafka.')
   })
 })

@@ -1,7 +1,7 @@
-/** Records may gather for a moment; nobody waits for them then. */
+/** A short lag is normal. */
 const LATE_AFTER_S = 10
 
-/** Whether a consumer, or one of its partitions, is further behind than it should be. The pages say so too. */
+/** Tells whether a consumer or a partition lags too far. Pages import it: keep this file free of imports. */
 export function isLate(lagSeconds: number | null): boolean {
   return lagSeconds !== null && lagSeconds > LATE_AFTER_S
 }

@@ -5,7 +5,7 @@ import { LIMIT_TITLES } from '../registry/limit-titles.ts'
 import type { ReachedLimit } from '../registry/reached-limits.ts'
 import type { Finding } from './api.ts'
 
-/** Why a request is refused once a limit is reached; null: none is. */
+/** Refusal reason once a limit is reached; null: nothing is refused. */
 const REASONS: { readonly [Name in LimitName]: LimitReason | null } = {
   eventsPerMonth: 'eventLimit',
   monthlyActiveUsers: 'mau',
@@ -15,30 +15,30 @@ const REASONS: { readonly [Name in LimitName]: LimitReason | null } = {
 const LIMITS = Object.entries(REASONS) as readonly [LimitName, LimitReason | null][]
 
 export interface LimitParts {
-  /** Of the last hour, or since the console was started. */
+  /** Samples of the last hour, or since the console started. */
   readonly samples: readonly Sample[]
   readonly isWholeHour: boolean
-  /** As far as it is known. */
+  /** Reached limits, as far as known. */
   readonly reached: readonly ReachedLimit[]
 }
 
-/** Limits that are known to be reached, and those for which somebody was refused: there, one was reached at that time. */
+/** Reports reached limits, and limits with refusals, which were reached at that time. */
 export function limitFindings({ samples, isWholeHour, reached }: LimitParts): readonly Finding[] {
   const refused = totalsOf(samples, 'refusal')
   return LIMITS.flatMap(([name, reason]) => {
     const own = ofOneOwner(reached.filter(({ line }) => line.name === name))
     const count = refused.get(reason ?? '') ?? 0
-    const period = isWholeHour ? 'in the last hour' : 'since the console was started'
+    const period = isWholeHour ? 'in the last hour' : 'since the console started'
     const refusals = count === 0 || own.length > 1 ? '' : `${count} refused ${period}`
     if (own.length > 0) return own.map((limit) => reachedFinding(limit, refusals))
     if (count === 0) return []
     const requests = count === 1 ? '1 request was' : `${count} requests were`
-    const text = `${requests} refused for a limit (${LIMIT_TITLES[name].toLowerCase()}) ${period}.`
+    const text = `${requests} refused because of a limit (${LIMIT_TITLES[name].toLowerCase()}) ${period}.`
     return [{ severity: 'warning', text, runbook: null, see: [{ screen: 'refusals', project: null }] } as const]
   })
 }
 
-/** Projects share a limit of their organization. */
+/** Keeps one of the projects that share a limit of their organization. */
 function ofOneOwner(reached: readonly ReachedLimit[]): readonly ReachedLimit[] {
   return [...new Map(reached.map((limit) => [ownerOf(limit), limit])).values()]
 }

@@ -18,11 +18,11 @@ const mau: LimitLine = {
 const ofShop = { organization: 'demo', project: 'shop', line: mau }
 const refused = [sampleOf({ 'refusal:mau': 20, 'refusal:tooFast': 1 }), sampleOf({ 'refusal:mau': 7 })]
 
-it('names a limit that is reached, how many were refused for it, and the ways to both', () => {
+it('names a reached limit and its number of refusals, and links to both', () => {
   expect(limitFindings({ samples: refused, isWholeHour: false, reached: [ofShop] })).toEqual([
     {
       severity: 'warning',
-      text: 'demo/shop: monthly active users, 12 of 12, 27 refused since the console was started. Reached.',
+      text: 'demo/shop: monthly active users, 12 of 12, 27 refused since the console started. Reached.',
       runbook: null,
       see: [
         { screen: 'registry', project: 'demo/shop' },
@@ -32,7 +32,7 @@ it('names a limit that is reached, how many were refused for it, and the ways to
   ])
 })
 
-it('does not say whom refusals belong to where two projects have reached the limit', () => {
+it('does not attribute refusals while two projects have reached the limit', () => {
   const reached = [ofShop, { ...ofShop, project: 'app' }]
   expect(limitFindings({ samples: refused, isWholeHour: true, reached }).map(({ text }) => text)).toEqual([
     'demo/shop: monthly active users, 12 of 12. Reached.',
@@ -48,15 +48,17 @@ it('names the limit of an organization once', () => {
   ])
 })
 
-it('says only that requests were refused where no limit is known to be reached', () => {
+it('reports only refusals if no limit is known to be reached', () => {
   const textsOf = (samples: typeof refused) =>
     limitFindings({ samples, isWholeHour: true, reached: [] }).map(({ text }) => text)
-  expect(textsOf(refused)).toEqual(['27 requests were refused for a limit (monthly active users) in the last hour.'])
+  expect(textsOf(refused)).toEqual([
+    '27 requests were refused because of a limit (monthly active users) in the last hour.',
+  ])
   expect(textsOf([sampleOf({ 'refusal:eventLimit': 1 })])).toEqual([
-    '1 request was refused for a limit (events a month) in the last hour.',
+    '1 request was refused because of a limit (events a month) in the last hour.',
   ])
 })
 
-it('says nothing where nothing was refused for a limit', () => {
+it('is empty if nothing was refused because of a limit', () => {
   expect(limitFindings({ samples: [sampleOf({ 'refusal:tooFast': 1 })], isWholeHour: true, reached: [] })).toEqual([])
 })

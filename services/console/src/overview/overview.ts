@@ -1,7 +1,6 @@
 import type { LastAnswer } from '../metrics/last-answer.ts'
-import { quantileMs } from '../metrics/quantile.ts'
 import type { CounterKind } from '../metrics/read-process.ts'
-import { bucketsOf, type Sample, secondsOf, totalOf, totalsOf } from '../metrics/sample.ts'
+import { bucketsOf, quantileMs, type Sample, secondsOf, totalOf, totalsOf } from '../metrics/sample.ts'
 import type { Seen } from '../metrics/sampler.ts'
 import type { ServiceReading } from '../metrics/service-readings.ts'
 import type { ReachedLimit } from '../registry/reached-limits.ts'
@@ -10,18 +9,18 @@ import { findingsOf } from './findings.ts'
 
 const NOW_MS = 60_000
 const RECENT_MS = 5 * 60_000
-/** A little less than the sampler keeps. */
+/** Slightly less than the sampler keeps. */
 const WHOLE_HOUR_MS = 59 * 60_000
 
 export interface OverviewParts extends Seen {
-  /** Over how many partitions keys are spread. */
+  /** Number of partitions of the topics keyed by user. */
   readonly partitionCount: number
-  /** Of the projects that were looked at. */
+  /** Reached limits, as far as known. */
   readonly reached: readonly ReachedLimit[]
   readonly nowMs: number
 }
 
-/** What the Overview shows: the last minute, the last hour, and in words what is wrong. */
+/** Builds the Overview: figures of the last minute and the last hour, and findings in words. */
 export function overviewOf(parts: OverviewParts): OverviewAnswer {
   const { samples, services: readings, lastAnswers, nowMs } = parts
   const latest = samples.at(-1)
@@ -59,7 +58,7 @@ export function overviewOf(parts: OverviewParts): OverviewAnswer {
   }
 }
 
-/** Without what only the findings need. */
+/** Drops the members that only findings need. */
 function stateOf(reading: ServiceReading, lastAnswer: LastAnswer | undefined): ServiceState {
   const { service, isConsumer, processes, answering, silentProcesses, lagSeconds, lagRecords } = reading
   const { deadLetters, outboxSeconds, haltedPartitions } = reading
@@ -87,18 +86,18 @@ function silenceOf(lastAnswer: LastAnswer | undefined, isConsumer: boolean): Ser
   }
 }
 
-/** null where samples reach back for the whole hour. */
+/** Returns null if samples cover the whole hour. */
 function countedSinceOf([first]: readonly Sample[], nowMs: number): string | null {
   return first && first.atMs > nowMs - WHOLE_HOUR_MS ? new Date(first.atMs).toISOString() : null
 }
 
-/** How many answers had a status of this class. */
+/** Counts answers with a status of this class. */
 function answersOf(samples: readonly Sample[], statusClass: string): number {
   const counts = [...totalsOf(samples, 'answer')].filter(([status]) => status.startsWith(statusClass))
   return counts.reduce((sum, [, count]) => sum + count, 0)
 }
 
-/** null before the second sample. */
+/** Returns null before the second sample. */
 function rateOf(samples: readonly Sample[], total: (samples: readonly Sample[]) => number | undefined): number | null {
   const seconds = secondsOf(samples)
   return seconds === 0 ? null : rounded((total(samples) ?? 0) / seconds)
@@ -110,7 +109,7 @@ function rounded(value: number | null): number | null {
   return value === null ? null : Number(value.toPrecision(4))
 }
 
-/** The most frequent first. */
+/** Lists counts, most frequent first. */
 function countsOf(samples: readonly Sample[], recent: readonly Sample[], kind: CounterKind): OverviewAnswer['answers'] {
   const lastMinutes = totalsOf(recent, kind)
   return Array.from(totalsOf(samples, kind), ([name, lastHour]) => ({

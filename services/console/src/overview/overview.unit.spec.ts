@@ -8,7 +8,7 @@ const services = [
   givenService('metering', [consumerReading({ deadLetters: 2 })]),
 ]
 
-it('computes rates from the last minute, and counts of five minutes and of the hour', () => {
+it('computes rates over the last minute, and counts over five minutes and an hour', () => {
   const samples = [
     sampleOf({}, { atMs: 0, seconds: 0 }),
     sampleOf({ 'answer:202': 7, 'record:EventTracked': 7 }, { atMs: NOW_MS - 600_000 }),
@@ -52,7 +52,7 @@ it.each([
   expect(overviewOf({ ...parts, nowMs: NOW_MS }).countedSince).toBe(countedSince)
 })
 
-it('says of a consumer that does not answer when it last did, and about how many records wait', () => {
+it('reports the last answer of a silent consumer, and an estimate of the records that wait', () => {
   const silent = [givenService('gateway', [undefined]), givenService('metering', [undefined])]
   const lastAnswers = new Map([['metering', { atMs: NOW_MS - 90_000, lagRecords: 2, recordedSince: 29 }]])
   const parts = { samples: [], services: silent, lastAnswers, reached: [], partitionCount: PARTITIONS }

@@ -3,8 +3,8 @@ import { NamesQuery } from './api.ts'
 
 const asked = { organization: 'demo', project: 'shop', kind: 'traits' }
 
-describe('a question for names', () => {
-  it.each(['prefix', 'after'])('is refused where Postgres could not store its %s', (member) => {
+describe('a query for names', () => {
+  it.each(['prefix', 'after'])('is refused if Postgres could not store its %s', (member) => {
     const messages = (text: string) =>
       NamesQuery.safeParse({ ...asked, [member]: text }).error?.issues.map(({ path, message }) => [path, message])
     expect(messages('pl\u0000an')).toEqual([[[member], 'must hold no U+0000 or lone surrogate']])

@@ -1,42 +1,43 @@
 import { boundsOfMonth } from '@nextvisit/domain'
+import type { LimitName } from './api.ts'
 
-/** When a limit is reached if its use goes on as it did. */
+/** Time at which a limit is reached at the current rate. */
 export type Forecast =
   | { readonly outcome: 'unlimited' }
   | { readonly outcome: 'reached' }
-  /** Nothing was added, so there is no rate. */
+  /** Nothing was added: the rate is zero. */
   | { readonly outcome: 'unused' }
-  /** The month is too young for a rate. */
+  /** Too little of the month has passed for a rate. */
   | { readonly outcome: 'too-early' }
   | { readonly outcome: 'reached-on'; readonly atMs: number }
-  /** The count begins again before that. `usedAtEnd`: what it comes to. */
+  /** The month ends first. `usedAtEnd`: count at its end. */
   | { readonly outcome: 'not-this-month'; readonly usedAtEnd: number }
   | { readonly outcome: 'not-within-a-year' }
 
 export interface Use {
   readonly used: number
-  /** null: there is none. */
+  /** null: unlimited. */
   readonly limit: number | null
-  /** Whether the count begins again with each month. */
+  /** The count restarts every month. */
   readonly isMonthly: boolean
 }
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const YEAR_MS = 365 * DAY_MS
-/** A rate of less time says nothing. */
+/** Minimum time for a rate. */
 const TOO_EARLY_MS = HOUR_MS
-/** A rate of less time is rough: a day is not like the next. */
+/** A rate over less time is rough, because days differ. */
 const ROUGH_MS = 3 * DAY_MS
 
-/** By this month's rate: what was added since it began, over the time that has passed. The month is the UTC one. */
+/** Forecasts at this month's rate: additions since its start, divided by the elapsed time. Months are in UTC. */
 export function forecastOf(use: Use & { readonly added: number }, month: string, nowMs: number): Forecast {
   const elapsedMs = nowMs - boundsOfMonth(month).startMs
   if (elapsedMs < TOO_EARLY_MS) return settled(use) ?? { outcome: 'too-early' }
   return forecastAtRate(use, use.added / elapsedMs, month, nowMs)
 }
 
-/** `perMs`: what is added in a millisecond. */
+/** Forecasts at a given rate. `perMs`: additions in a millisecond. */
 export function forecastAtRate(use: Use, perMs: number, month: string, nowMs: number): Forecast {
   const { used, limit, isMonthly } = use
   const known = settled(use)
@@ -50,13 +51,95 @@ export function forecastAtRate(use: Use, perMs: number, month: string, nowMs: nu
   return { outcome: 'reached-on', atMs: Math.ceil(nowMs + leftMs) }
 }
 
-/** Whether so little of the month has passed that its rate is rough. */
+/** Tells whether the rate of the month is still rough. */
 export function isRough(month: string, nowMs: number): boolean {
   return nowMs - boundsOfMonth(month).startMs < ROUGH_MS
 }
 
-/** What needs no rate. */
+/** Returns the forecasts that need no rate. */
 function settled({ used, limit }: Use): Forecast | undefined {
   if (limit === null) return { outcome: 'unlimited' }
   return used >= limit ? { outcome: 'reached' } : undefined
+}
+
+/** Effect of a reached limit. `until`: end of the month, for limits that restart then. */
+const WHEN_REACHED: { readonly [Name in LimitName]: (until: string) => string } = {
+  eventsPerMonth: (until) => `Reached: events with a production key are refused (402) until ${until}.`,
+  monthlyActiveUsers: (until) =>
+    `Reached: users not yet counted this month are refused (400) until ${until}. The others pass.`,
+  uniqueEvents: () => 'Reached: events with a new name are refused (400). Known names pass.',
+  uniqueTraits: () => 'Reached: new traits are dropped from records. Known ones pass.',
+}
+
+/** Later times are given as days only. */
+const SOON_MS = 2 * DAY_MS
+
+/** Describes a forecast at this month's rate in a sentence. Days are in UTC, like months. */
+export function forecastInWords(forecast: Forecast, name: LimitName, month: string, nowMs: number): string {
+  const { startMs, endMs } = boundsOfMonth(month)
+  switch (forecast.outcome) {
+    case 'unlimited':
+      return 'The plan sets no limit.'
+    case 'reached':
+      return WHEN_REACHED[name](dayInWords(endMs, nowMs))
+    case 'unused':
+      return 'Not reached at this rate: nothing was added this month.'
+    case 'too-early':
+      return `The month is ${spanInWords(nowMs - startMs)} old: too early to tell.`
+    case 'reached-on':
+      return `At this rate it will be reached on ${momentInWords(forecast.atMs, nowMs)}${beforeTheEnd(name, forecast.atMs, endMs)}.`
+    case 'not-this-month':
+      return `Not this month: at this rate it will be about ${COUNT.format(forecast.usedAtEnd)} at the end of the month.`
+    case 'not-within-a-year':
+      return 'Not within a year at this rate.'
+  }
+}
+
+/** Says that the rate of a young month is rough. */
+export function roughInWords(month: string, nowMs: number): string {
+  return `This is a rough estimate: the month is ${spanInWords(nowMs - boundsOfMonth(month).startMs)} old.`
+}
+
+/** Describes the forecast at last month's rate; empty if it is unknown. */
+export function atLastMonthsRateInWords(forecast: Forecast | undefined, nowMs: number): readonly string[] {
+  if (forecast?.outcome === 'reached-on')
+    return [`At last month's rate it will be reached on ${momentInWords(forecast.atMs, nowMs)}.`]
+  return forecast?.outcome === 'not-this-month' ? ["At last month's rate it will not be reached this month."] : []
+}
+
+/** Adds the time before the end of the month, for counts that restart then. */
+function beforeTheEnd(name: LimitName, atMs: number, endMs: number): string {
+  if (name === 'uniqueEvents' || name === 'uniqueTraits') return ''
+  const days = Math.floor((endMs - atMs) / DAY_MS)
+  if (days === 0) return ', the last day of the month'
+  return `, ${days === 1 ? '1 day' : `${days} days`} before the month ends`
+}
+
+const DAY = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'long' })
+const DAY_OF_YEAR = new Intl.DateTimeFormat('en-GB', {
+  timeZone: 'UTC',
+  day: 'numeric',
+  month: 'long',
+  year: 'numeric',
+})
+const COUNT = new Intl.NumberFormat('en')
+
+/** Formats a day as `27 November`, with the year unless it is the current one. */
+function dayInWords(atMs: number, nowMs: number): string {
+  const isThisYear = new Date(atMs).getUTCFullYear() === new Date(nowMs).getUTCFullYear()
+  return (isThisYear ? DAY : DAY_OF_YEAR).format(atMs)
+}
+
+/** Formats a day, with the hour if it is soon. */
+function momentInWords(atMs: number, nowMs: number): string {
+  const day = dayInWords(atMs, nowMs)
+  return atMs - nowMs < SOON_MS ? `${day} at about ${new Date(atMs).toISOString().slice(11, 13)}:00 UTC` : day
+}
+
+/** Formats a duration as `20 minutes`, `14 hours` or `2 days`. */
+function spanInWords(ms: number): string {
+  const [amount, unit] =
+    ms < 3_600_000 ? [ms / 60_000, 'minute'] : ms < DAY_MS ? [ms / 3_600_000, 'hour'] : [ms / DAY_MS, 'day']
+  const whole = Math.floor(amount)
+  return `${whole} ${unit}${whole === 1 ? '' : 's'}`
 }

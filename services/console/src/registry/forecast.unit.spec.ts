@@ -7,10 +7,10 @@ const MONTH = '2026-11'
 const { startMs, endMs } = boundsOfMonth(MONTH)
 const on = (day: number, hour = 0) => Date.UTC(2026, 10, day, hour)
 const monthly = (used: number, limit: number | null) => ({ used, added: used, limit, isMonthly: true })
-/** A count that stays, of which `added` came this month. */
+/** Creates a count that is not monthly, with `added` additions this month. */
 const lasting = (used: number, added: number, limit: number) => ({ used, added, limit, isMonthly: false })
 
-/** Whether a forecast says what follows from the use at each moment. */
+/** Compares a forecast with the use at each moment. */
 function isRight(
   forecast: Forecast,
   { used, limit, isMonthly }: { readonly used: number; readonly limit: number; readonly isMonthly: boolean },
@@ -32,7 +32,7 @@ function soonness(forecast: Forecast): number {
   return forecast.outcome === 'reached-on' ? forecast.atMs : Infinity
 }
 
-describe('when a limit is reached at this rate', () => {
+describe('the forecast at this rate', () => {
   it.each<readonly [string, ReturnType<typeof monthly>, number, Forecast]>([
     [
       'half of the limit at half of the month',
@@ -68,7 +68,7 @@ describe('when a limit is reached at this rate', () => {
   const rates = fc.double({ min: 1e-9, max: 1_000, noNaN: true })
   const nows = fc.integer({ min: startMs, max: endMs - 1 })
 
-  it('is when use and limit meet: later than now, and for a monthly count before the month ends', () => {
+  it('is the time when use reaches the limit: in the future, and before the end of the month for a monthly count', () => {
     fc.assert(
       fc.property(uses, rates, nows, (use, perMs, nowMs) => {
         const usedAt = (atMs: number) => use.used + perMs * (atMs - nowMs)
@@ -77,7 +77,7 @@ describe('when a limit is reached at this rate', () => {
     )
   })
 
-  it('never comes later for a higher rate or more use', () => {
+  it('is never later for a higher rate or more use', () => {
     const more = fc.record({
       used: fc.integer({ min: 0, max: 1_000 }),
       perMs: fc.double({ min: 0, max: 1, noNaN: true }),

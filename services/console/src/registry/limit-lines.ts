@@ -2,21 +2,28 @@ import type { CatalogProject } from '@nextvisit/catalog'
 import { MAX_EVENT_NAMES, MAX_TRAIT_SLUGS, type UsageAnswer } from '@nextvisit/contracts'
 import { boundsOfMonth, monthBefore } from '@nextvisit/domain'
 import type { LimitLine, ProjectUsage } from './api.ts'
-import { atLastMonthsRateInWords, forecastInWords, roughInWords } from './forecast-words.ts'
-import { type Forecast, forecastAtRate, forecastOf, isRough } from './forecast.ts'
+import {
+  atLastMonthsRateInWords,
+  type Forecast,
+  forecastAtRate,
+  forecastInWords,
+  forecastOf,
+  isRough,
+  roughInWords,
+} from './forecast.ts'
 
 export interface UsageParts {
   readonly plan: CatalogProject['plan']
-  /** Metering's counters of this month, and of the month before. */
+  /** Metering's counters of this month and the previous one. */
   readonly usage: UsageAnswer
   readonly before: UsageAnswer
   readonly nowMs: number
 }
 
-/** A limit that is used by so much needs a look, whatever the rate. */
+/** Above this share of a limit the outlook is a warning, whatever the rate. */
 const NEARLY_USED = 0.9
 
-/** A project's use of each limit, and when it is reached at this rate. */
+/** Builds a project's use of each limit, with a forecast. */
 export function projectUsageOf({ plan, usage, before, nowMs }: UsageParts): ProjectUsage {
   const { month } = usage
   const { startMs, endMs } = boundsOfMonth(month)
@@ -65,12 +72,12 @@ export function projectUsageOf({ plan, usage, before, nowMs }: UsageParts): Proj
   }
 }
 
-/** The limits of which nothing is left. What is reached has no rate, so the month before does not matter. */
+/** Returns the limits with no room left. Their lines do not depend on the previous month. */
 export function reachedLinesOf(parts: Omit<UsageParts, 'before'>): readonly LimitLine[] {
   return projectUsageOf({ ...parts, before: parts.usage }).limits.filter(({ outlook }) => outlook === 'reached')
 }
 
-/** The lower of the two applies (decisions.md, Bounds). */
+/** Returns the lower limit, which applies (decisions.md, Bounds). */
 function capOf(planned: number | undefined, bound: number): Pick<LimitLine, 'setBy'> & { readonly limit: number } {
   return planned !== undefined && planned <= bound
     ? { limit: planned, setBy: 'plan' }
@@ -78,7 +85,7 @@ function capOf(planned: number | undefined, bound: number): Pick<LimitLine, 'set
 }
 
 type Counted = Pick<LimitLine, 'name' | 'of' | 'isMonthly' | 'used' | 'added' | 'limit' | 'setBy'> & {
-  /** What the count came to; only of one that begins again. */
+  /** Final count of the previous month, if the count restarts every month. */
   readonly lastMonth?: number
 }
 
@@ -105,7 +112,7 @@ function isOfRate({ outcome }: Forecast): boolean {
   return outcome !== 'unlimited' && outcome !== 'reached' && outcome !== 'too-early'
 }
 
-/** A month is as far as one has to look; names that run out next year need nobody today. */
+/** Forecasts beyond a month need no attention yet. */
 const LOOK_AHEAD_MS = 31 * 86_400_000
 
 function outlookOf(forecast: Forecast, { used, limit }: Counted, nowMs: number): LimitLine['outlook'] {

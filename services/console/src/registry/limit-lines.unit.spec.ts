@@ -31,7 +31,7 @@ describe('the limits of a project', () => {
     ])
   })
 
-  it('are the bounds of every project where the plan has none, or a higher one (decisions.md, Bounds)', () => {
+  it('are the bounds of every project if the plan has none, or a higher one (decisions.md, Bounds)', () => {
     expect(limitsOf({})).toEqual([
       [null, null],
       [null, null],
@@ -44,52 +44,54 @@ describe('the limits of a project', () => {
     ])
   })
 
-  it('say when they are reached, and how long before the month ends', () => {
+  it('include the forecast, and its distance from the end of the month', () => {
     expect(eventsAt(at(16), 550)?.words).toBe(
-      'At this rate it is reached on 28 November, 2 days before the month ends.',
+      'At this rate it will be reached on 28 November, 2 days before the month ends.',
     )
-    expect(eventsAt(at(16), 510)?.words).toBe('At this rate it is reached on 30 November, the last day of the month.')
+    expect(eventsAt(at(16), 510)?.words).toBe(
+      'At this rate it will be reached on 30 November, the last day of the month.',
+    )
     expect(eventsAt(at(16), 940)?.words).toBe(
-      'At this rate it is reached on 16 November at about 22:00 UTC, 14 days before the month ends.',
+      'At this rate it will be reached on 16 November at about 22:00 UTC, 14 days before the month ends.',
     )
-    expect(eventsAt(at(16), 400)?.words).toBe('Not this month: at this rate it comes to about 800 when the month ends.')
+    expect(eventsAt(at(16), 400)?.words).toBe(
+      'Not this month: at this rate it will be about 800 at the end of the month.',
+    )
     expect(eventsAt(at(16), 0)?.words).toBe('Not reached at this rate: nothing was added this month.')
     expect(eventsAt(at(16), 1_000)?.words).toBe(
       'Reached: events with a production key are refused (402) until 1 December.',
     )
   })
 
-  it('count names from when they were new, and beyond the month', () => {
+  it('forecast names from those added this month, and beyond its end', () => {
     expect(traitsAt(at(16), 15, 10)).toMatchObject({
       used: 15,
       added: 5,
-      words: 'At this rate it is reached on 1 December.',
+      words: 'At this rate it will be reached on 1 December.',
       outlook: 'warning',
     })
-    expect(traitsAt(at(16), 12, 10)?.words).toBe('At this rate it is reached on 15 January 2027.')
+    expect(traitsAt(at(16), 12, 10)?.words).toBe('At this rate it will be reached on 15 January 2027.')
     expect(traitsAt(at(16), 12, 10)?.outlook).toBe('good')
-    expect(traitsAt(at(16), 20, 20)?.words).toBe(
-      'Reached: new traits are left out of what is recorded. Known ones pass.',
-    )
+    expect(traitsAt(at(16), 20, 20)?.words).toBe('Reached: new traits are dropped from records. Known ones pass.')
   })
 
-  it('are rough while the month is young, and name last month’s rate beside', () => {
+  it('are rough while the month is young, and then include last month’s rate', () => {
     expect(eventsAt(at(1, 14), 10, 3_100)?.words).toBe(
-      'Not this month: at this rate it comes to about 514 when the month ends. ' +
-        "This is rough: the month is 14 hours old. At last month's rate it is reached on 11 November.",
+      'Not this month: at this rate it will be about 514 at the end of the month. ' +
+        "This is a rough estimate: the month is 14 hours old. At last month's rate it will be reached on 11 November.",
     )
     expect(eventsAt(at(2), 100, 310)?.words).toBe(
-      'At this rate it is reached on 11 November, 20 days before the month ends. ' +
-        "This is rough: the month is 1 day old. At last month's rate it is not reached this month.",
+      'At this rate it will be reached on 11 November, 20 days before the month ends. ' +
+        "This is a rough estimate: the month is 1 day old. At last month's rate it will not be reached this month.",
     )
     expect(eventsAt(at(1, 0, 20), 10, 0)?.words).toBe('The month is 20 minutes old: too early to tell.')
     expect(eventsAt(at(1, 0, 20), 10, 310)?.words).toBe(
-      "The month is 20 minutes old: too early to tell. At last month's rate it is not reached this month.",
+      "The month is 20 minutes old: too early to tell. At last month's rate it will not be reached this month.",
     )
     expect(eventsAt(at(16), 400, 3_100)?.words).not.toContain('rough')
   })
 
-  it('need a look where they are reached within a month, or nearly used', () => {
+  it('warn if they will be reached within a month, or are nearly used', () => {
     expect([
       eventsAt(at(16), 400)?.outlook,
       eventsAt(at(16), 600)?.outlook,

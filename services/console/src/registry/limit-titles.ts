@@ -1,6 +1,6 @@
 import type { LimitName } from './api.ts'
 
-/** What each limit counts. No zod here: pages import it. */
+/** Titles of the limits. Pages import them: keep this file free of imports of code. */
 export const LIMIT_TITLES: { readonly [Name in LimitName]: string } = {
   eventsPerMonth: 'Events a month',
   monthlyActiveUsers: 'Monthly active users',

@@ -3,7 +3,7 @@ import type { Definition, DefinitionsAnswer } from '@nextvisit/contracts'
 import { eventSlug } from '@nextvisit/domain'
 import type { NameKind, NameLine, NamesPage } from './api.ts'
 
-/** What the workspace file says of names. */
+/** Names in the workspace file. */
 export type DeclaredNames = Pick<
   CatalogProject,
   'declaredTraits' | 'disabledTraits' | 'declaredEvents' | 'disabledEvents'
@@ -11,7 +11,7 @@ export type DeclaredNames = Pick<
 
 export interface NamesPageParts {
   readonly kind: NameKind
-  /** The registry's page of at most `limit` definitions, after `after` and with `prefix`. */
+  /** The registry's page of at most `limit` definitions after `after` with `prefix`. */
   readonly page: DefinitionsAnswer
   readonly declared: DeclaredNames
   readonly prefix: string
@@ -19,13 +19,13 @@ export interface NamesPageParts {
   readonly limit: number
 }
 
-/** What slugs begin with where names begin with it: an event's name may be spelt in many ways. */
+/** Converts the prefix of a name to the prefix of its slug: the name of an event has many spellings. */
 export function slugPrefixOf(kind: NameKind, prefix: string): string {
-  // A prefix without a letter or digit is that of no event.
+  // A prefix without a letter or digit has no slug, and matches no event.
   return kind === 'events' ? eventSlug(prefix) || prefix : prefix
 }
 
-/** A page of what records have carried and of what the workspace file names, by slug in the order of bytes. */
+/** Merges names of records and of the workspace file into one page, by slug in byte order. */
 export function namesPageOf({ kind, page, declared, prefix, after, limit }: NamesPageParts): NamesPage {
   const [enabled, disabled] =
     kind === 'events'
@@ -54,7 +54,7 @@ export function namesPageOf({ kind, page, declared, prefix, after, limit }: Name
   }
 }
 
-/** As Postgres compares slugs. */
+/** Compares slugs as Postgres does. */
 function inBytes(one: string, other: string): number {
   return Buffer.compare(Buffer.from(one), Buffer.from(other))
 }

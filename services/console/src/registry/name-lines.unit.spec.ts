@@ -6,7 +6,7 @@ const AT = '2026-11-23T03:00:00.000Z'
 const definitionOf = (slug: string) => ({ slug, name: slug, firstSeenAt: AT, lastSeenAt: AT, count: 1 })
 const inBytes = (one: string, other: string) => Buffer.compare(Buffer.from(one), Buffer.from(other))
 
-/** As the trait registry answers. */
+/** Pages as the trait registry returns them. */
 function registryPage(registered: readonly string[], limit: number, after?: string) {
   const rest = registered.filter((slug) => after === undefined || inBytes(slug, after) > 0).toSorted(inBytes)
   const page = rest.slice(0, limit)
@@ -21,7 +21,7 @@ const declaredTraits = (enabled: readonly string[], disabled: readonly string[])
 })
 
 describe('a page of names', () => {
-  it('marks what the workspace disables, and has what it names though no record carried it', () => {
+  it('marks disabled names, and includes declared names without records', () => {
     const { names, next } = namesPageOf({
       kind: 'traits',
       page: registryPage(['plan', 'note'], 10),
@@ -39,7 +39,7 @@ describe('a page of names', () => {
     ])
   })
 
-  it('shows each name once over all pages, in the order of bytes', () => {
+  it('shows each name once over all pages, in byte order', () => {
     const slugs = fc.uniqueArray(fc.string({ unit: 'binary', minLength: 1, maxLength: 3 }), { maxLength: 30 })
     fc.assert(
       fc.property(slugs, slugs, slugs, fc.integer({ min: 1, max: 5 }), (registered, enabled, disabled, limit) => {

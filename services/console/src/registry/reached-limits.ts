@@ -6,7 +6,7 @@ import { createSharedRead, orReadLast } from '../shared-read.ts'
 import type { LimitLine } from './api.ts'
 import { reachedLinesOf } from './limit-lines.ts'
 
-/** A limit of which nothing is left. */
+/** A limit with no room left. */
 export interface ReachedLimit {
   readonly organization: string
   readonly project: string
@@ -19,12 +19,12 @@ export interface ReachedLimitsParts {
   readonly nowMs: () => number
 }
 
-/** Each costs metering some queries. With more, a finding says only that requests were refused. */
+/** Each costs metering some queries. With more projects, findings only count refusals. */
 const MAX_PROJECTS = 10
 const AGAIN_AFTER_MS = 60_000
 const WAIT_MS = 500
 
-/** Which limits are reached, as far as it is known within half a second: nobody waits longer for an Overview. */
+/** Creates a reader of the reached limits. It returns what is known within half a second, so the Overview stays fast. */
 export function createReachedLimits({
   catalog,
   metering,
@@ -33,11 +33,11 @@ export function createReachedLimits({
   async function read(): Promise<readonly ReachedLimit[]> {
     const projects = (await catalog()).projects()
     if (projects.length > MAX_PROJECTS) return []
-    // Together, so that they wait once for metering's folds.
+    // Concurrently, so they wait once for metering's folds.
     return (await Promise.all(projects.map(reachedBy))).flat()
   }
 
-  /** Nothing of a project whose counters cannot be read: the others count. */
+  /** Returns nothing for a project whose counters cannot be read. */
   async function reachedBy(of: CatalogProject): Promise<readonly ReachedLimit[]> {
     const now = nowMs()
     const { organization, project, plan } = of

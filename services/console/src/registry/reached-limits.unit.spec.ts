@@ -11,7 +11,7 @@ const NO_ANSWER = refuse(503, 'no-answer', 'metering does not answer.')
 const usageOf = (monthlyActiveUsers: number): Answer =>
   answered({ month: '2026-11', events: 5, monthlyActiveUsers, uniqueEvents: 0, uniqueTraits: 0 })
 
-/** Projects `p0`, `p1`, … with a limit of ten users, and a metering that answers what is said of each. */
+/** Creates projects `p0`, `p1`, … with a limit of ten users, and a metering with this answer for each. */
 function givenProjects(count: number, answer: (project: string) => Answer | Promise<Answer>) {
   const projects = Array.from({ length: count }, (_, index) => {
     const project: Pick<CatalogProject, 'organization' | 'project' | 'plan'> = {
@@ -40,15 +40,15 @@ function givenProjects(count: number, answer: (project: string) => Answer | Prom
   return { read, asked, atOnce }
 }
 
-describe('which limits are reached', () => {
-  it('asks for this month only, for all projects together', async () => {
+describe('the reached limits', () => {
+  it('are read for this month only, for all projects concurrently', async () => {
     const { read, asked, atOnce } = givenProjects(3, async (project) => usageOf(project === 'p1' ? 10 : 9))
     expect(await read()).toEqual(['p1 monthlyActiveUsers'])
     expect(asked).toEqual(['p0 2026-11', 'p1 2026-11', 'p2 2026-11'])
     expect(atOnce.most).toBe(3)
   })
 
-  it('asks again after a minute', async () => {
+  it('are read again after a minute', async () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     onTestFinished(() => void vi.useRealTimers())
     let users = 9
@@ -61,18 +61,18 @@ describe('which limits are reached', () => {
     expect([await read(), asked.length]).toEqual([['p0 monthlyActiveUsers'], 2])
   })
 
-  it('counts the other projects where one cannot be read', async () => {
+  it('include the other projects if one cannot be read', async () => {
     const { read } = givenProjects(3, (project) => (project === 'p1' ? NO_ANSWER : usageOf(10)))
     expect(await read()).toEqual(['p0 monthlyActiveUsers', 'p2 monthlyActiveUsers'])
   })
 
-  it('asks for ten projects, and for none of more', async () => {
+  it('are read for up to ten projects, and for none if there are more', async () => {
     const [ten, eleven] = [10, 11].map((count) => givenProjects(count, () => usageOf(10)))
     expect([(await ten?.read())?.length, ten?.asked.length]).toEqual([10, 10])
     expect([await eleven?.read(), eleven?.asked.length]).toEqual([[], 0])
   })
 
-  it('does not wait for a metering that takes long', async () => {
+  it('do not wait for a slow metering', async () => {
     const { promise, resolve } = Promise.withResolvers<ApiResult<never>>()
     const { read } = givenProjects(1, () => promise)
     expect(await read()).toEqual([])

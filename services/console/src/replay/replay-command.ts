@@ -2,7 +2,7 @@ import { ReplayLine } from '@nextvisit/contracts'
 import type { CommandKind } from '../commands/command-job.ts'
 import type { ReplayResult, StartReplay } from './api.ts'
 
-/** `nextvisit replay`. `operatorUrl`: the database, of a role that may create schemas. */
+/** Runs `nextvisit replay`. `operatorUrl`: database address with a role that may create schemas. */
 export function replayCommand(operatorUrl: string): CommandKind<StartReplay, ReplayLine, ReplayResult> {
   return {
     name: 'replay',
@@ -32,7 +32,7 @@ export function replayCommand(operatorUrl: string): CommandKind<StartReplay, Rep
   }
 }
 
-/** What a line of the command says beside its progress. */
+/** Folds a line of the command into the result. */
 export function evolveReplay(so: ReplayResult, line: ReplayLine): ReplayResult {
   switch (line.type) {
     case 'begin':

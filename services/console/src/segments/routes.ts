@@ -32,8 +32,8 @@ export function createSegmentRoutes({ catalog, projector }: SegmentRoutesParts) 
     const read = await projector.readSegments({ organization, project, segments: asked })
     if (read.outcome === 'refused') return read
     const { segments: progress, usersTotal } = read.answer
-    const nobody = { members: 0, usersComputed: 0 }
-    return answered(shown.map(({ id, name }, index) => ({ id, name, ...(progress[index] ?? nobody), usersTotal })))
+    const none = { members: 0, usersComputed: 0 }
+    return answered(shown.map(({ id, name }, index) => ({ id, name, ...(progress[index] ?? none), usersTotal })))
   }
 
   return serveApi(segmentsApi, {

@@ -4,7 +4,7 @@ import type { Role } from '../http/define-route.ts'
 export type TokenCheck =
   | { readonly outcome: 'accepted'; readonly role: Role }
   | { readonly outcome: 'refused' }
-  /** It is wrong, as too many were of late. */
+  /** Wrong, after too many wrong tokens. */
   | { readonly outcome: 'too-many'; readonly retryAfterSeconds: number }
 
 export interface TokenCheckOptions {
@@ -13,12 +13,12 @@ export interface TokenCheckOptions {
 }
 
 const WINDOW_MS = 60_000
-/** Wrong tokens in a window, of everybody together: addresses behind a proxy are all alike. */
+/** Wrong tokens in a window, over all clients: behind a proxy their addresses are the same. */
 const MAX_WRONG = 10
 
 /**
- * Says which role a token gives. Compares in constant time. A right token is always accepted: nobody can lock others out.
- * The limit tells whoever tries many to wait, and keeps the log short. A token is too long to be guessed.
+ * Returns the role that a token gives. Compares in constant time. A valid token is always accepted, so nobody can lock
+ * others out. The limit on wrong tokens keeps the log short; tokens are too long to guess.
  */
 export function createTokenCheck({ tokens, nowMs }: TokenCheckOptions): (token: string) => TokenCheck {
   const digests = {
@@ -42,7 +42,7 @@ export function createTokenCheck({ tokens, nowMs }: TokenCheckOptions): (token: 
   }
 }
 
-/** Digests have equal length, as timingSafeEqual requires. */
+/** Gives tokens equal length, as timingSafeEqual requires. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }

@@ -2,16 +2,16 @@ import type { GateOutcome } from '@nextvisit/contracts'
 import { MASK, type UserPath } from '../users/api.ts'
 import type { Session } from './sessions.ts'
 
-/** Of a shorter userName the first character tells too much. */
+/** The first character of a shorter userName would reveal too much. */
 const MIN_CHARACTERS = 8
 
-/** Shows a value, or hides it from somebody who has not asked for it. */
+/** Shows personal data, or hides it from a viewer who has not asked for it. */
 export interface Mask {
   readonly isMasked: boolean
-  /** A value of a trait, a device fact or a property. */
+  /** Formats the value of a trait, a device fact or a property. */
   readonly value: (value: unknown) => string
   readonly userName: (userName: string) => string
-  /** Without what the user or the event had. */
+  /** Removes values of the user or the event from the outcome of a gate. */
   readonly gate: (gate: GateOutcome) => GateOutcome
 }
 
@@ -25,7 +25,7 @@ export const SHOW_ALL: Mask = {
 export const HIDE_PERSONAL: Mask = {
   isMasked: true,
   value: () => MASK,
-  // Rows must be told apart, and the first character of a long name tells little.
+  // Rows must be distinguishable, and the first character of a long name reveals little.
   userName: (userName) => {
     const [first = '', ...others] = userName
     return others.length + 1 < MIN_CHARACTERS ? MASK : `${first}${MASK}`
@@ -39,12 +39,12 @@ export const HIDE_PERSONAL: Mask = {
   },
 }
 
-/** How `revealed` names a user. */
+/** Returns the name of a user in {@link Session.revealed}. */
 export function revealedName({ organization, project, userId }: UserPath): string {
   return `${organization}/${project}/${userId}`
 }
 
-/** Operators see everything; viewers see the personal data that they have asked for, by its name among `revealed`. */
+/** Returns the mask for personal data with this name in {@link Session.revealed}. Operators see everything. */
 export function maskFor({ role, revealed }: Pick<Session, 'role' | 'revealed'>, name: string): Mask {
   return role === 'operator' || revealed.has(name) ? SHOW_ALL : HIDE_PERSONAL
 }

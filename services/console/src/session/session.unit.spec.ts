@@ -5,7 +5,7 @@ import { createSessions, SESSION_MS } from './sessions.ts'
 const tokens = { operator: 'operator-token-1234', viewer: 'viewer-token-12345' }
 
 describe('createTokenCheck', () => {
-  it('says which role a token gives', () => {
+  it('returns the role that a token gives', () => {
     const check = createTokenCheck({ tokens, nowMs: () => 0 })
     expect(check(tokens.operator)).toEqual({ outcome: 'accepted', role: 'operator' })
     expect(check(tokens.viewer)).toEqual({ outcome: 'accepted', role: 'viewer' })
@@ -17,7 +17,7 @@ describe('createTokenCheck', () => {
     expect(check('undefined').outcome).toBe('refused')
   })
 
-  it('accepts a right token however many wrong ones somebody sends; of these it takes ten a minute', () => {
+  it('accepts a valid token despite many wrong ones, which are limited to ten a minute', () => {
     let nowMs = 0
     const check = createTokenCheck({ tokens, nowMs: () => nowMs })
     for (let count = 0; count < 10; count += 1) expect(check('wrong').outcome).toBe('refused')
@@ -43,7 +43,7 @@ describe('createSessions', () => {
     expect(sessions.find(other.id)).toBeUndefined()
   })
 
-  it('remembers a thousand names that somebody has asked for, the latest', () => {
+  it('remembers the latest thousand revealed names', () => {
     const { revealed } = createSessions(() => 0).open('viewer', '')
     for (let id = 0; id < 1_000; id += 1) revealed.add(`user ${id}`)
     revealed.add('user 0')
@@ -51,7 +51,7 @@ describe('createSessions', () => {
     expect(['user 0', 'user 1', 'user 2', 'user 1000'].map(revealed.has)).toEqual([true, false, true, true])
   })
 
-  it('keeps a thousand, the latest', () => {
+  it('keeps the latest thousand', () => {
     const sessions = createSessions(() => 0)
     const first = sessions.open('viewer', '')
     for (let count = 0; count < 1_000; count += 1) sessions.open('viewer', '')

@@ -1,17 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import type { Role } from '../http/define-route.ts'
-import { createRevealed, type Revealed } from './revealed.ts'
 
-/** Somebody who has signed in. */
+/** Names of the personal data that a viewer has asked for, a bounded number. */
+export interface Revealed {
+  readonly add: (name: string) => void
+  readonly has: (name: string) => boolean
+}
+
+/** Session of a signed-in person. */
 export interface Session {
-  /** What the cookie holds. */
+  /** Value of the cookie. */
   readonly id: string
   readonly role: Role
   readonly name: string
   readonly expiresAtMs: number
-  /** Names the session in the log; nobody can use it. */
+  /** Identifies the session in the log. It gives no access. */
   readonly logName: string
-  /** Whose personal data a viewer has asked for: users, `organization/project/userId`, members of segments, and dead letters, `metering/12`. */
+  /** Users `organization/project/userId`, segments whose members are shown, and dead letters `metering/12`. */
   readonly revealed: Revealed
 }
 
@@ -25,24 +30,17 @@ export const SESSION_MS = 12 * 3_600_000
 /** One more ends the oldest. */
 const MAX_SESSIONS = 1_000
 const ID_BYTES = 32
-/** Of a session. More than anybody looks at in a day. */
+/** For each session: more than a person views in a day. */
 const MAX_REVEALED = 1_000
 
-/** Who is signed in, in memory: a restart signs everybody out. */
+/** Creates the sessions, which are kept in memory: a restart ends them. */
 export function createSessions(nowMs: () => number): Sessions {
   const sessions = new Map<string, Session>()
   return {
     open: (role, name) => {
       const id = randomBytes(ID_BYTES).toString('base64url')
       const logName = randomBytes(4).toString('hex')
-      const session = {
-        id,
-        role,
-        name,
-        expiresAtMs: nowMs() + SESSION_MS,
-        logName,
-        revealed: createRevealed(MAX_REVEALED),
-      }
+      const session = { id, role, name, expiresAtMs: nowMs() + SESSION_MS, logName, revealed: createRevealed() }
       sessions.set(id, session)
       const [oldest] = sessions.keys()
       if (sessions.size > MAX_SESSIONS && oldest !== undefined) sessions.delete(oldest)
@@ -55,5 +53,19 @@ export function createSessions(nowMs: () => number): Sessions {
       return undefined
     },
     close: (id) => void sessions.delete(id),
+  }
+}
+
+/** Beyond {@link MAX_REVEALED} names the oldest is dropped. */
+function createRevealed(): Revealed {
+  const names = new Set<string>()
+  return {
+    add: (name) => {
+      names.delete(name)
+      names.add(name)
+      const [oldest] = names
+      if (names.size > MAX_REVEALED && oldest !== undefined) names.delete(oldest)
+    },
+    has: (name) => names.has(name),
   }
 }

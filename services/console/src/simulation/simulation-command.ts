@@ -3,9 +3,9 @@ import { reasonInWords } from '@nextvisit/domain'
 import type { CommandKind } from '../commands/command-job.ts'
 import type { SimulatedSide, SimulationOutcome, StartSimulation } from './api.ts'
 
-/** Of each topic. What a user did before them is not known then. */
+/** Maximum number of records read from each topic, the newest. Earlier activity of users is then unknown. */
 export const MAX_RECORDS = 500_000
-/** If each of those records is of another user, they take 600 MB. */
+/** If each record belongs to another user, they take 600 MB. */
 const MAX_HEAP_MB = 1_024
 
 export interface SimulationResult {
@@ -13,7 +13,7 @@ export interface SimulationResult {
   readonly outcome: SimulationOutcome | null
 }
 
-/** `nextvisit forms dry-run`, which gets the file on standard input. It uses no database. */
+/** Runs `nextvisit forms dry-run` with the file on standard input. It uses no database. */
 export const simulationCommand: CommandKind<StartSimulation, DryRunLine, SimulationResult> = {
   name: 'simulation',
   argsOf: ({ days }) => [

@@ -12,7 +12,7 @@ const backend = { name: 'backend', kind: 'admin', environment: 'P', sha256: hash
 const lookups = staticCatalog([organizationConfig({ id: 'acme', projects: [{ id: 'shop', keys: [backend] }] })])
 const catalog = async () => ({ ...lookups, projects: () => [...lookups.projects()] })
 
-/** Looks for the demo twice: whose keys it has, and what was logged. `text` undefined: there is no file. */
+/** Searches for the demo twice, and returns the found keys and the log. `text` undefined: no file. */
 async function find(text: string | undefined) {
   const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
   onTestFinished(() => rm(folder, { recursive: true }))
@@ -24,7 +24,7 @@ async function find(text: string | undefined) {
   return { found: [(await findDemo())?.keys, (await findDemo())?.keys], logged }
 }
 
-it('is found by the keys of the file, and not where there is no file', async () => {
+it('is found by the keys of the file, and not without a file', async () => {
   expect(await find(JSON.stringify(keys))).toEqual({ found: [keys, keys], logged: [] })
   expect(await find(undefined)).toEqual({ found: [undefined, undefined], logged: [] })
 })

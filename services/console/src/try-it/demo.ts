@@ -8,22 +8,22 @@ import type { KnownCatalog } from '../catalog/known-catalog.ts'
 const DemoKeys = z.object({ admin: z.string(), sdk: z.string() })
 
 const DAMAGED =
-  "CONSOLE_DEMO_KEYS_FILE does not contain the demo's keys, so there is no Try it. Remove the file and run nextvisit demo, which creates new keys."
+  "CONSOLE_DEMO_KEYS_FILE does not contain the demo's keys, so Try it is not offered. Remove the file and run nextvisit demo, which creates new keys."
 
-/** The demo's project with its keys. */
+/** The demo's project and its keys. */
 export interface Demo {
   readonly project: CatalogProject
   readonly keys: z.infer<typeof DemoKeys>
 }
 
 export interface FindDemoParts {
-  /** As `nextvisit demo` writes it. */
+  /** File that `nextvisit demo` writes. */
   readonly keysFile: string | undefined
   readonly catalog: () => Promise<KnownCatalog>
   readonly logger: Pick<Logger, 'warn'>
 }
 
-/** The demo, where its keys are known here and its workspace is loaded. A file that holds no keys is logged once. */
+/** Finds the demo, if its keys are known and its workspace is loaded. Logs an invalid file once. */
 export function createFindDemo({ keysFile, catalog, logger }: FindDemoParts): () => Promise<Demo | undefined> {
   let hasWarned = false
   return async () => {
@@ -44,10 +44,10 @@ export function createFindDemo({ keysFile, catalog, logger }: FindDemoParts): ()
 type ReadKeys =
   | { readonly outcome: 'ok'; readonly keys: Demo['keys'] }
   | { readonly outcome: 'absent' }
-  /** `code`: why the file cannot be opened; undefined: it can, but holds no keys. */
+  /** `code`: error on opening the file; undefined: the file contains no keys. */
   | { readonly outcome: 'damaged'; readonly code: string | undefined }
 
-/** Errors of `JSON.parse` quote the text, which is secret, so they are not passed on. */
+/** Reads the keys. Errors of `JSON.parse` are dropped, because they quote the text, which is secret. */
 async function readKeys(file: string): Promise<ReadKeys> {
   try {
     return { outcome: 'ok', keys: DemoKeys.parse(JSON.parse(await readFile(file, 'utf8'))) }

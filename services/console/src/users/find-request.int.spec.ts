@@ -6,10 +6,10 @@ import { createTestTopic } from '@nextvisit/testing'
 import { expect, inject, it } from 'vitest'
 import { findRequest } from './find-request.ts'
 
-/** As many as a reader hands over at once. */
+/** Number of records in one batch of a reader. */
 const BATCH = 1_000
 
-it('tells a request without a record from one behind the records that are read', async () => {
+it('distinguishes a request without a record from one beyond the records that are read', async () => {
   const { connection, topic } = await createTestTopic(inject('kafkaBrokers'))
   const facts = Array.from({ length: BATCH + 1 }, () => eventTracked({ id: randomUUIDv7() }))
   const publisher = createPublisher(connection)

@@ -1,27 +1,27 @@
 import { decodeRecord, HEADERS, TOPICS, UserFact } from '@nextvisit/contracts'
 import { createLogReader, type FetchedRecord, type LogConnection, withLogAdmin } from '@nextvisit/log'
 
-/** A record is in the log at most this long after its id was made: a request has 5 s at most, and clocks differ. */
+/** A record enters the log within this time of its id: a request takes at most 5 s, and clocks differ. */
 const AROUND_MS = 10_000
-/** So many are read within a few seconds. */
+/** Maximum number of records to read, which takes a few seconds. */
 const MAX_RECORDS = 50_000
-/** Somebody waits in front of a page. */
+/** A person waits for the page. */
 const GIVE_UP_AFTER_MS = 5_000
 
 export type FoundRequest =
   | { readonly outcome: 'found'; readonly fact: UserFact }
-  /** All of the log around the moment was read. Also for an id that names no time: of a request with an `Idempotency-Key`, or of an import. */
+  /** The whole surrounding log was read. Also the outcome for an id without a time: of a request with an `Idempotency-Key`, or of an import. */
   | { readonly outcome: 'missing' }
-  /** The log holds more records around the moment than are read; none of those that were read has the id. */
+  /** The log has more records around that time than are read, and none of the read ones has the id. */
   | { readonly outcome: 'too-many-records'; readonly read: number; readonly fromMs: number; readonly untilMs: number }
 
 export interface FindRequestOptions {
-  /** Specs have a topic of their own. */
+  /** For specs, which use their own topic. */
   readonly topic?: string
   readonly maxRecords?: number
 }
 
-/** The record of a request. Its id, a UUIDv7, says when it was made, so only the log around that moment is read. */
+/** Finds the record of a request. Its id, a UUIDv7, contains its time, so only the log around that time is read. */
 export async function findRequest(
   connection: LogConnection,
   requestId: string,
@@ -53,7 +53,7 @@ export async function findRequest(
   return decoded?.outcome === 'ok' ? { outcome: 'found', fact: decoded.fact } : { outcome: 'missing' }
 }
 
-/** When a UUIDv7 was made, ms since the epoch. */
+/** Returns the time in a UUIDv7, in ms since the epoch. */
 export function timeOf(uuid: string): number | undefined {
   return uuid.charAt(14) === '7' ? Number.parseInt(uuid.replace('-', '').slice(0, 12), 16) : undefined
 }

@@ -47,7 +47,7 @@ export async function findUserOfRequest(
   }
   const { organization, project, refusal } = search
   return refusal.userId === undefined
-    ? refusedNobody(search)
+    ? refusedWithoutUser(search)
     : answered({ organization, project, userId: refusal.userId })
 }
 
@@ -80,7 +80,7 @@ async function findRefusal(
   return searchedWith('found') ?? searchedWith('unknown') ?? { outcome: 'missing' }
 }
 
-function refusedNobody({ organization, project, refusal: { at, status, message } }: FoundRefusal): ApiRefusal {
+function refusedWithoutUser({ organization, project, refusal: { at, status, message } }: FoundRefusal): ApiRefusal {
   return refuse(
     404,
     'refused-nobody',

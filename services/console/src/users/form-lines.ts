@@ -11,19 +11,18 @@ import { comparedInWords, gatesNotChecked, reasonInWords, triggerInWords } from 
 import { shortened } from '../forms/shortened.ts'
 import type { Mask } from '../session/mask.ts'
 import type { FormLine } from './api.ts'
-import { becameOf } from './became-of.ts'
 
 export interface FormLinesParts extends FormsReadModel {
   readonly config: Pick<ProjectConfig, 'forms'> | undefined
-  /** How often what a trigger counts has happened; undefined: not known. */
+  /** Returns how often the event that a trigger counts has happened; undefined: unknown. */
   readonly soFar: (trigger: Trigger) => number | undefined
   readonly mask: Mask
   readonly nowMs: number
 }
 
 /**
- * Every form of the project, and those that it had, with the last decision on each: queued, or not, or never evaluated.
- * Decided ones come first.
+ * Lists the forms of the project and removed forms with a decision, each with its last decision. Forms with a decision come
+ * first.
  */
 export function formLinesOf({ forms: decisions, queue, config, soFar, mask, nowMs }: FormLinesParts): FormLine[] {
   const forms = config?.forms ?? []
@@ -57,7 +56,7 @@ function neverDecided({ triggers }: Pick<Form, 'triggers'>, soFar: FormLinesPart
     summary:
       triggers.length === 0
         ? 'Never evaluated for this user: the form has no trigger, so nothing queues it.'
-        : 'Never evaluated for this user: none of its triggers matched yet.',
+        : 'Never evaluated for this user: none of its triggers has matched yet.',
     at: null,
     requestId: null,
     trigger: null,
@@ -71,29 +70,29 @@ function neverDecided({ triggers }: Pick<Form, 'triggers'>, soFar: FormLinesPart
   }
 }
 
-/** What each gate compared, and those that were not looked at. */
+/** Lists the values that each gate compared, then the gates that were not checked. */
 export function gateLinesOf({ gates }: Pick<FormDecision, 'gates'>, mask: Mask): FormLine['gates'] {
   const lookedAt = gates.map((gate) => ({
     gate: gate.gate,
     outcome: gate.passed ? ('passed' as const) : ('failed' as const),
     words: comparedInWords(mask.gate(gate)),
-    // The others quote what the user or the event had.
+    // These two quote values of the user or the event.
     withInstants: gate.gate !== 'where' && gate.gate !== 'audience',
   }))
   const rest = gatesNotChecked(gates).map((gate) => ({
     gate,
     outcome: 'not-looked-at' as const,
-    words: 'not looked at: a gate before it failed',
+    words: 'not checked: an earlier gate failed',
     withInstants: false,
   }))
   return [...lookedAt, ...rest]
 }
 
-/** Reasons that are about rows of the form in the user's queue. */
+/** Reasons that refer to rows of the form in the user's queue. */
 const ABOUT_ITS_ROWS: ReadonlySet<GateReason> = new Set(['repeat-exhausted', 'too-soon', 'already-waiting'])
 const COUNTED_STATES: ReadonlySet<QueuedForm['state']> = new Set(['waiting', 'offered', 'delivered'])
 
-/** Why, or why not; then what became of the row that this is about, as far as it is known. */
+/** Describes the decision, and the state of the row that it refers to, if known. */
 function summaryOf({ formId, reason, requestId }: FormDecision, queue: readonly QueuedForm[], nowMs: number): string {
   const rows = queue.filter((row) => row.formId === formId)
   const words = reason === undefined ? 'Queued: every gate passed.' : `Not queued: ${reasonInWords(reason)}.`
@@ -102,4 +101,23 @@ function summaryOf({ formId, reason, requestId }: FormDecision, queue: readonly 
       ? rows.find((one) => one.requestId === requestId)
       : rows.find(({ state }) => ABOUT_ITS_ROWS.has(reason) && COUNTED_STATES.has(state))
   return row ? `${words} ${becameOf(row, nowMs)}` : words
+}
+
+/** Describes the state of a queued form in a sentence. */
+function becameOf(row: QueuedForm, nowMs: number): string {
+  const { state, queuedAt, showFrom, offeredAt, deliveredAt, expiresAt } = row
+  switch (state) {
+    case 'waiting':
+      return Date.parse(showFrom) > nowMs
+        ? `It has been waiting since ${queuedAt} and can be shown from ${showFrom}.`
+        : `It has been waiting for the user's next visit since ${queuedAt}.`
+    case 'offered':
+      return `It was offered to a visit at ${offeredAt}, which has not confirmed it yet.`
+    case 'delivered':
+      return `It was shown at ${deliveredAt}.`
+    case 'expired':
+      return `It expired at ${expiresAt} before it was shown.`
+    case 'cancelled':
+      return 'It was cancelled because the workspace removed or disabled the form.'
+  }
 }

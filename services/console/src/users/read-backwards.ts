@@ -1,12 +1,12 @@
 import { createLogReader, type FetchedRecord, type LogConnection, withLogAdmin } from '@nextvisit/log'
 
 export interface BackwardsReading {
-  /** Those that were asked for, the oldest first. */
+  /** Matching records, oldest first. */
   readonly records: readonly FetchedRecord[]
-  /** How many were looked at. */
+  /** Number of records read. */
   readonly looked: number
   readonly stopped: 'beginning' | 'records' | 'time'
-  /** The time of the oldest record that was looked at, ms since the epoch; undefined: there was none. */
+  /** Time of the oldest record read, in ms since the epoch; undefined: none. */
   readonly sinceMs: number | undefined
 }
 
@@ -18,13 +18,13 @@ export interface BackwardsOptions {
   readonly withinMs: number
 }
 
-/** Somebody waits in front of a page. */
+/** A person waits for the page. */
 const GIVE_UP_AFTER_MS = 5_000
-/** The first step back, and by how much each next one is longer. */
+/** Number of records in the first step, and growth factor of each further one. */
 const FIRST_STEP = 1_000
 const GROWTH = 4
 
-/** Reads a partition from its end backwards, in steps of growing length, until a bound stops it. */
+/** Reads a partition backwards from its end, in growing steps, up to a bound. */
 export async function readBackwards(connection: LogConnection, options: BackwardsOptions): Promise<BackwardsReading> {
   const { topic, partition, isWanted, maxRecords, withinMs } = options
   const until = performance.now() + withinMs

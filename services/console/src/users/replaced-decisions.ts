@@ -9,8 +9,8 @@ export interface ReplacedParts {
 }
 
 /**
- * The later decisions on forms that this record may have set off. Only the last decision on each form is kept, so if one
- * was taken for this record, it is gone; unless it queued the form, which stands in the log.
+ * Returns later decisions on forms that this record may have triggered. Only the last decision on each form is kept, so a
+ * decision for this record is lost, unless it queued the form: that is in the log.
  */
 export function replacedDecisions({ fact, decisions, formFacts, config }: ReplacedParts): readonly FormDecision[] {
   const forms = config ? formsSetOffBy(fact, config) : []

@@ -25,7 +25,7 @@ const refusal: KeptRefusal = {
   key: { name: 'backend', kind: 'admin', environment: 'P' },
 }
 
-/** A log without records, a projector that knows nobody, an evaluator that is silent. */
+/** A log without records, a projector without users, and a silent evaluator. */
 const users: Users = {
   readUser: async () => answered(undefined),
   readForms: async () => noAnswerOf('form-trigger-evaluator'),
@@ -48,7 +48,7 @@ async function ask(name: Name, input: object, kept?: readonly KeptRefusal[], own
 }
 
 describe('while the evaluator is silent', () => {
-  it('the profile and the timeline are shown; the timeline says what is missing', async () => {
+  it('the profile and the timeline are shown; the timeline reports what is missing', async () => {
     expect(await ask('readUser', user)).toMatchObject({ answer: { profile: null } })
     expect(await ask('readTimeline', { ...user, depth: 1 })).toMatchObject({
       answer: {
@@ -66,21 +66,21 @@ describe('while the evaluator is silent', () => {
 describe('a request that left no record', () => {
   const asked = { organization: 'acme', project: 'shop', requestId }
 
-  it('leads to the user for whom it was refused, in whatever project', async () => {
+  it('leads to the user of its refusal, in any project', async () => {
     const kept = [refusal, { ...refusal, userId }]
     expect(await ask('findUser', asked, kept)).toEqual(answered({ organization: 'acme', project: 'other', userId }))
   })
 
-  it('is explained where it was refused before it named a user', async () => {
+  it('is explained if it was refused before it named a user', async () => {
     const found = await ask('findUser', asked, [refusal])
     expect(found).toMatchObject({ error: 'refused-nobody', message: expect.stringContaining('The user is unknown') })
   })
 
-  it('may have been refused, as far as is known while nobody can read the refusals', async () => {
+  it('may have been refused while refusals cannot be read', async () => {
     expect(await ask('findUser', asked)).toMatchObject({ status: 503, error: 'no-refusals' })
   })
 
-  it('may have left one, as far as is known where not all of the log was read', async () => {
+  it('may have left one if not all of the log was read', async () => {
     const madeAtMs = Date.parse('2026-11-23T03:00:00.000Z')
     const tooMany = { outcome: 'too-many-records', read: 50_123, fromMs: madeAtMs - 1_000, untilMs: madeAtMs } as const
     const own: Partial<Users> = { findRequest: async () => tooMany }
@@ -93,7 +93,7 @@ describe('a request that left no record', () => {
     expect(await ask('findUser', asked, [{ ...refusal, userId }], own)).toMatchObject({ outcome: 'answered' })
   })
 
-  it('is not found where nothing of it is kept', async () => {
+  it('is not found if no refusal of it is kept', async () => {
     expect(await ask('findUser', asked, [])).toMatchObject({ error: 'no-request' })
   })
 })

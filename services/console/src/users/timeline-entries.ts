@@ -1,37 +1,44 @@
-import type { FormDecision, FormFact, KeptRefusal, ProjectConfig, QueuedForm, UserFact } from '@nextvisit/contracts'
+import {
+  type FormDecision,
+  type FormFact,
+  type KeptRefusal,
+  MAX_QUEUED_FORMS,
+  type ProjectConfig,
+  type QueuedForm,
+  type UserFact,
+} from '@nextvisit/contracts'
 import type { Mask } from '../session/mask.ts'
 import type { TimelineEntry } from './api.ts'
 import { gateLinesOf } from './form-lines.ts'
 import { replacedDecisions } from './replaced-decisions.ts'
 import { namedValues } from './user-answer.ts'
-import { whyNoForm } from './visit-outcome.ts'
 
 type Detail = TimelineEntry['details'][number]
-/** Of a fact of the log. Decisions that queued nothing, and refusals, are none. */
+/** Entry of a fact in the log. Refusals, and decisions that queued nothing, are not in the log. */
 export type FactEntry = TimelineEntry & { readonly kind: Exclude<TimelineEntry['kind'], 'decision' | 'refused'> }
 
 const detail = (name: string, value: string): Detail => ({ name, value, withInstants: false })
 const instantDetail = (name: string, value: string): Detail => ({ name, value, withInstants: true })
-/** What a user or an event had. */
+/** Details with values of a user or an event. */
 const said = (values: Readonly<Record<string, unknown>>, mask: Mask, prefix = ''): Detail[] =>
   namedValues(values, mask).map(({ name, value }) => detail(prefix + name, value))
 
 export interface TimelineParts {
   readonly facts: readonly UserFact[]
   readonly formFacts: readonly FormFact[]
-  /** The last decision on each form, and the queue; undefined: the evaluator does not answer. */
+  /** Last decision on each form, and the queue; undefined: the evaluator does not answer. */
   readonly forms: { readonly forms: readonly FormDecision[]; readonly queue: readonly QueuedForm[] } | undefined
-  /** Of this user, as far as they are kept. */
+  /** Kept refusals of this user. */
   readonly refusals: readonly KeptRefusal[]
   readonly config: ProjectConfig | undefined
-  /** The request that somebody looks for. */
+  /** The request that the reader looks for. */
   readonly request: string | undefined
-  /** Older entries are left out: what the log was not read for would have gaps. */
+  /** Older entries are dropped, because the log was not read that far. */
   readonly since: string | null
   readonly mask: Mask
 }
 
-/** Facts, decisions, refusals and what became of forms as one list, the newest first. */
+/** Merges facts, decisions, refusals and form events into one list, newest first. */
 export function timelineEntriesOf(parts: TimelineParts): TimelineEntry[] {
   const { formFacts, forms, refusals, since, mask } = parts
   const { forms: decisions, queue } = forms ?? { forms: [], queue: [] }
@@ -48,7 +55,7 @@ export function timelineEntriesOf(parts: TimelineParts): TimelineEntry[] {
     .toSorted((one, other) => (one.at < other.at ? 1 : one.at > other.at ? -1 : rankOf(other) - rankOf(one)))
 }
 
-/** Entries of one moment stand in the order of cause and effect. */
+/** Order of entries with the same time: cause before effect. */
 const ORDER: readonly TimelineEntry['kind'][] = [
   'identify',
   'event',
@@ -64,7 +71,7 @@ function rankOf({ kind }: TimelineEntry): number {
   return rank === -1 ? ORDER.length : rank
 }
 
-/** What each fact says, and beside it what the queue and the decisions say of it now. */
+/** Converts facts, adding what the queue and the decisions tell about them now. */
 function factEntriesOf({ facts, formFacts, forms, config, request, mask }: TimelineParts): TimelineEntry[] {
   const answered = new Set(facts.flatMap((fact) => (fact.type === 'VisitAnswered' ? fact.visitId : [])))
   return facts.map((fact) => {
@@ -79,7 +86,7 @@ function factEntriesOf({ facts, formFacts, forms, config, request, mask }: Timel
         ...replaced.map(({ formId, at, requestId }) =>
           instantDetail(
             `form ${formId}`,
-            `if a decision was taken, a later one has replaced it: at ${at}, for request ${requestId}`,
+            `a decision for this request, if any, was replaced by a later one at ${at} for request ${requestId}`,
           ),
         ),
         ...entry.details,
@@ -88,7 +95,7 @@ function factEntriesOf({ facts, formFacts, forms, config, request, mask }: Timel
   })
 }
 
-/** A request that was refused. What is kept of it has no word of its caller. */
+/** Converts a refusal. Kept refusals quote nothing of their caller. */
 function refusalEntryOf({ id, at, message, status, reason, route, item, key, requestId }: KeptRefusal): TimelineEntry {
   const details = [
     detail('status', String(status)),
@@ -99,7 +106,7 @@ function refusalEntryOf({ id, at, message, status, reason, route, item, key, req
   return { id, at, kind: 'refused', title: `Refused: ${message}`, details, requestId }
 }
 
-/** A fact of user-events as it stands in a list. */
+/** Converts a fact of user-events. */
 export function entryOf(fact: UserFact, mask: Mask): FactEntry {
   const common = { id: fact.id, at: fact.received, requestId: fact.id }
   if (fact.type === 'VisitAnswered') {
@@ -114,7 +121,7 @@ export function entryOf(fact: UserFact, mask: Mask): FactEntry {
       ...imported,
       ...(fact.evaluateTriggers
         ? []
-        : [detail('triggers', `not evaluated: ${fact.imported ? 'imported' : 'too old when it came'}`)]),
+        : [detail('triggers', `not evaluated: ${fact.imported ? 'imported' : 'too old on arrival'}`)]),
       ...(fact.occurredAt === fact.received ? [] : [instantDetail('occurred at', fact.occurredAt)]),
       ...unchecked,
       ...said(fact.properties ?? {}, mask),
@@ -143,7 +150,7 @@ const FORM_TITLES = {
   FormCancelled: { kind: 'cancelled', title: 'cancelled: the workspace removed or disabled it' },
 } as const
 
-/** What became of a form. */
+/** Converts a fact of form-events. */
 export function formEntryOf(fact: FormFact): FactEntry {
   const { kind, title } = FORM_TITLES[fact.type]
   const details =
@@ -166,9 +173,30 @@ function decisionEntryOf(decision: FormDecision, mask: Mask): TimelineEntry {
   return { id: `${requestId}/${formId}`, at, kind: 'decision', title, details, requestId }
 }
 
-/** An offer stands only in the queue: on the log it shows when it was confirmed. */
+/** Converts a pending offer. The log contains offers only once they are confirmed. */
 function offerEntryOf({ queuedId, formId, state, offeredAt }: QueuedForm): TimelineEntry[] {
   if (state !== 'offered' || offeredAt === null) return []
   const title = `Form ${formId} offered to a visit, not confirmed yet`
   return [{ id: `${queuedId}/offered`, at: offeredAt, kind: 'offered', title, details: [], requestId: null }]
+}
+
+/**
+ * Explains from the present queue why a visit got no form. Undefined if that is unknown.
+ */
+export function whyNoForm(visitAt: string, queue: readonly QueuedForm[]): string | undefined {
+  if (queue.some(({ offeredAt }) => offeredAt === visitAt)) return undefined
+  const open = queue.filter((row) => wasOpen(row, visitAt))
+  const visible = open.filter(({ showFrom }) => showFrom <= visitAt).map(({ formId }) => formId)
+  if (visible.length > 0)
+    return `none, although ${visible.join(', ')} was waiting: not live, no longer for this user, too soon after another form, offered to another visit, or the answer came too late`
+  // The time of a cancellation is not kept: these may have been waiting.
+  if (queue.some(({ state, queuedAt }) => state === 'cancelled' && queuedAt <= visitAt)) return undefined
+  const [first] = open.toSorted((one, other) => (one.showFrom < other.showFrom ? -1 : 1))
+  if (first) return `none yet: ${first.formId} can be shown from ${first.showFrom}`
+  return queue.length < MAX_QUEUED_FORMS ? 'none: no form was waiting for the user' : undefined
+}
+
+function wasOpen({ state, queuedAt, deliveredAt, expiresAt }: QueuedForm, at: string): boolean {
+  if (state === 'cancelled' || queuedAt > at) return false
+  return (deliveredAt === null || deliveredAt > at) && (expiresAt === null || expiresAt > at)
 }

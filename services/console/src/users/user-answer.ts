@@ -9,7 +9,7 @@ export interface UserParts {
   readonly mask: Mask
 }
 
-/** What is known of a user. */
+/** Converts the read model of a user. */
 export function userAnswerOf({ path, user, config, mask }: UserParts): UserAnswer {
   return {
     ...path,
@@ -27,13 +27,13 @@ function profileOf(user: UserReadModel, config: ProjectConfig | undefined, mask:
     lastSeenAt: user.lastSeenAt,
     traits: namedValues(user.traits, mask),
     device: namedValues(user.device, mask),
-    // A segment that the workspace no longer has vanishes at once, as in the gateway's answer.
+    // A removed segment disappears immediately, as in the gateway's answer.
     segments: user.segments.filter((id) => segments.has(id)),
     events: Object.entries(user.events).map(([slug, { count, firstAt, lastAt }]) => ({ slug, count, firstAt, lastAt })),
   }
 }
 
-/** The members of an object, each value as text. */
+/** Lists the members of an object with their values as text. */
 export function namedValues(
   values: Readonly<Record<string, unknown>>,
   mask: Mask,

@@ -5,11 +5,11 @@ import type { UserFormsAnswer } from './api.ts'
 import { formLinesOf, type FormLinesParts } from './form-lines.ts'
 
 export interface UserFormsParts extends Pick<FormLinesParts, 'config' | 'soFar' | 'mask' | 'nowMs'> {
-  /** undefined: nobody has identified the user. */
+  /** undefined: the user was never identified. */
   readonly model: FormsReadModel | undefined
 }
 
-/** Why forms did, or did not, reach a user, and the queue. */
+/** Explains why forms did or did not reach a user, and lists the queue. */
 export function userFormsAnswerOf({ model = { forms: [], queue: [] }, ...parts }: UserFormsParts): UserFormsAnswer {
   return {
     forms: formLinesOf({ ...model, ...parts }),
@@ -31,7 +31,7 @@ export interface CountedTriggersParts {
   readonly mask: Pick<Mask, 'isMasked'>
 }
 
-/** What forms that were never decided on count: how far the user is with it is what they wait for. */
+/** Returns the counting triggers of forms without a decision: their counts tell how far the user is. */
 export function countedTriggers({
   model: { forms: decisions },
   config,
@@ -44,8 +44,8 @@ export function countedTriggers({
 }
 
 /**
- * A count by properties tells how often they had such values, which is masked. Where `where` only looks at the event itself,
- * the events are counted whatever their properties: that is not how far the user is.
+ * A count by properties reveals how often events had such values, so it is masked. If `where` refers only to the last event,
+ * the count ignores properties and does not tell how far the user is.
  */
 function isTold(trigger: Parameters<typeof countedByTrigger>[0], isMasked: boolean): boolean {
   return trigger.where === undefined || (!isMasked && countedByTrigger(trigger).where !== undefined)

@@ -22,13 +22,13 @@ export interface UserLog {
   readonly reading: TimelineAnswer['reading']
 }
 
-/** What the services and the log know of a user. An answer is undefined where nobody has identified them. */
+/** Data of users from the services and the log. An answer is undefined if the user was never identified. */
 export interface Users {
   readonly readUser: (path: UserPath) => Promise<ApiResult<UserReadModel | undefined>>
   readonly readForms: (path: UserPath) => Promise<ApiResult<FormsReadModel | undefined>>
-  /** How often what each of the first 1,000 triggers counts has happened to the user; without those that are not known. */
+  /** Reads how often the counted event of each trigger has happened, for the first 1,000 triggers. Unknown counts are missing. */
   readonly readTriggerCounts: (path: UserPath, triggers: readonly Trigger[]) => Promise<ReadonlyMap<Trigger, number>>
-  /** The user's part of the log, read backwards. Rejects while the log is unavailable. */
+  /** Reads the user's part of the log backwards. Rejects while the log is unavailable. */
   readonly readLog: (path: UserPath, depth: number) => Promise<UserLog>
   /** Rejects while the log is unavailable. */
   readonly findRequest: (requestId: string) => Promise<FoundRequest>
@@ -72,8 +72,8 @@ export function createUsers({ connection, projector, evaluator, partitionCount }
   }
 
   return {
-    readUser: async (path) => orNobody(await projector.readUser(path)),
-    readForms: async (path) => orNobody(await evaluator.readForms(path)),
+    readUser: async (path) => orUndefined(await projector.readUser(path)),
+    readForms: async (path) => orUndefined(await evaluator.readForms(path)),
     readTriggerCounts: async (path, all) => {
       const triggers = all.slice(0, MAX_COUNTED_TRIGGERS)
       if (triggers.length === 0) return new Map()
@@ -86,7 +86,7 @@ export function createUsers({ connection, projector, evaluator, partitionCount }
   }
 }
 
-function orNobody<Model>(result: ApiResult<Model>): ApiResult<Model | undefined> {
+function orUndefined<Model>(result: ApiResult<Model>): ApiResult<Model | undefined> {
   return result.outcome === 'refused' && result.error === NOT_FOUND ? answered(undefined) : result
 }
 
@@ -94,7 +94,7 @@ function pairOf(trigger: Trigger, count: number | null | undefined): [Trigger, n
   return typeof count === 'number' ? [[trigger, count]] : []
 }
 
-/** What cannot be read is a dead letter of each consumer, and no entry here. */
+/** Decodes records. Unreadable ones are dead letters of each consumer, and are skipped here. */
 function factsIn<Fact>({ records }: BackwardsReading, schema: ZodType<Fact>): readonly Fact[] {
   return records.flatMap(({ value, headers }) => {
     const decoded = decodeRecord(schema, value, headers)

@@ -4,9 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { HIDE_PERSONAL, type Mask, SHOW_ALL } from '../session/mask.ts'
 import { timeOf } from './find-request.ts'
 import { formLinesOf, type FormLinesParts } from './form-lines.ts'
-import { entryOf, timelineEntriesOf } from './timeline-entries.ts'
+import { entryOf, timelineEntriesOf, whyNoForm } from './timeline-entries.ts'
 import { countedTriggers } from './user-forms-answer.ts'
-import { whyNoForm } from './visit-outcome.ts'
 
 const AT = '2026-11-23T03:00:00.000Z'
 const REQUEST = '01a2066e-3ec0-780c-9db5-05517574891e'
@@ -55,7 +54,7 @@ const NOTHING: FormLinesParts = {
 }
 
 describe('formLinesOf', () => {
-  it('says of each form of the project why, or why not, and which gates were not looked at', () => {
+  it('explains the decision on each form of the project, and lists gates that were not checked', () => {
     const [nps, never] = formLinesOf({ ...NOTHING, forms: [refused] })
     expect(never).toMatchObject({ formId: 'never', decision: 'never', gates: [] })
     expect(nps).toMatchObject({
@@ -74,7 +73,7 @@ describe('formLinesOf', () => {
     ])
   })
 
-  it('says which triggers a form waits for, and how far the user is', () => {
+  it('lists the triggers that a form waits for, with the progress of the user', () => {
     expect(formLinesOf({ ...NOTHING, soFar: onceEach })[0]?.waitsFor).toEqual([
       { trigger: 'event Search 2 times within 7d', soFar: 1, count: 2 },
       { trigger: 'visit', soFar: null, count: 1 },
@@ -85,21 +84,25 @@ describe('formLinesOf', () => {
   const queued = { ...refused, decision: 'queued' as const, reason: undefined, requestId: OTHER_REQUEST }
   const exhausted = { ...refused, reason: 'repeat-exhausted' as const }
   it.each<[string, FormDecision, Partial<QueuedForm>]>([
-    ["Queued: every gate passed. It waits for the user's next visit since 2026-11-23T02:00:00.000Z.", queued, {}],
     [
-      `Queued: every gate passed. It waits since 2026-11-23T02:00:00.000Z, and may be shown from ${later}.`,
+      "Queued: every gate passed. It has been waiting for the user's next visit since 2026-11-23T02:00:00.000Z.",
+      queued,
+      {},
+    ],
+    [
+      `Queued: every gate passed. It has been waiting since 2026-11-23T02:00:00.000Z and can be shown from ${later}.`,
       queued,
       { showFrom: later },
     ],
     [`Queued: every gate passed. It was shown at ${later}.`, queued, { state: 'delivered', deliveredAt: later }],
     [
-      `Queued: every gate passed. It expired at ${later}, before it was shown.`,
+      `Queued: every gate passed. It expired at ${later} before it was shown.`,
       queued,
       { state: 'expired', expiresAt: later },
     ],
     ['Queued: every gate passed.', queued, { requestId: REQUEST }],
     [
-      "Not queued: the form was queued before (shown, or still waiting) as often as its frequency allows. It waits for the user's next visit since 2026-11-23T02:00:00.000Z.",
+      "Not queued: the form was queued before (shown, or still waiting) as often as its frequency allows. It has been waiting for the user's next visit since 2026-11-23T02:00:00.000Z.",
       exhausted,
       {},
     ],
@@ -113,19 +116,19 @@ describe('formLinesOf', () => {
     expect(formLinesOf({ ...NOTHING, forms: [decision], queue: [{ ...row, ...changed }] })[0]?.summary).toBe(summary)
   })
 
-  it('says which texts are ours: an instant that the user had must not be shown in another zone', () => {
+  it('marks our own texts: instants in values of users must not be converted to another zone', () => {
     const gates = formLinesOf({ ...NOTHING, forms: [refused] }).flatMap((form) => form.gates)
     const ours = gates.filter(({ withInstants }) => withInstants).map(({ gate }) => gate)
     expect(ours).toEqual(['live'])
   })
 
-  it('keeps a decision on a form that the workspace no longer has', () => {
+  it('keeps a decision on a removed form', () => {
     expect(formLinesOf({ ...NOTHING, forms: [refused], config: { forms: [] } })).toMatchObject([
       { formId: 'nps', inWorkspace: false },
     ])
   })
 
-  it('hides what the user had, not what the form asks for', () => {
+  it('hides values of the user, not conditions of the form', () => {
     const text = JSON.stringify(formLinesOf({ ...NOTHING, forms: [refused], mask: HIDE_PERSONAL }))
     expect(text).not.toContain('ada@example.com')
     expect(text).toContain('a@b.example')
@@ -138,11 +141,11 @@ describe('countedTriggers', () => {
   const form = Form.parse({ id: 'never', triggers: [searches, counted, { event: 'Search', where }, { visit: {} }] })
   const countedFor = (mask: Mask) => countedTriggers({ model: { forms: [] }, config: { forms: [form] }, mask })
 
-  it('leaves out what says nothing of the way to the form: events whose properties only an evaluation looks at', () => {
+  it('skips counts that do not show progress: events whose properties are checked only at evaluation', () => {
     expect(countedFor(SHOW_ALL)).toEqual([searches, counted])
   })
 
-  it('leaves out what tells a viewer which values the properties had', () => {
+  it('skips counts that would reveal values of properties to a viewer', () => {
     expect(countedFor(HIDE_PERSONAL)).toEqual([searches])
   })
 })
@@ -190,7 +193,7 @@ describe('timelineEntriesOf', () => {
     expect(JSON.stringify(timelineEntriesOf({ ...parts, mask: HIDE_PERSONAL }))).not.toMatch(/4242|ada@example.com/)
   })
 
-  it('shows what was refused of the user', () => {
+  it('shows refusals of the user', () => {
     const refusal: KeptRefusal = {
       id: '01a2066e-3ec0-780c-9db5-05517574891f',
       at: '2026-11-23T03:00:01.000Z',
@@ -208,7 +211,7 @@ describe('timelineEntriesOf', () => {
     })
   })
 
-  describe('of the request that somebody looks for', () => {
+  describe('of the request that the reader looks for', () => {
     const forms = [
       { id: 'nps', triggers: [{ event: 'Checkout' }] },
       { id: 'other', triggers: [{ event: 'Search' }] },
@@ -221,9 +224,9 @@ describe('timelineEntriesOf', () => {
       return entry?.details.filter(({ name }) => name === 'form nps').map(({ value }) => value) ?? []
     }
 
-    it('says that a later decision has replaced its own, if there was one', () => {
+    it('reports that a later decision may have replaced its own', () => {
       expect(detailsWith({})).toEqual([
-        `if a decision was taken, a later one has replaced it: at ${later.at}, for request ${OTHER_REQUEST}`,
+        `a decision for this request, if any, was replaced by a later one at ${later.at} for request ${OTHER_REQUEST}`,
       ])
     })
 
@@ -237,7 +240,7 @@ describe('timelineEntriesOf', () => {
     })
   })
 
-  it('leaves out what is older than what was read', () => {
+  it('drops entries older than the part of the log that was read', () => {
     expect(timelineEntriesOf({ ...parts, since: '2026-11-23T03:00:00.001Z' })).toEqual([])
   })
 })
@@ -245,17 +248,17 @@ describe('timelineEntriesOf', () => {
 describe('whyNoForm', () => {
   const later = '2026-11-23T04:00:00.000Z'
   const refusedThen =
-    'none, though nps waited: not live, not for this user any more, too soon after another form, offered to another visit, or the answer came too late'
+    'none, although nps was waiting: not live, no longer for this user, too soon after another form, offered to another visit, or the answer came too late'
 
   it.each<[string | undefined, Partial<QueuedForm>]>([
-    [`none yet: nps may be shown from ${later}`, { showFrom: later }],
+    [`none yet: nps can be shown from ${later}`, { showFrom: later }],
     [refusedThen, {}],
     [refusedThen, { deliveredAt: later }],
     [refusedThen, { state: 'offered', offeredAt: '2026-11-23T02:59:50.000Z' }],
-    ['none: no form waited for the user', { queuedAt: later }],
-    ['none: no form waited for the user', { expiresAt: AT }],
-    ['none: no form waited for the user', { deliveredAt: '2026-11-23T02:30:00.000Z' }],
-    ['none: no form waited for the user', { state: 'cancelled', queuedAt: later }],
+    ['none: no form was waiting for the user', { queuedAt: later }],
+    ['none: no form was waiting for the user', { expiresAt: AT }],
+    ['none: no form was waiting for the user', { deliveredAt: '2026-11-23T02:30:00.000Z' }],
+    ['none: no form was waiting for the user', { state: 'cancelled', queuedAt: later }],
     [undefined, { state: 'cancelled' }],
     [undefined, { state: 'offered', offeredAt: AT }],
   ])('%s: %o', (words, changed) => {
@@ -276,7 +279,7 @@ describe('the mask', () => {
 })
 
 describe('timeOf', () => {
-  it('reads when a UUIDv7 was made; other ids name no time', () => {
+  it('reads the time of a UUIDv7; other ids have none', () => {
     expect(timeOf('01a2066e-3ec0-780c-9db5-05517574891e')).toBe(0x01a2066e3ec0)
     expect(timeOf('15e46d0f-a922-5800-a3fd-9c536cb14c9a')).toBeUndefined()
   })
@@ -287,9 +290,9 @@ function triggersOf(own: Parameters<typeof eventTracked>[0]) {
   return details.filter(({ name }) => name === 'triggers')
 }
 
-describe('an event of the timeline that no form was evaluated for', () => {
-  it('says whether it was imported, or too old when it came', () => {
+describe('an event of the timeline without evaluation of forms', () => {
+  it('was imported, or too old on arrival', () => {
     expect(triggersOf({ imported: true })).toMatchObject([{ value: 'not evaluated: imported' }])
-    expect(triggersOf({})).toMatchObject([{ value: 'not evaluated: too old when it came' }])
+    expect(triggersOf({})).toMatchObject([{ value: 'not evaluated: too old on arrival' }])
   })
 })

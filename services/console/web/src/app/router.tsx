@@ -27,20 +27,20 @@ import { FindUser } from '../users/find-user.tsx'
 import { User } from '../users/user.tsx'
 import { Shell } from './shell.tsx'
 
-/** `tz` is absent where times are local. A type, since the router asks for an index signature. */
+/** `tz` is absent for local time. A type alias, because the router requires an index signature. */
 export type CommonSearch = { readonly tz?: 'utc' | undefined }
 
 export const USER_TABS = ['timeline', 'forms', 'profile'] as const
 export type UserTab = (typeof USER_TABS)[number]
 
-/** `depth`: how far back the timeline goes. `request`: whose entries are marked. */
+/** `depth`: number of steps back in the timeline. `request`: its entries are highlighted. */
 interface UserSearch {
   readonly tab?: UserTab | undefined
   readonly depth?: number | undefined
   readonly request?: string | undefined
 }
 
-/** `cause`: its id. `after`: the last letter of the page before. `decision`: what was decided last here. */
+/** `cause`: its id. `after`: last letter of the previous page. `decision`: the last decision on this page. */
 interface LettersSearch {
   readonly cause?: string | undefined
   readonly after?: number | undefined
@@ -54,7 +54,7 @@ const whole = (value: unknown, least: number, most = Infinity): number | undefin
 
 const root = createRootRoute({
   component: Shell,
-  notFoundComponent: () => <EmptyNote>There is no such page. Choose a screen from the navigation.</EmptyNote>,
+  notFoundComponent: () => <EmptyNote>There is no such page. Select a screen in the navigation.</EmptyNote>,
   validateSearch: (search): CommonSearch => ({ tz: search['tz'] === 'utc' ? 'utc' : undefined }),
   search: { middlewares: [retainSearchParams<CommonSearch>(['tz'])] },
 })
@@ -101,7 +101,7 @@ const user = createRoute({
 const hoursOf = ({ hours }: { readonly hours?: unknown }) => ({ hours: hours === 1 ? (1 as const) : undefined })
 const pageOf = ({ page }: { readonly page?: unknown }) => ({ page: whole(page, 2) })
 
-/** Types, since the router asks for an index signature. */
+/** Type aliases, because the router requires an index signature. */
 type FormsSearch = Partial<ReturnType<typeof hoursOf> & ReturnType<typeof pageOf>> & {
   readonly project?: string | undefined
   readonly find?: string | undefined
@@ -238,7 +238,7 @@ const simulation = createRoute({
 const runbook = createRoute({
   getParentRoute: () => root,
   path: '/runbooks/$name',
-  // Only here: what reads Markdown is a fifth of the pages.
+  // Loaded on demand: the Markdown parser is a fifth of the bundle.
   component: lazyRouteComponent(() => import('../runbooks/runbook.tsx'), 'Runbook'),
   staticData: { title: 'Runbook' },
 })
@@ -272,7 +272,7 @@ export const router = createRouter({
     runbook,
     tryIt,
   ]),
-  // Where the server says that the console lives.
+  // Set by the server.
   basepath: new URL(document.baseURI).pathname,
   defaultPreload: false,
 })
@@ -282,7 +282,7 @@ declare module '@tanstack/react-router' {
     router: typeof router
   }
   interface StaticDataRouteOption {
-    /** Of the browser's tab. Never with what a user said: titles stay in the browser's history. */
+    /** Title of the browser tab. Never personal data: titles stay in the browser's history. */
     readonly title?: string
   }
 }

@@ -4,7 +4,7 @@ import { ApiError, callApi } from './call-api.ts'
 const SESSION = ['session']
 const HAS_ENDED = ['session', 'has ended']
 
-/** Whoever is signed out sees the sign-in page at once, whatever they were looking at. */
+/** Creates the query client. When a session ends, the sign-in page appears immediately. */
 export function createQueries(): QueryClient {
   const client: QueryClient = new QueryClient({
     queryCache: new QueryCache({
@@ -16,34 +16,34 @@ export function createQueries(): QueryClient {
     }),
     defaultOptions: {
       queries: {
-        // Whoever has waited for an answer in vain should hear of it, and not wait again.
+        // After a timeout the reader should see the error, not wait again.
         retry: (count, error) => count < 2 && (!(error instanceof ApiError) || error.code === 'unreachable'),
         refetchOnWindowFocus: false,
       },
     },
   })
-  // Nothing observes it, and an unobserved entry is dropped after five minutes.
+  // Nothing observes this entry, and by default it would be dropped after five minutes.
   client.setQueryDefaults(HAS_ENDED, { gcTime: Infinity })
   return client
 }
 
-/** null: nobody is signed in. */
+/** The session; null: signed out. */
 export function useSession() {
   return useQuery({
     queryKey: SESSION,
     staleTime: 60_000,
-    // The demo may be loaded, or the catalog readable, only later.
+    // The demo may be loaded later, or the catalog readable later.
     refetchInterval: ({ state }) => (state.data && !state.data.canTry ? 15_000 : false),
     queryFn: () => callApi('readSession', {}),
   })
 }
 
-/** Whether somebody was signed out who did not ask for it. */
+/** Tells whether the session ended without a sign-out. */
 export function useHasSessionEnded(): boolean {
   return useQueryClient().getQueryData<boolean>(HAS_ENDED) ?? false
 }
 
-/** Whether the one who is signed in may change something. */
+/** Tells whether the session may make changes. */
 export function useIsOperator(): boolean {
   return useSession().data?.role === 'operator'
 }
@@ -63,7 +63,7 @@ export function useSignOut() {
     onSettled: () => {
       client.setQueryData(SESSION, null)
       client.setQueryData(HAS_ENDED, false)
-      // Whoever signs in next sees nothing that was loaded for somebody else.
+      // The next session must not see data that was loaded for this one.
       client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] })
     },
   })

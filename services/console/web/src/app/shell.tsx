@@ -18,7 +18,7 @@ const SCREENS = [
   { to: '/operations', label: 'Operations' },
 ] as const
 
-/** Everything: the sign-in page, or the navigation with a screen. */
+/** The sign-in page, or the navigation with a screen. */
 export function Shell() {
   const { data: session, error, refetch, isPending } = useSession()
   const content = useRef<HTMLElement>(null)
@@ -29,9 +29,9 @@ export function Shell() {
   if (!session) return <SignIn />
   return (
     <div className="shell">
-      {/* A link to #content would lead to the Overview: addresses are relative to `<base>`. */}
+      {/* Not a link: addresses are relative to `<base>`, so #content would lead to the Overview. */}
       <button type="button" className="skip" onClick={() => content.current?.focus()}>
-        Skip to the content
+        Skip to content
       </button>
       <header className="side">
         <Wordmark />
@@ -56,7 +56,7 @@ export function Shell() {
   )
 }
 
-/** The page's title: what it is about, then the screen. `fixed`: whatever the address says. */
+/** Sets the title of the page: subject, then screen. `fixed` overrides the address. */
 function useTitle(fixed: string | undefined): void {
   const match = useMatches().at(-1)
   const { formId, segmentId, consumer, name } = (match?.params ?? {}) as Readonly<Record<string, string | undefined>>
@@ -68,14 +68,14 @@ function useTitle(fixed: string | undefined): void {
   }, [title])
 }
 
-/** Where the navigation is too narrow for all screens, it shows the present one. */
+/** Scrolls a narrow navigation to the current screen. */
 function useActiveInSight(isShown: boolean) {
   const nav = useRef<HTMLElement>(null)
   const { pathname } = useLocation()
   useEffect(() => {
     const active = nav.current?.querySelector<HTMLElement>('.active')
     if (!nav.current || !active) return
-    // Half of it before the middle. By itself this never moves the page.
+    // Centres the link. Setting scrollLeft never scrolls the page itself.
     nav.current.scrollLeft =
       active.offsetLeft - nav.current.offsetLeft - (nav.current.clientWidth - active.offsetWidth) / 2
     // oxlint-disable-next-line react/exhaustive-effect-dependencies -- the active link changes with them
@@ -108,5 +108,5 @@ function ZoneSwitch() {
   const navigate = useNavigate()
   const choose = (zone: Zone) =>
     void navigate({ to: '.', replace: true, search: (now) => ({ ...now, tz: zone === 'utc' ? 'utc' : undefined }) })
-  return <Switch label="Times in" options={ZONES} chosen={useZone()} onChoose={choose} />
+  return <Switch label="Time zone" options={ZONES} chosen={useZone()} onChoose={choose} />
 }

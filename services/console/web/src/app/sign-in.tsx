@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { ErrorNote } from '../parts/notes.tsx'
-import { Wordmark } from '../parts/wordmark.tsx'
 import { withoutReload } from '../parts/without-reload.ts'
+import { Wordmark } from '../parts/wordmark.tsx'
 import { useHasSessionEnded, useSignIn } from './session.ts'
 
 export function SignIn() {
@@ -16,13 +16,13 @@ export function SignIn() {
         <h1>Sign in</h1>
         {hasEnded && (
           <output className="note warning">
-            You were signed out: a session lasts 12 hours, and ends when the console is started again. You come back to
-            the same page.
+            You were signed out. A session lasts 12 hours, and ends when the console restarts. After signing in you
+            return to this page.
           </output>
         )}
         <p className="quiet">
-          <code>npx -y pnpm start</code> prints the token. Elsewhere it is <code>CONSOLE_TOKEN</code>, or{' '}
-          <code>CONSOLE_VIEWER_TOKEN</code> for somebody who only looks.
+          <code>npx -y pnpm start</code> prints the token. In other installations it is <code>CONSOLE_TOKEN</code>, or{' '}
+          <code>CONSOLE_VIEWER_TOKEN</code> for read-only access.
         </p>
         <label>
           Token

@@ -1,6 +1,6 @@
 /**
- * uPlot hands the browser's language to `Intl` as it loads. A headless Chromium in a POSIX locale calls its language
- * `en-US@posix`, which `Intl` refuses: without this the page would stay empty there. Imported first.
+ * Replaces an invalid browser language. uPlot passes the language to `Intl` on import, and a headless Chromium in a POSIX
+ * locale reports `en-US@posix`, which `Intl` rejects: the page would stay empty. Import this file first.
  */
 try {
   Intl.getCanonicalLocales(navigator.language)

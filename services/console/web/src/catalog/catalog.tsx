@@ -11,7 +11,7 @@ import { Views } from './views.tsx'
 
 const ROUTE = '/operations/catalog'
 
-/** What was applied: each revision of the organizations, with when, by whom, and what changed. */
+/** Applied revisions of the organizations, with time, author and changes. */
 export function Catalog() {
   const { organization } = useSearch({ from: ROUTE })
   const query = useQuery(apiQuery('listRevisions', { organization }, LONG_ANSWER_WITHIN_MS))
@@ -25,7 +25,7 @@ export function Catalog() {
             <div className="toolbar">
               <OrganizationSelect organizations={answer.organizations} chosen={organization} />
               <button type="button" onClick={() => void query.refetch()} disabled={query.isFetching}>
-                {query.isFetching ? 'Reading …' : 'Read again'}
+                {query.isFetching ? 'Refreshing …' : 'Refresh'}
               </button>
             </div>
             <Revisions answer={answer} />
@@ -67,7 +67,7 @@ function Revisions({ answer: { revisions, isCut } }: { readonly answer: CatalogA
   if (revisions.length === 0)
     return (
       <EmptyNote>
-        The log has no revision here. <code>nextvisit apply FILE</code> makes one of a workspace file.
+        The log has no revision. Apply a workspace file to create one: <code>nextvisit apply FILE</code>.
       </EmptyNote>
     )
   return (
@@ -78,8 +78,7 @@ function Revisions({ answer: { revisions, isCut } }: { readonly answer: CatalogA
         ))}
       </ol>
       <p className="quiet hint">
-        {isCut && 'Older ones are not shown. '}A revision stays in the log for at least 30 days after a newer one has
-        replaced it; then it may be removed.
+        {isCut && 'Older revisions are not shown. '}A replaced revision stays in the log for at least 30 days.
       </p>
     </>
   )

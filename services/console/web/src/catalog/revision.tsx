@@ -1,5 +1,5 @@
 import type { RevisionLine } from '../../../src/catalog/api.ts'
-import { figure } from '../parts/figures.ts'
+import { counted, figure } from '../parts/figures.ts'
 import { Time } from '../parts/time.tsx'
 
 const SIGNS = { '+': 'added', '~': 'changed', '-': 'removed' } as const
@@ -13,10 +13,10 @@ export function Revision({ line }: { readonly line: RevisionLine }) {
         {organization}, revision {revision ?? '?'} <Outcome line={line} />
       </h2>
       <p className="quiet">
-        <Time at={appliedAt} />, by {appliedBy ?? 'whom is not recorded'}
+        <Time at={appliedAt} />, by {appliedBy ?? 'an unknown author'}
       </p>
       <p>{summaryOf(line)}</p>
-      {problem !== null && <p className="note error">This version does not understand: {problem}</p>}
+      {problem !== null && <p className="note error">Not understood by this version: {problem}</p>}
       {changes.length > 0 && (
         <ul className="changes">
           {changes.map(({ sign, where, what }, index) => (
@@ -36,15 +36,15 @@ export function Revision({ line }: { readonly line: RevisionLine }) {
 
 function Outcome({ line: { outcome } }: { readonly line: RevisionLine }) {
   if (outcome === 'counts') return null
-  return <span className="pill expired">{outcome === 'late' ? 'does not count' : 'not understood'}</span>
+  return <span className="pill expired">{outcome === 'late' ? 'no effect' : 'not understood'}</span>
 }
 
 function summaryOf({ outcome, revision, comparedWith, changes, moreChanges }: RevisionLine): string {
-  if (outcome === 'late') return 'Somebody else applied this revision first, so this one changed nothing.'
-  if (outcome === 'not-understood') return 'A later version wrote it. What it changed is not known here.'
-  if (comparedWith === null) return 'The first one that the log still has: what it changed is not known.'
+  if (outcome === 'late') return 'Another record of this revision was applied first, so this one changed nothing.'
+  if (outcome === 'not-understood') return 'A later version wrote this revision. Its changes are unknown here.'
+  if (comparedWith === null) return 'The oldest revision in the log. Its changes are unknown.'
   const count = changes.length + moreChanges
-  const changed = count === 1 ? '1 change' : `${figure(count)} changes`
+  const changed = counted(count, 'change')
   if (comparedWith === 0) return `The first revision: ${changed}.`
   return comparedWith === (revision ?? 0) - 1 ? `${changed}.` : `${changed} since revision ${comparedWith}.`
 }

@@ -1,14 +1,14 @@
 import { useEffect, useRef } from 'react'
 import uPlot from 'uplot'
-import { type Zone, timeText, useZone } from '../parts/time.tsx'
-import { shadeGaps } from './shade-gaps.ts'
+import { timeText, useZone, type Zone } from '../parts/time.tsx'
+import { shadeGaps } from './gaps.ts'
 
 export interface Line {
   readonly label: string
-  /** A custom property of the style sheet that holds the colour. */
+  /** Class of the style sheet that sets the colour. */
   readonly color: string
   readonly values: readonly (number | null)[]
-  /** What stands beside its name. */
+  /** Value beside the name. */
   readonly latest: number | null
 }
 
@@ -18,20 +18,20 @@ export interface TimeChartProps {
   readonly at: readonly number[]
   readonly lines: readonly Line[]
   readonly format: (value: number | null) => string
-  /** The axis goes up to this, or further. */
+  /** Minimum upper end of the axis. */
   readonly atLeast?: number
-  /** What it means that a line has no value; its ground is shaded there. Absent: nothing. */
+  /** Meaning of a missing value; gaps are shaded. Absent: gaps have no meaning. */
   readonly gaps?: string
 }
 
 const HEIGHT = 150
 const HOUR_S = 3_600
-/** A console that has just started shows what it has seen over so long at least. */
+/** Minimum period that a newly started console shows. */
 const SHORTEST_S = 120
-/** Between two labels: never less than a minute, as labels are hours and minutes. */
+/** Distances between labels: at least a minute, because labels show hours and minutes. */
 const STEPS_S = [60, 120, 300, 600, 900, 1_800]
 
-/** Lines over the last hour, or as much of it as the console has seen, with their latest values beside their names: a canvas says nothing to a screen reader. */
+/** Lines over the last hour, or since the console started. Latest values are text, because screen readers cannot read a canvas. */
 export function TimeChart(props: TimeChartProps) {
   const { title, at, lines, format, gaps } = props
   const holder = useRef<HTMLDivElement>(null)
@@ -52,7 +52,7 @@ export function TimeChart(props: TimeChartProps) {
       observer.disconnect()
       chart.destroy()
     }
-    // A new sample makes a new chart: once every few seconds, in a millisecond.
+    // A new sample creates a new chart, every few seconds, in a millisecond.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [at, names, zone])
 
@@ -71,7 +71,7 @@ export function TimeChart(props: TimeChartProps) {
           ))}
         </ul>
       </figcaption>
-      {at.length === 0 ? <p className="note empty">The first figures come a few seconds after the start.</p> : null}
+      {at.length === 0 ? <p className="note empty">The first figures appear a few seconds after the start.</p> : null}
       <div ref={holder} className="plot" aria-hidden="true" />
     </figure>
   )
@@ -81,7 +81,7 @@ function dataOf(at: readonly number[], lines: readonly Line[]): uPlot.AlignedDat
   return [[...at], ...lines.map(({ values }) => [...values])]
 }
 
-/** A line needs two samples; one without neighbours would not show. */
+/** Draws samples without neighbours as points: a line needs two samples. */
 const loneSamples: uPlot.Series.Points.Filter = (chart, line) => {
   const values = Array.from(chart.data[line] ?? [])
   const isMissing = (index: number) => values[index] === null || values[index] === undefined
@@ -90,7 +90,7 @@ const loneSamples: uPlot.Series.Points.Filter = (chart, line) => {
   )
 }
 
-/** A colour of the style sheet, as it is in the present scheme. */
+/** Returns a colour of the style sheet in the current colour scheme. */
 function colorOf(element: HTMLElement, name: string): string {
   const probe = document.createElement('span')
   probe.className = name
@@ -114,7 +114,7 @@ function optionsOf(element: HTMLElement, props: TimeChartProps, zone: Zone): uPl
     width: element.clientWidth,
     height: HEIGHT,
     legend: { show: false },
-    // On the right there is room for half a label.
+    // Leaves room for half a label on the right.
     padding: [8, 20, 0, 0],
     cursor: { y: false, points: { size: 6 } },
     scales: {

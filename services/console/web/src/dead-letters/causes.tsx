@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { ConsumerOperations } from '../../../src/operations/api.ts'
-import { EmptyCard } from '../parts/empty-card.tsx'
 import { figure } from '../parts/figures.ts'
+import { EmptyCard } from '../parts/notes.tsx'
 import { right, TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
 import { RunbookLink } from '../parts/with-links.tsx'
@@ -11,12 +11,12 @@ export interface DeadLetterCausesProps {
   readonly groups: NonNullable<ConsumerOperations['deadLetters']>
 }
 
-/** Dead letters of a consumer by cause. */
+/** Table of the dead letters of a consumer by cause. */
 export function DeadLetterCauses({ service, groups }: DeadLetterCausesProps) {
   if (groups.length === 0)
     return (
       <EmptyCard title="Dead letters">
-        {service} has none that wait for a decision. <DecidedLink service={service} />
+        No dead letter of {service} is waiting for a decision. <DecidedLink service={service} />
       </EmptyCard>
     )
   return (
@@ -44,7 +44,7 @@ export function DeadLetterCauses({ service, groups }: DeadLetterCausesProps) {
         ))}
       </TableCard>
       <p className="quiet hint">
-        A cause leads to its records, and to what can be done. <DecidedLink service={service} /> Runbook:{' '}
+        Open a cause to see its records, and to retry or discard them. <DecidedLink service={service} /> Runbook:{' '}
         <RunbookLink name="dead-letters" />
       </p>
     </>
@@ -54,7 +54,7 @@ export function DeadLetterCauses({ service, groups }: DeadLetterCausesProps) {
 function DecidedLink({ service }: Pick<DeadLetterCausesProps, 'service'>) {
   return (
     <>
-      Decided before:{' '}
+      See also:{' '}
       <Link to="/operations/$consumer/decided-letters" params={{ consumer: service }}>
         retried and discarded letters
       </Link>

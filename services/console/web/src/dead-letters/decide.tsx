@@ -11,18 +11,18 @@ import { reloadLetters } from './reload-letters.ts'
 export interface DecideProps {
   readonly consumer: string
   readonly selected: Asked['selected']
-  /** How many of the selected are dead. */
+  /** Number of selected letters that are dead. */
   readonly count: number
-  /** One decision takes at most so many. */
+  /** Maximum number of letters in one decision. */
   readonly atOnce: number
 }
 
-/** Retry or discard, for an operator, after a question. The address then names the decision, and shows what became of it. */
+/** Buttons of operators that retry or discard letters. Afterwards the address names the decision, so the page follows it. */
 export function Decide({ consumer, selected, count, atOnce }: DecideProps) {
   const isOperator = useIsOperator()
   const client = useQueryClient()
   const navigate = useNavigate()
-  if (!isOperator) return <p className="quiet">An operator may retry or discard.</p>
+  if (!isOperator) return <p className="quiet">Operators can retry or discard.</p>
 
   const decide = async (decision: Asked['decision']): Promise<void> => {
     const { decidedAt } = await callApi('decideDeadLetters', { service: consumer, decision, selected })
@@ -40,12 +40,12 @@ export function Decide({ consumer, selected, count, atOnce }: DecideProps) {
       >
         <AtOnce count={count} atOnce={atOnce} />
         <p>
-          {consumer} folds {several ? 'each of these records' : 'this record'} once more, now. That helps once the cause
-          is mended: what cannot be read is dead again, with its cause.
+          {consumer} folds {several ? 'these records' : 'this record'} again, now. This helps if the cause is fixed:
+          records that still cannot be read become dead again.
         </p>
         <p>
-          It is folded late, after newer records of the user, and queues and publishes nothing. Where the order matters,
-          replay {consumer} afterwards: <code>nextvisit replay {consumer}</code>
+          The retry comes late, after newer records of the user, and queues and publishes nothing. If the order matters,
+          run a replay afterwards: <code>nextvisit replay {consumer}</code>
         </p>
       </ActionDialog>
       <ActionDialog
@@ -56,13 +56,13 @@ export function Decide({ consumer, selected, count, atOnce }: DecideProps) {
       >
         <AtOnce count={count} atOnce={atOnce} />
         <p>
-          {consumer} never folds {several ? 'these records' : 'this record'}, not even in a replay. This cannot be
-          undone.
+          {consumer} will never fold {several ? 'these records' : 'this record'}, not even in a replay. You cannot undo
+          this.
         </p>
         <p>
           {several
-            ? 'The records stay in the log, and their letters are kept with your name and the time.'
-            : 'The record stays in the log, and its letter is kept with your name and the time.'}
+            ? 'The records stay in the log. The letters are kept with your name and the time.'
+            : 'The record stays in the log. The letter is kept with your name and the time.'}
         </p>
       </ActionDialog>
     </div>
@@ -73,7 +73,7 @@ function AtOnce({ count, atOnce }: Pick<DecideProps, 'count' | 'atOnce'>) {
   if (count <= atOnce) return null
   return (
     <p>
-      These are the first {figure(atOnce)} of {figure(count)}. Afterwards the others are still here.
+      This covers the first {figure(atOnce)} of {figure(count)}. The others remain for another decision.
     </p>
   )
 }

@@ -1,16 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
 import { useParams, useSearch } from '@tanstack/react-router'
 import { apiQuery } from '../app/use-api.ts'
-import { CursorPages } from '../parts/cursor-pages.tsx'
 import { EmptyNote } from '../parts/notes.tsx'
+import { CursorPages } from '../parts/pages.tsx'
 import { TableCard } from '../parts/table-card.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
-import { DECIDED_COLUMNS, DecidedRow } from './decided-row.tsx'
+import { DECIDED_COLUMNS, DecidedRow } from './letter-cells.tsx'
 import { LettersHead } from './letters-head.tsx'
 
 const ROUTE = '/operations/$consumer/decided-letters'
 
-/** The letters of a consumer that somebody has retried or discarded. They are kept for good. */
+/** The retried and discarded letters of a consumer, which are kept for good. */
 export function DecidedLetters() {
   const { consumer } = useParams({ from: ROUTE })
   const { after } = useSearch({ from: ROUTE })
@@ -21,10 +21,10 @@ export function DecidedLetters() {
       <WithAnswer query={query} what="the letters">
         {({ letters, next }) =>
           letters.length === 0 ? (
-            <EmptyNote>Nobody has retried or discarded a dead letter of {consumer} yet.</EmptyNote>
+            <EmptyNote>No dead letter of {consumer} has been retried or discarded yet.</EmptyNote>
           ) : (
             <>
-              <TableCard title="Letters, the last decision first" columns={DECIDED_COLUMNS}>
+              <TableCard title="Letters, latest decision first" columns={DECIDED_COLUMNS}>
                 {letters.map((letter) => (
                   <DecidedRow key={letter.id} consumer={consumer} letter={letter} />
                 ))}

@@ -15,21 +15,20 @@ export interface DecisionCardProps {
   readonly decidedAt: string
 }
 
-const AGAIN_AFTER_MS = 1_000
-/** Stands for a decision where nothing was left to decide. */
+const RELOAD_AFTER_MS = 1_000
+/** Replaces the time of a decision that changed nothing. */
 export const NOTHING_DECIDED = 'nothing'
 
-/** What became of the letters that somebody retried or discarded. */
+/** Result of a decision. */
 export function DecisionCard({ consumer, decidedAt }: DecisionCardProps) {
-  // The button that was pressed may be gone: whoever uses a keyboard goes on from here.
+  // The pressed button may be gone. Keyboard users continue from here.
   const card = useRef<HTMLElement>(null)
   useEffect(() => card.current?.focus(), [])
   return (
-    <section className="card decision" ref={card} tabIndex={-1} aria-label="What became of it">
+    <section className="card decision" ref={card} tabIndex={-1} aria-label="Result">
       {decidedAt === NOTHING_DECIDED ? (
         <output>
-          Nothing was done: none of the letters waited for a decision any more. Somebody else was first; a letter names
-          who.
+          Nothing was changed: none of the letters was waiting for a decision any more. Each letter shows who decided.
         </output>
       ) : (
         <Followed consumer={consumer} decidedAt={decidedAt} />
@@ -38,19 +37,19 @@ export function DecisionCard({ consumer, decidedAt }: DecisionCardProps) {
   )
 }
 
-/** Follows the letters until none waits. */
+/** Follows the letters of a decision until none waits. */
 function Followed({ consumer, decidedAt }: DecisionCardProps) {
   const client = useQueryClient()
   const query = useQuery({
     ...apiQuery('readDecision', { service: consumer, decidedAt }),
-    refetchInterval: ({ state }) => (state.data && state.data.retry === 0 ? false : AGAIN_AFTER_MS),
+    refetchInterval: ({ state }) => (state.data && state.data.retry === 0 ? false : RELOAD_AFTER_MS),
   })
   const isThrough = query.data?.retry === 0
   useEffect(() => {
     if (isThrough) void reloadLetters(client)
   }, [client, isThrough])
   return (
-    <WithAnswer query={query} what="what became of it">
+    <WithAnswer query={query} what="the result">
       {(progress) => <Outcome consumer={consumer} decidedAt={decidedAt} progress={progress} />}
     </WithAnswer>
   )
@@ -68,12 +67,12 @@ function Outcome({ consumer, decidedAt, progress }: DecisionCardProps & { readon
         {all === 0 && <>Later decisions have changed all of these letters.</>}
         {discarded > 0 && (
           <p>
-            <Mark kind="none" label="discarded" /> {figure(discarded)} discarded: never folded, and kept.
+            <Mark kind="none" label="discarded" /> {figure(discarded)} discarded. They are kept, and never folded.
           </p>
         )}
         {retry > 0 && (
           <p>
-            {figure(retry)} of {figure(all)} wait for {consumer} …
+            {figure(retry)} of {figure(all)} waiting for {consumer} …
           </p>
         )}
         {retried > 0 && (
@@ -91,8 +90,8 @@ function Outcome({ consumer, decidedAt, progress }: DecisionCardProps & { readon
         <>
           <progress max={all} value={all - retry} aria-label="Retried" />
           <p className="quiet hint">
-            The owner of each partition folds a hundred a second. A partition that is behind, halted or without an owner
-            retries nothing before it follows again: see Operations.
+            The owner of each partition folds up to 100 letters a second. A partition that lags, is halted or has no
+            owner retries nothing until it follows the log again; see Operations.
           </p>
         </>
       )}

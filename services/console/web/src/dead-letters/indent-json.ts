@@ -1,8 +1,8 @@
 const INDENT = '  '
 
 /**
- * A JSON text on several lines. Only white space outside of texts changes: numbers stay as they were written, and a member
- * that is there twice is shown twice.
+ * Indents a JSON text. Only white space between tokens changes: numbers keep their spelling, and duplicate members are
+ * kept.
  */
 export function indentJson(json: string): string {
   const tokens = json.match(/"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/g) ?? []
@@ -23,7 +23,7 @@ export function indentJson(json: string): string {
   return text
 }
 
-/** Deep values are not indented without end. */
+/** Limits the indentation of deep values. */
 function lineAt(depth: number): string {
   return `\n${INDENT.repeat(Math.min(depth, 20))}`
 }

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { indentJson } from './indent-json.ts'
 
-it('lays JSON out on lines', () => {
+it('indents JSON', () => {
   expect(indentJson('{"a":[1,{}],"b":{"c":"x, {y}"},"d":[]}')).toBe(
     '{\n  "a": [\n    1,\n    {}\n  ],\n  "b": {\n    "c": "x, {y}"\n  },\n  "d": []\n}',
   )

@@ -1,10 +1,12 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import type { LetterAnswer, LetterPath } from '../../../src/dead-letters/api.ts'
-import { NamedRow } from '../parts/named-row.tsx'
+import { apiQuery } from '../app/use-api.ts'
+import { bytes } from '../parts/figures.ts'
 import { Reveal } from '../parts/reveal.tsx'
-import { TableCard } from '../parts/table-card.tsx'
-import { bytesText } from './bytes-text.ts'
+import { NamedRow, TableCard } from '../parts/table-card.tsx'
 import { indentJson } from './indent-json.ts'
-import { RecordUser } from './record-user.tsx'
+import { userOfRecord } from './user-of-record.ts'
 
 type Content = NonNullable<LetterAnswer['content']>
 type Shown = NonNullable<Content['value']>
@@ -14,7 +16,7 @@ export interface LetterContentProps {
   readonly letter: LetterAnswer
 }
 
-/** What the record holds. A viewer asks for it first. */
+/** Content of the record. Viewers must ask for it. */
 export function LetterContent({ path, letter: { content, valueBytes } }: LetterContentProps) {
   if (content === null) return <Hidden path={path} valueBytes={valueBytes} />
   return (
@@ -32,14 +34,14 @@ export function LetterContent({ path, letter: { content, valueBytes } }: LetterC
       <section className="card letter-value">
         <h2>Value</h2>
         <p className="quiet">
-          {bytesText(valueBytes)}
+          {bytes(valueBytes)}
           {content.value && `: ${formText(content.value)}`}
         </p>
-        {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- who uses a keyboard must reach its scroll bar */}
+        {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboard users must reach the scroll bar */}
         {content.value && content.value.text !== '' && <pre tabIndex={0}>{laidOut(content.value)}</pre>}
         {content.value?.isCut && (
           <p className="quiet hint">
-            The whole value:{' '}
+            To see the whole value, run{' '}
             <code>
               nextvisit dead-letters show {path.service}/{path.id} --value
             </code>
@@ -50,6 +52,18 @@ export function LetterContent({ path, letter: { content, valueBytes } }: LetterC
   )
 }
 
+/** Link to the user of the record, if the record names one. */
+function RecordUser({ content }: { readonly content: Content }) {
+  const { data } = useQuery(apiQuery('listProjects', {}))
+  const user = data && userOfRecord(content, data.projects)
+  if (!user) return null
+  return (
+    <Link to="/users/$organization/$project/$userId" params={user}>
+      User in {user.organization}/{user.project}
+    </Link>
+  )
+}
+
 function laidOut({ form, text }: Shown): string {
   return form === 'json' ? indentJson(text) : text
 }
@@ -57,7 +71,7 @@ function laidOut({ form, text }: Shown): string {
 const FORMS: { readonly [Form in Shown['form']]: string } = {
   json: 'JSON',
   text: 'text that is not JSON',
-  hex: 'bytes that are no text, in hex',
+  hex: 'binary data, in hex',
 }
 
 function formText({ form, isCut }: Shown): string {
@@ -69,8 +83,8 @@ function Hidden({ path, valueBytes }: { readonly path: LetterPath; readonly valu
   return (
     <section className="card letter-value">
       <h2>Key, headers and value</h2>
-      <p className="quiet">{bytesText(valueBytes)}. They may hold personal data, so they are hidden.</p>
-      <Reveal name="revealDeadLetter" input={path} label="Show what the record holds" note="" />
+      <p className="quiet">{bytes(valueBytes)}. Hidden because they may contain personal data.</p>
+      <Reveal name="revealDeadLetter" input={path} label="Show the record" note="" />
     </section>
   )
 }

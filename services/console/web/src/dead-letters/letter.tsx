@@ -1,21 +1,19 @@
 import { useQuery } from '@tanstack/react-query'
 import { useParams, useSearch } from '@tanstack/react-router'
-import type { LetterAnswer } from '../../../src/dead-letters/api.ts'
+import type { LetterAnswer, LetterLine, LettersOfRecord } from '../../../src/dead-letters/api.ts'
 import { apiQuery } from '../app/use-api.ts'
-import { NamedRow } from '../parts/named-row.tsx'
-import { TableCard } from '../parts/table-card.tsx'
+import { NamedRow, TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
 import { Decide } from './decide.tsx'
 import { DecisionCard } from './decision-card.tsx'
+import { DECIDED_COLUMNS, DecidedRow, LastDecision, LetterState } from './letter-cells.tsx'
 import { LetterContent } from './letter-content.tsx'
-import { LastDecision, LetterState } from './letter-state.tsx'
 import { LettersHead } from './letters-head.tsx'
-import { SameRecord } from './same-record.tsx'
 
 const ROUTE = '/operations/$consumer/dead-letters/$id'
 
-/** One dead letter: where it is in the log, what is wrong with it, what the record holds. */
+/** One dead letter: its position in the log, its cause, and the content of the record. */
 export function Letter() {
   const { consumer, id } = useParams({ from: ROUTE })
   const { decision } = useSearch({ from: ROUTE })
@@ -46,14 +44,14 @@ export function Letter() {
 function About({ letter }: { readonly letter: LetterAnswer }) {
   const { state, cause, topic, partition, offset, recordTime, deadAt, serviceVersion } = letter
   return (
-    <TableCard title="What happened">
+    <TableCard title="Details">
       <NamedRow name="Cause" kind="value">
         {cause}
       </NamedRow>
       <NamedRow name="State">
         <LetterState state={state} />
       </NamedRow>
-      <NamedRow name="In the log" kind="num">
+      <NamedRow name="Position in the log" kind="num">
         {topic}, partition {partition}, offset {offset}
       </NamedRow>
       <NamedRow name="Record time">
@@ -62,10 +60,39 @@ function About({ letter }: { readonly letter: LetterAnswer }) {
       <NamedRow name="Dead since">
         <Time at={deadAt} />
       </NamedRow>
-      <NamedRow name="Tried last by">version {serviceVersion} of the consumer</NamedRow>
+      <NamedRow name="Last tried by">version {serviceVersion} of the consumer</NamedRow>
       <NamedRow name="Last decision">
         <LastDecision {...letter} />
       </NamedRow>
     </TableCard>
+  )
+}
+
+/** State of the record in the other consumers. Each has its own letter, which is decided separately. */
+function SameRecord({ consumer, letter }: { readonly consumer: string; readonly letter: LetterLine }) {
+  const { topic, partition, offset } = letter
+  const query = useQuery(apiQuery('readRecordLetters', { topic, partition, offset }))
+  return (
+    <WithAnswer query={query} what="the same record in other consumers">
+      {({ consumers }) => (
+        <TableCard title="The same record in other consumers" columns={DECIDED_COLUMNS}>
+          {consumers
+            .filter(({ service }) => service !== consumer)
+            .map((other) => (
+              <Other key={other.service} other={other} />
+            ))}
+        </TableCard>
+      )}
+    </WithAnswer>
+  )
+}
+
+function Other({ other: { service, isAnswering, letter } }: { readonly other: LettersOfRecord['consumers'][number] }) {
+  if (letter) return <DecidedRow consumer={service} letter={letter} />
+  return (
+    <tr>
+      <th scope="row">{service}</th>
+      <td colSpan={3}>{isAnswering ? 'no letter: it read the record, or has not reached it' : 'does not answer'}</td>
+    </tr>
   )
 }

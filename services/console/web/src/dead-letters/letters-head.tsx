@@ -3,18 +3,18 @@ import type { ReactNode } from 'react'
 
 export interface LettersHeadProps {
   readonly consumer: string
-  /** Of the cause that one letter belongs to. */
+  /** Cause of the shown letter. */
   readonly causeId?: string
   readonly title: string
-  /** What can be done. */
+  /** Actions. */
   readonly children?: ReactNode
 }
 
-/** Where the reader is, and the buttons of an operator. */
+/** Breadcrumbs, title, and the actions of operators. */
 export function LettersHead({ consumer, causeId, title, children }: LettersHeadProps) {
   return (
     <>
-      <nav aria-label="Where you are" className="crumbs">
+      <nav aria-label="Breadcrumbs" className="crumbs">
         <Link to="/operations" search={{ consumer }}>
           Operations
         </Link>{' '}

@@ -3,29 +3,27 @@ import { Link, useParams, useSearch } from '@tanstack/react-router'
 import type { LetterLine } from '../../../src/dead-letters/api.ts'
 import { apiQuery } from '../app/use-api.ts'
 import { useConsumers } from '../operations/use-consumers.ts'
-import { figure } from '../parts/figures.ts'
+import { bytes, counted } from '../parts/figures.ts'
 import { EmptyNote } from '../parts/notes.tsx'
 import { right, TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
 import { RunbookLink } from '../parts/with-links.tsx'
-import { bytesText } from './bytes-text.ts'
 import { Decide } from './decide.tsx'
 import { DecisionCard } from './decision-card.tsx'
-import { LetterLink } from './letter-link.tsx'
-import { LetterState } from './letter-state.tsx'
+import { LetterLink, LetterState } from './letter-cells.tsx'
 import { LettersHead } from './letters-head.tsx'
 
 const ROUTE = '/operations/$consumer/dead-letters'
-const AGAIN_AFTER_MS = 5_000
+const RELOAD_AFTER_MS = 5_000
 
-/** The dead letters of one cause, and what can be done with all of them. */
+/** The dead letters of one cause, with actions for all of them. */
 export function LettersOfCause() {
   const { consumer } = useParams({ from: ROUTE })
   const { cause: causeId = '', after = 0, decision } = useSearch({ from: ROUTE })
   const query = useQuery({
     ...apiQuery('listDeadLetters', { service: consumer, causeId, after: String(after) }),
-    refetchInterval: AGAIN_AFTER_MS,
+    refetchInterval: RELOAD_AFTER_MS,
   })
   const { data } = query
   const consumers = useConsumers()
@@ -51,8 +49,8 @@ export function LettersOfCause() {
             <Letters consumer={consumer} letters={letters} />
           ) : (
             <EmptyNote>
-              No dead letter of {consumer} with this cause waits any more: they were folded, discarded, or are dead for
-              another cause. See{' '}
+              No dead letter of {consumer} with this cause is waiting: all were folded or discarded, or have another
+              cause now. See{' '}
               <Link to="/operations/$consumer/decided-letters" params={{ consumer }}>
                 retried and discarded letters
               </Link>
@@ -63,8 +61,8 @@ export function LettersOfCause() {
       </WithAnswer>
       <SameCause consumer={consumer} causeId={causeId} />
       <p className="quiet hint">
-        Retry them once the cause is mended, for example when a {consumer} that can read them is deployed. Discard what
-        is no record of Nextvisit. Runbook: <RunbookLink name="dead-letters" />
+        Retry dead letters when the cause is fixed, for example after deploying a {consumer} that can read them. Discard
+        records that are not from Nextvisit. Runbook: <RunbookLink name="dead-letters" />
       </p>
       <nav className="toolbar" aria-label="Pages">
         {after === 0 ? (
@@ -84,7 +82,7 @@ export function LettersOfCause() {
   )
 }
 
-/** The same letters elsewhere: what one consumer cannot read, the others often cannot read, either. */
+/** Links to the same cause in other consumers: often all of them fail to read a record. */
 function SameCause({ consumer, causeId }: { readonly consumer: string; readonly causeId: string }) {
   const others = (useConsumers().data?.consumers ?? []).flatMap(({ service, deadLetters }) => {
     const group = deadLetters?.find((one) => one.causeId === causeId)
@@ -93,14 +91,14 @@ function SameCause({ consumer, causeId }: { readonly consumer: string; readonly 
   if (others.length === 0) return null
   return (
     <section className="card decision" aria-label="The same cause in other consumers">
-      <p>Each consumer keeps letters of its own, so each is decided separately. The same cause is in:</p>
+      <p>Each consumer has its own letters, which are decided separately. Others with this cause:</p>
       <ul className="causes">
         {others.map(({ service, letters }) => (
           <li key={service}>
             <Link to={ROUTE} params={{ consumer: service }} search={{ cause: causeId }}>
               {service}
             </Link>
-            , {figure(letters)} {letters === 1 ? 'letter' : 'letters'}
+            , {counted(letters, 'letter')}
           </li>
         ))}
       </ul>
@@ -111,8 +109,8 @@ function SameCause({ consumer, causeId }: { readonly consumer: string; readonly 
 function Letters({ consumer, letters }: { readonly consumer: string; readonly letters: readonly LetterLine[] }) {
   return (
     <TableCard
-      title="Records, the first that died first"
-      columns={['Letter', 'State', 'Record time', 'Dead since', 'In the log', right('Value')]}
+      title="Records, oldest letter first"
+      columns={['Letter', 'State', 'Record time', 'Dead since', 'Position in the log', right('Value')]}
     >
       {letters.map(({ id, state, recordTime, deadAt, topic, partition, offset, valueBytes }) => (
         <tr key={id}>
@@ -131,7 +129,7 @@ function Letters({ consumer, letters }: { readonly consumer: string; readonly le
           <td className="num">
             {topic}, partition {partition}, offset {offset}
           </td>
-          <td className="right num">{bytesText(valueBytes)}</td>
+          <td className="right num">{bytes(valueBytes)}</td>
         </tr>
       ))}
     </TableCard>

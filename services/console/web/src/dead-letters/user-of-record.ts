@@ -3,8 +3,8 @@ import type { ProjectsAnswer, UserPath } from '../../../src/users/api.ts'
 import { isUuid } from '../users/is-uuid.ts'
 
 /**
- * The user that a record is about; undefined: it does not say. Its key is the userId. The value names the project; where it
- * names none, it is the only one that there is.
+ * Returns the user of a record; undefined: unknown. The key is the userId. The value names the project; if it names none, the
+ * project is known only if there is just one.
  */
 export function userOfRecord(
   { key, value }: Pick<NonNullable<LetterAnswer['content']>, 'key' | 'value'>,

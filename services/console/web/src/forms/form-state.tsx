@@ -8,12 +8,12 @@ const LABELS = {
   gone: 'not in the workspace',
 } as const
 
-/** Why a form cannot be queued now; nothing where it can. */
+/** Reason why a form cannot be queued now; empty if it can. */
 export function FormState({ state }: Pick<FormSummary, 'state'>) {
   return state === 'live' ? null : <span className="pill">{LABELS[state]}</span>
 }
 
-/** `1,000+` where more wait than are counted. */
+/** Formats the number of open forms: `1,000+` if there are more than were counted. */
 export function openCount({ count, isMore }: FormSummary['open']): string {
   return `${figure(count)}${isMore ? '+' : ''}`
 }

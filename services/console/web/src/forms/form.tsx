@@ -3,8 +3,8 @@ import { Link, useParams, useSearch } from '@tanstack/react-router'
 import { Fragment } from 'react'
 import type { FormAnswer } from '../../../src/forms/api.ts'
 import { apiQuery } from '../app/use-api.ts'
-import { EmptyCard } from '../parts/empty-card.tsx'
 import { figure } from '../parts/figures.ts'
+import { EmptyCard } from '../parts/notes.tsx'
 import { right, TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
@@ -15,22 +15,22 @@ import { Share } from './share.tsx'
 import { Waiting } from './waiting.tsx'
 
 const ROUTE = '/forms/$organization/$project/$formId'
-const AGAIN_AFTER_MS = 10_000
+const RELOAD_AFTER_MS = 10_000
 
-/** One form: what became of it, which gates stopped it, and whom it waits for. */
+/** One form: its funnel, the gates that stopped it, and the users that it waits for. */
 export function Form() {
   const path = useParams({ from: ROUTE })
   const { organization, project, formId } = path
   const { hours, after } = useSearch({ from: ROUTE })
   const query = useQuery({
     ...apiQuery('readForm', { ...path, hours: hours === 1 ? '1' : '24', after }),
-    refetchInterval: AGAIN_AFTER_MS,
+    refetchInterval: RELOAD_AFTER_MS,
     placeholderData: keepPreviousData,
   })
   const { data } = query
   return (
     <>
-      <nav aria-label="Where you are" className="crumbs">
+      <nav aria-label="Breadcrumbs" className="crumbs">
         <Link to="/forms" search={{ project: `${organization}/${project}`, hours }}>
           Forms
         </Link>{' '}
@@ -61,16 +61,18 @@ export function Form() {
   )
 }
 
-/** What the workspace file asks, as far as it explains the figures. */
+/** Settings of the workspace file that explain the figures. */
 function Asked({ form: { state, triggers, audience, startsAt, endsAt, settings } }: { readonly form: FormAnswer }) {
   if (state === 'gone')
-    return <p className="note">The workspace has no such form, or no longer has it: what waited of it is cancelled.</p>
+    return (
+      <p className="note">The workspace does not contain this form. If it was removed, waiting forms were cancelled.</p>
+    )
   return (
     <dl className="asked">
       <dt>Triggers</dt>
-      <dd>{triggers.length === 0 ? 'none: nothing queues this form' : triggers.join(', or ')}</dd>
+      <dd>{triggers.length === 0 ? 'none, so nothing queues this form' : triggers.join(', or ')}</dd>
       <dt>Audience</dt>
-      <dd>{audience ?? 'everybody'}</dd>
+      <dd>{audience ?? 'all users'}</dd>
       {(startsAt ?? endsAt) !== null && (
         <>
           <dt>Live</dt>
@@ -104,11 +106,11 @@ function Gates({ figures: { matched, stopped } }: Pick<FormAnswer, 'figures'>) {
       <EmptyCard title="Gates that stopped it">
         {matched === 0
           ? 'No trigger of the form matched in this period, so no gate was checked.'
-          : 'None: whenever a trigger matched, every gate passed.'}
+          : 'None: every gate passed whenever a trigger matched.'}
       </EmptyCard>
     )
   return (
-    <TableCard title="Gates that stopped it" columns={['Reason', right('Times'), right('Of matched')]}>
+    <TableCard title="Gates that stopped it" columns={['Reason', right('Times'), right('Share')]}>
       {stopped.map(({ reason, words, count }) => (
         <tr key={reason}>
           <th scope="row">

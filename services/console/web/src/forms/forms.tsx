@@ -2,8 +2,8 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { FormsAnswer, FormSummary } from '../../../src/forms/api.ts'
 import { apiQuery } from '../app/use-api.ts'
-import { EmptyCard } from '../parts/empty-card.tsx'
 import { figure } from '../parts/figures.ts'
+import { EmptyCard } from '../parts/notes.tsx'
 import { Pages } from '../parts/pages.tsx'
 import { right, TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
@@ -12,16 +12,18 @@ import { type ChosenProject, ProjectSelect, WithProject } from '../parts/with-pr
 import { FormState, openCount } from './form-state.tsx'
 import { PeriodNote, PeriodSwitch } from './period.tsx'
 
-const AGAIN_AFTER_MS = 10_000
+const RELOAD_AFTER_MS = 10_000
 
-/** Every form of a project: what became of it, which gate stops it most, how many users it waits for. */
+/** The forms of a project: counts of each step, the most frequent gate, and the number of waiting users. */
 export function Forms() {
   const { project: chosen } = useSearch({ from: '/forms' })
   return (
     <>
       <header className="page-head">
         <h1>Forms</h1>
-        <p className="quiet">A trigger matches, gates are checked, the form waits for a visit, and is shown.</p>
+        <p className="quiet">
+          When a trigger matches, gates are checked. If all pass, the form waits for the next visit and is shown.
+        </p>
         <Link to="/forms/simulation">Simulate an edited workspace file</Link>
       </header>
       <WithProject chosen={chosen}>{(project) => <ProjectForms key={project.name} project={project} />}</WithProject>
@@ -34,7 +36,7 @@ function ProjectForms({ project }: { readonly project: ChosenProject }) {
   const { hours, find = '', page = 1 } = useSearch({ from: '/forms' })
   const query = useQuery({
     ...apiQuery('listForms', { ...project.path, hours: hours === 1 ? '1' : '24', find, page }),
-    refetchInterval: AGAIN_AFTER_MS,
+    refetchInterval: RELOAD_AFTER_MS,
     placeholderData: keepPreviousData,
   })
   return (
@@ -51,7 +53,7 @@ function ProjectForms({ project }: { readonly project: ChosenProject }) {
             maxLength={100}
             autoComplete="off"
             spellCheck={false}
-            placeholder="part of its id or name"
+            placeholder="part of the id or name"
             value={find}
             onChange={(event) =>
               void navigate({
@@ -82,7 +84,7 @@ function List({ answer: { forms, found, total, pageSize, period }, project, find
   if (total === 0)
     return (
       <EmptyCard title="Forms">
-        The project has no forms. Declare one under <code>forms</code> in the workspace file, and apply it:{' '}
+        The project has no forms. Declare one under <code>forms</code> in the workspace file, then run{' '}
         <code>nextvisit apply FILE</code>.
       </EmptyCard>
     )
@@ -103,9 +105,9 @@ function List({ answer: { forms, found, total, pageSize, period }, project, find
           right('Queued'),
           right('Delivered'),
           right('Expired'),
-          'Stopped most by',
+          'Top gate',
           right('Waiting now'),
-          'The oldest since',
+          'Oldest since',
         ]}
       >
         {forms.map((form) => (

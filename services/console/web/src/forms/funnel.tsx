@@ -6,12 +6,12 @@ interface FunnelStep {
   readonly label: string
   readonly about: string
   readonly count: number
-  /** Of which other step it is a part. */
+  /** The step that it is a share of. */
   readonly of?: readonly [label: string, count: number]
   readonly kind: 'on' | 'off'
 }
 
-/** What became of a form after a trigger of it matched. */
+/** The steps of a form from a matching trigger to its delivery. */
 export function Funnel({ figures }: { readonly figures: FormFigures }) {
   const { matched, queued, offered, delivered, expired, cancelled } = figures
   const steps: readonly FunnelStep[] = [
@@ -45,14 +45,12 @@ export function Funnel({ figures }: { readonly figures: FormFigures }) {
           </li>
         ))}
       </ol>
-      <p className="quiet foot">
-        A form that is offered, delivered or expires now may have been queued before this period.
-      </p>
+      <p className="quiet foot">Offered, delivered and expired forms may have been queued before this period.</p>
     </section>
   )
 }
 
-/** Nothing where it would say nothing, or more than all: a part may be of what was before. */
+/** Returns null for an empty base, or if the count exceeds it: some forms were queued before the period. */
 function percent(count: number, label: string, all: number): string | null {
   return all === 0 || count > all ? null : `${figure((count / all) * 100)} % of ${label}`
 }

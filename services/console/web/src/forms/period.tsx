@@ -3,7 +3,7 @@ import type { CountedPeriod } from '../../../src/forms/api.ts'
 import { Switch, type SwitchProps } from '../parts/switch.tsx'
 import { Time } from '../parts/time.tsx'
 
-/** Of the address; absent: a day. */
+/** From the address; absent: 24 hours. */
 export type Hours = 1 | undefined
 
 const PERIODS: SwitchProps<Hours>['options'] = [
@@ -15,7 +15,7 @@ export function PeriodSwitch({ hours }: { readonly hours: Hours }) {
   const navigate = useNavigate()
   return (
     <Switch
-      label="Figures of"
+      label="Period"
       options={PERIODS}
       chosen={hours}
       onChoose={(value) => void navigate({ to: '.', replace: true, search: (now) => ({ ...now, hours: value }) })}
@@ -23,27 +23,27 @@ export function PeriodSwitch({ hours }: { readonly hours: Hours }) {
   )
 }
 
-/** Where figures come from, since when, and what is missing in them. */
+/** Origin of the figures, their start, and what is missing in them. */
 export function PeriodNote({ period }: { readonly period: CountedPeriod }) {
   const { since, completeSince, isWhole, processes, answering } = period
   return (
     <p className={isWhole ? 'quiet source' : 'note warning'}>
       <span>
         Counted since <Time at={since} /> by {answering === 1 ? 'the evaluator' : `${answering} evaluators`}, in memory.
-        {!isWhole && ' It was started then: what became of forms before is missing in these figures.'}
+        {!isWhole && ' It started then, so these figures do not include earlier forms.'}
         {completeSince > since && (
           <>
             {' '}
-            One of them was started at <Time at={completeSince} />: what it decided before is missing.
+            One of them started at <Time at={completeSince} />, so its earlier decisions are missing.
           </>
         )}
         {answering < processes && (
           <>
             {' '}
-            {processes - answering} of {processes} evaluators do not answer: what they decided is missing.
+            {processes - answering} of {processes} evaluators do not answer, so their decisions are missing.
           </>
         )}{' '}
-        What waits is counted now, in the queue.
+        Waiting forms are counted in the queue, now.
       </span>
     </p>
   )

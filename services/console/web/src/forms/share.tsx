@@ -1,11 +1,11 @@
 export interface ShareProps {
   readonly value: number
   readonly of: number
-  /** `on`: towards the user. `off`: it went no further. */
+  /** `on`: on the way to the user. `off`: stopped. */
   readonly kind: 'on' | 'off'
 }
 
-/** A bar beside a number, which says the same. Drawn, as the policy allows no inline style. */
+/** Bar beside a number. Drawn as SVG because the Content-Security-Policy allows no inline styles. */
 export function Share({ value, of, kind }: ShareProps) {
   const width = of === 0 ? 0 : Math.min(100, (value / of) * 100)
   return (

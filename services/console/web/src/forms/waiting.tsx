@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { FormAnswer } from '../../../src/forms/api.ts'
-import { CursorPages } from '../parts/cursor-pages.tsx'
-import { EmptyCard } from '../parts/empty-card.tsx'
+import { EmptyCard } from '../parts/notes.tsx'
+import { CursorPages } from '../parts/pages.tsx'
 import { QUEUED_FORM_COLUMNS, QueuedFormCells } from '../parts/queued-form.tsx'
 import { TableCard } from '../parts/table-card.tsx'
 import { openCount } from './form-state.tsx'
@@ -13,7 +13,7 @@ export interface WaitingProps {
   readonly after: string | undefined
 }
 
-/** Whom the form waits for, the oldest first, a page at a time. */
+/** Pages of the users that the form waits for, oldest first. */
 export function Waiting({ form: { open, rows, next }, organization, project, after }: WaitingProps) {
   const title = open.count === 0 ? 'Waiting now' : `Waiting now: ${openCount(open)}`
   if (rows.length === 0)
@@ -21,8 +21,8 @@ export function Waiting({ form: { open, rows, next }, organization, project, aft
       <>
         <EmptyCard title={title}>
           {after === undefined
-            ? 'The form waits for nobody. It waits once a trigger has matched and every gate has passed, until the user visits.'
-            : 'Nobody is left on this page: they have visited since, or their form has expired.'}
+            ? 'The form is not waiting for any user. It waits from the time when a trigger matches and every gate passes until the next visit of the user.'
+            : 'No users are left on this page: they have visited, or their form has expired.'}
         </EmptyCard>
         <CursorPages after={after} next={next} />
       </>

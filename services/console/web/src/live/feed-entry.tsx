@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 import type { LiveEntry } from '../../../src/live/api.ts'
 import { Time } from '../parts/time.tsx'
 
-/** What happened, to whom, and the way to the user. */
+/** An entry, with a link to its user. */
 export function FeedEntry({ entry }: { readonly entry: LiveEntry }) {
   const { at, kind, title, marks, refusal, organization, project, requestId } = entry
   return (

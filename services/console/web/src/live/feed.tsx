@@ -1,22 +1,27 @@
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { useEffect, useRef, useState } from 'react'
+import type { Input } from '../../../src/api.ts'
 import type { LiveAnswer } from '../../../src/live/api.ts'
-import { figure, seconds } from '../parts/figures.ts'
+import { callApi } from '../app/call-api.ts'
+import { counted, figure, seconds } from '../parts/figures.ts'
 import { EmptyNote, Loading } from '../parts/notes.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
 import { WithLinks } from '../parts/with-links.tsx'
 import { FeedEntry } from './feed-entry.tsx'
 import type { LiveSearch } from './live-search.ts'
-import type { ShownEntries } from './shown-entries.ts'
-import { useLive } from './use-live.ts'
+import { followed, NOTHING_SHOWN, type ShownEntries, withAnswer } from './shown-entries.ts'
 
-/** The newest entries that pass the filter; a pause keeps them still. */
+const RELOAD_AFTER_MS = 1_000
+
+/** The newest entries that match the filter. A pause keeps them on the screen. */
 export function Feed({ filter }: { readonly filter: LiveSearch }) {
   const { shown, isPaused, pause, follow, query } = useLive(filter)
   return (
     <WithAnswer query={query} what="the newest facts">
       {(latest) => (
         <>
-          <Troubles latest={latest} wantsRefusals={filter.outcome === undefined || filter.outcome === 'refused'} />
+          <Problems latest={latest} wantsRefusals={filter.outcome === undefined || filter.outcome === 'refused'} />
           <div className="toolbar">
             <Summary shown={shown} isPaused={isPaused} />
             <button type="button" className={isPaused ? 'primary' : ''} onClick={isPaused ? follow : pause}>
@@ -25,13 +30,13 @@ export function Feed({ filter }: { readonly filter: LiveSearch }) {
           </div>
           {filter.outcome === 'refused' && latest.refusals === 'read' && (
             <p className="quiet hint">
-              Of many refusals not all are kept: of each reason ten a second and the latest 50. The{' '}
-              <Link to="/">Overview</Link> counts all of the last hour.
+              Only some refusals are kept: ten a second of each reason, and the latest 50. The{' '}
+              <Link to="/">Overview</Link> counts all refusals of the last hour.
             </p>
           )}
           {shown.entries.length === 0 && <Nothing latest={latest} />}
           {shown.entries.length > 0 && (
-            <ol className="timeline feed" aria-label="What happened, the newest first">
+            <ol className="timeline feed" aria-label="Entries, newest first">
               {shown.entries.map((entry) => (
                 <FeedEntry key={entry.id} entry={entry} />
               ))}
@@ -43,6 +48,44 @@ export function Feed({ filter }: { readonly filter: LiveSearch }) {
   )
 }
 
+/** Asks for new entries every second while the page is visible. During a pause it collects them without showing them. */
+function useLive(filter: LiveSearch) {
+  const cursor = useRef<string>(undefined)
+  const [isPaused, setIsPaused] = useState(false)
+  const [shown, setShown] = useState(NOTHING_SHOWN)
+  const query = useQuery({
+    queryKey: ['readLive', filter],
+    queryFn: () => callApi('readLive', inputOf(filter, cursor.current)),
+    refetchInterval: RELOAD_AFTER_MS,
+    // Each answer is new, even if it equals the last one. Old answers are useless.
+    structuralSharing: false,
+    gcTime: 0,
+  })
+  const { data } = query
+  useEffect(() => {
+    if (!data) return
+    cursor.current = data.cursor ?? undefined
+    setShown((now) => withAnswer(now, data, isPaused))
+    // Once for each answer: a pause that starts later must not add it again.
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+  }, [data])
+  return {
+    shown,
+    isPaused,
+    pause: () => setIsPaused(true),
+    follow: () => {
+      setIsPaused(false)
+      setShown(followed)
+    },
+    query,
+  }
+}
+
+function inputOf({ project: name, event, outcome }: LiveSearch, after: string | undefined): Input<'readLive'> {
+  const [organization, project] = name?.split('/') ?? []
+  return { organization, project, event, outcome, after }
+}
+
 interface SummaryProps {
   readonly shown: ShownEntries
   readonly isPaused: boolean
@@ -51,8 +94,8 @@ interface SummaryProps {
 function Summary({ shown: { entries, waiting, skipped }, isPaused }: SummaryProps) {
   return (
     <p className="quiet num">
-      {figure(entries.length)} {entries.length === 1 ? 'entry' : 'entries'}, the newest first
-      {skipped > 0 && <>; {figure(skipped)} skipped: more came than a page can show</>}
+      {figure(entries.length)} {entries.length === 1 ? 'entry' : 'entries'}, newest first
+      {skipped > 0 && <>; {figure(skipped)} skipped because there were too many</>}
       {isPaused && (
         <strong>. Paused: {waiting.length === 0 ? 'nothing new' : `${figure(waiting.length)} newer`}</strong>
       )}
@@ -64,43 +107,43 @@ function Nothing({ latest: { state } }: { readonly latest: LiveAnswer }) {
   if (state === 'starting') return <Loading what="the newest facts" />
   return (
     <EmptyNote>
-      Nothing of late fits. What comes now appears here by itself. Older facts of a user are on their timeline: Users.
+      No recent entry matches. New ones appear here automatically. For older facts of a user, see the timeline in Users.
     </EmptyNote>
   )
 }
 
-interface TroublesProps {
+interface ProblemsProps {
   readonly latest: LiveAnswer
   readonly wantsRefusals: boolean
 }
 
 function silenceOf({ service, processes, silent }: LiveAnswer['silent'][number]): string {
   return silent === processes
-    ? `${service} does not answer, so no newer fact counts as folded. The Overview says what to do.`
-    : `${silent} of ${processes} processes of ${service} do not answer, so newer facts of their partitions do not appear until another process folds them. The Overview says what to do.`
+    ? `${service} does not answer, so newer facts do not count as folded. The Overview says what to do.`
+    : `${silent} of ${processes} processes of ${service} do not answer. Newer facts of their partitions appear when another process folds them. The Overview says what to do.`
 }
 
-/** Why something that one waits for does not appear. */
-function Troubles({ latest: { state, silent, behind, refusals }, wantsRefusals }: TroublesProps) {
-  const troubles = [
-    ...(state === 'no-log' ? ['Kafka does not answer, so nothing new can be read. The Overview says more.'] : []),
+/** Reasons why expected entries may be missing. */
+function Problems({ latest: { state, silent, behind, refusals }, wantsRefusals }: ProblemsProps) {
+  const problems = [
+    ...(state === 'no-log' ? ['Nothing new can be read because Kafka does not answer. The Overview says more.'] : []),
     ...silent.map(silenceOf),
     ...(behind
       ? [
-          `${behind.service} is ${seconds(behind.seconds)} behind: ${figure(behind.records)} records are not folded by it yet, and appear later.`,
+          `${behind.service} lags by ${seconds(behind.seconds)}: ${counted(behind.records, 'record')} will appear when it has folded them.`,
         ]
       : []),
     ...(wantsRefusals && refusals === 'no-answer'
       ? ['Refusals cannot be read: no gateway answers, or Redis does not. The Overview says more.']
       : []),
     ...(wantsRefusals && refusals === 'too-many-projects'
-      ? ['There are too many projects to watch the refusals of all: choose one.']
+      ? ['Refusals are not shown for so many projects. Select one.']
       : []),
   ]
-  return troubles.map((trouble) => (
-    <output key={trouble} className="note warning">
+  return problems.map((problem) => (
+    <output key={problem} className="note warning">
       <span>
-        <WithLinks text={trouble} />
+        <WithLinks text={problem} />
       </span>
     </output>
   ))

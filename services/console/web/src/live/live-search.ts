@@ -1,6 +1,6 @@
 export const LIVE_OUTCOMES = ['recorded', 'queued', 'delivered', 'ended', 'refused'] as const
 
-/** What the screen's address says: which entries it shows. Absent: all. */
+/** Filter in the address of the screen. Absent members match all entries. */
 export interface LiveSearch {
   readonly project?: string | undefined
   readonly event?: string | undefined

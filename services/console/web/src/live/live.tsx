@@ -14,7 +14,7 @@ const OUTCOMES: { readonly [Outcome in LiveOutcome]: string } = {
   refused: 'Refused',
 }
 
-/** What happens now: facts as they are folded, what becomes of forms, and what is refused. */
+/** Current facts, form events and refusals. */
 export function Live() {
   const search = useSearch({ from: '/live' })
   return (
@@ -22,9 +22,9 @@ export function Live() {
       <header className="page-head">
         <h1>Live</h1>
         <p className="quiet">
-          A fact appears once every consumer has folded it. Refusals leave no fact: they come from the gateways. That a
-          form was not queued leaves none, either: <Link to="/forms">Forms</Link> counts why, and{' '}
-          <Link to="/users">Users</Link> says it of a user.
+          A fact appears when every consumer has folded it. Refusals come from the gateways. Forms that were not queued
+          are not listed: <Link to="/forms">Forms</Link> counts the reasons, and <Link to="/users">Users</Link> shows
+          them for each user.
         </p>
       </header>
       <WithProject chosen={search.project}>

@@ -1,21 +1,21 @@
 import type { LiveAnswer, LiveEntry } from '../../../src/live/api.ts'
 
-/** What a page shows of Live. No zod here: pages import it. */
+/** Entries of Live on a page. */
 export interface ShownEntries {
-  /** The newest first. */
+  /** Newest first. */
   readonly entries: readonly LiveEntry[]
-  /** What came while the page was paused; the newest first. */
+  /** Entries that arrived while the page was paused, newest first. */
   readonly waiting: readonly LiveEntry[]
-  /** How many were left out since the page was opened, as there were too many. */
+  /** Number of entries skipped since the page was opened, because there were too many. */
   readonly skipped: number
 }
 
 export const NOTHING_SHOWN: ShownEntries = { entries: [], waiting: [], skipped: 0 }
 
-/** More would make the page slow, and nobody reads them. */
+/** More would slow the page down. */
 export const MAX_SHOWN = 200
 
-/** With the next answer. Paused, what is on the screen stays as it is. */
+/** Adds an answer. While paused, the screen does not change. */
 export function withAnswer(
   { entries, waiting, skipped }: ShownEntries,
   answer: Pick<LiveAnswer, 'entries' | 'skipped'>,
@@ -26,12 +26,12 @@ export function withAnswer(
   return { entries: merged(entries, answer.entries), waiting, skipped: all }
 }
 
-/** What has come meanwhile is shown, too. */
+/** Ends a pause: adds the entries that arrived meanwhile. */
 export function followed({ entries, waiting, skipped }: ShownEntries): ShownEntries {
   return { entries: merged(entries, waiting), waiting: [], skipped }
 }
 
-/** The newest of both, each once: a feed that begins again says some things twice. */
+/** Merges entries by id, newest first: a restarted feed repeats some. */
 function merged(before: readonly LiveEntry[], added: readonly LiveEntry[]): readonly LiveEntry[] {
   if (added.length === 0) return before
   const byId = new Map([...before, ...added].map((entry) => [entry.id, entry]))

@@ -18,13 +18,13 @@ const entryAt = (second: number): LiveEntry => ({
 const answerOf = (...seconds: number[]) => ({ entries: seconds.map(entryAt), skipped: 0 })
 const secondsIn = (entries: ShownEntries['entries']) => entries.map(({ at }) => Date.parse(at) / 1_000)
 
-describe('what Live shows', () => {
-  it('is the newest first, each once', () => {
+describe('the entries that Live shows', () => {
+  it('are listed once, newest first', () => {
     const once = withAnswer(NOTHING_SHOWN, answerOf(3, 1), false)
     expect(secondsIn(withAnswer(once, answerOf(2, 3, 4), false).entries)).toEqual([4, 3, 2, 1])
   })
 
-  it('is bounded, and counts what was skipped', () => {
+  it('are bounded, and skipped ones are counted', () => {
     const many = answerOf(...Array.from({ length: MAX_SHOWN + 50 }, (_, second) => second))
     const shown = withAnswer(
       withAnswer(NOTHING_SHOWN, { ...many, skipped: 7 }, false),
@@ -36,7 +36,7 @@ describe('what Live shows', () => {
     expect(shown.skipped).toBe(12)
   })
 
-  it('stays as it is while paused; what came meanwhile is shown on following', () => {
+  it('do not change during a pause; following adds the entries since', () => {
     const before = withAnswer(NOTHING_SHOWN, answerOf(1), false)
     const paused = withAnswer(withAnswer(before, answerOf(2), true), answerOf(3), true)
     expect(paused.entries).toBe(before.entries)

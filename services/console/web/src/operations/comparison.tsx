@@ -4,21 +4,15 @@ import { right, TableCard } from '../parts/table-card.tsx'
 
 type Tables = NonNullable<ReplayResult['tables']>
 
-/** What a replay found: each table's rows, and some of those that differ. */
+/** Result of a comparison: row counts of each table, and examples of rows that differ. */
 export function Comparison({ tables }: { readonly tables: Tables }) {
   const differing = tables.filter(({ examples }) => examples.length > 0)
-  const left = tables.filter(({ notCompared }) => notCompared !== null)
+  const skipped = tables.filter(({ notCompared }) => notCompared !== null)
   return (
     <>
       <TableCard
         title="Live and rebuilt rows"
-        columns={[
-          'Table',
-          right('Live'),
-          right('Rebuilt'),
-          right('Live without an equal one'),
-          right('Rebuilt without an equal one'),
-        ]}
+        columns={['Table', right('Live'), right('Rebuilt'), right('Only live'), right('Only rebuilt')]}
       >
         {tables.map(({ table, liveRows, rebuiltRows, onlyLive, onlyRebuilt }) => (
           <tr key={table}>
@@ -31,7 +25,7 @@ export function Comparison({ tables }: { readonly tables: Tables }) {
         ))}
       </TableCard>
       {differing.length > 0 && <Examples tables={differing} />}
-      {left.map(({ table, notCompared }) => (
+      {skipped.map(({ table, notCompared }) => (
         <p key={table} className="quiet hint">
           Not compared: {table}.{notCompared}
         </p>
@@ -43,7 +37,10 @@ export function Comparison({ tables }: { readonly tables: Tables }) {
 function Examples({ tables }: { readonly tables: Tables }) {
   const hasMore = tables.some(({ examples, onlyLive, onlyRebuilt }) => onlyLive + onlyRebuilt > examples.length * 2)
   return (
-    <TableCard title={hasMore ? 'Some of the rows that differ' : 'Rows that differ'} columns={['Table', 'Key', 'How']}>
+    <TableCard
+      title={hasMore ? 'Some of the rows that differ' : 'Rows that differ'}
+      columns={['Table', 'Key', 'Difference']}
+    >
       {tables.flatMap(({ table, examples }) =>
         examples.map(({ key, kind, columns }) => (
           <tr key={`${table} ${key}`}>

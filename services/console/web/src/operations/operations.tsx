@@ -1,17 +1,15 @@
 import { Link, useSearch } from '@tanstack/react-router'
 import type { ConsumerOperations } from '../../../src/operations/api.ts'
 import { DeadLetterCauses } from '../dead-letters/causes.tsx'
-import { EmptyCard } from '../parts/empty-card.tsx'
 import { Mark } from '../parts/mark.tsx'
-import { EmptyNote } from '../parts/notes.tsx'
+import { EmptyCard, EmptyNote } from '../parts/notes.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
 import { RunbookLink } from '../parts/with-links.tsx'
-import { isWell, Partitions } from './partitions.tsx'
+import { isWell, Partitions, WellPartitions } from './partitions.tsx'
 import { Sections } from './sections.tsx'
 import { useConsumers } from './use-consumers.ts'
-import { WellPartitions } from './well-partitions.tsx'
 
-/** The partitions of one consumer: owner, checkpoint, lag, alarms. And its dead letters. */
+/** The partitions of a consumer with owner, checkpoint, lag and alarms, and its dead letters. */
 export function Operations() {
   const { consumer: chosen } = useSearch({ from: '/operations' })
   const query = useConsumers()
@@ -46,12 +44,12 @@ function Consumers({ consumers, chosen }: ConsumersProps) {
           </Link>
         ))}
       </nav>
-      {shown ? <Consumer consumer={shown} /> : <EmptyNote>The console knows no consumer.</EmptyNote>}
+      {shown ? <Consumer consumer={shown} /> : <EmptyNote>No consumer is configured.</EmptyNote>}
     </>
   )
 }
 
-/** How much of a consumer needs a look. */
+/** Number of alarms and dead letters of a consumer. */
 function Trouble({
   consumer: { silent, processes, partitions, deadLetters },
 }: {
@@ -64,7 +62,7 @@ function Trouble({
   return <span className="pill expired">{alarms + letters}</span>
 }
 
-/** What needs a person comes first. */
+/** A consumer. Problems come first. */
 function Consumer({ consumer }: { readonly consumer: ConsumerOperations }) {
   const { service, silent, processes, partitions, deadLetters } = consumer
   const well = partitions.filter(isWell)
@@ -75,15 +73,14 @@ function Consumer({ consumer }: { readonly consumer: ConsumerOperations }) {
         <>
           {well.length < partitions.length && (
             <Partitions
-              title="Partitions that need a look"
+              title="Partitions that need attention"
               service={service}
               partitions={partitions.filter((line) => !isWell(line))}
             />
           )}
           {deadLetters === null ? (
             <EmptyCard title="Dead letters">
-              {service} did not count its dead letters in time. This page asks again; the Overview shows how many there
-              are.
+              {service} did not count its dead letters in time. This page retries; the Overview shows the total.
             </EmptyCard>
           ) : (
             <DeadLetterCauses service={service} groups={deadLetters} />
@@ -107,7 +104,7 @@ function Silent({ service, silent, processes }: SilentProps) {
           {isAll
             ? `${service} does not answer`
             : `${silent.length} of ${processes} processes of ${service} do not answer`}
-          : {silent.join(', ')}. Start what is stopped; end what hangs, so that it is started again. Runbook:{' '}
+          : {silent.join(', ')}. Start stopped processes, and kill hanging ones so that they restart. Runbook:{' '}
           <RunbookLink name="lag" />
         </span>
       </p>

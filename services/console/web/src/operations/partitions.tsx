@@ -1,11 +1,14 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { PartitionLine } from '../../../src/operations/api.ts'
 import { isLate } from '../../../src/overview/is-late.ts'
+import { useIsOperator } from '../app/session.ts'
+import { useChange } from '../app/use-api.ts'
+import { ActionDialog } from '../parts/action-dialog.tsx'
 import { figure, seconds } from '../parts/figures.ts'
 import { Mark, type MarkKind } from '../parts/mark.tsx'
 import { right, TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
 import { RunbookLink } from '../parts/with-links.tsx'
-import { SetAside } from './set-aside.tsx'
 
 export interface PartitionsProps {
   readonly title: string
@@ -13,12 +16,12 @@ export interface PartitionsProps {
   readonly partitions: readonly PartitionLine[]
 }
 
-/** Partitions with their owners, also those that nobody owns. */
+/** Partitions with their owners, including partitions without one. */
 export function Partitions({ title, service, partitions }: PartitionsProps) {
   return (
     <TableCard
       title={title}
-      columns={[right('Partition'), 'State', 'Owner', right('Checkpoint'), right('Records waiting'), right('Behind')]}
+      columns={[right('Partition'), 'State', 'Owner', right('Checkpoint'), right('Records waiting'), right('Lag')]}
     >
       {partitions.map((line) => (
         <tr key={line.partition}>
@@ -29,7 +32,7 @@ export function Partitions({ title, service, partitions }: PartitionsProps) {
             <State line={line} />
             <SetAside service={service} line={line} />
           </td>
-          <td className="num">{line.owner ?? 'nobody'}</td>
+          <td className="num">{line.owner ?? 'none'}</td>
           <td className="right num">{line.checkpoint ?? '–'}</td>
           <td className="right num">{figure(line.lagRecords)}</td>
           <td className="right num">{seconds(line.lagSeconds)}</td>
@@ -39,11 +42,43 @@ export function Partitions({ title, service, partitions }: PartitionsProps) {
   )
 }
 
+export interface WellPartitionsProps {
+  readonly service: string
+  readonly partitions: readonly PartitionLine[]
+  /** Total number of partitions. */
+  readonly of: number
+}
+
+/** Partitions that need no attention, in one line that opens. */
+export function WellPartitions({ service, partitions, of }: WellPartitionsProps) {
+  const { partitions: shown } = useSearch({ from: '/operations' })
+  const navigate = useNavigate({ from: '/operations' })
+  const isOpen = shown === 'all'
+  const waiting = partitions.reduce((sum, { lagRecords }) => sum + (lagRecords ?? 0), 0)
+  const lagSeconds = Math.max(...partitions.map((line) => line.lagSeconds ?? 0))
+  return (
+    <details
+      className="folded"
+      open={isOpen}
+      onToggle={({ currentTarget: { open } }) => {
+        if (open !== isOpen)
+          void navigate({ search: (now) => ({ ...now, partitions: open ? 'all' : undefined }), replace: true })
+      }}
+    >
+      <summary className="card">
+        <Mark kind="good" /> {partitions.length} of {of} partitions are healthy: {figure(waiting)} records waiting,
+        maximum lag {seconds(lagSeconds)}
+      </summary>
+      <Partitions title="Partitions of user-events" service={service} partitions={partitions} />
+    </details>
+  )
+}
+
 function State({ line }: { readonly line: PartitionLine }) {
   const { kind, label } = stateOf(line)
   return (
     <>
-      <Mark kind={kind} label={kind === 'good' ? 'good' : 'needs a look'} /> {label}
+      <Mark kind={kind} label={kind === 'good' ? 'good' : 'needs attention'} /> {label}
       {line.alarms.map(({ kind: alarm, offset, recordId, code, message, since }) => (
         <p key={alarm} className="quiet">
           {alarm} at offset {offset} since <Time at={since} />: <code>{code}</code> {message}
@@ -54,7 +89,7 @@ function State({ line }: { readonly line: PartitionLine }) {
   )
 }
 
-/** Whether nobody has to look at a partition. */
+/** Tells whether a partition needs no attention. */
 export function isWell(line: PartitionLine): boolean {
   return stateOf(line).kind === 'good'
 }
@@ -63,5 +98,32 @@ function stateOf({ owner, alarms, lagSeconds }: PartitionLine): { readonly kind:
   const [alarm] = alarms
   if (alarm) return { kind: alarm.kind === 'ticks' ? 'warning' : 'critical', label: alarm.kind }
   if (owner === null) return { kind: 'warning', label: 'no owner' }
-  return isLate(lagSeconds) ? { kind: 'warning', label: 'behind' } : { kind: 'good', label: 'follows' }
+  return isLate(lagSeconds) ? { kind: 'warning', label: 'lagging' } : { kind: 'good', label: 'follows' }
+}
+
+/** Button of operators that makes the record halting a partition a dead letter. */
+function SetAside({ service, line }: { readonly service: string; readonly line: PartitionLine }) {
+  const isOperator = useIsOperator()
+  const setAside = useChange('setRecordAside', 'listConsumers')
+  const halt = line.alarms.find(({ kind, recordId }) => kind === 'halted' && recordId !== null)
+  if (!halt || !isOperator) return null
+  const { partition } = line
+  const { offset, canSetAside } = halt
+  if (setAside.isSuccess && setAside.variables.offset === offset)
+    return <output>Setting the record at offset {offset} aside. The partition continues within seconds.</output>
+  if (!canSetAside)
+    return <p className="quiet">You can set the record aside within seconds, when {service} has stored the alarm.</p>
+  return (
+    <ActionDialog
+      label={`Set aside the record at offset ${offset}`}
+      action="Set it aside"
+      onConfirm={() => setAside.mutateAsync({ service, partition, offset })}
+    >
+      <p>
+        The record becomes a dead letter of {service}, and partition {partition} continues with the next record. When{' '}
+        {service} is fixed, retry the dead letter, which folds it late.
+      </p>
+      <p>If you can deploy a fixed version soon, do that instead: the partition then continues with this record.</p>
+    </ActionDialog>
+  )
 }

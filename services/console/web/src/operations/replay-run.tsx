@@ -1,22 +1,22 @@
 import { useEffect, useRef } from 'react'
-import type { ReplayResult } from '../../../src/replay/api.ts'
+import type { ReplayAnswer, ReplayResult } from '../../../src/replay/api.ts'
 import { useChange } from '../app/use-api.ts'
+import { ActionDialog } from '../parts/action-dialog.tsx'
 import { isRunning, RunFailure, RunProgress, RunTimes } from '../parts/command-run.tsx'
-import { milliseconds } from '../parts/figures.ts'
+import { counted, milliseconds } from '../parts/figures.ts'
 import { Mark } from '../parts/mark.tsx'
 import { ErrorNote } from '../parts/notes.tsx'
 import { Time } from '../parts/time.tsx'
 import { Comparison } from './comparison.tsx'
-import { canSwap, differingTables, type Run } from './runs.ts'
-import { Swap } from './swap.tsx'
 
+export type Run = NonNullable<ReplayAnswer['run']>
 type Step = ReplayResult['step']
 
 const DOING: Readonly<Record<Step, string>> = {
   begin: 'Preparing tables beside the live ones',
   fold: 'Folding the log',
-  compare: 'Comparing, row by row',
-  carry: 'Carrying over what is not in the log',
+  compare: 'Comparing rows',
+  carry: 'Copying data that is not in the log',
   swap: 'Swapping',
 }
 const STEPS: Readonly<Record<ReplayResult['goal'], readonly Step[]>> = {
@@ -27,15 +27,29 @@ const NAMES: Readonly<Record<Step, string>> = {
   begin: 'Prepare',
   fold: 'Fold the log',
   compare: 'Compare',
-  carry: 'Carry over',
+  carry: 'Copy the rest',
   swap: 'Swap',
 }
 
-/** A replay as it goes, or as it ended. */
+/** Tells whether the progress of an interrupted replay must be discarded: it belongs to other code. */
+export function needsRestart({ failure }: Run): boolean {
+  return failure?.code === 'REPLAY_OF_OTHER_CODE' || failure?.code === 'SCHEMAS_DIFFER'
+}
+
+/** Tells whether a swap can follow a comparison, or a swap that did not happen. */
+function canSwap({ goal, endedAt, outcome }: Run): boolean {
+  return endedAt !== null && (goal === 'swap' || outcome !== null) && outcome?.outcome !== 'swapped'
+}
+
+function differingTables(tables: Run['tables']): number {
+  return (tables ?? []).filter(({ onlyLive, onlyRebuilt }) => onlyLive + onlyRebuilt > 0).length
+}
+
+/** A running replay, or the result of the last one. */
 export function ReplayRun({ run, mayStart }: { readonly run: Run; readonly mayStart: boolean }) {
   const stop = useChange('stopReplay', 'readReplay')
   const { service, goal, step, failure, records, resumedFrom, isPaused, tables, outcome, startedAt } = run
-  // The button that started it may be gone: whoever uses a keyboard goes on from here.
+  // The button that started it may be gone. Keyboard users continue from here.
   const section = useRef<HTMLElement>(null)
   const shown = useRef(startedAt)
   useEffect(() => {
@@ -52,13 +66,13 @@ export function ReplayRun({ run, mayStart }: { readonly run: Run; readonly maySt
         <Steps run={run} />
         {resumedFrom && (
           <p className="quiet">
-            It continues the replay that was interrupted, which began at <Time at={resumedFrom} />.
+            Resumes the interrupted replay of <Time at={resumedFrom} />.
           </p>
         )}
         {isRunning(run) && outcome === null && (
           <RunProgress
             run={run}
-            doing={isPaused ? 'Postgres is unavailable or busy; trying again' : DOING[step]}
+            doing={isPaused ? 'Postgres is unavailable or busy; retrying' : DOING[step]}
             total={records}
             onStop={mayStart ? () => stop.mutate({}) : undefined}
           />
@@ -80,8 +94,8 @@ export function ReplayRun({ run, mayStart }: { readonly run: Run; readonly maySt
 function advice({ failure, step, goal }: Run): string | null {
   if (failure?.code !== 'STOPPED') return null
   return goal === 'swap' && step === 'swap'
-    ? 'It has swapped everything or nothing. Compare again to see which.'
-    : 'Nothing was swapped. Started again, it continues where it was.'
+    ? 'Either everything or nothing was swapped. Compare again to find out.'
+    : 'Nothing was swapped. When started again, the replay resumes here.'
 }
 
 function Steps({ run: { goal, step, endedAt, outcome } }: { readonly run: Run }) {
@@ -111,7 +125,10 @@ function Steps({ run: { goal, step, endedAt, outcome } }: { readonly run: Run })
 
 function Outcome({ run: { outcome, tables } }: { readonly run: Run }) {
   if (!outcome) return null
-  const found = outcome.isEqual ? 'Rebuilt and live rows are equal.' : differ(tables)
+  const differing = differingTables(tables)
+  const found = outcome.isEqual
+    ? 'Rebuilt and live rows are equal.'
+    : `${counted(differing, 'table')} ${differing === 1 ? 'differs' : 'differ'}.`
   if (outcome.outcome === 'swapped')
     return (
       <p className="findings good">
@@ -121,19 +138,50 @@ function Outcome({ run: { outcome, tables } }: { readonly run: Run }) {
   if (outcome.isEqual)
     return (
       <p className="findings good">
-        {found} There is nothing to mend, and no need to swap: the same rows would come back, in newly written tables.
+        {found} There is nothing to repair, and no need to swap: it would bring back the same rows in new tables.
       </p>
     )
   return (
     <p className="findings warning">
-      {found} {outcome.outcome === 'refused' && 'So nothing was swapped. '}
-      Look at the rows below: are they those that you know to be wrong, or those that a changed rule affects? If there
-      are others, find out why before you swap.
+      {found} {outcome.outcome === 'refused' && 'Nothing was swapped. '}
+      Check the rows below: do you know them to be wrong, or does a changed rule affect them? If other rows differ, find
+      out why before you swap.
     </p>
   )
 }
 
-function differ(tables: Run['tables']): string {
-  const count = differingTables(tables)
-  return count === 1 ? '1 table differs.' : `${count} tables differ.`
+/** Button of operators that swaps after a comparison. */
+function Swap({ run }: { readonly run: Run }) {
+  const start = useChange('startReplay', 'readReplay')
+  const { service, tables } = run
+  const differing = differingTables(tables)
+  return (
+    <ActionDialog
+      label={`Swap ${service}`}
+      action={`Swap the read models of ${service}`}
+      onConfirm={() =>
+        start.mutateAsync({ service, goal: 'swap', acceptDifferences: differing > 0, restart: needsRestart(run) })
+      }
+    >
+      <ul>
+        <li>The log is folded and compared again, including changes since this comparison.</li>
+        <li>
+          The rebuilt tables replace the live ones in one transaction, and the live ones are dropped. Data that is not
+          in the log is copied: reservations, claims, open offers, dead letters.
+        </li>
+        <li>Folds pause meanwhile, usually for well below a second. Reads continue.</li>
+        <li>
+          {differing > 0
+            ? 'Because rows differ, you must confirm that the rebuilt ones are right. Rows that differ only by then are swapped, too; you see them afterwards.'
+            : 'If rows differ by then, nothing is swapped, and the rows are listed.'}
+        </li>
+      </ul>
+      {differing > 0 && (
+        <label className="check">
+          <input type="checkbox" required />
+          Swap although rows of {counted(differing, 'table')} differ: the rebuilt ones are right
+        </label>
+      )}
+    </ActionDialog>
+  )
 }

@@ -8,11 +8,10 @@ import { EmptyNote, ErrorNote } from '../parts/notes.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
 import { RunbookLink } from '../parts/with-links.tsx'
 import { withoutReload } from '../parts/without-reload.ts'
-import { ReplayRun } from './replay-run.tsx'
-import { needsRestart } from './runs.ts'
+import { needsRestart, ReplayRun } from './replay-run.tsx'
 import { Sections } from './sections.tsx'
 
-/** Rebuild a consumer's read models beside the live ones, compare, and swap them. */
+/** Rebuilds the read models of a consumer beside the live ones, compares, and swaps them. */
 export function Replay() {
   const replay = useQuery({ ...apiQuery('readReplay', {}), refetchInterval: commandInterval })
   const isOperator = useIsOperator()
@@ -20,9 +19,9 @@ export function Replay() {
     <>
       <Sections />
       <p className="quiet lead">
-        A replay folds the whole log again, with the consumer's present code, into tables beside the live ones, and
-        compares both row by row. It mends read models that are wrong, or whose rules have changed. The consumer keeps
-        running, and nothing is queued, delivered, published or metered. Runbook: <RunbookLink name="replay" />
+        A replay folds the whole log into tables beside the live ones, with the consumer's current code, and compares
+        them row by row. Use it to repair read models, or after changing their rules. The consumer keeps running.
+        Nothing is queued, delivered, published or metered. Runbook: <RunbookLink name="replay" />
       </p>
       <WithAnswer query={replay} what="the last replay">
         {(answer) => <Content answer={answer} isOperator={isOperator} />}
@@ -45,16 +44,16 @@ function Content({ answer, isOperator }: ContentProps) {
       {run ? (
         <ReplayRun run={run} mayStart={mayStart} />
       ) : (
-        obstacle === null && <EmptyNote>No replay was started here since this console runs.</EmptyNote>
+        obstacle === null && <EmptyNote>No replay has been started since the console started.</EmptyNote>
       )}
     </>
   )
 }
 
 const OBSTACLES = {
-  'no-cli': 'This console starts no commands, since CONSOLE_CLI is not set. Run a replay on a terminal:',
+  'no-cli': 'CONSOLE_CLI is not set, so this console cannot start commands. Run a replay on a terminal:',
   'no-database':
-    'This console has no rights to create schemas, since CONSOLE_OPERATOR_DATABASE_URL is not set. Run a replay on a terminal:',
+    'CONSOLE_OPERATOR_DATABASE_URL is not set, so this console cannot create schemas. Run a replay on a terminal:',
 }
 
 function Start({ answer: { services, obstacle, run }, isOperator }: ContentProps) {
@@ -83,13 +82,13 @@ function Start({ answer: { services, obstacle, run }, isOperator }: ContentProps
         </label>
         {isOperator && obstacle === null && (
           <button type="submit" className="primary" disabled={isRunning(run) || start.isPending}>
-            {restart ? 'Compare, and start over' : 'Compare'}
+            {restart ? 'Compare from the beginning' : 'Compare'}
           </button>
         )}
         <p className="quiet wide">
           {isOperator
-            ? 'Comparing changes nothing. It needs disk space for a second set of the read models while it runs.'
-            : 'Only operators start a replay.'}
+            ? 'A comparison changes nothing. While it runs it needs disk space for a second copy of the read models.'
+            : 'Only operators can start a replay.'}
         </p>
       </form>
       {start.error && <ErrorNote error={start.error} />}
@@ -99,7 +98,7 @@ function Start({ answer: { services, obstacle, run }, isOperator }: ContentProps
           commands={[
             `nextvisit replay ${chosen} --dry-run              # compare, and change nothing`,
             `nextvisit replay ${chosen}                        # swap if equal`,
-            `nextvisit replay ${chosen} --accept-differences   # swap also if not equal`,
+            `nextvisit replay ${chosen} --accept-differences   # swap even if rows differ`,
           ]}
         />
       )}

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 
-/** The heading of all screens below Operations, and the way between them. */
+/** Title and tabs of the screens below Operations. */
 export function Sections() {
   return (
     <>

@@ -1,12 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { apiQuery } from '../app/use-api.ts'
 
-const AGAIN_AFTER_MS = 5_000
+const RELOAD_AFTER_MS = 5_000
 
 /** Partitions, alarms and dead letters of every consumer. */
 export function useConsumers() {
-  return useQuery({
-    ...apiQuery('listConsumers', {}),
-    refetchInterval: AGAIN_AFTER_MS,
-  })
+  return useQuery({ ...apiQuery('listConsumers', {}), refetchInterval: RELOAD_AFTER_MS })
 }

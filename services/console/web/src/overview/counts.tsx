@@ -1,6 +1,6 @@
 import type { OverviewAnswer } from '../../../src/overview/api.ts'
-import { EmptyCard } from '../parts/empty-card.tsx'
 import { figure } from '../parts/figures.ts'
+import { EmptyCard } from '../parts/notes.tsx'
 import { right, TableCard } from '../parts/table-card.tsx'
 import { Time, timeText, useZone } from '../parts/time.tsx'
 
@@ -8,13 +8,13 @@ export interface CountsProps {
   readonly title: string
   readonly head: string
   readonly counts: OverviewAnswer['answers']
-  /** When counting began; null: an hour ago. */
+  /** Start of the counts; null: an hour ago. */
   readonly since: string | null
-  /** What it means that there are none, without the period. */
+  /** Text without counts; the period is appended. */
   readonly empty: string
 }
 
-/** How often something happened, the most frequent first. */
+/** Table of counts, most frequent first. */
 export function Counts({ title, head, counts, since, empty }: CountsProps) {
   const zone = useZone()
   if (counts.length === 0)
@@ -42,7 +42,7 @@ export function Counts({ title, head, counts, since, empty }: CountsProps) {
 function Since({ at }: { readonly at: string }) {
   return (
     <>
-      since <Time at={at} withDate={false} />, when the console was started
+      since <Time at={at} withDate={false} />, when the console started
     </>
   )
 }

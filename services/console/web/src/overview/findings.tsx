@@ -3,7 +3,7 @@ import type { Finding, FindingPlace, OverviewAnswer } from '../../../src/overvie
 import { Mark } from '../parts/mark.tsx'
 import { RunbookLink } from '../parts/with-links.tsx'
 
-/** In words: what is wrong, the worst first, which runbook helps, and where more is said. */
+/** Problems, worst first, with links to runbooks and screens. */
 export function Findings({ overview: { findings, services, sampledAt } }: { readonly overview: OverviewAnswer }) {
   if (sampledAt === null) return null
   if (findings.length === 0) {
@@ -13,8 +13,8 @@ export function Findings({ overview: { findings, services, sampledAt } }: { read
         <p>
           <Mark kind="good" />
           <span>
-            <strong>Everything works.</strong> {processes} processes of {services.length} services answer, nobody is
-            behind, and nothing waits for you.
+            <strong>Everything works.</strong> {processes} processes of {services.length} services answer, no consumer
+            lags, and nothing needs your attention.
           </span>
         </p>
       </section>
@@ -67,13 +67,13 @@ function Way({ place }: { readonly place: FindingPlace }) {
     case 'registry':
       return (
         <Link to="/registry" search={{ project: place.project }}>
-          Use of {place.project}
+          Usage of {place.project}
         </Link>
       )
     case 'refusals':
       return (
         <Link to="/live" search={{ project: place.project ?? undefined, outcome: 'refused' }}>
-          What was refused
+          Refusals
         </Link>
       )
   }

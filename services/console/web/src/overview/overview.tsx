@@ -11,14 +11,14 @@ import { Counts } from './counts.tsx'
 import { Findings } from './findings.tsx'
 import { Services } from './services.tsx'
 
-const AGAIN_AFTER_MS = 5_000
+const RELOAD_AFTER_MS = 5_000
 const LAG_COLORS = ['line-1', 'line-2', 'line-3', 'line-4'] as const
 
-/** What happens now, the last hour, and what is wrong. */
+/** Problems, current figures, and the last hour. */
 export function Overview() {
   const query = useQuery({
     ...apiQuery('readOverview', {}),
-    refetchInterval: AGAIN_AFTER_MS,
+    refetchInterval: RELOAD_AFTER_MS,
   })
   const { data } = query
   return (
@@ -29,10 +29,10 @@ export function Overview() {
           <p className="quiet">
             {data.sampledAt ? (
               <>
-                as of <Time at={data.sampledAt} withDate={false} />; the figures are of the last minute
+                As of <Time at={data.sampledAt} withDate={false} />. Figures cover the last minute.
               </>
             ) : (
-              'reading the first figures …'
+              'Reading the first figures …'
             )}
           </p>
         </header>
@@ -60,11 +60,11 @@ export function Overview() {
                 empty="Nothing was refused"
               />
               <Counts
-                title="Checks left out"
+                title="Skipped checks"
                 head="Check"
                 counts={overview.unchecked}
                 since={overview.countedSince}
-                empty="Every record was checked, and all limits were enforced,"
+                empty="Every record was checked and all limits were enforced"
               />
             </div>
           </>
@@ -86,8 +86,8 @@ function Tiles({ now }: Pick<OverviewAnswer, 'now'>) {
     ['Events', figure(now.eventsPerSecond), '/ s'],
     ['Identifies', figure(now.identifiesPerSecond), '/ s'],
     ['Answers', figure(now.answersPerSecond), '/ s'],
-    ['Time, p50', milliseconds(now.p50Ms), ''],
-    ['Time, p99', milliseconds(now.p99Ms), ''],
+    ['Latency p50', milliseconds(now.p50Ms), ''],
+    ['Latency p99', milliseconds(now.p99Ms), ''],
     ['Refusals', figure(now.refusalsPerMinute), '/ min', REFUSALS],
     ['Unchecked', figure(now.uncheckedPerMinute), '/ min'],
     ['Dead letters', figure(now.deadLetters), 'now', DEAD_LETTERS],
@@ -111,7 +111,7 @@ function Charts({ overview: { history, now } }: { readonly overview: OverviewAns
   return (
     <section aria-label="The last hour" className="charts">
       <TimeChart
-        title="Records a second"
+        title="Records per second"
         at={at}
         format={figure}
         lines={[
@@ -120,7 +120,7 @@ function Charts({ overview: { history, now } }: { readonly overview: OverviewAns
         ]}
       />
       <TimeChart
-        title="Answers a second"
+        title="Answers per second"
         at={at}
         format={figure}
         lines={[
@@ -130,7 +130,7 @@ function Charts({ overview: { history, now } }: { readonly overview: OverviewAns
         ]}
       />
       <TimeChart
-        title="Time to an answer"
+        title="Latency"
         at={at}
         format={milliseconds}
         lines={[
@@ -139,7 +139,7 @@ function Charts({ overview: { history, now } }: { readonly overview: OverviewAns
         ]}
       />
       <TimeChart
-        title="Behind the log"
+        title="Lag"
         at={at}
         format={seconds}
         atLeast={1}

@@ -5,7 +5,7 @@ import { figure, seconds } from '../parts/figures.ts'
 import { Mark, type MarkKind } from '../parts/mark.tsx'
 import { right, TableCard } from '../parts/table-card.tsx'
 
-/** Who runs, and who is behind. */
+/** State and lag of each service. */
 export function Services({ overview: { services, at } }: { readonly overview: OverviewAnswer }) {
   return (
     <TableCard
@@ -13,7 +13,7 @@ export function Services({ overview: { services, at } }: { readonly overview: Ov
       columns={[
         'Service',
         right('Processes'),
-        right('Behind'),
+        right('Lag'),
         right('Records waiting'),
         right('Dead letters'),
         right('Outbox'),
@@ -46,14 +46,14 @@ export function Services({ overview: { services, at } }: { readonly overview: Ov
   )
 }
 
-/** Of one that does not answer: for how long. */
+/** Lag; for a silent service, the time since its last answer. */
 function behindText({ isConsumer, lagSeconds, silence }: ServiceState, at: string): string {
   if (silence && silence.lastAnsweredAt !== null)
     return `silent for ${seconds(Math.round((Date.parse(at) - Date.parse(silence.lastAnsweredAt)) / 1_000))}`
   return isConsumer ? seconds(lagSeconds) : ''
 }
 
-/** Of one that does not answer: what waited then, and what the gateways have published since. */
+/** Records waiting; for a silent service an estimate from its last answer and the records published since. */
 function waitingText({ isConsumer, lagRecords, silence }: ServiceState): string {
   if (!isConsumer) return ''
   return silence && silence.recordsWaiting !== null ? `about ${figure(silence.recordsWaiting)}` : figure(lagRecords)
@@ -69,6 +69,6 @@ function stateOf(service: ServiceState): { readonly kind: MarkKind; readonly lab
   if (service.haltedPartitions.length > 0) return { kind: 'critical', label: 'halted' }
   const isReduced = service.answering < service.processes || (service.deadLetters ?? 0) > 0
   return isLate(service.lagSeconds) || isReduced
-    ? { kind: 'warning', label: 'needs a look' }
+    ? { kind: 'warning', label: 'needs attention' }
     : { kind: 'good', label: 'works' }
 }

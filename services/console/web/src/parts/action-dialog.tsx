@@ -2,17 +2,17 @@ import { type ReactNode, type SyntheticEvent, useId, useRef, useState } from 're
 import { ErrorNote } from './notes.tsx'
 
 export interface ActionDialogProps {
-  /** Of the button that opens it. */
+  /** Label of the button that opens the dialog. */
   readonly label: string
-  /** Of the button that does it; as a question it is the dialog's title. */
+  /** Label of the confirming button; as a question, the title of the dialog. */
   readonly action: string
   readonly isDanger?: boolean
-  /** What happens then, and how it can be undone. The browser asks for a field that is required. */
+  /** Consequences, and how to undo them. The browser checks required fields. */
   readonly children: ReactNode
   readonly onConfirm: () => Promise<unknown>
 }
 
-/** A button that asks before it does something. The browser keeps the focus in the dialog, and gives it back to the button. */
+/** A button that asks for confirmation. The browser keeps the focus in the dialog, and returns it to the button. */
 export function ActionDialog({ label, action, isDanger = false, children, onConfirm }: ActionDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const form = useRef<HTMLFormElement>(null)
@@ -47,7 +47,7 @@ export function ActionDialog({ label, action, isDanger = false, children, onConf
         aria-describedby={text}
         onClose={() => {
           setError(undefined)
-          // What was ticked was an answer to this question, not to the next.
+          // A ticked box answers this question only.
           form.current?.reset()
         }}
       >

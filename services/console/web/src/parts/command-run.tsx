@@ -3,7 +3,7 @@ import type { CommandRunAnswer, Failure } from '../../../src/commands/api.ts'
 import { figure, seconds } from './figures.ts'
 import { Time } from './time.tsx'
 
-/** Returns how often the state of a command is read: often while it runs, else because another session may start one. */
+/** Returns the reload interval of a command's state: short while it runs, long otherwise, as another session may start one. */
 export function commandInterval({ state }: CommandQuery): number {
   return isRunning(state.data?.run) ? 1_000 : 10_000
 }
@@ -26,7 +26,7 @@ export function RunTimes({ run: { by, startedAt, endedAt } }: { readonly run: Co
           , ended at <Time at={endedAt} />
         </>
       ) : (
-        '. It goes on when you leave this page'
+        '. It continues if you leave this page'
       )}
       .
     </p>
@@ -35,15 +35,15 @@ export function RunTimes({ run: { by, startedAt, endedAt } }: { readonly run: Co
 
 export interface RunProgressProps {
   readonly run: CommandRunAnswer
-  /** What it does now, such as `Folding the log`. */
+  /** Current activity, such as `Folding the log`. */
   readonly doing: string
-  /** Of how many records; null: not known. */
+  /** Total number of records; null: unknown. */
   readonly total: number | null
-  /** Absent for those who may not stop it. */
+  /** Absent if the session may not stop it. */
   readonly onStop?: (() => void) | undefined
 }
 
-/** How far a command is. */
+/** Progress of a command. */
 export function RunProgress({ run: { progress }, doing, total, onStop }: RunProgressProps) {
   const share = progress?.share ?? 0
   return (
@@ -69,7 +69,7 @@ export function RunProgress({ run: { progress }, doing, total, onStop }: RunProg
   )
 }
 
-/** Why a command ended without a result. */
+/** Reason why a command ended without a result. */
 export function RunFailure({ failure, children }: { readonly failure: Failure; readonly children?: ReactNode }) {
   return (
     <div className="note error" role="alert">
@@ -79,7 +79,7 @@ export function RunFailure({ failure, children }: { readonly failure: Failure; r
   )
 }
 
-/** Where the console does not start a command: why, and the command. */
+/** Explains why the console cannot start a command, and shows the command. */
 export function OnTerminal({ why, commands }: { readonly why: ReactNode; readonly commands: readonly string[] }) {
   return (
     <section className="card on-terminal" aria-label="On a terminal">

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { WithLinks } from './with-links.tsx'
 
-/** Why something is not there, and what to do. */
+/** Shows an error, and what to do about it. */
 export function ErrorNote({ error, onRetry }: { readonly error: Error; readonly onRetry?: () => void }) {
   return (
     <div className="note error" role="alert">
@@ -17,12 +17,22 @@ export function ErrorNote({ error, onRetry }: { readonly error: Error; readonly 
   )
 }
 
-/** A list with nothing in it says what would be there. */
+/** Replaces an empty list. */
 export function EmptyNote({ children }: { readonly children: ReactNode }) {
   return (
     <p className="note empty">
       <span>{children}</span>
     </p>
+  )
+}
+
+/** Replaces an empty table: describes its content, and how to get some. */
+export function EmptyCard({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <section className="card table-card">
+      <h2>{title}</h2>
+      <EmptyNote>{children}</EmptyNote>
+    </section>
   )
 }
 

@@ -5,7 +5,7 @@ type QueuedForm = Pick<UserFormsAnswer['queue'][number], 'state' | 'queuedAt' | 
 
 export const QUEUED_FORM_COLUMNS = ['State', 'Queued', 'Shown from', 'Expires'] as const
 
-/** What a row says of a form in a user's queue. */
+/** Cells of a form in a user's queue. */
 export function QueuedFormCells({ queued: { state, queuedAt, showFrom, expiresAt } }: { readonly queued: QueuedForm }) {
   return (
     <>
@@ -15,7 +15,7 @@ export function QueuedFormCells({ queued: { state, queuedAt, showFrom, expiresAt
       <td>
         <Time at={queuedAt} />
       </td>
-      <td>{showFrom === queuedAt ? 'at once' : <Time at={showFrom} />}</td>
+      <td>{showFrom === queuedAt ? 'immediately' : <Time at={showFrom} />}</td>
       <td>{expiresAt ? <Time at={expiresAt} /> : 'never'}</td>
     </>
   )

@@ -1,12 +1,12 @@
 export interface SwitchProps<Value> {
-  /** What is chosen, such as `Times in`. */
+  /** Name of the choice, such as `Time zone`. */
   readonly label: string
   readonly options: readonly { readonly value: Value; readonly label: string }[]
   readonly chosen: Value
   readonly onChoose: (value: Value) => void
 }
 
-/** One of a few, as buttons side by side. */
+/** Choice among a few options, as buttons side by side. */
 export function Switch<Value>({ label, options, chosen, onChoose }: SwitchProps<Value>) {
   return (
     <fieldset className="switch" aria-label={label}>

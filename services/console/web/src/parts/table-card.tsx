@@ -4,26 +4,26 @@ interface RightColumn {
   readonly right: string
 }
 
-/** The column of a table that holds numbers. */
+/** Head of a column of numbers. */
 export const right = (name: string): RightColumn => ({ right: name })
 
 export interface TableCardProps {
   readonly title: string
-  /** Left out where each row names itself. */
+  /** Absent if rows have their own heads. */
   readonly columns?: readonly (string | RightColumn)[]
-  /** Whether the children are bodies, each a group of rows. */
+  /** The children are table bodies, not rows. */
   readonly isGrouped?: boolean
   /** The rows. */
   readonly children: ReactNode
 }
 
-/** A table in a card; where it is too wide, it scrolls within the card, also by keyboard. */
+/** A table in a card. A wide table scrolls within the card, also by keyboard. */
 export function TableCard({ title, columns, isGrouped = false, children }: TableCardProps) {
   const id = useId()
   return (
     <div className="card table-card">
       <h2 id={id}>{title}</h2>
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- who uses a keyboard must reach its scroll bar */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboard users must reach the scroll bar */}
       <section className="scroll" tabIndex={0} aria-labelledby={id}>
         <table>
           {columns && <Head columns={columns} />}
@@ -51,5 +51,22 @@ function Head({ columns }: Required<Pick<TableCardProps, 'columns'>>) {
         )}
       </tr>
     </thead>
+  )
+}
+
+export interface NamedRowProps {
+  readonly name: string
+  /** `value`: long text. `num`: digits of equal width. */
+  readonly kind?: 'value' | 'num'
+  readonly children: ReactNode
+}
+
+/** One value in a table whose rows have their own heads. */
+export function NamedRow({ name, kind, children }: NamedRowProps) {
+  return (
+    <tr>
+      <th scope="row">{name}</th>
+      <td className={kind}>{children}</td>
+    </tr>
   )
 }

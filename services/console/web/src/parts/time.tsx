@@ -1,6 +1,6 @@
 import { useSearch } from '@tanstack/react-router'
 
-/** Times stand in the reader's zone, or in UTC; the address says which. */
+/** Time zone of all times on a page: the reader's, or UTC. The address contains the choice. */
 export type Zone = 'local' | 'utc'
 
 export function useZone(): Zone {
@@ -23,12 +23,12 @@ function formatOf(zone: Zone, withDate: boolean): Intl.DateTimeFormat {
   return made
 }
 
-/** `2026-11-23 04:05:06`, in a zone. */
+/** Formats a time as `2026-11-23 04:05:06`. */
 export function timeText(at: string | number, zone: Zone, withDate = true): string {
   return formatOf(zone, withDate).format(new Date(at)) + (zone === 'utc' ? 'Z' : '')
 }
 
-/** A time in the chosen zone; the other one is its title. */
+/** A time in the chosen zone. The tooltip shows the other zone. */
 export function Time({ at, withDate = true }: { readonly at: string; readonly withDate?: boolean }) {
   const zone = useZone()
   const other = zone === 'utc' ? `${timeText(at, 'local')} local` : timeText(at, 'utc')
@@ -37,4 +37,14 @@ export function Time({ at, withDate = true }: { readonly at: string; readonly wi
       {timeText(at, zone, withDate)}
     </time>
   )
+}
+
+const INSTANT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)/
+
+/** Our own text, with its instants in the chosen zone. Not for values of users, which must appear unchanged. */
+export function WithTimes({ text }: { readonly text: string }) {
+  // Every second part is an instant.
+  return text
+    .split(INSTANT)
+    .map((part, index) => (index % 2 === 1 ? <Time key={`${index}/${part}`} at={part} /> : part))
 }

@@ -2,14 +2,14 @@ import type { ReactNode } from 'react'
 import { ErrorNote, Loading } from './notes.tsx'
 
 export interface WithAnswerProps<Answer> {
-  /** As `useQuery` gives it. */
+  /** Result of `useQuery`. */
   readonly query: { readonly data: Answer | undefined; readonly error: Error | null; readonly refetch: () => unknown }
-  /** What is loaded, such as `the forms`. */
+  /** Name of the answer while it loads, such as `the forms`. */
   readonly what: string
   readonly children: (answer: Answer) => ReactNode
 }
 
-/** What a query has answered, also where asking again fails: a note then says so. Before the first answer: that it is loaded. */
+/** Shows the answer of a query. If a reload fails, shows the error above the last answer. */
 export function WithAnswer<Answer>({ query: { data, error, refetch }, what, children }: WithAnswerProps<Answer>) {
   return (
     <>

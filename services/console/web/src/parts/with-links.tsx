@@ -2,14 +2,14 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 export interface RunbookLinkProps {
-  /** Of a page of docs/runbooks, such as `lag`. */
+  /** Page of docs/runbooks, such as `lag`. */
   readonly name: string
-  /** The id of a heading of that page. */
+  /** Id of a heading of that page. */
   readonly hash?: string | undefined
   readonly children?: ReactNode
 }
 
-/** The way to a runbook, which the console shows itself. */
+/** Link to a runbook in the console. */
 export function RunbookLink({ name, hash, children = name }: RunbookLinkProps) {
   return (
     <Link to="/runbooks/$name" params={{ name }} {...(hash !== undefined && { hash })}>
@@ -20,7 +20,7 @@ export function RunbookLink({ name, hash, children = name }: RunbookLinkProps) {
 
 const NAMED = /(\bOverview\b|docs\/runbooks\/[\w-]+\.md)/
 
-/** A text, where the Overview and runbooks that it names are links. A text may quote a user: it can link to nothing else. */
+/** Text in which the Overview and runbooks are links. There are no other links, because a text may quote a user. */
 export function WithLinks({ text }: { readonly text: string }) {
   // Every second part is a name.
   return text

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { apiQuery } from '../app/use-api.ts'
 import { EmptyNote, ErrorNote, Loading } from './notes.tsx'
 
-/** The project that a screen shows, and those that it could show, `organization/project`. */
+/** The selected project, and the names of all projects, `organization/project`. */
 export interface ChosenProject {
   readonly path: { readonly organization: string; readonly project: string }
   readonly name: string
@@ -11,12 +11,12 @@ export interface ChosenProject {
 }
 
 export interface WithProjectProps {
-  /** Of the address; absent, or not in the workspace: the first project. */
+  /** From the address; the first project if absent or not in the workspace. */
   readonly chosen: string | undefined
   readonly children: (project: ChosenProject) => ReactNode
 }
 
-/** What a screen shows of one project, once the projects are known. */
+/** Shows a screen for one project when the projects are loaded. */
 export function WithProject({ chosen, children }: WithProjectProps) {
   const { data, error, refetch } = useQuery(apiQuery('listProjects', {}))
   if (!data) return error ? <ErrorNote error={error} onRetry={() => void refetch()} /> : <Loading what="the projects" />
@@ -24,15 +24,15 @@ export function WithProject({ chosen, children }: WithProjectProps) {
   const index = Math.max(0, names.indexOf(chosen ?? ''))
   const [name, path] = [names[index], data.projects[index]]
   if (name === undefined || !path)
-    return <EmptyNote>The workspace has no project yet. Apply a workspace file: nextvisit apply FILE.</EmptyNote>
+    return <EmptyNote>The workspace has no projects yet. Apply a workspace file: nextvisit apply FILE.</EmptyNote>
   return children({ path, name, names })
 }
 
 export interface ProjectSelectProps extends Pick<ChosenProject, 'names'> {
-  /** undefined: all of them. */
+  /** undefined: all projects. */
   readonly name: string | undefined
   readonly onChoose: (name: string | undefined) => void
-  /** What stands for all of them; left out: one has to be chosen. */
+  /** Label of the option for all projects; absent: there is none. */
   readonly all?: string
 }
 

@@ -1,6 +1,6 @@
 import type { SyntheticEvent } from 'react'
 
-/** What a form does once it is submitted. By itself the browser would load the page again. */
+/** Handles the submission of a form without the browser's page load. */
 export function withoutReload(submit: () => void) {
   return (event: SyntheticEvent): void => {
     event.preventDefault()

@@ -8,26 +8,22 @@ import { Mark, type MarkKind } from '../parts/mark.tsx'
 import { Time } from '../parts/time.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
 import type { ChosenProject } from '../parts/with-project.tsx'
-import { UseBar } from './use-bar.tsx'
 
-const AGAIN_AFTER_MS = 15_000
+const RELOAD_AFTER_MS = 15_000
 
 const OUTLOOKS = {
-  good: { kind: 'good', label: 'enough' },
-  warning: { kind: 'warning', label: 'needs a look' },
+  good: { kind: 'good', label: 'sufficient' },
+  warning: { kind: 'warning', label: 'needs attention' },
   reached: { kind: 'critical', label: 'reached' },
 } as const satisfies Record<LimitLine['outlook'], { kind: MarkKind; label: string }>
 
 const NO_LIMIT = { kind: 'none', label: 'no limit' } as const
 
-/** Each limit with its use this month, and when it is reached at this rate. */
+/** Each limit with its use this month, and a forecast at the current rate. */
 export function Limits({ project }: { readonly project: ChosenProject }) {
-  const query = useQuery({
-    ...apiQuery('readUsage', project.path),
-    refetchInterval: AGAIN_AFTER_MS,
-  })
+  const query = useQuery({ ...apiQuery('readUsage', project.path), refetchInterval: RELOAD_AFTER_MS })
   return (
-    <WithAnswer query={query} what="the use of the limits">
+    <WithAnswer query={query} what="the usage">
       {(usage) => (
         <>
           <section aria-label="Limits" className="limits">
@@ -71,16 +67,40 @@ function Limit({ line, project, elapsed }: LimitProps) {
   )
 }
 
-/** What the rate is. */
+interface UseBarProps {
+  readonly used: number
+  readonly limit: number
+  readonly outlook: LimitLine['outlook']
+  /** Elapsed share of the month, shown as a line; null: the count does not follow the month. */
+  readonly elapsed: number | null
+}
+
+/** Used share of a limit. Beyond the line the limit would not last the month. */
+function UseBar({ used, limit, outlook, elapsed }: UseBarProps) {
+  const percent = limit === 0 ? 100 : Math.min(100, (used / limit) * 100)
+  const text = percent > 0 && percent < 1 ? 'less than 1 %' : `${Math.floor(percent)} %`
+  return (
+    <div className={`use-bar ${outlook}`}>
+      <svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+        <rect className="whole" width="100" height="8" rx="1" />
+        <rect className="used" width={percent} height="8" rx="1" />
+        {elapsed !== null && <rect className="month" x={Math.min(99.3, elapsed * 100)} width="0.7" height="8" />}
+      </svg>
+      <span className="num">{text}</span>
+    </div>
+  )
+}
+
+/** Explains the rate. */
 function Month({ usage: { month, monthEndsAt, at, elapsed, limits } }: { readonly usage: ProjectUsage }) {
   const hasMonthly = limits.some(({ isMonthly, limit }) => isMonthly && limit !== null)
   return (
     <p className="quiet hint">
-      {Math.round(elapsed * 100)} % of the month {month} has passed as of <Time at={at} withDate={false} />
-      {hasMonthly && ': the line in a bar'}. It is the month of UTC, and ends at <Time at={monthEndsAt} />. The rate is
-      what was added this month over the time that has passed. Active users grow fastest early in a month, so their date
-      comes rather too early. Only events with a production key count toward the events a month, of all projects of the
-      organization together.
+      As of <Time at={at} withDate={false} />, {Math.round(elapsed * 100)} % of {month} has passed
+      {hasMonthly && ' (the line in each bar)'}. Months are in UTC; this one ends at <Time at={monthEndsAt} />. The rate
+      is the additions this month divided by the elapsed time. Active users grow fastest early in a month, so their
+      forecast tends to be early. Events a month counts only events with a production key, over all projects of the
+      organization.
     </p>
   )
 }

@@ -3,8 +3,8 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { NameKind, NameLine } from '../../../src/registry/api.ts'
 import { callApi } from '../app/call-api.ts'
-import { EmptyCard } from '../parts/empty-card.tsx'
 import { figure } from '../parts/figures.ts'
+import { EmptyCard } from '../parts/notes.tsx'
 import { right, TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
@@ -15,7 +15,7 @@ const KINDS = [
   { kind: 'events', title: 'Events' },
 ] as const satisfies readonly { kind: NameKind; title: string }[]
 
-/** The traits and events of a project, a page at a time. */
+/** Pages of the traits or events of a project. */
 export function Names({ project: { path } }: { readonly project: ChosenProject }) {
   const { kind = 'traits', prefix = '' } = useSearch({ from: '/registry' })
   const navigate = useNavigate()
@@ -74,8 +74,8 @@ export function Names({ project: { path } }: { readonly project: ChosenProject }
 }
 
 const EMPTY: { readonly [Kind in NameKind]: string } = {
-  traits: 'No record has carried a trait of this project yet. identify-user sets them.',
-  events: 'No record has carried an event of this project yet. track-event records them.',
+  traits: 'No record of this project contains a trait yet. Set traits with identify-user.',
+  events: 'No record of this project contains an event yet. Record events with track-event.',
 }
 
 interface NamesTableProps {
@@ -87,9 +87,7 @@ interface NamesTableProps {
 function NamesTable({ kind, prefix, lines }: NamesTableProps) {
   const title = KINDS.find((one) => one.kind === kind)?.title ?? ''
   if (lines.length === 0) {
-    return (
-      <EmptyCard title={title}>{prefix === '' ? EMPTY[kind] : `No name of ${kind} begins with “${prefix}”.`}</EmptyCard>
-    )
+    return <EmptyCard title={title}>{prefix === '' ? EMPTY[kind] : `No ${kind} begin with “${prefix}”.`}</EmptyCard>
   }
   return (
     <>
@@ -99,10 +97,8 @@ function NamesTable({ kind, prefix, lines }: NamesTableProps) {
         ))}
       </TableCard>
       <p className="quiet hint">
-        {kind === 'events'
-          ? 'An event that is disabled is refused (400).'
-          : 'The values of a trait that is disabled are left out of what is recorded.'}{' '}
-        Imports and test keys register names, too.
+        {kind === 'events' ? 'Disabled events are refused (400).' : 'Values of disabled traits are not recorded.'}{' '}
+        Imports and test keys also register names.
       </p>
     </>
   )

@@ -3,7 +3,7 @@ import { ProjectSelect, WithProject } from '../parts/with-project.tsx'
 import { Limits } from './limits.tsx'
 import { Names } from './names.tsx'
 
-/** What a project has used of its limits, and which traits and events it knows. */
+/** A project's use of its limits, and its traits and events. */
 export function Registry() {
   const navigate = useNavigate()
   const { project: chosen } = useSearch({ from: '/registry' })

@@ -4,10 +4,20 @@ import Markdown, { type Components, type ExtraProps } from 'react-markdown'
 import remarkGfm from 'remark-gfm'
 import { EmptyNote } from '../parts/notes.tsx'
 import { RunbookLink } from '../parts/with-links.tsx'
-import { RUNBOOKS } from './runbooks.ts'
+
+const MODULES = import.meta.glob<string>('../../../../../docs/runbooks/*.md', {
+  query: '?raw',
+  import: 'default',
+  eager: true,
+})
+
+/** Texts of the runbooks by name, such as `lag`. They are part of the bundle, so they open offline. */
+const RUNBOOKS: ReadonlyMap<string, string> = new Map(
+  Object.entries(MODULES).map(([path, text]) => [path.split('/').at(-1)?.replace('.md', '') ?? '', text]),
+)
 
 const PLUGINS = [remarkGfm]
-/** A link to a runbook, from another one: its name, and the id of a heading. */
+/** A link from one runbook to another: its name, and the id of a heading. */
 const RUNBOOK = /^([\w-]+)\.md(?:#(.+))?$/
 const ABOVE = /^(\.\.\/)+/
 
@@ -28,27 +38,27 @@ const COMPONENTS: Components = {
   },
   h2: Heading,
   table: ({ children }) => (
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- who uses a keyboard must reach its scroll bar
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboard users must reach the scroll bar
     <section className="scroll" tabIndex={0} aria-label="Table">
       <table>{children}</table>
     </section>
   ),
-  // A blank head of a table names nothing.
+  // An empty head is not a heading of its column.
   th: ({ children }) => {
     const Cell = children === undefined ? 'td' : 'th'
     return <Cell>{children}</Cell>
   },
 }
 
-/** A heading that links lead to. */
+/** A heading that links can target. */
 function Heading({ node, children }: ComponentProps<'h2'> & ExtraProps) {
   const id = node && headingId(textOf(node))
   const heading = useRef<HTMLHeadingElement>(null)
-  const isMeant = useLocation({ select: ({ hash }) => hash === id })
-  // The router may have looked for it before it was there.
+  const isTarget = useLocation({ select: ({ hash }) => hash === id })
+  // The router may have searched for it before it was rendered.
   useEffect(() => {
-    if (isMeant) heading.current?.scrollIntoView()
-  }, [isMeant])
+    if (isTarget) heading.current?.scrollIntoView()
+  }, [isTarget])
   return (
     <h2 id={id} ref={heading}>
       {children}
@@ -63,7 +73,7 @@ function textOf(node: Content): string {
   return node.type === 'element' ? node.children.map(textOf).join('') : ''
 }
 
-/** As GitHub makes it: `Postgres is older than Kafka` is `postgres-is-older-than-kafka`. */
+/** Returns the id of a heading as GitHub makes it: `postgres-is-older-than-kafka`. */
 function headingId(heading: string): string {
   return heading
     .toLowerCase()
@@ -71,18 +81,18 @@ function headingId(heading: string): string {
     .replaceAll(' ', '-')
 }
 
-/** A page of docs/runbooks, as it was when the pages were built. */
+/** A page of docs/runbooks, as of the build. */
 export function Runbook() {
   const { name } = useParams({ from: '/runbooks/$name' })
   const text = RUNBOOKS.get(name)
   return (
     <>
-      <nav aria-label="Where you are" className="crumbs">
+      <nav aria-label="Breadcrumbs" className="crumbs">
         <RunbookLink name="README">Runbooks</RunbookLink> / {name}
       </nav>
       {text === undefined ? (
         <EmptyNote>
-          There is no such runbook. <RunbookLink name="README">These are all</RunbookLink>, or go back to the{' '}
+          There is no such runbook. See the <RunbookLink name="README">list of runbooks</RunbookLink>, or go back to the{' '}
           <Link to="/">Overview</Link>.
         </EmptyNote>
       ) : (

@@ -1,7 +1,7 @@
 import type { SegmentLine } from '../../../src/segments/api.ts'
 import { figure } from '../parts/figures.ts'
 
-/** How many users were computed with the present definition of a segment. */
+/** Number of users computed with the current definition of a segment. */
 export function Progress({ segment: { id, usersComputed, usersTotal } }: { readonly segment: SegmentLine }) {
   const words = `${figure(usersComputed)} of ${figure(usersTotal)} users`
   if (usersComputed >= usersTotal) return <>{usersTotal === 0 ? 'no users yet' : 'all users'}</>

@@ -2,9 +2,9 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link, useParams, useSearch } from '@tanstack/react-router'
 import type { SegmentAnswer } from '../../../src/segments/api.ts'
 import { apiQuery } from '../app/use-api.ts'
-import { CursorPages } from '../parts/cursor-pages.tsx'
-import { EmptyCard } from '../parts/empty-card.tsx'
 import { figure } from '../parts/figures.ts'
+import { EmptyCard } from '../parts/notes.tsx'
+import { CursorPages } from '../parts/pages.tsx'
 import { Reveal } from '../parts/reveal.tsx'
 import { TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
@@ -12,22 +12,22 @@ import { WithAnswer } from '../parts/with-answer.tsx'
 import { Progress } from './progress.tsx'
 
 const ROUTE = '/segments/$organization/$project/$segmentId'
-const AGAIN_AFTER_MS = 10_000
+const RELOAD_AFTER_MS = 10_000
 
-/** One segment: its condition, how far it is computed, and who is in it since when. */
+/** One segment: its condition, the progress of its computation, and its members. */
 export function Segment() {
   const path = useParams({ from: ROUTE })
   const { organization, project, segmentId } = path
   const { after } = useSearch({ from: ROUTE })
   const query = useQuery({
     ...apiQuery('readSegment', { ...path, after }),
-    refetchInterval: AGAIN_AFTER_MS,
+    refetchInterval: RELOAD_AFTER_MS,
     placeholderData: keepPreviousData,
   })
   const { data } = query
   return (
     <>
-      <nav aria-label="Where you are" className="crumbs">
+      <nav aria-label="Breadcrumbs" className="crumbs">
         <Link to="/segments" search={{ project: `${organization}/${project}` }}>
           Segments
         </Link>{' '}
@@ -73,10 +73,10 @@ function Members({ segment: { users, members, usersComputed, usersTotal }, organ
     return (
       <EmptyCard title="Members">
         {members > 0
-          ? 'There are no more members behind this page.'
+          ? 'There are no more members after this page.'
           : usersComputed < usersTotal
-            ? 'Nobody is in the segment yet: it is being computed.'
-            : 'Nobody is in the segment. A user gets in with the first identify or event that makes the condition true.'}
+            ? 'The segment has no members yet. It is being computed.'
+            : 'The segment has no members. A user enters with the first identify or event that makes the condition true.'}
       </EmptyCard>
     )
   return (

@@ -2,17 +2,17 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { SegmentsAnswer } from '../../../src/segments/api.ts'
 import { apiQuery } from '../app/use-api.ts'
-import { EmptyCard } from '../parts/empty-card.tsx'
 import { figure } from '../parts/figures.ts'
+import { EmptyCard } from '../parts/notes.tsx'
 import { Pages } from '../parts/pages.tsx'
 import { right, TableCard } from '../parts/table-card.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
 import { type ChosenProject, ProjectSelect, WithProject } from '../parts/with-project.tsx'
 import { Progress } from './progress.tsx'
 
-const AGAIN_AFTER_MS = 10_000
+const RELOAD_AFTER_MS = 10_000
 
-/** Every segment of a project: how many are in it, and how far that is computed. */
+/** The segments of a project: their members, and the progress of their computation. */
 export function Segments() {
   const { project: chosen } = useSearch({ from: '/segments' })
   return (
@@ -20,7 +20,7 @@ export function Segments() {
       <header className="page-head">
         <h1>Segments</h1>
         <p className="quiet">
-          Named conditions on users. Who is in one follows every identify and event, and the clock.
+          Named conditions on users. Membership is updated with every identify and event, and over time.
         </p>
       </header>
       <WithProject chosen={chosen}>{(project) => <ProjectSegments key={project.name} project={project} />}</WithProject>
@@ -33,7 +33,7 @@ function ProjectSegments({ project }: { readonly project: ChosenProject }) {
   const { page = 1 } = useSearch({ from: '/segments' })
   const query = useQuery({
     ...apiQuery('listSegments', { ...project.path, page }),
-    refetchInterval: AGAIN_AFTER_MS,
+    refetchInterval: RELOAD_AFTER_MS,
     placeholderData: keepPreviousData,
   })
   return (
@@ -65,7 +65,7 @@ function List({ answer: { segments, total, pageSize }, project, page }: ListProp
           'There is no such page.'
         ) : (
           <>
-            The project has no segments. Declare one under <code>segments</code> in the workspace file, and apply it:{' '}
+            The project has no segments. Declare one under <code>segments</code> in the workspace file, then run{' '}
             <code>nextvisit apply FILE</code>.
           </>
         )}
@@ -94,8 +94,8 @@ function List({ answer: { segments, total, pageSize }, project, page }: ListProp
       </TableCard>
       <Pages page={page} hasNext={page * pageSize < total} what={`${total} segments`} />
       <p className="quiet hint">
-        From the user projector, now. After a condition has changed, every user is computed again. Until that is done, a
-        segment also has members by its old condition.
+        Current members, from the user projector. After a change of a condition every user is recomputed. Until then a
+        segment also contains members by its old condition.
       </p>
     </>
   )

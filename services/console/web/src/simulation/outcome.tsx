@@ -1,41 +1,40 @@
 import type { SimulatedForm, SimulatedSide, SimulationOutcome } from '../../../src/simulation/api.ts'
-import { EmptyCard } from '../parts/empty-card.tsx'
-import { figure } from '../parts/figures.ts'
+import { counted, figure } from '../parts/figures.ts'
+import { EmptyCard } from '../parts/notes.tsx'
 import { right, TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
 
 const STOPS_SHOWN = 3
 
-/** What a simulation read, and how far back. */
+/** Records that a simulation read, and their period. */
 export function Reading({ outcome }: { readonly outcome: SimulationOutcome }) {
   const { from, to, records, users, since, unreadable } = outcome
   return (
     <>
       <p>
-        {figure(records)} records of {figure(users)} {users === 1 ? 'user' : 'users'} were read
-        {since === null && ', the whole log'}. What was received from <Time at={from} /> to <Time at={to} /> was
-        evaluated, as if every visit had shown the form that it was offered.
-        {unreadable > 0 && ` ${figure(unreadable)} records could not be read, as in every consumer.`}
+        {counted(records, 'record')} of {counted(users, 'user')} were read
+        {since === null && ', the whole log'}. Records received from <Time at={from} /> to <Time at={to} /> were
+        evaluated, assuming that every visit showed the form it was offered.
+        {unreadable > 0 && ` ${counted(unreadable, 'record')} could not be read, as in every consumer.`}
       </p>
       {since !== null && (
         <p className="findings warning">
-          Everything was read only since <Time at={since} />
-          {since > from ? ', which is later than the days that you asked for: the figures are too low. ' : '. '}
-          What users did before is not known here, so conditions, counts and frequencies that look back further are
-          wrong.
+          The log was read completely only since <Time at={since} />
+          {since > from ? ', which is later than the requested days, so the figures are too low. ' : '. '}
+          Earlier activity of users is unknown, so conditions, counts and frequencies that look back further are wrong.
         </p>
       )}
     </>
   )
 }
 
-/** What a simulation found: the edited file's forms beside today's. */
+/** Results of the edited file's forms beside those of the applied ones. */
 export function Outcome({ outcome: { projects } }: { readonly outcome: SimulationOutcome }) {
   return projects.map(({ organization, project, forms }) => {
     const name = `${organization}/${project}`
     return forms.length === 0 ? (
       <EmptyCard key={name} title={name}>
-        Neither the file nor what is applied today has forms in this project.
+        Neither the file nor the applied workspace has forms in this project.
       </EmptyCard>
     ) : (
       <Forms key={name} title={name} forms={forms} />
@@ -50,12 +49,12 @@ function Forms({ title, forms }: { readonly title: string; readonly forms: reado
       isGrouped
       columns={[
         'Form',
-        'Forms of',
+        'Workspace',
         right('Triggered'),
         right('Queued'),
-        right('For users'),
+        right('Users'),
         right('Delivered'),
-        'Stopped most by',
+        'Top gates',
       ]}
     >
       {forms.map(({ form, edited, today }) => (
@@ -69,11 +68,11 @@ function Forms({ title, forms }: { readonly title: string; readonly forms: reado
 }
 
 interface SideProps {
-  /** Of the first row of a form. */
+  /** Only in the first row of a form. */
   readonly form?: string
   readonly name: string
   readonly side: SimulatedSide | null
-  /** What it is where there is none. */
+  /** Text if there is no result. */
   readonly without: string
 }
 

@@ -5,27 +5,27 @@ import type { SimulationAnswer } from '../../../src/simulation/api.ts'
 import { useIsOperator } from '../app/session.ts'
 import { apiQuery, useChange } from '../app/use-api.ts'
 import { commandInterval, isRunning, OnTerminal, RunFailure, RunProgress, RunTimes } from '../parts/command-run.tsx'
-import { figure } from '../parts/figures.ts'
+import { counted, figure } from '../parts/figures.ts'
 import { EmptyNote, ErrorNote } from '../parts/notes.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
 import { Outcome, Reading } from './outcome.tsx'
 import { StartForm } from './start-form.tsx'
 
-/** What would have become of an edited workspace file's forms over the last days, beside those that are applied today. */
+/** Simulates the forms of an edited workspace file over the last days, beside those that are applied now. */
 export function Simulation() {
   const simulation = useQuery({ ...apiQuery('readSimulation', {}), refetchInterval: commandInterval })
   const isOperator = useIsOperator()
   return (
     <>
-      <nav aria-label="Where you are" className="crumbs">
+      <nav aria-label="Breadcrumbs" className="crumbs">
         <Link to="/forms">Forms</Link> / Simulation
       </nav>
       <header className="page-head">
         <h1>Simulation</h1>
         <p className="quiet">
-          Try an edited workspace file on the records of the last days, before you apply it: for how many users its
-          forms would have been queued, and how often a visit would have shown them, beside the forms that are applied
-          today. It changes nothing.
+          Test an edited workspace file on the records of the last days before you apply it. The result shows how many
+          users its forms would have been queued for, and how many visits would have shown them, beside the forms that
+          are applied today. Nothing is changed.
         </p>
       </header>
       <WithAnswer query={simulation} what="the last simulation">
@@ -43,22 +43,22 @@ function Content({ answer, isOperator }: { readonly answer: SimulationAnswer; re
   return (
     <>
       {mayStart && <StartForm editor={editor} workspace={workspace} onEdit={setWorkspace} isRunning={isRunning(run)} />}
-      {!isOperator && <p className="quiet">Only operators start a simulation. The last one is below.</p>}
+      {!isOperator && <p className="quiet">Only operators can start a simulation. The last one is below.</p>}
       {!canStart && (
         <OnTerminal
-          why="This console starts no commands, since CONSOLE_CLI is not set. Run a simulation on a terminal:"
+          why="CONSOLE_CLI is not set, so this console cannot start commands. Run a simulation on a terminal:"
           commands={['nextvisit forms dry-run workspace.yaml --from 7d']}
         />
       )}
       {run ? (
         <Run run={run} mayStop={mayStart} onLine={(line) => showLine(editor.current, line)} />
       ) : (
-        canStart && <EmptyNote>No simulation was started since this console runs.</EmptyNote>
+        canStart && <EmptyNote>No simulation has been started since the console started.</EmptyNote>
       )}
       {canStart && (
         <p className="quiet hint">
-          A simulation reads the newest {figure(maxRecords)} records of each topic. Where the log is longer, it says
-          since when it has read everything; nextvisit forms dry-run reads the whole log.
+          A simulation reads the newest {figure(maxRecords)} records of each topic. If the log is longer, the result
+          shows how far back it was read completely. To read the whole log, run nextvisit forms dry-run.
         </p>
       )}
     </>
@@ -115,10 +115,10 @@ function Run({ run, mayStop, onLine }: RunProps) {
 }
 
 function faultyFile(faults: number): string {
-  return `The file has ${faults === 1 ? 'one fault' : `${faults} faults`}. Nothing was simulated.`
+  return `The file has ${counted(faults, 'fault')}. Nothing was simulated.`
 }
 
-/** Selects a line of the file that is being edited. */
+/** Selects a line of the edited file. */
 function showLine(editor: HTMLTextAreaElement | null, line: number): void {
   if (!editor) return
   const lines = editor.value.split('\n')

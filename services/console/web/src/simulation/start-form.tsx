@@ -23,7 +23,9 @@ export function StartForm({ editor, workspace, onEdit, isRunning }: StartFormPro
   async function read(file: File | undefined): Promise<void> {
     if (!file) return
     const isTooLong = file.size > MAX_WORKSPACE_CHARACTERS
-    setTooLong(isTooLong ? new Error(`${file.name} has more than ${MAX_WORKSPACE_CHARACTERS / 1_024} KiB.`) : undefined)
+    setTooLong(
+      isTooLong ? new Error(`${file.name} is larger than ${MAX_WORKSPACE_CHARACTERS / 1_024} KiB.`) : undefined,
+    )
     if (!isTooLong) onEdit(await file.text())
   }
 
@@ -32,9 +34,7 @@ export function StartForm({ editor, workspace, onEdit, isRunning }: StartFormPro
       <label>
         <span>
           Edited workspace file{' '}
-          <span className="quiet">
-            (YAML, as for nextvisit apply; keys and signing secrets in it are not looked up)
-          </span>
+          <span className="quiet">(YAML, as for nextvisit apply; keys and signing secrets are not resolved)</span>
         </span>
         <textarea
           ref={editor}

@@ -9,7 +9,7 @@ import { withoutReload } from '../parts/without-reload.ts'
 import { isUuid } from './is-uuid.ts'
 import { searchedName } from './searched-name.ts'
 
-/** Search by the exact userName, or by a requestId. */
+/** Search by exact userName, or by requestId. */
 export function FindUser() {
   const { project: chosen } = useSearch({ from: '/users' })
   return (
@@ -19,9 +19,9 @@ export function FindUser() {
       </header>
       <WithProject chosen={chosen}>{(project) => <Search project={project} />}</WithProject>
       <p className="quiet hint">
-        A userName is taken exactly as it was given, with capitals and spaces. A requestId is the{' '}
-        <code>X-Request-Id</code> of an answer. Accepted requests are found in every project; refused ones in the chosen
-        project and nine others, while they are kept.
+        A userName must match exactly, including capitals and spaces. A requestId is the <code>X-Request-Id</code> of an
+        answer. Accepted requests are found in every project. Refused ones are found in the selected project and nine
+        others, while they are kept.
       </p>
     </>
   )
@@ -55,7 +55,7 @@ function Search({ project }: { readonly project: ChosenProject }) {
               maxLength={255}
               autoComplete="off"
               spellCheck={false}
-              placeholder="exactly as identify-user was given it"
+              placeholder="exactly as sent to identify-user"
               value={searched}
               onChange={(event) => setSearched(event.target.value)}
             />
@@ -70,7 +70,7 @@ function Search({ project }: { readonly project: ChosenProject }) {
   )
 }
 
-/** A requestId looks like one. A user who is really named like that can be found by the requests. */
+/** Treats a UUID as a requestId. A user with such a name can be found by a request. */
 function askedOf({ path }: ChosenProject, searched: string): Asked {
   const requestId = searched.trim().toLowerCase()
   return { ...path, ...(isUuid(requestId) ? { requestId } : { userName: searched }) }

@@ -6,13 +6,12 @@ import { Mark, type MarkKind } from '../parts/mark.tsx'
 import { EmptyNote } from '../parts/notes.tsx'
 import { QUEUED_FORM_COLUMNS, QueuedFormCells } from '../parts/queued-form.tsx'
 import { TableCard } from '../parts/table-card.tsx'
-import { Time } from '../parts/time.tsx'
+import { Time, WithTimes } from '../parts/time.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
-import { WithTimes } from '../parts/with-times.tsx'
 
 const ROUTE = '/users/$organization/$project/$userId'
 
-/** For each form why, or why not, gate by gate; then what is and was in the user's queue. */
+/** Explains for each form why it was or was not queued, gate by gate. Then shows the user's queue. */
 export function Forms({ path }: { readonly path: UserPath }) {
   const query = useQuery(apiQuery('readUserForms', path))
   return (
@@ -43,7 +42,7 @@ const DECISIONS = {
 const OUTCOMES = {
   passed: { kind: 'good', label: 'passed' },
   failed: { kind: 'critical', label: 'failed' },
-  'not-looked-at': { kind: 'none', label: 'not looked at' },
+  'not-looked-at': { kind: 'none', label: 'not checked' },
 } as const satisfies Record<FormLine['gates'][number]['outcome'], { kind: MarkKind; label: string }>
 
 function FormCard({ form }: { readonly form: FormLine }) {
@@ -87,13 +86,13 @@ function FormCard({ form }: { readonly form: FormLine }) {
         </ol>
       )}
       {decision !== 'never' && gates.length === 0 && (
-        <p className="quiet">What the gates compared was not kept when this was decided.</p>
+        <p className="quiet">The values that the gates compared were not stored with this decision.</p>
       )}
     </article>
   )
 }
 
-/** Which triggers a form waits for, and how far the user is. */
+/** The triggers that a form waits for, with the user's progress. */
 function WaitsFor({ formId, waitsFor }: FormLine) {
   return (
     <ul className="waits-for" aria-label={`What ${formId} waits for`}>
@@ -103,7 +102,7 @@ function WaitsFor({ formId, waitsFor }: FormLine) {
           {soFar !== null && (
             <b>
               {' '}
-              ({soFar} so far{soFar >= count && ': the next one sets it off'})
+              ({soFar} so far{soFar >= count && '; the next one triggers it'})
             </b>
           )}
         </li>

@@ -1,26 +1,24 @@
 import type { UserAnswer } from '../../../src/users/api.ts'
-import { EmptyCard } from '../parts/empty-card.tsx'
 import { figure } from '../parts/figures.ts'
-import { NamedRow } from '../parts/named-row.tsx'
-import { EmptyNote } from '../parts/notes.tsx'
-import { right, TableCard } from '../parts/table-card.tsx'
+import { EmptyCard, EmptyNote } from '../parts/notes.tsx'
+import { NamedRow, right, TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
 
-/** What the user projector has folded of this user. */
+/** The read model of the user projector. */
 export function Profile({ user: { profile } }: { readonly user: UserAnswer }) {
   if (!profile)
     return (
       <EmptyNote>
-        There is no profile: nobody has identified this user. Traits, segments and events are shown from the first
-        identify-user on.
+        There is no profile because this user was never identified. Traits, segments and events appear after the first
+        identify-user.
       </EmptyNote>
     )
   const { traits, device, segments, events } = profile
   return (
     <>
       <div className="columns">
-        <Named title="Traits" values={traits} empty="The user has no traits. identify-user sets them." />
-        <Named title="Device" values={device} empty="No visit has told anything about a device." />
+        <Named title="Traits" values={traits} empty="The user has no traits. Set them with identify-user." />
+        <Named title="Device" values={device} empty="No visit has reported a device." />
         <section className="card table-card">
           <h2>Segments</h2>
           {segments.length === 0 && <EmptyNote>The user is in no segment of the workspace.</EmptyNote>}
@@ -40,7 +38,7 @@ export function Profile({ user: { profile } }: { readonly user: UserAnswer }) {
 
 function Events({ events }: Pick<NonNullable<UserAnswer['profile']>, 'events'>) {
   if (events.length === 0)
-    return <EmptyCard title="Events">The user has had no events. track-event records them.</EmptyCard>
+    return <EmptyCard title="Events">The user has no events. Record them with track-event.</EmptyCard>
   return (
     <TableCard title="Events" columns={['Event', right('Times'), 'First', 'Last']}>
       {events.map(({ slug, count, firstAt, lastAt }) => (

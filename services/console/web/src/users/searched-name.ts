@@ -1,6 +1,6 @@
 /**
- * Under which key the queries keep the userName that was searched for. It is personal, so it stands neither in the address nor
- * in the browser's history, and signing out forgets it.
+ * Returns the query key of the userName that was searched for. It is personal data: it must not be in the address or the
+ * browser's history, and signing out clears it.
  */
 export function searchedName(userId: string): readonly string[] {
   return ['searched-name', userId]

@@ -7,21 +7,20 @@ import { LONG_ANSWER_WITHIN_MS } from '../app/call-api.ts'
 import { apiQuery } from '../app/use-api.ts'
 import { EmptyNote } from '../parts/notes.tsx'
 import { Reveal } from '../parts/reveal.tsx'
-import { Time } from '../parts/time.tsx'
+import { Time, WithTimes } from '../parts/time.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
-import { WithTimes } from '../parts/with-times.tsx'
 
 const ROUTE = '/users/$organization/$project/$userId'
-/** More at once would make the page stutter (`pnpm benchmark:screens`). */
+/** More entries at once would slow the page down (`pnpm benchmark:screens`). */
 const SHOWN_AT_ONCE = 200
 
 export interface TimelineProps {
   readonly path: UserPath
-  /** Whether the page has what stands above all tabs: otherwise personal data can be shown from here. */
+  /** The head above the tabs is shown. Otherwise the button that reveals personal data appears here. */
   readonly isHeadShown: boolean
 }
 
-/** Facts, decisions, refusals and what became of forms, the newest first. */
+/** Facts, decisions, refusals and form events, newest first. */
 export function Timeline({ path, isHeadShown }: TimelineProps) {
   const { depth = 1, request } = useSearch({ from: ROUTE })
   const query = useQuery({
@@ -34,10 +33,10 @@ export function Timeline({ path, isHeadShown }: TimelineProps) {
       {data && (
         <div className="toolbar">
           <output className="quiet">
-            {data.entries.length === 1 ? '1 entry' : `${data.entries.length} entries, the newest first`}
+            {data.entries.length === 1 ? '1 entry' : `${data.entries.length} entries, newest first`}
           </output>
           <button type="button" onClick={() => void query.refetch()} disabled={isFetching}>
-            {isFetching ? 'Reading …' : 'Read again'}
+            {isFetching ? 'Refreshing …' : 'Refresh'}
           </button>
         </div>
       )}
@@ -51,7 +50,7 @@ export function Timeline({ path, isHeadShown }: TimelineProps) {
               </p>
             ))}
             {entries.length === 0 ? (
-              <EmptyNote>The log has nothing of this user in what was read.</EmptyNote>
+              <EmptyNote>The part of the log that was read has no entries for this user.</EmptyNote>
             ) : (
               <Entries entries={entries} request={request} />
             )}
@@ -65,11 +64,11 @@ export function Timeline({ path, isHeadShown }: TimelineProps) {
 
 interface EntriesProps {
   readonly entries: readonly TimelineEntry[]
-  /** Whose entries are marked. */
+  /** Its entries are highlighted. */
   readonly request: string | undefined
 }
 
-/** A part of the entries; more where the request that is looked for lies further back. */
+/** The newest entries, at least up to the requested one. */
 function Entries({ entries, request }: EntriesProps) {
   const [asked, setAsked] = useState(SHOWN_AT_ONCE)
   const first = entries.findIndex(({ requestId }) => requestId !== null && requestId === request)
@@ -78,7 +77,7 @@ function Entries({ entries, request }: EntriesProps) {
     <>
       {request !== undefined && first === -1 && (
         <p className="note">
-          The request <code>{request}</code> is not among these entries. Read again, or further back.
+          Request <code>{request}</code> is not among these entries. Refresh, or read further back.
         </p>
       )}
       <ol className="timeline">
@@ -107,9 +106,9 @@ function Entries({ entries, request }: EntriesProps) {
 
 interface EntryProps {
   readonly entry: TimelineEntry
-  /** Whether it comes from the request that somebody looks for. */
+  /** The entry belongs to the request that the reader looks for. */
   readonly isSought: boolean
-  /** The page goes to it. */
+  /** The page scrolls to it. */
   readonly isFirstSought: boolean
 }
 
@@ -143,7 +142,7 @@ function Entry({ entry: { at, kind, title, details, requestId }, isSought, isFir
         {requestId && (
           <p className="quiet">
             <small>
-              {isSought ? 'the request that you look for,' : 'request'} <code>{requestId}</code>
+              {isSought ? 'the request you searched for:' : 'request'} <code>{requestId}</code>
             </small>
           </p>
         )}
@@ -152,19 +151,19 @@ function Entry({ entry: { at, kind, title, details, requestId }, isSought, isFir
   )
 }
 
-/** How far back the log was read, and why no further. */
+/** Part of the log that was read, and why no more was. */
 function Reading({ reading, depth }: { readonly reading: TimelineAnswer['reading']; readonly depth: number }) {
   const navigate = useNavigate()
-  const read = `${reading.records} records of partition ${reading.partition} were read`
+  const read = `Read ${reading.records} records of partition ${reading.partition}`
   if (reading.stopped === 'beginning') return <p className="quiet hint">{read}: the whole log of this user.</p>
-  const because = reading.stopped === 'time' ? 'reading took too long' : 'that is the bound'
+  const because = reading.stopped === 'time' ? 'reading took too long' : 'the maximum was reached'
   return (
     <div className="note">
       <span>
-        {read}, then reading stopped: {because}.{' '}
+        {read}, then stopped because {because}.{' '}
         {reading.since && (
           <>
-            Older facts than <Time at={reading.since} /> are not shown.
+            Facts before <Time at={reading.since} /> are not shown.
           </>
         )}
       </span>

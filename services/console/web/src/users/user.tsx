@@ -20,8 +20,7 @@ const TABS = [
 ] as const
 
 /**
- * One user: what happened, why forms did or did not reach them, what is known of them. Each part asks for itself: where one
- * service is silent, the others are shown.
+ * One user: timeline, decisions on forms, profile. Each tab loads separately, so a silent service affects only its own.
  */
 export function User() {
   const path = useParams({ from: ROUTE })
@@ -32,7 +31,7 @@ export function User() {
   const isNoProject = query.error instanceof ApiError && query.error.status === 404
   return (
     <>
-      <nav aria-label="Where you are" className="crumbs">
+      <nav aria-label="Breadcrumbs" className="crumbs">
         <Link to="/users" search={{ project: `${organization}/${project}` }}>
           Users
         </Link>{' '}
@@ -88,7 +87,7 @@ function Head({ user, path }: { readonly user: UserAnswer; readonly path: UserPa
         </p>
         {profile ? (
           <p className="quiet">
-            first seen <Time at={profile.firstSeenAt} />, last seen <Time at={profile.lastSeenAt} />
+            First seen <Time at={profile.firstSeenAt} />, last seen <Time at={profile.lastSeenAt} />
             {profile.country && <>, {profile.country}</>}
           </p>
         ) : (
@@ -100,35 +99,35 @@ function Head({ user, path }: { readonly user: UserAnswer; readonly path: UserPa
   )
 }
 
-/** Why there is nothing to see, and where to look. */
+/** Explains why there is no user, and where to look. */
 function Unknown({ user: { organization, project, userId } }: { readonly user: UserAnswer }) {
   const { data: searched } = useQuery<string>({ queryKey: searchedName(userId), queryFn: skipToken })
   return (
     <div className="note empty unknown">
       <p>
         {searched === undefined ? (
-          'Nobody has identified this user'
+          'This user was never identified'
         ) : (
           <>
-            Nobody has identified <b>“{searched}”</b>
+            <b>“{searched}”</b> was never identified
           </>
         )}{' '}
-        in the project {organization}/{project}: no identify-user and no visit with this userName was accepted there. So
-        no form can reach them.
+        in the project {organization}/{project}: no identify-user and no visit with this userName was accepted there, so
+        no form can reach the user.
       </p>
       <ul>
         <li>
-          A userName is taken exactly as it was given, with capitals and spaces.{' '}
+          A userName must match exactly, including capitals and spaces.{' '}
           <Link to="/users" search={{ project: `${organization}/${project}` }}>
             Search again
           </Link>
-          , or choose another project there.
+          , or in another project.
         </li>
-        <li>Search for the requestId of an identify-user instead: it leads to the user whom that request named.</li>
+        <li>Search for the requestId of an identify-user instead. It leads to the user of that request.</li>
         <li>
-          A request that was refused leaves no user. Those of this user that are still kept stand in the timeline below.{' '}
+          A refused request creates no user. Kept refusals of this user are in the timeline below.{' '}
           <Link to="/live" search={{ project: `${organization}/${project}`, outcome: 'refused' }}>
-            See all that was refused
+            See all refusals
           </Link>
           .
         </li>
