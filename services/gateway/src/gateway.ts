@@ -21,17 +21,18 @@ import type { GatewayMetrics } from './gateway-metrics.ts'
 import { createApp } from './http/app.ts'
 import { admissionBudgetMs } from './http/budget.ts'
 import { createCallerAddress } from './http/caller-address.ts'
+import { createBatchRoute } from './ingest/batch-route.ts'
 import type { CountryOf } from './ingest/caller-country.ts'
-import { createIdentifyRecording } from './ingest/identify-user.ts'
 import { createKeptAnswers } from './ingest/kept-answers.ts'
-import { createPrepareRecord } from './ingest/prepare-record.ts'
-import { createRecordBatch } from './ingest/record-batch.ts'
-import { createSegmentApi } from './ingest/segment-com/segment-api.ts'
-import { createSingleRoute } from './ingest/single-route.ts'
-import { createTrackRecording } from './ingest/track-event.ts'
+import { createIdentifyKind } from './ingest/kinds/identify.ts'
+import { createTrackKind } from './ingest/kinds/track.ts'
+import { createVisitRoute } from './ingest/kinds/visit.ts'
+import { createRecordMany } from './ingest/record-many.ts'
+import { createSingleRoute } from './ingest/record-one.ts'
+import { createSegmentRoutes } from './ingest/segment-com/segment-routes.ts'
+import { createStages } from './ingest/stages.ts'
 import { createCheckSignature } from './ingest/user-signature.ts'
-import { createVisit } from './ingest/visit.ts'
-import { createRecordLog } from './publishing/record-log.ts'
+import { createUserEventPublisher } from './publishing/user-event-publisher.ts'
 import { createReplies } from './publishing/replies.ts'
 import { createProjectRoutes } from './reads/project-routes.ts'
 import { answerRefusals, createListRefusals } from './reads/refusal-routes.ts'
@@ -83,32 +84,33 @@ export function createGateway(parts: GatewayParts) {
   const traitRegistry = createTraitRegistry(clients.traitRegistry)
   const metering = createMetering(clients.metering, requestBudgetMs)
 
-  const log = createRecordLog({ ...parts, ...watch })
+  const userEvents = createUserEventPublisher({ ...parts, ...watch })
   const replies = createReplies({ ...parts, ...watch, onReplyAwaited: metrics.onReplyAwaited })
   const keptAnswers = createKeptAnswers(redis, redisPrefix, requestBudgetMs)
   const checkSignature = createCheckSignature(parts.secretKey)
-  const { onRecorded } = metrics
-  const prepareRecord = createPrepareRecord({ checkSignature, keptAnswers, log, replies, onRecorded })
-  const singleRoute = createSingleRoute(prepareRecord)
   const knownUsers = createKnownUsers(redis, redisPrefix, userProjector.lookUp)
+  const { onRecorded, onLeftOut } = metrics
+  const stages = createStages({ checkSignature, keptAnswers, knownUsers, userEvents, replies, onRecorded })
   const admissionParts = { knownUsers, metering, traitRegistry }
-  const identify = createIdentifyRecording(createAdmitIdentify(admissionParts))
-  const track = createTrackRecording(createAdmitEvent(admissionParts))
-  const itemParts = { prepareRecord, identify, track, logger }
+  const admitIdentify = createAdmitIdentify(admissionParts)
+  const identify = createIdentifyKind(admitIdentify)
+  const track = createTrackKind(createAdmitEvent(admissionParts))
+  const singleRoute = createSingleRoute(stages)
+  const recordMany = createRecordMany(stages, logger)
 
   const refusalStore = createRefusalStore(redis, redisPrefix)
   const { onRefused, onRefusalsDropped: onDropped } = metrics
   const keptRefusals = createKeptRefusals({ store: refusalStore, onRefused, onDropped, logger })
 
-  const notReadyReasons = () => reasonsOf(log.unavailableReason(), catalog.currentAsOfMs(), performance.now())
+  const notReadyReasons = () => reasonsOf(userEvents.unavailableReason(), catalog.currentAsOfMs(), performance.now())
   const listener = createApp({
     ...parts,
     routes: [
       singleRoute(ROUTES.identifyUser, identify),
       singleRoute(ROUTES.trackEvent, track),
-      createRecordBatch(itemParts),
-      ...createSegmentApi({ ...itemParts, log, knownUsers, onLeftOut: metrics.onLeftOut }),
-      createVisit({ ...parts, identify, singleRoute, log }),
+      createBatchRoute(recordMany, { identify, track }),
+      ...createSegmentRoutes({ recordMany, identify, track, onLeftOut }),
+      createVisitRoute({ ...parts, stages, admit: admitIdentify, userEvents }),
       singleRoute(ROUTES.trackSdkEvent, track),
       ...createUserRoutes(clients.userProjector.reads, clients.evaluator.reads),
       ...createProjectRoutes({
@@ -128,7 +130,7 @@ export function createGateway(parts: GatewayParts) {
     listener,
     /** Calls that other services may ask. */
     internalRoutes: serveCalls(gatewayCalls, answerRefusals(refusalStore)),
-    log,
+    userEvents,
     replies,
     notReadyReasons,
     /** Ends timers, gives leased room back and writes the last refusals; connections belong to their creators. */

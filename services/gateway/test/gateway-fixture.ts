@@ -133,7 +133,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
   })
   await redis.start()
   await subscriber.start()
-  await gateway.log.start()
+  await gateway.userEvents.start()
   let received = 0
   const server = createHttpServer({
     portVariable: 'GATEWAY_PORT',
@@ -146,7 +146,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
     },
   })
   const { port } = await server.start()
-  if (!options.brokers) await until(() => gateway.log.unavailableReason() === undefined)
+  if (!options.brokers) await until(() => gateway.userEvents.unavailableReason() === undefined)
   if (!options.redisUrl) await until(gateway.replies.isUp)
 
   const call = (method: string, path: string, headers: Record<string, string> = {}, body?: string | Buffer) =>
@@ -187,7 +187,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
     stop: async () => {
       await server.stop()
       await gateway.stop()
-      await gateway.log.stop()
+      await gateway.userEvents.stop()
       await subscriber.stop()
       await redis.stop()
     },

@@ -1,47 +1,58 @@
 import { isoInstant } from '@nextvisit/domain'
 import type { Refusal } from '../api/refusals.ts'
 import type { CheckedRequest } from '../http/route.ts'
-import type { Published, RecordPlace } from '../publishing/record-log.ts'
+import type { Published, UserPartition } from '../publishing/user-event-publisher.ts'
 import type { KnownUsers } from './known-users.ts'
 import type { Metering } from './metering.ts'
 import type { TraitRegistry } from './trait-registry.ts'
 
-/** What policy asks. */
+/** The services and caches that policy asks. */
 export interface AdmissionParts {
   readonly knownUsers: KnownUsers
   readonly metering: Metering
   readonly traitRegistry: TraitRegistry
 }
 
+/** A record that waits for admission: its body follows the rules, and the partition of its user is known. */
+export interface ItemToAdmit<Body> {
+  readonly request: CheckedRequest
+  /** Id of the record. */
+  readonly id: string
+  /** True if the item has an `Idempotency-Key`. */
+  readonly isKeyed: boolean
+  readonly body: Body
+  readonly user: UserPartition
+}
+
 /** A fact with every verdict in it. */
 export interface Admitted<Fact> {
   readonly outcome: 'admitted'
   readonly fact: Fact
-  /** Remembers what an ack proves; gives back what certainly was not published; leaves the unknown to its service. */
+  /** Caches what an ack proves, gives back what certainly was not published, and leaves an unknown outcome to its service. */
   readonly settle: (published: Published) => Promise<void>
 }
 
-/** An admitted fact, or why the request is refused. */
+/** An admitted fact, or the refusal of its item. */
 export type Admission<Fact> = Admitted<Fact> | Refusal
 
-/** What every admitted fact says of its request. */
-export function commonFields(request: CheckedRequest, place: RecordPlace) {
+/** Returns the fields that every admitted fact has. */
+export function commonFields({ request, id, isKeyed, user }: ItemToAdmit<unknown>) {
   const { kind: source, environment } = request.key.entry
   const { organization, project } = request.project
   return {
-    id: request.requestId,
+    id,
     organization,
     project,
-    userId: place.userId,
+    userId: user.userId,
     received: isoInstant(request.receivedMs),
     environment,
     source,
-    keyed: typeof request.idempotent === 'object',
+    keyed: isKeyed,
   } as const
 }
 
-/** How a reservation or a claim names the record that it is made for. */
-export function recordRefOf(request: CheckedRequest, place: RecordPlace) {
+/** Returns how a reservation or a claim names the record that it is made for. */
+export function recordRefOf({ request, id, user }: ItemToAdmit<unknown>) {
   const { organization, project } = request.project
-  return { recordId: request.requestId, partition: place.partition, organization, project } as const
+  return { recordId: id, partition: user.partition, organization, project } as const
 }

@@ -1,9 +1,7 @@
 import type { Claim, EventTracked, Unchecked } from '@nextvisit/contracts'
 import { capOnNewEvents, chooseProperties, countsForOf, monthOf, type TrackBody } from '@nextvisit/domain'
 import { REFUSALS, refuse } from '../api/refusals.ts'
-import type { CheckedRequest } from '../http/route.ts'
-import type { RecordPlace } from '../publishing/record-log.ts'
-import { type Admission, type AdmissionParts, commonFields, recordRefOf } from './admission.ts'
+import { type Admission, type AdmissionParts, commonFields, type ItemToAdmit, recordRefOf } from './admission.ts'
 
 export type AdmitEvent = ReturnType<typeof createAdmitEvent>
 
@@ -12,18 +10,20 @@ export type AdmitEvent = ReturnType<typeof createAdmitEvent>
  * organization's event limit (402), the project's cap on unique events (400).
  */
 export function createAdmitEvent({ knownUsers, metering, traitRegistry }: AdmissionParts) {
-  return async (request: CheckedRequest, body: TrackBody, place: RecordPlace): Promise<Admission<EventTracked>> => {
-    // Not the signature: whoever reads the log could speak for the user with it.
-    const { userName, eventName, slug, occurredAt, evaluateTriggers, properties } = body
+  /** `isIdentified`: whether an item before this one of the same batch identifies the user. */
+  return async (item: ItemToAdmit<TrackBody>, isIdentified?: Promise<boolean>): Promise<Admission<EventTracked>> => {
+    const { request, user } = item
+    // Not the signature: readers of the log could speak for the user with it.
+    const { userName, eventName, slug, occurredAt, evaluateTriggers, properties } = item.body
     const deadlineAt = request.admissionDeadlineAt
-    const common = commonFields(request, place)
-    const recordRef = recordRefOf(request, place)
+    const common = commonFields(item)
+    const recordRef = recordRefOf(item)
     const { organization, project } = recordRef
     const unchecked: Unchecked[] = []
 
-    const isIdentified = (await request.isIdentified) ?? false
-    const user = { organization, project, ...place }
-    const existence = isIdentified ? 'exists' : await knownUsers.check(user, deadlineAt)
+    const existence = (await isIdentified)
+      ? 'exists'
+      : await knownUsers.check({ organization, project, ...user }, deadlineAt)
     if (existence === 'missing') return refuse(REFUSALS.user)
     if (existence === 'crowded') return refuse(REFUSALS.busy)
     if (existence === 'unchecked') unchecked.push('user')

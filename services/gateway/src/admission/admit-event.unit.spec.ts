@@ -11,7 +11,6 @@ const [project] = staticCatalog([
   organizationConfig({ id: 'acme', plan: { eventsPerMonth: 10 }, projects: [{ id: 'shop' }] }),
 ]).projects()
 const request = {
-  requestId: 'a record',
   receivedMs: Date.now(),
   project,
   key: { entry: { kind: 'admin', environment: 'P' } },
@@ -33,7 +32,8 @@ async function releasedAfter(claimed: Claimed): Promise<readonly string[]> {
       release: async ({ slugs }: { readonly slugs: readonly string[] }) => void released.push(`name ${slugs.join()}`),
     },
   } as unknown as AdmissionParts)
-  const admission = await admit(request, body, { userId: 'a user', partition: 0 })
+  const user = { userId: 'a user', partition: 0 }
+  const admission = await admit({ request, id: 'a record', isKeyed: false, body, user })
   expect(admission.outcome).toBe('refused')
   return released
 }

@@ -9,9 +9,7 @@ import {
   toTraitOperations,
 } from '@nextvisit/domain'
 import { REFUSALS, refuse, refuseBody } from '../api/refusals.ts'
-import type { CheckedRequest } from '../http/route.ts'
-import type { RecordPlace } from '../publishing/record-log.ts'
-import { type Admission, type AdmissionParts, commonFields, recordRefOf } from './admission.ts'
+import { type Admission, type AdmissionParts, commonFields, type ItemToAdmit, recordRefOf } from './admission.ts'
 
 export type AdmitIdentify = ReturnType<typeof createAdmitIdentify>
 
@@ -20,15 +18,12 @@ export type AdmitIdentify = ReturnType<typeof createAdmitIdentify>
  * cap on unique traits (over it, new slugs are stripped).
  */
 export function createAdmitIdentify({ knownUsers, metering, traitRegistry }: AdmissionParts) {
-  return async (
-    request: CheckedRequest,
-    body: IdentifyBody,
-    place: RecordPlace,
-  ): Promise<Admission<IdentifyRequested>> => {
+  return async (item: ItemToAdmit<IdentifyBody>): Promise<Admission<IdentifyRequested>> => {
+    const { request, body } = item
     const { project, admissionDeadlineAt: deadlineAt } = request
-    const common = commonFields(request, place)
-    const recordRef = recordRefOf(request, place)
-    const user = { userId: place.userId, month: monthOf(common.received) }
+    const common = commonFields(item)
+    const recordRef = recordRefOf(item)
+    const user = { userId: item.user.userId, month: monthOf(common.received) }
     const unchecked: Unchecked[] = []
 
     const chosen = chooseFields(project, body)

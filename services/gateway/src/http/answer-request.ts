@@ -110,11 +110,11 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
         body = parsed.body
         const content = bytes && (route.repeatedContent?.(parsed.body) ?? bytes)
         const idempotencyKey = request.headers['idempotency-key']
-        const idempotent =
+        const idempotency =
           content === undefined
             ? 'none'
             : idempotentRequestOf({ key: idempotencyKey, route: route.pattern, bytes: content, project, apiKey: entry })
-        if (typeof idempotent === 'object') requestId = idempotent.recordId
+        if (typeof idempotency === 'object') requestId = idempotency.recordId
         const checked: CheckedRequest = {
           requestId,
           traceparent,
@@ -126,7 +126,7 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
           callerAddress: () => callerAddress(request),
           body: parsed.body,
           header: (name) => [request.headers[name]].flat().at(0),
-          idempotent,
+          idempotency,
           parameters,
         }
         const paid = (route.itemsOf ?? bodyAsItem)(checked)

@@ -2,23 +2,26 @@ import { hash } from 'node:crypto'
 import type { Environment, KeyKind, ProjectRef } from '@nextvisit/contracts'
 import { keyedRecordId } from '@nextvisit/domain'
 
-/** What identifies a request with an `Idempotency-Key` (decisions.md, Retries). */
+/** The identity of a request with an `Idempotency-Key` (decisions.md, Retries). */
 export interface IdempotentRequest {
   /** As the caller gave it. */
   readonly key: string
-  /** Of its record, and the request's own: for one name it differs where the route or the body does. */
+  /** Id of its record, and of the request. Requests with one `name` and another route or body have other ids. */
   readonly recordId: string
-  /** Project, kind and environment of the API key, and key: answers are kept under this. */
+  /** Name under which the answer is kept: project, kind and environment of the API key, and the key. */
   readonly name: string
 }
 
-/** What a caller sends, as far as a repeat of it is known by it. */
+/** `none`: the request has no `Idempotency-Key`. */
+export type Idempotency = IdempotentRequest | 'none' | 'malformed'
+
+/** The key and the content by which a repeat is recognized. */
 export interface IdempotentContent {
-  /** The header, as Node gives it: one that came twice is joined by `, `, so it is malformed. Or a member of a body. */
+  /** A header as Node gives it (a repeated one is joined by `, `, so malformed), or a member of a body. */
   readonly key: unknown
-  /** What tells apart the records of one key: the position in a batch whose key it is, the part of a message. */
+  /** Tells apart the records of one key: the position in the batch that has the key, or the part of a message. */
   readonly suffix?: string | number
-  /** The route's pattern. */
+  /** Pattern of the route. */
   readonly route: string
   /** The body, inflated. */
   readonly bytes: Uint8Array | string
@@ -26,25 +29,26 @@ export interface IdempotentContent {
 
 interface IdempotentRequestParts extends IdempotentContent {
   readonly project: ProjectRef
-  /** The API key that came with it. */
+  /** The API key of the request. */
   readonly apiKey: { readonly kind: KeyKind; readonly environment: Environment }
 }
 
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/
 
+/** Returns true for 1 to 255 visible ASCII characters. */
 export function isIdempotencyKey(text: string): boolean {
   return VISIBLE_ASCII.test(text)
 }
 
-/** `none`: there is no key. */
-export function idempotentRequestOf(parts: IdempotentRequestParts): IdempotentRequest | 'none' | 'malformed' {
+/** Derives the ids of a request from its `Idempotency-Key`. */
+export function idempotentRequestOf(parts: IdempotentRequestParts): Idempotency {
   const { key, suffix, route, bytes } = parts
   if (key === undefined) return 'none'
   if (typeof key !== 'string' || !isIdempotencyKey(key)) return 'malformed'
   const { organization, project } = parts.project
   const { kind, environment } = parts.apiKey
   const bodySha256 = hash('sha256', bytes)
-  // A caller's own key holds no space, so no two keys can meet.
+  // A caller's key has no space, so it never equals a key with a suffix.
   const keyOfRecord = suffix === undefined ? key : `${key} ${suffix}`
   return {
     key,

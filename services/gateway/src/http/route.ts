@@ -2,10 +2,9 @@ import type { IncomingMessage } from 'node:http'
 import type { CatalogKey, CatalogProject } from '@nextvisit/catalog'
 import type { RouteSignature, VisitAnswered } from '@nextvisit/contracts'
 import type { JsonObject, ParsedJson } from '@nextvisit/domain'
-import type { RecordSequence } from '@nextvisit/log'
 import type { Answer } from '../api/answer.ts'
 import type { Refusal } from '../api/refusals.ts'
-import type { IdempotentRequest } from './idempotent-request.ts'
+import type { Idempotency } from './idempotent-request.ts'
 
 /** A request after every check that comes before the body's own rules (decisions.md, Order of checks). */
 export interface CheckedRequest {
@@ -25,14 +24,9 @@ export interface CheckedRequest {
   readonly callerAddress: () => string | undefined
   /** Empty for a route without a body. */
   readonly body: JsonObject
-  /** Of an item of a batch: whether an item before it identifies its user. */
-  readonly isIdentified?: Promise<boolean>
-  /** Of an item of a batch: what keeps the records of its user in the order of the items. */
-  readonly sequence?: RecordSequence
   /** Returns a header by its name in lower case. */
   readonly header: (name: string) => string | undefined
-  /** By its `Idempotency-Key`; `none` without the header. */
-  readonly idempotent: IdempotentRequest | 'none' | 'malformed'
+  readonly idempotency: Idempotency
   /** The values of `{name}` in the route's pattern, decoded, and the query. Empty for a route that records. */
   readonly parameters: URLSearchParams
 }

@@ -4,7 +4,7 @@ import { createPublisher, createRecordConsumer, type ExpectedPartitions, type Lo
 import { createLogger } from '@nextvisit/service-kit'
 import { addPartitions, createTestTopic, startFaultProxy } from '@nextvisit/testing'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
-import { createRecordLog } from './record-log.ts'
+import { createUserEventPublisher } from './user-event-publisher.ts'
 
 const ADA = userIdFixture('ada')
 const RUNBOOK = 'docs/runbooks/partitions.md'
@@ -37,7 +37,7 @@ async function givenFolded(connection: LogConnection, topic: string, partitions:
 
 async function startLog(connection: LogConnection, topic: string) {
   const publisher = createPublisher(connection)
-  const log = createRecordLog({
+  const log = createUserEventPublisher({
     connection,
     publisher,
     topic,
@@ -56,9 +56,9 @@ describe('the log of a gateway, when a topic has another number of partitions (d
   it('takes nothing more once partitions were added, and says what to read', async () => {
     const { topic, connection } = await givenTopic(3)
     const log = await startLog(connection, topic)
-    await expect.poll(() => log.placeOf(ADA), soon).toBeDefined()
+    await expect.poll(() => log.partitionOf(ADA), soon).toBeDefined()
     await addPartitions(connection, topic, 6)
-    await expect.poll(() => log.placeOf(ADA), soon).toBeUndefined()
+    await expect.poll(() => log.partitionOf(ADA), soon).toBeUndefined()
     expect(log.unavailableReason()).toBe(`${topic} has 6 partitions, not 3: see ${RUNBOOK}`)
   })
 
@@ -67,10 +67,10 @@ describe('the log of a gateway, when a topic has another number of partitions (d
     const { proxy, connection: proxied } = await startFaultProxy(connection)
     onTestFinished(() => proxy.stop())
     const log = await startLog(proxied, topic)
-    await expect.poll(() => log.placeOf(ADA), soon).toBeDefined()
+    await expect.poll(() => log.partitionOf(ADA), soon).toBeDefined()
     proxy.cutAll()
     await addPartitions(connection, topic, 6)
-    await expect.poll(() => log.placeOf(ADA), soon).toBeUndefined()
+    await expect.poll(() => log.partitionOf(ADA), soon).toBeUndefined()
   })
 
   it.each([2, 6])('takes nothing from its start on where there are %i instead of three', async (found) => {
@@ -78,7 +78,7 @@ describe('the log of a gateway, when a topic has another number of partitions (d
     const log = await startLog({ ...connection, partitions: { keys: 3, inTopic: 3 } }, topic)
     await expect.poll(log.unavailableReason, soon).toContain(RUNBOOK)
     await sleep(1_500)
-    expect(log.placeOf(ADA)).toBeUndefined()
+    expect(log.partitionOf(ADA)).toBeUndefined()
   })
 
   it('takes nothing where the configuration was changed together with the topic: consumers have folded otherwise', async () => {
@@ -88,9 +88,9 @@ describe('the log of a gateway, when a topic has another number of partitions (d
     const log = await startLog({ ...connection, partitions: { keys: 6, inTopic: 6 } }, topic)
     const reason = `the keys of ${topic} were spread over 3 partitions, and would now be over 6: see ${RUNBOOK}`
     await expect.poll(log.unavailableReason, soon).toBe(reason)
-    expect(log.placeOf(ADA)).toBeUndefined()
+    expect(log.partitionOf(ADA)).toBeUndefined()
     const former = await startLog({ ...connection, partitions: { keys: 3, inTopic: 6 } }, topic)
-    await expect.poll(() => former.placeOf(ADA), soon).toBeDefined()
+    await expect.poll(() => former.partitionOf(ADA), soon).toBeDefined()
   })
 
   it('goes on with the first ones where an operator has said so', async () => {
@@ -98,7 +98,7 @@ describe('the log of a gateway, when a topic has another number of partitions (d
     const [before, after] = [await givenTopic(3), { keys: 3, inTopic: 6 }]
     const log = await startLog({ ...connection, partitions: after }, topic)
     const former = await startLog(before.connection, before.topic)
-    await expect.poll(() => log.placeOf(ADA), soon).toBeDefined()
-    await expect.poll(() => former.placeOf(ADA), soon).toEqual(log.placeOf(ADA))
+    await expect.poll(() => log.partitionOf(ADA), soon).toBeDefined()
+    await expect.poll(() => former.partitionOf(ADA), soon).toEqual(log.partitionOf(ADA))
   })
 })

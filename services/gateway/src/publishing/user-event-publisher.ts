@@ -17,7 +17,7 @@ import { UNAVAILABLE_REASONS } from '../api/refusals.ts'
 const CONNECT_AGAIN_AFTER_MS = 1_000
 const COUNT_AGAIN_AFTER_MS = 5_000
 
-export interface RecordLogOptions extends BreakerWatch {
+export interface UserEventPublisherOptions extends BreakerWatch {
   readonly connection: LogConnection
   readonly publisher: Publisher
   /** Default `user-events`. */
@@ -27,7 +27,7 @@ export interface RecordLogOptions extends BreakerWatch {
 }
 
 /** Where a record will be. The service that owns the partition settles reservations and claims of lost records. */
-export interface RecordPlace {
+export interface UserPartition {
   readonly userId: string
   readonly partition: number
 }
@@ -46,10 +46,10 @@ export type Published = PublishOutcome['outcome']
 /** While the breaker is open nothing enters the queue. */
 const NOT_PUBLISHED: PublishOutcome = { outcome: 'not-published', reason: 'stopped' }
 
-export type RecordLog = ReturnType<typeof createRecordLog>
+export type UserEventPublisher = ReturnType<typeof createUserEventPublisher>
 
 /** The log as the gateway uses it: every publish is awaited with `acks=all`, and fails at once while Kafka is unavailable. */
-export function createRecordLog(options: RecordLogOptions) {
+export function createUserEventPublisher(options: UserEventPublisherOptions) {
   const { connection, publisher, topic = TOPICS.userEvents, foldedBy = USER_PROJECTOR_GROUP, ...watch } = options
   const stopping = new AbortController()
   // Around the queue and its deadline: what a record costs its caller is what counts.
@@ -104,7 +104,7 @@ export function createRecordLog(options: RecordLogOptions) {
       await publisher.stop(3_000)
     },
     /** Where a user's records go; undefined while nothing can be published, so that nothing is reserved in vain. */
-    placeOf: (userId: string): RecordPlace | undefined =>
+    partitionOf: (userId: string): UserPartition | undefined =>
       partitions === 0 || breaker.isOpen() ? undefined : { userId, partition: partitionForKey(userId, partitions) },
     /**
      * Never rejects. While the breaker is open nothing enters the queue: certainly not published. A record that got its
@@ -112,7 +112,7 @@ export function createRecordLog(options: RecordLogOptions) {
      */
     publish: async (
       fact: UserFact,
-      { userId, partition }: RecordPlace,
+      { userId, partition }: UserPartition,
       { deadlineAt, traceparent, replyTo, sequence }: PublishOptions,
     ): Promise<PublishOutcome> => {
       if (sequence?.isBroken) return NOT_PUBLISHED

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import { AWAITED_RECORDS_CHANNEL, ROUTES } from '@nextvisit/contracts'
+import { AWAITED_RECORDS_CHANNEL, type IdentifyRequested } from '@nextvisit/contracts'
 import { identifyRequested, organizationConfig } from '@nextvisit/contracts/fixtures'
 import type { PublishOutcome } from '@nextvisit/log'
 import { createLogger, createRedis, createRedisSubscriber } from '@nextvisit/service-kit'
@@ -11,11 +11,11 @@ import { answer } from '../api/answer.ts'
 import { REFUSALS, refuse } from '../api/refusals.ts'
 import { REQUEST_BUDGET_MS } from '../http/budget.ts'
 import type { CheckedRequest } from '../http/route.ts'
-import type { Published } from '../publishing/record-log.ts'
+import type { Published } from '../publishing/user-event-publisher.ts'
 import { createReplies, type Replies } from '../publishing/replies.ts'
 import { createKeptAnswers } from './kept-answers.ts'
-import { createPrepareRecord, type Recorded, type Recording } from './prepare-record.ts'
-import { createSingleRoute } from './single-route.ts'
+import { recordOne } from './record-one.ts'
+import { type AwaitedReply, createStages, defineKind, type Kind } from './stages.ts'
 
 const logger = createLogger('test', 'silent')
 const [project] = staticCatalog([organizationConfig({ id: 'acme', projects: [{ id: 'shop' }] })]).projects()
@@ -26,7 +26,7 @@ const requestWith = (budgetMs: number) =>
     deadlineAt: performance.now() + budgetMs,
     project,
     key: { entry: { kind: 'admin' } },
-    idempotent: 'none',
+    idempotency: 'none',
   }) as CheckedRequest
 
 type Publish = (channel: string | undefined) => Promise<Published>
@@ -67,30 +67,33 @@ describe('waiting for the evaluator (design.md, Replies)', () => {
   async function record(
     request: CheckedRequest,
     publish: Publish,
-    special: Partial<Recording<{ userName: string }, typeof fact>> = {},
+    special: Partial<Kind<{ userName: string }, IdentifyRequested>> = {},
   ) {
-    let reply: Recorded<typeof fact>['reply'] | 'not awaited' = 'not awaited'
-    const prepareRecord = createPrepareRecord({
+    let reply: AwaitedReply | 'not awaited' = 'not awaited'
+    const stages = createStages({
       checkSignature: () => true,
       keptAnswers: createKeptAnswers(publisher.client, `test:${randomUUID()}:`, REQUEST_BUDGET_MS),
-      log: {
-        placeOf: (userId) => ({ userId, partition: 0 }),
-        publish: async (_fact, _place, { replyTo }) => OUTCOMES[await publish(replyTo)],
+      knownUsers: { check: async () => 'exists' },
+      userEvents: {
+        partitionOf: (userId) => ({ userId, partition: 0 }),
+        publish: async (_fact, _user, { replyTo }) => OUTCOMES[await publish(replyTo)],
       },
       replies,
       onRecorded: () => undefined,
     })
-    const recording: Recording<{ userName: string }, typeof fact> = {
+    const kind = defineKind<{ userName: string }, IdentifyRequested>({
+      identifies: true,
       parse: () => ({ outcome: 'ok', value: { userName: 'ada' } }),
-      mayReact: () => true,
       admit: async () => ({ outcome: 'admitted', fact, settle: async () => undefined }),
-      answer: (_request, recorded) => {
-        reply = recorded.reply
+      mayReact: () => true,
+      answer: (_fact, awaited) => {
+        reply = awaited
         return answer(200, {})
       },
       ...special,
-    }
-    const result = await createSingleRoute(prepareRecord)(ROUTES.trackEvent, recording).handle(request, [request.body])
+    })
+    const { requestId: id, idempotency, body } = request
+    const result = await recordOne(stages, { outcome: 'asked', kind, request, id, idempotency, body })
     return { result, reply }
   }
 

@@ -1,29 +1,28 @@
 import type { EventTracked } from '@nextvisit/contracts'
 import { compileForms, parseTrackBody, type TrackBody } from '@nextvisit/domain'
-import type { AdmitEvent } from '../admission/admit-event.ts'
-import { type Answer, answer } from '../api/answer.ts'
-import type { Recorded, Recording } from './prepare-record.ts'
+import type { AdmitEvent } from '../../admission/admit-event.ts'
+import { type Answer, answer } from '../../api/answer.ts'
+import { type AwaitedReply, defineKind } from '../stages.ts'
 
-export type TrackRecording = Recording<TrackBody, EventTracked>
-
-/** How an event is tracked: alone, by either kind of key, or in a batch (contract, Track event; decisions.md, Beyond the document). */
-export function createTrackRecording(admit: AdmitEvent): TrackRecording {
-  return {
-    parse: ({ body, receivedMs }) => parseTrackBody(body, receivedMs),
-    mayReact: ({ project }, body) => body.evaluateTriggers && compileForms(project.config).reactsTo(body.slug),
+/** Creates the tracked event: alone, by either kind of key, or in a batch (contract, Track event; decisions.md, Beyond the document). */
+export function createTrackKind(admit: AdmitEvent) {
+  return defineKind<TrackBody, EventTracked>({
+    identifies: false,
+    parse: ({ body, request }) => parseTrackBody(body, request.receivedMs),
     admit,
-    answer: (_request, recorded) => trackAnswer(recorded),
-  }
+    mayReact: ({ evaluateTriggers, slug }, { config }) => evaluateTriggers && compileForms(config).reactsTo(slug),
+    answer: trackAnswer,
+  })
 }
 
-function trackAnswer({ fact, reply }: Recorded<EventTracked>): Answer {
+function trackAnswer(fact: EventTracked, reply: AwaitedReply): Answer {
   const isEvaluated = reply === 'none' || (reply !== 'later' && reply.kind === 'track')
   const formsQueued = typeof reply === 'object' && reply.kind === 'track' ? reply.formsQueued : 0
   return answer(202, {
     requestId: fact.id,
     occurredAt: fact.occurredAt,
     newEvent: fact.newEvent,
-    // The event is safe in the log. That triggers were not evaluated is true at this moment.
+    // The event is in the log. That its triggers were not evaluated is true at this moment.
     triggersEvaluated: isEvaluated && fact.evaluateTriggers,
     formsQueued,
     message: isEvaluated ? messageOf(fact, formsQueued) : 'Event recorded. Form triggers are evaluated later.',

@@ -4,31 +4,32 @@ import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import type { KeyKind } from '@nextvisit/contracts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
-import type { CheckedRequest } from '../http/route.ts'
-import { createPrepareRecord, type PrepareRecordParts } from './prepare-record.ts'
-import { createTrackRecording } from './track-event.ts'
-import { createCheckSignature } from './user-signature.ts'
+import type { CheckedRequest } from '../../http/route.ts'
+import { recordOne } from '../record-one.ts'
+import { createStages, type StagesParts } from '../stages.ts'
+import { createCheckSignature } from '../user-signature.ts'
+import { createTrackKind } from './track.ts'
 
 const SECRET_KEY = 'ab'.repeat(32)
 const signature = createHmac('sha256', 'shared secret').update('ada').digest('hex')
 
-/** Looks at the body only: everything that passes was answered before. */
-const prepare = createPrepareRecord({
+/** Only the body matters: everything that passes was answered before. */
+const stages = createStages({
   checkSignature: createCheckSignature(SECRET_KEY),
   keptAnswers: { begin: async () => ({ outcome: 'answered', answer: { status: 202, body: {} } }) },
-} as unknown as PrepareRecordParts)
+} as unknown as StagesParts)
 
-const admit = () => Promise.reject(new Error('there is no policy in this spec'))
+const kind = createTrackKind(() => Promise.reject(new Error('there is no policy in this spec')))
 
-/** What becomes of a request by this kind of key after its body was looked at. */
+/** The status of a request by this kind of key. */
 async function track(keyKind: KeyKind, requireUserSignature: boolean, members: object) {
   const signingSecret = encryptSigningSecret('shared secret', SECRET_KEY, { organization: 'acme', project: 'shop' })
   const projects = [{ id: 'shop', requireUserSignature, signingSecret }]
   const project = staticCatalog([organizationConfig({ id: 'acme', projects })]).project('acme', 'shop')
   const body = { userName: 'ada', eventName: 'Checkout', ...members }
-  const request = { project, key: { entry: { kind: keyKind } }, body, receivedMs: Date.now() }
-  const prepared = await prepare(createTrackRecording(admit), request as unknown as CheckedRequest)
-  return prepared.outcome === 'prepared' ? undefined : prepared.status
+  const request = { project, key: { entry: { kind: keyKind } }, receivedMs: Date.now() } as unknown as CheckedRequest
+  const ended = await recordOne(stages, { outcome: 'asked', kind, request, id: 'a', idempotency: 'none', body })
+  return ended.status
 }
 
 describe('userSignature of a tracked event (decisions.md, Beyond the document)', () => {

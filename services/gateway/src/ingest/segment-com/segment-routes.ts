@@ -1,12 +1,16 @@
 import { ROUTES } from '@nextvisit/contracts'
 import { inSegmentComWords, memberIn, parseSegmentComBatch, parseUncheckedJson } from '@nextvisit/domain'
-import { type Answer, answer } from '../../api/answer.ts'
+import { answer } from '../../api/answer.ts'
 import { type Refusal, REFUSALS, refuse, refuseBody } from '../../api/refusals.ts'
-import type { CheckedRequest, Handled, Route } from '../../http/route.ts'
-import { createPrepare, isRetryable, recordItems, type RecordItemsParts, refusedItemsOf } from '../record-items.ts'
-import { createPrepareSegmentItem, keyOfMessage, NOTHING_RECORDED, type SegmentItemParts } from './segment-item.ts'
+import { inTurns } from '../../http/in-turns.ts'
+import type { CheckedRequest, Route } from '../../http/route.ts'
+import { isRetryable, type RecordMany, refusedItemsOf } from '../record-many.ts'
+import type { Ended } from '../stages.ts'
+import { askMessage, keyOfMessage, NOTHING_RECORDED, type SegmentItemParts } from './segment-items.ts'
 
-type SegmentApiParts = RecordItemsParts & Omit<SegmentItemParts, 'prepare'>
+interface SegmentRoutesParts extends SegmentItemParts {
+  readonly recordMany: RecordMany
+}
 
 interface RejectedMessage {
   /** The position in the batch. */
@@ -16,8 +20,8 @@ interface RejectedMessage {
   readonly message: string
 }
 
-/** Of one message, in place of its own `type`. */
-const TYPES = {
+/** The routes of one message, by the `type` that they stand for. */
+const ROUTE_OF_TYPE = {
   identify: ROUTES.segmentIdentify,
   track: ROUTES.segmentTrack,
   page: ROUTES.segmentPage,
@@ -25,24 +29,26 @@ const TYPES = {
   group: ROUTES.segmentGroup,
   alias: ROUTES.segmentAlias,
 } as const
-/** How many refused messages are named to a strict caller. */
+/** Number of refused messages that the answer to a strict caller names. */
 const MAX_NAMED = 10
 
-/** Segment's HTTP API, so that its libraries work with another host (decisions.md, Segment's API). */
-export function createSegmentApi(parts: SegmentApiParts): readonly Route[] {
-  // Nobody reads how many forms an event queued, so nothing waits for the evaluator.
-  const prepare = createPrepare({ ...parts, track: { ...parts.track, mayReact: () => false } })
+/** Creates the routes of Segment's HTTP API, for its libraries with another host (decisions.md, Segment's API). */
+export function createSegmentRoutes({ recordMany, track, ...parts }: SegmentRoutesParts): readonly Route[] {
+  // No caller reads how many forms an event queued, so none waits for the evaluator.
+  const itemParts = { ...parts, track: { ...track, mayReact: () => false } }
 
-  async function record(request: CheckedRequest, messages: readonly unknown[], type?: string): Promise<Handled> {
-    const results = await recordItems(messages, createPrepareSegmentItem({ ...parts, prepare }, request, type))
-    const whole = answerOf(messages, results, request.header('x-strict-mode') === '1')
-    return { ...whole, refusedItems: refusedItemsOf(results, messages) }
-  }
+  const recordAs =
+    (type?: string): Route['handle'] =>
+    async (request, messages) => {
+      const items = await inTurns(messages, (message) => askMessage(itemParts, request, type, message))
+      const results = await recordMany(items)
+      return { ...answerOf(request, messages, results), refusedItems: refusedItemsOf(results, messages) }
+    }
 
-  const ofOneMessage = Object.entries(TYPES).map(([type, signature]) => ({
+  const ofOneMessage = Object.entries(ROUTE_OF_TYPE).map(([type, signature]) => ({
     ...signature,
     parseBody: parseUncheckedJson,
-    handle: (request: CheckedRequest, messages: readonly unknown[]) => record(request, messages, type),
+    handle: recordAs(type),
   }))
   return [
     ...ofOneMessage,
@@ -53,31 +59,28 @@ export function createSegmentApi(parts: SegmentApiParts): readonly Route[] {
         const parsed = parseSegmentComBatch(body)
         return parsed.outcome === 'rejected' ? refuseBody(parsed) : parsed
       },
-      handle: (request, messages) => record(request, messages),
+      handle: recordAs(),
     },
   ]
 }
 
 /**
- * A library drops all messages of a request on a 4xx, and sends all again on a 503. So a message that is refused fails none
- * of the others, and the whole is answered 503 only if no message that was recorded could be recorded twice.
+ * Returns the answer to a request. A library drops all of its messages on a 4xx, and sends all again on a 503. So a refused
+ * message fails no other one, and the answer is 503 only if no recorded message could be recorded twice.
  */
-function answerOf(
-  messages: readonly unknown[],
-  results: readonly (Answer | Refusal)[],
-  isStrict: boolean,
-): Answer | Refusal {
+function answerOf(request: CheckedRequest, messages: readonly unknown[], results: readonly Ended[]): Ended {
   const mustRepeat = results.some(isRetryable)
   const isRepeatable = results.every((result, index) => {
     const isRecorded = result.outcome === 'answered' && result !== NOTHING_RECORDED
     return !isRecorded || keyOfMessage(messages[index]) !== undefined
   })
-  // Neither of these two has a rule: each message was refused by its own.
+  // The whole is refused by no rule: each message was, by its own.
   const { status, message } = REFUSALS.notRecorded
   if (mustRepeat && isRepeatable) return refuse({ status, message })
   const rejected = results.flatMap((result, index) =>
     result.outcome === 'refused' ? [rejectedMessage(result, messages[index], index)] : [],
   )
+  const isStrict = request.header('x-strict-mode') === '1'
   if (isStrict && rejected.length > 0) return refuse({ status: 400, message: strictMessage(rejected) })
   return answer(200, { success: true, rejected })
 }

@@ -1,0 +1,55 @@
+import { MAX_BODY_BYTES, ROUTES } from '@nextvisit/contracts'
+import { type BatchItem, parseBatch, parseBatchItem, parseUncheckedJson } from '@nextvisit/domain'
+import { answer } from '../api/answer.ts'
+import { errorBody, type Refusal, REFUSALS, refuse, refuseBody } from '../api/refusals.ts'
+import { inTurns } from '../http/in-turns.ts'
+import type { CheckedRequest, Route } from '../http/route.ts'
+import type { ItemToPlan } from './plan-batch.ts'
+import { askItem, type RecordMany, refusedItemsOf } from './record-many.ts'
+import type { Ended, Kind } from './stages.ts'
+
+/** The kinds of items, by their `type`. */
+type ItemKinds = Readonly<Record<'identify' | 'track', Kind>>
+
+/** Patterns of the routes that would take an item alone: its `Idempotency-Key` belongs to them. */
+const ROUTE_OF = { identify: ROUTES.identifyUser.pattern, track: ROUTES.trackEvent.pattern } as const
+
+/** Creates `POST /v2/admin/batch` (decisions.md, Batch). Each item is answered like a request of its own. */
+export function createBatchRoute(recordMany: RecordMany, kinds: ItemKinds): Route {
+  return {
+    ...ROUTES.recordBatch,
+    parseBody: parseUncheckedJson,
+    itemsOf: ({ body, idempotency }) => {
+      const parsed = parseBatch(body)
+      if (parsed.outcome === 'rejected') return refuseBody(parsed)
+      return idempotency === 'malformed' ? refuse(REFUSALS.idempotencyKey) : parsed
+    },
+    handle: async (batch, items) => {
+      const results = await recordMany(await inTurns(items, (item, at) => askBatchItem(batch, kinds, item, at)))
+      return { ...answer(200, { results: results.map(resultBody) }), refusedItems: refusedItemsOf(results, items) }
+    },
+  }
+}
+
+function askBatchItem(batch: CheckedRequest, kinds: ItemKinds, item: unknown, position: number): ItemToPlan | Refusal {
+  const parsed = parseBatchItem(item, position)
+  if (parsed.outcome === 'rejected') return refuseBody(parsed)
+  const bytes = singleBodyOf(parsed.body)
+  if (Buffer.byteLength(bytes) > MAX_BODY_BYTES) return refuse(REFUSALS.tooLarge(MAX_BODY_BYTES))
+  const { type, body, idempotencyKey } = parsed
+  const batchKey = typeof batch.idempotency === 'object' ? batch.idempotency.key : undefined
+  // The item's own key, or the key of the batch with the item's position.
+  const key = idempotencyKey === undefined ? { key: batchKey, suffix: position } : { key: idempotencyKey }
+  return askItem(batch, kinds[type], body, { ...key, route: ROUTE_OF[type], bytes })
+}
+
+/** Returns the body that the single route would get, without white space. */
+function singleBodyOf({ type: _type, idempotencyKey: _key, ...body }: BatchItem['body']): string {
+  return JSON.stringify(body)
+}
+
+/** Returns what the single route would have answered. */
+function resultBody(result: Ended): object {
+  if (result.outcome === 'refused') return errorBody(result.status, result.message)
+  return { status: result.status, ...result.body }
+}

@@ -1,0 +1,98 @@
+import * as fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { idempotencyOf, itemToPlan, kindWith, REQUEST } from '../../test/given-stages.ts'
+import { REFUSALS, refuse } from '../api/refusals.ts'
+import { type BatchPlan, type ItemToPlan, planBatch, type Step } from './plan-batch.ts'
+import { type Ended, hasEnded } from './stages.ts'
+
+type Items = readonly (ItemToPlan | Ended)[]
+
+const [identify, track] = [kindWith({ identifies: true }), kindWith({ identifies: false })]
+const MALFORMED = refuse(REFUSALS.path)
+const KEY_OF_ANOTHER = refuse(REFUSALS.keyOfAnother)
+const ask = () => expect.unreachable('A plan asks for nothing')
+
+/** Where a batch comes from a library of Segment's, its events create their users. */
+const arbitraryItem = (createsUsers: boolean): fc.Arbitrary<ItemToPlan | Ended> =>
+  fc
+    .record({
+      userName: fc.constantFrom('ada', 'grace', 'alan'),
+      isIdentify: fc.boolean(),
+      key: fc.option(fc.constantFrom('k', 'l'), { nil: undefined }),
+      content: fc.constantFrom('a', 'b'),
+      isMalformed: fc.integer({ min: 0, max: 7 }).map((chance) => chance === 0),
+    })
+    .map(({ userName, isIdentify, key, content, isMalformed }) => {
+      if (isMalformed) return MALFORMED
+      const idempotency = key === undefined ? 'none' : idempotencyOf(key, `${userName} ${isIdentify} ${content}`)
+      const id = typeof idempotency === 'object' ? idempotency.recordId : 'random'
+      const creation = createsUsers && !isIdentify ? { request: REQUEST, userName, ask } : undefined
+      return itemToPlan(isIdentify ? identify : track, { userName }, { id, idempotency, creation })
+    })
+const arbitraryBatch = fc.boolean().chain((createsUsers) => fc.array(arbitraryItem(createsUsers), { maxLength: 20 }))
+
+function everyPlan(rule: (items: Items, plan: BatchPlan) => void): void {
+  fc.assert(fc.property(arbitraryBatch, (items) => rule(items, planBatch(items))))
+}
+
+const nameOf = ({ idempotency }: ItemToPlan) => (typeof idempotency === 'object' ? idempotency.name : undefined)
+const userNameOf = (step: Step) => (step.type === 'item' ? step.item.body['userName'] : step.creation.userName)
+const isIdentify = (step: Step) => step.type === 'item' && step.item.kind.identifies
+
+/** The first item with the key of this one. */
+function firstOf(items: Items, item: ItemToPlan): ItemToPlan {
+  const asked = items.flatMap((one) => (hasEnded(one) ? [] : [one]))
+  const name = nameOf(item)
+  return (name === undefined ? undefined : asked.find((one) => nameOf(one) === name)) ?? item
+}
+
+it('has one step for each item, in their order, and one for all items with one key and one body', () => {
+  everyPlan((items, { steps }) => {
+    const planned = steps.flatMap((step) => (step.type === 'item' ? [step.item] : []))
+    expect(planned).toEqual(items.filter((item) => !hasEnded(item) && firstOf(items, item) === item))
+  })
+})
+
+it('takes the result of an item from its step, and refuses an item whose key another body has', () => {
+  everyPlan((items, { steps, results }) => {
+    const found = results.map(({ from }) => {
+      const step = typeof from === 'number' ? steps[from] : undefined
+      return step?.type === 'item' ? step.item : from
+    })
+    const wanted = items.map((item) => {
+      if (hasEnded(item)) return item
+      const first = firstOf(items, item)
+      return first.id === item.id ? first : KEY_OF_ANOTHER
+    })
+    expect(found).toEqual(wanted)
+  })
+})
+
+it('numbers users by their names', () => {
+  everyPlan((_items, { steps }) => {
+    const count = new Set(steps.map((step) => `${step.user} ${String(userNameOf(step))}`)).size
+    expect(new Set(steps.map(({ user }) => user)).size).toBe(count)
+    expect(new Set(steps.map(userNameOf)).size).toBe(count)
+  })
+})
+
+it('creates the user of an event before each run of events, once, and an identify ends the run', () => {
+  everyPlan((items, { steps }) => {
+    const createsUsers = items.some((item) => !hasEnded(item) && item.creation !== undefined)
+    const wanted = steps.map((step, at) => {
+      if (!createsUsers || step.type === 'creation' || isIdentify(step)) return undefined
+      const own = steps.flatMap((one, position) => (one.user === step.user && position < at ? [position] : []))
+      const run = own.slice(own.findLastIndex((position) => steps.slice(position, position + 1).some(isIdentify)) + 1)
+      const creations = run.filter((position) => steps[position]?.type === 'creation')
+      return creations.length === 1 && creations[0] === run[0] ? creations[0] : 'not one creation first'
+    })
+    expect(steps.map(({ createdBy }) => createdBy)).toEqual(wanted)
+  })
+})
+
+it('creates no user for nothing', () => {
+  everyPlan((_items, { steps, results }) => {
+    const used = new Set([...steps, ...results].map(({ createdBy }) => createdBy))
+    expect(steps.filter((step, at) => step.type === 'creation' && !used.has(at))).toEqual([])
+  })
+})

@@ -1,0 +1,59 @@
+import { hash } from 'node:crypto'
+import { ROUTES } from '@nextvisit/contracts'
+import { memberIn, memberOf, parseSegmentComMessage } from '@nextvisit/domain'
+import { answer } from '../../api/answer.ts'
+import { refuseBody } from '../../api/refusals.ts'
+import { isIdempotencyKey } from '../../http/idempotent-request.ts'
+import type { CheckedRequest } from '../../http/route.ts'
+import type { ItemToPlan } from '../plan-batch.ts'
+import { askItem } from '../record-many.ts'
+import type { Ended, Kind } from '../stages.ts'
+
+export interface SegmentItemParts {
+  readonly identify: Kind
+  readonly track: Kind
+  /** Counts what is accepted and not recorded: messages, and values of traits. */
+  readonly onLeftOut: (reason: 'anonymous' | 'type' | 'trait', count: number) => void
+}
+
+/** The result of a message that leaves no record. */
+export const NOTHING_RECORDED = answer(200, {})
+
+/**
+ * Turns a message into an item (decisions.md, Segment's API). `type`: of all messages of the request, or undefined for
+ * their own.
+ */
+export function askMessage(
+  { identify, track, onLeftOut }: SegmentItemParts,
+  request: CheckedRequest,
+  type: string | undefined,
+  message: unknown,
+): ItemToPlan | Ended {
+  const sentAt = memberIn(message, 'sentAt') ?? memberIn(request.body, 'sentAt')
+  const clock = { sentAt, receivedMs: request.receivedMs }
+  const parsed = parseSegmentComMessage(message, type ?? memberIn(message, 'type'), clock, request.project)
+  if (parsed.outcome === 'rejected') return refuseBody(parsed)
+  if (parsed.outcome === 'ignored') {
+    onLeftOut(parsed.reason, 1)
+    return NOTHING_RECORDED
+  }
+  const content = { key: keyOfMessage(message), route: ROUTES.segmentBatch.pattern, bytes: parsed.content }
+  const ofMessage = { ...content, suffix: 'message' }
+  if (parsed.outcome === 'identify') {
+    onLeftOut('trait', parsed.droppedTraits)
+    return askItem(request, identify, parsed.identify, ofMessage)
+  }
+  const userName = memberOf(parsed.track, 'userName')
+  const createUsers = request.project.config.segment?.createUsers ?? true
+  if (!createUsers || typeof userName !== 'string') return askItem(request, track, parsed.track, ofMessage)
+  const ask = () => askItem(request, identify, parsed.identify, { ...content, suffix: 'user' })
+  return askItem(request, track, parsed.track, ofMessage, { request, userName, ask })
+}
+
+/** Returns a message's `Idempotency-Key`. Libraries' own forms of ids, any text or whole number, are hashed if need be. */
+export function keyOfMessage(message: unknown): string | undefined {
+  const messageId = memberIn(message, 'messageId')
+  if (typeof messageId === 'number') return String(messageId)
+  if (typeof messageId !== 'string' || messageId === '') return undefined
+  return isIdempotencyKey(messageId) ? messageId : hash('sha256', messageId)
+}

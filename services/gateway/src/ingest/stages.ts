@@ -1,0 +1,189 @@
+import type { CatalogProject } from '@nextvisit/catalog'
+import type { EvaluatorReply, UserFact } from '@nextvisit/contracts'
+import { type JsonObject, type Rejection, userIdOf } from '@nextvisit/domain'
+import type { RecordSequence } from '@nextvisit/log'
+import type { Admission, Admitted, ItemToAdmit } from '../admission/admission.ts'
+import type { KnownUsers } from '../admission/known-users.ts'
+import { type Refusal, REFUSALS, refuse, refuseBody } from '../api/refusals.ts'
+import type { Idempotency } from '../http/idempotent-request.ts'
+import type { CheckedRequest, RouteAnswer } from '../http/route.ts'
+import type { Replies } from '../publishing/replies.ts'
+import type { Published, UserEventPublisher, UserPartition } from '../publishing/user-event-publisher.ts'
+import type { IdempotencyLock, KeptAnswers } from './kept-answers.ts'
+import type { CheckSignature, SignedBody } from './user-signature.ts'
+
+/** What one kind of record adds to the stages: identify, visit, track. */
+export interface Kind<Body extends SignedBody = SignedBody, Fact extends UserFact = UserFact> {
+  /** True if the record makes its user exist. */
+  readonly identifies: boolean
+  /** Parses the body by its rules. */
+  readonly parse: (asked: AskedItem) => { readonly outcome: 'ok'; readonly value: Body } | Rejection
+  /** Applies policy. `isIdentified`: whether an earlier item of the same batch identifies the user. */
+  readonly admit: (item: ItemToAdmit<Body>, isIdentified?: Promise<boolean>) => Promise<Admission<Fact>>
+  /** Returns true if a form may react to the fact, so that the answer waits for the evaluator's reply. */
+  readonly mayReact: (fact: Fact, project: CatalogProject) => boolean
+  readonly answer: (fact: Fact, reply: AwaitedReply, project: CatalogProject) => RouteAnswer
+}
+
+/** `none`: no form may react. `later`: no reply came within the budget, or none can come now. */
+export type AwaitedReply = EvaluatorReply | 'none' | 'later'
+
+/** Hides the types of a kind. An item's body is always its own kind's, so no stage mixes two. */
+export function defineKind<Body extends SignedBody, Fact extends UserFact>(kind: Kind<Body, Fact>): Kind {
+  return kind as unknown as Kind
+}
+
+/** A record that a request, or an item of its batch, asks for. */
+export interface AskedItem {
+  readonly outcome: 'asked'
+  readonly kind: Kind
+  readonly request: CheckedRequest
+  /** Id of the record. */
+  readonly id: string
+  readonly idempotency: Idempotency
+  readonly body: JsonObject
+}
+
+interface ReadItem extends Omit<AskedItem, 'outcome' | 'body'> {
+  readonly outcome: 'read'
+  readonly body: SignedBody
+}
+
+/** `lock` ends exactly once: by `admit`, `publish` or `giveBack`. */
+interface LockedItem extends ItemToAdmit<SignedBody> {
+  readonly outcome: 'locked'
+  readonly kind: Kind
+  readonly lock: IdempotencyLock
+}
+
+/** What the item needs of limits is reserved for it, until `publish` or `giveBack`. */
+export interface AdmittedItem extends Admitted<UserFact> {
+  readonly item: LockedItem
+}
+
+/** The result of an item. */
+export type Ended = RouteAnswer | Refusal
+
+export function hasEnded(stage: { readonly outcome: string }): stage is Ended {
+  return stage.outcome === 'answered' || stage.outcome === 'refused'
+}
+
+/** The stages of an item, in their order; each may end it (decisions.md, Order of checks). */
+export interface Stages {
+  /** Checks the rules of the body, and the signature. */
+  readonly read: (asked: AskedItem) => ReadItem | Ended
+  /** Locks the `Idempotency-Key`, and finds the partition of the record. */
+  readonly lock: (item: ReadItem) => Promise<LockedItem | Ended>
+  /** Applies policy. */
+  readonly admit: (item: LockedItem, isIdentified?: Promise<boolean>) => Promise<AdmittedItem | Ended>
+  /** Publishes the record, awaits the reply and keeps the answer. The log has the record before this function returns. */
+  readonly publish: (item: AdmittedItem, sequence?: RecordSequence) => Promise<Ended>
+  /** Gives back what is reserved and locked for an item that is not published. */
+  readonly giveBack: (item: AdmittedItem) => Promise<void>
+  /** Returns true if the user certainly does not exist. */
+  readonly isMissing: (request: CheckedRequest, userName: string) => Promise<boolean>
+}
+
+export interface StagesParts {
+  readonly checkSignature: CheckSignature
+  readonly keptAnswers: KeptAnswers
+  readonly knownUsers: Pick<KnownUsers, 'check'>
+  readonly userEvents: Pick<UserEventPublisher, 'partitionOf' | 'publish'>
+  readonly replies: Pick<Replies, 'expect'>
+  /** Called for every record that is in the log, or may be. */
+  readonly onRecorded: (fact: UserFact) => void
+}
+
+/** Creates the stages that single requests and batches share. They know nothing of HTTP but status codes. */
+export function createStages(parts: StagesParts): Stages {
+  const { checkSignature, keptAnswers, knownUsers, userEvents, replies, onRecorded } = parts
+
+  return {
+    read: (asked) => {
+      const { kind, request, id, idempotency } = asked
+      const parsed = kind.parse(asked)
+      if (parsed.outcome === 'rejected') return refuseBody(parsed)
+      const body = parsed.value
+      if (request.key.entry.kind === 'sdk' && !checkSignature(request.project, body)) return refuse(REFUSALS.signature)
+      return { outcome: 'read', kind, request, id, idempotency, body }
+    },
+
+    lock: async ({ kind, request, id, idempotency, body }) => {
+      if (idempotency === 'malformed') return refuse(REFUSALS.idempotencyKey)
+      const lock = await keptAnswers.begin(idempotency)
+      if (lock.outcome === 'running') return refuse(REFUSALS.stillRunning)
+      if (lock.outcome === 'taken') return refuse(REFUSALS.keyOfAnother)
+      // Byte for byte: JSON.stringify writes again what it wrote once.
+      if (lock.outcome === 'answered')
+        return { outcome: 'answered', ...lock.answer, headers: { 'Idempotent-Replayed': 'true' } }
+      const { organization, project } = request.project
+      let user: UserPartition | undefined
+      try {
+        user = userEvents.partitionOf(userIdOf(organization, project, body.userName))
+      } finally {
+        if (!user) await endLock(lock, 'not-published')
+      }
+      if (!user) return refuse(REFUSALS.notRecorded)
+      return { outcome: 'locked', kind, request, id, isKeyed: typeof idempotency === 'object', body, user, lock }
+    },
+
+    admit: async (item, isIdentified) => {
+      let admission: Admission<UserFact> | undefined
+      try {
+        admission = await item.kind.admit(item, isIdentified)
+      } finally {
+        if (admission?.outcome !== 'admitted') await endLock(item.lock, 'not-published')
+      }
+      if (admission.outcome === 'refused') return admission
+      return { outcome: 'admitted', item, fact: admission.fact, settle: admission.settle }
+    },
+
+    publish: async ({ item, fact, settle }, sequence) => {
+      const { kind, request, id, user, lock } = item
+      const { deadlineAt, traceparent, project } = request
+      let waiter: ReturnType<Replies['expect']>
+      let published: Published = 'unknown'
+      let answer: RouteAnswer | undefined
+      try {
+        const mayReact = kind.mayReact(fact, project)
+        // Before the record is published: the reply can be faster than the ack.
+        waiter = mayReact ? replies.expect(id) : undefined
+        const replyTo = waiter?.channel
+        const outcome = await userEvents.publish(fact, user, { deadlineAt, traceparent, replyTo, sequence })
+        published = outcome.outcome
+        if (published !== 'not-published') onRecorded(fact)
+        await settle(published)
+        // Nor is an unknown outcome acknowledged: the record may not be in Kafka.
+        if (outcome.outcome !== 'published') return refuse(REFUSALS.notRecorded)
+        const position = { partition: user.partition, offset: outcome.offset }
+        const reply = mayReact ? ((await waiter?.reply(position, deadlineAt)) ?? 'later') : 'none'
+        answer = kind.answer(fact, reply, project)
+        return answer
+      } finally {
+        waiter?.cancel()
+        await endLock(lock, published, answer)
+      }
+    },
+
+    giveBack: async ({ item, settle }) => {
+      try {
+        await settle('not-published')
+      } finally {
+        await endLock(item.lock, 'not-published')
+      }
+    },
+
+    isMissing: async ({ project, admissionDeadlineAt }, userName) => {
+      const { organization, project: id } = project
+      const user = userEvents.partitionOf(userIdOf(organization, id, userName))
+      if (!user) return false
+      return (await knownUsers.check({ organization, project: id, ...user }, admissionDeadlineAt)) === 'missing'
+    },
+  }
+}
+
+/** Ends a lock before its answer goes out: the caller may repeat the request at once. */
+function endLock(lock: IdempotencyLock, published: Published, answer?: RouteAnswer): Promise<void> {
+  if (answer) return lock.keep(answer)
+  return published === 'not-published' && !lock.isRetry ? lock.abandon() : lock.release()
+}

@@ -1,0 +1,141 @@
+import type { PublishOutcome } from '@nextvisit/log'
+import { createLogger } from '@nextvisit/service-kit'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { ADMITTED, givenStages, itemToPlan, kindWith, PUBLISHED, REQUEST } from '../../test/given-stages.ts'
+import { answer } from '../api/answer.ts'
+import { REFUSALS, refuse } from '../api/refusals.ts'
+import type { CheckedRequest } from '../http/route.ts'
+import { createRecordMany } from './record-many.ts'
+import { recordOne } from './record-one.ts'
+
+const logger = createLogger('test', 'silent')
+const OUTCOMES: readonly PublishOutcome[] = [
+  PUBLISHED,
+  { outcome: 'not-published', reason: 'deadline' },
+  { outcome: 'unknown', cause: new Error('no answer') },
+]
+const FAULTS = [
+  'parse',
+  'signature',
+  'begin',
+  'partition',
+  'admit',
+  'mayReact',
+  'expect',
+  'publish',
+  'onRecorded',
+  'settle',
+  'reply',
+  'answer',
+] as const
+type Fault = (typeof FAULTS)[number]
+
+const arbitraryCourse = fc.record({
+  /** The part that throws. */
+  fault: fc.option(fc.constantFrom(...FAULTS), { nil: undefined }),
+  hasPartition: fc.boolean(),
+  isAdmitted: fc.boolean(),
+  mayReact: fc.boolean(),
+  published: fc.constantFrom(...OUTCOMES),
+})
+type Course = typeof arbitraryCourse extends fc.Arbitrary<infer Value> ? Value : never
+
+/** Stages and a kind that take this course. */
+function givenCourse({ fault, hasPartition, isAdmitted, mayReact, published }: Course) {
+  const at = (part: Fault) => {
+    if (part === fault) throw new Error(`a bug in ${part}`)
+  }
+  const settled: string[] = []
+  const base = givenStages()
+  const { locks, waiters } = base
+  const { stages } = givenStages({
+    checkSignature: () => {
+      at('signature')
+      return true
+    },
+    keptAnswers: {
+      begin: async (request) => {
+        at('begin')
+        return base.begin(request)
+      },
+    },
+    userEvents: {
+      partitionOf: (userId) => {
+        at('partition')
+        return hasPartition ? { userId, partition: 0 } : undefined
+      },
+      publish: async () => {
+        at('publish')
+        return published
+      },
+    },
+    replies: {
+      expect: () => {
+        at('expect')
+        const waiter = { cancelled: 0 }
+        waiters.push(waiter)
+        const reply = async () => {
+          at('reply')
+          return 'later' as const
+        }
+        return { channel: 'replies', reply, cancel: () => void (waiter.cancelled += 1) }
+      },
+    },
+    onRecorded: () => at('onRecorded'),
+  })
+  const kind = kindWith({
+    parse: () => {
+      at('parse')
+      return { outcome: 'ok', value: { userName: 'ada' } }
+    },
+    admit: async () => {
+      at('admit')
+      const settle = async (outcome: string) => {
+        settled.push(outcome)
+        at('settle')
+      }
+      return isAdmitted ? { ...ADMITTED, settle } : refuse(REFUSALS.user)
+    },
+    mayReact: () => {
+      at('mayReact')
+      return mayReact
+    },
+    answer: () => {
+      at('answer')
+      return answer(200, {})
+    },
+  })
+  const request = { ...REQUEST, key: { entry: { kind: 'sdk' } } } as CheckedRequest
+  return { stages, item: itemToPlan(kind, { userName: 'ada' }, { request }), locks, waiters, settled }
+}
+
+describe('a lock of an Idempotency-Key', () => {
+  it('ends exactly once, and so does a waiter, whatever becomes of the item and wherever it throws', async () => {
+    await fc.assert(
+      fc.asyncProperty(arbitraryCourse, fc.boolean(), async (course, isBatch) => {
+        const { stages, item, locks, waiters } = givenCourse(course)
+        const [result] = isBatch
+          ? await createRecordMany(stages, logger)([item])
+          : [await recordOne(stages, item).catch(() => undefined)]
+        expect(locks.length).toBeLessThanOrEqual(1)
+        for (const { ends } of locks) expect(ends).toHaveLength(1)
+        for (const { cancelled } of waiters) expect(cancelled).toBe(1)
+        const isAnswered = result?.outcome === 'answered'
+        expect(locks.some(({ ends }) => ends.includes('keep'))).toBe(isAnswered)
+      }),
+    )
+  })
+
+  it('is abandoned only where certainly nothing was published', async () => {
+    await fc.assert(
+      fc.asyncProperty(arbitraryCourse, async (course) => {
+        const { stages, item, locks, settled } = givenCourse(course)
+        await recordOne(stages, item).catch(() => undefined)
+        const ends = locks.flatMap((lock) => lock.ends)
+        const mayBeInLog = settled.some((outcome) => outcome !== 'not-published') || course.fault === 'publish'
+        expect(ends.includes('abandon') && mayBeInLog && course.isAdmitted && course.hasPartition).toBe(false)
+      }),
+    )
+  })
+})

@@ -1,0 +1,75 @@
+import { eventTracked } from '@nextvisit/contracts/fixtures'
+import type { JsonObject } from '@nextvisit/domain'
+import type { PublishOutcome } from '@nextvisit/log'
+import type { Admitted } from '../src/admission/admission.ts'
+import { answer } from '../src/api/answer.ts'
+import type { Idempotency } from '../src/http/idempotent-request.ts'
+import type { CheckedRequest } from '../src/http/route.ts'
+import type { IdempotencyLock, KeptAnswers } from '../src/ingest/kept-answers.ts'
+import type { ItemToPlan } from '../src/ingest/plan-batch.ts'
+import { createStages, defineKind, type Kind, type Stages, type StagesParts } from '../src/ingest/stages.ts'
+import type { ReplyWaiter } from '../src/publishing/replies.ts'
+
+/** A request of an admin key, as far as stages read it. */
+export const REQUEST = {
+  key: { entry: { kind: 'admin' } },
+  project: { organization: 'acme', project: 'shop' },
+} as unknown as CheckedRequest
+
+export const ADMITTED: Admitted<ReturnType<typeof eventTracked>> = {
+  outcome: 'admitted',
+  fact: eventTracked(),
+  settle: async () => undefined,
+}
+export const PUBLISHED: PublishOutcome = { outcome: 'published', offset: 0n }
+
+/** A key of an item; items with the same `key` and another `content` are other requests. */
+export function idempotencyOf(key: string, content: string): Idempotency {
+  return { key, name: `acme/shop/${key}`, recordId: `${key} ${content}` }
+}
+
+/** An item of a batch with this body. */
+export function itemToPlan(kind: Kind, body: JsonObject, more: Partial<ItemToPlan> = {}): ItemToPlan {
+  const item = { outcome: 'asked', kind, request: REQUEST, id: 'record', body, length: 0, creation: undefined } as const
+  return { ...item, idempotency: 'none', ...more }
+}
+
+/** A kind that admits everything, unless `kind` says otherwise. */
+export function kindWith(kind: Partial<Kind<{ userName: string }>>): Kind {
+  return defineKind({
+    identifies: false,
+    parse: ({ body }) => ({ outcome: 'ok', value: { userName: String(body['userName']) } }),
+    admit: async () => ADMITTED,
+    mayReact: () => false,
+    answer: () => answer(200, {}),
+    ...kind,
+  })
+}
+
+/** Stages without connections, and every lock and waiter that they took, with how each ended. */
+export function givenStages(parts: Partial<StagesParts> = {}) {
+  const locks: { readonly ends: ('keep' | 'release' | 'abandon')[] }[] = []
+  const waiters: { cancelled: number }[] = []
+  const begin: KeptAnswers['begin'] = async () => {
+    const lock = { ends: [] as ('keep' | 'release' | 'abandon')[] }
+    locks.push(lock)
+    const end = (how: 'keep' | 'release' | 'abandon') => async () => void lock.ends.push(how)
+    const [keep, release, abandon] = [end('keep'), end('release'), end('abandon')]
+    return { outcome: 'locked', isRetry: false, keep, release, abandon } satisfies IdempotencyLock
+  }
+  const expect = (): ReplyWaiter => {
+    const waiter = { cancelled: 0 }
+    waiters.push(waiter)
+    return { channel: 'replies', reply: async () => 'later', cancel: () => void (waiter.cancelled += 1) }
+  }
+  const stages: Stages = createStages({
+    checkSignature: () => true,
+    keptAnswers: { begin },
+    knownUsers: { check: async () => 'exists' },
+    userEvents: { partitionOf: (userId) => ({ userId, partition: 0 }), publish: async () => PUBLISHED },
+    replies: { expect },
+    onRecorded: () => undefined,
+    ...parts,
+  })
+  return { stages, locks, waiters, begin }
+}
