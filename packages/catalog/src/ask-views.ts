@@ -1,26 +1,25 @@
 import type { LogAdmin } from '@nextvisit/log'
 import { type CatalogProblem, describeProblem } from './catalog-view.ts'
 import type { CatalogState } from './fold-catalog.ts'
-import { viewGroupPrefix } from './view-group.ts'
-import { parseViewReport, revisionsDigest, type ViewReport } from './view-report.ts'
+import { parseViewReport, revisionsDigest, viewGroupPrefix, type ViewReport } from './view-report.ts'
 
-/** What the running processes hold of the catalog: `<service>.<instance>` each. */
+/** The running processes, `<service>.<instance>`, by the catalog that they hold. */
 export interface ViewsReport {
-  /** They have the latest revision of every organization. */
+  /** Processes with the latest revision of every organization. */
   readonly current: readonly string[]
   readonly lagging: readonly string[]
-  /** They are of a release that does not report which revisions it holds. */
+  /** Processes of a release that does not report its revisions. */
   readonly silent: readonly string[]
-  /** What processes do not understand of it. A process with problems can be current. */
+  /** The parts that processes do not understand. A process with problems can be current. */
   readonly problems: readonly ViewProblem[]
 }
 
 export interface ViewProblem extends CatalogProblem {
-  /** The process. */
+  /** The process that has the problem. */
   readonly view: string
 }
 
-/** Asks the notes of the processes' groups how far they are. Groups without members are of processes that have ended. */
+/** Reads the reports of all running processes from their groups' notes. Groups without members belong to ended processes. */
 export async function askViews(admin: LogAdmin, topic: string, state: CatalogState): Promise<ViewsReport> {
   const [expected, isEmpty] = [revisionsDigest(state), state.organizations.size === 0]
   const prefix = viewGroupPrefix(topic)
@@ -36,7 +35,7 @@ export async function askViews(admin: LogAdmin, topic: string, state: CatalogSta
     const view = groupId.slice(prefix.length)
     const note = (await admin.groupNotes(groupId, topic)).get(0)
     const held = note === undefined ? undefined : parseViewReport(note)
-    // A process that has read nothing has committed nothing.
+    // A process that has read no record has committed no note.
     if (note === undefined) report[isEmpty ? 'current' : 'lagging'].push(view)
     else if (!held) report.silent.push(view)
     else {
@@ -52,7 +51,7 @@ function problemsOf(view: string, { problems, moreProblems }: ViewReport): reado
   return [...problems, ...(moreProblems > 0 ? [rest] : [])].map((problem) => ({ ...problem, view }))
 }
 
-/** `gateway.1f2e…: revision 7 of acme is not understood; revision 6 is used: …` */
+/** Formats a problem: `gateway.1f2e…: revision 7 of acme is not understood; revision 6 is used: …` */
 export function problemLine({ view, ...problem }: ViewProblem): string {
   return `${view}: ${describeProblem(problem)}`
 }

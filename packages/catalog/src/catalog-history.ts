@@ -2,32 +2,32 @@ import { type Change, diffOrganization } from './diff-organization.ts'
 import { type CatalogState, emptyCatalog, foldCatalog, type HeldOrganization } from './fold-catalog.ts'
 import type { CatalogRecord } from './read-catalog-record.ts'
 
-/** One record of the catalog, for people. */
+/** One record of the catalog, as people read it. */
 export interface CatalogRevision {
   readonly organization: string
   /** null: it cannot be read. */
   readonly revision: number | null
-  /** ISO instant. Where the record does not say it, Kafka's time of the record. */
+  /** ISO instant. Kafka's time of the record, if the record does not have it. */
   readonly appliedAt: string
-  /** As the operating system named them; null: not recorded. */
+  /** The operating system's user. null: not recorded. */
   readonly appliedBy: string | null
-  /** `late`: another record of this revision came first, so this one counts for nothing. */
+  /** `late`: another record of this revision came first, so this one has no effect. */
   readonly outcome: 'counts' | 'late' | 'not-understood'
-  /** What this version does not understand of it. */
+  /** The part that this version does not understand. */
   readonly problem: string | null
-  /** The revision that the changes are compared with. 0: it is the first one. null: the log no longer has the one before. */
+  /** The revision that it is compared with. 0: it is the first one. null: the log no longer has the previous one. */
   readonly comparedWith: number | null
   /** At most {@link MAX_CHANGES}. */
   readonly changes: readonly Change[]
   readonly moreChanges: number
 }
 
-/** The records of the catalog so far, folded; and the latest of them for people. */
+/** The folded records of the catalog so far, and the latest revisions. */
 export interface CatalogHistory {
   readonly state: CatalogState
-  /** The oldest first; at most {@link MAX_REVISIONS}. */
+  /** At most {@link MAX_REVISIONS}, the oldest first. */
   readonly revisions: CatalogRevision[]
-  /** Older ones were read and are not kept. */
+  /** Older revisions were read and dropped. */
   isCut: boolean
 }
 
@@ -38,7 +38,7 @@ export function emptyHistory(): CatalogHistory {
   return { state: emptyCatalog(), revisions: [], isCut: false }
 }
 
-/** Adds a record, in place. `recordedAt`: Kafka's time of it. */
+/** Adds a record, in place. `recordedAt`: Kafka's time of the record. */
 export function addToHistory(history: CatalogHistory, record: CatalogRecord, recordedAt: Date): void {
   if (record.outcome === 'skipped' || record.outcome === 'tombstone') return
   const { organization, revision = null, applied } = record
@@ -56,16 +56,16 @@ export function addToHistory(history: CatalogHistory, record: CatalogRecord, rec
   history.isCut = true
 }
 
-type Compared = Pick<CatalogRevision, 'outcome' | 'problem' | 'comparedWith' | 'changes' | 'moreChanges'>
+type Comparison = Pick<CatalogRevision, 'outcome' | 'problem' | 'comparedWith' | 'changes' | 'moreChanges'>
 
 const NOTHING = { comparedWith: null, changes: [], moreChanges: 0 }
-const LATE: Compared = { ...NOTHING, outcome: 'late', problem: null }
+const LATE: Comparison = { ...NOTHING, outcome: 'late', problem: null }
 
 function countedOf(
   record: Extract<CatalogRecord, { outcome: 'read' | 'unreadable' }>,
   before: HeldOrganization | undefined,
   { organizations }: CatalogState,
-): Compared {
+): Comparison {
   const problem = organizations.get(record.organization)?.problem?.reason ?? null
   if (record.outcome === 'unreadable') return { ...NOTHING, outcome: 'not-understood', problem }
   const comparedWith = before?.revision ?? (record.revision === 1 ? 0 : null)

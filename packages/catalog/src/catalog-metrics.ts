@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { CatalogView } from './catalog-view.ts'
 
-/** Gauges of a process's view: how old it is, and how many organizations it does not understand in full. */
+/** Registers the gauges of a process's view: its age, and the number of organizations that it does not understand in full. */
 export function createCatalogMetrics(
   registry: Registry,
   view: Pick<CatalogView, 'problems' | 'currentAsOfMs'>,

@@ -1,57 +1,57 @@
 import type { CatalogView } from './catalog-view.ts'
 
-/** Rows of a partition that must be compared with the catalog. */
+/** The rows of a partition that must be compared with the catalog. */
 export interface ReviewScope {
   readonly partition: number
-  /** Undefined: all organizations. */
+  /** undefined: all organizations. */
   readonly organization: string | undefined
-  /** The key of the row behind which the review of all organizations goes on; left out at its beginning. */
+  /** The key of the row after which the review of all organizations continues. Absent: it starts. */
   readonly after?: readonly string[]
-  /** No tick of the partition has begun since this changed: a batch may still commit rows that follow the old catalog. */
+  /** No tick of the partition has begun since the change, so a batch may still commit rows that follow the old catalog. */
   readonly needsTick?: true
 }
 
-/** Where a row is that must be compared again. */
-export interface RowPlace {
+/** A row that must be compared again. */
+export interface UnsettledRow {
   readonly partition: number
   readonly organization: string
 }
 
 /**
- * Which rows must be compared with the catalog again. Rounds of ticks look each second whether the catalog removed or
- * changed what rows depend on; with many projects that costs seconds. So a partition is compared whole when this process
- * begins with it, and from then on only the organizations that have changed, and those with rows that are not settled yet.
+ * Tracks the rows that must be compared with the catalog again. Comparing all rows in each round of ticks would take
+ * seconds. A partition is therefore compared in full when this process starts with it, and after that only for
+ * organizations that have changed or have unsettled rows.
  *
- * A batch that loaded the old catalog commits after the change. A tick runs between batches, so each change waits for one:
- * what is compared from then on holds the rows of all such batches.
+ * A batch that loaded the old catalog may commit after the change. A tick runs between batches, so each change waits for
+ * the next tick, whose comparison includes the rows of all such batches.
  */
 export interface CatalogReview {
   /**
-   * For a round of ticks. The partitions that this process owns now. `tables` identifies the tables with the rows: after a
-   * replay has swapped them, everything is compared again, as also for another `catalog`.
+   * Begins a round of ticks. `partitions`: those that this process owns now. `tables` identifies the tables with the rows:
+   * after a replay has swapped them, or with another `catalog`, everything is compared again.
    */
   readonly begin: (catalog: CatalogView, partitions: readonly number[], tables: unknown) => ReviewRound
-  /** For a tick of this partition, which no batch runs beside: all that must be compared. */
+  /** Begins a tick of a partition, during which no batch runs. Returns everything that must be compared. */
   readonly beginTick: (partition: number) => readonly ReviewScope[]
   /**
-   * These scopes, as `begin` or `beginTick` gave them, were compared: of their rows only these are not settled. What has
-   * changed meanwhile stays. `unfinished`: scopes of all organizations that were compared in part, with where they go on.
+   * Ends the comparison of scopes that `begin` or `beginTick` returned. `open`: their unsettled rows. `unfinished`: scopes of
+   * all organizations that were compared in part, with the key to continue after. Scopes that changed meanwhile stay.
    */
   readonly settle: (
     scopes: readonly ReviewScope[],
-    open: readonly RowPlace[],
+    open: readonly UnsettledRow[],
     unfinished?: readonly ReviewScope[],
   ) => void
 }
 
 export interface ReviewRound {
-  /** To compare now. */
+  /** The rows to compare now. */
   readonly scopes: readonly ReviewScope[]
   /** Partitions with changes that wait for a tick. */
   readonly needTick: readonly number[]
 }
 
-/** Of one partition, by organization; undefined: all of them. */
+/** The scopes of one partition, by organization. undefined: all organizations. */
 type Pending = Map<string | undefined, ReviewScope>
 
 export function createCatalogReview(): CatalogReview {
@@ -94,7 +94,7 @@ export function createCatalogReview(): CatalogReview {
       for (const scope of scopes) {
         const { partition, organization } = scope
         const own = pending.get(partition)
-        // Another object: it has changed, or was settled, since these were compared.
+        // A different object has changed, or was settled, since it was compared.
         if (own?.get(organization) !== scope) continue
         const rest = organization === undefined ? unfinished.find((one) => one.partition === partition) : undefined
         if (rest) own.set(undefined, rest)
@@ -108,7 +108,7 @@ export function createCatalogReview(): CatalogReview {
   }
 }
 
-/** What is compared whole from its beginning needs nothing beside. */
+/** Returns the scopes of a partition. A full comparison from the start includes all others. */
 function scopesOf(own: Pending): readonly ReviewScope[] {
   const whole = own.get(undefined)
   return whole && !whole.after ? [whole] : [...own.values()]

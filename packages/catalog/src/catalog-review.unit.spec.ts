@@ -8,14 +8,14 @@ function givenCatalog() {
   return { catalog, change: (organization: string) => listeners.forEach((listener) => listener(organization)) }
 }
 
-/** A review of partition 3, and what changes its catalog. */
+/** A review of partition 3, and a function that changes its catalog. */
 function givenReview() {
   const { catalog, change } = givenCatalog()
   const review = createCatalogReview()
   return { change, ...review, begin: () => review.begin(catalog, [3], 1n) }
 }
 
-/** The same, and partition 3 was compared whole. */
+/** The same, after partition 3 was compared in full. */
 function givenSettled() {
   const review = givenReview()
   review.begin()

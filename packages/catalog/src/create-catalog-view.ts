@@ -13,14 +13,13 @@ import type { CatalogProblem, CatalogView } from './catalog-view.ts'
 import { CatalogViewStoppedError } from './errors.ts'
 import { emptyCatalog, foldCatalog, lookupsOf } from './fold-catalog.ts'
 import { readCatalogRecord } from './read-catalog-record.ts'
-import { viewGroup } from './view-group.ts'
-import { viewReportNote } from './view-report.ts'
+import { viewGroup, viewReportNote } from './view-report.ts'
 
 export interface CatalogViewOptions {
   /** Names this process for `nextvisit apply`, which waits for it. */
   readonly serviceName: string
   readonly logger: Logger
-  /** How often the log's end is read. Default 10,000. */
+  /** Interval in ms between two reads of the log's end. Default: 10,000. */
   readonly currentEveryMs?: number
   /** Default: `catalog`. */
   readonly topic?: string
@@ -30,23 +29,23 @@ export interface LiveCatalogView extends CatalogView {
   /** Resolves once everything up to the log's end has been read, however long the log is unavailable. */
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>
-  /** Whether the view was known to be current at most `ms` ago (decisions.md, Keys). */
+  /** Returns whether the view was current at most `ms` ago (decisions.md, Keys). */
   readonly isCurrentWithin: (ms: number) => boolean
 }
 
 const TRY_AGAIN_AFTER_MS = 1_000
-/** With a longer wait, two lost answers would leave no time to find out within 30 s that the view is current (decisions.md, Keys). */
+/** Short enough that after two lost answers the view can still be confirmed as current within 30 s (decisions.md, Keys). */
 const READ_END_WITHIN_MS = 5_000
 const REMOVE_GROUP_WITHIN_MS = 1_000
 /**
- * How long the group waits for this view's previous member after a broker was killed, and how long `apply` waits for a
- * killed process. The smallest value that a broker accepts by default.
+ * Time for which the group waits for this view's previous member after a broker was killed, and `apply` for a killed
+ * process. The smallest value that a broker accepts by default.
  */
 const SESSION_TIMEOUT_MS = 6_000
 
 /**
- * Follows the catalog topic from its first record and holds it in memory. While the log is unavailable it answers from
- * memory, and it continues when the log is back.
+ * Creates a view that follows the catalog topic from its first record and holds it in memory. While the log is unavailable,
+ * the view answers from memory. It continues when the log is back.
  */
 export function createCatalogView(connection: LogConnection, options: CatalogViewOptions): LiveCatalogView {
   const { serviceName, logger, currentEveryMs = 10_000, topic = TOPICS.catalog } = options
@@ -56,7 +55,7 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
   const listeners: ((organization: string) => void)[] = []
   const stopping = new AbortController()
   const firstCurrent = Promise.withResolvers<void>()
-  /** One past the last record that was read. */
+  /** The offset after the last record that was read. */
   let position = 0n
   /** The log's end at an instant. Once the position has reached it, the view is current as of that instant. */
   let mark = { end: 0n, atMs: 0 }
@@ -86,7 +85,7 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
         )
       }
       if (record.outcome === 'tombstone' || record.outcome === 'skipped' || !foldCatalog(state, record)) continue
-      // Not at the start, when the whole history of the catalog is read.
+      // Not while the view reads the history of the catalog at its start.
       if (currentAsOfMs > 0) announce(record)
       for (const listener of listeners) listener(record.organization)
     }
@@ -102,7 +101,7 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
       .forEach(complain)
   }
 
-  /** One consumer, from its start to its end. Rejects where it cannot start or has crashed. */
+  /** Runs one consumer until the view stops. Rejects if the consumer cannot start or crashes. */
   const followOnce = async (): Promise<void> => {
     const ended = Promise.withResolvers<void>()
     const consumer = createRecordConsumer(
@@ -116,7 +115,7 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
         logger,
       },
       {
-        // One record back: with something to read, the consumer commits again how far this view has read.
+        // One record back: with a record to read, the consumer commits this view's report again.
         positions: async () => new Map([[0, position > 0n ? position - 1n : 0n]]),
         onBatch,
         onCrash: ended.reject,
@@ -136,17 +135,17 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
   const follow = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       await followOnce().catch((error: unknown) => {
-        logger.error({ err: error, topic }, 'Cannot follow the catalog; trying again, and answering from memory')
+        logger.error({ err: error, topic }, 'Cannot follow the catalog; retrying, and answering from memory')
       })
       await pause(TRY_AGAIN_AFTER_MS)
     }
   }
 
-  /** Keeps its connection: a new one every time would cost an idle process more than everything else. */
+  /** Keeps its connection. Opening one each time would be most of an idle process's cost. */
   const watchEnd = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       await withLogAdmin(connection, readEnds, { requestTimeoutMs: READ_END_WITHIN_MS }).catch((error: unknown) => {
-        logger.warn({ err: error, topic }, "Cannot see the catalog's end; trying again")
+        logger.warn({ err: error, topic }, "Cannot read the catalog's end; retrying")
       })
       await pause(TRY_AGAIN_AFTER_MS)
     }
@@ -170,11 +169,11 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
     // The view may hold a log that was deleted, so it is not confirmed as current.
     logger.error(
       { topic },
-      'The catalog topic is shorter than what was read from it. Was it replaced? Restart this service',
+      'The catalog topic is shorter than the part that was read. If the topic was replaced, restart this service',
     )
   }
 
-  /** Groups of processes that were killed: nobody else removes them for a week. */
+  /** Removes the groups of killed processes, which Kafka would keep for a week. */
   const removeOldGroups = async (): Promise<void> => {
     const prefix = viewGroup(topic, serviceName, '')
     await withLogAdmin(connection, async (admin) => admin.deleteEmptyGroups(await admin.listGroups(prefix)))
@@ -199,7 +198,7 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
       firstCurrent.reject(new CatalogViewStoppedError())
       firstCurrent.promise.catch(() => {})
       await running
-      // Without Kafka, stopping does not wait for it.
+      // Stopping does not wait for a Kafka that is down.
       await Promise.race([removeOwnGroup().catch(() => {}), sleep(REMOVE_GROUP_WITHIN_MS, undefined, { ref: false })])
     },
   }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { OrganizationConfig, ProjectConfig } from '@nextvisit/contracts'
 
-/** One line of the difference that an apply makes. */
+/** One change of an organization by an apply. */
 export interface Change {
   readonly sign: '+' | '~' | '-'
   /** `acme` or `acme/shop`. */
@@ -10,12 +10,12 @@ export interface Change {
   readonly what: string
 }
 
-/** As a line: `~ acme plan.eventsPerMonth 100 → 200`. */
+/** Formats a change: `~ acme plan.eventsPerMonth 100 → 200`. */
 export function changeLine({ sign, where, what }: Change): string {
   return `${sign} ${where} ${what}`
 }
 
-/** What applying `wanted` would change, in a fixed order; empty where nothing would. */
+/** Returns the changes that applying `wanted` would make, in a fixed order. */
 export function diffOrganization(
   id: string,
   held: OrganizationConfig | null | undefined,
@@ -41,7 +41,7 @@ export function diffOrganization(
 function diffProject(where: string, held: ProjectConfig | undefined, wanted: ProjectConfig): readonly Change[] {
   const { keys, segments, forms, traits, events, signingSecret, ...settings } = wanted
   const before = held && settingsOf(held)
-  // Of a new project the settings are part of what is new.
+  // The settings of a new project are part of its own line.
   const changed = before ? membersOf(before, settings) : []
   return [
     ...changed.map((what): Change => ({ sign: '~', where, what })),
@@ -59,7 +59,7 @@ function settingsOf(project: ProjectConfig): object {
   return settings
 }
 
-/** What is encrypted is never shown. */
+/** Reports a changed signing secret, never its value. */
 function diffSigningSecret(where: string, held: string | undefined, wanted: string | undefined): readonly Change[] {
   if (held === wanted) return []
   const sign = held === undefined ? '+' : wanted === undefined ? '-' : '~'
@@ -80,7 +80,7 @@ function diffList<Item extends object>(
   })
 }
 
-/** By name, in the order of the file, what was removed last. The order of a list itself means nothing. */
+/** Pairs items by name, in the order of the file, removed ones last. The order within the lists has no meaning. */
 function diffNamed<Item>(held: readonly Item[], wanted: readonly Item[], nameOf: (item: Item) => string) {
   const before = new Map(held.map((item) => [nameOf(item), item]))
   const after = new Map(wanted.map((item) => [nameOf(item), item]))
@@ -88,7 +88,7 @@ function diffNamed<Item>(held: readonly Item[], wanted: readonly Item[], nameOf:
   return [...names].map((name) => ({ name, before: before.get(name), after: after.get(name) }))
 }
 
-/** `priority 0 → 10` for every member that differs, those of plain settings by their path. */
+/** Returns `priority 0 → 10` for each member that differs, with the path of nested settings. */
 function membersOf(before: object, after: object, path = ''): readonly string[] {
   const held = new Map(Object.entries(before))
   const wanted = new Map(Object.entries(after))
@@ -101,10 +101,10 @@ function membersOf(before: object, after: object, path = ''): readonly string[] 
   })
 }
 
-/** Members whose own members are settings; anything else that is an object is shown as a whole. */
+/** Members whose own members are settings. Any other object is shown as a whole. */
 const NESTED = new Set(['plan', 'sdk', 'rateLimits', 'admin', 'frequency', 'cooldown'])
 
-/** The hash of a key. It opens nothing, but is of no use to anybody who reads the difference. */
+/** The hash of a key: harmless, but of no use to a reader. */
 const HIDDEN = new Set(['sha256'])
 
 function isSettings(value: unknown): value is object {

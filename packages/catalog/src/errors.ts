@@ -1,4 +1,4 @@
-/** The catalog topic is missing, or has more than the one partition that gives its records their order. */
+/** Thrown if the catalog topic is missing, or has more than one partition, so that its records have no order. */
 export class CatalogTopicError extends Error {
   override readonly name = 'CatalogTopicError'
   readonly code = 'CATALOG_TOPIC_UNUSABLE'
@@ -14,7 +14,7 @@ export class CatalogTopicError extends Error {
   }
 }
 
-/** The view was stopped before it had read the catalog. */
+/** Rejects a view's `start` if the view is stopped before it has read the catalog. */
 export class CatalogViewStoppedError extends Error {
   override readonly name = 'CatalogViewStoppedError'
   readonly code = 'CATALOG_VIEW_STOPPED'

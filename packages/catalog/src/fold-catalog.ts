@@ -7,11 +7,11 @@ type ReadRecord = Extract<CatalogRecord, { outcome: 'read' }>
 type UnreadableRecord = Extract<CatalogRecord, { outcome: 'unreadable' }>
 
 export interface HeldOrganization {
-  /** Of the latest record; the next one has a greater revision. Kept when the organization was removed. */
+  /** The revision of the latest record, also of one that removed the organization. The next one must be greater. */
   readonly latestRevision: number
-  /** Of the record that `config` comes from. Less than `latestRevision` if the latest record cannot be read. 0: none. */
+  /** The revision that `config` comes from. Less than `latestRevision` if the latest record cannot be read. 0: none. */
   readonly revision: number
-  /** `null`: removed, or never read. */
+  /** null: removed, or never read. */
   readonly config: OrganizationConfig | null
   readonly projects: ReadonlyMap<string, CatalogProject>
   readonly problem: CatalogProblem | undefined
@@ -25,13 +25,13 @@ const NOT_HELD: HeldOrganization = {
   problem: undefined,
 }
 
-/** The catalog topic folded up to some record. Only `foldCatalog` changes it. */
+/** The folded catalog topic. Only `foldCatalog` changes it. */
 export interface CatalogState {
   readonly organizations: Map<string, HeldOrganization>
   /**
-   * By SHA-256 of the key: its holder first, then other organizations that name it, in the order in which they began to. So
-   * nobody takes over a key by naming its hash, not even when its holder applies again; and a key that moves to another
-   * organization works whichever record comes first.
+   * Keys by SHA-256: the holder's first, then those of other organizations that name the hash, in the order in which they
+   * first did. Naming a hash therefore never takes over a key, even when its holder applies again, and a key that moves to
+   * another organization works whichever record comes first.
    */
   readonly keys: Map<string, readonly CatalogKey[]>
 }
@@ -44,12 +44,12 @@ export function emptyCatalog(): CatalogState {
 }
 
 /**
- * Folds one record into the state, in place. A record counts if its revision is greater than the latest one. So of two
- * appliers that started from the same revision the first in the log wins (decisions.md, The workspace file), and records
- * before the latest may be compacted away. Returns whether it counted.
+ * Folds one record into the state, in place. A record counts if its revision is greater than the latest one. Of two
+ * appliers that started from the same revision, the first in the log therefore wins (decisions.md, The workspace file), and
+ * older records may be compacted away. Returns whether the record counted.
  *
- * A record that cannot be read decides about keys alone: only those that it names, and that are understood, remain valid.
- * If not even its revision can be read, none does, until the next record (docs/decisions/0012).
+ * An unreadable record decides about keys only: those that it names, and that are understood, stay valid. If its revision
+ * cannot be read either, no key is valid until the next record (docs/decisions/0012).
  */
 export function foldCatalog(state: CatalogState, record: CatalogRecord): boolean {
   if (record.outcome === 'skipped' || record.outcome === 'tombstone') return false
@@ -70,7 +70,7 @@ function readFrom({ organization, revision, config, notUnderstood }: ReadRecord)
 }
 
 function withKeysOf(held: HeldOrganization, { organization, revision, keys, reason }: UnreadableRecord): Content {
-  // Without a revision it may be older than the record at hand, and name keys that were revoked since.
+  // Without a revision the record may be older than the current one and name keys that were revoked since.
   const valid = revision === undefined ? new Map<string, readonly KeyEntry[]>() : keys
   const projects = held.config?.projects.map((project) => ({ ...project, keys: [...(valid.get(project.id) ?? [])] }))
   return {
@@ -102,7 +102,7 @@ function keysIn(projects: Iterable<CatalogProject>): Map<string, CatalogKey[]> {
   return Map.groupBy(keys, ({ entry }) => entry.sha256)
 }
 
-/** A key that the organization keeps stays in its place among those that others have of the same hash. */
+/** Updates an organization's keys. A key that it keeps stays in its place among other organizations' keys of the same hash. */
 function placeKeys(
   state: CatalogState,
   organization: string,
@@ -120,7 +120,7 @@ function placeKeys(
   }
 }
 
-/** Look-ups that always answer from the current state. */
+/** Creates look-ups that always answer from the current state. */
 export function lookupsOf(state: CatalogState): CatalogLookups {
   return {
     project: (organization, project) => state.organizations.get(organization)?.projects.get(project),
@@ -131,7 +131,7 @@ export function lookupsOf(state: CatalogState): CatalogLookups {
   }
 }
 
-/** What this version does not understand, by organization. */
+/** Returns the parts that this version does not understand, by organization. */
 export function problemsOf({ organizations }: CatalogState): readonly CatalogProblem[] {
   return [...organizations.values()].flatMap(({ problem }) => problem ?? [])
 }

@@ -1,22 +1,22 @@
-import { setImmediate as othersGo } from 'node:timers/promises'
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { createLogReader, type FetchedRecord, type LogConnection } from '@nextvisit/log'
 import { addToHistory, type CatalogHistory, emptyHistory } from './catalog-history.ts'
 import { readCatalogRecord } from './read-catalog-record.ts'
 
-/** Somebody waits in front of a page. */
+/** A user waits for the page. */
 const GIVE_UP_AFTER_MS = 5_000
 
 /**
- * Every revision that the catalog topic still has, with what it changed. A revision that a later one has replaced stays there
- * for 30 days, or until the topic is compacted. Rejects where the log cannot be read.
+ * Reads every revision that the catalog topic still has, with its changes. A replaced revision stays there for 30 days, or
+ * until the topic is compacted. Rejects if the log cannot be read.
  */
 export async function readCatalogHistory(connection: LogConnection, topic: string): Promise<CatalogHistory> {
   const history = emptyHistory()
   const onBatch = async ({ records }: { readonly records: readonly FetchedRecord[] }): Promise<void> => {
     for (const fetched of records) {
       addToHistory(history, readCatalogRecord(fetched), new Date(fetched.timestampMs))
-      // To compare large organizations takes milliseconds each.
-      await othersGo()
+      // Comparing a large organization takes milliseconds.
+      await yieldToOthers()
     }
   }
   const reader = createLogReader(connection, { giveUpAfterMs: GIVE_UP_AFTER_MS })

@@ -10,7 +10,7 @@ import {
 } from '@nextvisit/contracts'
 import type { FetchedRecord } from '@nextvisit/log'
 
-/** Who applied it, and when (ISO instant), as far as the record says it. */
+/** The user who applied a record, and the ISO instant, if the record has them. */
 export interface Applied {
   readonly at: string | undefined
   readonly by: string | undefined
@@ -23,12 +23,12 @@ export type CatalogRecord =
       readonly id: string
       readonly organization: string
       readonly revision: number
-      /** `null` removes the organization. */
+      /** null removes the organization. */
       readonly config: OrganizationConfig | null
       readonly notUnderstood: readonly NotUnderstood[]
       readonly applied?: Applied
     }
-  /** Only the organization is known, its revision unless that cannot be read, and the keys that are understood. */
+  /** Only the organization, the understood keys and, if it can be read, the revision are known. */
   | {
       readonly outcome: 'unreadable'
       readonly organization: string
@@ -38,9 +38,9 @@ export type CatalogRecord =
       readonly reason: string
       readonly applied?: Applied
     }
-  /** It names no organization. */
+  /** The record names no organization. */
   | { readonly outcome: 'skipped'; readonly reason: string }
-  /** It only says that an older record may be compacted away. */
+  /** The record only marks an older one for compaction. */
   | { readonly outcome: 'tombstone' }
 
 const {
@@ -50,7 +50,7 @@ const {
   appliedBy: By,
 } = OrganizationConfiguredEnvelope.shape
 
-/** Never throws for data. */
+/** Reads a record of the catalog. Never throws for data. */
 export function readCatalogRecord(record: Pick<FetchedRecord, 'key' | 'value' | 'headers'>): CatalogRecord {
   const { value, headers } = record
   if (value === null) return { outcome: 'tombstone' }
@@ -64,7 +64,7 @@ export function readCatalogRecord(record: Pick<FetchedRecord, 'key' | 'value' | 
   return { ...reading, ...own }
 }
 
-/** The Kafka key of a record: one of its own, so that compaction never removes a record because of a later one. */
+/** Returns the Kafka key of a record. Each record has its own, so that compaction never removes it because of a later one. */
 export function catalogKeyOf({ organization, revision, id }: OrganizationConfigured): string {
   return `${organization}/${revision}/${id}`
 }

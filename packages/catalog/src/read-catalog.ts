@@ -7,11 +7,11 @@ export interface ReadCatalog {
   readonly state: CatalogState
   /** Ids of the records that counted. */
   readonly counted: ReadonlySet<string>
-  /** By organization: the Kafka keys of records that a later one has replaced. */
+  /** Kafka keys of replaced records, by organization. */
   readonly replacedKeys: ReadonlyMap<string, readonly string[]>
 }
 
-/** Folds the catalog topic from its beginning to its end. Rejects with {@link CatalogTopicError} where it does not exist. */
+/** Folds the catalog topic from its beginning to its end. Rejects with {@link CatalogTopicError} if it does not exist. */
 export async function readCatalog(connection: LogConnection, topic: string): Promise<ReadCatalog> {
   await requireTopic(connection, topic)
   const state = emptyCatalog()
@@ -31,7 +31,7 @@ export async function readCatalog(connection: LogConnection, topic: string): Pro
   return { state, counted, replacedKeys: keys.replaced() }
 }
 
-/** Which Kafka keys still have a value, and which of them is an organization's current one. */
+/** Tracks the Kafka keys that still have a value, and each organization's current one. */
 function createKeyLedger() {
   const organizations = new Map<string, string>()
   const current = new Map<string, string>()
@@ -42,7 +42,7 @@ function createKeyLedger() {
     },
     remove: (key: string): void => void organizations.delete(key),
     replaced: (): ReadonlyMap<string, readonly string[]> => {
-      // A key without a revision is of an earlier release, which used one key for all records of an organization.
+      // Earlier releases used one key, without a revision, for all records of an organization.
       const old = [...organizations].filter(([key, of]) => key.startsWith(`${of}/`) && current.get(of) !== key)
       const byOrganization = Map.groupBy(old, ([, organization]) => organization)
       return new Map(Array.from(byOrganization, ([organization, found]) => [organization, found.map(([key]) => key)]))

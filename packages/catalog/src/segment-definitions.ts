@@ -1,15 +1,15 @@
 import { compileSegments } from '@nextvisit/domain'
 import type { CatalogProject } from './catalog-view.ts'
 
-/** A segment as the user projector is asked about it. */
+/** A segment in a question to the user projector. */
 export interface SegmentDefinition {
   readonly id: string
   readonly name: string | null
-  /** Empty: this process does not understand the segment, so nobody's membership is known by its present definition. */
+  /** Empty: this process does not understand the segment, so its members are unknown. */
   readonly definition: string
 }
 
-/** A project's segments by id. */
+/** Returns a project's segments in the order of their ids. */
 export function segmentDefinitions({
   config,
   notUnderstood,

@@ -6,14 +6,14 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const SECRET_KEY = /^[0-9a-fA-F]{64}$/
 
-/** Whether a text can be NEXTVISIT_SECRET_KEY: 32 bytes, hex. */
+/** Returns whether a text can be NEXTVISIT_SECRET_KEY: 32 bytes, hex. */
 export function isSecretKey(text: string): boolean {
   return SECRET_KEY.test(text)
 }
 
 /**
- * A project's signing secret as the catalog holds it: AES-256-GCM under NEXTVISIT_SECRET_KEY (32 bytes, hex), base64 of
- * nonce, tag and text. It is bound to its project: in another project it cannot be decrypted.
+ * Encrypts a project's signing secret for the catalog: AES-256-GCM with NEXTVISIT_SECRET_KEY (32 bytes, hex), as base64 of
+ * nonce, tag and text. The result is bound to its project and cannot be decrypted in another one.
  */
 export function encryptSigningSecret(secret: string, secretKey: string, project: ProjectRef): string {
   const nonce = randomBytes(NONCE_BYTES)
@@ -22,7 +22,7 @@ export function encryptSigningSecret(secret: string, secretKey: string, project:
   return Buffer.concat([nonce, cipher.getAuthTag(), text]).toString('base64')
 }
 
-/** The signing secret, or undefined where it was encrypted under another key, for another project, or was damaged. */
+/** Decrypts a signing secret. undefined: it was encrypted with another key or for another project, or is damaged. */
 export function decryptSigningSecret(encrypted: string, secretKey: string, project: ProjectRef): string | undefined {
   const bytes = Buffer.from(encrypted, 'base64')
   if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined

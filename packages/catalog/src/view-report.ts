@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto'
 import type { CatalogProblem } from './catalog-view.ts'
 import { type CatalogState, problemsOf } from './fold-catalog.ts'
 
-/** What a process says of the catalog that it holds. `nextvisit apply` and `status` read it. */
+/** A process's report about the catalog that it holds. `nextvisit apply` and `status` read it. */
 export interface ViewReport {
-  /** The same in two processes that have read the same revisions of all organizations. */
+  /** Equal in two processes that have read the same revisions of all organizations. */
   readonly revisions: string
-  /** What it does not understand of them. */
+  /** The parts that it does not understand. */
   readonly problems: readonly CatalogProblem[]
-  /** How many more problems there are, for which there was no room. */
+  /** Number of problems that did not fit. */
   readonly moreProblems: number
 }
 
@@ -16,7 +16,7 @@ export interface ViewReport {
 const MAX_NOTE_BYTES = 4_000
 const MAX_REASON_CHARACTERS = 300
 
-/** A report as the note of an offset: JSON of at most 4,000 bytes. */
+/** Returns the report as the note of an offset: JSON of at most 4,000 bytes. */
 export function viewReportNote(state: CatalogState): string {
   const all = problemsOf(state)
   const revisions = revisionsDigest(state)
@@ -29,7 +29,7 @@ export function viewReportNote(state: CatalogState): string {
   return noteOf(count)
 }
 
-/** The report in a note; undefined: it is of a release that reports nothing. */
+/** Parses the report in a note. undefined: it is of a release that does not report. */
 export function parseViewReport(note: string): ViewReport | undefined {
   try {
     const report = JSON.parse(note) as Partial<ViewReport>
@@ -40,8 +40,21 @@ export function parseViewReport(note: string): ViewReport | undefined {
   }
 }
 
-/** A hash of the latest revision of every organization, whether it could be read or not. */
+/** Returns a hash of the latest revision of every organization, readable or not. */
 export function revisionsDigest({ organizations }: CatalogState): string {
   const lines = Array.from(organizations, ([id, { latestRevision }]) => `${id}@${latestRevision}`)
   return createHash('sha256').update(lines.toSorted().join('\n')).digest('hex').slice(0, 16)
+}
+
+/**
+ * Returns the consumer group of a running view. The view is its only member, so that it gets every record. The note that it
+ * commits with its offset is its {@link ViewReport}.
+ */
+export function viewGroup(topic: string, serviceName: string, instance: string): string {
+  return `${viewGroupPrefix(topic)}${serviceName}.${instance}`
+}
+
+/** Returns the prefix of the groups of all views of a topic: `nextvisit.catalog.`. */
+export function viewGroupPrefix(topic: string): string {
+  return `nextvisit.${topic}.`
 }

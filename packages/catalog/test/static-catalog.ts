@@ -2,7 +2,7 @@ import type { OrganizationConfig } from '@nextvisit/contracts'
 import type { CatalogView } from '../src/catalog-view.ts'
 import { emptyCatalog, foldCatalog, lookupsOf } from '../src/fold-catalog.ts'
 
-/** A view that never changes and is always current, each organization at revision 1, for specs. */
+/** Creates a view for specs that never changes and is always current, with each organization at revision 1. */
 export function staticCatalog(configs: readonly OrganizationConfig[]): CatalogView {
   const state = emptyCatalog()
   for (const config of configs) {

@@ -7,13 +7,13 @@ import { plainIdentifier } from './plain-identifier.ts'
 import { withClient, withLock } from './with-client.ts'
 
 export interface MigrationsOptions {
-  /** Of a role that may create what the migrations create. */
+  /** Address with a role that may create the migrations' objects. */
   readonly url: string
-  /** Created if it is missing. Migrations name their tables without it. */
+  /** Created if missing. Migrations name their tables without it. */
   readonly schema: string
-  /** Holds `<0001_name>/migration.sql`, as Prisma lays them out; applied in the order of their names. */
+  /** Folder of `<0001_name>/migration.sql`, in Prisma's layout. Migrations are applied in the order of their names. */
   readonly directory: string
-  /** Lists what was applied, in Prisma's own format. Each directory of a schema has its own. */
+  /** Table of applied migrations, in Prisma's format. Each directory of a schema has its own. */
   readonly table?: string
 }
 
@@ -23,15 +23,15 @@ interface Migration {
   readonly checksum: string
 }
 
-/** The lock that Prisma's own CLI uses. */
+/** The lock of Prisma's own CLI. */
 const PRISMA_LOCK = 72_707_369
 
 /**
- * Applies the migrations that were not applied yet, each in one transaction, and returns their names. Several processes
- * may do this at once. Throws {@link MigrationError} if a migration fails, if one was edited after it was applied, or if
- * the schema was made by an earlier layout.
+ * Applies the pending migrations, each in one transaction, and returns their names. Several processes may run it at once.
+ * Throws {@link MigrationError} if a migration fails, if one was edited after it was applied, or if another layout created
+ * the schema.
  *
- * Replaces `prisma migrate deploy`, which has to download an engine. Both understand each other's bookkeeping.
+ * Replaces `prisma migrate deploy`, which downloads an engine. Each understands the other's bookkeeping.
  */
 export async function applyMigrations(options: MigrationsOptions): Promise<readonly string[]> {
   const { url, directory } = options
@@ -97,12 +97,12 @@ async function readApplied(client: Client, table: string): Promise<ReadonlyMap<s
   return new Map(rows.map((row) => [row.migration_name, row]))
 }
 
-const START_AGAIN =
+const HOW_TO_START_AGAIN =
   'Local stack: remove its data directory (.nextvisit) and start it again. On a server: see docs/runbooks/upgrade.md, MIGRATION_UNKNOWN.'
 
 /**
- * A newer version adds migrations and leaves these as they are, so an older one may run on its schema. In an earlier layout
- * some of these are missing or different.
+ * Checks that the schema has this layout: every migration of this version, unchanged. A newer version may have added
+ * migrations. In another layout some of these are missing or different.
  */
 function requireThisLayout(
   schema: string,
@@ -116,7 +116,7 @@ function requireThisLayout(
   throw new MigrationError(
     'MIGRATION_UNKNOWN',
     `The schema ${schema} was created by another layout of Nextvisit (${unknown.join(', ')}), which this version cannot ` +
-      `continue. Nothing was changed. ${START_AGAIN}`,
+      `continue. Nothing was changed. ${HOW_TO_START_AGAIN}`,
   )
 }
 
@@ -133,7 +133,7 @@ function isWaiting({ name, checksum }: Migration, applied: ReadonlyMap<string, A
     throw new MigrationError(
       'MIGRATION_EDITED',
       `Migration ${name} is not the one that created the schema. If you edited it, restore its file and add a new ` +
-        `migration. If another layout of Nextvisit created the schema: ${START_AGAIN}`,
+        `migration. If another layout of Nextvisit created the schema: ${HOW_TO_START_AGAIN}`,
     )
   }
   return false

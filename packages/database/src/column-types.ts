@@ -1,7 +1,6 @@
 /**
- * What JavaScript gives for a column of a type, and gets from it. Instants are ISO strings, as records carry them, and
- * JSON is its text: a key such as `__proto__` then passes through `JSON.parse` only. Numbers of a bigint column are safe
- * integers when they are read.
+ * The JavaScript values of each column type. Instants are ISO strings, as in records. JSON is its text, so that a key such
+ * as `__proto__` passes through `JSON.parse` only. A bigint is read as a safe integer.
  */
 interface Values {
   readonly text: string
@@ -20,13 +19,13 @@ interface Values {
 
 export type SqlType = keyof Values
 
-/** A type of Postgres; with `?` for a column that may hold null. */
+/** A type of Postgres, with `?` if the column may be null. */
 export type ColumnType = SqlType | `${SqlType}?`
 
-/** Columns by property. A column's name in SQL is its property in snake case: `userId` is `user_id`. */
+/** Columns by property. The name in SQL is the property in snake case: `userId` becomes `user_id`. */
 export type Columns = Readonly<Record<string, ColumnType>>
 
-/** The columns of a Prisma model: `{ … } satisfies ColumnsOf<User>` checks the names, the types and what may be null. */
+/** The columns of a Prisma model. `{ … } satisfies ColumnsOf<User>` checks names, types and nullability. */
 export type ColumnsOf<Model> = { readonly [Property in keyof Model]: ColumnTypeOf<Model[Property]> }
 
 type ColumnTypeOf<Value> = [string | true] extends [Value]
@@ -54,31 +53,31 @@ type SqlTypeOf<Value> = [Value] extends [string]
 type Nullable<Of extends Columns> = { [Name in keyof Of]: Of[Name] extends `${string}?` ? Name : never }[keyof Of]
 type Bare<Type extends ColumnType> = Type extends `${infer Of extends SqlType}?` ? Of : Type
 
-/** A row to write. What may be null may be left out, too. */
+/** A row to write. Nullable columns may be omitted. */
 export type RowToWrite<Of extends Columns> = {
   readonly [Name in Exclude<keyof Of, Nullable<Of>>]: Values[Bare<Of[Name]> & SqlType]
 } & { readonly [Name in Nullable<Of>]?: Values[Bare<Of[Name]> & SqlType] | null | undefined }
 
 type Read<Type extends SqlType> = Type extends 'bigint' ? number : Values[Type]
 
-/** A row as it was read. */
+/** A row that was read. */
 export type StoredRow<Of extends Columns> = {
   readonly [Name in keyof Of]: Read<Bare<Of[Name]> & SqlType> | (Name extends Nullable<Of> ? null : never)
 }
 
-/** How a type's values travel where Postgres or its driver would have them in another form. */
+/** Conversions of a type whose values Postgres or its driver represents in another way. */
 interface Form {
-  /** As they travel in an array. */
+  /** Element type of the array in which values are sent. */
   readonly arrayOf?: string
   readonly write?: (value: never) => unknown
-  /** What to store of a column that travelled in another form. Left out: a cast. */
+  /** Returns the SQL that converts a sent column to the stored one. Default: a cast. */
   readonly decode?: (column: string) => string
-  /** What to select of a column. */
+  /** Returns the SQL that selects a column. */
   readonly select?: (column: string) => string
   readonly read?: (value: never) => unknown
 }
 
-// Lists travel as literals of Postgres: `unnest` would flatten a list of lists.
+// Lists are sent as literals of Postgres: `unnest` would flatten a list of lists.
 const NUMBERS: Form = {
   arrayOf: 'text',
   write: (values: readonly number[]) => `{${values.join()}}`,
@@ -97,7 +96,7 @@ const FORMS: { readonly [Type in SqlType]?: Form } = {
   timestamptz: { read: (instant: Date | string) => new Date(instant).toISOString() },
   json: { select: (column) => `${column}::text` },
   jsonb: { select: (column) => `${column}::text` },
-  // A record of a megabyte is copied several times on its way: base64 is shorter than hex, and nothing in it is escaped.
+  // Base64 is shorter than hex and needs no escaping. A record may have a megabyte, and is copied several times.
   bytea: {
     arrayOf: 'text',
     write: (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64'),
@@ -108,15 +107,15 @@ const FORMS: { readonly [Type in SqlType]?: Form } = {
   'uuid[]': TEXTS,
 }
 
-/** A column as statements are made of it. */
+/** A column, as statements are built from it. */
 export interface Column extends Form {
   readonly property: string
-  /** Quoted. */
+  /** The quoted name in SQL. */
   readonly name: string
   readonly type: string
 }
 
-/** The columns of a declaration, in its order. */
+/** Returns the columns of a declaration, in its order. */
 export function toColumns(declared: Columns): Column[] {
   return Object.entries(declared).map(([property, declaredType]) => {
     const type = declaredType.replace('?', '') as SqlType
@@ -124,7 +123,7 @@ export function toColumns(declared: Columns): Column[] {
   })
 }
 
-/** `userId` is `user_id`. */
+/** Returns the name of a column in SQL: `userId` becomes `user_id`. */
 export function columnNameOf(property: string): string {
   return property.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }

@@ -2,30 +2,30 @@ import type { Connection } from 'pg'
 import { statementNameOf } from './connection-config.ts'
 import type { Statement } from './sql.ts'
 
-/** pg's connection, as far as a pipeline uses it and pg's types do not tell. */
+/** The members of pg's connection that its types lack. */
 interface PipelineConnection extends Connection {
   /** The texts of the statements that this connection has prepared, by name. */
   readonly parsedStatements: Record<string, string>
 }
 
 /**
- * Statements that are sent together, each prepared once by a connection, up to one `Sync`: without a BEGIN they are one
- * transaction, which ends there (Postgres' documentation, Extended Query, Pipelining). What they answer is dropped. After
- * an error the connection is of no use any more: it is not known which statements it has prepared.
+ * Sends statements together up to one `Sync`, which makes them one transaction without BEGIN (Postgres' documentation,
+ * Extended Query, Pipelining). A connection prepares each statement once. Answers are dropped. After an error the
+ * connection must be closed, because it is unknown which statements it has prepared.
  */
 export class CommitPipeline {
-  /** Rejects with the first error, and then nothing is committed; unless the connection was lost: that is not known then. */
+  /** Rejects with the first error. Nothing is committed then, unless the connection was lost: the outcome is unknown. */
   readonly committed: Promise<void>
   readonly #statements: readonly { readonly text: string; readonly values: (string | null)[] }[]
   readonly #outcome = Promise.withResolvers<void>()
 
-  /** Throws a `TypeError` for a value that has no one form as text. */
+  /** Throws a `TypeError` for a value without a unique text form. */
   constructor(statements: readonly Statement[]) {
     this.#statements = statements.map(({ text, values }) => ({ text, values: values.map(toText) }))
     this.committed = this.#outcome.promise
   }
 
-  /** Of all values. */
+  /** Returns the number of characters of all values. */
   countCharacters(): number {
     let sum = 0
     for (const { values } of this.#statements) for (const value of values) sum += value?.length ?? 0
@@ -63,7 +63,7 @@ export class CommitPipeline {
   handlePortalSuspended(): void {}
 }
 
-/** In Postgres' text format. */
+/** Converts a value to Postgres' text format. */
 function toText(value: unknown): string | null {
   if (value === null || value === undefined) return null
   if (Array.isArray(value)) return `{${value.map(toElement).join(',')}}`

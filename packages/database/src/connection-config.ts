@@ -5,24 +5,24 @@ import { SilentConnectionError } from './errors.ts'
 import { plainIdentifier } from './plain-identifier.ts'
 
 export interface ConnectionOptions {
-  /** `postgresql://role:password@host:port/database`; `sslmode` says whether and how TLS is used. */
+  /** `postgresql://role:password@host:port/database`, with TLS as `sslmode` says. */
   readonly url: string
   readonly schema: string
-  /** Names the connections in `pg_stat_activity`. */
+  /** The connections' name in `pg_stat_activity`. */
   readonly applicationName: string
-  /** How long a statement may run. Default 10 s. */
+  /** Maximum duration of a statement in ms. Default: 10,000. */
   readonly statementTimeoutMs?: number
-  /** How long Postgres may say nothing during a statement or a commit before the connection is given up. */
+  /** Time in ms without a byte from Postgres after which a busy connection is closed. Default: 13,000. */
   readonly silentConnectionMs?: number
-  /** Of this process. The sum over all processes stays under the server's `max_connections`. */
+  /** Maximum number of connections. The sum over all processes must stay below the server's `max_connections`. */
   readonly maxConnections?: number
-  /** An idle connection was lost. Nothing failed: the next query opens another. */
+  /** Called when an idle connection is lost. No query failed: the next one opens another connection. */
   readonly onConnectionLost?: (error: Error) => void
-  /** Called when the connections' pool exists. Its counts change by themselves: for metrics. */
+  /** Called with the pool once it exists. Metrics read its counts, which are live. */
   readonly onPool?: (pool: ConnectionPool) => void
 }
 
-/** A pool's connections, and the statements that wait for one. */
+/** The counts of a pool's connections, and of the statements that wait for one. */
 export interface ConnectionPool {
   readonly totalCount: number
   readonly idleCount: number
@@ -32,21 +32,21 @@ export interface ConnectionPool {
 export const STATEMENT_TIMEOUT_MS = 10_000
 const LOCK_TIMEOUT_MS = 2_000
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000
-/** Also for a connection of the pool to be free. */
+/** Maximum time to connect, or to wait for a free connection of the pool. */
 const CONNECT_TIMEOUT_MS = 5_000
-/** Of an SSD. As delivered (4, of a disk that turns), Postgres reads tables of some hundred rows where it would look up one. */
+/** Cost for SSDs. The default (4) suits spinning disks and causes needless table scans. */
 const RANDOM_PAGE_COST = 1.1
 const MAX_CONNECTIONS = 5
-/** Below the silence limit, so that a connection without work is closed in peace. */
+/** Below the silence limit, so that an idle connection is closed regularly. */
 const IDLE_TIMEOUT_MS = 10_000
 export const SILENT_CONNECTION_MS = 13_000
 
 /**
- * A statement is planned each time it runs, for the tables as they are then. From its sixth run on, Postgres could keep a
- * plan until the next statistics: one from when a table held a handful of rows reads it as a whole, whatever it holds by
- * then. Functions that run very often keep theirs (docs/reference/performance.md, Cached plans).
+ * Plans a statement each time it runs. From the sixth run on, Postgres may cache a plan until the next statistics, and a
+ * plan for an almost empty table scans it, however large it is by then. Functions that run very often cache theirs
+ * (docs/reference/performance.md, Cached plans).
  */
-export const PLANNED_ANEW = { plan_cache_mode: 'force_custom_plan' }
+export const NO_CACHED_PLANS = { plan_cache_mode: 'force_custom_plan' }
 
 export function poolConfigOf({ maxConnections, silentConnectionMs }: ConnectionOptions): PoolConfig {
   return {
@@ -56,8 +56,8 @@ export function poolConfigOf({ maxConnections, silentConnectionMs }: ConnectionO
 }
 
 /**
- * A service's connection to its schema. All settings of Postgres that matter to services are here: every server
- * default is "without limit". `settings`: of the connection, beside them.
+ * Returns the configuration of a service's connection to its schema, with all of Postgres' limits: every server default is
+ * "unlimited". `settings`: more settings of the connection.
  */
 export function connectionConfigOf(
   options: ConnectionOptions,
@@ -79,7 +79,7 @@ export function connectionConfigOf(
 
 const names = new Map<string, string>()
 
-/** With a name a connection prepares a statement once. There are as many texts as the code has; values stand apart. */
+/** Returns a statement's name, by which a connection prepares it once. The number of texts is fixed: values are separate. */
 export function statementNameOf(text: string): string {
   const name = names.get(text) ?? createHash('sha1').update(text).digest('base64url')
   names.set(text, name)
@@ -87,12 +87,12 @@ export function statementNameOf(text: string): string {
 }
 
 /**
- * The schema for raw SQL (Prisma's `schema` option covers the ORM only), and UTC: adapter-pg sends and reads every
- * instant without its zone, so any other session time zone would shift them.
+ * Sets the schema for raw SQL, since Prisma's `schema` option covers its ORM only; and UTC, since adapter-pg sends and reads
+ * instants without a zone.
  */
 function sessionOf({ url, schema }: ConnectionOptions, settings: Readonly<Record<string, string | number>>) {
   const target = new URL(url)
-  // pg lets what the address says win, so its options have to be joined with ours. Of two the later one counts.
+  // pg prefers the options in the address, so ours are joined with them. Of duplicates the last one counts.
   const given = target.searchParams.get('options')
   target.searchParams.delete('options')
   target.searchParams.delete('schema')
@@ -106,8 +106,8 @@ function toOption([name, value]: readonly [string, string | number]): string {
 }
 
 /**
- * A server that froze or a network that swallows packets answers nothing at all, not even a timeout; TCP would wait a
- * quarter of an hour. Postgres' own timeouts are shorter than this silence, so whoever is silent longer is gone.
+ * Creates a socket that closes after a silence. A frozen server or a network that drops packets sends nothing, and TCP would
+ * wait a quarter of an hour. Postgres' own timeouts are shorter than the silence.
  */
 function createSocket(silentMs: number): net.Socket {
   const socket = new net.Socket()

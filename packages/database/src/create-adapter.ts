@@ -2,16 +2,16 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import {
   connectionConfigOf,
   type ConnectionOptions,
-  PLANNED_ANEW,
+  NO_CACHED_PLANS,
   poolConfigOf,
   statementNameOf,
 } from './connection-config.ts'
 
-/** A service's connections to its schema, for its Prisma client. */
+/** Creates the adapter of a service's Prisma client, with connections to its schema. */
 export function createAdapter(options: ConnectionOptions): PrismaPg {
   const { schema, onPool } = options
   const adapter = new PrismaPg(
-    { ...connectionConfigOf(options, PLANNED_ANEW), ...poolConfigOf(options) },
+    { ...connectionConfigOf(options, NO_CACHED_PLANS), ...poolConfigOf(options) },
     {
       schema,
       onPoolError: options.onConnectionLost ?? (() => {}),

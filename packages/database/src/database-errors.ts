@@ -1,4 +1,4 @@
-/** Postgres is going, starting, full, a standby that only reads, or cut the session off. */
+/** Postgres is stopping, starting, full or read-only, or ended the session. */
 const UNAVAILABLE = /^(?:08...|53...|57P0[1-5]|25P03|25006)$/
 /** Serialization failure, deadlock, lock timeout, statement timeout, transaction timeout. */
 const CONTENDED = /^(?:40001|40P01|55P03|57014|25P04)$/
@@ -12,7 +12,7 @@ const CODES = new Set([
   'ENOTFOUND',
   'EPIPE',
   'ETIMEDOUT',
-  // Prisma's: can't reach, timed out, closed, no connection in time, no transaction in time, too many connections
+  // Prisma's: unreachable, timed out, closed, no connection in time, no transaction in time, too many connections
   'P1001',
   'P1002',
   'P1008',
@@ -20,30 +20,30 @@ const CODES = new Set([
   'P2024',
   'P2028',
   'P2037',
-  // SilentConnectionError; Prisma replaces it by an error of its own with the same code
+  // SilentConnectionError. Prisma replaces it by its own error with the same code
   'DATABASE_SILENT',
 ])
 const ADAPTER_KINDS = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TooManyConnections'])
-/** What pg throws without any code. */
+/** Messages of pg's errors without a code. */
 const MESSAGES =
   /^(?:Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed)/
 
 /**
- * The SQLSTATE that Postgres gave, out of whatever Prisma or pg threw: `NV001` for a `RAISE … USING ERRCODE = 'NV001'`.
- * Undefined where the error did not come from Postgres.
+ * Returns the SQLSTATE in an error of Prisma or pg: `NV001` for a `RAISE … USING ERRCODE = 'NV001'`. undefined: the error
+ * did not come from Postgres.
  */
 export function sqlStateOf(error: unknown): string | undefined {
   for (const link of linksOf(error)) {
     if (typeof link['originalCode'] === 'string') return link['originalCode']
-    // pg's own errors; `severity` tells them from Prisma's P1001 and Node's EPIPE, which look alike.
+    // Only pg's own errors have a `severity`. Prisma's P1001 and Node's EPIPE look alike otherwise.
     if (typeof link['severity'] === 'string' && typeof link['code'] === 'string') return link['code']
   }
   return undefined
 }
 
 /**
- * Postgres was unavailable, or the connection was lost or not to be had. Whether a statement (or a COMMIT) had its effect is
- * then unknown; trying again later may succeed.
+ * Returns whether Postgres was unavailable, or the connection failed. The outcome of a statement or COMMIT is then unknown,
+ * and a retry may succeed.
  */
 export function isConnectionFailure(error: unknown): boolean {
   const state = sqlStateOf(error)
@@ -56,7 +56,7 @@ export function isConnectionFailure(error: unknown): boolean {
   )
 }
 
-/** The same work may succeed later: a connection failure, or it stood in somebody's way (locks, deadlock, timeout). */
+/** Returns whether a retry may succeed: after a connection failure, or contention (locks, deadlock, timeout). */
 export function isRetryable(error: unknown): boolean {
   return isConnectionFailure(error) || CONTENDED.test(sqlStateOf(error) ?? '')
 }
@@ -65,7 +65,7 @@ function isOneOf(values: ReadonlySet<string>, value: unknown): boolean {
   return typeof value === 'string' && values.has(value)
 }
 
-/** The error, what Prisma keeps of its driver's error (in `meta`), and their causes. */
+/** Returns the error, the driver's error that Prisma keeps in `meta`, and their causes. */
 function linksOf(error: unknown, depth = 0): Record<string, unknown>[] {
   if (typeof error !== 'object' || error === null || depth > 5) return []
   const link = error as Record<string, unknown>

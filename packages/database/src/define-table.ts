@@ -3,62 +3,61 @@ import { mergedInSql, mergeRows, type MergeRules, type OnConflict, type Row } fr
 import { type Db, empty, join, raw, Sql, sql, type Statement } from './sql.ts'
 
 /**
- * One table's rows to SQL and back. A statement's text depends on the table alone, never on how many rows there are, so
- * every connection prepares it once; its values are an array for each column.
+ * Reads and writes the rows of one table. A statement's text depends only on the table, never on the number of rows, so a
+ * connection prepares it once. Its values are one array per column.
  *
- * Rows are locked in the order of their keys, whatever order they are given in: two transactions that write the same rows
- * of one table wait for each other, and never in a circle.
+ * Rows are locked in the order of their keys, so two transactions that write the same rows of a table cannot deadlock.
  */
 export interface Table<Of extends Columns, Key extends keyof Of & string> {
   /**
-   * Inserts rows, or merges them into those that are there (see {@link defineTable}). Several rows of a key are merged in
-   * the same way. No statement for no rows.
+   * Inserts rows, or merges them into existing ones ({@link defineTable}). Several rows with one key are merged in the same
+   * way. Without rows there is no statement.
    */
   readonly upsert: (rows: readonly RowToWrite<Of>[], options?: UpsertOptions) => Statement[]
   /**
-   * Upserts rows that may leave out one column, whose values are long. A row without it is there already, and keeps its
-   * value: what has not changed is not sent. Each key once, and only of a table whose columns are all replaced.
+   * Upserts rows that may omit one column with long values. A row without it must exist and keeps its value, so unchanged
+   * values are not sent. Each key only once, and only for a table whose columns are all replaced.
    */
   readonly upsertKeeping: <Long extends keyof Of & string>(
     long: Long,
     rows: readonly (RowToWrite<Omit<Of, Long>> & { readonly [Name in Long]: string | undefined })[],
   ) => Statement[]
-  /** Inserts rows; fails where one is there. Where Postgres makes the key, they are inserted in the order given. */
+  /** Inserts rows. Fails if one exists. If Postgres generates the key, rows are inserted in the given order. */
   readonly insert: (rows: readonly RowToWrite<Of>[]) => Statement[]
-  /** Inserts the rows that are not there yet. The others are neither changed nor locked. */
+  /** Inserts missing rows. Existing ones are neither changed nor locked. */
   readonly insertMissing: (rows: readonly RowToWrite<Of>[]) => Statement[]
-  /** Sets these columns in the rows that are there. */
+  /** Sets columns in existing rows. */
   readonly update: <Changed extends keyof Of & string>(
     rows: readonly RowToWrite<Pick<Of, Key | Changed>>[],
     changed: readonly Changed[],
   ) => Statement[]
   readonly deleteByKeys: (keys: readonly RowToWrite<Pick<Of, Key>>[]) => Statement[]
-  /** Deletes the rows that a condition holds for. */
+  /** Deletes the rows that meet a condition. */
   readonly deleteWhere: (condition: Sql) => Statement
-  /** The rows that have the same values as one of these in the columns named, else in the key; in any order. */
+  /** Returns the rows with the values of `keys` in `columns` (default: the key), in any order. */
   readonly selectByKeys: <Column extends keyof Of & string = Key>(
     db: Pick<Db, '$queryRaw'>,
     keys: readonly RowToWrite<Pick<Of, Column>>[],
     columns?: readonly Column[],
   ) => Promise<StoredRow<Of>[]>
   /**
-   * The same as a part of a query: to select from, as the table itself. `asked`: rows, or the name of another table of the
-   * query. `where`: a condition on the table's own columns. Rows are looked up one by one, whatever plan Postgres makes; of
-   * several indexes it prefers one that is in the order of `orderBy`.
+   * Returns the same look-up as a part of a query, to select from under the table's name. `asked`: rows, or the name of
+   * another table of the query. `where`: a condition on the table's own columns. Rows are looked up one by one in any plan;
+   * Postgres prefers an index in the order of `orderBy`.
    */
   readonly lookUp: <Column extends keyof Of & string = Key>(
     asked: readonly RowToWrite<Pick<Of, Column>>[] | 'asked',
     options?: { readonly columns?: readonly Column[]; readonly where?: Sql; readonly orderBy?: keyof Of & string },
   ) => Sql
-  /** The rows of a query, given from its `FROM` on. */
+  /** Runs a query, given from its `FROM` on, and returns its rows. */
   readonly select: (db: Pick<Db, '$queryRaw'>, from: Sql) => Promise<StoredRow<Of>[]>
-  /** To select: every column, under its property's name. */
+  /** Every column to select, under its property's name. */
   readonly columns: Sql
-  /** A selected row, also out of JSON. Changes the object it is given. */
+  /** Parses a selected row, also one from JSON. Changes the object. */
   readonly parse: (row: object) => StoredRow<Of>
   /**
-   * Rows to join, as the table `alias`: the columns named, else the key, and `position`, from 1 in the order given. Not
-   * for columns that hold lists or bytes.
+   * Returns rows to join as the table `alias`, with `columns` (default: the key) and `position`, counted from 1. Not for
+   * columns of lists or bytes.
    */
   readonly source: <Column extends keyof Of & string = Key>(
     alias: string,
@@ -67,21 +66,21 @@ export interface Table<Of extends Columns, Key extends keyof Of & string> {
   ) => Sql
 }
 
-/** A row that a table takes: `NewRow<typeof users>`. */
+/** A row to write to a table: `NewRow<typeof users>`. */
 export type NewRow<Of extends { readonly upsert: (rows: never) => unknown }> = Parameters<Of['upsert']>[0][number]
 
-/** A row that a table gives: `RowOf<typeof users>`. */
+/** A row read from a table: `RowOf<typeof users>`. */
 export type RowOf<Of extends { readonly parse: (row: object) => unknown }> = ReturnType<Of['parse']>
 
 export interface UpsertOptions {
-  /** Leaves out rows, called `given`, for which this does not hold. Those are not locked, either. */
+  /** Condition on the rows to write, called `given`. Other rows are skipped and not locked. */
   readonly where?: Sql
 }
 
 /**
- * Declares a table: its name, its columns, its key, and how an upsert changes the columns of a row that is there: it
- * replaces them unless `onConflict` says otherwise. Of a Prisma model: `defineTable(...User)`, with `User` from
- * `generated/tables.ts`. Columns that have a default may be left out. Where Postgres makes the key, `key` is empty.
+ * Defines a table by its name, columns and key, and how an upsert changes the columns of an existing row: it replaces them
+ * unless `onConflict` says otherwise. For a Prisma model: `defineTable(...User)`, with `User` from `generated/tables.ts`.
+ * Columns with a default may be omitted. `key` is empty if Postgres generates the key.
  */
 export function defineTable<const Of extends Columns, const Key extends readonly (keyof Of & string)[]>(
   name: string,
@@ -141,7 +140,7 @@ export function defineTable<const Of extends Columns, const Key extends readonly
 
   const lookUp: Table<Of, Key[number]>['lookUp'] = (asked, { columns: properties, where, orderBy } = {}) => {
     const common = properties ? pick(properties) : keyColumns
-    // `OFFSET 0`: Postgres does not make another join of it.
+    // `OFFSET 0` keeps Postgres from rewriting it as another join.
     return sql`(
       SELECT found.* FROM ${typeof asked === 'string' ? raw(asked) : unnest('asked', common, asked)},
       LATERAL (
@@ -211,7 +210,7 @@ function namesOf(columns: readonly Column[]): Sql {
   return raw(columns.map(({ name }) => name).join(', '))
 }
 
-/** Their values in one row, to compare it with another. */
+/** Returns the columns' values as a row, to compare it with another. */
 function valuesAt(alias: string, columns: readonly Column[]): Sql {
   return raw(`(${columns.map(({ name }) => `${alias}.${name}`).join(', ')})`)
 }
@@ -220,7 +219,7 @@ function castsOf(columns: readonly Column[]): Sql {
   return raw(columns.map((column) => castOf(column)).join(', '))
 }
 
-/** Of a column that travelled as another type. */
+/** Returns the SQL that converts a sent column to its type. */
 function castOf({ name, arrayOf, type, decode }: Column, prefix = ''): string {
   const column = `${prefix}${name}`
   return decode?.(column) ?? `${column}${arrayOf ? `::${type}` : ''}`

@@ -5,7 +5,7 @@ export type MigrationErrorCode =
   | 'MIGRATION_MISSING'
   | 'MIGRATION_UNKNOWN'
 
-/** A migration cannot be applied. Nothing of it was applied: each runs in a transaction. */
+/** Thrown if a migration cannot be applied. Each runs in a transaction, so nothing of it was applied. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError'
   readonly code: MigrationErrorCode
@@ -17,7 +17,7 @@ export class MigrationError extends Error {
   }
 }
 
-/** A connection on which Postgres said nothing for longer than its own timeouts allow. What it was doing is unknown. */
+/** Thrown if Postgres sent nothing on a connection for longer than its own timeouts. The outcome of its work is unknown. */
 export class SilentConnectionError extends Error {
   override readonly name = 'SilentConnectionError'
   readonly code = 'DATABASE_SILENT'

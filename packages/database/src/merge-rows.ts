@@ -1,7 +1,6 @@
 /**
- * What a row that is there already takes from one that is written to its key: the new value, the sum, the greater, the
- * lesser (the other one where either is null), or nothing. `leastBy`: the value of whichever row has the lesser values in
- * those columns.
+ * The value of an existing row's column after an upsert: the new value, the sum, the greater or the lesser (null counts as
+ * absent), or the old value. `leastBy`: the value of the row with the lesser values in those columns.
  */
 export type OnConflict<Property extends string = string> =
   | 'replace'
@@ -11,17 +10,17 @@ export type OnConflict<Property extends string = string> =
   | 'keep'
   | { readonly leastBy: readonly Property[] }
 
-/** By property; {@link OnConflict} `replace` where there is none. */
+/** Rules by property. Default: `replace`. */
 export type MergeRules = Readonly<Record<string, OnConflict | undefined>>
 
 export type Row = Readonly<Record<string, unknown>>
 
-/** One row a key, as if each row were written after the one before it. */
+/** Merges rows to one per key, as if each were written after the one before it. */
 export function mergeRows(rows: readonly Row[], key: readonly string[], rules: MergeRules): readonly Row[] {
   const merged = new Map<string, Row>()
   for (const row of rows) {
     let id = ''
-    // No text of Postgres holds U+0000.
+    // No text in Postgres contains U+0000.
     for (const property of key) id += `${String(row[property])}\u0000`
     const before = merged.get(id)
     merged.set(id, before ? mergeRow(before, row, rules) : row)
@@ -49,13 +48,13 @@ function mergeValue(property: string, rule: OnConflict, known: Row, excluded: Ro
   return after < before === (rule === 'least') ? after : before
 }
 
-/** Instants, ids and numbers compare here as in Postgres: each of them has one form. */
+/** Compares two rows. Instants, ids and numbers have one form each, so they compare as in Postgres. */
 function isLess(one: Row, other: Row, by: readonly string[]): boolean {
   const differing = by.find((property) => one[property] !== other[property])
   return differing !== undefined && (one[differing] as string) < (other[differing] as string)
 }
 
-/** The same in SQL, for a quoted column of the rows `known` and `excluded`. */
+/** Returns the merge in SQL, for a quoted column of the rows `known` and `excluded`. */
 export function mergedInSql(
   name: string,
   rule: Exclude<OnConflict, 'keep'>,

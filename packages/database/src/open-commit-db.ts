@@ -3,7 +3,7 @@ import { CommitPipeline } from './commit-pipeline.ts'
 import {
   connectionConfigOf,
   type ConnectionOptions,
-  PLANNED_ANEW,
+  NO_CACHED_PLANS,
   poolConfigOf,
   STATEMENT_TIMEOUT_MS,
   statementNameOf,
@@ -12,37 +12,40 @@ import type { CommitDb, Statement } from './sql.ts'
 
 export interface CommitDbOptions extends ConnectionOptions {
   /**
-   * Keeps the plan of a statement for so long, which saves most of what a short statement costs. Then, or once much was
-   * written over its connection, it is made anew, for the tables as they are by then: one that had a handful of rows may hold
-   * thousands (docs/reference/performance.md, Cached plans). Left out: a plan serves once.
+   * Time in ms for which a connection caches plans, which saves most of the cost of a short statement. After it, or after
+   * many writes over the connection, plans are made again, because tables may have grown
+   * (docs/reference/performance.md, Cached plans). Absent: plans are not cached.
    */
   readonly keepsPlansForMs?: number
 }
 
-/** Those that a connection has made since they were last dropped. */
+/** The plans that a connection has cached since they were last dropped. */
 interface Plans {
-  /** A `performance.now()` instant. */
+  /** Instant of `performance.now()`. */
   readonly untilMs: number
-  /** Characters of values that were committed with them. */
+  /** Characters of values committed since. */
   written: number
 }
 
-/** A plan for any values. A small table is looked up by its index, too: it may grow while the plan is kept. */
+/** Caches one plan for any values. Small tables are looked up by index, too: they may grow while the plan is cached. */
 const PLAN_KEPT = { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off' }
-/** With so much written since, plans are made anew: a join of two thousand rows with a table that was empty takes seconds. */
+/** Characters written after which plans are dropped. With a plan for an empty table, a join of 2,000 rows takes seconds. */
 const MAX_CHARACTERS_A_PLAN = 256 * 1024
-/** How much longer than a statement a commit may take. One that takes longer is halved. It is also ended where a frozen process has sent only its beginning. */
+/**
+ * Time by which a commit may exceed the statement timeout, in ms. A longer commit is halved. The timeout also ends a
+ * transaction of which a frozen process has sent only the beginning.
+ */
 const COMMIT_GRACE_MS = 1_000
 
-/** Connections to a service's schema that also commit. */
+/** Opens connections to a service's schema that can also commit. */
 export function openCommitDb(options: CommitDbOptions): CommitDb {
   const { keepsPlansForMs, statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options
   const settings = {
-    ...(keepsPlansForMs === undefined ? PLANNED_ANEW : PLAN_KEPT),
+    ...(keepsPlansForMs === undefined ? NO_CACHED_PLANS : PLAN_KEPT),
     transaction_timeout: statementTimeoutMs + COMMIT_GRACE_MS,
   }
   const pool = new Pool({ ...connectionConfigOf(options, settings), ...poolConfigOf(options), types: TYPES })
-  /** Of each connection, where plans are kept. */
+  /** Cached plans by connection. */
   const planned = new WeakMap<PoolClient, Plans>()
   const beginPlans = (client: PoolClient): void => {
     if (keepsPlansForMs === undefined) return
@@ -50,7 +53,7 @@ export function openCommitDb(options: CommitDbOptions): CommitDb {
   }
   pool.on('connect', (client) => {
     beginPlans(client)
-    // Without a listener a connection that is cut between two statements would end the process; the next one fails anyway.
+    // Without a listener a connection cut between two statements would end the process. The next statement fails anyway.
     client.on('error', () => {})
   })
   pool.on('error', (error) => options.onConnectionLost?.(error))
@@ -71,7 +74,7 @@ export function openCommitDb(options: CommitDbOptions): CommitDb {
       client.release()
       return result
     } catch (error) {
-      // It may be going, what it has prepared may not fit its tables any more, or it is not known what it has prepared.
+      // The connection may be closing, or its prepared statements may be outdated or unknown.
       client.release(true)
       throw error
     }
@@ -98,7 +101,7 @@ export function openCommitDb(options: CommitDbOptions): CommitDb {
   }
 }
 
-/** Values as Prisma gives them: whole numbers of 64 bits as bigint, instants as Date, JSON parsed. */
+/** Parses values as Prisma does: 64-bit integers as bigint, instants as Date, JSON parsed. */
 const TYPES: CustomTypesConfig = {
   getTypeParser: (oid) => (oid === types.builtins.INT8 ? BigInt : types.getTypeParser(oid)) as never,
 }

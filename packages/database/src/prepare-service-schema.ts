@@ -6,28 +6,27 @@ import { plainIdentifier } from './plain-identifier.ts'
 import { ensureDatabase, withClient, withLock } from './with-client.ts'
 
 export interface ServiceSchemaOptions {
-  /** Of a role that may create schemas and roles. The database is created if it does not exist. */
+  /** Address with a role that may create schemas and roles. The database is created if missing. */
   readonly adminUrl: string
   readonly schema: string
-  /** The service's login role. Roles are shared by all databases of a server, and so is the password. */
+  /** The service's login role. All databases of a server share its roles and their passwords. */
   readonly role: string
-  /** Left out: the role exists and stays as it is. */
+  /** Absent: the role exists and is not changed. */
   readonly password?: string
-  /** Applied in this order, each with its own table of what was applied. */
+  /** Applied in this order. Each directory has its own table of applied migrations. */
   readonly migrations: readonly { readonly directory: string; readonly table: string }[]
 }
 
-/** "NVGR": only one process changes rights in a database. The migrations' own lock is taken while this one is held. */
+/** "NVGR": one process at a time changes the rights in a database. The migrations' lock is taken inside it. */
 const GRANTS_LOCK = 0x4e_56_47_52
-/** All databases of a server share the roles, but not the lock: another process changed the role at the same moment. */
+/** Another process changed the role at the same time. All databases of a server share its roles, but not the lock. */
 const ROLE_RACES = ['23505', '42710', 'XX000']
 const ROLE_ATTEMPTS = 10
 const ROLE_PAUSE_MS = 50
 
 /**
- * Creates a service's schema, its login role and the rights of that role, and applies its migrations. The role reads and
- * writes the rows of this schema. It creates nothing and sees no other schema. Can be run again at any time, and for
- * several services at once.
+ * Creates a service's schema, its login role and the role's rights, and applies its migrations. The role can read and write
+ * the rows of this schema, create nothing, and see no other schema. Idempotent; may run for several services at once.
  */
 export async function prepareServiceSchema(options: ServiceSchemaOptions): Promise<void> {
   const { adminUrl, migrations } = options
@@ -56,7 +55,7 @@ async function prepareRole(client: Client, role: string, password: string, attem
   }
 }
 
-/** One string, so one transaction: a service that is running never loses a right in between. */
+/** Returns one string, which is one transaction: a running service never loses a right in between. */
 function grants({ schema, role, bookkeeping }: { schema: string; role: string; bookkeeping: string[] }): string {
   const rows = 'SELECT, INSERT, UPDATE, DELETE'
   return `

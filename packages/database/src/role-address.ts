@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto'
 
-/** The password of a login role, if nobody chose one. Whoever shares the server has to use the same secret. */
+/** Returns the default password of a login role. All processes that share the server must use the same secret. */
 export function rolePassword(secret: string, role: string): string {
   return createHmac('sha256', secret).update(role).digest('base64url')
 }
 
-/** The same server and database, as another role. `role` and `password` as they stand in an address. */
+/** Returns the address with another role. `role` and `password` must be encoded as in an address. */
 export function asRole(address: string | URL, role: string, password: string): string {
   const own = new URL(address)
   own.username = role

@@ -6,10 +6,10 @@ export type { Client }
 
 const LOCK_WAIT_MS = 60_000
 
-/** Runs `work` on one connection of its own. For migrations and roles; services have pools. */
+/** Runs `work` on its own connection. For migrations and roles; services have pools. */
 export async function withClient<Result>(url: string, work: (client: Client) => Promise<Result>): Promise<Result> {
   const client = new Client({ connectionString: url, keepAlive: true, connectionTimeoutMillis: 5_000 })
-  // Without a listener a connection that is cut between two queries would end the process; the next query fails anyway.
+  // Without a listener a connection cut between two queries would end the process. The next query fails anyway.
   client.on('error', () => {})
   await client.connect()
   try {
@@ -19,7 +19,7 @@ export async function withClient<Result>(url: string, work: (client: Client) => 
   }
 }
 
-/** Runs `work` while this connection alone holds `lock` in its database; the lock goes with the connection. */
+/** Runs `work` while the connection holds an advisory lock in its database. The lock ends with the connection. */
 export async function withLock<Result>(client: Client, lock: number, work: () => Promise<Result>): Promise<Result> {
   await client.query(`SET lock_timeout = ${LOCK_WAIT_MS}`)
   await client.query('SELECT pg_advisory_lock($1)', [lock])
@@ -31,7 +31,7 @@ export async function withLock<Result>(client: Client, lock: number, work: () =>
   }
 }
 
-/** Makes the database that the address names, where the server has none by that name. */
+/** Creates the database in an address if it is missing. */
 export async function ensureDatabase(url: string): Promise<void> {
   try {
     await withClient(url, async () => {})
@@ -48,7 +48,7 @@ async function createDatabase(url: string): Promise<void> {
   try {
     await withClient(server.href, (client) => client.query(`CREATE DATABASE ${name}`))
   } catch (error) {
-    // Somebody else made it meanwhile.
+    // Another process has created it meanwhile.
     if (!['42P04', '23505'].includes(sqlStateOf(error) ?? '')) throw error
   }
 }

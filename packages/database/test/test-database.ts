@@ -1,4 +1,4 @@
-/** For this package's specs: a database that is gone afterwards. Others take `createTestDatabase` of `@nextvisit/testing`. */
+/** A temporary database for this package's specs. Others use `createTestDatabase` of `@nextvisit/testing`. */
 import { randomBytes } from 'node:crypto'
 import { withClient } from '../src/with-client.ts'
 

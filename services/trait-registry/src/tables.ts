@@ -4,16 +4,16 @@ import { Claim, Definition, DefinitionCount, TickMark } from '../generated/table
 /** The earliest record by (received, id) names a definition. */
 const OF_EARLIEST = { leastBy: ['firstSeenAt', 'firstRecordId'] } as const
 
-/** Shared by all partitions: an upsert adds, and nothing is read first. */
+/** Shared by all partitions. Upserts merge, and no row is read first. */
 export const definitions = defineTable(...Definition, {
   name: OF_EARLIEST,
   firstSeenAt: OF_EARLIEST,
   firstRecordId: OF_EARLIEST,
-  // There are several where a publish succeeded but was not acknowledged. Any of them will do.
+  // A publish that succeeded without an acknowledgement leaves several such records. Any of them will do.
   registeredBy: 'least',
 })
-/** Each row is of one partition. */
+/** Each row belongs to one partition. */
 export const definitionCounts = defineTable(...DefinitionCount, { count: 'add', lastSeenAt: 'greatest' })
-/** By key only: the SQL function `claim_names` writes the rest. */
+/** Used by key only: the SQL function `claim_names` writes the rows. */
 export const claims = defineTable(...Claim)
 export const tickMarks = defineTable(...TickMark, { instant: 'greatest' })

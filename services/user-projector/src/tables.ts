@@ -1,7 +1,7 @@
 import { defineTable } from '@nextvisit/database'
 import { SegmentCount, SegmentMember, SegmentProgress, User, UserEvent } from '../generated/tables.ts'
 
-// Only the owner of a user's partition writes their rows, so whole rows replace each other.
+// Only the owner of a user's partition writes the user's rows, so upserts replace whole rows.
 
 export const users = defineTable(...User)
 export const userEvents = defineTable(...UserEvent)

@@ -3,13 +3,13 @@ import {
   type CatalogView,
   createCatalogReview,
   type ReviewScope,
-  type RowPlace,
+  type UnsettledRow,
 } from '@nextvisit/catalog'
 import { type Db, raw, sql, type Sql } from '@nextvisit/database'
 import type { TickContext, Ticks, TickWrites } from '../projection.ts'
 
 /** Rows that are not as the catalog says. */
-export interface Unsettled extends RowPlace {
+export interface Unsettled extends UnsettledRow {
   /** They follow a later catalog, which another process has already: this process leaves them alone. */
   readonly isAhead?: boolean
 }
