@@ -1,4 +1,4 @@
-/** `pnpm pictures`: takes the pictures of the console that the README shows, from a running product. */
+/** `pnpm pictures`: takes the pictures of the console that docs/guides/console.md shows, from a running product. */
 import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
