@@ -23,6 +23,11 @@ export type CallOutcome<Answer> =
   /** Unreachable, too slow, or an invalid answer. The service may still have done the work. */
   | { readonly outcome: 'unavailable'; readonly cause: Error }
 
+/** Returns the time until a deadline, a `performance.now()` instant. Never negative. */
+export function remainingMs(deadlineAt: number): number {
+  return Math.max(0, deadlineAt - performance.now())
+}
+
 const NOT_FOUND = Symbol('not found')
 const BEHIND = Symbol('behind')
 export type NotFound = typeof NOT_FOUND

@@ -3,13 +3,13 @@ import { type ClusterCheck, type ClusterCheckOptions, createClusterCheck, type L
 
 export interface ServiceClusterCheckOptions extends Pick<ClusterCheckOptions, 'logger' | 'onUnsafe'> {
   readonly mode: 'production' | 'local'
-  /** Outside production. Default: `ignore`, because one service that warns is enough. */
+  /** Reaction outside production. Default: `ignore`, because one service that warns is enough. */
   readonly locally?: 'warn' | 'ignore'
-  /** Default: all that services use. */
+  /** Default: all topics that services use. */
   readonly topics?: readonly string[]
 }
 
-/** A service's check of the cluster. In production an unsafe cluster ends it (docs/guides/operate.md, Production mode). */
+/** Creates a service's check of the cluster. In production an unsafe cluster ends the service (docs/guides/operate.md, Production mode). */
 export function clusterCheckOf(connection: LogConnection, options: ServiceClusterCheckOptions): ClusterCheck {
   const { mode, locally = 'ignore', topics = Object.values(TOPICS), logger, onUnsafe } = options
   return createClusterCheck(connection, {

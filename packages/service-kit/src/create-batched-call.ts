@@ -1,5 +1,4 @@
-import type { Ask } from './calls.ts'
-import { remainingMs } from './remaining-ms.ts'
+import { type Ask, remainingMs } from './calls.ts'
 
 export interface BatchedCallOptions<Question> {
   /** The tenant of a question. Tenants take turns, and a tenant has one call in flight. */

@@ -1,7 +1,7 @@
 import CircuitBreaker from 'opossum'
 import type { Logger } from 'pino'
 
-/** Where changes of a breaker are reported. `onState` also gets the state that each breaker begins in. */
+/** Receives the changes of breakers. `onState` also gets the first state of each. */
 export interface BreakerWatch {
   readonly logger: Logger
   readonly onState: (breaker: string, isOpen: boolean) => void
@@ -10,8 +10,9 @@ export interface BreakerWatch {
 export type Breaker = ReturnType<typeof createBreaker>
 
 /**
- * Fails fast while a part is unavailable, and lets one call through every `retryAfterMs` to find out. Each action keeps
- * its own deadline: an opossum timeout would not cancel it. No cache, no coalescing: an answer belongs to one caller.
+ * Creates a breaker that fails fast while a part is unavailable, and lets one call through every `retryAfterMs` as a trial.
+ * Each action keeps its own deadline, because an opossum timeout would not cancel it. Nothing is cached or shared: an answer
+ * belongs to one caller.
  */
 export function createBreaker(name: string, { logger, onState }: BreakerWatch, retryAfterMs = 1_000) {
   const circuit = new CircuitBreaker((action: () => Promise<void>) => action(), {
@@ -35,7 +36,7 @@ export function createBreaker(name: string, { logger, onState }: BreakerWatch, r
   })
   const isTrying = () => circuit.halfOpen && !circuit.pendingClose
   return {
-    /** Never rejects. `otherwise` is the result while the breaker is open, and of an action that rejects. */
+    /** Runs an action. Never rejects: `otherwise` is the result while the breaker is open, and of a rejection. */
     run: async <Result>(
       action: () => Promise<Result>,
       isFailure: (result: Result) => boolean,
@@ -49,9 +50,9 @@ export function createBreaker(name: string, { logger, onState }: BreakerWatch, r
       await counted.catch(() => undefined)
       return result
     },
-    /** Calls fail at once: the next trial is still to come, or is not over. */
+    /** Returns true while calls fail at once: until the next trial has succeeded. */
     isOpen: () => circuit.opened || isTrying(),
-    /** A trial is not over. */
+    /** Returns true during a trial. */
     isTrying,
     stop: () => circuit.shutdown(),
   }

@@ -1,19 +1,27 @@
-import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { createGracefulStop, type GracefulStopOptions } from './create-graceful-stop.ts'
+import type { Server, ServerResponse } from 'node:http'
+import { type AddressInfo, Server as NetServer } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { Node, Yallist } from 'yallist'
 import { ListenError } from './errors.ts'
+
+export interface GracefulStopOptions {
+  /** How long requests that are on their way on kept connections are still answered. Default 0. */
+  readonly graceMs?: number
+  /** After this time every connection is closed. */
+  readonly withinMs: number
+}
 
 export interface HttpPartOptions extends GracefulStopOptions {
   readonly host: string
-  /** 0 takes any free port; `start` says which. */
+  /** 0 takes any free port; `start` returns it. */
   readonly port: number
-  /** The variable that sets the port, for whoever has to choose another one. */
+  /** Name of the variable that sets the port, for the error message. */
   readonly portVariable: string
 }
 
 /**
- * An HTTP server as a part of a service. `stop` answers what is under way, then closes. It knows what is under way by the
- * `request` event: a server that handles `checkContinue` itself must emit it for these requests, too.
+ * Makes an HTTP server a part of a service. `stop` answers the requests in flight, then closes. Requests are in flight from
+ * their `request` event on: a server that handles `checkContinue` must emit it, too.
  */
 export function createHttpPart(server: Server, { host, port, portVariable, ...stopping }: HttpPartOptions) {
   const { track, underWayOn, stop } = createGracefulStop(server, stopping)
@@ -27,4 +35,47 @@ export function createHttpPart(server: Server, { host, port, portVariable, ...st
       server.listen(port, host, () => resolve({ port: (server.address() as AddressInfo).port }))
     })
   return { start, underWayOn, stop }
+}
+
+/**
+ * Stops an HTTP server: refuses new connections, answers requests in flight with `Connection: close`, then closes all
+ * connections, so that silent callers do not delay it. `track` must see every response before its headers are written.
+ */
+export function createGracefulStop(server: Server, { graceMs = 0, withinMs }: GracefulStopOptions) {
+  // Not a Set: its discarded hash tables would keep the responses of a busy server alive (docs/reference/performance.md, Memory).
+  const underWay = new Yallist<ServerResponse>()
+  let isStopping = false
+  let isGraceOver = false
+  const closeWhenDone = () => {
+    if (isGraceOver && underWay.length === 0) server.closeAllConnections()
+  }
+  return {
+    track: (response: ServerResponse): void => {
+      if (isStopping) response.shouldKeepAlive = false
+      const node = new Node(response)
+      underWay.pushNode(node)
+      response.once('close', () => {
+        underWay.removeNode(node)
+        closeWhenDone()
+      })
+    },
+    /** Returns the response in flight for the latest request on a connection. */
+    underWayOn: (socket: Duplex): ServerResponse | undefined => {
+      let node = underWay.tail
+      while (node && node.value.req.socket !== socket) node = node.prev
+      return node?.value
+    },
+    stop: () =>
+      new Promise<void>((resolve) => {
+        isStopping = true
+        for (const response of underWay) response.shouldKeepAlive = false
+        // `close` of an HTTP server would also reset connections whose next request is on its way.
+        NetServer.prototype.close.call(server, () => resolve())
+        setTimeout(() => {
+          isGraceOver = true
+          closeWhenDone()
+        }, graceMs)
+        setTimeout(() => server.closeAllConnections(), withinMs).unref()
+      }),
+  }
 }

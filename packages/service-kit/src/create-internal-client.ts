@@ -2,70 +2,33 @@ import { once } from 'node:events'
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { z, type ZodType } from 'zod'
-import type { CallOptions, CallOutcome, Send } from './calls.ts'
+import type { CallOutcome, Send } from './calls.ts'
 import { InternalCallError } from './errors.ts'
 
 export interface InternalClientOptions {
-  /** Of the service's replicas. One is used until it refuses a connection. */
+  /** Addresses of the service's processes. One is used until a call to it fails. */
   readonly baseUrls: readonly string[]
   readonly token: string
-  /** The longest that a call may take, over all addresses. */
+  /** Maximum duration of a call, over all addresses. */
   readonly timeoutMs: number
 }
 
-export interface InternalClient {
-  readonly send: Send
-  readonly call: <Answer>(
-    path: string,
-    body: object,
-    answerSchema: ZodType<Answer>,
-    options?: CallOptions,
-  ) => Promise<CallOutcome<Answer>>
-}
-
-/** A read model of the fattest user fits; no service can fill the memory of its caller. */
+/** Fits the largest read model. No service can fill the memory of its callers. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024
 
-/** Nothing was sent on this connection, so another address may be tried. */
+/** Errors before anything was sent, after which another address may be tried. */
 const NOT_CONNECTED = new Set(['EAI_AGAIN', 'ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND'])
-const Refusal = z.object({ error: z.string(), message: z.string() })
+const RefusalBody = z.object({ error: z.string(), message: z.string() })
 
 /**
- * Calls another service on its internal port. Never throws because of the other service or the network. Over `node:http`:
- * `fetch` takes several times the CPU for a call.
+ * Creates the function that carries calls to a service's internal port. Opens connections when they are needed and keeps
+ * them alive. Uses `node:http`, because `fetch` takes several times the CPU for a call.
  */
-export function createInternalClient({ baseUrls, token, timeoutMs }: InternalClientOptions): InternalClient {
+export function createInternalClient({ baseUrls, token, timeoutMs }: InternalClientOptions): Send {
   const [httpAgent, httpsAgent] = [new HttpAgent({ keepAlive: true }), new HttpsAgent({ keepAlive: true })]
   let preferred = 0
 
-  async function call<Answer>(
-    path: string,
-    body: object,
-    answerSchema: ZodType<Answer>,
-    { deadlineAt = Infinity, signal }: CallOptions = {},
-  ): Promise<CallOutcome<Answer>> {
-    const deadline = Math.min(deadlineAt, performance.now() + timeoutMs)
-    const payload = JSON.stringify(body)
-    let cause = new InternalCallError('No address of the service is known.')
-    let current = preferred
-    for (let tried = 0; tried < baseUrls.length; tried += 1) {
-      const leftMs = Math.floor(deadline - performance.now())
-      if (leftMs <= 0 || signal?.aborted) return unavailable(new InternalCallError('The budget is used up.', { cause }))
-      try {
-        return await attempt(new URL(path, baseUrls[current]), { payload, leftMs, signal, answerSchema })
-      } catch (error) {
-        cause = new InternalCallError('The service can not be reached.', { cause: error })
-        const next = (current + 1) % baseUrls.length
-        // After any failure later calls begin with another address. Of concurrent failures only the first moves it.
-        if (preferred === current) preferred = next
-        if (!isNotConnected(error)) return unavailable(cause)
-        current = next
-      }
-    }
-    return unavailable(cause)
-  }
-
-  async function attempt<Answer>(url: URL, { payload, leftMs, signal, answerSchema }: Attempt<Answer>) {
+  async function attempt(url: URL, payload: string, leftMs: number, signal?: AbortSignal): Promise<Response> {
     const options = {
       method: 'POST',
       headers: {
@@ -79,27 +42,48 @@ export function createInternalClient({ baseUrls, token, timeoutMs }: InternalCli
       url.protocol === 'https:'
         ? requestHttps(url, { ...options, agent: httpsAgent })
         : requestHttp(url, { ...options, agent: httpAgent })
-    // One that comes after the response is the response's, too.
+    // An error after the response is also raised on the response.
     request.on('error', () => undefined)
     const timer = setTimeout(() => request.destroy(new InternalCallError('No answer came in time.')), leftMs)
     try {
       request.end(payload)
       const [response] = (await once(request, 'response')) as [IncomingMessage]
-      const answer = await readJson(response)
-      return response.statusCode === 200 ? readAnswer(answer, answerSchema) : readRefusal(response.statusCode, answer)
+      return { status: response.statusCode, body: await readJson(response) }
     } finally {
       clearTimeout(timer)
     }
   }
 
-  return {
-    call,
-    send: ({ path, answer }, question, options) =>
-      call(path, question as object, answer as ZodType<z.output<typeof answer>>, options),
+  return async ({ path, answer }, question, { deadlineAt = Infinity, signal } = {}) => {
+    const deadline = Math.min(deadlineAt, performance.now() + timeoutMs)
+    const payload = JSON.stringify(question)
+    let cause = new InternalCallError('No address of the service is known.')
+    let current = preferred
+    for (let tried = 0; tried < baseUrls.length; tried += 1) {
+      const leftMs = Math.floor(deadline - performance.now())
+      if (leftMs <= 0 || signal?.aborted) return unavailable('The budget is used up.', cause)
+      try {
+        return outcomeOf(await attempt(new URL(path, baseUrls[current]), payload, leftMs, signal), answer)
+      } catch (error) {
+        cause = new InternalCallError('The service can not be reached.', { cause: error })
+        const next = (current + 1) % baseUrls.length
+        // Later calls begin with the next address. Of concurrent failures only the first moves it.
+        if (preferred === current) preferred = next
+        if (!isNotConnected(error)) break
+        current = next
+      }
+    }
+    return { outcome: 'unavailable', cause }
   }
 }
 
-/** Throws, and ends the connection, where the answer is too large. */
+interface Response {
+  readonly status: number | undefined
+  /** Parsed JSON. */
+  readonly body: unknown
+}
+
+/** Throws, which ends the connection, if the answer is too large. */
 async function readJson(response: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -111,31 +95,20 @@ async function readJson(response: IncomingMessage): Promise<unknown> {
   return JSON.parse(Buffer.concat(chunks).toString())
 }
 
-interface Attempt<Answer> {
-  readonly payload: string
-  readonly leftMs: number
-  readonly signal: AbortSignal | undefined
-  readonly answerSchema: ZodType<Answer>
+function outcomeOf<Answer extends ZodType>({ status, body }: Response, schema: Answer): CallOutcome<z.output<Answer>> {
+  if (status === 200) {
+    const { success, data, error } = schema.safeParse(body)
+    return success ? { outcome: 'answered', answer: data } : unavailable('The answer does not fit its schema.', error)
+  }
+  const refusal = RefusalBody.safeParse(body).data
+  // A wrong address also answers 404, but without this code.
+  if (status === 404 && refusal?.error === 'NOT_FOUND') return { outcome: 'not-found' }
+  if (status === 503 && refusal?.error === 'BEHIND') return { outcome: 'behind' }
+  return unavailable(`The service answered ${status}: ${refusal?.message ?? 'no reason given'}`)
 }
 
-function readAnswer<Answer>(answer: unknown, schema: ZodType<Answer>): CallOutcome<Answer> {
-  const result = schema.safeParse(answer)
-  if (result.success) return { outcome: 'answered', answer: result.data }
-  return unavailable(new InternalCallError("The service's answer does not fit its schema.", { cause: result.error }))
-}
-
-function readRefusal(status: number | undefined, answer: unknown): CallOutcome<never> {
-  const refusal = Refusal.safeParse(answer)
-  // A wrong address answers 404, too, but not with this code.
-  if (status === 404 && refusal.data?.error === 'NOT_FOUND') return { outcome: 'not-found' }
-  if (status === 503 && refusal.data?.error === 'BEHIND') return { outcome: 'behind' }
-  return unavailable(
-    new InternalCallError(`The service answered ${status}: ${refusal.data?.message ?? 'no reason given'}`),
-  )
-}
-
-function unavailable(cause: Error): CallOutcome<never> {
-  return { outcome: 'unavailable', cause }
+function unavailable(message: string, cause?: Error): CallOutcome<never> {
+  return { outcome: 'unavailable', cause: new InternalCallError(message, { cause }) }
 }
 
 function isNotConnected(error: unknown): boolean {

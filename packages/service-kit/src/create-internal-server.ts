@@ -9,22 +9,22 @@ import { createHttpPart } from './create-http-part.ts'
 export type Health =
   | {
       readonly status: 'available'
-      /** What an operator has to look at although the process works. */
+      /** Problems that an operator must look at although the process works. */
       readonly alarms?: readonly string[]
     }
   | { readonly status: 'unavailable'; readonly because: string }
 
 export interface InternalServerOptions {
   readonly host: string
-  /** 0 takes any free port; `start` says which. */
+  /** 0 takes any free port; `start` returns it. */
   readonly port: number
   readonly token: string
   readonly routes: readonly InternalRoute[]
-  /** Does this process make progress? If not, its supervisor replaces it. */
+  /** Liveness: a process that makes no progress is replaced by its supervisor. */
   readonly isLive: () => Health | Promise<Health>
-  /** Would a request succeed now? */
+  /** Readiness: a request would succeed now. */
   readonly isReady: () => Health | Promise<Health>
-  /** prom-client's registry fits. */
+  /** Such as a registry of prom-client. */
   readonly metrics: { readonly contentType: string; metrics: () => Promise<string> }
   readonly logger: Logger
 }
@@ -39,11 +39,14 @@ const MAX_BODY = '1mb'
 const DEFAULT_DEADLINE_MS = 2_000
 const MAX_DEADLINE_MS = 60_000
 const HEALTH_WITHIN_MS = 2_000
-/** Longer than any client keeps a connection, so that none is closed while a request is on its way. */
+/** Longer than clients keep idle connections, so that no connection is closed while a request is on its way. */
 const KEEP_ALIVE_MS = 65_000
 const CLOSE_WITHIN_MS = 3_000
 
-/** A service's internal port: `/livez`, `/readyz`, `/metrics`, and its routes behind the bearer token. */
+/**
+ * Creates a service's internal port: `/livez`, `/readyz`, `/metrics`, and its routes behind the bearer token. A route answers
+ * 400 to a question that does not fit, 503 if its handler throws a `retryable` error or the caller is gone, and 500 otherwise.
+ */
 export function createInternalServer(options: InternalServerOptions): InternalServer {
   const server = createServer(
     { keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: 5_000, requestTimeout: 10_000 },
@@ -84,7 +87,7 @@ async function healthWithin(check: () => Health | Promise<Health>): Promise<Heal
   return Promise.race([check(), sleep(HEALTH_WITHIN_MS, { status: 'unavailable', because } as const, { ref: false })])
 }
 
-/** Digests have equal length, as timingSafeEqual requires, so the length of the token does not show either. */
+/** Returns a digest of fixed length, as timingSafeEqual requires; it hides the length of the token, too. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }
@@ -134,7 +137,7 @@ function isRetryable(error: unknown): boolean {
   return error instanceof Error && 'retryable' in error && error.retryable === true
 }
 
-/** For what express.json throws: too large, not JSON, compressed. */
+/** Answers the errors of express.json: too large, not JSON, compressed. */
 const answerBadBody: ErrorRequestHandler = (error: { status?: number }, _request, response, _next) => {
   const status = error.status ?? 500
   refuse(

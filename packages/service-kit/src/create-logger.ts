@@ -4,11 +4,10 @@ import { type DestinationStream, type Logger, pino } from 'pino'
 const MAX_STRING = 300
 
 /**
- * A service's log: one line of JSON per entry, to stdout.
+ * Creates a service's log: one line of JSON per entry, to stdout.
  *
- * It must never contain what a customer sent. So fields pass by their type: numbers, booleans, short strings and errors.
- * Objects, such as records and bodies, are left out whatever their name, and so is everything in an error besides its
- * type, code, message and stack.
+ * It must never contain customers' data, so fields are filtered by type. Numbers, booleans, short strings and errors pass;
+ * objects such as records and bodies are dropped. Of an error only type, code, message and stack pass.
  */
 export function createLogger(service: string, level: string, destination: DestinationStream = stdout()): Logger {
   const options = {
@@ -19,13 +18,13 @@ export function createLogger(service: string, level: string, destination: Destin
       level: (label: string) => ({ level: label }),
       log: (fields: object) => Object.fromEntries(Object.entries(fields).flatMap(passField)),
     },
-    // passField describes errors, under any name.
+    // passField serializes errors under any name.
     serializers: { err: (err: unknown) => err },
   }
   return pino(options, destination)
 }
 
-/** Synchronous: the lines just before the process ends matter most, and they stay in order. */
+/** Writes synchronously, because the lines just before the process ends matter most. */
 function stdout(): DestinationStream {
   return pino.destination({ dest: 1, sync: true })
 }
@@ -43,12 +42,12 @@ function describeError(error: Error, depth = 0): object {
   return { type: error.name, ...code, message: messageOf(error), stack: framesOf(error), ...cause }
 }
 
-/** The message of JSON.parse quotes its input. */
+/** Hides the message of JSON.parse, which quotes its input. */
 function messageOf(error: Error): string {
   return error instanceof SyntaxError ? 'Syntax error' : shorten(error.message)
 }
 
-/** Without the first line, which repeats the message. */
+/** Drops the first line, which repeats the message. */
 function framesOf(error: Error): string {
   const frames = (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at '))
   return frames.map((line) => line.trim()).join('\n')

@@ -4,10 +4,9 @@ import net from 'node:net'
 import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { createLogger } from './create-logger.ts'
-import { createRedis, createRedisSubscriber, type RedisConnection } from './create-redis.ts'
-import { subscribeTo } from './subscribe-to.ts'
+import { createRedis, createRedisSubscriber, type RedisConnection, subscribeTo } from './create-redis.ts'
 
-/** Stands before the real Redis. `freeze` swallows everything and goes on taking connections, as a stopped process does. */
+/** Starts a proxy in front of the real Redis. `freeze` drops all bytes and keeps accepting connections, like a stopped process. */
 async function startFreezableProxy(redisUrl: string) {
   const { hostname, port } = new URL(redisUrl)
   const sockets = new Set<net.Socket>()

@@ -38,13 +38,13 @@ export function createServiceClient<Table extends CallTable>(
   const names = new Map<Call, string>(Object.entries(table).map(([name, call]) => [call, name]))
 
   function callsBehind(breakerName: string, timeoutMs: number) {
-    const client = createInternalClient({ baseUrls, token, timeoutMs })
+    const sendNow = createInternalClient({ baseUrls, token, timeoutMs })
     const breaker = createBreaker(breakerName, watch)
     const send: Send = (call, question, options) =>
       breaker.run(
         () => {
           onCall(service, names.get(call) ?? call.path)
-          return client.send(call, question, options)
+          return sendNow(call, question, options)
         },
         ({ outcome }) => outcome === 'unavailable',
         NOT_CALLED,

@@ -41,7 +41,7 @@ async function serve(routes: readonly InternalRoute[], own: Partial<InternalServ
 }
 
 function asksAt(...baseUrls: string[]) {
-  return asksOf(calls, createInternalClient({ baseUrls, token: TOKEN, timeoutMs: 2_000 }).send)
+  return asksOf(calls, createInternalClient({ baseUrls, token: TOKEN, timeoutMs: 2_000 }))
 }
 
 /** Says nothing to anybody, and counts who tried. */
@@ -87,12 +87,12 @@ describe('an internal call', () => {
 
   it('is unavailable when it was asked, answered or authorized otherwise than agreed', async () => {
     const { url } = await serve(double)
-    const { send } = createInternalClient({ baseUrls: [url], token: TOKEN, timeoutMs: 2_000 })
+    const send = createInternalClient({ baseUrls: [url], token: TOKEN, timeoutMs: 2_000 })
     const stranger = createInternalClient({ baseUrls: [url], token: 'another token', timeoutMs: 2_000 })
     for (const outcome of [
       await send(calls.double, { n: 'four' }),
       await send({ ...calls.double, answer: z.object({ thrice: z.number() }) }, { n: 4 }),
-      await stranger.send(calls.double, { n: 4 }),
+      await stranger(calls.double, { n: 4 }),
     ]) {
       expect(outcome).toMatchObject({ outcome: 'unavailable', cause: { code: 'INTERNAL_CALL_FAILED' } })
     }
@@ -100,8 +100,8 @@ describe('an internal call', () => {
 
   it('is unavailable when its answer is larger than any read model', async () => {
     const { url } = await serve(serveCalls({ text: calls.text }, { text: async ({ n }) => ({ text: 'x'.repeat(n) }) }))
-    const client = createInternalClient({ baseUrls: [url], token: TOKEN, timeoutMs: 30_000 })
-    const read = (n: number) => client.send(calls.text, { n })
+    const send = createInternalClient({ baseUrls: [url], token: TOKEN, timeoutMs: 30_000 })
+    const read = (n: number) => send(calls.text, { n })
     expect(await read(2_000_000)).toMatchObject({ outcome: 'answered' })
     expect(await read(9 * 1024 * 1024)).toMatchObject({
       outcome: 'unavailable',

@@ -1,12 +1,12 @@
 import { collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 
 const DAY_MS = 86_400_000
-/** What prom-client makes of samples of the event loop's delay. `nodejs_eventloop_lag_seconds` needs none: it stays. */
+/** Metrics that need samples of the event loop's delay. `nodejs_eventloop_lag_seconds` needs none and stays. */
 const SAMPLED = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'].map((of) => `nodejs_eventloop_lag_${of}_seconds`)
 
 /**
- * A service's Prometheus registry, with the process's own metrics. The event loop's delay is not sampled: a sample every
- * 10 ms was most of what an idle process cost (docs/reference/performance.md, Idle).
+ * Creates a service's Prometheus registry with the metrics of the process. The event loop's delay is not sampled: a sample
+ * every 10 ms is most of the cost of an idle process (docs/reference/performance.md, Idle).
  */
 export function createMetrics(service: string): Registry {
   const registry = new Registry()
@@ -16,7 +16,7 @@ export function createMetrics(service: string): Registry {
   return registry
 }
 
-/** Metrics of a publisher's requests to Kafka, for its `onRequest`. */
+/** Creates the metrics of a publisher's requests to Kafka, as its `onRequest`. */
 export function createPublishMetrics(registry: Registry) {
   const durations = new Histogram({
     name: 'nextvisit_publish_seconds',

@@ -1,17 +1,18 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { ConfigError } from './errors.ts'
 import {
   addressesConfig,
   databaseConfig,
+  type EnvironmentVariables,
   internalServerConfig,
   kafkaConfig,
   logConfig,
   modeConfig,
+  readConfig,
   redisConfig,
-} from './config-pieces.ts'
-import { ConfigError } from './errors.ts'
-import { type EnvironmentVariables, readConfig } from './read-config.ts'
+} from './read-config.ts'
 
 const schema = kafkaConfig
   .and(redisConfig)

@@ -1,23 +1,23 @@
 import { KeptRefusal, type ProjectRef } from '@nextvisit/contracts'
 import type { RedisConnection } from './create-redis.ts'
 
-/** What was refused in one project since the last time. */
+/** New refusals of one project. */
 export interface ProjectRefusals extends ProjectRef {
-  /** How many, by reason: also those that are not in `kept`. */
+  /** Number by reason, including those that are not in `kept`. */
   readonly counts: ReadonlyMap<string, number>
   readonly kept: readonly KeptRefusal[]
 }
 
-export interface ReadRefusals {
+export interface StoredRefusals {
   /** Newest first. */
   readonly refusals: readonly KeptRefusal[]
-  /** Of this hour and the 24 before it, by reason. */
+  /** Number by reason in this hour and the 24 before it. */
   readonly counts: Readonly<Record<string, number>>
 }
 
 export type RefusalStore = ReturnType<typeof createRefusalStore>
 
-/** Of each project and reason, the latest so many stay. */
+/** Maximum number of stored refusals of a project and reason; the latest stay. */
 export const KEPT_OF_A_REASON = 50
 
 const HOUR_MS = 3_600_000
@@ -25,8 +25,8 @@ const KEPT_MS = 24 * HOUR_MS
 const COUNTED_HOURS = Array.from({ length: 25 }, (_, hours) => hours)
 
 /**
- * The latest refusals of each project, in Redis, where every gateway and tool reads them (decisions.md, Refusals). Redis
- * may lose them. Both functions reject where Redis fails.
+ * Creates the store of the latest refusals of each project (decisions.md, Refusals). They are in Redis, which may lose them,
+ * for every gateway and tool. Both functions reject if Redis fails.
  */
 export function createRefusalStore(redis: RedisConnection['client'], keyPrefix = 'nextvisit:') {
   const keyOf = ({ organization, project }: ProjectRef) => `${keyPrefix}refusals:${organization}/${project}:`
@@ -59,8 +59,8 @@ export function createRefusalStore(redis: RedisConnection['client'], keyPrefix =
     await run(pipeline)
   }
 
-  /** `only`: the refusals of this reason; the counts are of all. */
-  async function read(project: ProjectRef, nowMs: number, only?: string): Promise<ReadRefusals> {
+  /** Reads refusals and counts. `only`: just the refusals of this reason; the counts are of all. */
+  async function read(project: ProjectRef, nowMs: number, only?: string): Promise<StoredRefusals> {
     const hour = Math.floor(nowMs / HOUR_MS)
     const counting = redis.pipeline()
     for (const hours of COUNTED_HOURS) counting.hgetall(countsKey(project, hour - hours))
@@ -82,13 +82,13 @@ function sumOf(hours: readonly Readonly<Record<string, string>>[]): ReadonlyMap<
   return sum
 }
 
-/** Nothing for what another version wrote in another form. */
+/** Ignores refusals that another version stored in another form. */
 function parse(text: string): readonly KeptRefusal[] {
   const { data } = KeptRefusal.safeParse(JSON.parse(text))
   return data ? [data] : []
 }
 
-/** Ids are UUIDv7: their order is that of their times. */
+/** Ids are UUIDv7, so their order is the order of time. */
 function newestFirst(one: KeptRefusal, other: KeptRefusal): number {
   return one.id < other.id ? 1 : -1
 }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 
-/** A part of a service, opened once and closed once. `stop` is called only after `start` has resolved. */
+/** A part of a service, started once and stopped once. `stop` is called only after `start` has resolved. */
 export interface ServicePart {
   readonly name: string
   readonly start: () => Promise<unknown>
@@ -11,19 +11,19 @@ export interface RunServiceOptions {
   readonly logger: Logger
   /** Started in this order, stopped in reverse. */
   readonly parts: readonly ServicePart[]
-  /** After this time the process ends, whatever is still running. */
+  /** Maximum duration of a stop; then the process ends. */
   readonly stopWithinMs?: number
 }
 
 export interface RunningService {
-  /** For a part that cannot continue, such as a consumer that crashed: stops the rest and exits with 1. */
+  /** Reports a part that cannot continue, such as a crashed consumer: stops the others and exits with 1. */
   readonly fail: (error: unknown) => void
 }
 
 /**
- * Runs a service until SIGTERM or SIGINT (exit 0), or until something fails (exit 1): a part that does not start, `fail`,
- * an uncaught exception. Then the started parts are stopped in reverse order. A second signal, or a stop that takes too
- * long, ends the process at once with 1.
+ * Runs a service until SIGTERM or SIGINT (exit 0) or a failure (exit 1): a part that does not start, `fail`, an uncaught
+ * exception. Then stops the started parts in reverse order. A second signal, or a stop that takes too long, ends the process
+ * at once with 1.
  */
 export function runService({ logger, parts, stopWithinMs = 10_000 }: RunServiceOptions): RunningService {
   const started: ServicePart[] = []

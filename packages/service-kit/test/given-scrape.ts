@@ -3,8 +3,8 @@ import { createInternalServer, type InternalServerOptions } from '../src/create-
 import { createLogger } from '../src/create-logger.ts'
 
 /**
- * Serves a registry on a service's internal port. Resolves with a scrape of it: the samples of the metrics whose names begin
- * with `prefix`, by `name{labels}`, the label `service` left out.
+ * Serves a registry on a service's internal port. Returns a function that scrapes it: the samples of metrics whose names begin
+ * with `prefix`, by `name{labels}` without the label `service`.
  */
 export async function givenScrape(metrics: InternalServerOptions['metrics']) {
   const server = createInternalServer({

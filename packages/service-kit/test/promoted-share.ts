@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
 /**
- * Runs a program and resolves to which share of what it allocates outlives the new space of V8, of 1 MB. Such objects are
- * freed by large collections only, which cost much more. The program may call `gc()`, which moves what is alive out of it.
+ * Runs a program and returns the share of its allocations that outlive V8's new space, here of 1 MB. Only major collections
+ * free such objects, at a much higher cost. The program may call `gc()`, which moves live objects out of the new space.
  */
 export async function promotedShare(program: string): Promise<number> {
   const { stdout } = await promisify(execFile)(process.execPath, [
@@ -16,7 +16,7 @@ export async function promotedShare(program: string): Promise<number> {
   return sumOf('promoted', collections) / sumOf('allocated', collections)
 }
 
-/** Of a figure in lines such as `pause=0.3 gc=s allocated=1048576 promoted=1024`. */
+/** Sums a figure over lines such as `pause=0.3 gc=s allocated=1048576 promoted=1024`. */
 function sumOf(name: string, lines: readonly string[]): number {
   const figure = new RegExp(` ${name}=(\\d+)`)
   return lines.reduce((sum, line) => sum + Number(figure.exec(line)?.[1]), 0)

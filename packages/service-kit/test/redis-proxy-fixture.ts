@@ -1,7 +1,7 @@
 import net from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** Stands before the real Redis. `freeze` keeps everything that is sent until `thaw`, as a stopped process does. */
+/** Starts a proxy in front of the real Redis. `freeze` holds all bytes until `thaw`, like a stopped process. */
 export async function startRedisProxy(redisUrl: string) {
   const { hostname, port } = new URL(redisUrl)
   const sockets = new Set<net.Socket>()

@@ -1,4 +1,4 @@
-/** A process for run-service.int.spec.ts: two parts, and what goes wrong with them. */
+/** A process for run-service.int.spec.ts: two parts, and a fault by scenario. */
 import { createLogger } from '../src/create-logger.ts'
 import { runService, type ServicePart } from '../src/run-service.ts'
 
@@ -6,7 +6,7 @@ const scenario = process.argv[2]
 const nothing = async () => {}
 const fails = () => Promise.reject(new Error(`${scenario}, as it was asked to`))
 const hangs = () => new Promise<void>(() => {})
-// Nothing here listens on anything, so something has to keep the process alive.
+// Nothing listens, so a timer keeps the process alive.
 setInterval(() => {}, 60_000)
 
 const misbehaviour: Record<string, Partial<ServicePart>> = {

@@ -1,4 +1,4 @@
-/** Waits for something that is bound to become true. */
+/** Waits until a condition is true. Throws after `withinMs`. */
 export async function until(isTrue: () => boolean | Promise<boolean>, withinMs = 30_000): Promise<void> {
   const giveUpAt = performance.now() + withinMs
   while (!(await isTrue())) {

@@ -52,7 +52,7 @@ export interface ServicesParts {
 /** Creates the calls to every service. Nothing is connected before the first call. */
 export function createServices({ addresses, token }: ServicesParts) {
   const sendTo = (baseUrls: readonly string[], timeoutMs: number) =>
-    createInternalClient({ baseUrls, token, timeoutMs }).send
+    createInternalClient({ baseUrls, token, timeoutMs })
   const callsOf = <Name extends ServiceName>(
     name: Name,
     timeoutMs = WITHIN_MS,

@@ -7,7 +7,7 @@ import {
   createRedis,
   createRefusalStore,
   type EnvironmentVariables,
-  type ReadRefusals,
+  type StoredRefusals,
   redisConfig,
 } from '@nextvisit/service-kit'
 import { Command, InvalidArgumentError } from 'commander'
@@ -31,7 +31,7 @@ interface Shown extends RefusalsFlags {
   readonly place: ProjectRef
 }
 
-type Read = () => Promise<ReadRefusals>
+type Read = () => Promise<StoredRefusals>
 
 const FOLLOW_EVERY_MS = 1_000
 const ANSWER_WITHIN_MS = 2_000
@@ -163,7 +163,7 @@ async function requireProject(
   if (catalog) findProject(catalog.state, `${organization}/${project}`)
 }
 
-function printCounts(counts: ReadRefusals['counts']): void {
+function printCounts(counts: StoredRefusals['counts']): void {
   const sorted = Object.entries(counts).toSorted(([, one], [, other]) => other - one)
   if (sorted.length === 0) return print('Nothing was refused in the last 24 hours.')
   print(`Refused in the last 24 hours: ${sorted.map(([reason, count]) => `${reason} ${count}`).join(', ')}`)

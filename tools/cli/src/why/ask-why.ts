@@ -41,7 +41,7 @@ export async function askWhy(env: EnvironmentVariables, question: WhyQuestion, t
   const { organization, project } = found
   const userId = userIdOf(organization, project, userName)
   const baseUrls = services['form-trigger-evaluator']
-  const { send } = createInternalClient({ baseUrls, token, timeoutMs: ANSWER_WITHIN_MS })
+  const send = createInternalClient({ baseUrls, token, timeoutMs: ANSWER_WITHIN_MS })
   const asked = await asksOf(formTriggerEvaluatorCalls, send).readForms({ organization, project, userId })
   if (asked.outcome === 'not-found') {
     throw new CliError(
