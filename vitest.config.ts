@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 // oxlint-disable-next-line no-restricted-imports -- production code may not import it
 import { LongestFirst } from '@nextvisit/testing/longest-first'
 
-/** A spec's file name says what it costs; `vitest --project unit` runs what needs nothing. */
+/** Returns the project of specs with this cost, the suffix of their file names. Unit specs need no external parts. */
 function specs(cost: 'unit' | 'int' | 'e2e') {
   return {
     name: cost,
@@ -11,12 +11,12 @@ function specs(cost: 'unit' | 'int' | 'e2e') {
 }
 
 /**
- * One worker runs many files in one module graph: importing it for each file cost two thirds of the CPU. So a module that
- * keeps state keeps it for the next file.
+ * Runs many files in one module graph per worker, because importing it for each file cost two thirds of the CPU. Module state
+ * therefore survives from one file to the next.
  */
 const sharedModules = { isolate: false } as const
 
-/** Int specs wait for Kafka's groups and timers most of the time, the longest ones all at once: more workers than cores work meanwhile. */
+/** Uses more workers than cores, because int specs mostly wait for Kafka's groups and for timers. */
 const manyWorkers = { maxWorkers: 6 } as const
 
 const partsForAll = { globalSetup: ['tests/testing/src/global-setup.ts'] }
@@ -28,7 +28,7 @@ export default defineConfig({
     projects: [
       { test: { ...specs('unit'), ...sharedModules, ...manyWorkers, testTimeout: 30_000 } },
       { test: { ...specs('int'), ...sharedModules, ...manyWorkers, ...partsForAll, ...patientHooks, testTimeout: 60_000 } },
-      /** Each brings up a whole stack of its own: after everything else. Three at a time starve each other on two cores. */
+      // Each e2e spec starts a whole stack, so they run last. Three at a time would starve each other on two cores.
       {
         test: {
           ...specs('e2e'),

@@ -1,15 +1,15 @@
 import { defineConfig } from 'tsdown'
 
-/** How the packages for customers are built: `tsdown --config ../../infra/tsdown.config.ts` in a package's folder. */
+/** Build of the packages for customers: `tsdown --config ../../infra/tsdown.config.ts` in a package's folder. */
 export default defineConfig({
   cwd: process.cwd(),
   entry: ['src/index.ts'],
   format: 'esm',
   target: 'es2022',
   sourcemap: true,
-  // `dist/index.js`, whatever the platform.
+  // Writes `dist/index.js` for every platform.
   fixedExtension: false,
-  // From the source alone: every export says its type.
+  // Derives types from the source alone, because every export declares its type.
   dts: { oxc: true },
   // npm publishes a licence only from the package's own folder.
   copy: [{ from: '../../LICENSE', to: '.' }],

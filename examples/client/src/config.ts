@@ -1,7 +1,7 @@
 export interface ExampleConfig {
-  /** 0: any free port. */
+  /** Port to listen on; 0: any free port. */
   readonly port: number
-  /** The gateway's URL. */
+  /** URL of the gateway. */
   readonly host: string
   /** The admin key. */
   readonly key: string

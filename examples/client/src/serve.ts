@@ -1,11 +1,11 @@
-/** A shop's back end. It says who signs up and who buys, and never makes a customer wait for that. */
+/** Back end of a shop. It reports sign-ups and purchases in the background, so that customers never wait for it. */
 import { createServer } from 'node:http'
 import { type CallItem, createNextvisit, type NextvisitError, type Refusal } from '@nextvisit/client'
 import { readConfig } from './config.ts'
 
 const { port, host, key } = readConfig()
 const report = ({ message, items }: NextvisitError) => console.error(`${message}: ${JSON.stringify(items)}`)
-// Such as 401 for a wrong key.
+// Logs refusals, such as 401 for a wrong key.
 const reportRefusal = ({ status, message }: Refusal, { type }: CallItem) =>
   console.error(`${type}: ${status} ${message}`)
 const nextvisit = createNextvisit({ host, key, onUnsent: report, onRefused: reportRefusal })
@@ -19,12 +19,12 @@ const pages: Readonly<Record<string, (query: URLSearchParams) => unknown>> = {
   'POST /buy': (query) => {
     const [userName, order] = [query.get('user') ?? '', query.get('order') ?? '']
     const properties = { order, total: Number(query.get('total')) }
-    // However often the customer's browser repeats this, the order counts once.
+    // The order counts once, even if the browser repeats the request.
     const idempotencyKey = `order-${order}`
     void nextvisit.track({ userName, eventName: 'Checkout Completed', properties, idempotencyKey })
     return { thanksFor: order }
   },
-  // Here the answer matters, so it is awaited.
+  // The answer is needed here, so it is awaited.
   'GET /orders': async (query) => {
     await nextvisit.flush()
     const user = await nextvisit.users.get(query.get('user') ?? '')
@@ -46,8 +46,8 @@ server.listen(port, '127.0.0.1', () => {
   console.log(`The example is at http://127.0.0.1:${typeof address === 'object' ? address?.port : port}`)
 })
 
-/** Takes no more requests, and sends what is left, for at most 10 s. */
+/** Stops accepting requests, and sends pending events for at most 10 s. */
 process.once('SIGTERM', () => {
   server.close()
-  nextvisit.close({ withinMs: 10_000 }).then(() => console.log('Everything is sent'), report)
+  nextvisit.close({ withinMs: 10_000 }).then(() => console.log('All events are sent'), report)
 })

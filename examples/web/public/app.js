@@ -1,7 +1,7 @@
 import { createNextvisit } from '@nextvisit/web'
 
 const { host, key } = await (await fetch('/config.json')).json()
-// In your application: the user who is signed in, and the signature that your server made for them.
+// In your application: the signed-in user, and the signature that your server computed for them.
 const userName = new URLSearchParams(location.search).get('user') ?? 'ada'
 
 const nextvisit = createNextvisit({ host, key, userName, traits: { plan: 'pro' } })
@@ -19,7 +19,7 @@ async function buy() {
 }
 document.querySelector('button').addEventListener('click', () => void buy())
 
-// A single-page application: links change the URL, not the page.
+// Acts as a single-page application: links change the URL without loading a page.
 const showPage = () => (document.querySelector('h1').textContent = location.pathname === '/' ? 'Home' : 'Basket')
 for (const link of document.querySelectorAll('a')) {
   link.addEventListener('click', (event) => {
@@ -31,5 +31,5 @@ for (const link of document.querySelectorAll('a')) {
 addEventListener('popstate', showPage)
 showPage()
 
-// For the console.
+// Exposes the client in the browser's console.
 globalThis.nextvisit = nextvisit

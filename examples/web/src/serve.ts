@@ -1,4 +1,4 @@
-/** Serves the example: its page at every path, and what the page loads. */
+/** Serves the example: its page at every path, and the scripts of the page. */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
@@ -9,7 +9,7 @@ const read = (url: string | URL): string => readFileSync(fileURLToPath(url), 'ut
 const page = read(new URL('../public/index.html', import.meta.url))
 const scripts = new Map([
   ['/app.js', read(new URL('../public/app.js', import.meta.url))],
-  // A bundler would do this.
+  // In production, a bundler includes this file.
   ['/nextvisit-web.js', read(import.meta.resolve('@nextvisit/web'))],
 ])
 

@@ -6,7 +6,7 @@ import { cacheFolder } from './config.ts'
 import { StackError } from './errors.ts'
 
 /**
- * Returns a folder in the cache; `build` creates it the first time. The folder gets its name only when it is complete. So
+ * Returns a folder in the cache; `build` creates it the first time. The folder gets its name only when it is complete, so
  * an interrupted build is never used, and two checkouts can build at the same time.
  */
 export async function cached(
@@ -36,7 +36,7 @@ function unusable(base: string, cause: NodeJS.ErrnoException): StackError {
     ? new StackError('NO_SPACE', `The disk under ${base} is full. Free some space and start again.`, { cause })
     : new StackError(
         'FOLDER_UNUSABLE',
-        `Downloads are kept in ${base}, which cannot be written (${cause.code}). Set XDG_CACHE_HOME to a folder that you own.`,
+        `The download cache ${base} cannot be written (${cause.code}). Set XDG_CACHE_HOME to a folder that you own.`,
         { cause },
       )
 }

@@ -5,10 +5,10 @@ import { kafkaConfig, readConfig } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
 import { StackError } from './errors.ts'
 
-/** The root folder of the checkout. */
+/** Root folder of the checkout. */
 export const CHECKOUT = path.resolve(import.meta.dirname, '../../..')
 
-/** Parts that already run elsewhere and are not started. */
+/** Parts that run elsewhere and are not started. */
 export interface ExternalParts {
   /** `host:port`, separated by commas. */
   readonly kafkaBrokers?: string
@@ -21,10 +21,10 @@ export interface ExternalParts {
 
 export interface StartConfig {
   readonly gatewayPort: number
-  /** Undefined: any port that is free. */
+  /** Port of the console; undefined: any free port. */
   readonly consolePort: number | undefined
   readonly dataDirectory: string
-  /** What stands before a command in this checkout, so that it finds the data: empty for the default folder. */
+  /** Prefix for commands in this checkout, so that they find the data folder: empty for the default one. */
   readonly commandPrefix: string
   readonly workspaceFile: string | undefined
   readonly external: ExternalParts
@@ -68,23 +68,23 @@ function portOf(variable: string, text: string): number {
   throw new StackError('INVALID_SETTING', `${variable} is ${text}; it must be a port number, 1 to 65535.`)
 }
 
-/** The environment that started processes inherit. Node keeps compiled code, so that the next start takes less time. */
+/** Returns the environment of started processes. Node caches compiled code to speed up the next start. */
 export function inheritedEnvironment(): NodeJS.ProcessEnv {
   return { NODE_COMPILE_CACHE: path.join(cacheFolder(), 'node'), ...process.env }
 }
 
-/** The log as the services read it from their environment. `own` overrides what they inherit. Throws a ConfigError. */
+/** Returns the services' connection to the log. `own` overrides their inherited environment. Throws a ConfigError. */
 export function logConnection(brokers: string, own: NodeJS.ProcessEnv = {}): LogConnection {
   const { kafka } = readConfig(kafkaConfig, { ...inheritedEnvironment(), ...own, KAFKA_BROKERS: brokers })
   return { ...kafka, clientId: 'local-stack' }
 }
 
-/** The folder for downloads, shared by all checkouts of this user. */
+/** Returns the folder for downloads, shared by all checkouts of this user. */
 export function cacheFolder(): string {
   return path.join(process.env['XDG_CACHE_HOME'] || path.join(homedir(), '.cache'), 'nextvisit')
 }
 
-/** The `java` to run: from JAVA_HOME, or from the PATH. */
+/** Returns the `java` command from JAVA_HOME, or from the PATH. */
 export function javaCommand(): string {
   const home = process.env['JAVA_HOME']
   return home ? path.join(home, 'bin', 'java') : 'java'

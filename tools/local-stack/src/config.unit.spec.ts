@@ -7,7 +7,7 @@ describe('readStartConfig', () => {
     expect(readStartConfig({}).dataDirectory).toMatch(/[/\\]\.nextvisit$/)
   })
 
-  it('says what a command needs to find the data: nothing, or the folder, as a shell reads it', () => {
+  it('returns the prefix with which a command finds the data: none, or the folder quoted for a shell', () => {
     const prefixes = ['', '/data/next-visit.1', "/my data/ada's"].map(
       (folder) => readStartConfig({ NEXTVISIT_DATA: folder }).commandPrefix,
     )
@@ -24,7 +24,7 @@ describe('readStartConfig', () => {
     )
   })
 
-  it('reads which parts run elsewhere, and which service has its own server', () => {
+  it('reads the parts that run elsewhere, and services with their own server', () => {
     const { external } = readStartConfig({
       KAFKA_BROKERS: 'a:1,b:2',
       DATABASE_URL: 'postgresql://shared',

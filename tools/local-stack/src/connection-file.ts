@@ -4,23 +4,23 @@ import { consumers } from '@nextvisit/services'
 import { inheritedEnvironment } from './config.ts'
 import type { StackSecrets } from './stack-secrets.ts'
 
-/** How to reach a running stack. */
+/** Addresses of a running stack. */
 export interface Connection {
   readonly kafkaBrokers: string
   readonly redisUrl: string
-  /** Each consumer's own, by its variable. */
+  /** Addresses of the consumers' databases, by variable. */
   readonly databaseUrls: ReadonlyMap<string, string>
-  /** Of a role that may create schemas: for `nextvisit migrate` and `nextvisit replay`, not for services. */
+  /** Address for a role that may create schemas, used by `nextvisit migrate` and `nextvisit replay`, not by services. */
   readonly adminDatabaseUrl: string
 }
 
-/** The same, with the running services. */
+/** Addresses of a running stack and its services. */
 export interface RunningConnection extends Connection {
-  /** URLs of their internal servers, by variable. */
+  /** URLs of internal servers, by variable. */
   readonly serviceUrls: ReadonlyMap<string, string>
 }
 
-/** For `nextvisit` commands, which read it unless the environment names another system (tools/cli, config.ts). */
+/** Writes the file that `nextvisit` commands read unless the environment names another system (tools/cli, config.ts). */
 export async function writeConnectionFile(
   folder: string,
   connection: RunningConnection,
@@ -48,7 +48,7 @@ export async function writeConnectionFile(
   await writeFile(fileIn(folder), `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 })
 }
 
-/** Removed when the stack stops, because it can no longer be reached. */
+/** Removes the file of a stopped stack. */
 export async function removeConnectionFile(folder: string): Promise<void> {
   await rm(fileIn(folder), { force: true })
 }

@@ -9,15 +9,15 @@ const ASK_EVERY_MS = 200
 const GROUPS = consumers.map(({ name }) => consumerGroupOf(name))
 
 /**
- * The member ids of the consumers' groups. Members of killed services stay until their session ends, and until then new
- * members wait for their partitions. The request also makes a new broker create what it needs for groups.
+ * Returns the member ids of the consumers' groups. Members of killed services stay until their session ends, and until then
+ * new members wait for their partitions. The request also makes a new broker create its topic for groups.
  */
 export async function groupMembers(connection: LogConnection): Promise<ReadonlySet<string>> {
   return withLogAdmin(connection, async (admin) => {
     const groups = await Promise.all(GROUPS.map((group) => admin.describeGroup(group))).catch((cause: unknown) => {
       throw new StackError(
         'STEP_FAILED',
-        'Kafka did not describe the consumer groups; its log (kafka.log) may say why.',
+        'Kafka did not describe the consumer groups; its log (kafka.log) may contain the reason.',
         { cause },
       )
     })

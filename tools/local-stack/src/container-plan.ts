@@ -4,11 +4,11 @@ import type { ProcessPlan } from './owned-process.ts'
 export interface ContainerOptions {
   readonly name: string
   readonly image: string
-  /** The data folder that the container replaces. The names of container and volume derive from it. */
+  /** Data folder of the stack. The names of container and volume derive from it. */
   readonly dataDirectory: string
-  /** The image's data folder; a named volume is mounted there. */
+  /** Data folder of the image; a named volume is mounted there. */
   readonly volumePath: string
-  /** Published on loopback only. */
+  /** Ports, published on loopback only. */
   readonly port: { readonly host: number; readonly container: number }
   readonly environment?: Readonly<Record<string, string>>
   readonly args?: readonly string[]
@@ -17,7 +17,7 @@ export interface ContainerOptions {
   readonly readyLine: RegExp
 }
 
-/** The plan to run `docker run` as an owned process. */
+/** Returns the plan that runs `docker run` as an owned process. */
 export function containerPlan(options: ContainerOptions): ProcessPlan {
   const container = containerName(options.name, options.dataDirectory)
   const environment = Object.entries(options.environment ?? {}).map(([name, value]) => `--env=${name}=${value}`)

@@ -37,7 +37,7 @@ describe('takeDataDirectory', () => {
     await expect(readFile(path.join(folder, 'lock'))).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
-  it('says what to do about a folder that cannot be created', async () => {
+  it('names the remedy for a folder that cannot be created', async () => {
     const file = path.join(folder, 'file')
     await writeFile(file, '')
     await expect(takeDataDirectory(path.join(file, 'data'))).rejects.toMatchObject({

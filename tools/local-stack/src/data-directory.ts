@@ -6,8 +6,8 @@ import { StackError } from './errors.ts'
 const NEEDED_BYTES = 512 * 2 ** 20
 
 /**
- * Creates the folder, checks its disk space and locks it for this process. Returns a function that releases the lock. The
- * lock of a killed process does not count: a lock is valid only while exactly its process runs.
+ * Creates the folder, checks its disk space and locks it for this process. Returns a function that releases the lock. A
+ * lock is valid only while its process runs, so that of a killed process does not count.
  */
 export async function takeDataDirectory(folder: string): Promise<() => Promise<void>> {
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch((cause: NodeJS.ErrnoException) => {
@@ -30,7 +30,7 @@ async function takeLock(folder: string): Promise<() => Promise<void>> {
   if (taken.outcome === 'taken') return taken.release
   throw new StackError(
     'ALREADY_RUNNING',
-    `Nextvisit is running with this data folder already (${folder}, process ${taken.pid}). Stop it, or set NEXTVISIT_DATA and GATEWAY_PORT for a second one.`,
+    `Nextvisit is already running with this data folder (${folder}, process ${taken.pid}). Stop it, or set NEXTVISIT_DATA and GATEWAY_PORT for a second stack.`,
   )
 }
 

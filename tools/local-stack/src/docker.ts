@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** Whether a Docker engine answers. Checked once. */
+/** Resolves to whether a Docker engine answers. Checks once. */
 export function dockerAnswers(): Promise<boolean> {
   answer ??= run('docker', ['version', '--format', '{{.Server.Version}}'], { timeout: 10_000 }).then(
     () => true,
@@ -19,7 +19,7 @@ export function containerName(name: string, dataDirectory: string): string {
   return `nextvisit-${name.toLowerCase()}-${folder}`
 }
 
-/** Stops and removes the container, if there is one. Its named volume stays. */
+/** Stops and removes the container if it exists. Its named volume stays. */
 export async function removeContainer(container: string): Promise<void> {
   await run('docker', ['rm', '--force', '--volumes', container]).catch(() => {})
 }

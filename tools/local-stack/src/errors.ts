@@ -12,11 +12,11 @@ export type StackErrorCode =
   | 'REQUIREMENT_MISSING'
   | 'STEP_FAILED'
 
-/** A part, or the whole stack, could not be started. The message tells the user what to do. */
+/** A failed start of a part or the whole stack. The message names the remedy. */
 export class StackError extends Error {
   override readonly name = 'StackError'
   readonly code: StackErrorCode
-  /** Whether the same start may work a moment later without any change. */
+  /** Whether the same start may succeed a moment later without any change. */
   readonly retryable: boolean
 
   constructor(code: StackErrorCode, message: string, options: { retryable?: boolean; cause?: unknown } = {}) {

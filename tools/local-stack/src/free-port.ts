@@ -1,15 +1,15 @@
 import { createServer } from 'node:net'
 import { StackError } from './errors.ts'
 
-/** Below the range for outgoing ports (from 32768 on Linux, from 49152 on macOS). */
+/** Lowest port to choose. The range stays below that of outgoing ports (from 32768 on Linux, from 49152 on macOS). */
 const LOWEST = 20_000
 const HIGHEST = 32_000
 let last = LOWEST + Math.floor(Math.random() * (HIGHEST - LOWEST))
 
 /**
- * Finds a free loopback port outside the range for outgoing ports. Reason: while a part restarts, a client that connects
- * to its port could get the same port as its own, connect to itself, and block the part's port. A port is free until
- * somebody listens, so a process gets every other port of the range before it gets the same one again.
+ * Finds a free loopback port outside the range for outgoing ports. While a part restarts, a client that connects to its
+ * port could otherwise get the same port as its own, connect to itself, and block the part's port. A port is free until a
+ * process listens, so each call of a process returns another port until the range is exhausted.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -19,13 +19,13 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** The port behind `port` if it is free, else any. */
+/** Returns the port after `port` if it is free, otherwise any free port. */
 export async function portBeside(port: number): Promise<number> {
   const next = port + 1
   return next < 65_536 && (await isPortFree(next)) ? next : freePort()
 }
 
-/** Whether a server could listen on this port now. */
+/** Resolves to whether a server could listen on this port now. */
 export async function isPortFree(port: number, host = '127.0.0.1'): Promise<boolean> {
   const server = createServer()
   return new Promise((resolve) => {

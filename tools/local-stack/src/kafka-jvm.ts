@@ -11,8 +11,8 @@ export const CLUSTER_ID = 'MkU3OEVBNTcwNTJENDM2Qg'
 export const READY = /Kafka Server started/
 
 /**
- * Options for low CPU use and a quick start. Few requests a second would leave much of the broker interpreted for minutes, so
- * it is compiled sooner. Warnings and the line that says it is ready go to the log.
+ * JVM options for low CPU use and a quick start. With few requests a second, much of the broker would stay interpreted for
+ * minutes, so it is compiled sooner. Warnings and the readiness line go to the log.
  */
 const JVM_FLAGS = [
   '-Xms256m',
@@ -27,8 +27,8 @@ const JVM_FLAGS = [
 ]
 
 /**
- * Settings of a single node. The session is three heartbeats, because a restarted broker waits until its old session has
- * ended. One heartbeat a second more would cost an idle broker a tenth of its CPU.
+ * Settings of a single node. The session lasts three heartbeats, because a restarted broker waits until its old session has
+ * ended. One more heartbeat a second would cost an idle broker a tenth of its CPU.
  */
 export const SINGLE_NODE = {
   'process.roles': 'broker,controller',
@@ -43,7 +43,7 @@ export const SINGLE_NODE = {
   'transaction.state.log.min.isr': '1',
   'group.initial.rebalance.delay.ms': '0',
   'group.min.session.timeout.ms': '1000',
-  // Groups live in one partition, so one thread does all their work. Each of the others would wake five times a second.
+  // Groups are in one partition, so one thread does all their work. Each additional thread would wake five times a second.
   'group.coordinator.threads': '1',
   'log.cleaner.dedupe.buffer.size': '4194304',
   'num.network.threads': '2',
@@ -51,15 +51,15 @@ export const SINGLE_NODE = {
   'background.threads': '2',
   'broker.session.timeout.ms': '3000',
   'broker.heartbeat.interval.ms': '1000',
-  // Otherwise the controller writes an empty record every half a second: a fifth of what an idle broker costs.
+  // Otherwise the controller writes an empty record every half a second: a fifth of an idle broker's CPU.
   'metadata.max.idle.interval.ms': '0',
 }
 
-/** A broker that runs on this machine's Java. */
+/** Files of a broker that runs on this machine's Java. */
 export interface KafkaJvm {
-  /** The folder with its jars. */
+  /** Folder with its jars. */
   readonly jars: string
-  /** The folder that {@link prepareKafkaJvm} filled for these jars and this Java. */
+  /** Folder that {@link prepareKafkaJvm} filled for these jars and this Java. */
   readonly prepared: string
 }
 
@@ -73,7 +73,7 @@ interface BrokerPlan {
 const emptyLog = (prepared: string) => path.join(prepared, 'empty-log')
 const classArchive = (prepared: string) => path.join(prepared, 'classes.jsa')
 
-/** The plan of a broker. A new data directory gets a copy of the empty log. */
+/** Returns the plan of a broker. A new data directory gets a copy of the empty log. */
 export async function kafkaJvmPlan(
   { jars, prepared }: KafkaJvm,
   port: number,
@@ -87,8 +87,8 @@ export async function kafkaJvmPlan(
 }
 
 /**
- * Does once what would cost each start of a new broker two thirds of its CPU: formats an empty log, and runs a broker whose
- * JVM writes the classes that it has loaded and verified. Another JVM than the one that wrote them ignores the classes.
+ * Prepares fast starts of new brokers, which would otherwise use three times the CPU: formats an empty log, and runs a broker
+ * whose JVM archives its loaded and verified classes. Another JVM version ignores the archive.
  */
 export async function prepareKafkaJvm(jars: string, folder: string): Promise<void> {
   const dataDirectory = path.join(folder, 'first-run')
@@ -106,7 +106,7 @@ export async function prepareKafkaJvm(jars: string, folder: string): Promise<voi
   await rm(dataDirectory, { recursive: true })
 }
 
-/** Writes the broker's settings, and returns how to run it. */
+/** Writes the broker's settings, and returns its plan. */
 async function brokerPlan(
   jars: string,
   port: number,
@@ -142,7 +142,7 @@ async function format(jars: string, settings: string): Promise<void> {
   await promisify(execFile)(javaCommand(), [...flags, '-cp', path.join(jars, '*'), ...tool, '--config', settings])
 }
 
-/** The text of a Java properties file. Only backslashes in values are escaped. */
+/** Formats a Java properties file. Only backslashes in values are escaped. */
 function propertiesText(settings: Readonly<Record<string, string>>): string {
   return Object.entries(settings)
     .map(([name, value]) => `${name}=${value.replaceAll('\\', '\\\\')}\n`)

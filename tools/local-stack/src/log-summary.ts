@@ -2,8 +2,8 @@ const REPORTED_LEVELS: readonly unknown[] = ['warn', 'error', 'fatal']
 const QUIET_FOR_MS = 30_000
 
 /**
- * Prints the services' warnings on the terminal: each message of a service at most once in half a minute. Messages of
- * kafkajs are left out, because services log their consequences. The log files contain everything.
+ * Creates a function that prints the services' warnings on the terminal, each message of a service at most once in half a
+ * minute. It omits messages of kafkajs, because services log their consequences. The log files contain everything.
  */
 export function createLogSummary(report: (line: string) => void): (service: string, line: string) => void {
   const printedAt = new Map<string, number>()
@@ -18,7 +18,7 @@ export function createLogSummary(report: (line: string) => void): (service: stri
   }
 }
 
-/** The message in a log line, if the service itself logged it. */
+/** Returns the message in a log line, if the service itself logged it. */
 export function messageIn(line: string): string {
   return entryIn(line)?.message ?? line
 }

@@ -11,7 +11,7 @@ describe('createLogSummary', () => {
     onLine('gateway', '{"level":"error","msg":"Kafka is unavailable"}')
     onLine('gateway', '{"level":"error"')
     onLine('gateway', '{"level":"warn","kafkajs":"Connection","msg":"Response InitProducerId"}')
-    onLine('gateway', 'no JSON')
+    onLine('gateway', 'not JSON')
     expect(printed).toEqual(['metering: Postgres is unavailable', 'gateway: Kafka is unavailable'])
   })
 })

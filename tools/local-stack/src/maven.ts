@@ -7,7 +7,7 @@ const run = promisify(execFile)
 const DEPENDENCY_PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1'
 const DOWNLOAD_WITHIN_MS = 300_000
 
-/** The version of the machine's Java, for example `17.0.15`, if it is 17 or newer. */
+/** Resolves to the version of the machine's Java, for example `17.0.15`, if it is 17 or newer. */
 export async function java17(): Promise<string | undefined> {
   try {
     const { stderr } = await run(javaCommand(), ['-version'])
@@ -18,7 +18,7 @@ export async function java17(): Promise<string | undefined> {
   }
 }
 
-/** Whether Maven answers. Java 17 is checked separately. */
+/** Resolves to whether Maven is installed. Java 17 is checked separately. */
 export async function hasMaven(): Promise<boolean> {
   return run('mvn', ['--version']).then(
     () => true,
@@ -26,12 +26,12 @@ export async function hasMaven(): Promise<boolean> {
   )
 }
 
-/** Copies the jars that a pom.xml depends on into the folder, including indirect dependencies. */
+/** Copies the direct and indirect dependencies of a pom.xml to the folder. */
 export async function copyDependencies(pom: string, folder: string): Promise<void> {
   await maven(['--file', pom, `${DEPENDENCY_PLUGIN}:copy-dependencies`, `-DoutputDirectory=${folder}`])
 }
 
-/** Copies one jar (`group:artifact:version`) into the folder. */
+/** Copies one jar (`group:artifact:version`) to the folder. */
 export async function copyArtifact(artifact: string, folder: string): Promise<void> {
   await maven([`${DEPENDENCY_PLUGIN}:copy`, `-Dartifact=${artifact}`, `-DoutputDirectory=${folder}`])
 }

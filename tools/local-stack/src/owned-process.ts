@@ -9,25 +9,25 @@ import { StackError } from './errors.ts'
 import { messageIn } from './log-summary.ts'
 import { watchOver } from './watchdog.ts'
 
-/** How to run one process that ends when this process ends. */
+/** Plan of a process that ends when this process ends. */
 export interface ProcessPlan {
-  /** The name in messages, for example `Kafka` or `user-projector`. */
+  /** Name in messages, for example `Kafka` or `user-projector`. */
   readonly name: string
   readonly command: string
   readonly args: readonly string[]
   readonly env?: NodeJS.ProcessEnv
   readonly cwd?: string
   readonly user?: { readonly uid: number; readonly gid: number } | undefined
-  /** The process' output is appended to this file. */
+  /** File to which the process' output is appended. */
   readonly logFile: string
-  /** The line that says it is ready, or a check to poll. With neither, it is ready at once. */
+  /** Line that reports readiness, or a check to poll. With neither, the process is ready at once. */
   readonly readyLine?: RegExp
   readonly isReady?: (() => Promise<boolean>) | undefined
-  /** The signal for an orderly stop. */
+  /** Signal for an orderly stop. */
   readonly stopSignal?: NodeJS.Signals
-  /** The signal that ends it quickly and safely when this process is gone. */
+  /** Signal that ends it quickly and safely after this process has ended. */
   readonly endSignal?: 'TERM' | 'QUIT' | 'KILL'
-  /** Set if the command is `docker run`: signals go to the container, because killing the command leaves it running. */
+  /** Container of a `docker run` command. It receives the signals, because killing the command leaves it running. */
   readonly container?: string
   readonly onLine?: (line: string) => void
   /** Aborts the start and ends the process. */
@@ -36,10 +36,10 @@ export interface ProcessPlan {
 
 export interface OwnedProcess {
   readonly pid: number
-  /** How it ended, for example `exit code 1` or `SIGKILL`. Never rejects. */
+  /** Resolves to the cause of its end, for example `exit code 1` or `SIGKILL`. Never rejects. */
   readonly exited: Promise<string>
   readonly kill: (signal: NodeJS.Signals) => void
-  /** Stops it; kills it after ten seconds. */
+  /** Stops the process; kills it after ten seconds. */
   readonly stop: () => Promise<void>
 }
 
@@ -48,7 +48,7 @@ const ASK_EVERY_MS = 100
 const STOP_WITHIN_MS = 10_000
 const LAST_LINES = 30
 
-/** Starts the process and waits until it is ready. It has its own process group, so that only we handle Ctrl-C. */
+/** Starts the process and waits until it is ready. It has its own process group, so that only this process handles Ctrl-C. */
 export async function startOwnedProcess(plan: ProcessPlan): Promise<OwnedProcess> {
   if (plan.container !== undefined) await removeContainer(plan.container)
   const child = spawn(plan.command, plan.args, {
@@ -75,7 +75,7 @@ export async function startOwnedProcess(plan: ProcessPlan): Promise<OwnedProcess
   throw outcome === 'late' ? notReady(plan) : endedEarly(plan, how, lastLines)
 }
 
-/** Writes the process' output to its log and keeps the last part in memory. */
+/** Writes the process' output to its log, and keeps the end in memory. */
 function followOutput(
   plan: ProcessPlan,
   streams: readonly Readable[],
@@ -99,7 +99,7 @@ function followOutput(
   return { lastLines, sawReadyLine }
 }
 
-/** The running process. A watchdog ends it if this process ends. */
+/** Returns the running process. A watchdog ends it if this process ends. */
 function ownedProcess(plan: ProcessPlan, child: ChildProcess, pid: number, exited: Promise<string>): OwnedProcess {
   const { container } = plan
   const forget = watchOver(container === undefined ? { pid, signal: plan.endSignal ?? 'TERM' } : { container })
@@ -158,7 +158,7 @@ function endedEarly(plan: ProcessPlan, how: string, lastLines: readonly string[]
     lastLines.at(-1)
   return new StackError(
     'PART_ENDED',
-    `${plan.name} ended at its start (${how})${telling === undefined ? '' : `: ${messageIn(telling).trim().slice(0, 300)}`}\nIts log: ${plan.logFile}`,
+    `${plan.name} ended during its start (${how})${telling === undefined ? '' : `: ${messageIn(telling).trim().slice(0, 300)}`}\nIts log: ${plan.logFile}`,
     { retryable: true },
   )
 }

@@ -2,18 +2,18 @@ import { rm } from 'node:fs/promises'
 import { containerName, removeVolume } from './docker.ts'
 import type { OwnedProcess } from './owned-process.ts'
 
-/** How to start a part (Kafka, Postgres, Redis). */
+/** Options to start a part (Kafka, Postgres, Redis). */
 export interface PartOptions {
-  /** The folder for the part's data, kept between starts. */
+  /** Folder for the part's data, kept between starts. */
   readonly dataDirectory: string
   readonly logFile: string
-  /** The loopback port to listen on. Default: a free one. */
+  /** Loopback port to listen on. Default: a free one. */
   readonly port?: number
-  /** False for tests: no fsync, and `stop` deletes the data. */
+  /** False in tests: no fsync, and `stop` deletes the data. */
   readonly durable?: boolean
-  /** Called before a step that takes long the first time. */
+  /** Called before a step that takes long at the first start. */
   readonly onWait?: (what: string) => void
-  /** Aborts the start and ends what it has started. */
+  /** Aborts the start and ends its processes. */
   readonly signal?: AbortSignal
 }
 
@@ -22,7 +22,7 @@ export interface Part extends OwnedProcess {
   readonly port: number
 }
 
-/** The process as a part. If the part is not durable, `stop` deletes its data. */
+/** Wraps a process as a part. If the part is not durable, `stop` deletes its data. */
 export function asPart(name: string, process: OwnedProcess, port: number, options: PartOptions): Part {
   if (options.durable !== false) return { ...process, port }
   const stop = async (): Promise<void> => {

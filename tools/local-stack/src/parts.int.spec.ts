@@ -28,7 +28,7 @@ function optionsOf(name: string): PartOptions {
   return { dataDirectory: path.join(folder, name), logFile: path.join(folder, `${name}.log`) }
 }
 
-/** Supervises a part on its first port, kills it, and returns it when a new process runs. */
+/** Supervises a part on its first port, kills it, and returns it once a new process runs. */
 async function killed<P extends Part>(name: string, start: (port?: number) => Promise<P>) {
   const reports: string[] = []
   let part: P | undefined
@@ -43,7 +43,7 @@ async function killed<P extends Part>(name: string, start: (port?: number) => Pr
       supervised.kill('SIGKILL')
       await expect.poll(() => supervised.restarts(), { timeout: 30_000 }).toBe(1)
       expect(supervised.pid()).not.toBe(before)
-      expect(reports).toEqual([`${name} ended (SIGKILL); starting it again`, `${name} runs again`])
+      expect(reports).toEqual([`${name} ended (SIGKILL); restarting it`, `${name} runs again`])
     },
   }
 }
@@ -87,7 +87,7 @@ describe('a killed part', () => {
 })
 
 describe('when the process that started a part ends', () => {
-  it.each(['Kafka', 'Postgres', 'Redis'])('%s ends too, also after kill -9', async (part) => {
+  it.each(['Kafka', 'Postgres', 'Redis'])('%s ends too, even after kill -9', async (part) => {
     const parent = await startInAnotherProcess(part, path.join(folder, `orphan-${part}`))
     expect(isRunning(parent.pid)).toBe(true)
     process.kill(parent.parentPid, 'SIGKILL')
@@ -111,7 +111,7 @@ describe('two data folders at once', () => {
 })
 
 describe('free ports', () => {
-  it('are all different, though nobody listens on them yet', async () => {
+  it('are all different, although no process listens on them yet', async () => {
     const ports = await Promise.all(Array.from({ length: 1_000 }, freePort))
     expect(new Set(ports).size).toBe(ports.length)
   })
@@ -141,7 +141,7 @@ describe('a taken port', () => {
 })
 
 describe('Postgres', () => {
-  it('runs in a folder that only its owner can reach', async () => {
+  it('runs in a folder that only its owner can access', async () => {
     const closed = path.join(folder, 'closed')
     await mkdir(closed, { mode: 0o700 })
     const options = { dataDirectory: path.join(closed, 'postgres'), logFile: path.join(closed, 'postgres.log') }
@@ -183,7 +183,7 @@ async function startInAnotherProcess(part: string, dataDirectory: string): Promi
   return { parentPid: child.pid ?? 0, pid: Number(line) }
 }
 
-/** A zombie does not run, but it stays in the process table until its parent reaps it. */
+/** Returns whether a process runs. A zombie does not, but stays in the process table until its parent reaps it. */
 function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)

@@ -3,7 +3,7 @@ import { consumers } from '@nextvisit/services'
 import type { ExternalParts } from './config.ts'
 import type { StackSecrets } from './stack-secrets.ts'
 
-/** Whether the environment names a database for every consumer. */
+/** Returns whether the environment names a database for every consumer. */
 export function needsNoPostgres(external: ExternalParts): boolean {
   return (
     external.databaseUrl !== undefined ||
@@ -13,13 +13,13 @@ export function needsNoPostgres(external: ExternalParts): boolean {
 
 /** Addresses of the databases. */
 export interface DatabaseAddresses {
-  /** Each consumer's URL, by variable. */
+  /** URLs of the consumers, by variable. */
   readonly databaseUrls: ReadonlyMap<string, string>
   /** URL with the role that created the schemas. */
   readonly adminUrl: string
 }
 
-/** Prepares every consumer's schema and role. `postgresUrl` is the URL of the Postgres that we started, if any. */
+/** Prepares every consumer's schema and role. `postgresUrl` is the URL of the Postgres of this stack, if any. */
 export async function prepareDatabases(
   postgresUrl: string | undefined,
   external: ExternalParts,
@@ -28,7 +28,7 @@ export async function prepareDatabases(
   const ownAdminUrls = external.databaseUrls ?? new Map<string, string>()
   const [anOwnUrl] = ownAdminUrls.values()
   const adminUrl = external.databaseUrl ?? (postgresUrl && databaseOf(postgresUrl)) ?? anOwnUrl ?? ''
-  // Roles belong to the server. So every checkout that uses the same server must derive the same passwords.
+  // Roles belong to the server, so every checkout that uses the same server must derive the same passwords.
   const secret =
     (external.databaseUrl && decodeURIComponent(new URL(external.databaseUrl).password)) || secrets.databasePassword
   const databaseUrls = new Map<string, string>()

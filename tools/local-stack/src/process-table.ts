@@ -1,17 +1,17 @@
 import type { OwnedProcess } from './owned-process.ts'
 import { supervise, type Supervised } from './supervise.ts'
 
-/** The processes of a stack, by name. */
+/** Processes of a stack, by name. */
 export interface ProcessTable {
   /** Launches a process and keeps it running. Rejects if the first launch fails. */
   readonly start: (name: string, launch: (signal: AbortSignal) => Promise<OwnedProcess>) => Promise<Supervised>
   readonly processes: () => ReadonlyMap<string, { readonly pid: number }>
   readonly kill: (name: string, signal: NodeJS.Signals) => void
-  /** Stops the named processes that run, all at once. */
+  /** Stops the running processes among the named ones, all at once. */
   readonly stop: (names: readonly string[]) => Promise<void>
 }
 
-/** Creates an empty table. `signal` aborts first launches that have not finished. */
+/** Creates an empty table. `signal` aborts unfinished first launches. */
 export function createProcessTable(options: {
   readonly report: (line: string) => void
   readonly signal: AbortSignal

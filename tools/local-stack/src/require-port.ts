@@ -4,7 +4,7 @@ import { isPortFree, portBeside } from './free-port.ts'
 
 const PORT_FREE_WITHIN_MS = 3_000
 
-/** Throws PORT_TAKEN if a service cannot listen there. Waits, because one that was just stopped may keep its port for a moment. */
+/** Throws PORT_TAKEN if a service cannot listen on the port. Waits briefly, because a stopped service may keep its port for a moment. */
 export async function requirePort(variable: 'GATEWAY_PORT' | 'CONSOLE_PORT', port: number): Promise<void> {
   if (port < 1024 && process.getuid?.() !== 0) {
     throw new StackError(

@@ -8,23 +8,23 @@ import { freePort } from './free-port.ts'
 import type { ProcessPlan } from './owned-process.ts'
 import { demoKeysFileIn, type StackSecrets } from './stack-secrets.ts'
 
-/** The gateway or a consumer as a process. */
+/** Process of the gateway, a consumer or the console. */
 export interface ServiceProcess {
   readonly name: string
   readonly plan: ProcessPlan
   /** URL of its internal port. */
   readonly internalUrl: string
-  /** Whether a request would succeed. */
+  /** Resolves to whether requests would succeed. */
   readonly isReady: () => Promise<boolean>
 }
 
 export interface ServicesOptions extends Connection {
   readonly dataDirectory: string
   readonly gatewayPort: number
-  /** Absent: there is no console. */
+  /** Port of the console; absent: no console is started. */
   readonly consolePort?: number | undefined
   readonly secrets: StackSecrets
-  /** Overrides what the services inherit. */
+  /** Overrides the services' inherited environment. */
   readonly environment: NodeJS.ProcessEnv
   readonly onLine: (service: string, line: string) => void
 }
@@ -33,11 +33,11 @@ export interface ServiceProcesses {
   readonly gateway: ServiceProcess
   readonly consumers: readonly ServiceProcess[]
   readonly console: ServiceProcess | undefined
-  /** Of the consumers' internal servers, by the variable that their clients read. */
+  /** URLs of the consumers' internal servers, by the variable that their clients read. */
   readonly serviceUrls: ReadonlyMap<string, string>
 }
 
-/** The gateway and the consumers. Each gets only the settings that it needs: a consumer knows only its own database. */
+/** Returns the plans of all services. Each gets only its own settings: a consumer knows only its own database. */
 export async function serviceProcesses(options: ServicesOptions): Promise<ServiceProcesses> {
   const serviceUrls = new Map<string, string>()
   const consumers: ServiceProcess[] = []
@@ -70,7 +70,7 @@ async function consoleProcess(
     CONSOLE_GATEWAY_URL: `http://127.0.0.1:${gatewayPort}`,
     CONSOLE_DEMO_KEYS_FILE: demoKeysFileIn(dataDirectory),
     CONSOLE_CLI: path.join(CHECKOUT, 'tools/cli/src/main.ts'),
-    // One address reaches every consumer's schema, unless they have databases of their own.
+    // One address suffices for all schemas, unless consumers have their own databases.
     ...(isOneDatabase([adminDatabaseUrl, ...databaseUrls.values()]) && {
       CONSOLE_OPERATOR_DATABASE_URL: adminDatabaseUrl,
     }),
@@ -85,7 +85,7 @@ function isOneDatabase(urls: readonly string[]): boolean {
   )
 }
 
-/** Another process of a service, called `name`, on ports of its own. `own` overrides the first one's environment. */
+/** Returns the plan of another process of a service, called `name`, on its own ports. `own` overrides the environment of the first. */
 export async function replicaOf(
   { plan }: ServiceProcess,
   name: string,
@@ -141,7 +141,7 @@ function serviceProcess(
   }
 }
 
-/** Adds the limits of memory that infra/service.env sets. Options of Node that are given count after them. */
+/** Adds the memory limits of infra/service.env. Node options of the environment take precedence. */
 function withLimits(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const limits = parseEnv(readFileSync(path.join(CHECKOUT, 'infra/service.env'), 'utf8'))
   const { NODE_OPTIONS: ours = '' } = limits

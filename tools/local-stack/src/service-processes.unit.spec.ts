@@ -36,7 +36,7 @@ it('limits the memory of every service, and of its replicas', async () => {
   expect(limits['NODE_OPTIONS']).toContain('--max-old-space-size=')
 })
 
-it('adds options of Node that are given', async () => {
+it('appends Node options of the environment', async () => {
   const { gateway } = await serviceProcesses(given({ NODE_OPTIONS: '--expose-gc' }))
   expect(gateway.plan.env?.['NODE_OPTIONS']).toBe(`${limits['NODE_OPTIONS']} --expose-gc`)
 })

@@ -3,20 +3,20 @@ import { readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { createApiKey } from '@nextvisit/domain'
 
-/** Created at the first start and kept. */
+/** Secrets of a stack, created at the first start and kept. */
 export interface StackSecrets {
   readonly adminKey: string
   readonly sdkKey: string
-  /** NEXTVISIT_SECRET_KEY. */
+  /** Value of NEXTVISIT_SECRET_KEY. */
   readonly secretKey: string
   readonly internalToken: string
   readonly databasePassword: string
-  /** Who signs in to the console with it is an operator; with the other one, a viewer. */
+  /** Operators' token of the console; the other one is for viewers. */
   readonly consoleToken: string
   readonly consoleViewerToken: string
 }
 
-/** Reads the secrets in the data folder. Creates those that are missing, readable only for their owner. */
+/** Reads the secrets in the data folder. Creates missing ones, readable only by their owner. */
 export async function readStackSecrets(folder: string): Promise<StackSecrets> {
   const file = path.join(folder, 'secrets.json')
   const kept = await readKept(file)
@@ -29,7 +29,7 @@ export async function readStackSecrets(folder: string): Promise<StackSecrets> {
   return secrets
 }
 
-/** A folder of an older version has fewer. */
+/** Reads the kept secrets. A folder of an older version has fewer. */
 async function readKept(file: string): Promise<Partial<StackSecrets>> {
   try {
     return JSON.parse(await readFile(file, 'utf8')) as Partial<StackSecrets>
@@ -51,7 +51,7 @@ function makeSecrets(): StackSecrets {
   }
 }
 
-/** Where the console reads the demo's keys, in the form of `nextvisit demo`. */
+/** Returns the file of the demo's keys for the console, in the format of `nextvisit demo`. */
 export function demoKeysFileIn(folder: string): string {
   return path.join(folder, 'demo-keys.json')
 }

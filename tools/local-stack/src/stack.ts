@@ -23,42 +23,42 @@ import { startRedis } from './start-redis.ts'
 import { applyOrganizations, readWorkspace } from './workspace-step.ts'
 
 export interface StackOptions {
-  /** The folder for everything that is kept between starts. Only one stack may use it at a time. */
+  /** Folder for data kept between starts. Only one stack may use it at a time. */
   readonly dataDirectory: string
   readonly gatewayPort: number
-  /** Default: there is no console. */
+  /** Port of the console. Default: no console is started. */
   readonly consolePort?: number | undefined
-  /** Default: the demo workspace. */
+  /** Workspace file to apply. Default: the demo workspace. */
   readonly workspaceFile?: string | undefined
-  /** Parts to use instead of starting them. */
+  /** External parts to use instead of starting them. */
   readonly external?: ExternalParts
-  /** False for tests: no fsync (data of a killed process is still there), and nothing is kept. */
+  /** False in tests: no fsync (data of a killed process survives), and nothing is kept. */
   readonly durable?: boolean
-  /** Kafka's own port, and the port of a proxy that Kafka advertises to clients. */
+  /** Kafka's port, and the port of a proxy that Kafka advertises to clients. */
   readonly kafkaPorts?: { readonly port: number; readonly advertisedPort: number }
-  /** Additional environment, for services only. */
+  /** Additional environment of services. */
   readonly serviceEnvironment?: NodeJS.ProcessEnv
-  /** Gets one line for each step and for each later event. */
+  /** Receives a line for each step and for each later event. */
   readonly onProgress?: (line: string) => void
-  /** Aborts the start and ends what it has started. */
+  /** Aborts the start and ends its processes. */
   readonly signal?: AbortSignal
 }
 
-/** A running stack. Its processes are named postgres, kafka, redis, gateway, and like the consumer services. */
+/** A running stack. Its processes are named postgres, kafka, redis, gateway, console, and after the consumer services. */
 export interface Stack {
   readonly gatewayUrl: string
-  /** Undefined where no `consolePort` was given. */
+  /** The console; undefined without a `consolePort`. */
   readonly console: { readonly url: string; readonly token: string; readonly viewerToken: string } | undefined
-  /** The demo's keys. */
+  /** Keys of the demo. */
   readonly keys: { readonly admin: string; readonly sdk: string }
   readonly organizations: readonly OrganizationConfig[]
   readonly brokers: readonly string[]
-  /** Each service's URL, by variable (METERING_DATABASE_URL). */
+  /** Database URLs of the services, by variable (METERING_DATABASE_URL). */
   readonly databaseUrls: ReadonlyMap<string, string>
-  /** The URL of a superuser. */
+  /** URL for a superuser. */
   readonly adminDatabaseUrl: string
   readonly redisUrl: string
-  /** The internal URL of a service's first process. */
+  /** Returns the internal URL of a service's first process. */
   readonly internalUrlOf: (service: string) => string
   /** Starts another process of a service, for example `gateway-2`. `own` overrides the environment of the first. */
   readonly startReplica: (
@@ -66,9 +66,9 @@ export interface Stack {
     own?: NodeJS.ProcessEnv,
   ) => Promise<{ readonly name: string; readonly internalUrl: string }>
   readonly processes: ProcessTable['processes']
-  /** Sends a signal from outside. The process is started again if it ends. */
+  /** Sends a signal to a process. If the process ends, it is restarted. */
   readonly kill: ProcessTable['kill']
-  /** Stops a process permanently, by its name. */
+  /** Stops a process permanently. */
   readonly stopReplica: (name: string) => Promise<void>
   readonly stop: () => Promise<void>
 }
@@ -76,13 +76,13 @@ export interface Stack {
 export const DEMO_WORKSPACE = path.join(CHECKOUT, 'infra/demo-workspace.yaml')
 
 const CONSUMERS = allConsumers.map(({ name }) => name)
-/** The order of stopping: services with their replicas first, then the parts that they use. */
+/** Order of the stop: services with their replicas first, then their parts. */
 const STOP_ORDER = [['console'], ['gateway'], CONSUMERS, ['redis'], ['kafka'], ['postgres']]
 const FULL_BELOW_BYTES = 16 * 2 ** 20
 
 /**
- * Starts everything on this machine: Postgres, Kafka, Redis, schemas, topics, the workspace and the five services. If it
- * fails, it rejects with a StackError that says what to do, and leaves nothing running.
+ * Starts everything on this machine: Postgres, Kafka, Redis, schemas, topics, the workspace and the services. If it fails,
+ * it rejects with a StackError that names the remedy, and leaves nothing running.
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const release = await takeDataDirectory(options.dataDirectory)
@@ -102,7 +102,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     return { ...stack, processes: table.processes, kill: table.kill, stopReplica, stop }
   } catch (error) {
     await stop()
-    await requireSpace(options.dataDirectory, FULL_BELOW_BYTES) // a full disk causes many errors, and none of them names it
+    await requireSpace(options.dataDirectory, FULL_BELOW_BYTES) // a full disk causes various errors that do not name it
     throw error
   }
 }
@@ -161,7 +161,7 @@ async function bringUp(start: Start): Promise<Omit<Stack, 'processes' | 'kill' |
   }
 }
 
-/** `gateway-2` is a process of `gateway`. */
+/** Returns a predicate for process names of these services: `gateway-2` is a process of `gateway`. */
 function isOneOf(services: readonly string[]): (name: string) => boolean {
   return (name) => services.includes(name.replace(/-\d+$/, ''))
 }
@@ -172,7 +172,7 @@ function serviceNamed(services: readonly ServiceProcess[], name: string): Servic
   return found
 }
 
-/** Kafka with its topics and the catalog in it. */
+/** Starts Kafka, creates the topics and applies the workspace. */
 async function prepareLog(
   start: Start,
   organizations: readonly OrganizationConfig[],
@@ -190,7 +190,7 @@ async function prepareLog(
   return brokers
 }
 
-/** Postgres with every service's schema in it. */
+/** Starts Postgres and prepares every service's schema. */
 async function prepareRows(start: Start, secrets: StackSecrets): Promise<DatabaseAddresses> {
   const { external = {} } = start
   const password = secrets.databasePassword
@@ -209,7 +209,7 @@ async function startServices(start: Start, connection: Connection, secrets: Stac
   const former = await groupMembers(log)
   await allOrNone(
     start,
-    // The console needs none of them: it shows what is wrong with others.
+    // The console starts without the others, because it shows their failures.
     [...consumers, ...(services.console ? [services.console] : [])].map((service) => startService(start, service)),
   )
   await step(start, 'Partitions', () => waitUntilConsumed(log, former, start.signal))
@@ -217,7 +217,7 @@ async function startServices(start: Start, connection: Connection, secrets: Stac
   return services
 }
 
-/** Waits until the service is ready, at the first start only. Later it may start while its parts are unavailable. */
+/** Starts a service, and waits until it is ready, at the first start only. A restart may happen while its parts are unavailable. */
 async function startService(start: Start, { name, plan, isReady }: ServiceProcess): Promise<void> {
   let wait: (() => Promise<boolean>) | undefined = isReady
   await step(start, name, () =>
@@ -266,7 +266,7 @@ async function step<T>(start: Start, name: string, work: () => Promise<T>): Prom
   return result
 }
 
-/** All results. If one fails, waits until all others have ended, then throws the first error. */
+/** Resolves to all results. If one fails, waits until all others have ended, then throws the first error. */
 async function allOrNone<const T extends readonly unknown[]>(
   { giveUp }: Start,
   tasks: T,

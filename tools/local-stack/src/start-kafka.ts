@@ -13,18 +13,18 @@ const KAFKA_VERSION = '4.1.2'
 const POM = path.join(import.meta.dirname, '..', 'pom.xml')
 
 export interface KafkaOptions extends PartOptions {
-  /** The port that clients connect to, if it is not the broker's own: the port of a fault proxy. */
+  /** Port for clients, if it differs from the broker's own: the port of a fault proxy. */
   readonly advertisedPort?: number | undefined
 }
 
 export interface Kafka extends Part {
-  /** `host:port` */
+  /** Address as `host:port`. */
   readonly brokers: string
 }
 
 /**
- * Starts a real Kafka (KRaft, one node) on loopback: from Maven's jars if Java 17 and Maven exist, else as a container.
- * Rejects with a StackError that says what to install if neither is possible.
+ * Starts a real Kafka (KRaft, one node) on loopback: from Maven's jars if Java 17 and Maven exist, otherwise as a container.
+ * Rejects with a StackError that names the missing software if neither is possible.
  */
 export async function startKafka(options: KafkaOptions): Promise<Kafka> {
   const jvm = await kafkaOnJvm(options)
@@ -34,19 +34,19 @@ export async function startKafka(options: KafkaOptions): Promise<Kafka> {
   return { ...asPart('Kafka', launched, port, options), brokers: `127.0.0.1:${port}` }
 }
 
-/** What a broker on this machine's Java runs, or undefined if Kafka must run as a container. */
+/** Resolves to the files of a broker on this machine's Java, or undefined if Kafka must run as a container. */
 async function kafkaOnJvm({ onWait }: PartOptions): Promise<KafkaJvm | undefined> {
   const java = await java17()
   if (java !== undefined) {
     const inCache = cached(`kafka-${KAFKA_VERSION}`, async (folder) => {
       if (!(await hasMaven())) throw missing()
-      onWait?.('Kafka is downloaded, only the first time')
+      onWait?.('Downloading Kafka (first start only)')
       await copyDependencies(POM, folder)
     })
     try {
       const jars = await inCache
       const prepared = await cached(`kafka-${KAFKA_VERSION}-on-java-${java}`, async (folder) => {
-        onWait?.('Kafka is prepared for quick starts, only the first time')
+        onWait?.('Preparing Kafka for quick starts (first start only)')
         await prepareKafkaJvm(jars, folder)
       })
       return { jars, prepared }
@@ -61,7 +61,7 @@ async function kafkaOnJvm({ onWait }: PartOptions): Promise<KafkaJvm | undefined
 function missing(): StackError {
   return new StackError(
     'REQUIREMENT_MISSING',
-    'Kafka needs Java 17 or newer with Maven, or a running Docker engine, and this machine has neither. Install one of them (Debian: apt install openjdk-17-jre-headless maven), or set KAFKA_BROKERS to use a Kafka that runs elsewhere.',
+    'Kafka needs Java 17 or newer with Maven, or a running Docker engine, and this machine has neither. Install one of them (Debian: apt install openjdk-17-jre-headless maven), or set KAFKA_BROKERS to use an existing Kafka.',
   )
 }
 

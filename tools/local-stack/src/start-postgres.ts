@@ -13,14 +13,14 @@ import { asPart, type Part, type PartOptions } from './part.ts'
 
 const run = promisify(execFile)
 
-/** Postgres refuses to run as root. */
+/** User and group of a Postgres that root starts, because Postgres refuses to run as root. */
 const NOBODY = { uid: 65_534, gid: 65_534 }
 
-/** The folder for the binaries when root starts Postgres: `nobody` cannot read root's home. */
+/** Folder for the binaries when root starts Postgres, because `nobody` cannot read root's home. */
 const SYSTEM_CACHE = '/var/cache/nextvisit'
 
 export interface Postgres extends Part {
-  /** URL with the superuser, of the database `postgres`. */
+  /** URL of the database `postgres` with the superuser. */
   readonly url: string
 }
 
@@ -74,7 +74,7 @@ function serverPlan(
 }
 
 /**
- * The folder's path for a process that has it as its working directory. The kernel resolves /proc/self/cwd directly. So
+ * Returns the folder's path for a process with that working directory. The kernel resolves /proc/self/cwd directly, so
  * `nobody` needs no access to the folders above it, which may be closed (a checkout under /root).
  */
 function folderAs(folder: string, user: typeof NOBODY | undefined): string {
@@ -117,7 +117,7 @@ function initializeFailed(folder: string, cause: unknown): StackError {
       })
 }
 
-/** The folder with the executables. */
+/** Resolves to the folder with the executables. */
 async function postgresBinaries(user: typeof NOBODY | undefined): Promise<string> {
   const installed = installedPostgres()
   const binaries = path.join(installed, 'native', 'bin')
@@ -138,7 +138,7 @@ function installedPostgres(): string {
   } catch (cause) {
     throw new StackError(
       'REQUIREMENT_MISSING',
-      `npm has no Postgres for this platform (${name}). Set DATABASE_URL to use one that runs elsewhere.`,
+      `npm has no Postgres for this platform (${name}). Set DATABASE_URL to use an existing server.`,
       { cause },
     )
   }

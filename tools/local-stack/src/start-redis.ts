@@ -16,7 +16,7 @@ const run = promisify(execFile)
 const READY = /Ready to accept connections/i
 const EMBEDDED_REDIS = 'com.github.codemonstur:embedded-redis:1.4.4'
 
-/** The server's name inside that jar. Its version is 6.2.11 on x64. */
+/** Names of the server in that jar, by platform. Its version is 6.2.11 on x64. */
 const SERVER_IN_JAR = new Map([
   ['linux-x64', 'redis-server-6.2.6-v5-linux-amd64'],
   ['linux-arm64', 'redis-server-6.2.7-linux-arm64'],
@@ -29,8 +29,8 @@ export interface Redis extends Part {
 }
 
 /**
- * Starts a real Redis on loopback: `redis-server` from the PATH, else from a Maven jar, else as a container. Rejects with a
- * StackError that says what to install if none is possible.
+ * Starts a real Redis on loopback: `redis-server` from the PATH, from a Maven jar, or as a container. Rejects with a
+ * StackError that names the missing software if none is possible.
  */
 export async function startRedis(options: PartOptions): Promise<Redis> {
   const server = await redisServer(options)
@@ -40,7 +40,7 @@ export async function startRedis(options: PartOptions): Promise<Redis> {
   return { ...asPart('Redis', launched, port, options), url: `redis://127.0.0.1:${port}` }
 }
 
-/** A server for this machine, or undefined if Redis must run as a container. */
+/** Resolves to a server binary for this machine, or undefined if Redis must run as a container. */
 async function redisServer(options: PartOptions): Promise<string | undefined> {
   if (await runs('redis-server')) return 'redis-server'
   const fromJar = await redisFromJar(options)
@@ -48,7 +48,7 @@ async function redisServer(options: PartOptions): Promise<string | undefined> {
   if (await dockerAnswers()) return undefined
   throw new StackError(
     'REQUIREMENT_MISSING',
-    'Redis needs redis-server, or Java 17 with Maven, or a running Docker engine, and this machine has none of them. Install one (Debian: apt install redis-server), or set REDIS_URL to use a Redis that runs elsewhere.',
+    'Redis needs redis-server, or Java 17 with Maven, or a running Docker engine, and this machine has none of them. Install one (Debian: apt install redis-server), or set REDIS_URL to use an existing Redis.',
   )
 }
 
@@ -56,7 +56,7 @@ async function redisFromJar({ onWait }: PartOptions): Promise<string | undefined
   const name = SERVER_IN_JAR.get(`${process.platform}-${process.arch}`)
   if (name === undefined || !(await java17()) || !(await hasMaven())) return undefined
   const folder = await cached(`redis-${process.platform}-${process.arch}`, async (made) => {
-    onWait?.('Redis is downloaded, only the first time')
+    onWait?.('Downloading Redis (first start only)')
     await copyArtifact(EMBEDDED_REDIS, made)
     const jar = path.join(made, (await readdir(made))[0] ?? '')
     const server = readZipEntry(await readFile(jar), name)

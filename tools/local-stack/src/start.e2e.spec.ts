@@ -14,7 +14,7 @@ import { freePort } from './free-port.ts'
 interface Run {
   readonly child: ChildProcess
   readonly output: () => string
-  /** The exit code or the signal. */
+  /** Resolves to the exit code or the signal. */
   readonly ended: Promise<number | NodeJS.Signals | null>
 }
 
@@ -51,7 +51,7 @@ function start(environment: NodeJS.ProcessEnv = {}, args: readonly string[] = []
   return run
 }
 
-/** What `nextvisit env` prints. */
+/** Resolves to the output of `nextvisit env`. */
 async function environmentOfCommands(): Promise<string> {
   const cli = path.join(CHECKOUT, 'tools/cli/src/main.ts')
   const env = { ...inheritedEnvironment(), NEXTVISIT_DATA: path.join(folder, 'data') }
@@ -66,10 +66,10 @@ async function isUp(run: Run): Promise<void> {
   if (run.child.exitCode !== null) throw new Error(run.output())
 }
 
-/** The watchdog ends a moment after what it watched over. */
+/** Waits until nothing runs. The watchdog ends a moment after its charges. */
 const nothingRuns = () => expect.poll(somethingRuns, { timeout: 60_000 }).toBe(false)
 
-/** Whether a process runs whose command line or environment names our folder. */
+/** Returns whether a process runs whose command line or environment names the folder of this spec. */
 function somethingRuns(): boolean {
   return readdirSync('/proc').some((pid) => {
     try {
@@ -82,7 +82,7 @@ function somethingRuns(): boolean {
 }
 
 describe('pnpm start', () => {
-  it('starts everything, gives the answers that it printed, keeps its data, and stops everything', {
+  it('starts everything, answers as printed, keeps its data, and stops everything', {
     timeout: 300_000,
   }, async () => {
     const partitions = { KAFKA_PARTITIONS: '4' }
@@ -95,7 +95,7 @@ describe('pnpm start', () => {
 
     const second = start()
     expect(await second.ended).toBe(1)
-    expect(second.output()).toContain('Nextvisit is running with this data folder already')
+    expect(second.output()).toContain('Nextvisit is already running with this data folder')
 
     first.child.kill('SIGKILL')
     await first.ended
@@ -108,7 +108,7 @@ describe('pnpm start', () => {
 
     third.child.kill('SIGINT')
     await sleep(50)
-    third.child.kill('SIGINT') // as `timeout` and npx pass it on
+    third.child.kill('SIGINT') // like the signals that `timeout` and npx forward
     expect(await third.ended).toBe(0)
     expect(third.output().trim()).toMatch(/Stopped\.$/)
     await nothingRuns()
@@ -140,18 +140,18 @@ describe('pnpm start', () => {
     await writeFile(file, 'organizations:\n  - id: acme\n    plam: {}\n')
     const run = start({ NEXTVISIT_WORKSPACE: file })
     expect(await run.ended).toBe(1)
-    expect(run.output()).toContain('The workspace file is not valid; fix it and start again:')
+    expect(run.output()).toContain('The workspace file is invalid; fix it and start again:')
     expect(run.output()).toContain(`${file}:3`)
   })
 
-  it('says what to install if there is neither Java nor Docker, and leaves nothing running', async () => {
+  it('names the missing software without Java and Docker, and leaves nothing running', async () => {
     const run = start({ PATH: '/nonexistent' })
     expect(await run.ended).toBe(1)
     expect(run.output()).toContain('Kafka needs Java 17 or newer with Maven, or a running Docker engine')
     await nothingRuns()
   })
 
-  it('stops everything when it is stopped in the middle of its start', async () => {
+  it('stops everything if it is stopped during its start', async () => {
     const run = start()
     await expect.poll(() => run.output(), { timeout: 60_000 }).toContain('✓ Postgres')
     run.child.kill('SIGTERM')

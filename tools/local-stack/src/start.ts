@@ -2,23 +2,25 @@
 import { once } from 'node:events'
 import { parseArgs } from 'node:util'
 import { printDemo } from '@nextvisit/cli/print-demo'
+import { processInfo } from '@nextvisit/cli/process-info'
 import { readStartConfig } from './config.ts'
 import { portBeside } from './free-port.ts'
 import { startStack } from './stack.ts'
-import { watchLaunchers } from './watch-launchers.ts'
+
+const CHECK_LAUNCHERS_EVERY_MS = 1_000
 
 const HELP = `Usage: npx -y pnpm start
 
 Starts Kafka, Postgres, Redis, the services and the console on this machine, until Ctrl-C. It takes no arguments. Environment variables:
 
-  GATEWAY_PORT         where the gateway answers (default 8080)
-  CONSOLE_PORT         where the console answers (default: the gateway's plus one, or another if that is taken)
+  GATEWAY_PORT         port of the gateway (default 8080)
+  CONSOLE_PORT         port of the console (default: the gateway's port plus one, or another if that is taken)
   GATEWAY_TRUSTED_PROXIES
                        proxies whose X-Forwarded-For is trusted, such as 10.0.0.0/8 (default: none)
   NEXTVISIT_DATA       folder for data and logs (default .nextvisit in the checkout)
   NEXTVISIT_WORKSPACE  workspace file to apply (default: the demo)
   KAFKA_BROKERS, DATABASE_URL (or one per service, see docs/reference/configuration.md), REDIS_URL
-                       parts that run already and are not started`
+                       existing parts to use instead of starting them`
 
 function explainOrRefuse(): void {
   try {
@@ -35,14 +37,14 @@ function explainOrRefuse(): void {
 explainOrRefuse()
 
 const stopping = new AbortController()
-/** `timeout`, npx and a terminal may all pass on the same Ctrl-C. A person's second one comes later. */
+/** Interval within which signals count as one Ctrl-C: `timeout`, npx and a terminal may all forward it. */
 const SAME_REQUEST_WITHIN_MS = 300
 let stopRequestedAt = 0
 
 function requestStop(): void {
   if (stopping.signal.aborted) {
     if (performance.now() - stopRequestedAt < SAME_REQUEST_WITHIN_MS) return
-    process.exit(1) // the second Ctrl-C: the watchdog ends what is still running
+    process.exit(1) // second Ctrl-C: the watchdog ends the running processes
   }
   stopRequestedAt = performance.now()
   stopping.abort()
@@ -50,7 +52,7 @@ function requestStop(): void {
 }
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, requestStop)
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {}) // the terminal may be gone
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {}) // the terminal may be closed
 watchLaunchers(() => {
   if (!stopping.signal.aborted) requestStop()
 })
@@ -63,10 +65,10 @@ try {
   const stack = await startStack({ ...config, consolePort, signal, onProgress: (line) => console.log(line) })
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
   console.log(`\nNextvisit answers at ${stack.gatewayUrl}, after ${seconds} s. Ctrl-C stops everything.`)
-  console.log(`Its routes are described at ${stack.gatewayUrl}/docs`)
+  console.log(`API documentation: ${stack.gatewayUrl}/docs`)
   if (stack.console) {
-    console.log(`The console is at ${stack.console.url}; its token is ${stack.console.token}`)
-    console.log(`Somebody who only looks signs in with ${stack.console.viewerToken}\n`)
+    console.log(`Console: ${stack.console.url}, operator token: ${stack.console.token}`)
+    console.log(`Read-only token: ${stack.console.viewerToken}\n`)
   }
   printDemo(stack, { localPrefix: config.commandPrefix })
   if (!signal.aborted) await once(signal, 'abort')
@@ -82,4 +84,30 @@ try {
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return 'retryable' in error ? error.message : (error.stack ?? error.message)
+}
+
+/**
+ * Calls back once when npx, pnpm or a shell between them and this process has ended. A killed launcher sends no signal, and
+ * the stack would continue unnoticed. The death of a launcher is visible because its child gets another parent.
+ */
+function watchLaunchers(onGone: () => void): void {
+  const launched = launchedProcesses()
+  const timer = setInterval(() => {
+    if (launched.every(({ pid, parent }) => processInfo(pid)?.parent === parent)) return
+    clearInterval(timer)
+    onGone()
+  }, CHECK_LAUNCHERS_EVERY_MS).unref()
+}
+
+/** Returns this process and its ancestors below the outermost npx, npm or pnpm, whose parent may end. */
+function launchedProcesses(): readonly { readonly pid: number; readonly parent: number }[] {
+  const chain: { readonly pid: number; readonly parent: number }[] = []
+  let launched = 0
+  for (let pid = process.pid, info = processInfo(pid); info !== undefined && info.parent > 1; ) {
+    chain.push({ pid, parent: info.parent })
+    pid = info.parent
+    info = processInfo(pid)
+    if (info !== undefined && /\b(npm|npx|pnpm)\b/.test(info.command)) launched = chain.length
+  }
+  return chain.slice(0, launched)
 }

@@ -5,15 +5,15 @@ import type { OwnedProcess } from './owned-process.ts'
 /** A process that is restarted whenever it ends, until it is stopped. */
 export interface Supervised {
   readonly name: string
-  /** The process that runs now, or the last one. */
+  /** Returns the id of the current process, or of the last one. */
   readonly pid: () => number
-  /** How often it was restarted. */
+  /** Returns the number of restarts. */
   readonly restarts: () => number
   readonly kill: (signal: NodeJS.Signals) => void
   readonly stop: () => Promise<void>
 }
 
-/** A process that ran this long did not fail at its start, so the next wait is short again. */
+/** Run time after which the next wait is short again, because the process did not fail at its start. */
 const STEADY_AFTER_MS = 20_000
 const FIRST_ATTEMPTS = 3
 const FIRST_WAIT_MS = 100
@@ -41,7 +41,7 @@ export async function supervise(
       const how = await current.exited
       if (stopping.signal.aborted) return
       if (performance.now() - startedAt > STEADY_AFTER_MS) waitMs = 0
-      options.report(`${name} ended (${how}); starting it again`)
+      options.report(`${name} ended (${how}); restarting it`)
       await relaunch()
     }
     await current.stop() // it started while it was being stopped
@@ -75,7 +75,7 @@ export async function supervise(
   }
 }
 
-/** Retries a retryable failure, because the previous process may still be ending. */
+/** Launches the first process. Retries a retryable failure, because the previous process may still be ending. */
 async function launchFirst(
   launch: (signal: AbortSignal) => Promise<OwnedProcess>,
   signal: AbortSignal,

@@ -2,15 +2,15 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import type { Socket } from 'node:net'
 
 /**
- * What must end when this process ends: a process id with the signal that ends it quickly, or a container's name.
+ * A process or container that must end when this process ends: a process id with its signal, or a container's name.
  */
 export type Charge =
   | { readonly pid: number; readonly signal: 'TERM' | 'QUIT' | 'KILL' }
   | { readonly container: string }
 
 /**
- * Each line of input is the whole list of charges, so the last line counts and a new watchdog needs no history. The end of
- * the input means that this process is gone. This works even after `kill -9`, when no signal handler runs.
+ * Script of the watchdog. Each line of input is the whole list of charges, so the last line counts and a new watchdog needs
+ * no history. The end of the input means that this process has ended, even by `kill -9`, which runs no signal handler.
  */
 const SCRIPT = `
 PATH=$PATH:/usr/bin:/bin
@@ -39,7 +39,7 @@ done
 const charges = new Set<Charge>()
 let watchdog: ChildProcess | undefined
 
-/** From now on the charge ends with this process. Returns a function to call after the charge has ended by itself. */
+/** Ties the charge's lifetime to this process. Returns a function to call after the charge has ended by itself. */
 export function watchOver(charge: Charge): () => void {
   charges.add(charge)
   tellWatchdog()
@@ -57,13 +57,13 @@ function tellWatchdog(): void {
   watchdog.stdin?.write(`${line.join(' ')}\n`)
 }
 
-/** One watchdog for all charges, in its own process group so that Ctrl-C does not reach it. It does not keep this process alive. */
+/** Starts one watchdog for all charges, in its own process group so that Ctrl-C does not reach it. It does not keep this process alive. */
 function startWatchdog(): ChildProcess {
   const child = spawn('/bin/sh', ['-c', SCRIPT], { cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
   child.unref()
   const input = child.stdin as Socket
   input.unref()
-  input.on('error', () => {}) // it was killed; the next one gets the list below
+  input.on('error', () => {}) // a killed watchdog; the next one gets the list below
   child.once('exit', () => {
     watchdog = undefined
     if (charges.size > 0) tellWatchdog()

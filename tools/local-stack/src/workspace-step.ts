@@ -6,7 +6,7 @@ import { inheritedEnvironment } from './config.ts'
 import { StackError } from './errors.ts'
 import type { StackSecrets } from './stack-secrets.ts'
 
-/** Reads the file's organizations. Throws BROKEN_WORKSPACE with every error and its line. */
+/** Reads the file's organizations. Throws BROKEN_WORKSPACE with every fault and its line. */
 export async function readWorkspace(file: string, secrets: StackSecrets): Promise<readonly OrganizationConfig[]> {
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     throw new StackError(
@@ -23,7 +23,7 @@ export async function readWorkspace(file: string, secrets: StackSecrets): Promis
   })
   if (parsed.outcome === 'ok') return parsed.organizations
   const faults = parsed.faults.map(({ line, path, message }) => `\n  ${file}:${line}  ${path}  ${message}`)
-  throw new StackError('BROKEN_WORKSPACE', `The workspace file is not valid; fix it and start again:${faults.join('')}`)
+  throw new StackError('BROKEN_WORKSPACE', `The workspace file is invalid; fix it and start again:${faults.join('')}`)
 }
 
 export interface ApplyStep {
@@ -31,11 +31,11 @@ export interface ApplyStep {
   readonly organizations: readonly OrganizationConfig[]
   readonly secretKey: string
   readonly report: (line: string) => void
-  /** Specs have a topic of their own. */
+  /** Topic of the catalog; specs use their own. */
   readonly topic?: string
 }
 
-/** Applies the file to the catalog, and reports what that changes. */
+/** Applies the file to the catalog, and reports the changes. */
 export async function applyOrganizations({
   connection,
   organizations,

@@ -4,7 +4,7 @@ const END_OF_DIRECTORY = 0x06054b50
 const DIRECTORY_ENTRY = 0x02014b50
 const DEFLATED = 8
 
-/** Reads one file from a zip archive (a jar is one); undefined if there is no file of that name. No zip64. */
+/** Reads a file from a zip archive such as a jar; undefined if it does not exist. Does not support zip64. */
 export function readZipEntry(archive: Buffer, name: string): Buffer | undefined {
   let end = archive.length - 22
   while (end >= 0 && archive.readUInt32LE(end) !== END_OF_DIRECTORY) end -= 1

@@ -2,7 +2,7 @@ import { crc32, deflateRawSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { readZipEntry } from './zip-entry.ts'
 
-/** An archive in the layout of `jar`: local headers with content, then the directory, then its end. */
+/** Builds an archive in the layout of `jar`: local headers with content, then the directory, then its end. */
 function zip(files: Readonly<Record<string, { content: Buffer; method: 0 | 8 }>>, comment = ''): Buffer {
   const bodies: Buffer[] = []
   const directory: Buffer[] = []
@@ -12,7 +12,7 @@ function zip(files: Readonly<Record<string, { content: Buffer; method: 0 | 8 }>>
     const local = Buffer.alloc(30)
     local.writeUInt32LE(0x04034b50, 0)
     local.writeUInt16LE(name.length, 26)
-    local.writeUInt16LE(4, 28) // an extra field that the directory does not have
+    local.writeUInt16LE(4, 28) // an extra field that is missing in the directory
     bodies.push(local, Buffer.from(name), Buffer.from('more'), data)
     const entry = Buffer.alloc(46)
     entry.writeUInt32LE(0x02014b50, 0)
