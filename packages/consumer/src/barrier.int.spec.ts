@@ -32,7 +32,7 @@ describe('a barrier', () => {
   it('hurries what gathers, as often as somebody waits for it', async () => {
     const { log, db, logAdmin } = await givenBarrier()
     const { runner } = await givenRunner(log, db, { gatherMs: 600_000 })
-    const barrier = createBarrier({ db, logAdmin, hurry: runner.fetchNow, projection: 'visits', topic: log.topic })
+    const barrier = createBarrier({ db, logAdmin, fetchNow: runner.fetchNow, projection: 'visits', topic: log.topic })
     for (let round = 1; round <= 3; round++) {
       await log.publish(givenEvents(2))
       await barrier(all, AbortSignal.timeout(20_000))

@@ -9,18 +9,25 @@ export interface BarrierOptions {
   readonly projection: string
   readonly topic: string
   readonly pollEveryMs?: number
-  /** Called again and again while somebody waits. */
-  readonly hurry?: () => void
+  /** Called at each poll while a caller waits: fetches gathered records now. */
+  readonly fetchNow?: () => void
 }
 
 /**
- * Waits until these partitions are folded up to the end that the log had at the call. Rows that are read afterwards
- * include everything that was answered before the call. Any instance can wait, not only the partitions' owners, since
- * checkpoints are in Postgres. Rejects with the signal's reason once aborted, and with what Kafka or Postgres throws.
+ * Waits until these partitions are folded up to the end that the log had at the call. Rows read afterwards include every
+ * record that was acknowledged before the call. Any instance can wait, not only the owners: checkpoints are in Postgres.
+ * Rejects with the signal's reason once aborted, and with errors of Kafka and Postgres.
  */
 export type Barrier = (partitions: readonly number[], signal: AbortSignal) => Promise<void>
 
-export function createBarrier({ db, logAdmin, projection, topic, pollEveryMs = 10, hurry }: BarrierOptions): Barrier {
+export function createBarrier({
+  db,
+  logAdmin,
+  projection,
+  topic,
+  pollEveryMs = 10,
+  fetchNow,
+}: BarrierOptions): Barrier {
   const readEnds = shared<ReadonlyMap<number, Watermarks>>(() => logAdmin.watermarks(topic))
   const readFolded = shared(() => readNextOffsets(db, projection, topic))
 
@@ -31,7 +38,7 @@ export function createBarrier({ db, logAdmin, projection, topic, pollEveryMs = 1
       // A partition that is not in the log is never folded.
       const isPast = (partition: number) => (folded.get(partition) ?? 0n) >= (ends.get(partition)?.high ?? Infinity)
       if (partitions.every(isPast)) return
-      hurry?.()
+      fetchNow?.()
       await unlessAborted(sleep(pollEveryMs), signal)
     }
   }
@@ -43,7 +50,7 @@ export interface CatchUpParts {
 }
 
 export interface CatchUpOptions {
-  /** Of the caller: see `CallContext`. */
+  /** The caller's: see `CallContext`. */
   readonly signal: AbortSignal
   /** A `performance.now()` instant. */
   readonly deadlineAt: number
@@ -52,16 +59,16 @@ export interface CatchUpOptions {
 }
 
 /**
- * Enough for records that are on their way. After that, an answer without the latest records is better than none. The rest
- * of the caller's 2 s is for the answer.
+ * Longest wait of a read for records in flight, ms. After that, an answer without the latest records is better than none.
+ * The rest of the caller's 2 s is for the answer.
  */
 export const READ_BARRIER_WITHIN_MS = 1_000
-/** Of the caller's time, what is left for the answer. */
+/** The part of the caller's time that is kept for the answer, ms. */
 const KEPT_FOR_ANSWER_MS = 100
 
 /**
- * Whether everything of this user, or of all users, is folded up to the log's end as it was at the call, within the time.
- * False also where that cannot be found out. Rejects only for a caller who is gone.
+ * Waits until the records of one user, or of all users, are folded up to the log's end at the call. Returns false if that
+ * takes too long or cannot be found out. Rejects only if the caller has gone.
  */
 export async function catchUp(
   { barrier, countPartitions }: CatchUpParts,
@@ -83,7 +90,7 @@ export async function catchUp(
   }
 }
 
-/** Which of these partitions are folded up to the log's end as it was at the call, within the time. */
+/** Returns the partitions that are folded, in time, up to the log's end at the call. */
 export async function findCaughtUp(
   barrier: Barrier,
   partitions: ReadonlySet<number>,
@@ -103,14 +110,14 @@ export async function findCaughtUp(
   return folded
 }
 
-/** Aborted when the caller is gone, or when the wait has to end so that the answer comes in time. */
+/** Returns a signal that is aborted when the caller has gone, or when the wait must end for the answer to be in time. */
 function waitSignal({ signal, deadlineAt, withinMs = Infinity }: CatchUpOptions): AbortSignal {
-  // A timeout of a part of a millisecond is an error.
+  // A timeout with a fraction of a millisecond is an error.
   const leftMs = Math.max(0, Math.floor(deadlineAt - performance.now() - KEPT_FOR_ANSWER_MS))
   return AbortSignal.any([signal, AbortSignal.timeout(Math.min(withinMs, leftMs))])
 }
 
-/** A caller may leave long before a call to a frozen Kafka or Postgres times out. */
+/** Rejects at once when aborted: a call to a frozen Kafka or Postgres times out much later. */
 async function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>()
   const onAbort = (): void => reject(signal.reason)
@@ -123,7 +130,7 @@ async function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal): Promis
   }
 }
 
-/** One call in flight. Callers that come meanwhile share the next one, so no answer is older than its question. */
+/** Shares calls: one is in flight, and callers that come meanwhile share the next one. No answer is older than its question. */
 function shared<T>(call: () => Promise<T>): () => Promise<T> {
   let inFlight: Promise<T> | undefined
   let next: Promise<T> | undefined

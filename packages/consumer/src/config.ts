@@ -13,7 +13,7 @@ import type { Consumer } from './define-consumer.ts'
 
 const noRedis = z.unknown().transform((): { redisUrl?: string } => ({}))
 
-/** What a consumer's process needs to know. Throws a `ConfigError` that lists what is wrong. */
+/** Reads the configuration of a consumer's process. Throws a `ConfigError` that lists every problem. */
 export function readConsumerConfig(
   { databaseVariable, hasReplies }: Pick<Consumer, 'databaseVariable' | 'hasReplies'>,
   env: EnvironmentVariables = process.env,

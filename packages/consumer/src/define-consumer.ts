@@ -1,42 +1,50 @@
 import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { CatalogView } from '@nextvisit/catalog'
 import { addressesVariable } from '@nextvisit/contracts'
 import { type ConnectionOptions, createAdapter, type Db, type ServiceSchemaOptions } from '@nextvisit/database'
-import type { InternalRoute, Logger } from '@nextvisit/service-kit'
-import type { Registry } from 'prom-client'
+import { createLogger, type InternalRoute, type Logger } from '@nextvisit/service-kit'
+import { Registry } from 'prom-client'
 import type { Barrier } from './barrier.ts'
-import { coreMigrations } from './core-migrations.ts'
 import type { AnyFact, Projection } from './projection.ts'
 import type { PublishReplies } from './reply-publisher.ts'
 import type { SettledUntil, TableSources } from './table-sources.ts'
 
-/** What a projection may use beside the database that it folds into. */
+/** Folder of the core's migrations. They run in the schema of each consumer, before its own. */
+export const coreMigrations = fileURLToPath(new URL('../prisma/migrations', import.meta.url))
+
+/** The parts of the process that a projection may use beside its database. */
 export interface ProjectionParts {
   readonly logger: Logger
   readonly metrics: Registry
-  /** How many partitions `user-events` has. */
+  /** Returns the number of partitions of `user-events`. */
   readonly countPartitions: () => Promise<number>
   /** Only in a running consumer that `hasReplies`. */
   readonly publishReplies?: PublishReplies
 }
 
-/** What the answers of a consumer may use. */
+/** Returns parts for a projection that is only rebuilt or tested: no log, no scraped metrics, no replies. */
+export function offlineParts(countPartitions: () => Promise<number>): ProjectionParts {
+  return { logger: createLogger('rebuild', 'silent'), metrics: new Registry(), countPartitions }
+}
+
+/** The parts of the process that a consumer's routes may use. */
 export interface RouteParts<Client extends Db> {
-  /** For what admission asks. Neither folds nor reads use these connections. */
+  /** Connections for admission. Neither folds nor reads use them. */
   readonly db: Db
-  /** For reads, which may be slow. */
+  /** Connections for reads, which may be slow. */
   readonly readDb: Client
   readonly catalog: CatalogView
   readonly now: () => Date
-  /** Resolves once everything that was in these partitions of `user-events` at the call is folded. */
+  /** Resolves once every record that was in these partitions of `user-events` at the call is folded. */
   readonly barrier: Barrier
-  /** Somebody waits for records that are not folded yet: this process folds its share of them now. */
-  readonly hurry: () => void
-  /** How many partitions `user-events` has. */
+  /** Fetches this process's share of the gathered records now: a caller waits for their fold. */
+  readonly fetchNow: () => void
+  /** Returns the number of partitions of `user-events`. */
   readonly countPartitions: () => Promise<number>
 }
 
-/** What one consumer is. Its process, replay, migrations, the commands of `nextvisit` and the shared specs read it. */
+/** The description of a consumer. Its process, replay, migrations, the commands of `nextvisit` and the shared specs read it. */
 export interface ConsumerDefinition<
   Name extends string,
   Client extends Db,
@@ -46,52 +54,50 @@ export interface ConsumerDefinition<
   OwnDraft,
   Memory,
 > {
-  /** The name of its folder, its projection and its consumer group. */
+  /** Names its folder, its projection and its consumer group. */
   readonly name: Name
   /** The folder of its package; its migrations are in `prisma/migrations`. */
   readonly directory: string
-  /** Of its package; goes into dead letters. */
+  /** The version of its package, stored with dead letters. */
   readonly version: string
-  /** The Postgres schema that it keeps its rows in. */
+  /** The Postgres schema of its rows. */
   readonly schema: string
-  /** Imports its generated Prisma client only when it is called: the commands that need no rows stay fast. */
+  /** Imports its generated Prisma client when called: commands that need no rows stay fast. */
   readonly openDb: (adapter: ReturnType<typeof createAdapter>) => Promise<Client>
-  /** What its projection keeps in memory for its routes, once in a process. Lost with it: for figures only. */
+  /** Creates the memory that its projection shares with its routes, once a process. Lost with it: for figures only. */
   readonly memory?: () => Memory
   readonly projection: (parts: ProjectionParts, memory: Memory) => Projection<Fact, Draft>
-  /** Folds what the consumer itself has published, in a replay. `partitions`: of `user-events`. */
+  /** Folds the records that the consumer itself has published, in a replay. `partitions`: the number of `user-events`. */
   readonly published?: (partitions: number) => Projection<OwnFact, OwnDraft>
-  /** Where the rows of each of its tables come from. */
+  /** The source of the rows of each of its tables. */
   readonly tables: TableSources
   readonly settledUntil?: SettledUntil
-  /** What other services may ask it. */
   readonly routes: (parts: RouteParts<Client>, memory: Memory) => readonly InternalRoute[]
-  /** How long records gather that nobody waits for. Default `GATHER_MS`. */
+  /** Time for which records gather in the log while no caller waits for them. Default `GATHER_MS`. */
   readonly gatherMs?: number
-  /** Its commits write records into the outbox, to be published. */
+  /** Its commits write records into the outbox. */
   readonly hasOutbox?: true
-  /** Gateways wait for its replies, over Redis, and tell it there for which records: it needs `REDIS_URL`. */
+  /** Gateways wait for its replies over Redis, and name the awaited records there: it needs `REDIS_URL`. */
   readonly hasReplies?: true
 }
 
-/** A consumer for code that serves every consumer: the types of its rows and facts do not matter there. */
+/** A consumer for code that serves every consumer, without the types of its rows and facts. */
 export interface Consumer<Name extends string = string>
   extends Omit<
     ConsumerDefinition<Name, Db, AnyFact, unknown, AnyFact, unknown, unknown>,
-    // A client is opened with its adapter.
     'openDb' | 'projection' | 'routes'
   > {
-  /** `memory` is shared with `routes`. Left out: it has one of its own. */
+  /** `memory` is shared with `routes`. Default: a new one. */
   readonly projection: (parts: ProjectionParts, memory?: unknown) => Projection<AnyFact, unknown>
   readonly routes: (parts: RouteParts<Db>, memory?: unknown) => readonly InternalRoute[]
   readonly openDb: (options: ConnectionOptions) => Promise<Db>
-  /** Its login role: it reads and writes the rows of its schema, and sees no other. */
+  /** Its login role, which may use its own schema only. */
   readonly role: string
-  /** May name a database server of its own: `METERING_DATABASE_URL`. */
+  /** The variable that may name a database server of its own: `METERING_DATABASE_URL`. */
   readonly databaseVariable: string
-  /** Tells other services where it answers: `METERING_URLS`. */
+  /** The variable with its addresses for other services: `METERING_URLS`. */
   readonly addressesVariable: string
-  /** The core's, then its own. */
+  /** The core's migrations, then its own. */
   readonly migrations: ServiceSchemaOptions['migrations']
 }
 
@@ -120,6 +126,6 @@ export function defineConsumer<
     projection: (parts: ProjectionParts, memory = newMemory()) => definition.projection(parts, memory),
     routes: (parts: RouteParts<Client>, memory = newMemory()) => definition.routes(parts, memory),
   }
-  // Its routes get the client that its openDb gives, and its projection only facts that fit the schema.
+  // Its routes get the client that its openDb returns, and its projection only facts that fit its schema.
   return { ...definition, ...derived } as unknown as Consumer<Name>
 }

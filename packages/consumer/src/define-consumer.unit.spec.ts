@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { defineConsumer } from './define-consumer.ts'
-import { offlineParts } from './offline-parts.ts'
+import { defineConsumer, offlineParts } from './define-consumer.ts'
 
 const consumer = defineConsumer({
   name: 'two-words',

@@ -1,7 +1,7 @@
 import { isRetryable } from '@nextvisit/database'
 import type { CheckpointKey } from './fold/checkpoint.ts'
 
-/** What this package throws. `retryable`: the same call may succeed later. */
+/** Base of this package's errors. `retryable`: the same call may succeed later. */
 abstract class ProjectionError extends Error {
   abstract readonly code: string
   abstract readonly retryable: boolean
@@ -12,15 +12,15 @@ abstract class ProjectionError extends Error {
 
 const nameOf = ({ projection, topic, partition }: CheckpointKey): string => `${projection} on ${topic}/${partition}`
 
-/** A batch begins after the checkpoint: the records between them were never seen. An operator has to look. */
+/** A batch begins after the checkpoint: the records in between were never read. Needs an operator. */
 export class GapError extends ProjectionError {
   readonly code = 'GAP_IN_LOG'
   readonly retryable = false
 
   constructor(key: CheckpointKey, nextOffset: bigint, fetchedFrom: bigint) {
     super(
-      `${nameOf(key)}: a batch begins at ${fetchedFrom}, but ${nextOffset} was to come next. Nothing was folded. ` +
-        `Find out where the records between went before this partition goes on.`,
+      `${nameOf(key)}: a batch begins at ${fetchedFrom}, but ${nextOffset} was expected. Nothing was folded. ` +
+        `Find the missing records before this partition continues.`,
     )
   }
 }
@@ -32,8 +32,8 @@ export class CheckpointOutsideLogError extends ProjectionError {
 
   constructor(key: CheckpointKey, nextOffset: bigint, log: { readonly low: bigint; readonly high: bigint }) {
     super(
-      `${nameOf(key)}: the checkpoint is ${nextOffset}, but the log holds ${log.low} to ${log.high}. It is not reset ` +
-        `silently. Restore the log or the database so that they fit: see docs/runbooks/restored.md.`,
+      `${nameOf(key)}: the checkpoint is ${nextOffset}, but the log holds ${log.low} to ${log.high}. The consumer does ` +
+        `not reset it. Restore the log or the database so that they fit: see docs/runbooks/restored.md.`,
     )
   }
 }
@@ -48,25 +48,25 @@ export class CheckpointOfAnotherLogError extends ProjectionError {
 
   constructor(key: CheckpointKey, nextOffset: bigint, times: { readonly folded: string; readonly found: string }) {
     super(
-      `${nameOf(key)}: the checkpoint is ${nextOffset}, and the record before it has the time ${times.found}; the one that ` +
-        `was folded had ${times.folded}. This is another log: its records below ${nextOffset} were never folded. Nothing ` +
-        `of this batch was folded. See docs/runbooks/restored.md.`,
+      `${nameOf(key)}: the checkpoint is ${nextOffset}. The record before it has the time ${times.found}, but the folded ` +
+        `one had ${times.folded}. This is another log: its records below ${nextOffset} were never folded. Nothing of ` +
+        `this batch was folded. See docs/runbooks/restored.md.`,
     )
   }
 }
 
-/** A record that an error is about. */
+/** The record for which a fold failed. */
 export interface FailedRecord {
   readonly offset: bigint
-  /** Its `ce_id`, if it has one. */
+  /** `ce_id`, if the record has one. */
   readonly id?: string | undefined
 }
 
-/** Loading, folding or writing failed in a way that another attempt cannot fix: a bug. The partition halts. */
+/** Loading, folding or writing failed, and another attempt cannot help: a bug. The partition halts. */
 export class FoldFailedError extends ProjectionError {
   readonly code = 'FOLD_FAILED'
   readonly retryable = false
-  /** Given where it is known which record it is. */
+  /** Present if the fold of a single record failed. */
   readonly record: FailedRecord | undefined
 
   constructor(key: CheckpointKey, failed: bigint | FailedRecord, cause: unknown) {
@@ -81,7 +81,7 @@ export class FoldFailedError extends ProjectionError {
   }
 }
 
-/** The rows that records change are too long for one commit. The commit is halved until they are not. */
+/** The rows that records change are too long for one commit. The core halves the commit until they fit. */
 export class BatchTooLargeError extends ProjectionError {
   readonly code = 'BATCH_TOO_LARGE'
   readonly retryable = false
@@ -91,7 +91,7 @@ export class BatchTooLargeError extends ProjectionError {
   }
 }
 
-/** The runner is stopping, so the current batch was abandoned. The partition's next owner folds it. */
+/** The process stops or loses the partition, so the batch was abandoned. The partition's next owner folds it. */
 export class RunnerStoppedError extends ProjectionError {
   readonly code = 'RUNNER_STOPPED'
   readonly retryable = true
@@ -101,7 +101,7 @@ export class RunnerStoppedError extends ProjectionError {
   }
 }
 
-/** Kafka does not answer how many partitions a topic has, or how long they are. */
+/** Kafka does not tell the number of partitions of a topic, or their ends. */
 export class LogUnavailableError extends ProjectionError {
   readonly code = 'LOG_UNAVAILABLE'
   readonly retryable = true
@@ -111,18 +111,18 @@ export class LogUnavailableError extends ProjectionError {
   }
 }
 
-/** Whether the same work may succeed later. Our own errors state it themselves, whatever caused them. */
+/** Tells whether the same work may succeed later. Our own errors state it themselves, whatever caused them. */
 export function mayPass(error: unknown): boolean {
   if (error instanceof Error && 'retryable' in error && typeof error.retryable === 'boolean') return error.retryable
   return isRetryable(error)
 }
 
-/** The error, or the {@link FoldFailedError} that says where it happened, if another attempt cannot fix it. */
+/** Returns the error, or a {@link FoldFailedError} with its place if another attempt cannot help. */
 export function asFoldFailure(key: CheckpointKey, failed: bigint | FailedRecord, error: unknown): unknown {
   return error instanceof FoldFailedError || mayPass(error) ? error : new FoldFailedError(key, failed, error)
 }
 
-/** The work's result; see {@link asFoldFailure} for what it throws. */
+/** Awaits work, and throws its error as {@link asFoldFailure} returns it. */
 export async function orFoldFailed<T>(key: CheckpointKey, failed: bigint, work: Promise<T>): Promise<T> {
   try {
     return await work

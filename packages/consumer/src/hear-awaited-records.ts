@@ -1,7 +1,7 @@
 import { AWAITED_RECORDS_CHANNEL, AwaitedRecord } from '@nextvisit/contracts'
 import { subscribeTo, type Logger, type RedisConnection } from '@nextvisit/service-kit'
 
-/** Passes on the records that gateways name on {@link AWAITED_RECORDS_CHANNEL}, from now on (see `subscribeTo`). */
+/** Calls `onMessage` for each record that a gateway names on {@link AWAITED_RECORDS_CHANNEL} (see `subscribeTo`). */
 export function hearAwaitedRecords(
   subscriber: RedisConnection['client'],
   onMessage: (record: AwaitedRecord) => void,

@@ -2,12 +2,13 @@ export { readConsumerConfig } from './config.ts'
 export {
   type Consumer,
   type ConsumerDefinition,
+  coreMigrations,
   defineConsumer,
+  offlineParts,
   type ProjectionParts,
   type RouteParts,
 } from './define-consumer.ts'
 export { type AddressedReply, createReplyPublisher, type PublishReplies } from './reply-publisher.ts'
-export { offlineParts } from './offline-parts.ts'
 export { runConsumer } from './run-consumer.ts'
 export {
   type CarriedColumn,
@@ -24,7 +25,7 @@ export * from './errors.ts'
 export { isDuplicate, pruneOldRecords } from './fold/duplicates.ts'
 export { createPartitionCounts, type PartitionCounts } from './assign/partition-counts.ts'
 export type { OutboxRow } from './outbox/outbox.ts'
-export { decodeBatches } from './fold/decode-records.ts'
+export { decodeBatches } from './fold/decode-batches.ts'
 export { createPartitionFold, type PartitionFold } from './fold/partition-fold.ts'
 export type { PartitionAlarm } from './watch/partition-alarms.ts'
 export type { PartitionProgress } from './watch/partition-progress.ts'
@@ -35,4 +36,3 @@ export { rebuildInto, type RebuildOptions } from './rebuild.ts'
 export { MAX_BYTES_A_COMMIT, MAX_BYTES_AN_EVENT, requireFits, traitBytesOf } from './fold/require-fits.ts'
 export * from './ticks/reviewed-ticks.ts'
 export { createProjectionRunner, type ProjectionRunner, type ProjectionRunnerOptions } from './projection-runner.ts'
-export { coreMigrations } from './core-migrations.ts'

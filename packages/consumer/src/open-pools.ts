@@ -1,19 +1,18 @@
 import { type CommitDb, type CommitDbOptions, type ConnectionPool, type Db, openCommitDb } from '@nextvisit/database'
-import type { Registry } from 'prom-client'
+import { Gauge, type Registry } from 'prom-client'
 import type { Consumer } from './define-consumer.ts'
-import { createPoolGauges } from './watch/pool-gauges.ts'
 
-/** After 2 s no caller waits for an answer any more (decisions.md, Track event). */
+/** Callers give up after 2 s (decisions.md, Track event). */
 const ADMISSION_LIMITS = { maxConnections: 4, statementTimeoutMs: 2_000 }
-/** There is one commit at a time. */
+/** One commit at a time. */
 const FOLD_LIMITS = { maxConnections: 1, keepsPlansForMs: 5_000 }
 const UPKEEP_LIMITS = { maxConnections: 4 }
 const READ_LIMITS = { maxConnections: 3, statementTimeoutMs: 2_000 }
 
-/** A consumer's connections to its schema. They are apart: slow reads delay no admission, and neither waits for folds. */
+/** A consumer's connections to its schema, in separate pools: slow reads delay no admission, and neither waits for folds. */
 export interface Pools {
   readonly foldDb: CommitDb
-  /** For what a running projection does beside its folds: ticks, the outbox, alarms. */
+  /** For everything beside folds: ticks, the outbox, alarms. */
   readonly upkeepDb: CommitDb
   readonly admissionDb: Db
   readonly readDb: Db
@@ -41,4 +40,32 @@ export async function openPools(consumer: Consumer, { databaseUrl, clientId, met
     admissionDb: openCommitDb(optionsOf('admission', ADMISSION_LIMITS)),
     readDb: await consumer.openDb(optionsOf('reads', READ_LIMITS)),
   }
+}
+
+/** Registers gauges of a process's connections to Postgres. Returns a function that adds a pool to them. */
+function createPoolGauges(registry: Registry): (name: string, pool: ConnectionPool) => void {
+  const pools = new Map<string, ConnectionPool>()
+  const connections = new Gauge({
+    name: 'nextvisit_database_connections',
+    help: 'Connections to Postgres, by what they are for',
+    labelNames: ['pool', 'state'],
+    registers: [],
+    collect() {
+      for (const [pool, { totalCount, idleCount }] of pools) {
+        this.set({ pool, state: 'busy' }, totalCount - idleCount)
+        this.set({ pool, state: 'idle' }, idleCount)
+      }
+    },
+  })
+  const waiting = new Gauge({
+    name: 'nextvisit_database_waiting_statements',
+    help: 'Statements that wait because every connection of their pool is busy',
+    labelNames: ['pool'],
+    registers: [],
+    collect() {
+      for (const [pool, { waitingCount }] of pools) this.set({ pool }, waitingCount)
+    },
+  })
+  for (const gauge of [connections, waiting]) registry.registerMetric(gauge)
+  return (name, pool) => void pools.set(name, pool)
 }

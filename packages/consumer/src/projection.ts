@@ -18,7 +18,7 @@ export interface Recorded<Fact> {
   readonly timestampMs: number
   /** `ce_id`: the id of the request that led to the record, or the record's own. */
   readonly id?: string | undefined
-  /** Redis channel of a gateway that waits for a reply to this record. */
+  /** The Redis channel of a gateway that waits for a reply to this record. */
   readonly replyTo?: string | undefined
   /** The W3C trace that the record belongs to. */
   readonly traceparent?: string | undefined
@@ -94,9 +94,9 @@ export interface Projection<Fact extends AnyFact, Draft> {
 }
 
 /**
- * For each type of record the function that folds it into the draft, or `ignored`. A new type of record does not compile
- * before each projection has a line for it. The functions change the draft. They are pure otherwise: no I/O, no clock, no
- * randomness.
+ * A table of functions that fold a record into the draft, by the record's type; `ignored` for types without effect. A new
+ * type of record does not compile before each projection has a line for it. The functions change the draft. They are pure
+ * otherwise: no I/O, no clock, no randomness.
  */
 export type Evolve<Fact extends AnyFact, Draft> = {
   readonly [Type in Fact['type']]:

@@ -1,10 +1,10 @@
 import { type Db, join, raw, sql, type Sql } from '@nextvisit/database'
 
-/** A row as JSON: instants as text, whole numbers as numbers. */
+/** A row out of JSON: instants as text, whole numbers as numbers. */
 export type JsonRow = Readonly<Record<string, unknown>>
 
 /**
- * The rows of several queries in one round trip, by the queries' names. All of them may join `asked`, whose values are
+ * Reads the rows of several queries in one round trip, by the queries' names. All of them may join `asked`, whose values are
  * sent once. Columns come as JSON: instants as ISO text, whole numbers as numbers.
  */
 export async function readTogether<Rows extends Readonly<Record<keyof Rows, JsonRow>>>(

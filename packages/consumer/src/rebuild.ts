@@ -14,11 +14,11 @@ import type { AnyFact, Projection } from './projection.ts'
 
 export interface RebuildOptions<Fact extends AnyFact, Draft> {
   readonly projection: Projection<Fact, Draft>
-  /** Its schema is not the live one, and has the same migrations. */
+  /** Connected to another schema than the live one, with the same migrations. */
   readonly db: CommitDb
   readonly connection: LogConnection
   readonly topic: string
-  /** Where to stop, by partition: for example the live checkpoints. Other partitions are left out. */
+  /** The end for each partition: for example the live checkpoints. Other partitions are not read. */
   readonly until: ReadonlyMap<number, bigint>
   readonly catalog: CatalogView
   readonly serviceVersion: string
@@ -26,21 +26,21 @@ export interface RebuildOptions<Fact extends AnyFact, Draft> {
   readonly codec?: RecordCodec
   /** See {@link createPartitionFold}. */
   readonly isHeldBack?: (record: FetchedRecord) => boolean
-  /** Called after each commit with the number of offsets that it passed. */
+  /** Called after each batch with the number of offsets that it passed. */
   readonly onProgress?: (offsets: number) => void
 }
 
-/** Nobody waits for these batches, so they are larger than a live fold's: they cost less per record. */
+/** Larger than the batches of a live fold: no caller waits for them, and they cost less per record. */
 const MAX_BATCH_RECORDS = 2_000
 const MAX_FETCH_BYTES = 1024 * 1024
-/** While Postgres commits a batch of one lane, the next lane loads, and the third fetches and parses. */
+/** While Postgres commits a batch of one lane, the next lane loads, and the third one fetches and decodes. */
 const LANES = 3
 
 /**
- * Folds a topic from its beginning into a schema of its own, with the code that folds it live. It queues and publishes
- * nothing, and calls no `after`. Several partitions are folded at once, as several owners do it live. A rebuild that was
- * interrupted continues from its checkpoints when it is run again. Throws `CheckpointOutsideLogError` where the log does
- * not hold what was folded or is to be folded, and at the first failure of Kafka, Postgres or the fold.
+ * Folds a topic from its beginning into a schema of its own, with the code of the live fold. Queues and publishes nothing,
+ * and skips `afterCommit`. Folds several partitions at once, as several live owners do. An interrupted rebuild continues
+ * from its checkpoints. Throws `CheckpointOutsideLogError` if the log does not hold records that were folded or are to be
+ * folded, and at the first failure of Kafka, Postgres or the fold.
  */
 export async function rebuildInto<Fact extends AnyFact, Draft>(options: RebuildOptions<Fact, Draft>): Promise<void> {
   const folds = await openFolds({ ...options, db: committingInTurn(options.db) })
@@ -86,7 +86,7 @@ async function foldLane(
   await reader.readFrom(topic, from, onBatch, { until, signal })
 }
 
-/** Lanes of about the same length. */
+/** Distributes partitions over lanes of about the same length. */
 function lanesOf(folds: readonly Fold[]): readonly (readonly Fold[])[] {
   const remaining = ({ end, checkpoint }: Fold): number => Number(end - checkpoint().nextOffset)
   const longestFirst = folds.toSorted((one, other) => remaining(other) - remaining(one))
@@ -95,7 +95,7 @@ function lanesOf(folds: readonly Fold[]): readonly (readonly Fold[])[] {
 }
 
 /**
- * One commit at a time, so that none waits for rows that partitions share, such as a project's new names. One Postgres
+ * Makes commits wait for each other instead of for rows that partitions share, such as a project's new names. One Postgres
  * process writes as fast as this process reads.
  */
 function committingInTurn(db: CommitDb): CommitDb {
@@ -110,7 +110,7 @@ function committingInTurn(db: CommitDb): CommitDb {
   }
 }
 
-/** The folds of the partitions that are not folded to their ends yet. */
+/** Opens the folds of the partitions that are not folded to their ends. */
 async function openFolds<Fact extends AnyFact, Draft>(options: RebuildOptions<Fact, Draft>): Promise<Fold[]> {
   const { onProgress: _, until, connection, ...own } = options
   const { projection, topic } = own

@@ -6,12 +6,12 @@ export interface AddressedReply {
   readonly reply: EvaluatorReply
 }
 
-/** Publishes the replies of a batch in one round trip. Never rejects: a reply may be lost. */
+/** Publishes the replies of a batch in one round trip. Best effort: never rejects. */
 export type PublishReplies = (replies: readonly AddressedReply[]) => Promise<void>
 
 /**
- * Replies over Redis pub/sub. They may be lost: a gateway that gets none answers "later". So a failing Redis never
- * fails a batch; the log says when replies begin to be lost and when they arrive again.
+ * Publishes replies over Redis pub/sub. They may be lost: a gateway that receives none answers "later". A failing Redis
+ * therefore fails no batch. The log names the first loss, and the recovery.
  */
 export function createReplyPublisher(redis: RedisConnection['client'], logger: Logger): PublishReplies {
   let isLosing = false
@@ -24,7 +24,7 @@ export function createReplyPublisher(redis: RedisConnection['client'], logger: L
   }
 }
 
-/** The first error, if there was one. */
+/** Returns the first error, if there was one. */
 async function publishAll(
   redis: RedisConnection['client'],
   replies: readonly AddressedReply[],

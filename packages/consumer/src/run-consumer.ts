@@ -59,9 +59,9 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const publishReplies = redis && createReplyPublisher(redis.client, logger)
   const parts = { logger, metrics, countPartitions, ...(publishReplies && { publishReplies }) }
   const projection = consumer.projection(parts, memory)
-  const hurry = (): void => runner.fetchNow()
+  const fetchNow = (): void => runner.fetchNow()
   const own = { projection: projection.name, topic: TOPICS.userEvents }
-  const barrier = createBarrier({ db: admissionDb, logAdmin, hurry, ...own })
+  const barrier = createBarrier({ db: admissionDb, logAdmin, fetchNow, ...own })
   const runner = createProjectionRunner({
     projection,
     db: upkeepDb,
@@ -82,7 +82,7 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const server = createInternalServer({
     ...config.internalServer,
     routes: [
-      ...consumer.routes({ db: admissionDb, readDb, catalog, now, barrier, hurry, countPartitions }, memory),
+      ...consumer.routes({ db: admissionDb, readDb, catalog, now, barrier, fetchNow, countPartitions }, memory),
       ...serveCalls(operationsCalls, answerOperations(runner)),
       ...serveCalls(deadLetterCalls, answerDeadLetters(projection.name, queryOf(readDb))),
     ],

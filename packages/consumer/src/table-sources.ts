@@ -1,48 +1,48 @@
 /**
- * Where the rows of a table come from, so far as a replay has to know.
- * - `fold`: only from the log. Rebuilt, and compared whole.
- * - `carried`: not from the log (reservations, for example). Moved from the live schema as they are.
+ * The source of a table's rows, for replays.
+ * - `fold`: the log alone. A replay rebuilds and compares whole rows.
+ * - `carried`: not the log (reservations, for example). A replay moves the live rows unchanged.
  */
 export type TableSource = 'fold' | 'carried' | PartlyFolded
 
-/** Some columns or rows come from the log, others do not. Tables are given as `schema.table`. */
+/** A table of which only some columns or rows come from the log. Tables are named `schema.table`. */
 export interface PartlyFolded {
-  /** A query for what comes from the log. It is compared. */
+  /** Returns a query for the part that comes from the log, which a replay compares. */
   readonly folded: (table: string) => string
   /**
-   * A statement that copies the rest from the live table into the rebuilt one. Folds wait for it, so its cost must not grow
-   * with the users. Left out: the rest is not needed.
+   * Returns a statement that copies the rest from the live table into the rebuilt one. Folds wait for it, so its cost must
+   * not grow with the users. Absent: the rest is not needed.
    */
   readonly carry?: (live: string, rebuilt: string) => string
-  /** A column that is copied for each row. That happens before folds wait; then only for rows that have changed since. */
+  /** A column that is copied for each row before folds wait, and then only for rows that have changed since. */
   readonly carriedColumn?: CarriedColumn
-  /** Which columns are left out and why, for the reader of the comparison. */
+  /** Names the columns that are not compared, with the reason, for readers of the comparison. */
   readonly notCompared?: string
 }
 
-/** Copied from the live row (`theirs`) to the rebuilt one (`own`) with the same primary key. */
+/** A column that is copied from the live row (`theirs`) to the rebuilt one (`own`) with the same primary key. */
 export interface CarriedColumn {
   readonly column: string
-  /** Over `own` and `theirs`. */
+  /** A condition over `own` and `theirs`. */
   readonly when: string
 }
 
-/** Every table of a consumer's schema, without the core's own. */
+/** The source of every table of a consumer's schema, without the core's tables. */
 export type TableSources = Readonly<Record<string, TableSource>>
 
 /**
- * For a consumer whose ticks change rows: a query over the live schema for `partition` and the `instant` (timestamptz) up
- * to which ticks have changed that partition's rows. A replay brings the rebuilt rows to the same instant.
+ * Returns a query over the live schema for each `partition` and the `instant` (timestamptz) up to which ticks have changed
+ * its rows. A replay brings the rebuilt rows to the same instant. Only for consumers whose ticks change rows.
  */
 export type SettledUntil = (schema: string) => string
 
-/** The core's tables that a replay compares or moves like a consumer's. */
+/** The sources of the core's tables that a replay treats like a consumer's. */
 export const coreTableSources: TableSources = {
   outbox: 'carried',
-  // What an operator wants set aside.
+  // Operators' wishes to set records aside.
   partition_alarms: 'carried',
   idempotent_records: {
-    // When older ones are deleted depends on how the log was cut into batches, and nobody asks for them any more.
+    // The moment at which older rows are deleted depends on how the log was cut into batches, and no fold reads them.
     folded: (table) => `
       SELECT record_id, partition, received FROM ${table} AS known
       WHERE NOT isfinite(received) OR received > (
@@ -51,7 +51,7 @@ export const coreTableSources: TableSources = {
   },
 }
 
-/** The core's tables that a replay treats in its own way, and the bookkeeping of migrations. */
+/** The core's tables that a replay treats in its own way, and the tables of migrations. */
 const OWN_TABLES: ReadonlySet<string> = new Set([
   'checkpoints',
   'dead_letters',
@@ -59,7 +59,7 @@ const OWN_TABLES: ReadonlySet<string> = new Set([
   '_prisma_migrations',
 ])
 
-/** Tables of a schema that have no role, and tableSources of tables that do not exist. */
+/** Returns tables of a schema that have no source, and sources of tables that do not exist. */
 export function unknownTables(
   tables: readonly string[],
   tableSources: TableSources,

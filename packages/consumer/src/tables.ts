@@ -29,7 +29,7 @@ export const idempotentRecords = defineTable(
   ['recordId'],
 )
 
-/** Postgres numbers its rows. */
+/** Postgres assigns `sequence`. */
 export const outbox = defineTable(
   'outbox',
   { partition: 'int', topic: 'text', key: 'text', value: 'text', headers: 'jsonb' },

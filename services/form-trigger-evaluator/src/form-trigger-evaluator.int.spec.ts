@@ -112,7 +112,7 @@ const routeParts = {
   catalog: contextOf([nps]).catalog,
   now: () => new Date(),
   countPartitions: () => Promise.resolve(1),
-  hurry: () => {},
+  fetchNow: () => {},
 }
 
 describe('who asks why, of an event that was just answered', () => {

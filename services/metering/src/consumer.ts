@@ -32,12 +32,12 @@ export const metering = defineConsumer({
     unique_names: 'fold',
   },
 
-  routes: ({ db, readDb, barrier, countPartitions, catalog, now, hurry }) =>
+  routes: ({ db, readDb, barrier, countPartitions, catalog, now, fetchNow }) =>
     serveCalls(meteringCalls, {
       reserve: async ({ questions }) => {
         const answers = await reserve(db, questions, now())
         // Callers ask again until the records that hold the room are folded.
-        if (answers.includes('held')) hurry()
+        if (answers.includes('held')) fetchNow()
         return { answers }
       },
       release: async ({ questions }) => {

@@ -106,7 +106,7 @@ describe('room that is only held', () => {
       catalog: staticCatalog([]),
       now: () => NOW,
       barrier: () => Promise.resolve(),
-      hurry: () => void (hurried += 1),
+      fetchNow: () => void (hurried += 1),
       countPartitions: () => Promise.resolve(1),
     })
     const asks = asksOf(meteringCalls, sendHere(routes))

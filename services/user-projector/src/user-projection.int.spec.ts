@@ -210,7 +210,7 @@ function asksWith(barrier: Barrier) {
     db: prisma,
     readDb: prisma,
     barrier,
-    hurry: () => {},
+    fetchNow: () => {},
     countPartitions,
     catalog: context.catalog,
     now: () => new Date(),

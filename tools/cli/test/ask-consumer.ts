@@ -12,7 +12,7 @@ export function askConsumer<Table extends CallTable>(consumer: Consumer, table: 
     catalog: staticCatalog([]),
     now: () => new Date(),
     barrier: () => Promise.resolve(),
-    hurry: () => {},
+    fetchNow: () => {},
     countPartitions: () => Promise.resolve(1),
   })
   return asksOf(table, sendHere(routes))

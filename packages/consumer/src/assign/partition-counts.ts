@@ -7,15 +7,15 @@ import {
 } from '@nextvisit/log'
 import { LogUnavailableError } from '../errors.ts'
 
-/** How many partitions topics have, and whether that has changed. */
+/** The numbers of partitions of topics, and their changes. */
 export interface PartitionCounts {
   /**
-   * Over how many partitions a topic's keys are spread. Never changes while the process runs: if it did, users would move to
-   * other partitions. Rejects with PartitionsChangedError while the topic has another number or records were folded with
-   * another one, and with LogUnavailableError and TopicMissingError, which may both pass.
+   * Returns the number of partitions that a topic's keys are spread over. It is constant while the process runs: otherwise
+   * users would move to other partitions. Rejects with PartitionsChangedError while the topic has another number, or if
+   * records were folded with another one. Rejects with LogUnavailableError and TopicMissingError, which are retryable.
    */
   readonly keysOf: (topic: string) => Promise<number>
-  /** Why a partition must not be folded. Rejects like `keysOf`, but not with PartitionsChangedError. */
+  /** Returns the reason why a partition must not be folded. Rejects like `keysOf`, but not with PartitionsChangedError. */
   readonly refusalOf: (topic: string, partition: number) => Promise<PartitionsChangedError | undefined>
 }
 
@@ -30,8 +30,8 @@ interface Seen {
 }
 
 /**
- * Without `expected` the first count that is seen is the right one. `readFoldedKeys`: over how many partitions the keys of
- * folded records were spread; empty before the first.
+ * Without `expected` the first count is the right one. `readFoldedKeys` returns the numbers of partitions that the keys of
+ * folded records were spread over; empty before the first record.
  */
 export function createPartitionCounts(
   logAdmin: Pick<LogAdmin, 'partitionCount'>,
@@ -41,7 +41,7 @@ export function createPartitionCounts(
   const known = new Map<string, Seen>()
   const underWay = new Map<string, Promise<Seen>>()
 
-  /** Callers that come together share a look: Kafka may take long to answer. */
+  /** Concurrent callers share a look: Kafka may take long to answer. */
   const look = async (topic: string): Promise<Seen> => {
     const last = known.get(topic)
     if (last && performance.now() - last.atMs < LOOK_AGAIN_AFTER_MS) return last
@@ -52,7 +52,7 @@ export function createPartitionCounts(
 
   const lookAgain = async (topic: string, last: Seen | undefined): Promise<Seen> => {
     const found = await logAdmin.partitionCount(topic).catch((cause: unknown) => {
-      if (last) return last.found // nothing can be published or fetched meanwhile
+      if (last) return last.found // meanwhile nothing can be published or fetched
       throw new LogUnavailableError({ cause })
     })
     const folded = !expected

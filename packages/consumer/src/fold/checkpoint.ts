@@ -12,9 +12,9 @@ export interface CheckpointKey {
 export interface Checkpoint {
   readonly nextOffset: bigint
   readonly version: bigint
-  /** Kafka's time of the last record passed, ISO; undefined before the first. */
+  /** Kafka's time of the last record that was passed, ISO; undefined before the first. */
   readonly recordTime?: string | undefined
-  /** The oid of the table that it was read from: another one after a replay has swapped the schemas. */
+  /** The oid of the table that it was read from. It changes when a replay swaps the schemas. */
   readonly table: number
 }
 
@@ -99,8 +99,8 @@ export async function readNextOffsets(db: Db, projection: string, topic: string)
 }
 
 /**
- * Creates the checkpoint of a partition that was never seen: at 0 even if the log begins later. A fold over the rest of a
- * log would be wrong, so the checkpoint is then outside the log, and the partition halts.
+ * Creates the checkpoint of a partition that was never seen: at 0, even if the log begins later. A fold over the rest of a
+ * log would be wrong. The checkpoint is then outside the log, and the partition halts.
  */
 export async function createCheckpoint(db: Db, key: CheckpointKey, keyPartitions?: number): Promise<void> {
   const row = { ...key, nextOffset: 0n, keyPartitions: keyPartitions ?? null }
@@ -124,8 +124,8 @@ export interface Move {
 }
 
 /**
- * The first statement of every commit. Raises NV001 unless every checkpoint is still as it was read. Locks them in one
- * order, so that commits never deadlock here.
+ * Returns the first statement of every commit. It raises NV001 unless every checkpoint is still as it was read. It locks
+ * them in one order, so that commits never deadlock here.
  */
 export function fence(moves: readonly Move[]): Statement {
   const rows = moves.toSorted(({ key: one }, { key: other }) =>

@@ -6,7 +6,7 @@ import type { Outcomes } from './bisect.ts'
 import { recordTimeOf } from './checkpoint.ts'
 import { commit } from './commit.ts'
 import type { Core } from './core.ts'
-import { decodeBatches } from './decode-records.ts'
+import { decodeBatches } from './decode-batches.ts'
 import { dropDuplicates, rememberRecords } from './duplicates.ts'
 import type { Folded, PartitionBatch, Stale } from './partition-batch.ts'
 

@@ -6,8 +6,8 @@ import type { PartitionBatch } from './partition-batch.ts'
 import type { AnyFact } from '../projection.ts'
 
 /**
- * One commit at a time for all partitions of a process: their ready batches are loaded, folded and committed together, and
- * batches that arrive meanwhile go into the next commit. The work of Postgres therefore follows commits, not partitions.
+ * Commits the batches of all partitions of a process, one commit at a time: ready batches are loaded, folded and committed
+ * together, and batches that arrive meanwhile go into the next commit. The load of Postgres follows commits, not partitions.
  */
 export interface CommitLoop {
   /** Runs until aborted, and then ends the commit in flight. Rejects only for a bug. */

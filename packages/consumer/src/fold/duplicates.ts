@@ -7,7 +7,7 @@ interface Deduplicated<Fact> {
   /** The records to fold: all but duplicates. */
   readonly records: readonly Recorded<Fact>[]
   readonly duplicates: readonly Recorded<Fact>[]
-  /** For the ledger. */
+  /** Rows for the ledger. */
   readonly seen: readonly SeenRecord[]
 }
 
@@ -67,14 +67,14 @@ export function rememberRecords(seen: readonly SeenRecord[]): Statement[] {
   return [...idempotentRecords.upsert(rows), ...pruneOldRecords('idempotent_records', seen)]
 }
 
-/** Rows that a commit deletes of a partition: more than it adds, so that they become fewer. */
+/** Rows that a commit deletes for each row that it adds to a partition. The ledger therefore shrinks. */
 const PRUNED_FOR_EACH = 2
 const PRUNED_AT_LEAST = 100
 
 /**
- * Deletes rows of these partitions that no duplicate can match any more, the oldest first. They are kept for twice the window,
- * for gateways whose clocks differ. After a quiet time a whole day is too old: a commit takes only a part of it, so that it
- * ends in time. `table` has the columns `record_id`, `partition` and `received`.
+ * Deletes rows of these partitions that no duplicate can match any more, the oldest first. Rows are kept for twice the window,
+ * for gateways whose clocks differ. After a quiet time the rows of a whole day are too old. One commit deletes only a part
+ * of them, so that it ends in time. `table` has the columns `record_id`, `partition` and `received`.
  */
 export function pruneOldRecords(
   table: 'idempotent_records' | 'idempotent_outcomes',

@@ -1,7 +1,7 @@
 import type { FetchedBatch, FetchedRecord, Watermarks } from '@nextvisit/log'
 import { CheckpointOfAnotherLogError, CheckpointOutsideLogError, GapError } from '../errors.ts'
 import { type CheckpointKey, type PartitionCheckpoint, recordTimeOf } from './checkpoint.ts'
-import type { DeadBecause } from './decode-records.ts'
+import type { DeadBecause } from './decode-batches.ts'
 
 /** The part of a fetched batch that one partition contributes to a commit. It begins at the checkpoint. */
 export interface PartitionBatch {

@@ -1,25 +1,22 @@
 import { type Db, sql, type Sql } from '@nextvisit/database'
 import { BatchTooLargeError } from '../errors.ts'
 
-/**
- * How many bytes of long rows one commit may load and write. Far below what Postgres does within its timeouts, and
- * what one message to it may hold.
- */
+/** Maximum bytes of long rows in one commit. Far below the limits of a statement's time and of one message to Postgres. */
 export const MAX_BYTES_A_COMMIT = 16 * 1024 * 1024
 
-/** What the counts of one event of one user may take: two names, a slug, and up to 153 instants. */
+/** Maximum bytes of the counts of one event of one user: two names, a slug, and up to 153 instants. */
 export const MAX_BYTES_AN_EVENT = 2_560
 
 export interface LoadedRows {
   readonly rows: number
   readonly maxBytesARow: number
-  /** Rows of users' events beside them, whether or not they are there. */
+  /** Rows of users' events beside them, present or not. */
   readonly eventRows: number
 }
 
 /**
- * For `load`: throws {@link BatchTooLargeError} where the rows of `records` records are too long for one commit, so that the
- * core folds the batch in parts. One record always fits. `measure` is only called where the rows could be too long.
+ * Throws {@link BatchTooLargeError} if the rows of `records` records are too long for one commit: the core then folds the
+ * batch in parts. One record always fits. `measure` is called only if the rows could be too long. For `load`.
  */
 export async function requireFits(
   records: number,
@@ -32,7 +29,7 @@ export async function requireFits(
   if (bytes > MAX_BYTES_A_COMMIT) throw new BatchTooLargeError(bytes, MAX_BYTES_A_COMMIT)
 }
 
-/** What the traits of users count together; `users`: to select them from. For {@link requireFits}. */
+/** Returns the bytes of the traits of `users`, a table to select from. For {@link requireFits}. */
 export async function traitBytesOf(db: Pick<Db, '$queryRaw'>, users: Sql): Promise<number> {
   const [found] = await db.$queryRaw<{ bytes: number }[]>(sql`
     SELECT coalesce(sum(trait_bytes), 0)::float8 AS bytes FROM ${users}`)

@@ -2,7 +2,7 @@ import { type Db, sql } from '@nextvisit/database'
 import type { Logger, Publisher, PublishOutcome, RecordToPublish } from '@nextvisit/log'
 import type { OutboxRow } from './outbox.ts'
 
-/** Few enough for one request of the publisher, so that all or none are published: of two requests the first may fail. */
+/** Few enough for one request of the publisher, so that all or none are published. Of two requests the first may fail. */
 const ROWS_PER_REQUEST = 100
 const BYTES_PER_REQUEST = 500_000
 const PUBLISH_WITHIN_MS = 5_000
@@ -13,26 +13,26 @@ export interface OutboxDrainOptions {
   readonly db: Db
   readonly publisher: Publisher
   readonly logger: Logger
-  /** The partitions that this process owns now: no other process drains their rows. */
+  /** Returns the partitions that this process owns now. No other process drains their rows. */
   readonly owned: () => readonly number[]
-  /** The partition of a topic that a key belongs to. */
+  /** Returns the partition of a topic that a key belongs to. */
   readonly partitionOf: (topic: string, key: string) => Promise<number>
   /** Default 250. */
   readonly drainAfterMs?: number
-  /** Aborted when the runner stops: from then on no drain begins. */
+  /** Aborted when the runner stops: no drain begins any more. */
   readonly signal: AbortSignal
 }
 
-/** Publishes what commits put into the outbox. */
+/** Publishes the records that commits put into the outbox. */
 export interface OutboxDrain {
   /**
-   * Drains the rows that are there now. Ends early where the publisher or Postgres fails, and continues a second later.
-   * Never rejects. One drain at a time: calls that come meanwhile share the next one.
+   * Drains the present rows. Ends early if the publisher or Postgres fails, and continues a second later. Never rejects.
+   * Drains do not overlap: calls that come meanwhile share the next one.
    */
   readonly drain: () => Promise<void>
-  /** Drains after `drainAfterMs`, together with what comes until then: no caller waits for it. */
+  /** Drains after `drainAfterMs`, together with rows that come until then: no caller waits for them. */
   readonly drainSoon: () => void
-  /** Resolves once all requested drains have ended; what would be drained soon is left to the next owner. */
+  /** Resolves once all requested drains have ended. Drains that were only planned are left to the next owner. */
   readonly finished: () => Promise<void>
 }
 
@@ -43,8 +43,8 @@ export function createOutboxDrain(options: OutboxDrainOptions): OutboxDrain {
   let next: Promise<void> | undefined
 
   /**
-   * Publishes rows in sequence order and deletes those that are in the log: at least once, with stable ids by which
-   * duplicates are dropped. Of a partition it ends at the first row that was not published. The next drain begins there.
+   * Publishes rows in sequence order and deletes those that are in the log: at least once, with stable ids by which readers
+   * drop duplicates. Stops at the first unpublished row of a partition. The next drain begins there.
    */
   const drainOwned = async (): Promise<void> => {
     for (;;) {
@@ -58,7 +58,7 @@ export function createOutboxDrain(options: OutboxDrainOptions): OutboxDrain {
     }
   }
 
-  /** The publisher may refuse one record and accept the next one, which is smaller: nothing behind a refused one is published. */
+  /** The publisher may refuse a record and accept the next, smaller one. Nothing behind a refused record is published. */
   const publishInOrder = async (rows: readonly StoredRow[]) => {
     const records = await Promise.all(rows.map(async (row) => [row, await asRecord(row)] as const))
     const deadlineAt = performance.now() + PUBLISH_WITHIN_MS
@@ -68,7 +68,7 @@ export function createOutboxDrain(options: OutboxDrainOptions): OutboxDrain {
       if (refused.has(row.partition)) continue
       const outcome = publisher.publish(record, deadlineAt)
       publishing.set(row, outcome)
-      // A refusal is there at once. Others wait for the request, which all records of this turn of the event loop join.
+      // A refusal comes at once. Other outcomes wait for the request, which all records of this turn of the event loop join.
       const refusal = await Promise.race([outcome, Promise.resolve(undefined)])
       if (refusal && refusal.outcome !== 'published') refused.add(row.partition)
     }
@@ -105,7 +105,7 @@ export function createOutboxDrain(options: OutboxDrainOptions): OutboxDrain {
     timer = undefined
   }
 
-  /** What is planned for an earlier time stays as it is. */
+  /** Keeps a drain that is planned for an earlier time. */
   const drainAfter = (ms: number): void => {
     const atMs = performance.now() + ms
     if (signal.aborted || (timer && timer.atMs <= atMs)) return
@@ -129,7 +129,7 @@ export function createOutboxDrain(options: OutboxDrainOptions): OutboxDrain {
 
 type StoredRow = OutboxRow & { readonly sequence: bigint }
 
-/** The first rows of these partitions, of each as many: one whose rows are refused must not stand before the others. */
+/** Reads the first rows of these partitions, as many of each: refused rows of one must not block the others. */
 function readRows(db: Db, partitions: readonly number[]): Promise<StoredRow[]> {
   return db.$queryRaw<StoredRow[]>(sql`
     SELECT sequence, partition, topic, key, value, headers FROM (
@@ -145,7 +145,7 @@ function readRows(db: Db, partitions: readonly number[]): Promise<StoredRow[]> {
     WHERE bytes_before < ${BYTES_PER_REQUEST} ORDER BY place, partition`)
 }
 
-/** Whether the limits of a request may have left rows behind. Those that come later have a drain of their own. */
+/** Tells whether the limits of a request may have left rows behind. Later rows have a drain of their own. */
 function mayLeaveOthers(rows: readonly StoredRow[]): boolean {
   const bytes = rows.reduce((sum, { value }) => sum + Buffer.byteLength(value), 0)
   return rows.length === ROWS_PER_REQUEST || bytes >= BYTES_PER_REQUEST

@@ -3,7 +3,7 @@ import { outbox } from '../tables.ts'
 
 /** A record to publish once its commit has succeeded. */
 export interface OutboxRow {
-  /** Of the record that caused it: its owner publishes the row. */
+  /** The partition of the record that caused it, whose owner publishes the row. */
   readonly partition: number
   readonly topic: string
   readonly key: string

@@ -16,25 +16,25 @@ export interface PartitionTicksOptions<Fact extends AnyFact, Draft> {
   readonly now: () => Date
   readonly logger: Logger
   readonly everyMs: number
-  /** Called after each round that looks at what hardly ever changes. */
+  /** Called after every fifth round. */
   readonly onLook: () => void
   /** Aborted when the runner stops. */
   readonly signal: AbortSignal
 }
 
 /**
- * Some rounds also look at what hardly ever changes. Only an operator asks for retries. And records that are fetched say where
- * the log ends, too: only a partition that fetches nothing needs to be told.
+ * Every fifth round also looks for retries, which only operators request, and for the log's end, which fetched records tell
+ * as well.
  */
 const ROUNDS_PER_LOOK = 5
 
-/** Ticks the owned partitions that are due, in rounds. Ticks may take longer than their round. */
+/** Ticks the due partitions of this process in rounds. Ticks may take longer than their round. */
 export function createPartitionTicks<Fact extends AnyFact, Draft>(options: PartitionTicksOptions<Fact, Draft>): Rounds {
   const { projection, db, catalog, logAdmin, owned, now, logger, everyMs, onLook, signal } = options
   const ticking = new Map<Partition, Promise<void>>()
   /** Topics whose end could not be read. */
   const endUnknown = new Set<string>()
-  /** Topics where the last look found retries: a tick folds a part of them. */
+  /** Topics whose last look found retries. A tick folds a part of them. */
   const retrying = new Set<string>()
   let round = 0
 
@@ -47,7 +47,7 @@ export function createPartitionTicks<Fact extends AnyFact, Draft>(options: Parti
     if (isLook) onLook()
   }
 
-  /** The instant is taken before the log's end is read, so that everything in the log by then is folded first. */
+  /** Takes the instant before it reads the log's end: every record in the log at the instant is folded first. */
   const tickTopic = async (topic: string, isLook: boolean): Promise<void> => {
     const instant = now()
     const ofTopic = owned().filter((one) => one.topic === topic)
@@ -63,7 +63,7 @@ export function createPartitionTicks<Fact extends AnyFact, Draft>(options: Parti
     }
   }
 
-  /** After a failure the next round looks again, so that what is not known for a minute is reported. */
+  /** After a failure the next round looks again: an unknown end is reported after a minute. */
   const lookAtEnd = async (topic: string) => {
     endUnknown.add(topic)
     const marks = await logAdmin.watermarks(topic).catch((cause: unknown) => {
@@ -73,7 +73,7 @@ export function createPartitionTicks<Fact extends AnyFact, Draft>(options: Parti
     return marks
   }
 
-  /** Which of these partitions have something to do: few queries, however many partitions are owned. */
+  /** Returns the partitions with work: few queries, however many partitions are owned. */
   const findDue = async (partitions: readonly number[], instant: Date): Promise<readonly number[]> => {
     if (!projection.ticks || partitions.length === 0) return []
     return projection.ticks.due(db, instant, { partitions, catalog })
@@ -87,7 +87,7 @@ export function createPartitionTicks<Fact extends AnyFact, Draft>(options: Parti
     return found
   }
 
-  /** Not awaited by the round: a partition whose batch waits must not delay the ticks of the others. */
+  /** The round does not await it: a stalled partition must not delay the ticks of the others. */
   const beginTick = (one: Partition, instant: Date, end: bigint): void => {
     ticking.set(
       one,
@@ -95,10 +95,10 @@ export function createPartitionTicks<Fact extends AnyFact, Draft>(options: Parti
     )
   }
 
-  /** Without knowing what is due, and where the log ends, no partition of the topic can be ticked. */
+  /** Without the due partitions, or the log's end, no partition of the topic can tick. */
   const onRoundFailed = (topic: string, err: unknown): void => {
     if (signal.aborted) return
-    logger.warn({ err, topic }, 'Cannot see what is due, or where the log ends; ticks wait')
+    logger.warn({ err, topic }, 'Cannot read the due partitions or the end of the log; ticks wait')
     for (const one of owned()) if (one.topic === topic) one.noticeTicks(err)
   }
 

@@ -8,32 +8,32 @@ import {
 import { type Db, raw, sql, type Sql } from '@nextvisit/database'
 import type { TickContext, Ticks, TickWrites } from '../projection.ts'
 
-/** Rows that are not as the catalog says. */
+/** Rows that differ from the catalog. */
 export interface Unsettled extends UnsettledRow {
-  /** They follow a later catalog, which another process has already: this process leaves them alone. */
+  /** They follow a later catalog, which another process already has. This process leaves them alone. */
   readonly isAhead?: boolean
 }
 
 export interface Compared<Rows extends Unsettled> {
   readonly unsettled: readonly Rows[]
-  /** Scopes of all organizations that were compared in part, with where they go on. */
+  /** Scopes that were compared in part, with the place to continue from. */
   readonly unfinished?: readonly ReviewScope[]
 }
 
 export interface ReviewedTicksOptions<Rows extends Unsettled> {
   /** The table with the rows. */
   readonly table: string
-  /** Whether time has changed rows in the partition `owned.partition`, but for those that are ahead: a condition of SQL. */
+  /** Returns a condition of SQL: time changes rows of the partition `owned.partition`, apart from those that are ahead. */
   readonly isDue: (instant: Date, ahead: readonly Rows[]) => Sql
-  /** Compares the rows in these scopes with the catalog. */
+  /** Compares the rows of these scopes with the catalog. */
   readonly compare: (db: Db, scopes: readonly ReviewScope[], catalog: CatalogView) => Promise<Compared<Rows>>
-  /** What time and the catalog do to a partition's rows. Not called in a rebuild. */
+  /** Returns the changes that time and the catalog make to a partition's rows. Not called in a rebuild. */
   readonly tick: (db: Db, instant: Date, unsettled: readonly Rows[], context: TickContext) => Promise<TickWrites>
 }
 
 /**
- * `due` and `tick` for rows that follow time and the catalog: a few queries, however many partitions there are. What must be
- * compared with the catalog is known by {@link createCatalogReview}: one for each projection.
+ * Creates ticks for rows that follow time and the catalog: a few queries, however many partitions there are.
+ * {@link createCatalogReview} knows the scopes to compare with the catalog: one review a projection.
  */
 export function createReviewedTicks<Rows extends Unsettled>(
   { table, isDue, compare, tick }: ReviewedTicksOptions<Rows>,
@@ -66,7 +66,7 @@ export function createReviewedTicks<Rows extends Unsettled>(
 
 interface DuePartition {
   readonly partition: number
-  /** The table that was read: another one after a replay has swapped the schemas. */
+  /** The oid of the table that was read. It changes when a replay swaps the schemas. */
   readonly table: bigint
   readonly isDue: boolean
 }

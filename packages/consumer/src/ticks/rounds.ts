@@ -1,12 +1,12 @@
-/** Repeated work: a round begins some time after the last one has ended. */
+/** Repeated work: a round begins some time after the end of the last one. */
 export interface Rounds {
   readonly start: () => void
-  /** No more rounds begin. What runs already continues: see `finished`. */
+  /** Begins no more rounds. A running one continues: see `finished`. */
   readonly stop: () => void
   readonly finished: () => Promise<void>
 }
 
-/** `runRound` never rejects. */
+/** `runRound` must not reject. */
 export function createRounds(runRound: () => Promise<void>, everyMs: number): Rounds {
   let timer: NodeJS.Timeout | undefined
   let isStopped = false

@@ -12,10 +12,10 @@ export interface AlarmWatchOptions {
   readonly everyMs: number
 }
 
-/** An alarm that continues is written again, with its last error. */
+/** An alarm that continues is written again after this time, ms, with its last error. */
 const REPEAT_EVERY_MS = 10_000
 
-/** A halt is logged by the partition itself. */
+/** The partition itself logs a halt. */
 const LOG_LINES = {
   halted: undefined,
   stalled: 'This partition folds nothing although records wait; see docs/runbooks/lag.md',
@@ -30,20 +30,20 @@ interface Found {
 }
 
 export interface AlarmWatch extends Rounds {
-  /** Why alarms are not written at present. */
+  /** Returns the reason why alarms cannot be written at present. */
   readonly problem: () => string | undefined
-  /** Whether this alarm is in Postgres. Before that nobody can ask there to set its record aside. */
+  /** Tells whether this alarm is in Postgres. Before that, operators cannot set its record aside. */
   readonly isWritten: (partition: Place, alarm: PartitionAlarm) => boolean
 }
 
-/** Keeps the alarms of partitions in Postgres, and passes on which records an operator wants set aside. */
+/** Keeps the alarms of partitions in Postgres, and passes on operators' wishes to set records aside. */
 export function createAlarmWatch({ db, projection, reported, logger, everyMs }: AlarmWatchOptions): AlarmWatch {
   /** By {@link nameOf}. */
   const raised = new Map<string, Found & { readonly atMs: number }>()
 
   let problem: string | undefined
 
-  /** Says so once: it is tried again every round. */
+  /** Logs the first failure only: each round tries again. */
   const runRound = async (): Promise<void> => {
     try {
       await passOnAll()
@@ -57,7 +57,7 @@ export function createAlarmWatch({ db, projection, reported, logger, everyMs }: 
 
   const passOnAll = async (): Promise<void> => {
     const found = reported().flatMap((one) => one.progress().alarms.map((alarm) => ({ one, alarm })))
-    // All of them before the first is written, which may fail.
+    // Announces all of them before it writes the first, which may fail.
     for (const each of found) announce(each)
     for (const each of found) await raise(each)
     const names = new Set(found.map(nameOf))
@@ -85,7 +85,7 @@ export function createAlarmWatch({ db, projection, reported, logger, everyMs }: 
     raised.set(name, { ...found, atMs: performance.now() })
   }
 
-  /** Other alarms end with the commit that passes their offset. */
+  /** A halt ends with the commit that passes its offset. */
   const end = async (name: string, { one, alarm }: Found): Promise<void> => {
     const { topic, partition } = one
     const isHere = (other: ReportedPartition) =>
@@ -111,7 +111,7 @@ export function createAlarmWatch({ db, projection, reported, logger, everyMs }: 
   return { ...createRounds(runRound, everyMs), problem: () => problem, isWritten }
 }
 
-/** Whether two alarms of a kind are about the same record. */
+/** Tells whether two alarms of a kind are about the same record. */
 function isSame(one: PartitionAlarm, other: PartitionAlarm): boolean {
   return one.offset === other.offset && one.recordId === other.recordId
 }

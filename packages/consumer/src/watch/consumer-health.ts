@@ -11,14 +11,14 @@ export interface ConsumerHealthOptions {
   readonly db: Db
 }
 
-/** No attempt to fold has succeeded or failed for so long, while records wait. A new process may do better. */
+/** Records wait, and no attempt to fold has succeeded or failed for this long, ms. A new process may do better. */
 const HANGS_AFTER_MS = 120_000
 /** As for gateways (decisions.md, Keys). */
 const CATALOG_WITHIN_MS = 30_000
 
 /**
- * What a consumer service answers on `/livez` and `/readyz`. A partition that is halted, or whose attempts fail, is named
- * and leaves the process live and ready: a new process would meet the same, and the other partitions need this one.
+ * Returns the health checks of a consumer, for `/livez` and `/readyz`. They name halted and failing partitions, which leave
+ * the process live and ready: a new process would meet the same error, and the other partitions need this one.
  */
 export function consumerHealth({ runner, catalog, db }: ConsumerHealthOptions): {
   readonly isLive: () => Health
@@ -41,7 +41,7 @@ export function consumerHealth({ runner, catalog, db }: ConsumerHealthOptions): 
         return { status: 'unavailable', because: 'the catalog is not known to be current' }
       }
       await db.$queryRaw(sql`SELECT 1`)
-      // One organization must not make the process unready for all.
+      // Problems of one organization must not make the process unready for all.
       return { status: 'available', alarms: catalog.problems().map(describeProblem) }
     },
   }

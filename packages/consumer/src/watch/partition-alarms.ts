@@ -2,15 +2,15 @@ import { type Db, sql, sqlStateOf } from '@nextvisit/database'
 import { FoldFailedError } from '../errors.ts'
 import type { CheckpointKey } from '../fold/checkpoint.ts'
 
-/** Why a partition stands still. An alarm ends when the checkpoint passes its offset. */
+/** The reason why a partition makes no progress. An alarm ends when the checkpoint passes its offset. */
 export interface PartitionAlarm {
-  /** `halted`: no attempt helps. `stalled`: attempts fail or hang. `ticks`: they fail, and facts are folded. */
+  /** `halted`: no attempt helps. `stalled`: attempts fail or hang. `ticks`: ticks fail, but records are folded. */
   readonly kind: 'halted' | 'stalled' | 'ticks'
-  /** What is folded next; for a fold that throws, the record that it throws for. */
+  /** The next offset to fold; for a fold that throws, the offset of the record that it throws for. */
   readonly offset: bigint
-  /** Of the record that the fold throws for; `none` if it has no id. Only such a record can be set aside. */
+  /** Id of the record that the fold throws for, or `none`. Only such a record can be set aside. */
   readonly recordId?: string | undefined
-  /** Of the last error. */
+  /** The code of the last error. */
   readonly code: string
   readonly message: string
   readonly sinceMs: number
@@ -18,27 +18,27 @@ export interface PartitionAlarm {
 
 const MAX_MESSAGE_CHARACTERS = 500
 
-/** What an operator is told about an error. */
+/** Returns an error's code and message for operators. */
 export function causeOf(error: unknown): Pick<PartitionAlarm, 'code' | 'message'> {
   return { code: codeOf(error), message: messageOf(error) }
 }
 
-/** An error of ours says it itself. Prisma puts a code of its own over that of Postgres. */
+/** Our own errors carry their code. Prisma hides the code of Postgres behind its own. */
 function codeOf(error: unknown): string {
   const own = error instanceof Error && 'code' in error ? String(error.code) : undefined
   const isOurs = error instanceof Error && 'retryable' in error
   return (isOurs ? own : (sqlStateOf(error) ?? own)) ?? 'ERROR'
 }
 
-/** As text that Postgres takes. */
+/** Returns an error's message as text that Postgres can store. */
 export function messageOf(error: unknown): string {
   const cause = error instanceof FoldFailedError ? error.cause : error
   return String(cause).replaceAll('\u0000', '').slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed()
 }
 
 /**
- * Writes or repeats an alarm. Writes nothing where the checkpoint is past its offset: the writer has lost the partition.
- * Keeps since when it is true, and an operator's wish, while the offset stays the same.
+ * Writes or repeats an alarm. Writes nothing if the checkpoint is past its offset: then the writer has lost the partition.
+ * Keeps the beginning of the alarm, and an operator's wish, while the offset stays the same.
  */
 export async function raiseAlarm(db: Db, key: CheckpointKey, alarm: PartitionAlarm): Promise<void> {
   const { projection, topic, partition } = key
@@ -59,8 +59,8 @@ export async function raiseAlarm(db: Db, key: CheckpointKey, alarm: PartitionAla
 }
 
 /**
- * Ends what the checkpoint does not end: ticks that succeed again; a stall where nothing waits any more; and, for a partition
- * whose checkpoint was opened, a halt for which the log is now as it should be, and a stall at the log's end.
+ * Ends alarms that no commit ends: of ticks that succeed again, and of a stall when no record waits any more. For a
+ * partition whose checkpoint was opened: a halt whose log is valid again, and a stall at the log's end.
  */
 export async function endAlarms(
   db: Db,
@@ -76,7 +76,7 @@ export async function endAlarms(
     WHERE projection = ${projection} AND topic = ${topic} AND partition = ${partition}::int AND ${isEnded}`)
 }
 
-/** The records that an operator wants set aside, with who that is. */
+/** Reads the records that operators want set aside, with the operators' names. */
 export async function readSetAside(
   db: Db,
   { projection, topic }: Omit<CheckpointKey, 'partition'>,

@@ -2,19 +2,19 @@ import type { FetchedBatch } from '@nextvisit/log'
 import { FoldFailedError, mayPass } from '../errors.ts'
 import { causeOf, type PartitionAlarm } from './partition-alarms.ts'
 
-/** How far a partition is folded, for operators. */
+/** The progress of a partition, for operators. */
 export interface PartitionProgress {
   readonly topic: string
   readonly partition: number
   readonly nextOffset: bigint
   readonly lagRecords: bigint
-  /** While records wait: age of the last record folded, or of the log's end if that was reached later. Else 0. */
+  /** While records wait: age of the last folded record, or of the log's end if that was reached later. Otherwise 0. */
   readonly lagSeconds: number
-  /** How long records have waited while none was folded, however often that was tried. */
+  /** Time for which records have waited while none was folded, in spite of all attempts. */
   readonly stalledMs: number
-  /** The same, but only while no attempt has failed either: then the process may hang, and a new one do better. */
+  /** Time for which no attempt has succeeded or failed either: the process may hang, and a new one may do better. */
   readonly hangsMs: number
-  /** How long ticks have failed. */
+  /** Time for which ticks have failed. */
   readonly ticksFailMs: number
   readonly alarms: readonly PartitionAlarm[]
 }
@@ -22,21 +22,21 @@ export interface PartitionProgress {
 export interface ProgressTrackerOptions {
   readonly topic: string
   readonly partition: number
-  /** The log's end as it was when the partition was assigned. */
+  /** The log's end when the partition was assigned. */
   readonly logEnd: bigint
-  /** The checkpoint's. */
+  /** Returns the checkpoint's next offset. */
   readonly nextOffset: () => bigint
   readonly now: () => Date
 }
 
 export interface ProgressTracker {
-  /** The log ends there now. */
+  /** Notes the log's present end. */
   readonly noticeEnd: (end: bigint) => void
-  /** The checkpoint has moved within the batch, or past it. */
+  /** Notes that the checkpoint has moved within the batch, or past it. */
   readonly noticeFolded: (batch: FetchedBatch) => void
-  /** An attempt failed, and is repeated. */
+  /** Notes an attempt that failed and is repeated. */
   readonly noticeRefused: (error: unknown) => void
-  /** No attempt helps before an operator does something. Returns whether this was not known yet. */
+  /** Notes that no attempt helps before an operator acts. Returns true if this is new. */
   readonly noticeHalted: (error: unknown) => boolean
   readonly noticeTicked: () => void
   readonly noticeTickFailed: (error: unknown) => void
@@ -44,7 +44,7 @@ export interface ProgressTracker {
   readonly read: () => PartitionProgress
 }
 
-/** Attempts that fail for longer than this are reported. A bug is reported at once. */
+/** Failures are reported after this time, ms. A bug is reported at once. */
 const REPORTED_AFTER_MS = 60_000
 
 interface Failure {
@@ -58,13 +58,13 @@ export function createProgressTracker(options: ProgressTrackerOptions): Progress
   let { logEnd } = options
   let lastRecordMs: number | undefined
   let advancedAtMs = nowMs()
-  /** When everything known was folded, last. A record that comes after a quiet hour has not waited for an hour. */
+  /** The last time at which every known record was folded. A record that comes after a quiet hour has not waited an hour. */
   let caughtUpAtMs = 0
   let refused: Failure | undefined
   let halted: PartitionAlarm | undefined
   let tickFailure: Failure | undefined
 
-  /** A later owner, or a replay, may have moved the checkpoint past the halt. */
+  /** Ends with a checkpoint past the halt: a later owner or a replay may have moved it. */
   const currentHalt = () => (halted && halted.offset >= nextOffset() ? halted : undefined)
 
   const stall = (stalledMs: number): PartitionAlarm | undefined => {

@@ -7,10 +7,10 @@ interface PartitionGauge {
   readonly read: (progress: PartitionProgress) => number
 }
 
-/** A projection's metrics. Labels name the partition, never a user. */
+/** Registers a projection's metrics. Labels name the partition, never a user. */
 export function createRunnerMetrics(registry: Registry, progress: () => readonly PartitionProgress[]) {
   const registers = [registry]
-  /** Computed at each scrape, so that it grows while nothing moves. */
+  /** Computes the gauge at each scrape, so that it grows while nothing moves. */
   const gaugeOf = ({ name, help, read }: PartitionGauge) =>
     new Gauge({
       name,

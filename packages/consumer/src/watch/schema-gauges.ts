@@ -10,19 +10,19 @@ export interface SchemaGaugesOptions {
   readonly logger: Logger
 }
 
-/** What waits in the service's schema: metrics at each scrape, and a line in the log at the start. */
+/** Counts of dead letters and outbox rows in the service's schema: metrics, and a log line at the start. */
 export interface SchemaGauges {
-  /** Writes one line to the log if there are dead letters. Never rejects. */
+  /** Logs one line if there are dead letters. Never rejects. */
   readonly report: () => Promise<void>
 }
 
 /** A scrape must not wait for a frozen Postgres. */
 const READ_WITHIN_MS = 1_000
 
-/** Counts whole services: each process of a service reports the same. While Postgres is unavailable there is no sample. */
+/** Counts the whole service: each of its processes reports the same. There is no sample while Postgres is unavailable. */
 export function createSchemaGauges({ db, projection, registry, logger }: SchemaGaugesOptions): SchemaGauges {
   let inFlight: Promise<Waiting | undefined> | undefined
-  /** One query at a time, however many scrapes stop waiting for it. */
+  /** Runs one query at a time, however many scrapes give up waiting. */
   const read = (): Promise<Waiting | undefined> => {
     inFlight ??= readWaiting(db, projection)
       .catch(() => undefined)
@@ -41,7 +41,7 @@ export function createSchemaGauges({ db, projection, registry, logger }: SchemaG
         const waiting = await Promise.race([read(), sleep(READ_WITHIN_MS, undefined, { ref: false })])
         this.reset()
         if (waiting) set(this, waiting)
-        else if (metric.labelNames.length === 0) this.remove() // it would report 0
+        else if (metric.labelNames.length === 0) this.remove() // otherwise it reports 0
       },
     })
     registry.registerMetric(gauge)
