@@ -5,27 +5,27 @@ export const SlugId = z.string().regex(/^[a-z0-9-]{1,63}$/, 'must be 1 to 63 of 
 
 export const Uuid = z.uuid()
 
-/** An instant as `Date.toISOString()` writes it: UTC, milliseconds. The only form of time in records. */
+/** An instant in the format of `Date.toISOString()`: UTC with milliseconds. The only format of time in records. */
 export const Instant = z.iso.datetime({ precision: 3 })
 
-/** `P` is production, `T` is test. Only metering differs (decisions.md, Words). */
+/** The environment of a key: `P` is production, `T` is test. Only metering treats them differently (decisions.md, Words). */
 export const Environment = z.enum(['P', 'T'])
 export type Environment = z.infer<typeof Environment>
 
-/** By which kind of key a request came: `admin` (secret, servers only) or `sdk` (publishable). */
+/** The kind of a key: `admin` (secret, for servers only) or `sdk` (publishable). */
 export const KeyKind = z.enum(['admin', 'sdk'])
 export type KeyKind = z.infer<typeof KeyKind>
 
-/** A calendar month of UTC, `2026-11`. */
+/** A calendar month in UTC, such as `2026-11`. */
 export const Month = z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/)
 
-/** Where something lives: every row and every request belongs to exactly one project. */
+/** A project. Every row and every request belongs to exactly one. */
 export interface ProjectRef {
   readonly organization: string
   readonly project: string
 }
 
-/** Whose a row is: a user of one project. */
+/** A user of one project. */
 export interface UserRef extends ProjectRef {
   readonly userId: string
 }

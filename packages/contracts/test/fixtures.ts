@@ -5,7 +5,7 @@ import type { IdentifyRequested } from '../src/records/identify-requested.ts'
 import type { VisitAnswered } from '../src/records/visit-answered.ts'
 import { OrganizationConfig } from '../src/workspace/organization-config.ts'
 
-/** Records for tests. Each function returns a valid fact; its argument overrides members. */
+/** Fixtures of records. Each function returns a valid fact, and its argument overrides members. */
 
 const INSTANT = '2026-11-02T10:00:00.000Z'
 
@@ -14,7 +14,7 @@ function stableUuid(text: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
-/** A replacement for the real derivation, for tests that only need equal ids for equal names. */
+/** Returns equal ids for equal names. A replacement for the real derivation. */
 export function userIdFixture(userName: string): string {
   return stableUuid(`user/${userName}`)
 }
@@ -48,7 +48,7 @@ export function identifyRequested(special: Partial<IdentifyRequested> = {}): Ide
   }
 }
 
-/** A visit: an identify with a publishable key. */
+/** Returns a visit: an identify with a publishable key. */
 export function visit(special: Partial<IdentifyRequested> = {}): IdentifyRequested {
   return identifyRequested({ source: 'sdk', ...special })
 }
@@ -76,7 +76,7 @@ export function visitAnswered(
   return { type: 'VisitAnswered', ...facts, ...special }
 }
 
-/** An organization `acme` with the project `shop` and defaults for everything else. */
+/** Returns an organization `acme` with the project `shop` and defaults for everything else. */
 export function organizationConfig(special?: z.input<typeof OrganizationConfig>): OrganizationConfig {
   return OrganizationConfig.parse(special ?? { id: 'acme', projects: [{ id: 'shop' }] })
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Instant, SlugId, Uuid } from '../primitives.ts'
-import { FormsReadModel, GateReason } from '../records/form-decisions.ts'
+import { FormsReadModel, GateReason } from '../public/form-decisions.ts'
 import { Trigger } from '../workspace/organization-config.ts'
 import { projectFields, UserQuery } from './call-fields.ts'
 import { type CallTable, defineCall } from './define-call.ts'

@@ -4,7 +4,7 @@ import { Definition } from '../calls/trait-registry.ts'
 import { SegmentMember, UserReadModel } from '../calls/user-projector.ts'
 import { Environment, Instant, KeyKind, Month, SlugId, Uuid } from '../primitives.ts'
 import { DEVICE_FIELD_VALUES, DEVICE_FIELDS, DeviceFacts, type DeviceField } from '../records/device-info.ts'
-import { FormsReadModel } from '../records/form-decisions.ts'
+import { FormsReadModel } from './form-decisions.ts'
 import { TraitValue } from '../records/traits.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Instant, SlugId } from '../primitives.ts'
-import { GateReason } from '../records/form-decisions.ts'
+import { GateReason } from './form-decisions.ts'
 
 /**
  * Output of `nextvisit`'s long commands with `--json-lines`: one JSON object per line, on standard output. The last line is the

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** The 16 members of `$deviceInfo`, by their names in requests and records (the contract, Device info table). */
+/** The names of the 16 members of `$deviceInfo`, in requests and records (contract, Device info table). */
 export const DEVICE_FIELDS = [
   '$countryCode',
   '$timezone',
@@ -21,7 +21,7 @@ export const DEVICE_FIELDS = [
 ] as const
 export type DeviceField = (typeof DEVICE_FIELDS)[number]
 
-/** Members with a fixed list of values. */
+/** The values of members that have a fixed list of them. */
 export const DEVICE_FIELD_VALUES: Partial<Record<DeviceField, readonly string[]>> = {
   $deviceOs: ['iOS', 'Android', 'Windows'],
   $deviceType: ['web', 'native'],
@@ -29,7 +29,7 @@ export const DEVICE_FIELD_VALUES: Partial<Record<DeviceField, readonly string[]>
   $preferredTheme: ['light', 'dark'],
 }
 
-/** Known personal fields. A project's `allowedFields` chooses from these and the device fields. */
+/** Known personal fields. A project's `allowedFields` is a subset of these and the device fields. */
 export const PII_FIELDS = [
   'email',
   'phone',
@@ -46,6 +46,6 @@ export const KNOWN_FIELDS: readonly string[] = [...DEVICE_FIELDS, ...PII_FIELDS]
 /** The fields that a project keeps by default (decisions.md, Identify, allow-list). */
 export const DEFAULT_ALLOWED_FIELDS: readonly string[] = [...DEVICE_FIELDS, 'email', 'name']
 
-/** Device facts in a record: already checked and filtered; `$countryCode` upper case. */
+/** Device facts in a record: checked and filtered, with `$countryCode` in upper case. */
 export const DeviceFacts = z.partialRecord(z.enum(DEVICE_FIELDS), z.string())
 export type DeviceFacts = z.infer<typeof DeviceFacts>

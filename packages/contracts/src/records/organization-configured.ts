@@ -3,10 +3,9 @@ import { Instant, SlugId } from '../primitives.ts'
 import { OrganizationConfig } from '../workspace/organization-config.ts'
 
 /**
- * One revision of an organization, on the topic `catalog`. A record counts if its `revision` is greater than that of every
- * record of the organization before it. So the first of two records with the same revision wins, and older records may be
- * compacted away. `config: null` removes the organization. Written whole and checked; read piece by piece
- * (`readOrganizationConfig`), because a later version may have written it.
+ * One revision of an organization. A record counts if its `revision` is greater than that of every earlier record of the
+ * organization, so the first of two records with one revision wins, and older records may be compacted away. Readers use
+ * `readOrganizationConfig`, because a later version may have written the record.
  */
 export const OrganizationConfigured = z
   .object({

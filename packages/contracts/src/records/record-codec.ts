@@ -11,7 +11,7 @@ export const HEADERS = {
   contentType: 'content-type',
   schemaVersion: 'schema-version',
   traceparent: 'traceparent',
-  /** Redis channel of the gateway that waits for the evaluator's reply. It is not a fact, so it is not in the value. */
+  /** Redis channel of the gateway that waits for the evaluator's reply. Not a fact, therefore not in the value. */
   replyTo: 'reply-to',
 } as const
 
@@ -22,7 +22,7 @@ interface RecordFact {
   readonly type: string
 }
 
-/** A record as it is in the log. */
+/** A record in the log. */
 export interface RecordBytes {
   readonly key: Buffer | null
   readonly value: Buffer | null
@@ -78,10 +78,9 @@ export type Decoded<Fact> =
   | { readonly outcome: 'rejected'; readonly reason: string }
 
 /**
- * The fact in a Kafka message, or the reason why it is rejected. Never throws for data: a consumer turns a rejection into
- * a dead letter. Rejected are: null values, a missing or unknown `schema-version`, values that are not JSON or do not fit
- * the schema, strings that Postgres cannot store (U+0000, lone surrogates), and nesting so deep that the search for such
- * strings overflows the stack.
+ * Decodes a Kafka message. Never throws for data: consumers turn a rejection into a dead letter. Rejects null values, a
+ * missing or unknown `schema-version`, values that are not JSON or do not fit the schema, strings that Postgres cannot
+ * store (U+0000, lone surrogates), and nesting so deep that the search for such strings overflows the stack.
  */
 export function decodeRecord<Fact>(
   schema: z.ZodType<Fact>,
@@ -112,7 +111,7 @@ function decode<Fact>(
   } catch {
     return rejected('value is not JSON')
   }
-  // Only an escape sequence can bring such a character through JSON and UTF-8, so values without one are not searched.
+  // In valid UTF-8 only an escape sequence can produce such a character, so other values are not searched.
   if (/\\u(0000|[dD][89a-fA-F])/.test(text) && !isStorable(json))
     return rejected('value holds U+0000 or a lone surrogate')
   const current = upcast(json, version)
@@ -134,12 +133,12 @@ function upcast(json: unknown, version: number): Decoded<unknown> {
   return { outcome: 'ok', fact: value }
 }
 
-/** Whether Postgres can store every string in a JSON value, including keys. */
+/** Returns whether Postgres can store every string in a JSON value, keys included. */
 export function isStorable(json: unknown): boolean {
   if (typeof json === 'string') return json.isWellFormed() && !json.includes('\u0000')
   if (typeof json !== 'object' || json === null) return true
   if (Array.isArray(json)) return json.every(isStorable)
-  // Half of what `Object.entries` costs. What came out of JSON inherits no name.
+  // Half the cost of `Object.entries`. Objects from JSON inherit no enumerable name.
   for (const name in json) if (!isStorable(name) || !isStorable((json as Record<string, unknown>)[name])) return false
   return true
 }

@@ -1,4 +1,4 @@
-/** The three topics. `nextvisit topics create` or the local stack sets their options when it creates them. */
+/** The three topics. `nextvisit topics create` and the local stack create them with their options. */
 export const TOPICS = {
   /** Facts about users, keyed by userId: `IdentifyRequested`, `EventTracked`, `VisitAnswered`. */
   userEvents: 'user-events',
@@ -10,13 +10,13 @@ export const TOPICS = {
 
 export type Topic = (typeof TOPICS)[keyof typeof TOPICS]
 
-/** The consumer group in which the processes of a consumer service fold. */
+/** Returns the consumer group of a consumer service. */
 export function consumerGroupOf(service: string): string {
   return `nextvisit.${service}`
 }
 
-/** The consumer group of the user projector. Its notes say over how many partitions the keys of `user-events` are spread. */
+/** The consumer group of the user projector. Its notes contain the number of partitions over which keys are spread. */
 export const USER_PROJECTOR_GROUP = consumerGroupOf('user-projector')
 
-/** Default number of partitions of `user-events` and `form-events`. Adding partitions later would break order per user. */
+/** Default number of partitions of `user-events` and `form-events`. Adding partitions later would break the order per user. */
 export const DEFAULT_PARTITIONS = 12

@@ -4,7 +4,7 @@ export type TraitScalar = string | number | boolean | null
 export type TraitValue = TraitScalar | readonly TraitScalar[]
 
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()])
-/** Describes a value. Many values are checked by {@link isTraitValue}: this schema takes several times as long as JSON's parser. */
+/** The schema of a value. Check many values with {@link isTraitValue}: this schema is several times slower than JSON.parse. */
 export const TraitValue: z.ZodType<TraitValue> = z.union([scalar, z.array(scalar)])
 
 export function isTraitValue(input: unknown): input is TraitValue {
@@ -15,18 +15,18 @@ export function isTraitScalar(input: unknown): input is TraitScalar {
   return isNumber(input) || input === null || typeof input === 'string' || typeof input === 'boolean'
 }
 
-/** JSON can say `1e999`, which is read as Infinity and has no place in JSON again. */
+/** JSON.parse reads `1e999` as Infinity, which JSON cannot express. */
 function isNumber(input: unknown): input is number {
   return typeof input === 'number' && Number.isFinite(input)
 }
 
-/** An object of trait values by slug, as a record or a read model has it: up to 100,000 scalars. */
+/** Creates the schema of an object of trait values by slug, which may have 100,000 scalars. */
 export const traitMap = () => slugMap(TraitValue, isTraitValue)
 
 /**
- * An object whose keys are a customer's own words and may include `__proto__`. `z.record` drops that key silently. So
- * this schema checks only the values and passes the parsed object on, which keeps an own property `__proto__`.
- * `isValue` says the same as `value`, which describes it: a call of zod for each value is too slow for objects that callers fill.
+ * Creates the schema of an object whose keys are a customer's own words, `__proto__` included. `z.record` drops that key
+ * silently. This schema therefore checks the values and returns the same object. `isValue` must accept the same values as
+ * `value`, which only describes them: a call of zod per value is too slow for objects that callers fill.
  */
 export function slugMap<T>(
   value: z.ZodType<T>,
@@ -50,7 +50,7 @@ export function slugMap<T>(
 }
 
 /**
- * The trait operations of one request as admitted, applied in this order: set, setOnce, increment, decrement, unset
+ * The admitted trait operations of one request, applied in the order set, setOnce, increment, decrement, unset
  * (decisions.md, Identify). Absent members are empty.
  */
 export const TraitOperations = z.object({

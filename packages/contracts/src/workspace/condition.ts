@@ -3,14 +3,14 @@ import { SlugId } from '../primitives.ts'
 import { DEVICE_FIELDS } from '../records/device-info.ts'
 import { Duration } from './duration.ts'
 
-/** The highest count that a condition or trigger may ask for: `apply` refuses a higher one (forms.md, Conditions). */
+/** Maximum count in a condition or trigger. `apply` refuses a higher one (forms.md, Conditions). */
 export const MAX_COUNT = 50
 /**
- * Of each event, as many of the latest times that have happened are kept, and up to twice as many that lie ahead: one more
- * than may be asked for, so that 50 differs from more than 50.
+ * Number of the latest past occurrences that are kept of each event, and half the maximum of future ones. One more than the
+ * maximum count, so that 50 differs from more than 50.
  */
 export const KEPT_OCCURRENCES = MAX_COUNT + 1
-/** Property counts that the forms and segments of a project may ask for, and those of one event: `apply` refuses more. */
+/** Maximum number of property counts in a project, and of one event. `apply` refuses more. */
 export const MAX_PROPERTY_COUNTS = 100
 export const MAX_PROPERTY_COUNTS_OF_AN_EVENT = 10
 
@@ -62,13 +62,13 @@ export const TraitLeaf = z
   .refine(oneOperator(VALUE_OPERATORS), needsOneOperator)
 export type TraitLeaf = z.infer<typeof TraitLeaf>
 
-/** `property`: a path into the properties of an event, such as `cart.total` (forms.md, Property conditions). */
+/** A condition on a property of an event, given by a path such as `cart.total` (forms.md, Property conditions). */
 export const PropertyLeaf = z
   .strictObject({ property: z.string().min(1), ...valueOperators })
   .refine(oneOperator(VALUE_OPERATORS), needsOneOperator)
 export type PropertyLeaf = z.infer<typeof PropertyLeaf>
 
-/** What a trigger or a count asks of the properties of an event (forms.md, Property conditions). */
+/** A condition of a trigger or a count on the properties of an event (forms.md, Property conditions). */
 export type PropertyCondition = Tree<PropertyLeaf>
 export const PropertyCondition = treeOf<PropertyLeaf>([['property', PropertyLeaf]]).describe(
   '`all`, `any` and `not` over conditions on properties such as `{ property: total, atLeast: 100 }`.',
@@ -88,7 +88,7 @@ export const DeviceLeaf = z
 export type DeviceLeaf = z.infer<typeof DeviceLeaf>
 
 const countryCode = z.string().regex(/^[A-Z]{2}$/, 'must be a country code such as DE')
-/** `{ country: DE }`, or `{ country: { in: [DE, AT] } }` for the other operators. */
+/** A condition on the country: `{ country: DE }`, or `{ country: { in: [DE, AT] } }` for the other operators. */
 export const CountryLeaf = z.strictObject({
   country: z.union([
     countryCode,
@@ -113,7 +113,7 @@ export const EventLeaf = z
     atMost: count.optional(),
     exactly: count.optional(),
     within: Duration.optional(),
-    /** Counts only events with such properties. */
+    /** Counts only events whose properties meet this. */
     where: PropertyCondition.optional(),
   })
   .refine(oneOperator(COUNT_OPERATORS), { message: `needs exactly one of ${COUNT_OPERATORS.join(', ')}` })
@@ -125,14 +125,14 @@ export type SegmentLeaf = z.infer<typeof SegmentLeaf>
 export const ConditionLeaf = z.union([TraitLeaf, DeviceLeaf, CountryLeaf, EventLeaf, SegmentLeaf])
 export type ConditionLeaf = z.infer<typeof ConditionLeaf>
 
-/** `all`, `any` and `not` over leaves. */
+/** A tree of `all`, `any` and `not` over leaves. */
 export type Tree<Leaf> =
   | { readonly all: readonly Tree<Leaf>[] }
   | { readonly any: readonly Tree<Leaf>[] }
   | { readonly not: Tree<Leaf> }
   | Leaf
 
-/** Chooses the branch by its key first. So an error names the leaf that was meant, not every kind of leaf. */
+/** Creates the schema of a tree. It chooses the branch by its key, so an error names only the intended kind of leaf. */
 function treeOf<Leaf>(leaves: readonly (readonly [string, z.ZodType<Leaf>])[]): z.ZodType<Tree<Leaf>, Tree<Leaf>> {
   const tree = z.unknown().check((context) => {
     const { value: input, issues } = context
@@ -145,7 +145,7 @@ function treeOf<Leaf>(leaves: readonly (readonly [string, z.ZodType<Leaf>])[]): 
     }
     const parsed = branch.safeParse(input)
     if (parsed.success) return
-    // Issues keep their path, so that an error can name the exact place of an unknown member.
+    // Issues keep their path, so that an error can locate an unknown member.
     issues.push(...parsed.error.issues.map((issue) => ({ ...issue, continue: false }) as z.core.$ZodRawIssue))
   })
   const branches: readonly (readonly [string, z.ZodType])[] = [
@@ -157,7 +157,7 @@ function treeOf<Leaf>(leaves: readonly (readonly [string, z.ZodType<Leaf>])[]): 
   return tree as z.ZodType as z.ZodType<Tree<Leaf>, Tree<Leaf>>
 }
 
-/** What an audience or a segment asks of a user (forms.md, Conditions). */
+/** A condition of an audience or a segment on a user (forms.md, Conditions). */
 export type Condition = Tree<ConditionLeaf>
 export const Condition = treeOf<ConditionLeaf>([
   ['trait', TraitLeaf],
@@ -167,10 +167,10 @@ export const Condition = treeOf<ConditionLeaf>([
   ['segment', SegmentLeaf],
 ])
 
-/** A condition that holds for nobody. */
+/** A condition that no user meets. */
 export const NEVER: Condition = { any: [] }
 
-/** The ids of the segments that a condition names. */
+/** Returns the ids of the segments that a condition names. */
 export function segmentsNamedIn(condition: Condition): readonly string[] {
   if ('all' in condition) return condition.all.flatMap(segmentsNamedIn)
   if ('any' in condition) return condition.any.flatMap(segmentsNamedIn)

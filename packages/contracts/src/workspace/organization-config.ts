@@ -8,9 +8,9 @@ const limit = z.number().int().min(0).optional()
 const anyInstant = z.iso.datetime({ offset: true, error: 'must be an instant such as 2026-01-01T00:00:00Z' })
 
 export const Plan = z.strictObject({
-  /** Per organization and month, environment `P` only. Absent means unlimited, for every limit of a plan. */
+  /** Per organization and month, environment `P` only. For every limit of a plan, absent means unlimited. */
   eventsPerMonth: limit,
-  /** Per project, as are the two limits below. */
+  /** Per project, as the two limits below. */
   monthlyActiveUsers: limit,
   uniqueEvents: limit,
   uniqueTraits: limit,
@@ -21,13 +21,13 @@ export const RateLimit = z.strictObject({ perSecond: z.number().positive(), burs
 export type RateLimit = z.infer<typeof RateLimit>
 export const DEFAULT_RATE_LIMIT: RateLimit = { perSecond: 100, burst: 200 }
 
-/** Names that a project may have whatever its plan says, and declare (decisions.md, Bounds). */
+/** Maximum numbers of names in a project, and in its declarations, under any plan (decisions.md, Bounds). */
 export const MAX_TRAIT_SLUGS = 5_000
 export const MAX_EVENT_NAMES = 10_000
-/** Of a project's disabled trait slugs as JSON in UTF-8: each claim of its trait slugs carries them. */
+/** Maximum size of a project's disabled trait slugs in bytes of JSON. Each claim of its trait slugs contains them. */
 export const MAX_DISABLED_TRAIT_BYTES = 262_144
 
-/** A trait or event that the workspace file names. */
+/** A trait or event that the workspace file declares. */
 export const SlugSwitch = z.strictObject({ slug: z.string().min(1).max(100), enabled: z.boolean().default(true) })
 
 export const Trigger = z.union(
@@ -38,7 +38,7 @@ export const Trigger = z.union(
       count: z.number().int().min(1).max(MAX_COUNT, COUNT_TOO_HIGH).optional(),
       within: Duration.optional(),
       since: z.literal('session').optional(),
-      /** What its properties must be. With `count`, `within` or `since`, only such events are counted. */
+      /** A condition on the event's properties. With `count`, `within` or `since`, only events that meet it are counted. */
       where: PropertyCondition.optional(),
     }),
     z.strictObject({ firstSeen: z.strictObject({ after: Duration }) }),
@@ -70,15 +70,15 @@ export const Form = z.strictObject({
   endsAt: anyInstant.optional(),
   triggers: z.array(Trigger).default([]),
   audience: Condition.optional(),
-  /** Percent. The choice is fixed for each form and user. */
+  /** Percentage of users. The choice is fixed for each form and user. */
   sample: z.number().min(0).max(100).default(100),
   frequency: Frequency.default({ repeat: 'once' }),
   cooldown: z.strictObject({ ignore: z.boolean() }).default({ ignore: false }),
-  /** Higher is shown first. */
+  /** The highest is shown first. */
   priority: z.number().int().default(0),
-  /** May be shown no earlier than this after the event. */
+  /** Minimum time between the event and the visit that shows the form. */
   delay: Duration.default('0s'),
-  /** Absent: never. */
+  /** Time after the event when the form expires. Absent: never. */
   expiresAfter: Duration.optional(),
 })
 export type Form = z.infer<typeof Form>
@@ -87,13 +87,13 @@ export const Segment = z.strictObject({ id: SlugId, name: z.string().optional(),
 export type Segment = z.infer<typeof Segment>
 
 const keyCommon = { name: z.string().min(1), kind: KeyKind, environment: Environment }
-/** A key in the catalog: never the key itself, only its SHA-256 in hex. */
+/** A key in the catalog, which has only its SHA-256 in hex. */
 export const KeyEntry = z.strictObject({
   ...keyCommon,
   sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hex characters'),
 })
 export type KeyEntry = z.infer<typeof KeyEntry>
-/** A key in the workspace file: its hash, or the name of an environment variable, `$NAME`. */
+/** A key in the workspace file, by its hash or by the name of an environment variable, `$NAME`. */
 export const KeyInFile = z.union(
   [
     KeyEntry,
@@ -111,15 +111,15 @@ export const SdkSettings = z.strictObject({
   onPageDelaySeconds: z.number().min(0).default(0),
 })
 
-/** Of Segment's API (decisions.md, Segment's API). Absent: the defaults. */
+/** Settings of Segment's API (decisions.md, Segment's API). Absent: the defaults. */
 export const SegmentComSettings = z.strictObject({
-  /** Whether an event of an unknown user identifies them first. */
+  /** An event of an unknown user identifies the user first. */
   createUsers: z.boolean().default(true),
 })
 
 const projectCommon = {
   id: SlugId,
-  /** Whether an SDK key may add new trait slugs (event names) to the project. */
+  /** An SDK key may add new trait slugs (event names) to the project. */
   clientCreatedTraits: z.boolean().default(true),
   clientCreatedEvents: z.boolean().default(true),
   /** The known device and personal fields that the project keeps. */
@@ -152,7 +152,7 @@ export const OrganizationConfig = z.strictObject({
 })
 export type OrganizationConfig = z.infer<typeof OrganizationConfig>
 
-/** A project in the workspace file. Secrets are given as names of environment variables. */
+/** A project in the workspace file, which names environment variables for secrets. */
 export const ProjectInFile = z.strictObject({
   ...projectCommon,
   signingSecret: z
@@ -166,6 +166,6 @@ export const OrganizationInFile = z.strictObject({
   plan: Plan.prefault({}),
   projects: z.array(ProjectInFile).default([]),
 })
-/** The workspace file (decisions.md, The workspace file), before references, uniqueness and cycles are checked. */
+/** The workspace file (decisions.md, The workspace file). References, uniqueness and cycles are checked elsewhere. */
 export const WorkspaceFile = z.strictObject({ organizations: z.array(OrganizationInFile) })
 export type WorkspaceFile = z.infer<typeof WorkspaceFile>

@@ -20,7 +20,7 @@ import {
 export interface NotUnderstood {
   readonly project: string
   readonly kind: 'form' | 'segment' | 'key'
-  /** The id of the form or segment, the name of the key; `?` if that cannot be read either. */
+  /** The id of the form or segment, or the name of the key. `?`: it cannot be read. */
   readonly id: string
   readonly reason: string
 }
@@ -33,7 +33,7 @@ export type ConfigReading =
     }
   | { readonly outcome: 'unreadable'; readonly reason: string }
 
-/** Of a form, segment or key as JSON, itself included. More than a workspace file can say: `apply` refuses deeper ones. */
+/** Maximum levels of a form, segment or key, itself included. `apply` refuses deeper ones. */
 const MAX_LEVELS = 64
 
 const unknowns = z.array(z.unknown()).default([])
@@ -42,7 +42,7 @@ const ReadSwitches = z.array(z.object(SlugSwitch.shape)).default([])
 const isKnownField = (field: string): field is (typeof KNOWN_FIELDS)[number] =>
   (KNOWN_FIELDS as readonly string[]).includes(field)
 
-/** As `ProjectConfig`, but without members that it does not know. Forms, segments and keys are read one by one. */
+/** Reads a `ProjectConfig` and drops unknown members. Forms, segments and keys are read one by one. */
 const ReadProject = z.object({
   ...ProjectConfig.shape,
   allowedFields: z
@@ -67,11 +67,10 @@ const ReadOrganization = z.object({
 })
 
 /**
- * The configuration in a record of the catalog, as far as this version understands it (docs/decisions/0012). A member that
- * it does not know is ignored in settings. In a form, segment or key such a member could change the meaning: the whole form,
- * segment or key is not understood. A form or segment that is not understood stays in the configuration, but is never
- * queued and has no members. A key that is not understood is refused. `unreadable`: a setting has another shape. Never
- * throws for data, and takes time in proportion to it.
+ * Reads the configuration in a record of the catalog, as far as this version understands it (docs/decisions/0012). Unknown
+ * members of settings are ignored. In a form, segment or key such a member could change the meaning, so the whole entry is
+ * not understood: the form is never queued, the segment has no members, the key is refused. `unreadable`: a setting has
+ * another shape. Never throws for data, and takes time in proportion to it.
  */
 export function readOrganizationConfig(json: unknown): ConfigReading {
   const parsed = ReadOrganization.safeParse(json)
@@ -84,7 +83,7 @@ export function readOrganizationConfig(json: unknown): ConfigReading {
   }
 }
 
-/** The keys in a configuration that cannot be read otherwise, by project: those that are understood. */
+/** Returns the understood keys of an unreadable configuration, by project. */
 export function readKeys(json: unknown): ReadonlyMap<string, readonly KeyEntry[]> {
   const projects = memberOf(json, 'projects')
   if (!Array.isArray(projects)) return new Map()
@@ -120,7 +119,7 @@ function readProject(project: ReadProject): {
   }
 }
 
-/** One form, segment or key. It has either a value or a reason. */
+/** A form, segment or key, with either a value or a reason. */
 interface Entry<Value> {
   readonly id: string
   readonly raw: unknown
@@ -131,7 +130,7 @@ interface Entry<Value> {
 function readEntry<Value>(schema: z.ZodType<Value>, raw: unknown, idMember: string): Entry<Value> {
   const name = memberOf(raw, idMember)
   const id = typeof name === 'string' ? name : '?'
-  // The schema follows every level with calls of its own, and would overflow the stack.
+  // The schema recurses over the levels and would overflow the stack.
   if (isDeeperThan(raw, MAX_LEVELS)) return { id, raw, reason: `is nested deeper than ${MAX_LEVELS} levels` }
   const parsed = schema.safeParse(raw)
   return parsed.success ? { id, raw, value: parsed.data } : { id, raw, reason: reasonOf(parsed.error) }
@@ -144,7 +143,7 @@ function isDeeperThan(json: unknown, maxLevels: number): boolean {
   return level.some(isObject)
 }
 
-/** A segment that names one which is not understood would have another meaning. So would one that names that segment. */
+/** Marks segments that name a segment which is not understood, directly or through others: their meaning would differ. */
 function withoutUnknownReferences(segments: readonly Entry<Segment>[]): readonly Entry<Segment>[] {
   const names = segments.map(({ value }) => new Set(value && segmentsNamedIn(value.where)))
   const namedBy = new Map<string, number[]>()
@@ -182,15 +181,15 @@ function namesUnknown(id: string, raw: unknown, segment: string): Entry<never> {
   return { id, raw, reason: `names segment ${segment}, which is not understood` }
 }
 
-/** A segment without members. If its id cannot be read, nothing can name it, and it is left out. */
+/** Returns a segment without members. If its id cannot be read, nothing can name it, and it is dropped. */
 function nobodyIn(id: string, raw: unknown): Segment | [] {
   const name = memberOf(raw, 'name')
   return Segment.safeParse({ id, where: NEVER, ...(typeof name === 'string' && { name }) }).data ?? []
 }
 
 /**
- * A form that no record queues and no visit shows. It stays enabled, so that what waits of it is not cancelled; only a form
- * that is disabled in so many words is.
+ * Returns a form that no record queues and no visit shows. It stays enabled unless it is explicitly disabled, so that its
+ * waiting rows are not cancelled.
  */
 function neverQueued(id: string, raw: unknown): Form | [] {
   return Form.safeParse({ id, enabled: memberOf(raw, 'enabled') !== false, audience: NEVER }).data ?? []

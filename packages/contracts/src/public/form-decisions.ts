@@ -3,7 +3,7 @@ import { QueuedForm } from '../calls/queue-row.ts'
 import { Instant, SlugId, Uuid } from '../primitives.ts'
 import { ConditionLeaf, PropertyLeaf } from '../workspace/condition.ts'
 import { Frequency, Trigger } from '../workspace/organization-config.ts'
-import { TraitValue } from './traits.ts'
+import { TraitValue } from '../records/traits.ts'
 
 function gate<Name extends string, Compared extends z.ZodRawShape>(name: Name, compared: Compared) {
   return z.strictObject({ gate: z.literal(name), passed: z.boolean(), compared: z.strictObject(compared) })
