@@ -3,7 +3,7 @@ import { type Db, queryOf, sql } from '@nextvisit/database'
 import { askHere, type CallOutcome } from '@nextvisit/service-kit'
 import { countRowsRead } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
-import { givenConsumerDb, givenLetters } from '../../test/given-letters.ts'
+import { givenConsumerDb, givenDeadLetters } from '../../test/given-dead-letters.ts'
 import { answerDeadLetters } from './answer-dead-letters.ts'
 
 const NOT_JSON = 'value is not JSON'
@@ -25,7 +25,7 @@ async function causeIdOf(db: Db, reason: string): Promise<string> {
 
 it('groups the dead letters that wait by their cause', async () => {
   const db = await givenConsumerDb()
-  await givenLetters(db, [
+  await givenDeadLetters(db, [
     { reason: 'value is null', state: 'dead' },
     { reason: 'value is not JSON', state: 'dead' },
     { reason: 'value is not JSON', state: 'retry' },
@@ -66,7 +66,7 @@ describe('the dead letters of a cause', () => {
   it('come in pages, the first that died first, without those that are settled', async () => {
     const db = await givenConsumerDb()
     const asks = asksOn(db)
-    await givenLetters(db, [
+    await givenDeadLetters(db, [
       { reason: NOT_JSON },
       { reason: 'type is unknown' },
       { reason: NOT_JSON, state: 'retry' },
@@ -86,7 +86,7 @@ describe('the dead letters of a cause', () => {
 it('finds the letter of a record by its place in the log, in whatever state', async () => {
   const db = await givenConsumerDb()
   const asks = asksOn(db)
-  await givenLetters(db, [{ reason: NOT_JSON }, { reason: 'value is null', state: 'discarded' }])
+  await givenDeadLetters(db, [{ reason: NOT_JSON }, { reason: 'value is null', state: 'discarded' }])
   const place = { topic: 'user-events', partition: 0, offset: '1' }
   expect(await answerOf(asks.readAt(place))).toMatchObject({ letter: { id: '2', state: 'discarded' } })
   for (const other of [{ offset: '2' }, { partition: 1 }, { topic: 'form-events' }])
@@ -96,7 +96,7 @@ it('finds the letter of a record by its place in the log, in whatever state', as
 it('lists the letters that somebody has decided on in pages, the last decision first', async () => {
   const db = await givenConsumerDb()
   const asks = asksOn(db)
-  await givenLetters(db, [{ reason: NOT_JSON }, { reason: NOT_JSON }, { reason: NOT_JSON }, { reason: NOT_JSON }])
+  await givenDeadLetters(db, [{ reason: NOT_JSON }, { reason: NOT_JSON }, { reason: NOT_JSON }, { reason: NOT_JSON }])
   for (const [nth, ids] of [[1, 2], [4], [3]].entries())
     await db.$executeRaw(sql`
       UPDATE dead_letters SET state = 'discarded', decided_by = 'Grace', decided_at = to_timestamp(${nth}::int)
@@ -143,7 +143,7 @@ describe('one dead letter', () => {
   ])('shows %s, and only where that is asked for', async (_, value, shown) => {
     const db = await givenConsumerDb()
     const asks = asksOn(db)
-    await givenLetters(db, [{ reason: NOT_JSON, value }])
+    await givenDeadLetters(db, [{ reason: NOT_JSON, value }])
     const own = { id: '1', state: 'dead', valueBytes: value.byteLength }
     expect(await answerOf(asks.read({ id: '1', content: 'none' }))).toMatchObject({ ...own, content: null })
     expect(await answerOf(asks.read({ id: '1', content: 'bounded' }))).toMatchObject({
@@ -158,7 +158,7 @@ describe('a decision', () => {
   it('is made for the dead of a cause, once, with who decided; and can be followed', async () => {
     const db = await givenConsumerDb()
     const asks = asksOn(db)
-    await givenLetters(db, [
+    await givenDeadLetters(db, [
       { reason: NOT_JSON },
       { reason: NOT_JSON },
       { reason: NOT_JSON, state: 'discarded' },
@@ -190,10 +190,10 @@ describe('a decision', () => {
   it('leaves letters as they are that died after whoever decides has looked', async () => {
     const db = await givenConsumerDb()
     const asks = asksOn(db)
-    await givenLetters(db, [{ reason: NOT_JSON }, { reason: NOT_JSON }])
+    await givenDeadLetters(db, [{ reason: NOT_JSON }, { reason: NOT_JSON }])
     const { groups } = await answerOf(asks.readCauses({ limit: 1 }))
     const [{ causeId, lastId }] = groups as [DeadLetterGroup]
-    await givenLetters(db, [{ reason: NOT_JSON, offset: 7 }])
+    await givenDeadLetters(db, [{ reason: NOT_JSON, offset: 7 }])
     const selected = { by: 'causeId', causeId, lastId } as const
     expect(await answerOf(asks.decide({ selected, decision: 'discard', by: 'Grace' }))).toMatchObject({ count: 2 })
     expect(await answerOf(asks.read({ id: '3', content: 'none' }))).toMatchObject({ state: 'dead' })
@@ -202,7 +202,7 @@ describe('a decision', () => {
   it('discards the letters that are named, and no other', async () => {
     const db = await givenConsumerDb()
     const asks = asksOn(db)
-    await givenLetters(db, [{ reason: NOT_JSON }, { reason: NOT_JSON }])
+    await givenDeadLetters(db, [{ reason: NOT_JSON }, { reason: NOT_JSON }])
     const selected = { by: 'ids' as const, ids: ['2', '99'] }
     expect(await answerOf(asks.preview({ selected }))).toEqual({ dead: 1, missingIds: ['99'] })
     expect(await answerOf(asks.decide({ selected, decision: 'discard', by: 'Grace' }))).toMatchObject({ count: 1 })

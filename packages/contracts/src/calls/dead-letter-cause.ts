@@ -1,20 +1,20 @@
 /**
- * Why a record that could be parsed is a dead letter. The error of the fold stands at the end, and may quote what a user
- * said: {@link withoutQuotedError} is for those who must not see that.
+ * Returns the cause of a dead letter that was parsed, but failed to fold. It ends with the error, which may quote personal
+ * data: see {@link withoutQuotedError}.
  */
 export function causeOfFailedRetry(error: string): string {
   return `folding it failed: ${error}`
 }
 
-/** As {@link causeOfFailedRetry}; `by`: the operator who set the record aside. */
+/** Returns the cause of a record that the operator `by` set aside. It ends with the error that halted the partition. */
 export function causeOfSetAside(by: string, error: string): string {
   return `set aside by ${by}: ${error}`
 }
 
-/** A name may hold a colon, so the first colon ends what may be shown. */
+/** An operator's name may contain colons; everything after the first one is hidden. */
 const BEFORE_AN_ERROR = /^(?:folding it failed|set aside by [^:]*):/
 
-/** A cause with `replacement` instead of an error that it quotes, and of all that follows a colon in the operator's name. */
+/** Returns a cause with `replacement` in place of a quoted error, and of everything after a colon in the operator's name. */
 export function withoutQuotedError(cause: string, replacement: string): string {
   const [shown] = BEFORE_AN_ERROR.exec(cause) ?? []
   return shown === undefined ? cause : `${shown} ${replacement}`

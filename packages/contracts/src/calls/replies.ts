@@ -17,21 +17,21 @@ export type EvaluatorReply = z.infer<typeof EvaluatorReply>
 export type TrackReply = z.infer<typeof TrackReply>
 export type VisitReply = z.infer<typeof VisitReply>
 
-/** The reply channel of one gateway process. */
+/** Returns the name of the reply channel of one gateway process. */
 export function replyChannel(gatewayInstanceId: string): string {
   return `nextvisit:replies:${gatewayInstanceId}`
 }
 
 /**
- * Gateways name the records here that a caller waits for, once they are in the log: the evaluator fetches them at once, and
- * lets others gather. A message that is lost costs its caller that time.
+ * Channel on which gateways announce published records that a caller waits for. The evaluator fetches them at once, and others
+ * after a pause. A lost message costs its caller that pause.
  */
 export const AWAITED_RECORDS_CHANNEL = 'nextvisit:awaited-records'
 
 export const AwaitedRecord = z.object({
   topic: z.string(),
   partition: z.number().int(),
-  /** In JSON as text. */
+  /** A string in JSON. */
   offset: z
     .string()
     .regex(/^\d{1,19}$/)

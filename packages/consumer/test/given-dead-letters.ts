@@ -3,7 +3,7 @@ import { createTestDatabase } from '@nextvisit/testing'
 import { inject, onTestFinished } from 'vitest'
 import { visitsConsumer } from './visits-consumer.ts'
 
-/** The example consumer's tables in a database of their own, through one connection. */
+/** Opens the example consumer's tables, in a database of their own, over one connection. */
 export async function givenConsumerDb(): Promise<Db> {
   const consumer = visitsConsumer()
   const database = await createTestDatabase(inject('databaseUrl'), consumer)
@@ -16,16 +16,16 @@ export async function givenConsumerDb(): Promise<Db> {
   return db
 }
 
-export interface GivenLetter {
+export interface GivenDeadLetter {
   readonly reason: string
   readonly state?: string
   readonly value?: Buffer
-  /** Left out: its place among those that are given. */
+  /** Default: its index among the given ones. */
   readonly offset?: number
 }
 
-/** Dead letters of `visits` with ids 1, 2, 3, … at offsets 0, 1, 2, …, a minute apart. */
-export async function givenLetters(db: Db, letters: readonly GivenLetter[]): Promise<void> {
+/** Inserts dead letters of `visits` with ids 1, 2, 3, … at offsets 0, 1, 2, …, a minute apart. */
+export async function givenDeadLetters(db: Db, letters: readonly GivenDeadLetter[]): Promise<void> {
   for (const [nth, { reason, state = 'dead', value = null, offset = nth }] of letters.entries()) {
     const recordTime = new Date(Date.UTC(2026, 10, 23, 3, offset))
     await db.$executeRaw(sql`
