@@ -1,19 +1,22 @@
 import { causeOfFailedRetry } from '@nextvisit/contracts'
+import { type Db, sql, type Statement } from '@nextvisit/database'
 import type { FetchedRecord } from '@nextvisit/log'
 import { FoldFailedError, orFoldFailed } from '../errors.ts'
-import type { PartitionCheckpoint } from '../fold/checkpoint.ts'
+import type { CheckpointKey, PartitionCheckpoint } from '../fold/checkpoint.ts'
 import { commit } from '../fold/commit.ts'
 import { foldRecords } from '../fold/commit-batches.ts'
 import type { Core } from '../fold/core.ts'
 import { decodeBatches } from '../fold/decode-batches.ts'
 import { type Folded, NOTHING_FOLDED, type Stale } from '../fold/partition-batch.ts'
 import { messageOf } from '../watch/partition-alarms.ts'
-import { readRetries, settleRetries } from './dead-letters.ts'
 import type { AnyFact } from '../projection.ts'
+import type { FailedRecord } from './insert-dead-letters.ts'
+
+const RETRIES_PER_COMMIT = 100
 
 /**
- * Folds the dead letters that an operator wants retried, as many as go into one commit. They are folded late: into this
- * service alone, and nothing is queued; what a record confirms, it confirms late.
+ * Folds dead letters that are to be retried, as many as fit in one commit. They are folded late: only this service changes,
+ * and no form is queued.
  */
 export async function retryDeadLetters<Fact extends AnyFact, Draft>(
   core: Core<Fact, Draft>,
@@ -24,8 +27,8 @@ export async function retryDeadLetters<Fact extends AnyFact, Draft>(
 }
 
 /**
- * A bug stops a partition, but not for a letter that was passed long ago. Where several fail together, the first is
- * tried alone; where it fails alone, it is dead again.
+ * Folds retries. If several fail together, the first is tried alone; if it fails alone, it is dead again. A failure does not
+ * halt the partition, which passed these records long ago.
  */
 async function foldOrBury<Fact extends AnyFact, Draft>(
   core: Core<Fact, Draft>,
@@ -62,4 +65,60 @@ async function foldLate<Fact extends AnyFact, Draft>(
   const stale = await commit(db, [{ checkpoint }], [settled, ...statements])
   const records = recorded.length - duplicates.length
   return stale.get(checkpoint) ?? { outcome: 'folded', records, deadLetters: dead.size, duplicates: duplicates.length }
+}
+
+interface RetryRow {
+  readonly offset: bigint
+  readonly key: Uint8Array | null
+  readonly value: Uint8Array | null
+  readonly headers: Record<string, string>
+  readonly record_time: Date
+}
+
+/** Returns those of the partitions that have dead letters to retry. */
+export async function findRetries(
+  db: Db,
+  { projection, topic }: Omit<CheckpointKey, 'partition'>,
+  partitions: readonly number[],
+): Promise<number[]> {
+  const rows = await db.$queryRaw<{ partition: number }[]>(sql`
+    SELECT DISTINCT partition FROM dead_letters
+    WHERE projection = ${projection} AND topic = ${topic} AND partition = ANY(${partitions}::int[]) AND state = 'retry'`)
+  return rows.map((row) => row.partition)
+}
+
+/** Reads the dead letters of a partition that are to be retried, the oldest first. */
+async function readRetries(db: Db, { projection, topic, partition }: CheckpointKey): Promise<FetchedRecord[]> {
+  const rows = await db.$queryRaw<RetryRow[]>(sql`
+    SELECT "offset", key, value, headers, record_time FROM dead_letters
+    WHERE projection = ${projection} AND topic = ${topic} AND partition = ${partition} AND state = 'retry'
+    ORDER BY "offset" LIMIT ${RETRIES_PER_COMMIT}`)
+  return rows.map((row) => ({
+    topic,
+    partition,
+    offset: row.offset,
+    timestampMs: row.record_time.getTime(),
+    key: row.key && Buffer.from(row.key),
+    value: row.value && Buffer.from(row.value),
+    headers: row.headers,
+  }))
+}
+
+/** Returns the statement that ends a retry: folded records become `retried`, the others `dead` again with their new reason. */
+function settleRetries(
+  { projection, topic, partition }: CheckpointKey,
+  serviceVersion: string,
+  folded: readonly FetchedRecord[],
+  failed: readonly FailedRecord[],
+): Statement {
+  return sql`
+    UPDATE dead_letters SET state = given.state, reason = coalesce(given.reason, dead_letters.reason),
+      service_version = ${serviceVersion}
+    FROM unnest(
+      ${[...folded, ...failed.map(({ record }) => record)].map(({ offset }) => offset)}::bigint[],
+      ${[...folded.map(() => 'retried'), ...failed.map(() => 'dead')]}::text[],
+      ${[...folded.map(() => null), ...failed.map(({ reason }) => reason)]}::text[]
+    ) AS given ("offset", state, reason)
+    WHERE projection = ${projection} AND topic = ${topic} AND partition = ${partition}
+      AND dead_letters."offset" = given."offset" AND dead_letters.state = 'retry'`
 }

@@ -1,5 +1,5 @@
 import type { Statement } from '@nextvisit/database'
-import { insertDeadLetters } from '../dead-letters/dead-letters.ts'
+import { insertDeadLetters } from '../dead-letters/insert-dead-letters.ts'
 import { insertOutbox } from '../outbox/outbox.ts'
 import { type AnyFact, evolveDraft, type Recorded } from '../projection.ts'
 import type { Outcomes } from './bisect.ts'

@@ -1,12 +1,12 @@
 import { HEADERS } from '@nextvisit/contracts'
 import type { FetchedRecord } from '@nextvisit/log'
-import type { DeadLetter } from '../dead-letters/dead-letters.ts'
+import type { FailedRecord } from '../dead-letters/insert-dead-letters.ts'
 import type { AnyFact, Recorded } from '../projection.ts'
 import type { Core } from './core.ts'
 
 export interface DecodedRecords<Fact> {
   readonly recorded: readonly Recorded<Fact>[]
-  readonly deadLetters: readonly DeadLetter[]
+  readonly deadLetters: readonly FailedRecord[]
 }
 
 /** Returns the reason why a record becomes a dead letter although it can be decoded. */
@@ -22,7 +22,7 @@ export async function decodeBatches<Fact extends AnyFact, Draft>(
   let at = 0
   return batches.map(({ records, deadBecause }) => {
     const recorded: Recorded<Fact>[] = []
-    const deadLetters: DeadLetter[] = []
+    const deadLetters: FailedRecord[] = []
     for (const record of records) {
       const result = decoded[at++]
       if (!result) throw new Error('The codec decoded fewer records than it was given')
