@@ -1,5 +1,5 @@
 /**
- * Writes src/api-types.ts: the types of what this package sends and receives, from docs/reference/openapi.json. `npx -y pnpm openapi`
+ * Generates src/api-types.ts, the types of requests and answers, from docs/reference/openapi.json. `npx -y pnpm openapi`
  * runs it, too.
  */
 import { readFile, writeFile } from 'node:fs/promises'
@@ -11,9 +11,9 @@ const DOCUMENT = path.resolve(import.meta.dirname, '../../docs/reference/openapi
 const API_TYPES = path.join(import.meta.dirname, 'src/api-types.ts')
 const HEADER = '// Written by write-api-types.ts from docs/reference/openapi.json. Do not edit it.\n\n'
 
-/** What the package sends and receives, and everything that these refer to. */
+/** Schemas of requests and answers; schemas that they refer to are added. */
 const SCHEMAS = ['IdentifyItem', 'IdentifyUserAnswer', 'TrackItem', 'TrackEventAnswer', 'UserAnswer', 'ErrorBody']
-/** The statuses of their refusals become one schema. */
+/** Operations whose refusal statuses become one schema. */
 const OPERATIONS = ['identifyUser', 'trackEvent', 'recordBatch', 'findUser']
 
 interface Document {
@@ -27,7 +27,7 @@ interface Operation {
   readonly responses: object
 }
 
-/** The text of src/api-types.ts. */
+/** Resolves to the text of src/api-types.ts. */
 export async function apiTypes(): Promise<string> {
   const document = JSON.parse(await readFile(DOCUMENT, 'utf8')) as Document
   const { openapi, info, components } = document
@@ -49,7 +49,7 @@ function withReferred(names: readonly string[], schemas: Document['components'][
     const schema = schemas[name]
     if (!schema) throw new Error(`docs/reference/openapi.json has no schema ${name}`)
     if (found.has(name)) return
-    // TypeScript takes a member whose type refers to itself, but not as an array: it becomes unknown[].
+    // TypeScript does not allow a recursive array type here, so it becomes unknown[].
     const text = JSON.stringify(schema).replaceAll(`"items":{"$ref":"#/components/schemas/${name}"}`, '"items":{}')
     found.set(name, JSON.parse(text) as object)
     for (const [, other = ''] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g)) add(other)
@@ -58,7 +58,7 @@ function withReferred(names: readonly string[], schemas: Document['components'][
   return Object.fromEntries(found)
 }
 
-/** Every status of the operations that is no success and is not retried. */
+/** Returns all statuses of the operations that are neither successes nor retried. */
 function refusalStatuses({ paths }: Document): readonly number[] {
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
   const statuses = operations.flatMap(({ operationId, responses }) =>

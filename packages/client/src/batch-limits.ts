@@ -1,15 +1,15 @@
 import type { Refusal } from './results.ts'
 
-/** What one batch may have (docs/spec/decisions.md, Batch). */
+/** Maximum number of items in a batch (docs/spec/decisions.md, Batch). */
 export const MAX_BATCH_ITEMS = 1_000
-/** Bytes of JSON in UTF-8, with what is around the items. */
+/** Maximum bytes of a batch as JSON in UTF-8, including the envelope. */
 export const MAX_BATCH_BYTES = 512_000
-/** Of one call. The gateway refuses a larger one alone. */
+/** Maximum bytes of one call. The gateway refuses larger items. */
 const MAX_CALL_BYTES = 102_400
 
-/** The answer to a call that no batch can have. */
+/** Refusal of a call that is too large for any batch. */
 export const TOO_LARGE: Refusal = {
   status: 413,
   error: 'Payload Too Large',
-  message: `One call must be at most ${MAX_CALL_BYTES} bytes as JSON, or less if a proxy before the gateway says so`,
+  message: `One call must be at most ${MAX_CALL_BYTES} bytes as JSON; a proxy before the gateway may have a lower limit`,
 }

@@ -8,7 +8,7 @@ import { batchBody, ENVELOPE_BYTES, takeBatch } from './take-batch.ts'
 import { waitForAnswer, type WaitingCall, type WrittenCall, writeCall } from './waiting-call.ts'
 
 const MAX_REQUESTS = 4
-/** After a 413, batches stay small for so long. Then they grow again: whatever refused them may have gone. */
+/** Time after a 413 until batches grow again, because the limit may have been temporary. */
 const GROW_AFTER_MS = 60_000
 
 export interface CallQueueParts {
@@ -16,34 +16,34 @@ export interface CallQueueParts {
   readonly deadlineMs: number
   readonly maxQueued: number
   readonly maxBatchDelayMs: number
-  /** Called for each call that is refused. Must not throw. */
+  /** Called for each refused call. Must not throw. */
   readonly onRefused: (refusal: Refusal, item: CallItem) => void
 }
 
-/** Calls on their way to the gateway, in batches. */
+/** Queue of calls to the gateway, sent in batches. */
 export interface CallQueue {
-  /** Resolves to the answer. Rejects with a NextvisitError. */
+  /** Adds a call. Resolves to its answer; rejects with a NextvisitError. */
   readonly add: (type: CallItem['type'], call: IdentifyCall | TrackCall) => Promise<AnswerBody>
   readonly flush: () => Promise<void>
   readonly close: (withinMs?: number) => Promise<void>
 }
 
 /**
- * A user's calls are recorded in their order. At most one request at a time is about a user, and has the first of their
- * calls that have no answer.
+ * Creates a queue that keeps each user's calls in order. At most one request at a time concerns a user, and contains the
+ * first of their unanswered calls.
  */
 export function createCallQueue(parts: CallQueueParts): CallQueue {
   const { sendRequest, deadlineMs, maxQueued, maxBatchDelayMs, onRefused } = parts
-  /** Not under way now; in the order of the calls. */
+  /** Calls that are not in flight, in order. */
   let waiting: WaitingCall[] = []
   const unsettled = new Set<WaitingCall>()
   const requests = new Set<AbortController>()
-  /** Users that a request under way is about. */
+  /** Users with a call in flight. */
   const busyUsers = new Set<unknown>()
   let maxBytes = MAX_BATCH_BYTES
-  /** A `performance.now()` instant. */
+  /** Instant when batches may grow, by `performance.now()`. */
   let growAt = Infinity
-  /** Of whole requests, in a row. */
+  /** Number of consecutive failed requests. */
   let failures = 0
   let pausedUntil = 0
   let timer: { readonly at: number; readonly handle: NodeJS.Timeout } | undefined
@@ -64,7 +64,7 @@ export function createCallQueue(parts: CallQueueParts): CallQueue {
     const now = performance.now()
     if (now < pausedUntil) return wakeIn(pausedUntil - now)
     if (now >= growAt) growTo(2 * maxBytes)
-    // After a failure, one request finds out whether the gateway answers again.
+    // After a failure, a single request probes the gateway.
     while (requests.size < (failures > 0 ? 1 : MAX_REQUESTS)) {
       const batch = new Set(takeBatch(waiting, { maxBytes, busyUsers, now }))
       if (batch.size === 0) break
@@ -93,10 +93,10 @@ export function createCallQueue(parts: CallQueueParts): CallQueue {
     sendBatches()
   }
 
-  /** Nothing was answered: the next request, of whatever calls, waits. */
+  /** Pauses all requests after one without an answer. */
   function pause(retryAfterMs: number): void {
     const now = performance.now()
-    // Requests that were under way together fail together.
+    // Requests in flight at the same time count as one failure.
     if (now >= pausedUntil) failures += 1
     pausedUntil = Math.max(pausedUntil, now + retryDelayMs(failures, retryAfterMs, Math.random()))
   }
@@ -107,13 +107,13 @@ export function createCallQueue(parts: CallQueueParts): CallQueue {
     waiting = [...batch, ...waiting]
   }
 
-  /** Something between here and the gateway takes less than the gateway does. */
+  /** Halves the maximum batch size after a 413: a proxy has a lower limit than the gateway. */
   function halve(batch: readonly WaitingCall[], body: string): void {
     growTo(Math.min(maxBytes, Math.floor(Buffer.byteLength(body) / 2)))
     waiting = [...batch, ...waiting]
   }
 
-  /** Twice as large each minute: where the limit has stayed, that costs one refused request a minute. */
+  /** Doubles the maximum batch size each minute. If the limit still applies, that costs one refused request a minute. */
   function growTo(bytes: number): void {
     maxBytes = Math.min(MAX_BATCH_BYTES, bytes)
     growAt = performance.now() + GROW_AFTER_MS
@@ -129,7 +129,7 @@ export function createCallQueue(parts: CallQueueParts): CallQueue {
       if (judgement.outcome === 'answered') call.answer(judgement.result)
       if (judgement.outcome !== 'again') continue
       call.lastFailure = judgement.cause
-      // The later ones of its user wait behind it anyway, and then travel with it.
+      // Later calls of the same user wait behind it, and are then sent with it.
       if (heldUsers.has(call.item.userName)) continue
       heldUsers.add(call.item.userName)
       call.attempts += 1
@@ -138,13 +138,13 @@ export function createCallQueue(parts: CallQueueParts): CallQueue {
     waiting = [...batch, ...waiting]
   }
 
-  /** Resolves to the answer. Rejects where there is none, or no place. */
+  /** Enqueues a call. Resolves to its answer; rejects without an answer, or if the queue is full or closed. */
   async function enqueue(written: WrittenCall): Promise<AnswerBody> {
     const { item, bytes } = written
     if (closing) throw new NextvisitError('CLOSED', 'close() was called before', [item])
     if (bytes + ENVELOPE_BYTES > MAX_BATCH_BYTES) return { ...TOO_LARGE }
     if (unsettled.size >= maxQueued)
-      throw new NextvisitError('QUEUE_FULL', `${maxQueued} calls wait for an answer already`, [item])
+      throw new NextvisitError('QUEUE_FULL', `${maxQueued} calls are already waiting for an answer`, [item])
     const waitingCall = waitForAnswer(written, deadlineMs, () => unsettled.delete(waitingCall))
     unsettled.add(waitingCall)
     waiting.push(waitingCall)

@@ -4,7 +4,7 @@ import { type CallQueue, createCallQueue } from './call-queue.ts'
 import type { CallItem } from './nextvisit-error.ts'
 import type { Attempt, SendRequest } from './request.ts'
 
-/** Longer than anything here takes. */
+/** Deadline that no test reaches. */
 const DEADLINE_MS = 2 ** 31 - 1
 
 beforeEach(() => void vi.useFakeTimers())
@@ -21,7 +21,7 @@ function givenQueue(sendRequest: SendRequest, maxBatchDelayMs = 10): CallQueue {
   return createCallQueue({ sendRequest, ...limits, onRefused: () => undefined })
 }
 
-/** `late`: asked to come again, and not recorded. `unheard`: the same, but recorded. */
+/** `late`: refused with a retryable status, and not recorded. `unheard`: the same, but recorded. */
 type ItemFate = 'recorded' | 'late' | 'unheard' | 'running' | 'refused'
 type RequestFate = { readonly items: readonly ItemFate[] } | 'lost' | 'cut' | 'busy' | 'too-large'
 const fateOfRequest: fc.Arbitrary<RequestFate> = fc.oneof(
@@ -29,7 +29,7 @@ const fateOfRequest: fc.Arbitrary<RequestFate> = fc.oneof(
   fc.record({ items: fc.array(fc.constantFrom<ItemFate>('recorded', 'late', 'unheard', 'running', 'refused')) }),
 )
 
-/** A gateway that keeps what decisions.md, Batch, promises, and does its worst otherwise. */
+/** Simulates a gateway that keeps only the promises of decisions.md, Batch, and otherwise behaves as badly as possible. */
 function givenGateway(fates: readonly RequestFate[], latenciesMs: readonly number[]) {
   const recorded: CallItem[] = []
   const refusedKeys = new Set<string>()
@@ -46,7 +46,7 @@ function givenGateway(fates: readonly RequestFate[], latenciesMs: readonly numbe
     return refusal(fate === 'running' ? 409 : 503)
   }
 
-  /** Behind an item that must be sent again, none of its user is recorded. */
+  /** Returns the results of items. After an item that must be sent again, later items of its user are not recorded. */
   function resultsOf(items: readonly CallItem[], fateOfItem: readonly ItemFate[]): readonly object[] {
     const held = new Set<string>()
     return items.map((item, index) => {
@@ -74,14 +74,14 @@ function givenGateway(fates: readonly RequestFate[], latenciesMs: readonly numbe
     requests += 1
     await new Promise((resolve) => setTimeout(resolve, latencyMs))
     for (const userName of users) usersUnderWay.splice(usersUnderWay.indexOf(userName), 1)
-    // One that a proxy finds too large alone is the caller's to mend.
+    // A single item that is too large for a proxy is the caller's fault.
     return answer(items, fate === 'too-large' && items.length === 1 ? { items: [] } : fate)
   }
   return { sendRequest, recorded, refusedKeys }
 }
 
 describe('the calls of a user', () => {
-  it('are recorded in their order, each once, whatever fails between here and the log', async () => {
+  it('are recorded in order, each once, despite any failure before the log', async () => {
     const call = fc.record({
       userName: fc.constantFrom('ada', 'grace', 'joan'),
       pauseMs: fc.constantFrom(0, 0, 15, 400),
@@ -117,7 +117,7 @@ describe('the calls of a user', () => {
     )
   })
 
-  it('travel in one batch, also those that must be sent again', async () => {
+  it('are sent in one batch, including those that must be sent again', async () => {
     const requests: string[][] = []
     const queue = givenQueue(async ({ body }) => {
       const items = itemsIn(body)
@@ -136,7 +136,7 @@ describe('the calls of a user', () => {
 })
 
 describe('batches that were too large', () => {
-  it('grow again, twice as large each minute', async () => {
+  it('double in size each minute', async () => {
     const proxyLimit = 2_000
     let limit = proxyLimit
     const bytes: number[] = []
@@ -145,11 +145,11 @@ describe('batches that were too large', () => {
       if (body.length > limit) return answered(413, refusal(413))
       return answered(200, { results: itemsIn(body).map(() => ({ status: 202 })) })
     }, 0)
-    /** The sizes of the batches that it takes to send 100 calls. */
+    /** Sends 100 calls, and returns the sizes of their batches. */
     const sendMany = async (): Promise<readonly number[]> => {
       bytes.length = 0
       const calls = Array.from({ length: 100 }, () => queue.add('track', { userName: 'ada', eventName: 'a' }))
-      // Not all timers: a minute may not pass.
+      // Advances less than a minute, so batches do not grow meanwhile.
       await vi.advanceTimersByTimeAsync(100)
       await Promise.all(calls)
       return [...bytes]

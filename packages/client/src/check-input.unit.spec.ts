@@ -12,7 +12,7 @@ const failureOf = async (act: () => unknown): Promise<unknown> => {
   return undefined
 }
 
-describe('what can not be right has a code, is not retryable, and names the field', () => {
+describe('the error for an invalid argument has a code, is not retryable, and names the field', () => {
   it.each([
     [undefined, 'createNextvisit takes an object with key and host, not undefined'],
     [{ ...ANY, key: '' }, 'key must be an admin key, nv_admin_…'],
@@ -25,7 +25,7 @@ describe('what can not be right has a code, is not retryable, and names the fiel
     [{ ...ANY, deadlineMs: Number.NaN }, 'deadlineMs must be a number from 0 to 2147483647, not NaN'],
     [{ ...ANY, deadlineMs: Infinity }, 'deadlineMs must be'],
     [{ ...ANY, maxBatchDelayMs: '10' }, 'maxBatchDelayMs must be'],
-    [{ ...ANY, maxQueued: '10' }, 'maxQueued must be a number from 0 on'],
+    [{ ...ANY, maxQueued: '10' }, 'maxQueued must be a number, 0 or more'],
   ])('createNextvisit(%o)', async (options, message) => {
     const error = await failureOf(() => createNextvisit(options as unknown as NextvisitOptions))
     expect(error).toMatchObject({ code: 'INVALID', retryable: false, items: [] })
@@ -43,19 +43,19 @@ describe('what can not be right has a code, is not retryable, and names the fiel
     ['INVALID', () => track('ada' as never), 'track takes an object with userName, not a string'],
     ['INVALID', () => identify([] as never), 'identify takes an object with userName, not an array'],
     ['INVALID', () => users.get(undefined as never), 'userName must be a text, not undefined'],
-    ['INVALID', () => users.get('a\ud800'), 'userName must be well-formed Unicode: it has half of a surrogate pair'],
+    ['INVALID', () => users.get('a\ud800'), 'userName must be well-formed Unicode: it contains a lone surrogate'],
     ['INVALID', () => close(null as never), 'close takes an object with withinMs, not null'],
     [
       'NOT_JSON',
       () => track({ userName: 'ada', eventName: 'a', properties: { items: [{ ok: 1 }, { price: 1n }] } } as never),
-      'properties.items[1].price can not be written as JSON',
+      'properties.items[1].price cannot be serialized as JSON',
     ],
     [
       'NOT_JSON',
       () => track({ userName: 'ada', eventName: 'a', properties: deep } as never),
-      `properties${'.in'.repeat(19)} can not be written as JSON`,
+      `properties${'.in'.repeat(19)} cannot be serialized as JSON`,
     ],
-    ['NOT_JSON', () => track(circle as never), 'properties.of.properties can not be written as JSON'],
+    ['NOT_JSON', () => track(circle as never), 'properties.of.properties cannot be serialized as JSON'],
   ])('%s: %s', async (code, call, message) => {
     expect(await failureOf(call)).toMatchObject({ code, message, retryable: false })
   })

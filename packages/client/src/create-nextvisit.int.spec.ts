@@ -29,7 +29,7 @@ const failureOf = async (promise: Promise<unknown>): Promise<NextvisitError> => 
 }
 
 describe('calls', () => {
-  it('made close together travel as one batch, and each gets its own result', async () => {
+  it('made close together are sent as one batch, and each gets its own result', async () => {
     const { nextvisit, requests } = await givenClient(({ items }) =>
       recorded(items).map((result, index) => (index === 1 ? refused(404) : result)),
     )
@@ -46,7 +46,7 @@ describe('calls', () => {
     })
   })
 
-  it('have an idempotency key each; a given one is kept', async () => {
+  it('have one idempotency key each; a given key is kept', async () => {
     const { nextvisit, requests } = await givenClient(takes)
     await Promise.all([
       nextvisit.track({ ...track('ada'), idempotencyKey: 'order-1' }),
@@ -67,7 +67,7 @@ describe('calls', () => {
     expect(requests[0]?.items[0]).toMatchObject({ properties: { total: 1 } })
   })
 
-  it('travel at most 1,000 in a batch, and in at most 512,000 bytes', async () => {
+  it('are sent at most 1,000 in a batch, in at most 512,000 bytes', async () => {
     const { nextvisit, requests } = await givenClient(takes)
     const many = Array.from({ length: 2_500 }, (_, index) => nextvisit.track(track(`user ${index}`)))
     expect(new Set((await Promise.all(many)).map(({ status }) => status))).toEqual(new Set([202]))
@@ -82,21 +82,21 @@ describe('calls', () => {
     for (const { bytes } of requests) expect(bytes).toBeLessThanOrEqual(512_000)
   })
 
-  it('that no batch can have are refused with 413 and not sent', async () => {
+  it('that are too large for any batch are refused with 413 and not sent', async () => {
     const { nextvisit, requests } = await givenClient(takes)
     const result = await nextvisit.track({ ...track('ada'), properties: { pad: 'x'.repeat(512_000) } })
     expect(result).toMatchObject({ status: 413, message: expect.stringContaining('102400 bytes') })
     expect(requests).toEqual([])
   })
 
-  it('that are no JSON reject, and harm no other', async () => {
+  it('that cannot be serialized reject, and do not affect others', async () => {
     const { nextvisit } = await givenClient(takes)
     const wrong = failureOf(nextvisit.track({ ...track('ada'), properties: { total: 1n } } as never))
     expect(await nextvisit.track(track('ada'))).toMatchObject({ status: 202 })
     expect(await wrong).toMatchObject({ code: 'NOT_JSON', retryable: false })
   })
 
-  it('of which the whole batch is refused get that refusal', async () => {
+  it('of a refused batch get its refusal', async () => {
     const { nextvisit } = await givenClient(() => refusal(401, 'Invalid or missing API key'))
     const results = await Promise.all([nextvisit.identify({ userName: 'ada' }), nextvisit.track(track('ada'))])
     for (const result of results) expect(result).toMatchObject({ status: 401, message: 'Invalid or missing API key' })
@@ -105,13 +105,13 @@ describe('calls', () => {
 
 describe('a batch that got no answer', () => {
   const failures: readonly (readonly [string, ReturnType<Script>])[] = [
-    ['a connection that was cut', 'cut'],
+    ['a cut connection', 'cut'],
     ['429', { ...refusal(429), headers: { 'retry-after': '0' } }],
     ['503', refusal(503)],
     ['500 without a body', { status: 500 }],
-    ['a page of a proxy', { status: 404, body: '<html>' }],
-    ['another JSON', { status: 200, body: {} }],
-    ['a result too few', []],
+    ['an error page of a proxy', { status: 404, body: '<html>' }],
+    ['unexpected JSON', { status: 200, body: {} }],
+    ['a missing result', []],
   ]
   it.each(failures)('is sent again with the same keys, after %s', async (_, answer) => {
     const { nextvisit, requests } = await givenClient(firstThenTakes(answer))
@@ -120,7 +120,7 @@ describe('a batch that got no answer', () => {
     expect(requests[1]?.items).toEqual(requests[0]?.items)
   })
 
-  it('is not sent again before Retry-After says so, nor is any other', async () => {
+  it('is not sent again before Retry-After, and neither is any other', async () => {
     const { nextvisit, requests } = await givenClient(
       firstThenTakes({ ...refusal(429), headers: { 'retry-after': '60' } }),
       { deadlineMs: 500 },
@@ -146,7 +146,7 @@ describe('a batch that got no answer', () => {
     expect(requests.slice(tried).every(({ bytes }) => bytes <= limit)).toBe(true)
   })
 
-  it('rejects its calls at the deadline, with what is needed to call again, and sends them no more', async () => {
+  it('rejects its calls at the deadline with their items, and never sends them again', async () => {
     let isDown = true
     const { nextvisit, requests } = await givenClient(
       ({ items }) => (isDown ? refusal(503, 'Down') : recorded(items)),
@@ -162,7 +162,7 @@ describe('a batch that got no answer', () => {
     expect(requests.at(-1)?.items.map(({ userName }) => userName)).toEqual(['grace'])
   })
 
-  it('is followed by one request, which finds out whether the gateway answers again', async () => {
+  it('is followed by a single request that probes the gateway', async () => {
     const { nextvisit, requests } = await givenClient(async ({ items }, count) => {
       if (count < 3) return 'cut'
       if (count === 3) await sleep(200)
@@ -172,7 +172,7 @@ describe('a batch that got no answer', () => {
     expect(new Set((await Promise.all(calls)).map(({ status }) => status))).toEqual(new Set([202]))
   })
 
-  it('makes new calls wait, also where it was each item that got none', async () => {
+  it('delays new calls, even if each item got no answer', async () => {
     const { nextvisit, requests } = await givenClient(({ items }) => items.map(() => refused(503)), {
       maxBatchDelayMs: 0,
       deadlineMs: 300,
@@ -221,7 +221,7 @@ describe('an item that got no answer', () => {
 })
 
 describe('the calls of one user', () => {
-  it('travel together, in their order', async () => {
+  it('are sent together, in order', async () => {
     const { nextvisit, requests } = await givenClient(takes)
     const calls = [
       nextvisit.identify({ userName: 'ada' }),
@@ -232,7 +232,7 @@ describe('the calls of one user', () => {
     expect(requests.map(({ items }) => items.map(({ userName }) => userName))).toEqual([['ada', 'ada', 'grace']])
   })
 
-  it('are not in two requests at the same time, those of others are', async () => {
+  it('are never in two requests at the same time, but those of different users are', async () => {
     const { nextvisit, requests } = await givenClient(async ({ items }) => {
       if (items.some(({ eventName }) => eventName === 'slow')) await sleep(300)
       return recorded(items)
@@ -251,7 +251,7 @@ describe('the calls of one user', () => {
 })
 
 describe('the queue', () => {
-  it('rejects a call at once where it is full, and takes calls again when others have their answer', async () => {
+  it('rejects a call at once while it is full, and accepts calls again after answers', async () => {
     const { nextvisit } = await givenClient(takes, { maxQueued: 3 })
     const waiting = ['a', 'b', 'c'].map((userName) => nextvisit.track(track(userName)))
     const error = await failureOf(nextvisit.track(track('d')))
@@ -260,7 +260,7 @@ describe('the queue', () => {
     expect(await nextvisit.track(track('d'))).toMatchObject({ status: 202 })
   })
 
-  it('tells onUnsent of a promise that nobody awaits, and the process goes on', async () => {
+  it('reports a rejected promise that is not awaited to onUnsent, and the process continues', async () => {
     const errors: NextvisitError[] = []
     const { nextvisit } = await givenClient(takes, { maxQueued: 0, onUnsent: (error) => errors.push(error) })
     void nextvisit.track(track('ada'))
@@ -276,7 +276,7 @@ describe('the queue', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('a bug of the caller'))],
-  ])('goes on where onUnsent or onRefused %s', async (_how, report) => {
+  ])('continues if onUnsent or onRefused %s', async (_how, report) => {
     const onUnsent = vi.fn<() => unknown>(report)
     const full = await givenClient(takes, { maxQueued: 0, onUnsent })
     void full.nextvisit.track(track('ada'))
@@ -287,8 +287,8 @@ describe('the queue', () => {
   })
 })
 
-describe('a refusal of a promise that nobody awaits', () => {
-  it('is told to onRefused, with what was called', async () => {
+describe('a refusal of a promise that is not awaited', () => {
+  it('is reported to onRefused, with its call', async () => {
     const onRefused = vi.fn<NonNullable<NextvisitOptions['onRefused']>>()
     const { nextvisit } = await givenClient(
       ({ items }) => items.map(({ userName }) => refused(userName === 'ada' ? 404 : 202)),
@@ -304,7 +304,7 @@ describe('a refusal of a promise that nobody awaits', () => {
     expect(onRefused.mock.calls[1]?.[1]).toEqual({ ...track('ada'), type: 'track', idempotencyKey: expect.any(String) })
   })
 
-  it('is a line on the console without it, one for all', async () => {
+  it('is a line on the console without onRefused, one for all refusals', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     onTestFinished(() => warn.mockRestore())
     const { nextvisit } = await givenClient(() => refusal(401, 'Invalid or missing API key'))
@@ -326,7 +326,7 @@ describe('flush', () => {
     await nextvisit.flush()
   })
 
-  it('rejects with the calls that got no answer', async () => {
+  it('rejects with the unanswered calls', async () => {
     const { nextvisit } = await givenClient(
       ({ items }) => items.map(({ userName }) => (userName === 'ada' ? refused(503) : { status: 202 })),
       { deadlineMs: 300 },
@@ -339,7 +339,7 @@ describe('flush', () => {
 })
 
 describe('close', () => {
-  it('sends what waits, and takes no more', async () => {
+  it('sends waiting calls, and accepts no more', async () => {
     const { nextvisit, requests } = await givenClient(takes, { maxBatchDelayMs: 60_000 })
     const call = nextvisit.track(track('ada'))
     const closed = nextvisit.close()
@@ -348,14 +348,14 @@ describe('close', () => {
     expect(requests).toHaveLength(1)
   })
 
-  it('that is refused for its argument closes nothing', async () => {
+  it('closes nothing if its argument is invalid', async () => {
     const { nextvisit } = await givenClient(takes)
     const call = nextvisit.track(track('ada'))
     expect(await failureOf(nextvisit.close({ withinMs: Infinity }))).toMatchObject({ code: 'INVALID' })
     expect(await Promise.all([call, nextvisit.track(track('grace'))])).toMatchObject([{ status: 202 }, { status: 202 }])
   })
 
-  it('rejects in time with every call that could not be sent, and ends the requests under way', async () => {
+  it('rejects in time with every unsent call, and ends the requests in flight', async () => {
     const { host, requests, open } = await givenScriptedGateway(() => 'hang')
     const nextvisit = createNextvisit({ host, key: 'k' })
     const calls = Array.from({ length: 1_500 }, (_, index) => failureOf(nextvisit.track(track(`user ${index}`))))
@@ -370,7 +370,7 @@ describe('close', () => {
 })
 
 describe('users.get', () => {
-  it('reads a user by any name, and tries again', async () => {
+  it('reads a user by any name, and retries', async () => {
     const { nextvisit, requests } = await givenClient((_, count) =>
       count === 0 ? refusal(503) : { status: 200, body: { userId: 'u', userName: 'a/b?&ü' } },
     )

@@ -2,12 +2,12 @@ import type { AnswerBody } from './request.ts'
 import { isRetryable } from './retry.ts'
 import type { WaitingCall } from './waiting-call.ts'
 
-/** What became of a call in a batch. `again`: it has no answer yet. */
+/** Outcome of a call in a batch. `again`: it has no answer yet. */
 export type Judgement<Call> =
   | { readonly outcome: 'answered'; readonly call: Call; readonly result: AnswerBody }
   | { readonly outcome: 'again'; readonly call: Call; readonly cause: Error }
 
-/** Reads the results of a batch, one for each of its calls. */
+/** Reads the results of a batch, one per call. */
 export function judgeResults<Call extends Pick<WaitingCall, 'item'>>(
   batch: readonly Call[],
   { results }: AnswerBody,

@@ -2,20 +2,20 @@ import packageJson from '../package.json' with { type: 'json' }
 import { TOO_LARGE } from './batch-limits.ts'
 import { isRetryable, parseRetryAfter } from './retry.ts'
 
-/** Longer than any answer of the gateway takes. */
+/** Timeout of a request in ms, longer than any answer of the gateway takes. */
 export const ANSWER_WITHIN_MS = 10_000
 
 export interface RequestOptions {
-  /** After the host, such as `/v2/admin/batch`. */
+  /** Path, such as `/v2/admin/batch`. */
   readonly path: string
-  /** JSON, sent by POST. Without it: GET. */
+  /** JSON body of a POST; absent for a GET. */
   readonly body?: string
   readonly withinMs: number
-  /** Ends the request. */
+  /** Aborts the request. */
   readonly controller: AbortController
 }
 
-/** One try of a request. `failed`: the same request may be sent again, no sooner than `retryAfterMs`. */
+/** Outcome of one try of a request. `failed`: the same request may be sent again, no sooner than `retryAfterMs`. */
 export type Attempt =
   | { readonly outcome: 'answered'; readonly status: number; readonly body: AnswerBody }
   | FailedAttempt
@@ -26,13 +26,13 @@ export interface FailedAttempt {
   readonly cause: Error
 }
 
-/** A JSON object. */
+/** Body of an answer: a JSON object. */
 export type AnswerBody = Readonly<Record<string, unknown>>
 
 /** Sends a request once. Never rejects. */
 export type SendRequest = (options: RequestOptions) => Promise<Attempt>
 
-/** `host` is the gateway's URL, such as `https://nextvisit.example.com`. */
+/** Creates a function that sends requests to `host`, the gateway's URL. */
 export function createSendRequest(host: string, key: string): SendRequest {
   const base = host.replace(/\/+$/, '')
   const headers = { 'x-api-key': key, 'user-agent': `nextvisit-client/${packageJson.version}` }
@@ -43,7 +43,7 @@ export function createSendRequest(host: string, key: string): SendRequest {
         ...(body === undefined
           ? { headers }
           : { method: 'POST', body, headers: { ...headers, 'content-type': 'application/json' } }),
-        // A redirected POST would become a GET.
+        // A redirect would turn a POST into a GET.
         redirect: 'error',
         signal: controller.signal,
       })
@@ -58,11 +58,13 @@ export function createSendRequest(host: string, key: string): SendRequest {
 
 function attemptOf({ status, headers }: Response, text: string): Attempt {
   const body = parseObject(text)
-  // A proxy before the gateway answers with anything. If it says 413, that is enough.
+  // A proxy before the gateway may answer with any body. A 413 of a proxy is a refusal, too.
   const isRefusal = status >= 400 && body?.['status'] === status && typeof body['message'] === 'string'
   if (body && (status === 200 || (isRefusal && !isRetryable(status)))) return { outcome: 'answered', status, body }
   if (status === 413) return { outcome: 'answered', status, body: { ...TOO_LARGE } }
-  const cause = new Error(`HTTP ${status}: ${isRefusal ? String(body['message']) : 'this is no answer of Nextvisit'}`)
+  const cause = new Error(
+    `HTTP ${status}: ${isRefusal ? String(body['message']) : 'this is not an answer of Nextvisit'}`,
+  )
   const retryAfterMs = parseRetryAfter(headers.get('retry-after'), Date.now())
   return { outcome: 'failed', retryAfterMs, cause }
 }
@@ -76,7 +78,7 @@ function parseObject(text: string): AnswerBody | undefined {
   }
 }
 
-/** Says why: what `fetch` throws says it only in its cause. */
+/** Describes a failure by its cause, because the messages of `fetch` are generic. */
 function failureOf(error: unknown): Error {
   const reason = (error instanceof Error && error.cause) || error
   const { code, message } = reason as { readonly code?: unknown; readonly message?: unknown }

@@ -8,18 +8,18 @@ import type {
   UserAnswer,
 } from './api-types.ts'
 
-/** Who a user is. `idempotencyKey`: calls with the same one and the same members count once in 24 hours. Default: a new one. */
+/** An identify. `idempotencyKey`: calls with the same key and members count once in 24 hours. Default: a new key. */
 export type IdentifyCall = Omit<IdentifyItem, 'type'>
-/** What a user did. `idempotencyKey`: calls with the same one and the same members count once in 24 hours. Default: a new one. */
+/** A tracked event. `idempotencyKey`: calls with the same key and members count once in 24 hours. Default: a new key. */
 export type TrackCall = Omit<TrackItem, 'type'>
 
-/** The user exists, and the operations on traits are recorded. */
+/** Result of a recorded identify: the user exists. */
 export type Identified = { readonly status: 200 } & IdentifyUserAnswer
-/** The event is recorded. */
+/** Result of a recorded event. */
 export type Tracked = { readonly status: 202 } & TrackEventAnswer
-/** What is known about a user. */
+/** Result of reading a user. */
 export type FoundUser = { readonly status: 200 } & UserAnswer
-/** Nothing was recorded, and the same call would be refused again. `message` says what would be right. */
+/** Result of a refused call: nothing was recorded, and the same call would be refused again. `message` states the accepted form. */
 export type Refusal = { readonly status: RefusalStatus } & Omit<ErrorBody, 'status'>
 
 export type IdentifyResult = Identified | Refusal

@@ -1,26 +1,26 @@
 const FIRST_PAUSE_MS = 200
 const LONGEST_PAUSE_MS = 10_000
-/** A mistaken header stops nothing for longer. */
+/** Maximum effect of a `Retry-After` header, which may be wrong. */
 const LONGEST_RETRY_AFTER_MS = 5 * 60_000
 
 /**
- * Whether what was answered with this HTTP status may be sent again as it is: it came too slowly, its first try is still
- * running, it came too fast, or something broke (docs/spec/decisions.md, Retries, Busy and broken).
+ * Returns whether a request with this HTTP status may be sent again unchanged: it arrived too slowly, its first try is still
+ * running, it was rate-limited, or the server failed (docs/spec/decisions.md, Retries, Busy and broken).
  */
 export function isRetryable(status: number): boolean {
   return status === 408 || status === 409 || status === 429 || status >= 500
 }
 
 /**
- * How long to wait after so many failures in a row: 0.2 s, 0.4 s, 0.8 s, … up to 10 s, of which a random part of up to a
- * half is left out. It is never less than the gateway asked for. `random` is in [0, 1).
+ * Returns the delay in ms after consecutive failures: 0.2 s, 0.4 s, 0.8 s, … up to 10 s, minus a random part of up to a
+ * half. It is never less than the gateway's `Retry-After`. `random` is in [0, 1).
  */
 export function retryDelayMs(failures: number, retryAfterMs: number, random: number): number {
   const half = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failures - 1)) / 2
   return Math.max(half, retryAfterMs) + half * random
 }
 
-/** The milliseconds that a `Retry-After` asks for: seconds, or a date; at most 5 minutes. 0 if there is none. */
+/** Returns the delay in ms of a `Retry-After` header (seconds or a date), at most 5 minutes; 0 if it is absent. */
 export function parseRetryAfter(header: string | null, now: number): number {
   if (header === null) return 0
   const seconds = Number(header)

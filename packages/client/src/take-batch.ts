@@ -3,27 +3,27 @@ import type { WaitingCall } from './waiting-call.ts'
 
 type Candidate = Pick<WaitingCall, 'item' | 'bytes' | 'sendFrom'>
 
-/** Of a batch without items. */
+/** Bytes of a batch without items. */
 export const ENVELOPE_BYTES = '{"items":[]}'.length
 
-/** The body of a batch. */
+/** Returns the body of a batch. */
 export function batchBody(calls: readonly Pick<WaitingCall, 'json'>[]): string {
   return `{"items":[${calls.map(({ json }) => json).join(',')}]}`
 }
 
 export interface BatchRules {
-  /** A batch of several calls has at most so many bytes. */
+  /** Maximum bytes of a batch with several calls. */
   readonly maxBytes: number
-  /** Users that a request under way is about. */
+  /** Users with a call in flight. */
   readonly busyUsers: ReadonlySet<unknown>
-  /** A `performance.now()` instant. */
+  /** Current instant, by `performance.now()`. */
   readonly now: number
 }
 
 /**
- * The next batch: the first calls, in their order, that may be sent now. Several of one user travel together: where the
- * gateway asks to send an item again, it has not recorded a later one of that user in the same batch
- * (docs/spec/decisions.md, Batch). A call never overtakes one of its user that waits or is in another request.
+ * Returns the next batch: the first calls, in order, that may be sent now. Several calls of one user may be in the batch: if
+ * the gateway asks to send an item again, it has not recorded a later item of that user in the same batch
+ * (docs/spec/decisions.md, Batch). A call never overtakes a waiting or in-flight call of the same user.
  */
 export function takeBatch<Call extends Candidate>(
   waiting: readonly Call[],

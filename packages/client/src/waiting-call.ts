@@ -3,30 +3,30 @@ import { type CallItem, NextvisitError, unanswered } from './nextvisit-error.ts'
 import type { AnswerBody } from './request.ts'
 import type { IdentifyCall, TrackCall } from './results.ts'
 
-/** What is sent for a call. */
+/** A serialized call. */
 export interface WrittenCall {
   readonly item: CallItem
-  /** The item as JSON, written once: each try sends the same bytes. */
+  /** The item as JSON, serialized once so that each try sends the same bytes. */
   readonly json: string
   readonly bytes: number
 }
 
-/** A call that waits for its answer. */
+/** A call without an answer. */
 export interface WaitingCall extends WrittenCall {
-  /** Resolves to the answer, or rejects with a NextvisitError. */
+  /** Resolves to the answer; rejects with a NextvisitError. */
   readonly answered: Promise<AnswerBody>
   readonly isSettled: () => boolean
   readonly answer: (result: AnswerBody) => void
   readonly fail: (message: string) => void
-  /** How often the gateway has asked to send this item again. */
+  /** Number of times that the gateway asked to send this item again. */
   attempts: number
-  /** Not sent before this `performance.now()` instant. */
+  /** Instant before which it is not sent, by `performance.now()`. */
   sendFrom: number
-  /** Why the latest try had no answer. */
+  /** Failure of the latest try. */
   lastFailure?: Error
 }
 
-/** Throws a NextvisitError if there is no call, or it can't be written as JSON. The caller's own idempotency key is kept. */
+/** Serializes a call, and keeps a given idempotency key. Throws a NextvisitError if the call is invalid or not JSON. */
 export function writeCall(type: CallItem['type'], call: IdentifyCall | TrackCall): WrittenCall {
   checkObject(type, 'an object with userName', call)
   const item = { ...call, type, idempotencyKey: call.idempotencyKey ?? crypto.randomUUID() } as CallItem
@@ -34,22 +34,22 @@ export function writeCall(type: CallItem['type'], call: IdentifyCall | TrackCall
     const json = JSON.stringify(item)
     return { item, json, bytes: Buffer.byteLength(json) }
   } catch (cause) {
-    throw new NextvisitError('NOT_JSON', `${unwritableMember(item)} can not be written as JSON`, [item], cause)
+    throw new NextvisitError('NOT_JSON', `${unserializableMember(item)} cannot be serialized as JSON`, [item], cause)
   }
 }
 
-/** What nests deeper, perhaps too deep to be written, is named by its member at this level. */
+/** Deepest level that is named in an error. Deeper members, perhaps nested without end, are named by their parent at this level. */
 const DEEPEST_NAMED = 20
 
-/** Names the innermost member that can't be written, such as `properties.items[3].price`. */
-function unwritableMember(value: object, path = '', parents: ReadonlySet<unknown> = new Set()): string {
+/** Returns the path of the innermost member that cannot be serialized, such as `properties.items[3].price`. */
+function unserializableMember(value: object, path = '', parents: ReadonlySet<unknown> = new Set()): string {
   for (const [name, member] of Object.entries(value)) {
     if (isWritable(member)) continue
     const ofArray = Array.isArray(value) ? `[${name}]` : undefined
     const memberPath = path + (ofArray ?? (path === '' ? name : `.${name}`))
     const isLast = parents.has(member) || parents.size === DEEPEST_NAMED - 1
     if (typeof member !== 'object' || member === null || isLast) return memberPath
-    return unwritableMember(member, memberPath, new Set([...parents, value]))
+    return unserializableMember(member, memberPath, new Set([...parents, value]))
   }
   return path
 }
@@ -63,7 +63,7 @@ function isWritable(value: unknown): boolean {
   }
 }
 
-/** Starts to wait, for at most `deadlineMs`. */
+/** Starts waiting for the answer, for at most `deadlineMs`. */
 export function waitForAnswer(written: WrittenCall, deadlineMs: number, onSettled: () => void): WaitingCall {
   let isSettled = false
   let resolve!: (result: AnswerBody) => void

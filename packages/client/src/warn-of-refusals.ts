@@ -4,8 +4,8 @@ import type { Refusal } from './results.ts'
 const SPACING_MS = 60_000
 
 /**
- * Where the caller has no `onRefused`: writes a line for a refusal, at most one a minute, so that a wrong key is noticed.
- * Other clients do so for requests that fail. It names no user.
+ * Creates the default of `onRefused`, which logs a refusal, at most one a minute, so that a wrong key is noticed. The line
+ * names no user.
  */
 export function createRefusalWarning(): (refusal: Refusal, item: CallItem) => void {
   let quietUntil = -Infinity
@@ -16,10 +16,10 @@ export function createRefusalWarning(): (refusal: Refusal, item: CallItem) => vo
       unnamed += 1
       return
     }
-    const others = unnamed > 0 ? ` ${unnamed} more were refused since the line before this one.` : ''
-    // oxlint-disable-next-line no-console -- a library of its own: there is no logger
+    const others = unnamed > 0 ? ` ${unnamed} more were refused since the previous line.` : ''
+    // oxlint-disable-next-line no-console -- a published library has no logger
     console.warn(
-      `@nextvisit/client: ${type} was refused with ${status}: ${message}.${others} onRefused is told of each.`,
+      `@nextvisit/client: ${type} was refused with ${status}: ${message}.${others} Set onRefused to handle refusals.`,
     )
     quietUntil = now + SPACING_MS
     unnamed = 0

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { createRefusalWarning } from './warn-of-refusals.ts'
 
-it('writes a line a minute, which says how many it left out and names no user', () => {
+it('logs a line a minute, with the number of omitted refusals and without users', () => {
   const lines = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
   vi.useFakeTimers()
   onTestFinished(() => {
@@ -19,9 +19,9 @@ it('writes a line a minute, which says how many it left out and names no user', 
     refuse()
   }
   expect(lines.mock.calls).toEqual([
-    ['@nextvisit/client: track was refused with 401: Invalid or missing API key. onRefused is told of each.'],
+    ['@nextvisit/client: track was refused with 401: Invalid or missing API key. Set onRefused to handle refusals.'],
     [
-      '@nextvisit/client: track was refused with 401: Invalid or missing API key. 2 more were refused since the line before this one. onRefused is told of each.',
+      '@nextvisit/client: track was refused with 401: Invalid or missing API key. 2 more were refused since the previous line. Set onRefused to handle refusals.',
     ],
   ])
 })

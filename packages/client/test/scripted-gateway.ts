@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 
-/** An item as it arrived. */
+/** A received item. */
 export interface ArrivedItem {
   readonly type: string
   readonly userName: string
@@ -16,21 +16,21 @@ export interface ArrivedRequest {
   readonly headers: NodeJS.Dict<string | string[]>
   readonly bytes: number
   readonly items: readonly ArrivedItem[]
-  /** A `performance.now()` instant. */
+  /** Time of arrival, by `performance.now()`. */
   readonly at: number
 }
 
-/** `hang`: no answer. `cut`: the connection ends. An array: the results of a batch. */
+/** Answer to a request. `hang`: none. `cut`: the connection ends. An array: the results of a batch. */
 export type ScriptedAnswer =
   | 'hang'
   | 'cut'
   | readonly object[]
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string | object }
 
-/** `count`: how many requests arrived before. */
+/** Returns the answer to a request. `count`: number of earlier requests. */
 export type Script = (request: ArrivedRequest, count: number) => ScriptedAnswer | Promise<ScriptedAnswer>
 
-/** A server on loopback that answers what a spec says, for what the real gateway rarely answers. */
+/** Starts a server on loopback with scripted answers, for cases that are rare with the real gateway. */
 export async function givenScriptedGateway(script: Script) {
   const requests: ArrivedRequest[] = []
   let open = 0
@@ -59,7 +59,7 @@ export async function givenScriptedGateway(script: Script) {
     server.close()
     server.closeAllConnections()
   })
-  /** `open`: how many requests are under way. */
+  // `open` returns the number of requests in flight.
   return { host: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests, open: () => open }
 }
 
@@ -67,7 +67,7 @@ function batchAnswer(results: readonly object[]): { status: number; headers?: Re
   return { status: 200, body: { results } }
 }
 
-/** What the gateway answers to items that it records. */
+/** Returns the gateway's results for recorded items. */
 export function recorded(items: readonly ArrivedItem[]): readonly object[] {
   return items.map(({ type, idempotencyKey }) =>
     type === 'identify'
@@ -80,5 +80,5 @@ export function refusal(status: number, message = 'No'): { readonly status: numb
   return { status, body: { status, error: 'Error', message } }
 }
 
-/** The result of an item that is refused. */
+/** Returns the result of a refused item. */
 export const refused = (status: number) => refusal(status).body

@@ -10,41 +10,41 @@ import { userScope } from './user-scope.ts'
 import { createVisits } from './visits.ts'
 import { listen, watchNavigation } from './watch-navigation.ts'
 
-/** A trait: a text of at most 500 characters, a number, a boolean, `null`, or a list of at most 100 of these. */
+/** Value of a trait: a text of at most 500 characters, a number, a boolean, `null`, or a list of at most 100 of these. */
 export type TraitValue = TraitScalar | readonly TraitScalar[]
 export type TraitScalar = string | number | boolean | null
 
 export interface NextvisitOptions {
-  /** The publishable key of the project, `nv_sdk_…`. */
+  /** Publishable key of the project, `nv_sdk_…`. */
   readonly key: string
   /** The gateway's URL, such as `https://nextvisit.example.com`. */
   readonly host: string
-  /** The user, as your server names them. */
+  /** The user's name, as used by your server. */
   readonly userName: string
-  /** Hex HMAC-SHA256 of userName, made by your server. Required if the project says so. */
+  /** Hex HMAC-SHA256 of userName, computed by your server. Needed if the project requires it. */
   readonly userSignature?: string | undefined
   /** Traits to set at each visit. */
   readonly traits?: Readonly<Record<string, TraitValue>> | undefined
-  /** Such as `{ $deviceType: 'web', $timezone: 'Europe/Berlin' }`. The country comes from the caller's address if it is not given. */
+  /** Device facts, such as `{ $deviceType: 'web', $timezone: 'Europe/Berlin' }`. Default country: that of the caller's address. */
   readonly deviceInfo?: Readonly<Record<`$${string}`, string>> | undefined
 }
 
-/** No function throws, and no promise rejects. */
+/** A client. No function throws, and no promise rejects. */
 export interface Nextvisit {
   /**
-   * Says that the user is here, and asks for the next form. From the first call on, visits are repeated as their answers
-   * ask for. A call while a visit is under way joins it.
+   * Reports the user's visit, and asks for the next form. After the first call, visits are repeated as their answers
+   * request. A call during a visit joins it.
    */
   readonly visit: () => Promise<Result<VisitAnswer>>
-  /** Records an event, once however often it has to be sent. Resolves to the gateway's answer. */
+  /** Records an event; it counts once, even if it is sent several times. Resolves to the gateway's answer. */
   readonly track: (eventName: string, properties?: Properties) => Promise<Result<TrackAnswer>>
-  /** Calls the handler with each form that is to be shown. Returns what removes the handler. */
+  /** Calls the handler with each form to show. Returns a function that removes the handler. */
   readonly onForm: (handle: FormHandler) => () => void
-  /** Ends everything, such as when the user signs out. What is not answered yet is sent once more. */
+  /** Stops the client, for example when the user signs out. Unanswered requests are sent once more. */
   readonly close: () => void
 }
 
-/** Opens nothing: `visit` and `track` do. It may also be called where there is no page, such as on a server. */
+/** Creates a client, which connects at the first `visit` or `track`. Works without a page, such as on a server. */
 export function createNextvisit(options: NextvisitOptions): Nextvisit {
   const { key, host, userName, userSignature, traits, deviceInfo } = options
   const scope = `nextvisit:${userScope(key, userName)}:`
@@ -88,7 +88,7 @@ export function createNextvisit(options: NextvisitOptions): Nextvisit {
         forms.pageShown()
       }),
       listen(globalThis, 'pagehide', leave),
-      // A page that comes back as it was left.
+      // A page restored from the browser's cache.
       listen(globalThis, 'pageshow', (event) => {
         if (!(event as PageTransitionEvent).persisted) return
         void visits.visit()
@@ -100,7 +100,7 @@ export function createNextvisit(options: NextvisitOptions): Nextvisit {
     forms.pageBegan()
   }
 
-  /** Whatever waits for another attempt gets it now. */
+  /** Retries all pending requests at once. */
   function leave(): void {
     events.keepUnanswered()
     pauses.endAll()
@@ -128,7 +128,7 @@ export function createNextvisit(options: NextvisitOptions): Nextvisit {
   }
 }
 
-/** Empty where there is no JSON, because of a circle or a bigint: the gateway refuses that, and says why. */
+/** Serializes a value; empty if it is not JSON (a cycle or a bigint), which the gateway refuses with a message. */
 function toJson(value: object): string {
   try {
     return JSON.stringify(value)

@@ -9,12 +9,12 @@ afterEach(() => {
 
 const CLOSED = { outcome: 'unanswered', reason: 'closed' }
 
-describe('where there is no page, such as on a server', () => {
+describe('without a page, such as on a server', () => {
   it.each([
-    ['all that it needs', { key: 'nv_sdk_P_x', host: 'https://nextvisit.example.com', userName: 'ada' }],
-    ['traits that are no JSON', { key: '', host: '', userName: '', traits: { total: 1n } }],
+    ['valid options', { key: 'nv_sdk_P_x', host: 'https://nextvisit.example.com', userName: 'ada' }],
+    ['traits that are not JSON', { key: '', host: '', userName: '', traits: { total: 1n } }],
     ['nothing', {}],
-  ])('with %s it does nothing, and throws nothing', async (_name, options) => {
+  ])('a client with %s does nothing and throws nothing', async (_name, options) => {
     const nextvisit = createNextvisit(options as unknown as NextvisitOptions)
     const removeHandler = nextvisit.onForm(() => undefined)
     expect([await nextvisit.visit(), await nextvisit.track('Looked')]).toEqual([CLOSED, CLOSED])
@@ -23,7 +23,7 @@ describe('where there is no page, such as on a server', () => {
   })
 })
 
-describe('a form that was stored', () => {
+describe('a stored form', () => {
   it.each([
     ['is handed over to a handler', false],
     ['is not handed over after close: another user may be signed in', true],

@@ -6,10 +6,10 @@ import { retryDelayMs } from './retry.ts'
 import type { Send } from './send.ts'
 import type { Store } from './store.ts'
 
-/** Stored under the event's key: `{ eventName, properties }`. */
+/** Prefix of stored events: `{ eventName, properties }` under the event's key. */
 const PREFIX = 'event:'
 const MAX_WAITING = 100
-/** The gateway gives an event the time when it arrives. One that is later than this would say something wrong. */
+/** Maximum age of an event in ms. The gateway sets its time at arrival, so the time of a later event would be wrong. */
 const TRIED_FOR_MS = 3_600_000
 
 /** A value in an event's properties. At most 5 levels and 32,768 bytes of JSON in all. */
@@ -17,36 +17,36 @@ export type Property = string | number | boolean | null | readonly Property[] | 
 export type Properties = Readonly<Record<string, Property>>
 
 export interface EventParts {
-  /** What every body begins with. */
+  /** Members of every body. */
   readonly user: { readonly userName: string; readonly userSignature?: string | undefined }
   readonly send: Send
   readonly store: Store
   readonly pauses: Pauses
   readonly isClosed: () => boolean
-  /** When the user has been identified. */
+  /** Resolves once the user is identified. */
   readonly identified: Promise<void>
 }
 
 export interface Events {
-  /** Never rejects. */
+  /** Sends an event. Never rejects. */
   readonly track: (eventName: string, properties?: Properties) => Promise<Result<TrackAnswer>>
-  /** Sends what earlier pages could not. */
+  /** Sends unanswered events of earlier pages. */
   readonly sendLeftovers: () => void
-  /** Stores what is not answered yet. The page may be gone at any moment now. */
+  /** Stores unanswered events, because the page may end at any moment. */
   readonly keepUnanswered: () => void
 }
 
 export function createEvents(parts: EventParts): Events {
   const { user, send, store, pauses, isClosed, identified } = parts
-  /** JSON of the events that are not answered yet, by their key. */
+  /** JSON of unanswered events, by key. */
   const waiting = new Map<string, string>()
   let isIdentified = false
   void identified.then(() => (isIdentified = true))
 
-  /** Sends an event until it is answered, under one key: the gateway counts it once however often it arrives. */
+  /** Sends an event until it is answered, under one key, so that the gateway counts it once. */
   async function deliver(key: string, event: string): Promise<Result<TrackAnswer>> {
     waiting.set(key, event)
-    // `keepUnanswered` has run already: the page was hidden before.
+    // The page was hidden before, so `keepUnanswered` has already run.
     if (isHidden()) store.set(PREFIX + key, event)
     const result = await sendUntilAnswered(key, event)
     waiting.delete(key)
@@ -56,7 +56,7 @@ export function createEvents(parts: EventParts): Events {
 
   async function sendUntilAnswered(key: string, event: string): Promise<Result<TrackAnswer>> {
     const body = JSON.stringify({ ...user, ...JSON.parse(event) })
-    // The visit comes first: it creates the user and starts the session. A page that is left can't wait for it.
+    // The visit comes first, because it creates the user and starts the session. A page that is being left cannot wait for it.
     if (!isIdentified) await Promise.race([identified, pauses.pause(TRIED_FOR_MS)])
     for (let failures = 1; ; failures += 1) {
       const attempt = await send<TrackAnswer>({ route: 'track-event', body, key, keepalive: true })
@@ -76,7 +76,7 @@ export function createEvents(parts: EventParts): Events {
       try {
         return await deliver(createRequestKey(), JSON.stringify({ eventName, properties }))
       } catch (error) {
-        // No JSON: a circle or a bigint.
+        // Not JSON: a cycle or a bigint.
         return { outcome: 'refused', status: 0, message: String(error) }
       }
     },

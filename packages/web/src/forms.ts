@@ -3,24 +3,24 @@ import type { Marks } from './marks.ts'
 import type { Store } from './store.ts'
 import type { VisitAnswer } from './result.ts'
 
-/** A form is stored as `<onPageDelay> <feedbackId>` under the key of its visit, so that a visit that is answered twice keeps one. */
+/** Prefix of stored forms: `<onPageDelay> <feedbackId>` under the key of the visit, so that a visit answered twice stores one. */
 const PREFIX = 'form:'
 
 export interface Form {
-  /** Names the form to show. */
+  /** Id of the form to show. */
   readonly feedbackId: string
 }
 export type FormHandler = (form: Form) => void
 
-/** Forms that have arrived and were not shown yet. They are stored, so that the page that follows shows them. */
+/** Received forms that are not shown yet. They are stored, so that the next page shows them. */
 export interface Forms {
-  /** Keeps the form of this visit's answer, if it brought one. */
+  /** Stores the form of a visit's answer, if it has one. */
   readonly keep: (visitKey: string, answer: VisitAnswer) => void
-  /** Returns what removes the handler. */
+  /** Adds a handler. Returns a function that removes it. */
   readonly onForm: (handle: FormHandler) => () => void
-  /** Counts the delay of a form from here. */
+  /** Restarts the delay of a form at a new page. */
   readonly pageBegan: () => void
-  /** The page can be seen again. */
+  /** Reports that the page is visible again. */
   readonly pageShown: () => void
   readonly stop: () => void
 }
@@ -28,10 +28,10 @@ export interface Forms {
 export function createForms(store: Store, marks: Marks): Forms {
   const handlers = new Set<FormHandler>()
   let timer: ReturnType<typeof setTimeout> | undefined
-  /** Its delay is over, but nobody sees the page. */
+  /** Whether the delay is over, but the page is hidden. */
   let isHeldBack = false
 
-  /** One form per page, and per answer: the next one waits for either. */
+  /** Schedules the next form. At most one is shown per page and per answer. */
   function expect(): void {
     const [name] = store.names(PREFIX)
     if (timer !== undefined || name === undefined || handlers.size === 0) return
@@ -43,11 +43,11 @@ export function createForms(store: Store, marks: Marks): Forms {
     isHeldBack = isHidden()
     if (isHeldBack) return
     const [name] = store.names(PREFIX)
-    // Another tab may be handing it over, and this one not see yet that it is taken.
+    // Another tab may have taken the form, which this tab may not see yet.
     const isFirst = name !== undefined && (await marks.mark(name))
     timer = undefined
     if (!isFirst || handlers.size === 0) return
-    // Taken before it is handed over, so never handed over twice: a handler may leave the page.
+    // Takes the form before the handler runs, because the handler may leave the page.
     const [, feedbackId] = store.take(name)?.split(' ') ?? []
     if (feedbackId === undefined) return
     for (const handle of handlers) {

@@ -1,4 +1,4 @@
-/** Whether nobody sees the page. */
+/** Returns whether the page is hidden. */
 export function isHidden(): boolean {
   return document.visibilityState === 'hidden'
 }

@@ -1,14 +1,14 @@
-/** By then every tab sees what another one stored, also on a busy machine. */
+/** Time in ms after which every tab sees the storage of others, even on a busy machine. */
 const SEEN_WITHIN_MS = 5_000
 
-/** What a tab has done in the last seconds. All tabs know it at once, while they see what is stored only a moment later. */
+/** Marks of recent actions, which all tabs see at once; storage becomes visible only a moment later. */
 export interface Marks {
-  /** Whether this was not marked. `true` where there are no locks: without https, and in pages that have no storage. */
+  /** Sets a mark. Resolves to whether it was unset, or to `true` without locks: without https or storage. */
   readonly mark: (name: string) => Promise<boolean>
   readonly isMarked: (name: string) => Promise<boolean>
 }
 
-/** A mark is a lock under this prefix, held for some seconds. It ends with its page. */
+/** Creates marks as locks with this prefix. A lock is held for some seconds, and ends with its page. */
 export function createMarks(prefix: string): Marks {
   return {
     mark: (name) =>

@@ -1,4 +1,4 @@
-/** Waits that can be cut short. */
+/** Interruptible pauses. */
 export interface Pauses {
   readonly pause: (ms: number) => Promise<void>
   /** Ends every pause at once. */

@@ -1,23 +1,23 @@
-/** What became of a request. */
+/** Outcome of a request. */
 export type Result<Answer> =
   | { readonly outcome: 'answered'; readonly answer: Answer }
-  /** Sending it again would not help. `status` is of HTTP; 0 if it could not be made JSON. */
+  /** A retry would be refused, too. `status` is the HTTP status; 0 if the request was not JSON. */
   | { readonly outcome: 'refused'; readonly status: number; readonly message: string }
   | { readonly outcome: 'unanswered'; readonly reason: UnansweredReason }
 
 /**
- * `unreachable`: the gateway did not answer, or asked to come again, for as long as the request was tried.
+ * `unreachable`: the gateway gave no final answer while the request was tried.
  * `closed`: `close()` was called, or there is no page.
- * `full`: 100 events wait already.
+ * `full`: 100 events are already waiting.
  */
 export type UnansweredReason = 'unreachable' | 'closed' | 'full'
 
-/** One try of a request: `failed` means that the same request may be sent again, no sooner than `retryAfterMs`. */
+/** Outcome of one try of a request. `failed`: the same request may be sent again, no sooner than `retryAfterMs`. */
 export type Attempt<Answer> =
   | Exclude<Result<Answer>, { readonly outcome: 'unanswered' }>
   | { readonly outcome: 'failed'; readonly retryAfterMs: number }
 
-/** The answer to a visit. Times in seconds. */
+/** Answer to a visit. Times are in seconds. */
 export interface VisitAnswer {
   readonly message: 'ok'
   readonly userId: string
@@ -28,15 +28,15 @@ export interface VisitAnswer {
   readonly onPageDelay: number
 }
 
-/** The answer to a tracked event. */
+/** Answer to a tracked event. */
 export interface TrackAnswer {
-  /** The id of the record. */
+  /** Id of the record. */
   readonly requestId: string
-  /** The time that the event was recorded with, UTC. */
+  /** Recorded time of the event, UTC. */
   readonly occurredAt: string
   readonly newEvent: boolean
   readonly triggersEvaluated: boolean
-  /** How many forms this event queued for the user's next visit. */
+  /** Number of forms that this event queued for the user's next visit. */
   readonly formsQueued: number
   readonly message: string
 }

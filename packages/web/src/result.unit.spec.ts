@@ -4,8 +4,8 @@ import type { TrackAnswer, VisitAnswer } from './result.ts'
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 
-it('has the answers as the gateway gives them', () => {
-  // The compiler holds the types together; the values make sure that the schemas are these.
+it('has the types of the gateway’s answers', () => {
+  // The compiler compares the types; the values check the schemas.
   const visit: VisitAnswer = contracts.VisitAnswer.parse({
     message: 'ok',
     userId: '3d1a2c9e-9a54-5b0e-8f3c-0c7a1f1e2d3b',

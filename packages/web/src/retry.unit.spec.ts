@@ -20,12 +20,12 @@ describe('the pause before it', () => {
     expect(retryDelayMs(failures, 0, 1)).toBe(longest)
   })
 
-  it('is never shorter than Retry-After, and not the same for every page that was refused at once', () => {
+  it('is never shorter than Retry-After, and differs between pages that were refused at once', () => {
     expect(retryDelayMs(1, 7_000, 0)).toBe(7_000)
     expect(retryDelayMs(1, 7_000, 0.5)).toBe(7_250)
   })
 
-  it('is an hour at most, and then some, whatever Retry-After says', () => {
+  it('is at most slightly more than an hour for any Retry-After', () => {
     expect(retryDelayMs(1, 30 * 86_400_000, 0)).toBe(3_600_000)
     expect(retryDelayMs(1, Infinity, 0)).toBe(3_600_000)
   })

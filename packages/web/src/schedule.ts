@@ -1,21 +1,21 @@
 import type { Result, VisitAnswer } from './result.ts'
 
-/** After a visit that was not answered. */
+/** Delay in ms after an unanswered visit. */
 const ASK_AGAIN_MS = 60_000
-/** Of `setTimeout`. */
+/** Maximum delay of `setTimeout` in ms. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-/** When the next visit is due. */
+/** Schedule of the next visit. */
 export interface Schedule {
-  /** Never by time if it is not more than 0. */
+  /** Delay in ms; 0 or less: never by time. */
   readonly afterMs: number
-  /** Also at the next page, whatever the time. */
+  /** Whether it is also due at the next page. */
   readonly onNextPage: boolean
 }
 
 /**
- * What a visit's answer asks for (docs/spec/decisions.md, Beyond the document). `pingAgainIn: 0` means not by time. After a
- * refusal, such as a revoked key, asking again would be refused again.
+ * Returns the schedule after a visit (docs/spec/decisions.md, Beyond the document). `pingAgainIn: 0` means not by time. After a
+ * refusal, such as a revoked key, a repeat would be refused again.
  */
 export function scheduleAfter(result: Result<VisitAnswer>): Schedule {
   if (result.outcome === 'refused') return { afterMs: 0, onNextPage: false }

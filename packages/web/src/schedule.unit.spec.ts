@@ -8,23 +8,23 @@ const answered = (answer: Partial<VisitAnswer> = {}): Result<VisitAnswer> => ({
 })
 
 describe('the next visit', () => {
-  it('is due after pingAgainIn, and at the next page only if pingOnNextPageVisit says so', () => {
+  it('is due after pingAgainIn, and at the next page only with pingOnNextPageVisit', () => {
     expect(scheduleAfter(answered())).toEqual({ afterMs: 60_000, onNextPage: false })
     expect(scheduleAfter(answered({ pingOnNextPageVisit: true }))).toEqual({ afterMs: 60_000, onNextPage: true })
   })
 
-  it('is never due by time where pingAgainIn is 0, or is not a number', () => {
+  it('is never due by time if pingAgainIn is 0 or not a number', () => {
     expect(scheduleAfter(answered({ pingAgainIn: 0 })).afterMs > 0).toBe(false)
-    // What another server may say.
+    // An answer of another server.
     const strange = { ...answered(), answer: {} } as Result<VisitAnswer>
     expect(scheduleAfter(strange).afterMs > 0).toBe(false)
   })
 
-  it('is due after no longer than a timer of a browser takes', () => {
+  it('is due within the maximum delay of a timer', () => {
     expect(scheduleAfter(answered({ pingAgainIn: 1e9 })).afterMs).toBe(2 ** 31 - 1)
   })
 
-  it('is not due after a refusal: the next one would be refused, too', () => {
+  it('is not due after a refusal, because the next visit would be refused, too', () => {
     const schedule = scheduleAfter({ outcome: 'refused', status: 401, message: '' })
     expect(schedule).toEqual({ afterMs: 0, onNextPage: false })
   })

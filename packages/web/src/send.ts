@@ -1,25 +1,25 @@
 import { isRetryable } from './retry.ts'
 import type { Attempt } from './result.ts'
 
-/** Longer than any answer of the gateway takes. */
+/** Timeout of a request in ms, longer than any answer of the gateway takes. */
 const GIVE_UP_AFTER_MS = 10_000
-/** A browser refuses to keep requests of more than 64 KiB in all. */
+/** Maximum bytes of a request with `keepalive`. A browser refuses more than 64 KiB in total. */
 const MAX_KEPT_BYTES = 60_000
 
 export interface Sending {
   readonly route: 'identify-user' | 'track-event'
-  /** JSON. */
+  /** Body as JSON. */
   readonly body: string
-  /** The `Idempotency-Key`. */
+  /** Value of `Idempotency-Key`. */
   readonly key: string
-  /** Whether the request goes on when the page is left. */
+  /** Whether the request outlives its page. */
   readonly keepalive: boolean
 }
 
 /** Sends a request once. Never rejects. */
 export type Send = <Answer>(sending: Sending) => Promise<Attempt<Answer>>
 
-/** `host` is the gateway's URL, such as `https://nextvisit.example.com`. */
+/** Creates a function that sends requests to `host`, the gateway's URL. */
 export function createSend(host: string, apiKey: string): Send {
   return async ({ route, body, key, keepalive }) => {
     try {
@@ -34,7 +34,7 @@ export function createSend(host: string, apiKey: string): Send {
       const { status, headers } = response
       if (isRetryable(status))
         return { outcome: 'failed', retryAfterMs: 1_000 * Number(headers.get('Retry-After')) || 0 }
-      // Another server may answer with anything.
+      // Another server may answer with any JSON.
       const answer = { ...(await response.json()) }
       return response.ok ? { outcome: 'answered', answer } : { outcome: 'refused', status, message: answer.message }
     } catch {

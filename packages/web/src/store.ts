@@ -1,15 +1,15 @@
-/** What must outlive a page. Every operation works: without `localStorage`, what is written lasts as long as the page. */
+/** Storage that outlives a page. Operations never fail: without `localStorage`, values last as long as the page. */
 export interface Store {
   readonly get: (name: string) => string | undefined
-  /** Whether it outlives the page. */
+  /** Stores a value. Returns whether it outlives the page. */
   readonly set: (name: string, value: string) => boolean
   /** Removes a value and returns it. */
   readonly take: (name: string) => string | undefined
-  /** The names that begin like this, in order. */
+  /** Returns the names with this prefix, in order. */
   readonly names: (beginning: string) => readonly string[]
 }
 
-/** Keeps values under this prefix. */
+/** Creates a store of values under this prefix. */
 export function createStore(prefix: string): Store {
   const memory = new Map<string, string>()
   const get = (name: string) => attempt((storage) => storage.getItem(prefix + name)) ?? memory.get(name)
@@ -37,7 +37,7 @@ export function createStore(prefix: string): Store {
   }
 }
 
-/** `undefined` where `localStorage` can't be used: some browsers block it, and it may be full. Then it throws. */
+/** Uses `localStorage`; returns `undefined` if it throws, because it is blocked or full. */
 function attempt<T>(use: (storage: Storage) => T): T | undefined {
   try {
     return use(localStorage)

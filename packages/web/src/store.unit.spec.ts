@@ -3,7 +3,7 @@ import { createStore } from './store.ts'
 
 afterEach(() => vi.unstubAllGlobals())
 
-/** What a browser has, as far as the store uses it. Its values are its own enumerable members. */
+/** Simulates the part of `localStorage` that the store uses. Its values are its own enumerable members. */
 function storageOf(values: Record<string, string>, setItem?: () => void): object {
   return Object.create(
     {
@@ -24,7 +24,7 @@ describe('a store', () => {
         throw new DOMException('Full', 'QuotaExceededError')
       }),
     ],
-  ])('keeps values for the page where localStorage %s', (_how, storage) => {
+  ])('keeps values for the page if localStorage %s', (_how, storage) => {
     vi.stubGlobal('localStorage', storage)
     const store = createStore('one:')
     expect(store.set('form:b', '1')).toBe(false)
@@ -34,7 +34,7 @@ describe('a store', () => {
     expect([store.take('form:a'), store.take('form:a'), store.get('form:b')]).toEqual(['2', undefined, '1'])
   })
 
-  it('sees its own values only', () => {
+  it('sees only its own values', () => {
     const values = { 'one:form:a': '1', 'other:form:b': '2', theirs: '3' }
     vi.stubGlobal('localStorage', storageOf(values))
     const store = createStore('one:')

@@ -1,6 +1,6 @@
 /**
- * Names a user of a key without saying who it is: 64 bits of a hash (FNV-1a with two primes). So two users of one browser
- * never share what is stored. It is no secret: whoever guesses a userName can check the guess.
+ * Returns a pseudonym for a user of a key: 64 bits of a hash (FNV-1a with two primes), so that users of one browser never
+ * share stored values. It is not secret: a guessed userName can be verified.
  */
 export function userScope(key: string, userName: string): string {
   let one = 0x811c9dc5

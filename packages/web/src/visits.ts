@@ -8,29 +8,29 @@ import { type Schedule, scheduleAfter } from './schedule.ts'
 import type { Send } from './send.ts'
 import type { Store } from './store.ts'
 
-/** The key of a visit that was sent and whose answer did not arrive. */
+/** Stored name of the key of a visit without an answer. */
 const UNANSWERED = 'visit'
 const MAX_ATTEMPTS = 5
 
 export interface VisitParts {
-  /** JSON. */
+  /** Body as JSON. */
   readonly body: string
   readonly send: Send
   readonly store: Store
   readonly marks: Marks
   readonly pauses: Pauses
-  /** Names the lock that the tabs of one user share. */
+  /** Name of the lock that the tabs of one user share. */
   readonly lockName: string
   readonly isClosed: () => boolean
   readonly onAnswer: (visitKey: string, answer: VisitAnswer) => void
 }
 
 export interface Visits {
-  /** Asks now; joins a visit that is under way. Never rejects. */
+  /** Makes a visit now, or joins a visit in flight. Never rejects. */
   readonly visit: () => Promise<Result<VisitAnswer>>
-  /** Asks if the schedule says so and somebody sees the page. */
+  /** Makes a visit if it is due and the page is visible. */
   readonly visitIfDue: (isNextPage?: boolean) => void
-  /** When the gateway has answered a visit of this page, or refused it. */
+  /** Resolves once the gateway has answered or refused a visit of this page. */
   readonly settled: Promise<void>
   readonly stop: () => void
 }
@@ -43,7 +43,7 @@ export function createVisits(parts: VisitParts): Visits {
   let underWay: Promise<Result<VisitAnswer>> | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
   let settle!: () => void
-  // `Promise.withResolvers` is not in Node 20, and pages are rendered there.
+  // Pages may be rendered in Node 20, which lacks `Promise.withResolvers`.
   const settled = new Promise<void>((resolve) => (settle = resolve))
 
   async function ask(): Promise<Result<VisitAnswer>> {
@@ -58,8 +58,8 @@ export function createVisits(parts: VisitParts): Visits {
   }
 
   /**
-   * Repeats a visit first that an earlier page sent and did not hear the answer of: it may have brought a form, which the
-   * gateway counts as delivered. The gateway keeps the answer under the visit's key.
+   * First repeats an unanswered visit of an earlier page: its answer may contain a form, which the gateway counts as
+   * delivered. The gateway keeps the answer under the visit's key.
    */
   async function tryOnce(): Promise<Attempt<VisitAnswer>> {
     const left = store.get(UNANSWERED)
@@ -67,10 +67,10 @@ export function createVisits(parts: VisitParts): Visits {
     if (isAnswered || left !== ownKey) {
       const attempt = isAnswered ? undefined : await sendVisit(left, true)
       if (attempt?.outcome === 'failed') return attempt
-      // Also where another page has repeated this visit: asked again, its form would be shown twice.
+      // A new key, even if another page has repeated this visit; otherwise its form would be shown twice.
       ownKey = createRequestKey()
     }
-    // If the key can't be kept, the request must end with the page: then the form is not counted as delivered.
+    // Without a stored key, the request must end with the page, so that its form does not count as delivered.
     return sendVisit(ownKey, store.set(UNANSWERED, ownKey))
   }
 
@@ -79,7 +79,7 @@ export function createVisits(parts: VisitParts): Visits {
     if (attempt.outcome === 'answered') onAnswer(key, attempt.answer)
     if (attempt.outcome === 'failed') return attempt
     store.take(UNANSWERED)
-    // Another tab, which is next, may not see yet that it is taken.
+    // The next tab may not see yet that the key is taken.
     await marks.mark(key)
     return attempt
   }
@@ -96,7 +96,7 @@ export function createVisits(parts: VisitParts): Visits {
         isDue = true
         visitIfDue()
       }
-      // A timer goes on where the clock is set back.
+      // A timer is unaffected by changes of the clock.
       if (schedule.afterMs > 0) timer = setTimeout(becomeDue, schedule.afterMs)
       return result
     })
@@ -110,13 +110,13 @@ export function createVisits(parts: VisitParts): Visits {
   return { visit, visitIfDue, settled, stop: () => clearTimeout(timer) }
 }
 
-/** Runs one request at a time in all tabs: what another tab waits for is not taken for unanswered. `run` never rejects. */
+/** Runs one request at a time over all tabs, so that a visit in flight in another tab does not count as unanswered. `run` never rejects. */
 function alone<T>(lockName: string, run: () => Promise<T>): Promise<T> {
   return new Promise((resolve) => {
     const runHere = () => resolve(run())
     try {
       const locked = navigator.locks.request(lockName, async () => resolve(await run()))
-      // There are no locks without https, and in pages that have no storage.
+      // Locks are missing without https or storage.
       locked.catch(runHere)
     } catch {
       runHere()

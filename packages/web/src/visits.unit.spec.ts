@@ -8,7 +8,7 @@ import { createVisits } from './visits.ts'
 
 const ANSWER: VisitAnswer = { message: 'ok', userId: 'u', pingAgainIn: 60, pingOnNextPageVisit: false, onPageDelay: 0 }
 
-/** What the tabs of one user share. */
+/** Storage shared by the tabs of one user. */
 let stored: Map<string, string>
 const store: Store = {
   get: (name) => stored.get(name),
@@ -25,7 +25,7 @@ beforeEach(() => {
   stored = new Map()
   vi.useFakeTimers()
   vi.stubGlobal('document', { visibilityState: 'visible' })
-  // As in a page without https: the attempts of tabs are one after the other here in any case.
+  // Like a page without https, which has no locks: the tabs of this spec run one after the other anyway.
   vi.stubGlobal('navigator', {})
 })
 afterEach(() => {
@@ -33,7 +33,7 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-/** A tab, whose requests are answered as `respond` says. */
+/** Creates a tab whose requests `respond` answers. */
 function givenTab(respond: (sending: Sending) => Attempt<VisitAnswer>) {
   const sent: string[] = []
   const answered: string[] = []
@@ -54,7 +54,7 @@ function givenTab(respond: (sending: Sending) => Attempt<VisitAnswer>) {
 }
 
 describe('visits', () => {
-  it.each([0, -5, -3_600_000])('are repeated after pingAgainIn, also if the clock is set by %i ms', async (stepMs) => {
+  it.each([0, -5, -3_600_000])('are repeated after pingAgainIn, even if the clock is set by %i ms', async (stepMs) => {
     const { visits, sent } = givenTab(() => ({ outcome: 'answered', answer: ANSWER }))
     await visits.visit()
     vi.setSystemTime(Date.now() + stepMs)
@@ -66,9 +66,9 @@ describe('visits', () => {
 
   it.each([
     ['0', { ...ANSWER, pingAgainIn: 0 }],
-    // What another server may say.
-    ['no number', {}],
-  ])('are not repeated by time where pingAgainIn is %s', async (_what, answer) => {
+    // An answer of another server.
+    ['not a number', {}],
+  ])('are not repeated by time if pingAgainIn is %s', async (_what, answer) => {
     const { visits, sent } = givenTab(() => ({ outcome: 'answered', answer: answer as VisitAnswer }))
     await visits.visit()
     await vi.advanceTimersByTimeAsync(2 ** 32)
@@ -76,7 +76,7 @@ describe('visits', () => {
     expect(sent).toHaveLength(1)
   })
 
-  it('wait where nobody sees the page, and are made as soon as somebody does', async () => {
+  it('wait while the page is hidden, and are made as soon as it is visible', async () => {
     const { visits, sent } = givenTab(() => ({ outcome: 'answered', answer: ANSWER }))
     await visits.visit()
     vi.stubGlobal('document', { visibilityState: 'hidden' })
@@ -87,7 +87,7 @@ describe('visits', () => {
     expect(sent).toHaveLength(2)
   })
 
-  it('are made at the next page only if pingOnNextPageVisit says so', async () => {
+  it('are made at the next page only with pingOnNextPageVisit', async () => {
     const { visits, sent } = givenTab(() => ({
       outcome: 'answered',
       answer: { ...ANSWER, pingOnNextPageVisit: sent.length === 1 },
@@ -102,7 +102,7 @@ describe('visits', () => {
     expect(sent).toHaveLength(2)
   })
 
-  it('are repeated by another page, and then not once more by the page that began', async () => {
+  it('are repeated by another page, and then not again by the first page', async () => {
     const lost = givenTab(({ key }) =>
       key === lost.sent[0] ? { outcome: 'failed', retryAfterMs: 0 } : { outcome: 'answered', answer: ANSWER },
     )

@@ -1,6 +1,6 @@
 /**
- * Calls `onPage` when a single-page application shows another URL. Returns what ends it. It listens to the Navigation API;
- * where there is none, it wraps `history.pushState` and `replaceState`.
+ * Calls `onPage` when a single-page application shows another URL. Returns a function that stops it. It listens to the
+ * Navigation API; without that, it wraps `history.pushState` and `replaceState`.
  */
 export function watchNavigation(onPage: () => void): () => void {
   let url = location.href
@@ -15,7 +15,7 @@ export function watchNavigation(onPage: () => void): () => void {
   return () => ends.forEach((end) => end())
 }
 
-/** Returns what ends it. */
+/** Adds an event listener. Returns a function that removes it. */
 export function listen(target: EventTarget, event: string, handle: (event: Event) => void): () => void {
   target.addEventListener(event, handle)
   return () => target.removeEventListener(event, handle)
@@ -31,7 +31,7 @@ function wrap(name: 'pushState' | 'replaceState', afterwards: () => void): () =>
   history[name] = wrapped
   return () => {
     isEnded = true
-    // Unless somebody has wrapped it once more.
+    // Skipped if other code has wrapped it again.
     if (history[name] === wrapped) history[name] = original
   }
 }
