@@ -28,7 +28,7 @@ type Month = Pick<Reservation, 'organization' | 'month'>
 type Wanted = Month & Pick<Reservation, 'limit' | 'partition'>
 
 /** Units for the events of one partition: a row in metering. */
-interface Lease {
+interface RoomLease {
   readonly id: string
   readonly units: number
   spent: number
@@ -42,7 +42,7 @@ interface Grant {
   readonly endsAt: number
   /** By the wall clock: the other one may stand still while the machine is suspended. */
   readonly endsAtWallMs: number
-  readonly byPartition: ReadonlyMap<number, Lease>
+  readonly byPartition: ReadonlyMap<number, RoomLease>
   /** Since nothing is spent of it any more; resolves when the rest is given back. */
   ended?: Promise<unknown>
 }
@@ -146,7 +146,7 @@ export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
   }
 
   /** Says how much of leases that have ended is not spent, with what was given back before. */
-  async function giveBackUnspent(of: Month, leases: readonly Lease[], deadlineAt?: number): Promise<void> {
+  async function giveBackUnspent(of: Month, leases: readonly RoomLease[], deadlineAt?: number): Promise<void> {
     const returned = leases.map(({ id, units, spent }) => ({ ...of, lease: id, units: units - spent }))
     const unspent = returned.filter(({ units }) => units > 0)
     if (unspent.length > 0) await giveBack(unspent, deadlineAt)
@@ -175,7 +175,7 @@ function grantOf({ of, limit }: Account, unitsOf: ReadonlyMap<number, number>): 
   return { of, limit, byPartition, endsAt: performance.now() + ROOM_LEASE_MS, endsAtWallMs: Date.now() + ROOM_LEASE_MS }
 }
 
-function leaseOf(units: number): Lease {
+function leaseOf(units: number): RoomLease {
   return { id: randomUUID(), units, spent: 0 }
 }
 

@@ -13,7 +13,7 @@ import {
   type Taken,
   worstExcess,
 } from '../../test/given-limiters.ts'
-import { Lease, LEASE_MS, LEASE_SCRIPT, type LeaseRequest } from './lease-script.ts'
+import { LEASE_MS, LEASE_SCRIPT, TokenLease, type TokenLeaseRequest } from './lease-script.ts'
 
 const HARDLY = 1 / 3_600
 const LONGER_THAN_A_LEASE_MS = 300
@@ -147,8 +147,10 @@ describe('a changed burst', () => {
 async function givenBucket(limit: RateLimit) {
   const { client, redisKey } = await givenLimiter()
   const nothing = { ...limit, need: 0, batches: [], extra: 0, returned: 0, known: 0 }
-  const gateway = (name: string) => async (request: Partial<LeaseRequest>) =>
-    Lease.parse(await client.eval(LEASE_SCRIPT, 1, redisKey, JSON.stringify({ gateway: name, ...nothing, ...request })))
+  const gateway = (name: string) => async (request: Partial<TokenLeaseRequest>) =>
+    TokenLease.parse(
+      await client.eval(LEASE_SCRIPT, 1, redisKey, JSON.stringify({ gateway: name, ...nothing, ...request })),
+    )
   return { one: gateway('one'), other: gateway('other'), client, redisKey }
 }
 

@@ -8,7 +8,7 @@ export const LEASE_MS = 200
 const HELD_MS = LEASE_MS + 50
 
 /**
- * Redis stores a bucket's `level` (see token-bucket.ts) at a time of its own clock, and for each gateway how many tokens it
+ * Redis stores a bucket's `level` (see rate-limiter.ts) at a time of its own clock, and for each gateway how many tokens it
  * holds in advance and until when.
  *
  * Leased tokens count as spent, and the level does not drain below those that are held: they may still be used, so their
@@ -72,7 +72,7 @@ return cjson.encode({ granted = granted, passed = passed, advance = advance, kno
  * Wants `need` tokens for requests that wait, what each of `batches` takes, and `extra` in advance; gives back what was not
  * used of the lease before. The bucket's level is at least `known`.
  */
-export interface LeaseRequest extends RateLimit {
+export interface TokenLeaseRequest extends RateLimit {
   readonly need: number
   readonly batches: readonly BatchTokens[]
   readonly extra: number
@@ -84,7 +84,7 @@ export interface LeaseRequest extends RateLimit {
  * Gives `granted` of `need`, `passed` (a digit for each batch: 1 or 0), and `advance` of `extra` for `LEASE_MS`. `known` is the level if other gateways return all that
  * they hold, which they will have in `retryInMs`; 0 where it would not help.
  */
-export const Lease = z
+export const TokenLease = z
   .string()
   .transform((json): unknown => JSON.parse(json))
   .pipe(
@@ -96,4 +96,4 @@ export const Lease = z
       retryInMs: z.number(),
     }),
   )
-export type Lease = z.infer<typeof Lease>
+export type TokenLease = z.infer<typeof TokenLease>

@@ -4,8 +4,7 @@ import type { RateLimit } from '@nextvisit/contracts'
 import { startRedisProxy } from '@nextvisit/service-kit/test/redis-proxy-fixture.ts'
 import { describe, expect, inject, it } from 'vitest'
 import { flood, givenLimiter, givenTwoLimiters, newPrefix, type Taken, worstExcess } from '../../test/given-limiters.ts'
-import type { RateLimiter } from './rate-limiter.ts'
-import { drain, type TokenBucket, tokensIn } from './token-bucket.ts'
+import { drain, type RateLimiter, type TokenBucket, tokensIn } from './rate-limiter.ts'
 
 const HARDLY = 1 / 3_600
 

@@ -2,9 +2,16 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { RateLimit } from '@nextvisit/contracts'
 import type { Logger } from '@nextvisit/service-kit'
 import { LRUCache } from 'lru-cache'
-import { Lease, LEASE_MS, LEASE_SCRIPT, type LeaseRequest } from './lease-script.ts'
-import { type BatchTokens, type RateLimiter, type RateLimitVerdict, verdictOf } from './rate-limiter.ts'
-import { drain, type TokenBucket, tokensIn } from './token-bucket.ts'
+import { LEASE_MS, LEASE_SCRIPT, TokenLease, type TokenLeaseRequest } from './lease-script.ts'
+import {
+  type BatchTokens,
+  drain,
+  type RateLimiter,
+  type RateLimitVerdict,
+  type TokenBucket,
+  tokensIn,
+  verdictOf,
+} from './rate-limiter.ts'
 
 interface SharedRateLimiterOptions {
   /** ioredis fits. */
@@ -28,7 +35,7 @@ const MAX_CALLS = 3
 type Take = (limit: RateLimit, batch?: BatchTokens) => Promise<RateLimitVerdict>
 /** `hasPassed` once Redis was asked. */
 type WaitingBatch = BatchTokens & { hasPassed?: boolean }
-type AskForLease = (request: LeaseRequest) => Promise<Lease | undefined>
+type AskForLease = (request: TokenLeaseRequest) => Promise<TokenLease | undefined>
 
 /** Token buckets that all gateways share through Redis (docs/decisions/0011). */
 export function createSharedRateLimiter(options: SharedRateLimiterOptions): RateLimiter {
@@ -46,13 +53,13 @@ function createPatientLeases(options: SharedRateLimiterOptions): (keyHash: strin
   let isAvailable = true
   let retryAt = 0
 
-  async function ask(keyHash: string, request: LeaseRequest): Promise<Lease | undefined> {
+  async function ask(keyHash: string, request: TokenLeaseRequest): Promise<TokenLease | undefined> {
     retryAt = nowMs() + RETRY_AFTER_MS
     const given = [`${keyPrefix}rate:${keyHash}`, JSON.stringify({ gateway: instanceId, ...request })]
     try {
       const reply = await Promise.race([redis.eval(LEASE_SCRIPT, 1, ...given), giveUpAfter(patienceMs)])
       if (reply === undefined) throw new Error(`No answer within ${patienceMs} ms`)
-      const lease = Lease.parse(reply)
+      const lease = TokenLease.parse(reply)
       if (!isAvailable) logger.info({}, 'Rate limits are shared by all gateways again')
       isAvailable = true
       return lease
@@ -91,7 +98,7 @@ function createTake(askForLease: AskForLease, nowMs: () => number): Take {
   let requests = 0
   let waiting = 0
   let batches: WaitingBatch[] = []
-  let asking: Promise<Lease | undefined> | undefined
+  let asking: Promise<TokenLease | undefined> | undefined
 
   function tokens(): number {
     known = drain(known, limit, nowMs())
@@ -113,7 +120,7 @@ function createTake(askForLease: AskForLease, nowMs: () => number): Take {
     return tell(true)
   }
 
-  async function ask(): Promise<Lease | undefined> {
+  async function ask(): Promise<TokenLease | undefined> {
     // Requests of the same moment are asked for together.
     await Promise.resolve()
     const sentAt = nowMs()

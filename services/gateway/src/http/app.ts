@@ -1,11 +1,10 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { RequestListener } from 'node:http'
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
-import { type Answer, answer } from '../api/answer.ts'
 import { createDocuments, type ServedDocument } from '../api/documents.ts'
 import { type Refusal, REFUSALS, refuse } from '../api/refusals.ts'
 import { type AnswerRequest, type AnswerRequestParts, createAnswerRequest } from './answer-request.ts'
-import { pathOf, type Route } from './route.ts'
+import { type Answer, answer, pathOf, type Route } from './route.ts'
 import { writeAnswer, writePreflight, writeText } from './write-answer.ts'
 
 export interface AppParts extends AnswerRequestParts {

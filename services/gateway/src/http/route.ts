@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http'
 import type { CatalogKey, CatalogProject } from '@nextvisit/catalog'
 import type { RouteSignature, VisitAnswered } from '@nextvisit/contracts'
 import type { JsonObject, ParsedJson } from '@nextvisit/domain'
-import type { Answer } from '../api/answer.ts'
 import type { Refusal } from '../api/refusals.ts'
 import type { Idempotency } from './idempotent-request.ts'
 
@@ -36,10 +35,20 @@ export interface Aborted {
   readonly outcome: 'aborted'
 }
 
-/** An answer, and what it makes true. */
-export interface RouteAnswer extends Answer {
+/** The answer of a route. */
+export interface Answer {
+  readonly outcome: 'answered'
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body: object
+  /** `body` as JSON, if it had to be known before the answer is written. */
+  readonly text?: string
   /** The fact that is true once the answer is written. Kept with the answer, since a repeat makes it true as well. */
   readonly confirms?: VisitAnswered | undefined
+}
+
+export function answer(status: number, body: object): Answer {
+  return { outcome: 'answered', status, body }
 }
 
 /** An item of a batch that was refused. */
@@ -52,7 +61,7 @@ export interface RefusedItem {
 }
 
 /** The result of a route, with the items of the request that were refused. */
-export type Handled = (RouteAnswer | Refusal) & { readonly refusedItems?: readonly RefusedItem[] }
+export type Handled = (Answer | Refusal) & { readonly refusedItems?: readonly RefusedItem[] }
 
 /** The items that a request pays for. */
 export type Items = { readonly outcome: 'ok'; readonly items: readonly unknown[] }
@@ -68,7 +77,7 @@ export interface Route extends RouteSignature {
   /** Answers a request that has paid for its items. Knows neither Express nor Node's http. */
   readonly handle: (request: CheckedRequest, items: readonly unknown[]) => Promise<Handled>
   /** Runs once an answer is written; the caller does not wait for it. Must not reject. */
-  readonly afterwards?: (answer: RouteAnswer, traceparent: string) => Promise<void> | undefined
+  readonly afterwards?: (answer: Answer, traceparent: string) => Promise<void> | undefined
 }
 
 /** Returns the path of a request without the query. */

@@ -1,9 +1,9 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import type { Answer } from '../api/answer.ts'
 import { errorBody, type Refusal } from '../api/refusals.ts'
 import { discardBody } from './read-body.ts'
 import { UNREAD } from './unread-answers.ts'
+import type { Answer } from './route.ts'
 
 /** On every answer. */
 export const SECURITY_HEADERS = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' } as const

@@ -6,7 +6,7 @@ import type { Admission, Admitted, ItemToAdmit } from '../admission/admission.ts
 import type { KnownUsers } from '../admission/known-users.ts'
 import { type Refusal, REFUSALS, refuse, refuseBody } from '../api/refusals.ts'
 import type { Idempotency } from '../http/idempotent-request.ts'
-import type { CheckedRequest, RouteAnswer } from '../http/route.ts'
+import type { Answer, CheckedRequest } from '../http/route.ts'
 import type { Replies } from '../publishing/replies.ts'
 import type { Published, UserEventPublisher, UserPartition } from '../publishing/user-event-publisher.ts'
 import type { IdempotencyLock, KeptAnswers } from './kept-answers.ts'
@@ -22,7 +22,7 @@ export interface Kind<Body extends SignedBody = SignedBody, Fact extends UserFac
   readonly admit: (item: ItemToAdmit<Body>, isIdentified?: Promise<boolean>) => Promise<Admission<Fact>>
   /** Returns true if a form may react to the fact, so that the answer waits for the evaluator's reply. */
   readonly mayReact: (fact: Fact, project: CatalogProject) => boolean
-  readonly answer: (fact: Fact, reply: AwaitedReply, project: CatalogProject) => RouteAnswer
+  readonly answer: (fact: Fact, reply: AwaitedReply, project: CatalogProject) => Answer
 }
 
 /** `none`: no form may react. `later`: no reply came within the budget, or none can come now. */
@@ -62,7 +62,7 @@ export interface AdmittedItem extends Admitted<UserFact> {
 }
 
 /** The result of an item. */
-export type Ended = RouteAnswer | Refusal
+export type Ended = Answer | Refusal
 
 export function hasEnded(stage: { readonly outcome: string }): stage is Ended {
   return stage.outcome === 'answered' || stage.outcome === 'refused'
@@ -143,7 +143,7 @@ export function createStages(parts: StagesParts): Stages {
       const { deadlineAt, traceparent, project } = request
       let waiter: ReturnType<Replies['expect']>
       let published: Published = 'unknown'
-      let answer: RouteAnswer | undefined
+      let answer: Answer | undefined
       try {
         const mayReact = kind.mayReact(fact, project)
         // Before the record is published: the reply can be faster than the ack.
@@ -183,7 +183,7 @@ export function createStages(parts: StagesParts): Stages {
 }
 
 /** Ends a lock before its answer goes out: the caller may repeat the request at once. */
-function endLock(lock: IdempotencyLock, published: Published, answer?: RouteAnswer): Promise<void> {
+function endLock(lock: IdempotencyLock, published: Published, answer?: Answer): Promise<void> {
   if (answer) return lock.keep(answer)
   return published === 'not-published' && !lock.isRetry ? lock.abandon() : lock.release()
 }

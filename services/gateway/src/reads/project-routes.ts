@@ -8,10 +8,9 @@ import {
 } from '@nextvisit/contracts'
 import { monthOf } from '@nextvisit/domain'
 import type { Asks } from '@nextvisit/service-kit'
-import { type Answer, answer } from '../api/answer.ts'
 import { pageOf, parsePage } from '../api/page-query.ts'
 import { type Refusal, REFUSALS, refuse } from '../api/refusals.ts'
-import type { CheckedRequest, Route } from '../http/route.ts'
+import { type Answer, answer, type CheckedRequest, type Route } from '../http/route.ts'
 
 interface ProjectRoutesParts {
   readonly metering: Asks<typeof meteringCalls>

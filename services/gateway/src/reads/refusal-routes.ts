@@ -1,9 +1,8 @@
 import { type gatewayCalls, ROUTES, Uuid } from '@nextvisit/contracts'
 import type { Handlers, RefusalStore } from '@nextvisit/service-kit'
-import { answer } from '../api/answer.ts'
 import { pageOf, parsePage } from '../api/page-query.ts'
 import { REASONS, REFUSALS, refuse } from '../api/refusals.ts'
-import type { Route } from '../http/route.ts'
+import { answer, type Route } from '../http/route.ts'
 
 /** `GET /v2/admin/refusals`: what was refused of late, by any gateway (decisions.md, Refusals). */
 export function createListRefusals({ read }: Pick<RefusalStore, 'read'>): Route {

@@ -7,9 +7,8 @@ import {
 } from '@nextvisit/contracts'
 import { checkUserName, userIdOf } from '@nextvisit/domain'
 import type { Asks } from '@nextvisit/service-kit'
-import { type Answer, answer } from '../api/answer.ts'
 import { type Refusal, REFUSALS, refuse, refuseBody } from '../api/refusals.ts'
-import type { CheckedRequest, Route } from '../http/route.ts'
+import { type Answer, answer, type CheckedRequest, type Route } from '../http/route.ts'
 
 /** Routes that read one user (decisions.md, Beyond the document). */
 export function createUserRoutes(

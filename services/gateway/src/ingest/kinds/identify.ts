@@ -1,8 +1,8 @@
 import type { IdentifyRequested } from '@nextvisit/contracts'
 import { type IdentifyBody, parseIdentifyBody } from '@nextvisit/domain'
 import type { AdmitIdentify } from '../../admission/admit-identify.ts'
-import { answer } from '../../api/answer.ts'
 import { defineKind } from '../stages.ts'
+import { answer } from '../../http/route.ts'
 
 /** Creates the identify of a server, alone or in a batch (contract, Identify user). */
 export function createIdentifyKind(admit: AdmitIdentify) {

@@ -1,8 +1,8 @@
 import type { EventTracked } from '@nextvisit/contracts'
 import { compileForms, parseTrackBody, type TrackBody } from '@nextvisit/domain'
 import type { AdmitEvent } from '../../admission/admit-event.ts'
-import { type Answer, answer } from '../../api/answer.ts'
 import { type AwaitedReply, defineKind } from '../stages.ts'
+import { type Answer, answer } from '../../http/route.ts'
 
 /** Creates the tracked event: alone, by either kind of key, or in a batch (contract, Track event; decisions.md, Beyond the document). */
 export function createTrackKind(admit: AdmitEvent) {
