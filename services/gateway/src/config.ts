@@ -14,27 +14,27 @@ import { isAddressRange } from './http/caller-address.ts'
 
 const gatewayConfig = z
   .object({
-    // Published by whoever runs it: a container sets 0.0.0.0.
+    // Only this machine by default; a container sets 0.0.0.0.
     GATEWAY_HOST: z.string().default('127.0.0.1'),
     GATEWAY_PORT: port.default(8_080),
-    /** Requests at once; one more is answered 503. */
+    /** Maximum requests in flight; one more gets 503. */
     GATEWAY_MAX_IN_FLIGHT: z.coerce.number('must be a number of requests').int().min(1).default(4_000),
-    /** How long a request may take, ms. Less than what a stop waits for, and than callers of our packages wait. */
+    /** Time budget of a request in ms. Shorter than the waits of a stop, and of our client packages. */
     GATEWAY_REQUEST_BUDGET_MS: z.coerce
       .number('must be a number of milliseconds')
       .int()
       .min(200, 'must be at least 200')
       .max(5_000, 'must be at most 5000')
       .default(REQUEST_BUDGET_MS),
-    /** Bytes of bodies at once, as sent and as inflated; more are answered 503. Default 64 MiB. */
+    /** Maximum bytes of bodies in flight, as sent and as inflated; more get 503. Default 64 MiB. */
     GATEWAY_MAX_BODY_BYTES_IN_FLIGHT: z.coerce
       .number('must be a number of bytes')
       .int()
       .min(1_048_576, 'must be at least 1048576 bytes')
       .default(67_108_864),
-    /** Connections at once; one more is closed at once, and idle ones make room. */
+    /** Maximum connections; one more is closed at once, and idle ones make room. */
     GATEWAY_MAX_CONNECTIONS: z.coerce.number('must be a number of connections').int().min(1).default(20_000),
-    /** Proxies whose `X-Forwarded-For` is believed: addresses and ranges. */
+    /** Proxies whose `X-Forwarded-For` is trusted: addresses and ranges. */
     GATEWAY_TRUSTED_PROXIES: z
       .string()
       .default('')
@@ -65,7 +65,7 @@ const schema = gatewayConfig
   .and(modeConfig)
 export type GatewayConfig = z.infer<typeof schema>
 
-/** Throws ConfigError, which lists every variable that is wrong. */
+/** Reads the configuration. @throws ConfigError, which lists every invalid variable */
 export function readGatewayConfig(): GatewayConfig {
   return readConfig(schema, process.env)
 }

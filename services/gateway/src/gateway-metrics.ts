@@ -3,10 +3,10 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>
 
-/** What the gateway counts of itself. */
+/** Creates the metrics of the gateway. */
 export function createGatewayMetrics(registry: Registry) {
   const registers = [registry]
-  /** By route pattern and status: never a URL. */
+  /** Labelled by the route's pattern, never by a URL. */
   const durations = new Histogram({
     name: 'nextvisit_gateway_request_seconds',
     help: 'From the headers of a request to its answer',
@@ -16,19 +16,19 @@ export function createGatewayMetrics(registry: Registry) {
   })
   const serviceCalls = new Counter({
     name: 'nextvisit_gateway_owner_calls_total',
-    help: 'Calls to the services that admission and reads ask, by service and call',
+    help: 'Calls of admission and reads to services, by service and call',
     labelNames: ['owner', 'call'],
     registers,
   })
   const records = new Counter({
     name: 'nextvisit_gateway_records_total',
-    help: 'Records that are in the log, or may be, by type: also those of batches',
+    help: 'Records that are in the log or may be, by type, including items of batches',
     labelNames: ['type'],
     registers,
   })
   const unchecked = new Counter({
     name: 'nextvisit_gateway_unchecked_total',
-    help: 'Records that were admitted without a check, since its service did not answer in time, by check',
+    help: 'Records admitted without a check, because its service did not answer in time, by check',
     labelNames: ['check'],
     registers,
   })
@@ -41,34 +41,34 @@ export function createGatewayMetrics(registry: Registry) {
   })
   const leftOut = new Counter({
     name: 'nextvisit_gateway_segment_left_out_total',
-    help: 'What Segment libraries sent and is not recorded: messages of anonymous users or of types without a meaning here, values that no trait can hold',
+    help: 'Parts of Segment requests that are not recorded, by reason: messages of anonymous users, messages of ignored types, values that no trait can hold',
     labelNames: ['reason'],
     registers,
   })
   const refusals = new Counter({
     name: 'nextvisit_gateway_refusals_total',
-    help: 'Requests of routes that take a key, and items of them, that were refused, by the name of the refusal',
+    help: 'Refused requests of routes that take a key, and refused items of batches, by the name of the refusal',
     labelNames: ['reason'],
     registers,
   })
   const droppedRefusals = new Counter({
     name: 'nextvisit_gateway_refusals_dropped_total',
-    help: 'Refusals that customers cannot see: Redis was unavailable (redis), or too many projects had some in one second (projects)',
+    help: 'Refusals missing in the list of refusals: Redis was unavailable (redis), or too many projects had refusals in one second (projects)',
     labelNames: ['because'],
     registers,
   })
   const breakersOpen = new Gauge({
     name: 'nextvisit_gateway_breaker_open',
-    help: '1 while calls to this part are refused at once',
+    help: '1 while calls to this part fail at once',
     labelNames: ['breaker'],
     registers,
   })
   return {
     onAnswered: ({ method, pattern }: RouteSignature, status: number, durationMs: number) =>
       durations.observe({ method, route: pattern, status: String(status) }, durationMs / 1_000),
-    /** A call went out to a service: none for a known user and a known name where the plan has no limit. */
+    /** Counts a call to a service. A known user and a known name need none if the plan has no limit. */
     onServiceCall: (service: string, call: string) => serviceCalls.inc({ owner: service, call }),
-    /** A record is in the log, or may be; counts it, and what it was not checked for (decisions.md, Busy and broken). */
+    /** Counts a record that is in the log, or may be, and its missing checks (decisions.md, Busy and broken). */
     onRecorded: (fact: UserFact) => {
       records.inc({ type: fact.type })
       for (const check of fact.type === 'VisitAnswered' ? [] : fact.unchecked) unchecked.inc({ check })

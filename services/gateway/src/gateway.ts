@@ -44,28 +44,28 @@ export interface GatewayParts
     GatewayConfig,
     'services' | 'secretKey' | 'requestBudgetMs' | 'maxInFlight' | 'maxBodyBytesInFlight' | 'trustedProxies'
   > {
-  /** Names this process among gateways: the channel of its replies. */
+  /** Id of this process, which names the channel of its replies. */
   readonly instanceId: string
   readonly catalog: CatalogView
   readonly connection: LogConnection
   readonly publisher: Publisher
   readonly redis: RedisConnection['client']
-  /** A connection of its own: one that subscribes takes no other commands. */
+  /** A separate connection, since a subscribed one takes no other commands. */
   readonly subscriber: RedisConnection['client']
-  /** The token that services share. */
+  /** Token that all services share. */
   readonly internalToken: string
   readonly countryOf: CountryOf
   readonly metrics: GatewayMetrics
   readonly logger: Logger
   /** Default `user-events`. */
   readonly topic?: string
-  /** Before every key in Redis. Default `nextvisit:`. */
+  /** Prefix of every key in Redis. Default `nextvisit:`. */
   readonly redisPrefix?: string
 }
 
 const MAX_CATALOG_AGE_MS = 30_000
 
-/** Wires the gateway together; opens nothing. */
+/** Wires the gateway. Opens nothing. */
 export function createGateway(parts: GatewayParts) {
   const { requestBudgetMs, catalog, metrics, logger, redis, services, redisPrefix = 'nextvisit:' } = parts
   const watch = { logger, onState: metrics.onBreaker }
@@ -128,12 +128,12 @@ export function createGateway(parts: GatewayParts) {
   })
   return {
     listener,
-    /** Calls that other services may ask. */
+    /** Calls that other services may make. */
     internalRoutes: serveCalls(gatewayCalls, answerRefusals(refusalStore)),
     userEvents,
     replies,
     notReadyReasons,
-    /** Ends timers, gives leased room back and writes the last refusals; connections belong to their creators. */
+    /** Ends timers, gives leased room back and writes the last refusals. Connections belong to their creators. */
     stop: async () => {
       await metering.stop()
       for (const part of [...Object.values(clients), replies]) part.stop()
@@ -143,8 +143,8 @@ export function createGateway(parts: GatewayParts) {
 }
 
 /**
- * Why a request would not succeed now; empty while it would. Redis and other services do not count: ingestion goes on
- * without them (decisions.md, Busy and broken).
+ * Returns the reasons why requests would fail now; empty if they would succeed. Ingestion continues without Redis and
+ * other services, so these give no reason (decisions.md, Busy and broken).
  */
 function reasonsOf(logReason: string | undefined, catalogCurrentAsOfMs: number, nowMs: number): readonly string[] {
   const reasons: string[] = logReason === undefined ? [] : [logReason]

@@ -75,7 +75,7 @@ const service = runService({
     { name: 'redis', ...redis },
     { name: 'replies', ...subscriber },
     { name: 'log', ...gateway.userEvents },
-    // Not waited for: until it was read, requests are answered 503 and /readyz says why.
+    // Not awaited: until the catalog is read, requests get 503 and /readyz says why.
     { name: 'catalog', start: async () => void catalog.start().catch(() => undefined), stop: catalog.stop },
     { name: 'service clients', start: () => Promise.resolve(), stop: gateway.stop },
     {

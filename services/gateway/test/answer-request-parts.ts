@@ -5,11 +5,11 @@ import { createLogger } from '@nextvisit/service-kit'
 import type { AnswerRequestParts } from '../src/http/answer-request.ts'
 import { REQUEST_BUDGET_MS } from '../src/http/budget.ts'
 
-/** Keys of {@link answerRequestParts}' only project. */
+/** Keys of the only project of {@link answerRequestParts}. */
 export const KEY = createApiKey('admin', 'P', new Uint8Array(32))
 export const SDK_KEY = createApiKey('sdk', 'P', new Uint8Array(32))
 
-/** What answers requests without any connection: for specs that bring their own routes. */
+/** Parts without connections, for specs with routes of their own. */
 export function answerRequestParts(parts: Partial<AnswerRequestParts> = {}): AnswerRequestParts {
   const keys = [
     { name: 'backend', kind: 'admin', environment: 'P', sha256: hashApiKey(KEY) },

@@ -15,11 +15,11 @@ import { publishTimeoutMs, REQUEST_BUDGET_MS } from '../src/http/budget.ts'
 import { createHttpServer } from '../src/http/http-server.ts'
 import { loadCountries } from '../src/ingest/caller-country.ts'
 
-/** A port that nothing listens on. */
+/** Address of a closed port. */
 const NOBODY = 'http://127.0.0.1:1'
 export const TEST_TOKEN = 'a-token-for-tests-only'
 const PARTITIONS = 3
-/** So much that a slow machine does not use it up. A spec about running out of time passes the product's own. */
+/** Long enough for a slow machine. Specs about time limits pass the product's budget. */
 const PATIENT_BUDGET_MS = 10 * REQUEST_BUDGET_MS
 
 type ProjectInput = NonNullable<z.input<typeof OrganizationConfig>['projects']>[number]
@@ -29,10 +29,10 @@ export interface GatewayFixtureOptions {
   readonly plan?: z.input<typeof OrganizationConfig>['plan']
   readonly services?: Partial<Record<keyof GatewayParts['services'], string>>
   readonly brokers?: string
-  /** Where brokers are dialled instead: a fault proxy. */
+  /** Replaces the addresses of brokers, by those of a fault proxy. */
   readonly addressFor?: LogConnection['addressFor']
   readonly redisUrl?: string
-  /** Default: ten times the product's. */
+  /** Default: ten times the product's budget. */
   readonly requestBudgetMs?: number
   readonly maxInFlight?: number
   readonly maxBodyBytesInFlight?: number
@@ -40,11 +40,11 @@ export interface GatewayFixtureOptions {
   /** Default: none. */
   readonly trustedProxies?: readonly string[]
   readonly catalog?: GatewayParts['catalog']
-  /** Shares the topic, the organization and its keys with another one: a second gateway of the same installation. */
+  /** Makes this a second gateway of an installation, with the same topic, organization and keys. */
   readonly besides?: Installation
 }
 
-/** What gateways of one installation share. */
+/** The parts that gateways of one installation share. */
 export interface Installation {
   readonly topic: string
   readonly redisPrefix: string
@@ -61,7 +61,7 @@ export interface Reply {
 }
 
 export interface Recorded {
-  /** The record's value as it stands in the log. */
+  /** The value of the record in the log. */
   readonly text: string
   readonly fact: UserFact
   readonly partition: number
@@ -74,8 +74,8 @@ const countryOf = loadCountries()
 export type GatewayFixture = Awaited<ReturnType<typeof startGateway>>
 
 /**
- * The real app in this process, on real Kafka and Redis, with an organization, a topic and Redis keys of its own. Other
- * services are absent unless they are named.
+ * Starts the real gateway in this process, on real Kafka and Redis, with its own organization, topic and Redis keys.
+ * Other services are absent unless they are given.
  */
 export async function startGateway(options: GatewayFixtureOptions = {}) {
   const { besides, requestBudgetMs = PATIENT_BUDGET_MS } = options
@@ -163,17 +163,17 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
     gateway,
     redis: redis.client,
     answered,
-    /** Service calls that went out, by `service call`. */
+    /** Numbers of calls to services, by `service call`. */
     serviceCalls: () => countersOf(registry, 'nextvisit_gateway_owner_calls_total'),
-    /** What recorded requests were not checked for. */
+    /** Numbers of missing checks of recorded requests, by check. */
     unchecked: () => countersOf(registry, 'nextvisit_gateway_unchecked_total'),
-    /** Refused requests and items, by reason. */
+    /** Numbers of refused requests and items, by reason. */
     refusals: () => countersOf(registry, 'nextvisit_gateway_refusals_total'),
-    /** Refusals that were not kept, by why. */
+    /** Numbers of refusals that were not kept, by cause. */
     droppedRefusals: () => countersOf(registry, 'nextvisit_gateway_refusals_dropped_total'),
-    /** 1 for each breaker that is open. */
+    /** State of the breakers, by name; 1: open. */
     breakers: () => countersOf(registry, 'nextvisit_gateway_breaker_open'),
-    /** How many requests have reached the app. */
+    /** Number of requests that have reached the app. */
     received: () => received,
     call,
     post,
@@ -181,7 +181,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
     track: (body: object, key?: string) => post('/v2/admin/track-event', body, key),
     visit: (body: object) => post('/v2/sdk/identify-user', body, keys.sdk),
     get: (path: string, key: string = keys.admin) => call('GET', path, { 'x-api-key': key }),
-    /** Everything in the topic now, parsed by its schema. */
+    /** Reads all records of the topic, parsed by their schema. */
     records: () => readRecords(reachable, topic),
     stopServer: server.stop,
     stop: async () => {

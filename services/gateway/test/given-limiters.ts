@@ -9,15 +9,15 @@ import { createSharedRateLimiter } from '../src/billing/shared-rate-limiter.ts'
 export interface LimiterOptions {
   readonly redisUrl?: string
   readonly keyPrefix?: string
-  /** By default as good as endless: a busy machine is not an outage. */
+  /** Default: practically endless, since a busy machine is not an outage. */
   readonly patienceMs?: number
-  /** How late each answer of Redis arrives. Default: not at all. */
+  /** Delay of each answer of Redis. Default: none. */
   readonly lateByMs?: () => number
 }
 
 export type GivenLimiter = Awaited<ReturnType<typeof givenLimiter>>
 
-/** One gateway's limiter, with a Redis connection and a name of its own. */
+/** The limiter of one gateway, with its own Redis connection and id. */
 export async function givenLimiter(options: LimiterOptions = {}) {
   const { redisUrl = inject('redisUrl'), keyPrefix = newPrefix(), patienceMs = 5_000, lateByMs } = options
   const lines: string[] = []
@@ -52,7 +52,7 @@ export async function givenLimiter(options: LimiterOptions = {}) {
   return { ...limiter, client, lines, asked: () => asked, redisKey: `${keyPrefix}rate:key` }
 }
 
-/** Limiters of gateways that share their buckets. */
+/** Limiters of two gateways with shared buckets. */
 export async function givenTwoLimiters(): Promise<readonly [GivenLimiter, GivenLimiter]> {
   const keyPrefix = newPrefix()
   return [await givenLimiter({ keyPrefix }), await givenLimiter({ keyPrefix })]
@@ -68,7 +68,7 @@ export interface Taken {
   readonly endedMs: number
 }
 
-/** Takes a token of the bucket `key`, and measures. */
+/** Takes a token of the bucket `key`, and measures the time. */
 export async function take(limiter: RateLimiter, limit: RateLimit): Promise<Taken> {
   const beganMs = performance.now()
   const { isAllowed } = await limiter.take('key', limit)
@@ -86,21 +86,21 @@ export async function flood(limiters: readonly RateLimiter[], limit: RateLimit, 
   return Promise.all(takes)
 }
 
-/** How many of so many takes, one after the other, are allowed. */
+/** Takes tokens one after the other; returns how many takes are allowed. */
 export async function countAllowed(limiter: RateLimiter, limit: RateLimit, times: number): Promise<number> {
   let allowed = 0
   for (let i = 0; i < times; i += 1) if ((await limiter.take('key', limit)).isAllowed) allowed += 1
   return allowed
 }
 
-/** The most that passed in any window, beyond what burst + perSecond × its length allows. */
+/** Returns the largest excess over burst + perSecond × length in any window. */
 export function worstExcess(takes: readonly Taken[], { perSecond, burst }: RateLimit): number {
   const passes = takes.filter(({ isAllowed }) => isAllowed).toSorted((a, b) => a.endedMs - b.endedMs)
   let worst = Number.NEGATIVE_INFINITY
   for (const first of passes.keys()) {
     let beganMs = Number.POSITIVE_INFINITY
     for (const [index, pass] of passes.slice(first).entries()) {
-      // A token may have been given out at any moment of its take.
+      // A token may be issued at any moment of its take.
       beganMs = Math.min(beganMs, pass.beganMs)
       worst = Math.max(worst, index + 1 - burst - (perSecond * (pass.endedMs - beganMs)) / 1_000)
     }

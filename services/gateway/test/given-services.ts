@@ -2,7 +2,7 @@ import { type Claim, type ClaimVerdict, DONE, type Reservation, type ReserveVerd
 import { givenService } from './given-gateway.ts'
 import type { ReceivedCall } from './service-fixture.ts'
 
-/** A registry as trait-registry keeps it, in memory. */
+/** Starts a trait registry that keeps its names in memory. */
 export function givenRegistry(registered: readonly string[] = []) {
   const names = new Set(registered)
   const verdictFor = (one: Claim, slug: string): ClaimVerdict => {
@@ -23,7 +23,7 @@ export function givenRegistry(registered: readonly string[] = []) {
   })
 }
 
-/** Metering as it grants: `room` reservations, released ones again. */
+/** Starts a metering with room for so many reservations; released ones can be granted again. */
 export function givenMetering(room: number) {
   const granted = new Set<string>()
   const grant = ({ recordId }: Reservation): ReserveVerdict => {

@@ -9,7 +9,7 @@ import type { ItemToPlan } from '../src/ingest/plan-batch.ts'
 import { createStages, defineKind, type Kind, type Stages, type StagesParts } from '../src/ingest/stages.ts'
 import type { ReplyWaiter } from '../src/publishing/replies.ts'
 
-/** A request of an admin key, as far as stages read it. */
+/** The members of an admin request that stages read. */
 export const REQUEST = {
   key: { entry: { kind: 'admin' } },
   project: { organization: 'acme', project: 'shop' },
@@ -22,18 +22,18 @@ export const ADMITTED: Admitted<ReturnType<typeof eventTracked>> = {
 }
 export const PUBLISHED: PublishOutcome = { outcome: 'published', offset: 0n }
 
-/** A key of an item; items with the same `key` and another `content` are other requests. */
+/** Returns the `Idempotency-Key` of an item. One `key` with two contents stands for two requests. */
 export function idempotencyOf(key: string, content: string): Idempotency {
   return { key, name: `acme/shop/${key}`, recordId: `${key} ${content}` }
 }
 
-/** An item of a batch with this body. */
+/** Returns an item of a batch. */
 export function itemToPlan(kind: Kind, body: JsonObject, more: Partial<ItemToPlan> = {}): ItemToPlan {
   const item = { outcome: 'asked', kind, request: REQUEST, id: 'record', body, length: 0, creation: undefined } as const
   return { ...item, idempotency: 'none', ...more }
 }
 
-/** A kind that admits everything, unless `kind` says otherwise. */
+/** Returns a kind that admits everything, with the given functions replaced. */
 export function kindWith(kind: Partial<Kind<{ userName: string }>>): Kind {
   return defineKind({
     identifies: false,
@@ -45,7 +45,7 @@ export function kindWith(kind: Partial<Kind<{ userName: string }>>): Kind {
   })
 }
 
-/** Stages without connections, and every lock and waiter that they took, with how each ended. */
+/** Stages without connections, and their locks and waiters with the ends of each. */
 export function givenStages(parts: Partial<StagesParts> = {}) {
   const locks: { readonly ends: ('keep' | 'release' | 'abandon')[] }[] = []
   const waiters: { cancelled: number }[] = []

@@ -5,7 +5,7 @@ import { newKey } from './gateway-fixture.ts'
 import { type GatewayFixtureOptions, type GatewayFixture } from './gateway-fixture.ts'
 import { givenGateway } from './given-gateway.ts'
 
-/** One gateway and two organizations on it: a key for each project of the loud one, and one for the quiet one. */
+/** A gateway with two organizations: keys for each project of the loud one, and one key for the quiet one. */
 export async function givenTenants(
   services: GatewayFixtureOptions['services'],
   { projects = 1 }: { readonly projects?: number } = {},

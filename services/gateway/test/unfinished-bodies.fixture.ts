@@ -1,6 +1,6 @@
 import { createBodyBudget } from '../src/http/body-budget.ts'
 
-/** A key with 64 bodies at a time that are still coming. */
+/** Simulates a key with 64 unfinished bodies at a time. */
 const openBody = createBodyBudget({ maxBytes: 1_000_000, maxUnfinishedPerKey: 100 })
 const coming: (() => void)[] = []
 for (let request = 0; request < 50_000; request += 1) {

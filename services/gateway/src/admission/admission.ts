@@ -24,11 +24,13 @@ export interface ItemToAdmit<Body> {
   readonly user: UserPartition
 }
 
-/** A fact with every verdict in it. */
+/** A fact with all verdicts of policy. */
 export interface Admitted<Fact> {
   readonly outcome: 'admitted'
   readonly fact: Fact
-  /** Caches what an ack proves, gives back what certainly was not published, and leaves an unknown outcome to its service. */
+  /**
+   * Caches after an ack, releases reservations and claims after a failure, and leaves unknown outcomes to the services.
+   */
   readonly settle: (published: Published) => Promise<void>
 }
 
@@ -51,7 +53,7 @@ export function commonFields({ request, id, isKeyed, user }: ItemToAdmit<unknown
   } as const
 }
 
-/** Returns how a reservation or a claim names the record that it is made for. */
+/** Returns the reference to a record in its reservations and claims. */
 export function recordRefOf({ request, id, user }: ItemToAdmit<unknown>) {
   const { organization, project } = request.project
   return { recordId: id, partition: user.partition, organization, project } as const

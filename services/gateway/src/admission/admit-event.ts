@@ -6,14 +6,14 @@ import { type Admission, type AdmissionParts, commonFields, type ItemToAdmit, re
 export type AdmitEvent = ReturnType<typeof createAdmitEvent>
 
 /**
- * Policy for a tracked event, in this order (decisions.md, Track event): user exists (404), event disabled (400), the
- * organization's event limit (402), the project's cap on unique events (400).
+ * Creates the policy for tracked events, in this order: user exists (404), event disabled (400), the organization's
+ * event limit (402), the project's cap on unique events (400). See decisions.md, Track event.
  */
 export function createAdmitEvent({ knownUsers, metering, traitRegistry }: AdmissionParts) {
-  /** `isIdentified`: whether an item before this one of the same batch identifies the user. */
+  /** `isIdentified`: true if an earlier item of the same batch identifies the user. */
   return async (item: ItemToAdmit<TrackBody>, isIdentified?: Promise<boolean>): Promise<Admission<EventTracked>> => {
     const { request, user } = item
-    // Not the signature: readers of the log could speak for the user with it.
+    // Without the signature: with it, readers of the log could act as the user.
     const { userName, eventName, slug, occurredAt, evaluateTriggers, properties } = item.body
     const deadlineAt = request.admissionDeadlineAt
     const common = commonFields(item)
@@ -39,7 +39,7 @@ export function createAdmitEvent({ knownUsers, metering, traitRegistry }: Admiss
         : ({ kind: 'event', ...recordRef, month: monthOf(common.received), limit } as const)
     const leased = reservation && metering.takeLeased(reservation)
     if (reservation && !leased) {
-      // An event that the cap refuses must not take room from others.
+      // Events that the cap refuses must not take room from others.
       const isRefusedByCap = () => traitRegistry.isRefusedByCap(claim, deadlineAt)
       const reserved = await metering.reserveEvent(reservation, deadlineAt, isRefusedByCap)
       if (reserved === 'refused-by-cap') return refuse(REFUSALS[reason])
@@ -47,19 +47,19 @@ export function createAdmitEvent({ knownUsers, metering, traitRegistry }: Admiss
       if (reserved === 'crowded') return refuse(REFUSALS.busy)
       if (reserved === 'unchecked') unchecked.push('event-limit')
     }
-    // What was not answered may have been reserved or claimed all the same.
+    // The services may have acted on unanswered calls, too.
     const release = (releaseDeadlineAt?: number) =>
       Promise.all([
         leased ? leased.giveBack(releaseDeadlineAt) : reservation && metering.release(recordRef, releaseDeadlineAt),
         traitRegistry.release(claim, releaseDeadlineAt),
       ])
 
-    // An idempotent request may be a repeat of one that another gateway answered before Redis was emptied.
+    // A request with a key may repeat one that another gateway answered before Redis was emptied.
     const claimed = await traitRegistry.claim(claim, deadlineAt, common.keyed)
     const verdict = claimed.outcome === 'claimed' ? claimed.verdicts.get(slug) : undefined
     if (claimed.outcome === 'unchecked') unchecked.push('event-name')
     if (claimed.outcome === 'crowded' || verdict === 'no-room') {
-      // Awaited: the caller's next request must find the room again.
+      // Awaited, so that the caller's next request finds the room again.
       await release(request.deadlineAt)
       return refuse(verdict === 'no-room' ? REFUSALS[reason] : REFUSALS.busy)
     }

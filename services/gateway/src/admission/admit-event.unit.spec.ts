@@ -17,7 +17,7 @@ const request = {
 } as CheckedRequest
 const body = { userName: 'ada', eventName: 'A', slug: 'a' } as TrackBody
 
-/** What is given back to whom after the trait registry answered a claim so. */
+/** Returns the releases after the trait registry answered a claim like this. */
 async function releasedAfter(claimed: Claimed): Promise<readonly string[]> {
   const released: string[] = []
   const admit = createAdmitEvent({

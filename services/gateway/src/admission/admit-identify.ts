@@ -14,8 +14,8 @@ import { type Admission, type AdmissionParts, commonFields, type ItemToAdmit, re
 export type AdmitIdentify = ReturnType<typeof createAdmitIdentify>
 
 /**
- * Policy for an identify by either kind of key (decisions.md, Identify): what the project keeps, the MAU quota (400), the
- * cap on unique traits (over it, new slugs are stripped).
+ * Creates the policy for identifies by either kind of key, in this order: the fields that the project keeps, the MAU
+ * quota (400), the cap on unique traits (over it, new slugs are stripped). See decisions.md, Identify.
  */
 export function createAdmitIdentify({ knownUsers, metering, traitRegistry }: AdmissionParts) {
   return async (item: ItemToAdmit<IdentifyBody>): Promise<Admission<IdentifyRequested>> => {
@@ -41,7 +41,7 @@ export function createAdmitIdentify({ knownUsers, metering, traitRegistry }: Adm
     const disabled = [...project.disabledTraits]
     const caps = capsOnNewTraits(project, request.key.entry, registeringSlugs(chosen.changes))
     const claims = caps.map(({ slugs, limit: cap }): Claim => ({ ...space, slugs: [...slugs], disabled, limit: cap }))
-    // What was not answered may have been reserved or claimed all the same.
+    // The services may have acted on unanswered calls, too.
     const release = (releaseDeadlineAt?: number) =>
       Promise.all([
         limit === undefined ? undefined : metering.release(recordRef, releaseDeadlineAt),
@@ -49,7 +49,7 @@ export function createAdmitIdentify({ knownUsers, metering, traitRegistry }: Adm
       ])
     const claimed = await Promise.all(claims.map((claim) => traitRegistry.claim(claim, deadlineAt)))
     if (claimed.some(({ outcome }) => outcome === 'crowded')) {
-      // Awaited: the caller's next request must find the room again.
+      // Awaited, so that the caller's next request finds the room again.
       await release(request.deadlineAt)
       return refuse(REFUSALS.busy)
     }
@@ -77,8 +77,8 @@ export function createAdmitIdentify({ knownUsers, metering, traitRegistry }: Adm
         if (published === 'not-published') void release()
         if (published !== 'published') return
         if (countsInOwnMonth(common)) metering.rememberCounted(user)
-        // One with an `Idempotency-Key` may be a duplicate of a record without these slugs: of a visit that may differ, or
-        // stripped when there was no room. Consumers drop it, so it registers nothing.
+        // A record with a key may duplicate one without these slugs: of a visit that may differ, or of a time without
+        // room. Consumers drop duplicates, so only slugs that were registered before are cached.
         traitRegistry.remember(space, common.keyed ? slugsOf('registered') : registeringSlugs(kept))
         await knownUsers.mark(user.userId)
       },

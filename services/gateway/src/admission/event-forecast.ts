@@ -1,20 +1,20 @@
-/** How far a forecast looks ahead. */
+/** Period of a forecast in ms. */
 export const FORECAST_MS = 100
-/** What is expected more rarely is forgotten. */
+/** Smaller expected numbers are dropped. */
 const FEWEST_EXPECTED = 0.1
-/** A lease costs metering about as much as one reservation, so it pays from about two events on. */
+/** Fewest events per lease. A lease costs metering about as much as one reservation, so two events pay for it. */
 const FEWEST_EVENTS_OF_LEASE = 1.5
-/** Fewer events, of all leases of a question, are not worth a call. */
+/** Fewest events, over all leases of a question, that are worth a call. */
 const FEWEST_EVENTS_OF_QUESTION = 8
-/** Of one lease. */
+/** Maximum units of a lease. */
 const MOST_UNITS = 10_000
 
-/** How many events of an organization are expected in {@link FORECAST_MS}, by partition. */
+/** Expected events of an organization within {@link FORECAST_MS}, by partition. */
 export type EventForecast = ReadonlyMap<number, number>
 
 /**
- * Expects as many events as came lately, or half as many as were expected before if that is more. `events` came within
- * `countedMs`, by partition.
+ * Forecasts the recent rate of events, or half of the previous forecast if that is more. `events` are the events within
+ * the last `countedMs`, by partition.
  */
 export function forecastEvents(
   before: EventForecast,
@@ -30,8 +30,8 @@ export function forecastEvents(
 }
 
 /**
- * How many units to lease, by partition: only where a lease saves work, so perhaps none. More than twice as many as events
- * are expected, because a lease lasts longer than the forecast, and events do not come evenly.
+ * Returns the units to lease by partition: none where a lease saves no work. They exceed twice the expected events,
+ * because a lease outlasts the forecast and events arrive unevenly.
  */
 export function unitsToLease(forecast: EventForecast): ReadonlyMap<number, number> {
   const worthLease = [...forecast].filter(([, events]) => events >= FEWEST_EVENTS_OF_LEASE)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { forecastEvents, unitsToLease } from './event-forecast.ts'
 
 const NONE = new Map<number, number>()
-/** As many in each of twelve partitions. */
+/** The same number in each of twelve partitions. */
 const evenly = (events: number) => new Map(Array.from({ length: 12 }, (_, partition) => [partition, events]))
 
 describe('a forecast of events (docs/decisions/0017)', () => {

@@ -14,7 +14,7 @@ async function gatewayWith(options: GatewayFixtureOptions): Promise<GatewayFixtu
   return gateway
 }
 
-/** Metering as it grants: what is reserved is held until it is given back or, where `countsAfter` calls have come, counted. */
+/** Starts a metering that holds reserved room until it is given back or, after `countsAfter` calls, counted. */
 function meteringWith(room: number, countsAfter = Number.POSITIVE_INFINITY) {
   const pending = new Set<string>()
   let [count, calls] = [0, 0]
@@ -41,7 +41,7 @@ function meteringWith(room: number, countsAfter = Number.POSITIVE_INFINITY) {
   })
 }
 
-/** A registry that has no room, and knows these names. */
+/** A registry without room that knows these names. */
 function fullRegistry(...known: readonly string[]) {
   const verdictsOf = ({ slugs }: Claim) => slugs.map((slug) => (known.includes(slug) ? 'registered' : 'no-room'))
   return givenService({
@@ -74,7 +74,7 @@ describe('an event limit whose room is held for the moment (design.md, Metering)
     await expect.poll(async () => (await track(gateway, 'known')).status, { timeout: 30_000 }).toBe(202)
     for (const message of messagesOf(await others)) expect([CAP_REACHED, LIMIT_REACHED]).toContain(message)
     const looks = () => reservationsIn(metering.calls).filter(({ dryRun }) => dryRun)
-    // All the room is held from here on: whoever waits for it in vain has only looked since it knew of the cap.
+    // All room is held from here on. A request that waits in vain has only dry runs since it knew about the cap.
     const looksAfterOneMore = async () => {
       expect((await track(gateway, 'one more')).body['message']).toBe(LIMIT_REACHED)
       return looks().length

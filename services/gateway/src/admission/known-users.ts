@@ -9,25 +9,25 @@ const MARKED_SECONDS = 7 * 24 * 60 * 60
 export type KnownUsers = ReturnType<typeof createKnownUsers>
 
 /**
- * Which users were identified before: a small memory here, markers in Redis for all gateways, and the user projector.
- * Redis may be emptied at any moment.
+ * Creates the check that a user exists, from three sources: a cache in this process, markers in Redis that all gateways
+ * share, and the user projector. Redis may be emptied at any moment.
  */
 export function createKnownUsers(redis: RedisConnection['client'], keyPrefix: string, lookUp: UserProjector['lookUp']) {
   const marked = new LRUCache<string, true>({ max: MAX_IN_MEMORY })
   const keyOf = (userId: string) => `${keyPrefix}user:${userId}`
 
-  /** Resolves once other gateways can see the marker, or can't for now. Never rejects. */
+  /** Marks a user as known. Resolves once other gateways see the marker, or Redis failed. Never rejects. */
   async function mark(userId: string): Promise<void> {
     if (marked.get(userId)) return
     marked.set(userId, true)
-    // Where it fails, the user projector is asked instead.
+    // Without the marker, gateways ask the user projector.
     await redis.set(keyOf(userId), '1', 'EX', MARKED_SECONDS).catch(() => undefined)
   }
 
   /**
-   * `unchecked`: the user projector did not say in time, so the user is taken to exist. `crowded`: the organization asks
-   * too much at once. That a user is missing is never remembered: an identify elsewhere, whose marker may be lost, must be
-   * seen at once.
+   * Checks that a user exists. `unchecked`: the user projector did not answer in time, so the user counts as known.
+   * `crowded`: the organization asks too much at once. Missing users are never cached: an identify on another gateway
+   * must be visible at once, even if its marker is lost.
    */
   async function check(user: UserLookUp, deadlineAt: number): Promise<'exists' | 'missing' | 'unchecked' | 'crowded'> {
     if (marked.get(user.userId)) return 'exists'

@@ -4,7 +4,7 @@ import type { GatewayFixture, GatewayFixtureOptions } from '../../test/gateway-f
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
 import { givenRegistry } from '../../test/given-services.ts'
 
-/** Metering of an organization that is far from its limit: it grants everything, and keeps what it hears. */
+/** Metering of an organization far from its limit: it grants everything and keeps the calls. */
 async function givenGenerousMetering() {
   const leased: LeaseQuestion[] = []
   const returned: ReturnedUnits[] = []
@@ -23,7 +23,7 @@ async function givenGenerousMetering() {
       return { answers: questions.map(() => DONE) }
     },
   })
-  /** Of each lease that has some, what is neither given back nor, by then, in the log. */
+  /** Units of each lease that are neither given back nor in the log; leases without such units are left out. */
   const unitsLeft = (events: readonly EventTracked[]) =>
     leased
       .flatMap(({ leases }) => leases)
@@ -44,7 +44,7 @@ async function givenBusyGateway(options: GatewayFixtureOptions): Promise<Gateway
 const eventsOf = async (gateway: GatewayFixture) =>
   (await gateway.records()).flatMap(({ fact }) => (fact.type === 'EventTracked' ? [fact] : []))
 
-/** Tracks, many events at once, until some have not asked for themselves; says what came of all. */
+/** Tracks many events at once until some needed no call of their own; returns the answers to all. */
 async function trackUntilLeased(
   { reserved }: { readonly reserved: readonly string[] },
   track: () => Promise<{ readonly status: number }>,
@@ -67,7 +67,7 @@ describe('events of a busy organization that is far from its limit (docs/decisio
     expect(events).toHaveLength(statuses.length)
     const reserved = new Set(metering.reserved)
     expect(events.filter(({ id, lease: used }) => reserved.has(id) === (used !== undefined))).toEqual([])
-    // In the end every unit was used or given back.
+    // In the end every unit is used or given back.
     await expect.poll(() => metering.unitsLeft(events), { timeout: 10_000 }).toEqual([])
   })
 

@@ -5,13 +5,13 @@ import { namesBudgetMs, outlastsRoomLease } from '../http/budget.ts'
 import { createRoomLeases, type LeasedUnit } from './room-leases.ts'
 
 const MAX_COUNTED_USERS = 200_000
-/** A fold takes some tens of milliseconds. After a few short pauses the fold is late, or never happens: then longer ones. */
+/** A fold takes some tens of milliseconds. Pauses double, since a fold that takes longer may never happen. */
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 160
 
 /**
- * What a record gets of a limit. `refused-by-cap`: there is room, but the cap on names refuses the record. `unchecked`:
- * metering did not say in time. `crowded`: the organization asks too much at once.
+ * Verdict on a reservation. `refused-by-cap`: there is room, but the cap on names refuses the record. `unchecked`:
+ * metering did not answer in time. `crowded`: the organization asks too much at once.
  */
 type Reserved = 'granted' | 'exhausted' | 'refused-by-cap' | 'unchecked' | 'crowded'
 type EventReservation = Extract<Reservation, { kind: 'event' }>
@@ -28,7 +28,7 @@ export function createMetering(
   const keptForNamesMs = namesBudgetMs(requestBudgetMs)
   const mayLease = outlastsRoomLease(requestBudgetMs)
   const counted = new LRUCache<string, true>({ max: MAX_COUNTED_USERS })
-  // A call holds its organizations' locks. A lease, which must come within 250 ms, waits for them.
+  // A call holds the locks of its organizations. Leases, which must arrive within 250 ms, wait for them.
   const askReserve = createBatchedCall(admission.reserve, { tenantOf, maxWeight: 200 })
   const askRelease = createBatchedCall(admission.release, { tenantOf })
   const leases = createRoomLeases({
@@ -47,10 +47,9 @@ export function createMetering(
     askRelease({ organization, recordId }, deadlineAt)
 
   /**
-   * Asks again while the room is only held by records that may yet not count: refused, or not published. When there is no
-   * more time to wait the room counts as used up, also where metering is unavailable by then: that there was no room is
-   * the last thing known. A record that the cap on names refuses goes on as a dry run: it must not take room from others,
-   * and is still refused for the limit first where that is reached (decisions.md, Track event).
+   * Reserves room. While records that may yet be released hold it, asks again until the time is up; then the room
+   * counts as used up, even if metering is unavailable by then. A record that the cap on names refuses continues as a
+   * dry run: it takes no room from others, and an exhausted limit is still reported first (decisions.md, Track event).
    */
   async function reserve(
     reservation: Reservation,
@@ -59,7 +58,7 @@ export function createMetering(
   ): Promise<Reserved> {
     let asked = await askReserve(reservation, deadlineAt)
     if (asked.outcome === 'crowded') {
-      void release(reservation) // it may have been granted all the same
+      void release(reservation) // metering may have granted it
       return 'crowded'
     }
     if (asked.outcome === 'unavailable') return 'unchecked'
@@ -71,7 +70,7 @@ export function createMetering(
       await new Promise((resolve) => setTimeout(resolve, pauseMs))
       asked = await askReserve(isDryRun ? { ...reservation, dryRun: true } : reservation, deadlineAt)
       if (asked.outcome !== 'answered') {
-        void release(reservation) // it may have been granted all the same
+        void release(reservation) // metering may have granted it
         return 'exhausted'
       }
     }
@@ -82,14 +81,14 @@ export function createMetering(
   return {
     stop: leases.stop,
     release,
-    /** A unit that was leased in advance; if there is none, the event has to reserve its own. */
+    /** Takes a unit that was leased in advance. Without one, the event reserves its own. */
     takeLeased: (reservation: EventReservation): LeasedUnit | undefined =>
       mayLease ? leases.take(reservation) : undefined,
     reserveEvent: reserve,
-    /** Asks nothing for a user that is known to count in the month. */
+    /** Reserves an active user. A user who is known to count in the month needs no call. */
     reserveMau: async (reservation: MauReservation, deadlineAt: number): Promise<Reserved> =>
       counted.get(keyOf(reservation)) ? 'granted' : reserve(reservation, deadlineAt),
-    /** To be called only after the ack of an identify. */
+    /** Caches that a user counts in the month. Call it only after the ack of an identify. */
     rememberCounted: (user: CountedUser) => void counted.set(keyOf(user), true),
   }
 }

@@ -14,7 +14,7 @@ const RESERVATION = {
   recordId: '0196a3a4-6c5c-7c5c-8c5c-0196a3a46c5c',
 } as const satisfies Reservation
 
-/** Metering that leases what it is asked for, and the names of the calls to it. */
+/** Metering that grants every lease, and the names of the calls to it. */
 function givenMetering(requestBudgetMs: number, isHeld: (calls: readonly string[]) => boolean) {
   const calls: string[] = []
   const handlers: Handlers<typeof meteringCalls> = {

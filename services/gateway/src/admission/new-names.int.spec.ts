@@ -96,7 +96,7 @@ describe('new names (decisions.md, Track event: newEvent; design.md, Trait regis
 
   it('asks about new traits also where a project disables as many as `apply` accepts (decisions.md, Bounds)', async () => {
     const names = await givenRegistry()
-    // Each 100 bytes of the JSON, the comma included.
+    // Each takes 100 bytes of the JSON, including the comma.
     const length = Math.floor(MAX_DISABLED_TRAIT_BYTES / 100)
     const traits = Array.from({ length }, (_, nth) => ({ slug: `${nth}`.padEnd(97, 'x'), enabled: false }))
     const gateway = await givenGateway({ project: { traits }, services: { 'trait-registry': names.url } })

@@ -41,7 +41,7 @@ describe('limits (decisions.md, Track event: metering; Identify: MAU)', () => {
     await gateway.identify({ userName: 'ada' })
     const answer = await gateway.track({ userName: 'ada', eventName: 'a' })
     expect(answer.status).toBe(400)
-    // At once: the caller's next request must find the room again.
+    // At once, so that the caller's next request finds the room again.
     expect(releasedIn(metering.calls)).toEqual([answer.headers['x-request-id']])
   })
 

@@ -4,54 +4,54 @@ import type { BatchedCall } from '@nextvisit/service-kit'
 import { ROOM_LEASE_MS } from '../http/budget.ts'
 import { type EventForecast, FORECAST_MS, forecastEvents, unitsToLease } from './event-forecast.ts'
 
-/** From one question to the next, or to its answer if that is later. The next lease comes before the last one ends. */
+/** Interval between questions in ms. A lease lasts longer, so the next one starts before it ends. */
 const RENEW_AFTER_MS = FORECAST_MS
-/** Where no answer came: metering keeps for a minute what it granted and nobody gives back. */
+/** Pause after an unanswered question in ms. Metering keeps an unused grant for a minute. */
 const RETRY_AFTER_MS = 5_000
 
 interface RoomLeasesOptions {
-  /** No request waits for either: without a deadline they have one of their own. */
+  /** Asks for leases. No request waits for it, so it has a deadline of its own. */
   readonly ask: BatchedCall<LeaseQuestion, boolean>
-  /** Of one organization. Resolves once they are given back, or at the deadline; never rejects. */
+  /** Gives back units of one organization. Resolves once that is done, or at the deadline; never rejects. */
   readonly giveBack: (returned: ReturnedUnits[], deadlineAt?: number) => Promise<unknown>
 }
 
-/** One unit of a lease, for one record. */
+/** Room for one record. */
 export interface LeasedUnit {
   readonly lease: string
-  /** To be called at most once, and only if the record certainly is not published. */
+  /** Gives the unit back. Call it at most once, and only if the record certainly is not published. */
   readonly giveBack: (deadlineAt?: number) => Promise<void>
 }
 
-/** Whose room: an organization's of a month. */
+/** The month of an organization that room belongs to. */
 type Month = Pick<Reservation, 'organization' | 'month'>
 type Wanted = Month & Pick<Reservation, 'limit' | 'partition'>
 
-/** Units for the events of one partition: a row in metering. */
+/** Units for the events of one partition: one row in metering. */
 interface RoomLease {
   readonly id: string
   readonly units: number
   spent: number
 }
 
-/** The leases of one question. They end together. */
+/** The leases of one question, which end together. */
 interface Grant {
   readonly of: Month
   readonly limit: number
-  /** By the monotonic clock: the other one may be set back. */
+  /** End by the monotonic clock, since the wall clock may be set back. */
   readonly endsAt: number
-  /** By the wall clock: the other one may stand still while the machine is suspended. */
+  /** End by the wall clock, since the monotonic clock may stop while the machine is suspended. */
   readonly endsAtWallMs: number
   readonly byPartition: ReadonlyMap<number, RoomLease>
-  /** Since nothing is spent of it any more; resolves when the rest is given back. */
+  /** Set once the grant has ended; resolves when its unused units are given back. */
   ended?: Promise<unknown>
 }
 
-/** An organization's month while its events come. */
+/** The month of an organization that has events now. */
 interface Account {
   readonly of: Month
   limit: number
-  /** By partition, since `countedSince`. */
+  /** Events since `countedSince`, by partition. */
   events: Map<number, number>
   forecast: EventForecast
   countedSince: number
@@ -61,14 +61,14 @@ interface Account {
 }
 
 /**
- * Room under the event limits of busy organizations, leased from metering in advance, so that an event need not ask for
- * itself (docs/decisions/0017). A unit is spent by one record. What is not spent when a lease ends is given back.
+ * Leases room under the event limits of busy organizations in advance, so that their events need no call of their own
+ * (docs/decisions/0017). A record spends one unit. Unused units are given back when the lease ends.
  */
 export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
   const accounts = new Map<string, Account>()
   let isStopped = false
 
-  /** A unit for an event, if one is leased under this limit. Asks nothing: that events come is what leads to a lease. */
+  /** Takes a leased unit for an event, if there is one. Taking also counts the event for the forecast. */
   function take({ limit, partition, ...of }: Wanted): LeasedUnit | undefined {
     const account = accounts.get(keyOf(of)) ?? open(of)
     account.limit = limit
@@ -100,7 +100,7 @@ export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
     account.timer = setTimeout(() => void (account.renewing = renew(account)), ms).unref()
   }
 
-  /** Leases anew, as long as events come. */
+  /** Leases again, as long as the organization has events. */
   async function renew(account: Account): Promise<void> {
     const askedAt = performance.now()
     account.forecast = forecastEvents(account.forecast, account.events, askedAt - account.countedSince)
@@ -119,8 +119,8 @@ export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
   }
 
   /**
-   * Whether metering answered. Also a late answer leads to the next question: it is late because many events ask for
-   * themselves, and so they do until there is a lease.
+   * Asks for leases. Returns true if metering answered, even late: the calls of single events delay the answer, and
+   * only a lease ends those.
    */
   async function askFor(account: Account, unitsOf: ReadonlyMap<number, number>): Promise<boolean> {
     const grant = grantOf(account, unitsOf)
@@ -128,7 +128,7 @@ export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
     const asked = await ask({ ...grant.of, limit: grant.limit, leases })
     const isAnswered = asked.outcome === 'answered'
     if (isAnswered && !asked.answer) return true
-    // Where no answer came, it may have been granted all the same.
+    // Metering may have granted an unanswered question.
     if (!isAnswered || isOver(grant) || isStopped) await end(grant)
     else begin(account, grant)
     return isAnswered
@@ -140,12 +140,12 @@ export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
     setTimeout(() => void end(grant), grant.endsAt - performance.now()).unref()
   }
 
-  /** Nothing is spent of it from now on. */
+  /** Ends a grant: no unit of it is spent from now on. */
   function end(grant: Grant): Promise<unknown> {
     return (grant.ended ??= giveBackUnspent(grant.of, [...grant.byPartition.values()]))
   }
 
-  /** Says how much of leases that have ended is not spent, with what was given back before. */
+  /** Reports the unused units of ended leases, including units that were given back before. */
   async function giveBackUnspent(of: Month, leases: readonly RoomLease[], deadlineAt?: number): Promise<void> {
     const returned = leases.map(({ id, units, spent }) => ({ ...of, lease: id, units: units - spent }))
     const unspent = returned.filter(({ units }) => units > 0)
@@ -154,12 +154,12 @@ export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
 
   return {
     take,
-    /** Ends what is leased now: others wait for the room. */
+    /** Ends the current grant, because others wait for its room. */
     end: (of: Month): void => {
       const grant = accounts.get(keyOf(of))?.grant
       if (grant) void end(grant)
     },
-    /** Resolves once everything is given back. */
+    /** Ends all leases. Resolves once their units are given back. */
     stop: async (): Promise<void> => {
       isStopped = true
       const all = [...accounts.values()]
@@ -169,7 +169,7 @@ export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
   }
 }
 
-/** What is asked for now. */
+/** Returns the grant that is in effect if metering agrees. */
 function grantOf({ of, limit }: Account, unitsOf: ReadonlyMap<number, number>): Grant {
   const byPartition = new Map(Array.from(unitsOf, ([partition, units]) => [partition, leaseOf(units)]))
   return { of, limit, byPartition, endsAt: performance.now() + ROOM_LEASE_MS, endsAtWallMs: Date.now() + ROOM_LEASE_MS }

@@ -8,7 +8,7 @@ const ACME = { organization: 'acme', month: '2026-11' }
 const GRANTED = { outcome: 'answered', answer: true } as const
 const REFUSED = { outcome: 'answered', answer: false } as const
 
-/** Leases of a gateway, and what metering hears of them. */
+/** Leases of a gateway, and the calls that metering gets. */
 function givenLeases(
   answer: () => Asked<boolean> | Promise<Asked<boolean>> = () => GRANTED,
   returning?: Promise<void>,
@@ -31,7 +31,7 @@ function givenLeases(
   return { leases, asked, returned, take, takeMany }
 }
 
-/** Until the next lease is there: less than a lease lasts. */
+/** Waits for the next lease, which takes less time than a lease lasts. */
 const untilRenewed = () => vi.advanceTimersByTimeAsync(100)
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
@@ -147,7 +147,7 @@ describe('leases of room (docs/decisions/0017)', () => {
         await vi.advanceTimersByTimeAsync(100)
       }
       expect(asked).toHaveLength(questions)
-      // Whether it was granted is known only of an answer.
+      // Without an answer, the grant is unknown.
       expect(returned).toHaveLength(answer === REFUSED ? 0 : 1)
     }
   })
@@ -165,7 +165,7 @@ describe('leases of room (docs/decisions/0017)', () => {
     expect(ofFirst()).toEqual([])
     await second?.giveBack()
     await others[0]?.giveBack()
-    // What metering hears is what was given back so far.
+    // Metering gets the total of the units given back so far.
     expect(ofFirst()).toEqual([1, 2].map((units) => ({ ...ACME, lease: first?.lease, units })))
   })
 

@@ -17,7 +17,7 @@ async function gatewayWith(plan: GatewayFixtureOptions['plan']): Promise<Gateway
   })
 }
 
-/** Each of the four ingestion routes once, for a user, a trait and an event that are the same each time. */
+/** Calls each of the four ingestion routes once, always with the same user, trait and event. */
 async function askEverything({ identify, track, visit, post, keys }: GatewayFixture): Promise<number[]> {
   const user = { userName: 'ada', userAttributes: { $set: { plan: 'pro' } } }
   const event = { userName: 'ada', eventName: 'Signed In' }
@@ -34,7 +34,7 @@ describe('what admission costs (design.md, Calls to services)', () => {
   it('is no call but the publish, for a known user and known names without limits', async () => {
     const gateway = await gatewayWith(undefined)
     expect(await askEverything(gateway)).toEqual([200, 202, 200, 202])
-    // The trait and the event, once each: from then on they are known.
+    // The trait and the event need one call each; then they are known.
     expect(await gateway.serviceCalls()).toEqual({ 'trait-registry claim': 2 })
     for (let round = 0; round < 5; round += 1) expect(await askEverything(gateway)).toEqual([200, 202, 200, 202])
     expect(await gateway.serviceCalls()).toEqual({ 'trait-registry claim': 2 })
@@ -49,7 +49,7 @@ describe('what admission costs (design.md, Calls to services)', () => {
       uniqueTraits: 9,
     })
     for (let round = 0; round < 5; round += 1) expect(await askEverything(gateway)).toEqual([200, 202, 200, 202])
-    // On a fast machine these are enough events to ask for a lease, too.
+    // On a fast machine these events are enough to ask for a lease, too.
     const { 'metering lease': _leases, ...calls } = await gateway.serviceCalls()
     expect(calls).toEqual({ 'metering reserve': 11, 'trait-registry claim': 2 })
   })

@@ -11,7 +11,7 @@ const TRACK = '/v2/admin/track-event'
 const IDENTIFY = '/v2/admin/identify-user'
 const statusesOf = (answers: readonly { status: number }[]) => new Set(answers.map(({ status }) => status))
 
-/** An identify with traits that were never used before. */
+/** Returns an identify with new traits. */
 const manyTraits = (prefix: string) => ({
   userName: 'ada',
   userAttributes: { $set: Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`${prefix}-${index}`, 1])) },
@@ -24,7 +24,7 @@ describe('a tenant that asks as loudly as it can (decisions.md, Busy and broken)
   ])(
     'of %s makes nothing unchecked, neither for others nor for itself: what it asks too much is refused',
     async (_name, projects) => {
-      // A registry that is slow, but answers each call within a quarter of its time: ten milliseconds a name.
+      // A slow registry that answers each call within a quarter of its time: ten milliseconds a name.
       const registry = await givenService({
         claim: async ({ questions }) => {
           await sleep(10 * questions.reduce((names, { slugs }) => names + slugs.length, 0))
@@ -90,7 +90,7 @@ describe('a partition that is halted (decisions.md, Busy and broken)', () => {
   it('takes the reads of no other user: that rows are behind the log is no failure of the service', async () => {
     const halted = new Set<string>()
     const read = async <Answer extends object>({ userId }: UserQuery, answer: Answer) => {
-      // The first who is asked for.
+      // The first question.
       if (halted.size === 0) halted.add(userId)
       return halted.has(userId) ? behind() : answer
     }

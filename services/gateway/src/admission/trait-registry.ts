@@ -6,10 +6,10 @@ const MAX_KNOWN_NAMES = 200_000
 
 type NameSpace = Pick<Claim, 'organization' | 'project' | 'kind'>
 
-/** Verdicts by slug, for the slugs that were not known already. */
+/** Result of a claim. `claimed`: the verdicts by slug, for slugs that are not cached as known. */
 export type Claimed =
   | { readonly outcome: 'claimed'; readonly verdicts: ReadonlyMap<string, ClaimVerdict> }
-  /** Trait-registry did not say in time. */
+  /** The trait registry did not answer in time. */
   | { readonly outcome: 'unchecked' }
   /** The organization asks for too many names at once. */
   | { readonly outcome: 'crowded' }
@@ -31,8 +31,8 @@ export function createTraitRegistry({ admission }: Pick<ServiceClient<typeof tra
 
   return {
     /**
-     * Claims those of the slugs that this gateway does not know, in their order. Of a possible repeat all of them: its
-     * first may be the one that made them known, and a repeat is answered like the first.
+     * Claims the slugs that this gateway does not know, in their order. A possible repeat claims all of its slugs: the
+     * first request may have made them known, and a repeat gets the same answer.
      */
     claim: async (claim: Claim, deadlineAt: number, mayBeRepeat = false): Promise<Claimed> => {
       const slugs = claim.slugs.filter((slug) => mayBeRepeat || !isKnown(claim, slug))
@@ -44,8 +44,8 @@ export function createTraitRegistry({ admission }: Pick<ServiceClient<typeof tra
       return { outcome: 'claimed', verdicts: new Map(slugs.map((slug, index) => [slug, answer[index] ?? 'claimed'])) }
     },
     /**
-     * Gives back the names that a record claimed that certainly was not published. Trait-registry drops by itself what gets
-     * lost here. Resolves once they are given back, or at the deadline; never rejects.
+     * Gives back the names of a record that certainly was not published. If the call is lost, the trait registry
+     * expires the claim. Resolves once they are given back, or at the deadline; never rejects.
      */
     release: async (
       { organization, project, kind, recordId, slugs: claimed }: Claim,
@@ -54,13 +54,13 @@ export function createTraitRegistry({ admission }: Pick<ServiceClient<typeof tra
       const slugs = claimed.filter((slug) => !isKnown({ organization, project, kind }, slug))
       if (slugs.length > 0) await askRelease({ organization, project, kind, recordId, slugs }, deadlineAt)
     },
-    /** Whether the cap refuses the names now, where trait-registry can say so. Claims nothing. */
+    /** Returns true if the trait registry says that the cap refuses the names now. Claims nothing. */
     isRefusedByCap: async (claim: Claim, deadlineAt: number): Promise<boolean> => {
       if (claim.slugs.every((slug) => isKnown(claim, slug))) return false
       const verdicts = answerOf(await askClaim({ ...claim, dryRun: true }, deadlineAt))
       return verdicts?.includes('no-room') === true
     },
-    /** To be called only after the ack of a record that carried the names (design.md, Trait registry). */
+    /** Caches names as known. Call it only after the ack of a record that carried them (design.md, Trait registry). */
     remember: (space: NameSpace, slugs: Iterable<string>) => {
       for (const slug of slugs) known.set(keyOf(space, slug), true)
     },

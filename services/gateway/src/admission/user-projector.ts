@@ -5,7 +5,10 @@ export type UserProjector = ReturnType<typeof createUserProjector>
 
 /** Admission's questions to the user projector. */
 export function createUserProjector({ admission }: Pick<ServiceClient<typeof userProjectorCalls>, 'admission'>) {
-  /** By partition. Each waits for its own part of the log, so a lagging partition delays only its own users. */
+  /**
+   * Batched calls by partition. Each waits for its own part of the log, so a lagging partition delays only its own
+   * users.
+   */
   const lookUps = new Map<number, BatchedCall<UserLookUp, Existence>>()
 
   function lookUpsIn(partition: number): BatchedCall<UserLookUp, Existence> {

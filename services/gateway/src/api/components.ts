@@ -17,7 +17,7 @@ import { z } from 'zod'
 import type { oas32, ZodOpenApiContentObject, ZodOpenApiExamplesObject, ZodOpenApiOverride } from 'zod-openapi'
 import { DEFAULT_LIMIT, MAX_LIMIT } from './page-query.ts'
 
-/** Parts of the public schemas that are worth a name in the document. */
+/** Parts of the public schemas that the document names. */
 const PARTS = {
   ConditionLeaf,
   Definition,
@@ -31,12 +31,12 @@ const PARTS = {
   WaitingForm,
 }
 
-/** By name: the members of a module come in another order where a bundler loads it. */
+/** Schemas sorted by name, because a bundler may load the members of a module in another order. */
 export const SCHEMAS: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
   Object.entries({ ...publicApi, ...PARTS }).toSorted(([one], [other]) => (one < other ? -1 : 1)),
 )
 
-/** The schemas of parameters, by name. The header is that of every route that records (decisions.md, Retries). */
+/** Schemas of parameters, by name. Every route that records takes the header (decisions.md, Retries). */
 export const PARAMETERS = {
   'Idempotency-Key': z
     .string()
@@ -53,7 +53,7 @@ export const PARAMETERS = {
 
 export type ParameterName = keyof typeof PARAMETERS
 
-/** `X-Request-Id`, which every answer has, and `names`. */
+/** Returns references to `X-Request-Id`, which every answer has, and to the headers `names`. */
 export function headerRefs(names: readonly string[]): oas32.HeadersObject {
   return Object.fromEntries(['X-Request-Id', ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
@@ -63,8 +63,8 @@ export function json(schema: z.ZodType, examples: ZodOpenApiExamplesObject): Zod
 }
 
 /**
- * Leaves out what says nothing to a reader: a format's own pattern, and the bounds of a double's whole numbers. In an
- * answer as in a body, only a strict object says that it has no other members.
+ * Removes noise: the pattern of a format, and the bounds of a double's whole numbers. In answers and bodies, only
+ * strict objects exclude other members.
  */
 export const tidySchema: ZodOpenApiOverride = ({ jsonSchema, zodSchema: { _zod: schema } }) => {
   if (jsonSchema.format !== undefined) delete jsonSchema.pattern

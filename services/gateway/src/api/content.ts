@@ -8,7 +8,7 @@ import { REFUSALS_BY_NAME } from './responses.ts'
 
 const FILE = path.join(import.meta.dirname, 'operations.yaml')
 
-/** The rows of the route table, and what needs no key. */
+/** Names of operations: the routes of the route table, and those that need no key. */
 const OperationName = z.enum([
   ...(Object.keys(ROUTES) as OperationId[]),
   ...(['preflight', 'live', 'ready', 'openApi', 'docs'] as const),
@@ -17,13 +17,13 @@ export type OperationName = z.infer<typeof OperationName>
 
 const ParameterName = z.object(PARAMETERS).keyof()
 
-/** Markdown. The lines of one paragraph, or of one item of a list, are joined. */
+/** Markdown. Lines of one paragraph or list item are joined. */
 const Text = z.string().transform((text) => text.trim().replaceAll(/(?<!\n)\n(?!\n|- ) */g, ' '))
 
-/** One text, or a list of texts that each start a paragraph. */
+/** One text, or a list of paragraphs. */
 const Texts = z.preprocess((texts) => [texts].flat(), z.array(Text)).transform((texts) => texts.join('\n\n'))
 
-/** A body as OpenAPI describes it. Its schema is one of the contracts', by name. */
+/** A body. Its schema is named as in the contracts. */
 const Body = z
   .strictObject({
     schema: z.enum(Object.keys(SCHEMAS)).transform((name) => SCHEMAS[name] ?? z.never()),
@@ -36,11 +36,11 @@ const Answer = z.strictObject({
   description: Text,
   headers: z.array(z.string()).default([]),
   body: Body.optional(),
-  /** In place of `body` where the contracts have no schema: plain OpenAPI. */
+  /** Plain OpenAPI in place of `body`, for answers without a schema in the contracts. */
   content: z.record(z.string(), z.strictObject({ schema: z.record(z.string(), z.string()) })).optional(),
 })
 
-/** The name of a rule, or a rule and what differs in this example. Becomes the example's name and the rule. */
+/** A rule by its name, or a rule with the changes of this example. Becomes the name of the example and the rule. */
 const NamedRefusal = z.preprocess(
   (entry) => (typeof entry === 'string' ? { rule: entry } : entry),
   z
@@ -63,11 +63,11 @@ const Operation = z.strictObject({
   tag: z.string(),
   summary: z.string(),
   description: Texts,
-  /** An example of each. */
+  /** Examples, by parameter. */
   parameters: z.partialRecord(ParameterName, z.union([z.string(), z.number()])).optional(),
   body: Body.optional(),
   answer: Answer,
-  /** A list in the list stands for its entries. */
+  /** Nested lists are flattened. */
   refusals: z
     .preprocess((entries) => (Array.isArray(entries) ? entries.flat() : entries), z.array(NamedRefusal))
     .transform((entries) => Object.fromEntries(entries))
@@ -81,7 +81,7 @@ const Header = z.strictObject({
   example: z.union([z.string(), z.number()]),
 })
 
-/** Everything that operations.yaml must hold: an operation for each row of the route table, a text for each name. */
+/** Contents of operations.yaml: an operation for each route, a text for each name. */
 const Content = z.strictObject({
   introduction: Text,
   tags: z.record(z.string(), Text),
@@ -93,21 +93,21 @@ const Content = z.strictObject({
 })
 export type Content = z.infer<typeof Content>
 
-/** operations.yaml is not as the document needs it. The message lists every place that is wrong. */
+/** Thrown for an invalid operations.yaml. The message lists every invalid place. */
 export class ContentError extends Error {
   override readonly name = 'ContentError'
   readonly code = 'BAD_OPENAPI_CONTENT'
   readonly retryable = false
 }
 
-/** @throws ContentError; YAMLParseError, which names the line, where it is no YAML */
+/** Parses operations.yaml. @throws ContentError; YAMLParseError, with the line, for invalid YAML */
 export function parseContent(yaml: string): Content {
   const result = Content.safeParse(parse(yaml))
-  if (!result.success) throw new ContentError(`operations.yaml is wrong:\n${z.prettifyError(result.error)}`)
+  if (!result.success) throw new ContentError(`operations.yaml is invalid:\n${z.prettifyError(result.error)}`)
   return result.data
 }
 
-/** The texts and examples of the document. @throws ContentError */
+/** Reads the texts and examples of the document. @throws ContentError */
 export function readContent(): Content {
   return parseContent(readFileSync(FILE, 'utf8'))
 }

@@ -15,8 +15,8 @@ import { RATE_LIMIT_HEADERS, refusalResponses, sharedRefusals, takesMany } from 
 const READ_METHODS = ['GET', 'HEAD']
 
 /**
- * The OpenAPI document: made of the route table, the contracts' schemas, the refusals, and the texts and examples of
- * operations.yaml. @throws ContentError
+ * Creates the OpenAPI document from the route table, the contracts' schemas, the refusals, and the texts and examples
+ * in operations.yaml. @throws ContentError
  */
 export function createOpenApiDocument(): oas32.OpenAPIObject {
   const content = readContent()
@@ -56,7 +56,7 @@ export function createOpenApiDocument(): oas32.OpenAPIObject {
 
 let text: string | undefined
 
-/** As it is served, and committed to docs/reference/openapi.json. Made once. */
+/** Returns the cached text of the document, as served and as committed to docs/reference/openapi.json. */
 export function openApiText(): string {
   text ??= `${JSON.stringify(createOpenApiDocument(), null, 2)}\n`
   return text
@@ -71,7 +71,7 @@ function keyedPath(content: Content, id: OperationId, route: RouteSignature): Zo
   return { [route.method.toLowerCase()]: operation, ...(isForPages && { options: preflight }) }
 }
 
-/** `methods` are those of the path. Without a `route`, no key is needed. */
+/** `methods`: all methods of the path. Operations without a `route` need no key. */
 function createOperation(
   content: Content,
   name: OperationName,
@@ -106,17 +106,17 @@ function schemesOf({ keyKind, keyIn }: RouteSignature): readonly string[] {
 
 function answerHeaders(route: RouteSignature | undefined): readonly string[] {
   if (!route) return []
-  // The answer to many items is never a repeat as a whole.
+  // The answer to a batch is never a repeat as a whole.
   const mayRepeat = route.method === 'POST' && !takesMany(route)
   return mayRepeat ? [...RATE_LIMIT_HEADERS, 'Idempotent-Replayed'] : RATE_LIMIT_HEADERS
 }
 
-/** An operation's parameters: those that its pattern names stand in the path. */
+/** Returns the parameters of an operation. Those that its pattern names are in the path. */
 function parametersOf(content: Content, name: OperationName, pattern: string): ZodOpenApiParameters {
   const examples = Object.entries(content.operations[name].parameters ?? {}) as [ParameterName, string | number][]
   const placed = examples.map(([parameter, example]) => {
     const place = pattern.includes(`{${parameter}}`) ? 'path' : parameter === 'Idempotency-Key' ? 'header' : 'query'
-    // Users and refusals are listed by their ids.
+    // Users and refusals are sorted by id.
     const isId = parameter === 'after' && (name === 'listSegmentUsers' || name === 'listRefusals')
     const schema = isId ? Uuid.optional() : PARAMETERS[parameter]
     const described = schema.meta({ param: { description: content.parameters[parameter], example } })

@@ -19,7 +19,7 @@ import { REFUSALS } from './refusals.ts'
 
 const COMMITTED = path.resolve(import.meta.dirname, '../../../../docs/reference/openapi.json')
 
-/** The members of the document that this spec reads. The library's own type leaves most of them open. */
+/** Members of the document that this spec reads. The library's type leaves most of them open. */
 interface Document {
   readonly tags: readonly { readonly name: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>
@@ -57,7 +57,7 @@ const jsonBodies = [
   ...responses.map(({ name, response: { content } }) => ({ name, content })),
 ].flatMap(({ name, content }) => Object.values(content ?? {}).map((body) => ({ name, body })))
 
-/** Every `$ref` in the document. */
+/** Returns every `$ref` in the document. */
 function referencesIn(value: unknown): readonly string[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, member]) =>
@@ -77,7 +77,7 @@ function schemaOf({ schema }: MediaType): z.ZodType | undefined {
   return name ? SCHEMAS[name] : undefined
 }
 
-/** `noRoute` is of no operation; `/readyz` shows `notReady` in its own words. */
+/** `noRoute` belongs to no operation; `/readyz` has its own examples of `notReady`. */
 const OF_NO_OPERATION = ['noRoute', 'notReady']
 
 it('names each rule of the catalogue of refusals at some operation', () => {
@@ -217,7 +217,7 @@ describe('operations.yaml', () => {
   })
 })
 
-/** Of a body, or of each item of a batch. */
+/** Parses a body, or each item of a batch. */
 function outcomesOf(reference: string | undefined, body: JsonObject): readonly string[] {
   const isTracked = reference?.endsWith('/TrackEventBody')
   if (reference?.includes('/Segment')) return segmentOutcomesOf(body)
@@ -232,7 +232,7 @@ function outcomesOf(reference: string | undefined, body: JsonObject): readonly s
   })
 }
 
-/** Of a message that has no type, as of both that it may be. */
+/** Parses a message without a type as both types. */
 function segmentOutcomesOf(body: JsonObject): readonly string[] {
   const messages = Array.isArray(body['batch']) ? (body['batch'] as readonly JsonObject[]) : [body]
   const clock = { sentAt: body['sentAt'], receivedMs: NOW_MS }

@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises'
 
-/** A text that is served as it is, without a key. */
+/** A static text that needs no key. */
 export interface ServedDocument {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
-  /** Called by each request, not at start. Of a large text all answers share the bytes. */
+  /** Called by each request, not at start. Answers share the bytes of a large text. */
   readonly read: () => Promise<string | Uint8Array>
 }
 
 /**
- * The page of the API's description. It loads Swagger UI from below its own path: nothing comes from elsewhere, and it
- * works without a network. Paths are relative, for a proxy that puts the gateway below a prefix.
+ * The page of the API's description. It loads Swagger UI from below its own path, so it works without a network. Paths
+ * are relative, for proxies that serve the gateway below a prefix.
  */
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -29,11 +29,11 @@ const PAGE = `<!doctype html>
 </html>
 `
 
-/** `validatorUrl`: Swagger UI would else have the document judged by a service of its maker. */
+/** `validatorUrl`: by default, Swagger UI sends the document to a public validator. */
 const START = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#docs', deepLinking: true, validatorUrl: 'none' })
 `
 
-/** Scripts and styles of the page's own origin only, none inline; requests only to the gateway itself. */
+/** Allows scripts and styles of the own origin, none inline, and requests to the gateway itself. */
 const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -45,7 +45,7 @@ const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** The API's description, for tools (`/openapi.json`) and for people (`/docs`). */
+/** Returns the API's description for tools (`/openapi.json`) and for people (`/docs`). */
 export function createDocuments(): readonly ServedDocument[] {
   return [
     { path: '/openapi.json', headers: contentType('application/json'), read: readOpenApi },
@@ -60,7 +60,7 @@ export function createDocuments(): readonly ServedDocument[] {
   ]
 }
 
-/** Loaded by the first who asks: the library that makes the document does not slow down the start. */
+/** Loaded by the first request, since the library that makes the document would slow down the start. */
 async function readOpenApi(): Promise<string> {
   const { openApiText } = await import('./document.ts')
   return openApiText()

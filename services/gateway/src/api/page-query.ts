@@ -3,14 +3,14 @@ import { REFUSALS, type Refusal, refuse } from './refusals.ts'
 export const DEFAULT_LIMIT = 100
 export const MAX_LIMIT = 1_000
 
-/** Which page of a listing is asked for: how many entries at most, and what it comes after. */
+/** A page of a listing. */
 interface PageQuery {
   readonly limit: number
-  /** `next` of the page before; absent: this is the first. */
+  /** `next` of the previous page; absent for the first. */
   readonly after?: string
 }
 
-/** `?limit=` and `?after=`, as every listing takes them (decisions.md, Beyond the document). */
+/** Parses `?limit=` and `?after=`, which every listing takes (decisions.md, Beyond the document). */
 export function parsePage(
   parameters: URLSearchParams,
   isCursor = isStorable,
@@ -22,7 +22,7 @@ export function parsePage(
   return isCursor(after) ? { outcome: 'page', query: { limit, after } } : refuse(REFUSALS.after)
 }
 
-/** The first of the entries that a page may show, and what `next` is in its answer. */
+/** Returns the first `limit` entries, and `next` for the answer. */
 export function pageOf<Entry extends { readonly id: string }>(
   entries: readonly Entry[],
   limit: number,

@@ -2,21 +2,21 @@ import { STATUS_CODES } from 'node:http'
 import type { KeyKind, LimitReason } from '@nextvisit/contracts'
 import { BODY_RULES, nameRules, type Rejection, type RuleName, SEGMENT_COM_RULES } from '@nextvisit/domain'
 
-/** Each piece costs some µs, however small it is: 100 KB in chunks of one byte would be 400 ms. */
+/** Maximum number of pieces of a body. Each costs some µs: 100 KB in chunks of one byte would cost 400 ms. */
 export const MAX_BODY_PIECES = 1_024
 
-/** An entry of the catalogue: what a caller reads, and which request leads to it. */
+/** A reason to refuse a request. */
 export interface RefusalRule extends Partial<RuleName> {
   readonly status: number
-  /** Names what is wrong and says what would be right. */
+  /** Names the wrong part and says how to correct it. */
   readonly message: string
-  /** For the API's document. */
+  /** Describes the requests that it refuses, for the API's document. */
   readonly when: string
   readonly headers?: Readonly<Record<string, string>>
 }
 
 /**
- * Why a request is not done: becomes `{ status, error, message }`. Without `rule`, only its items were refused, each by its own.
+ * A refused request or item. Its body is `{ status, error, message }`. Without `rule`, only items of it were refused.
  */
 export interface Refusal extends Partial<RuleName> {
   readonly outcome: 'refused'
@@ -25,17 +25,17 @@ export interface Refusal extends Partial<RuleName> {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Why `/readyz` says no, each under the name of its example in the document. */
+/** Reasons of `/readyz`, under the names of their examples in the document. */
 export const UNAVAILABLE_REASONS = { noCatalog: 'The catalog was not read yet', noLog: 'Kafka is unavailable' } as const
 
 const KEY_NAMES: Readonly<Record<KeyKind, string>> = { admin: 'an admin key', sdk: 'a publishable SDK key' }
 
 /**
- * Every refusal but those of the body's own rules (`BODY_RULES`), in the order of the checks (decisions.md, Order of
- * checks). Handlers answer by it and the OpenAPI document shows it. What depends on the request is a function.
+ * All refusals except the body's own rules (`BODY_RULES`), in the order of the checks (decisions.md, Order of checks).
+ * Handlers answer with them and the OpenAPI document shows them. Refusals that depend on the request are functions.
  */
 export const REFUSALS = nameRules({
-  // The HTTP parser's, before there is a request.
+  // By the HTTP parser, before there is a request.
   notHttp: { status: 400, message: 'This is not a valid HTTP request', when: 'Invalid HTTP' },
   noHost: { status: 400, message: 'The Host header must be given', when: 'HTTP/1.1 without Host' },
   tooSlow: { status: 408, message: 'The request did not arrive in time', when: 'Sent too slowly' },
@@ -57,7 +57,7 @@ export const REFUSALS = nameRules({
     headers: { Allow: methods.join(', ') },
   }),
   path: { status: 400, message: 'The path must be valid percent-encoding', when: 'A path that cannot be decoded' },
-  /** Of `/readyz`: {@link UNAVAILABLE_REASONS} among them. */
+  /** The answer of `/readyz`, with {@link UNAVAILABLE_REASONS} among its reasons. */
   notReady: (reasons: readonly string[]) => ({
     status: 503,
     message: reasons.join('; '),
@@ -76,7 +76,7 @@ export const REFUSALS = nameRules({
     message: `This route needs ${KEY_NAMES[wanted]}`,
     when: 'The other kind of key',
   }),
-  /** `Retry-After` comes with the other headers of the rate limit. */
+  /** The headers of the rate limit include `Retry-After`. */
   tooFast: (perSecond: number) => ({
     status: 429,
     message: `At most ${perSecond} requests a second with this key, and fewer large ones: slow down`,
@@ -120,7 +120,7 @@ export const REFUSALS = nameRules({
     when: 'Wrong `Content-Encoding`',
   },
 
-  // What a read asks for.
+  // The parameters of a read.
   notStorable: {
     status: 400,
     message: 'userName must hold no U+0000 and no lone surrogates',
@@ -142,7 +142,7 @@ export const REFUSALS = nameRules({
     when: 'A `reason` that is not the name of a refusal',
   },
 
-  // A visit's proof of its user.
+  // The proof that a request may speak for its user.
   signature: {
     status: 401,
     message: 'userSignature must be the HMAC-SHA256 of userName, in hex',
@@ -191,15 +191,15 @@ export const REFUSALS = nameRules({
     when: "The project's active users of the month",
   },
 
-  // A part that the answer needs is unavailable.
+  // Unavailable parts.
   notRecorded: { status: 503, message: 'This could not be recorded now: try again', when: 'The log is unavailable' },
   notRead: { status: 503, message: 'This can not be read now: try again', when: 'The read model is unavailable' },
 }) satisfies { readonly [Reason in LimitReason]: RefusalRule }
 
-/** The names of all refusals. */
+/** Names of all refusals. */
 export const REASONS: ReadonlySet<string> = new Set([REFUSALS, BODY_RULES, SEGMENT_COM_RULES].flatMap(Object.keys))
 
-/** `refuse(REFUSALS.key)`, `refuse(REFUSALS.tooFast(100))`. A 503 asks the caller to come again in a second. */
+/** Refuses by a rule, such as `REFUSALS.key` or `REFUSALS.tooFast(100)`. A 503 has `Retry-After: 1`. */
 export function refuse({ status, message, rule, member, headers }: Omit<RefusalRule, 'when'>): Refusal {
   const all = { ...(status === 503 && { 'Retry-After': '1' }), ...headers }
   return {
@@ -212,18 +212,18 @@ export function refuse({ status, message, rule, member, headers }: Omit<RefusalR
   }
 }
 
-/** A body that breaks one of its own rules. */
+/** Refuses a body by one of its own rules. */
 export function refuseBody(rejection: Rejection): Refusal {
   return refuse({ ...rejection, status: bodyRuleStatus(rejection.reason) })
 }
 
-/** 400, but for a missing userName (contract, Identify user: 401) and a message that is too large. */
+/** Returns 400, but 401 for a missing userName (contract, Identify user) and 413 for a message that is too large. */
 export function bodyRuleStatus(reason: Rejection['reason'] | undefined): number {
   if (reason === 'no-user-name') return 401
   return reason === 'too-large' ? 413 : 400
 }
 
-/** The body of every error: exactly these three members (decisions.md, Order of checks). */
+/** Returns the body of an error: exactly these three members (decisions.md, Order of checks). */
 export function errorBody(status: number, message: string): object {
   return { status, error: STATUS_CODES[status] ?? 'Error', message }
 }

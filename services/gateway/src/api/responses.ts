@@ -5,17 +5,20 @@ import { headerRefs, json } from './components.ts'
 import { MAX_LIMIT } from './page-query.ts'
 import { bodyRuleStatus, errorBody, type RefusalRule, REFUSALS, UNAVAILABLE_REASONS } from './refusals.ts'
 
-/** By the name of its example. */
+/** Refusals by the names of their examples. */
 export type DocumentedRefusals = Readonly<Record<string, RefusalRule>>
 
 type RuleForMember = (member: string) => RefusalRule
 
-/** A rule of a body as the gateway answers it. */
+/** Returns the refusal of a body's rule. */
 function answered(rule: BodyRule): RefusalRule {
   return { status: bodyRuleStatus(rule.reason), ...rule }
 }
 
-/** A rule's list of allowed values is that of the device field at the end of `member`. */
+/**
+ * Returns the refusal of a rule, or a function of a member. The device field at the end of `member` has the allowed
+ * values.
+ */
 function forMember(
   rule: BodyRule | ((member: string, allowed: readonly string[]) => BodyRule),
 ): RefusalRule | RuleForMember {
@@ -27,8 +30,8 @@ function forMember(
 }
 
 /**
- * The refusals that operations.yaml may name: the rules of `BODY_RULES`, some of which need a member of the body, and
- * those of `REFUSALS` that depend on nothing. `notStorable` is in both: here it is that of `REFUSALS`, for reads.
+ * Refusals that operations.yaml may name: `BODY_RULES`, some of which need a member of the body, and the constant ones
+ * of `REFUSALS`. Of the two named `notStorable`, this has the one of `REFUSALS`, for reads.
  */
 export const REFUSALS_BY_NAME: ReadonlyMap<string, RefusalRule | RuleForMember> = new Map([
   ...Object.entries(BODY_RULES).map(([name, rule]) => [name, forMember(rule)] as const),
@@ -43,7 +46,7 @@ export const REFUSALS_BY_NAME: ReadonlyMap<string, RefusalRule | RuleForMember> 
 
 const BODY = 'The body'
 
-/** Of routes that take a body, after those of every key. */
+/** Refusals of routes that take a body, after those of every key. */
 const BODY_ROUTE: DocumentedRefusals = {
   notJson: answered(BODY_RULES.notJson(BODY)),
   notAnObject: answered(BODY_RULES.notAnObject(BODY)),
@@ -56,7 +59,7 @@ const BODY_ROUTE: DocumentedRefusals = {
   tooManyBytes: REFUSALS.tooManyBytes,
 }
 
-/** Of routes that record one thing. Where a body has many, each of them is refused alone. */
+/** Refusals of routes that record one thing. Items of a batch are refused alone. */
 const SINGLE_ROUTE: DocumentedRefusals = {
   tooDeep: answered(BODY_RULES.tooDeep(BODY)),
   notStorable: answered(BODY_RULES.notStorable(BODY)),
@@ -66,7 +69,10 @@ const SINGLE_ROUTE: DocumentedRefusals = {
   notRecorded: REFUSALS.notRecorded,
 }
 
-/** What all routes of a kind refuse, in the order of the checks. Without a `route`, no key is needed. */
+/**
+ * Returns the refusals that all routes of a kind share, in the order of the checks. Without `route`: of operations
+ * without a key.
+ */
 export function sharedRefusals(methods: readonly string[], route?: RouteSignature): DocumentedRefusals {
   const { notHttp, noHost, tooSlow, expectation, headersTooLarge, broken } = REFUSALS
   const otherMethod = REFUSALS.otherMethod(methods)
@@ -82,16 +88,16 @@ export function sharedRefusals(methods: readonly string[], route?: RouteSignatur
   return { ...always, ...ofKey, ...BODY_ROUTE, ...(!takesMany(route) && SINGLE_ROUTE), ...ofType, tooLarge }
 }
 
-/** Whether a body may have many items, each with an answer of its own. */
+/** Returns true if a body may have many items, each with an answer of its own. */
 export function takesMany({ maxBodyBytes }: RouteSignature): boolean {
   return maxBodyBytes !== undefined
 }
 
 export const RATE_LIMIT_HEADERS: readonly string[] = ['RateLimit', 'RateLimit-Policy']
-/** Statuses of the checks that come before the rate limit is looked at: never with its headers. */
+/** Statuses of the checks before the rate limit, which never have its headers. */
 const BEFORE_RATE_LIMIT: readonly number[] = [403, 405, 408, 417, 431]
 
-/** One response a status, with an example for each refusal of it. `statuses`: what each status means. */
+/** Returns one response for each status, with an example for each refusal. `statuses`: descriptions by status. */
 export function refusalResponses(
   refusals: DocumentedRefusals,
   statuses: Readonly<Record<string, string>>,

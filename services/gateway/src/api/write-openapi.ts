@@ -1,4 +1,4 @@
-/** Writes docs/reference/openapi.json: run it after a change of a public schema, the route table or operations.yaml. */
+/** Writes docs/reference/openapi.json. Run it after changing a public schema, the route table or operations.yaml. */
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { openApiText } from './document.ts'

@@ -4,17 +4,19 @@ import { type Refusal, REFUSALS, refuse } from '../api/refusals.ts'
 import { leastPriceOf, owedForRead, presenceOf, priceOf, restOf } from './price-of.ts'
 import { type BatchTokens, type RateLimiter, type RateLimitVerdict, rateLimitHeaders } from './rate-limiter.ts'
 
-/** All that one request pays of its key's rate limit (decisions.md, Busy and broken). A refusal ends the request. */
+/**
+ * The payments of one request from its key's rate limit (decisions.md, Busy and broken). A refusal ends the request.
+ */
 export interface Bill {
   /** Takes the first token, before the body is read. */
   readonly enter: () => Promise<Refusal | undefined>
-  /** Checks that the bucket has the least price of a body, and takes nothing. `bodyBytes`: inflated. */
+  /** Checks that the bucket holds the lowest price of a body, and takes nothing. `bodyBytes`: inflated. */
   readonly mayParse: (bodyBytes: number) => Promise<Refusal | undefined>
-  /** Takes what the items cost besides the first token: all or none. */
+  /** Takes the price of the items, less the first token: all or none. */
   readonly payFor: (items: readonly unknown[], bodyBytes: number) => Promise<Refusal | undefined>
-  /** Takes what the answer to a read costs, if need be from a bucket that owes it. */
+  /** Takes the price of a read's answer. The bucket owes it if it is empty. */
   readonly oweFor: (answerBytes: number) => Promise<void>
-  /** Headers of the answer: what was left after the last payment. */
+  /** Returns the rate-limit headers after the last payment. */
   readonly headers: () => Readonly<Record<string, string>>
 }
 
@@ -30,7 +32,7 @@ export function createBill(rateLimiter: RateLimiter, { entry, project }: Catalog
     return verdict.isAllowed ? undefined : refuse(REFUSALS.tooFast(limit.perSecond))
   }
 
-  /** The first token has paid for a price of 1. */
+  /** The first token pays for a price of 1. */
   const takeBeyondFirst = (price: number, tokensOf: (price: number, limit: RateLimit) => BatchTokens) =>
     price > 1 ? take(tokensOf(price, limit)) : PAID
 

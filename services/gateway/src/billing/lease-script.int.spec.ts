@@ -70,7 +70,7 @@ describe('tokens that a gateway leased in advance', () => {
     const [one, other] = await givenTwoLimiters()
     const takes: Taken[] = []
     for (let i = 0; i < 20; i += 1) takes.push(await take(one, limit))
-    // Long enough to replace what was leased, not long enough for its return.
+    // Long enough to replace the leased tokens, too short for their return.
     await sleep(100)
     const rush = [one, other].flatMap((limiter) => Array.from({ length: 110 }, () => take(limiter, limit)))
     takes.push(...(await Promise.all(rush)))
@@ -103,7 +103,7 @@ describe('tokens that a gateway leased in advance', () => {
     expect(takes.filter(({ isAllowed }) => isAllowed).length).toBeGreaterThanOrEqual(400)
     proxy.thaw()
     await sleep(50)
-    // A gateway that does not know yet that the bucket was empty.
+    // This gateway does not know yet that the bucket was empty.
     takes.push(...(await rush(await givenLimiter({ keyPrefix }))))
     expect(worstExcess(takes, large)).toBeLessThanOrEqual(0)
   })
@@ -117,7 +117,7 @@ describe('tokens that a gateway leased in advance', () => {
     await countAllowed(slow, slower, 2)
     lateByMs = 3 * LONGER_THAN_A_LEASE_MS
     const asking = Array.from({ length: 15 }, () => take(slow, slower))
-    // Their replacements have come, and somebody else takes them.
+    // Another gateway takes their replacements.
     await sleep(lateByMs - 50)
     const rush = [slow, other].flatMap((limiter) => Array.from({ length: 100 }, () => take(limiter, slower)))
     expect(worstExcess(await Promise.all(rush), slower)).toBeLessThanOrEqual(0)
@@ -200,7 +200,7 @@ describe('the script', () => {
     expect(await one({ batches: [{ need: 10, owed: 5 }] })).toMatchObject({ passed: '1' })
     const { known } = await other({})
     expect(known).toBeGreaterThan(14.9)
-    // Empty, but owing nothing: two more tokens fit into the larger bucket.
+    // Empty, but without debt: two more tokens fit into the larger bucket.
     expect(await other({ burst: 12, need: 5 })).toMatchObject({ granted: 0 })
     expect(await other({ burst: 9, need: 5 })).toMatchObject({ granted: 0, known: 9 })
   })
@@ -217,7 +217,7 @@ describe('the script', () => {
     const { one, other, client, redisKey } = await givenBucket({ perSecond: 100, burst: 100 })
     await one({ extra: 20 })
     await other({ need: 80 })
-    // As a Redis wrote it whose clock is an hour ahead.
+    // Written by a Redis whose clock is an hour ahead.
     const anHourAhead = `
       local bucket = cmsgpack.unpack(redis.call('GET', KEYS[1]))
       bucket.at = bucket.at + 3600000

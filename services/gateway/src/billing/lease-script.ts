@@ -2,18 +2,18 @@ import type { RateLimit } from '@nextvisit/contracts'
 import { z } from 'zod'
 import type { BatchTokens } from './rate-limiter.ts'
 
-/** How long a gateway may use the tokens that it leased, by its own clock and from before it asked. */
+/** Lifetime of leased tokens in ms, by the gateway's clock and from before it asked. */
 export const LEASE_MS = 200
-/** Redis counts them as held for longer: time for unused tokens to come back. */
+/** Redis counts tokens as held for longer in ms, so that unused ones can return. */
 const HELD_MS = LEASE_MS + 50
 
 /**
- * Redis stores a bucket's `level` (see rate-limiter.ts) at a time of its own clock, and for each gateway how many tokens it
- * holds in advance and until when.
+ * Redis stores the `level` of a bucket (see rate-limiter.ts) at a time of its own clock, and for each gateway the
+ * number of tokens that it holds in advance, with their end.
  *
- * Leased tokens count as spent, and the level does not drain below those that are held: they may still be used, so their
- * replacements must not appear earlier. Thus no more than burst + perSecond × time pass. Tokens that are lost with an answer
- * or a gateway stay spent.
+ * Leased tokens count as spent, and the level does not drain below the held tokens: they may still be used, so their
+ * replacements must not appear earlier. Thus no more than burst + perSecond × time pass. Tokens that are lost with an
+ * answer or a gateway stay spent.
  */
 export const LEASE_SCRIPT = `
 local ask = cjson.decode(ARGV[1])
@@ -69,8 +69,8 @@ return cjson.encode({ granted = granted, passed = passed, advance = advance, kno
 `
 
 /**
- * Wants `need` tokens for requests that wait, what each of `batches` takes, and `extra` in advance; gives back what was not
- * used of the lease before. The bucket's level is at least `known`.
+ * Asks for `need` tokens for waiting requests, the tokens of each of `batches`, and `extra` in advance. `returned` are
+ * the unused tokens of the previous lease. The level of the bucket is at least `known`.
  */
 export interface TokenLeaseRequest extends RateLimit {
   readonly need: number
@@ -81,8 +81,8 @@ export interface TokenLeaseRequest extends RateLimit {
 }
 
 /**
- * Gives `granted` of `need`, `passed` (a digit for each batch: 1 or 0), and `advance` of `extra` for `LEASE_MS`. `known` is the level if other gateways return all that
- * they hold, which they will have in `retryInMs`; 0 where it would not help.
+ * Grants `granted` of `need`, `passed` (1 or 0 for each batch), and `advance` of `extra` for `LEASE_MS`. `known` is the
+ * level after other gateways return all that they hold, which takes `retryInMs`; 0 if that would not help.
  */
 export const TokenLease = z
   .string()

@@ -2,15 +2,15 @@ import type { RateLimit } from '@nextvisit/contracts'
 import { checkDepth, isJsonObject } from '@nextvisit/domain'
 import type { BatchTokens } from './rate-limiter.ts'
 
-/** Of an item: what its first token pays for. */
+/** Bytes of an item that its first token pays for. */
 const BYTES_OF_AN_ITEM = 8_192
-/** What each further token pays for. A large body costs every process, from the gateway to the consumers. */
+/** Bytes that each further token pays for. A large body costs every process, from the gateway to the consumers. */
 const BYTES_OF_A_TOKEN = 2_048
 
 /**
- * How many tokens a request costs: one for each item, and one for each 2 KiB, or part of it, by which items are larger than
- * 8 KiB, all together (decisions.md, Busy and broken). Small items do not pay for large ones. `bodyBytes`: inflated; a
- * body of one item is that item, and white space between many is theirs.
+ * Returns the price of a request in tokens: one for each item, and one for each started 2 KiB by which items exceed 8
+ * KiB, in total (decisions.md, Busy and broken). Small items do not pay for large ones. `bodyBytes`: inflated. A body
+ * with one item is that item; white space between many counts as theirs.
  */
 export function priceOf(bodyBytes: number, items: readonly unknown[]): number {
   const paid = Math.max(1, items.length)
@@ -21,38 +21,43 @@ export function priceOf(bodyBytes: number, items: readonly unknown[]): number {
 }
 
 function bytesBeyond(item: unknown): number {
-  // A deeper one overflows the stack, and is refused unread.
+  // A deeper item would overflow the stack, and is refused unread.
   if (!isJsonObject(item) || checkDepth(item)) return 0
   return Math.max(0, Buffer.byteLength(JSON.stringify(item)) - BYTES_OF_AN_ITEM)
 }
 
-/** What any request with such a body costs at least, however many items it has. */
+/** Returns the lowest price of a body of this size, for any number of items. */
 export function leastPriceOf(bodyBytes: number): number {
   return Math.max(1, Math.ceil(bodyBytes / BYTES_OF_AN_ITEM))
 }
 
-/** What one token of a read's answer pays for, beyond {@link BYTES_OF_AN_ITEM}. To read costs less than to write. */
+/** Bytes of a read's answer, beyond {@link BYTES_OF_AN_ITEM}, that a token pays for. Reads cost less than writes. */
 const BYTES_OF_A_READ_TOKEN = 32_768
 
-/** What is owed for a read with an answer of so many bytes. One token was taken before. */
+/** Returns the debt for a read with an answer of so many bytes, less the first token. */
 export function owedForRead(answerBytes: number): BatchTokens {
   const beyond = Math.max(0, answerBytes - BYTES_OF_AN_ITEM)
   return { need: 0, owed: Math.ceil(beyond / BYTES_OF_A_READ_TOKEN), isOwedAnyway: true }
 }
 
-/** Must be there before the body is parsed, and stays there: parsing half a megabyte can cost as much as fifty requests. */
+/**
+ * Returns the tokens that must be present before a body is parsed. Parsing 500 KB can cost as much as fifty requests.
+ */
 export function presenceOf(price: number, { burst }: RateLimit): BatchTokens {
   const need = presentFor(price, burst) - 1
   return { need, owed: -need }
 }
 
-/** What is taken once the body was read. One token was taken before. */
+/** Returns the tokens to take once the body is read, less the first token. */
 export function restOf(price: number, { burst }: RateLimit): BatchTokens {
   const need = presentFor(price, burst) - 1
   return { need, owed: price - 1 - need }
 }
 
-/** What the bucket must have, the first token among it. It is hardly ever full while others use the key: half of it is enough. */
+/**
+ * Returns the tokens that must be present, including the first. Half a bucket is enough, since one in use is rarely
+ * full.
+ */
 function presentFor(price: number, burst: number): number {
   return price > burst ? Math.ceil(burst / 2) : price
 }

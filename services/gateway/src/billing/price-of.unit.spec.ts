@@ -4,7 +4,7 @@ import { leastPriceOf, presenceOf, priceOf, restOf } from './price-of.ts'
 
 const KIB = 1_024
 
-/** An item of so many bytes as JSON. */
+/** Returns an item of so many bytes as JSON. */
 const itemOf = (bytes: number) => ({ a: 'x'.repeat(bytes - 8) })
 
 function nested(levels: number): object {
@@ -47,9 +47,9 @@ describe('the price of a request (decisions.md, Busy and broken)', () => {
         expect(need).toBeLessThan(Math.min(price, 10))
         expect(need + owed).toBe(0)
         const alone = sizes.reduce((sum, size) => sum + priceOf(size, [{}]), 0)
-        // Alone, each begins a token of its own.
+        // Alone, each starts a token of its own.
         expect(price).toBeGreaterThan(alone - sizes.length)
-        // What stands around the items may begin one more.
+        // The bytes around the items may start one more.
         expect(price).toBeLessThanOrEqual(Math.max(alone + 1, leastPriceOf(bytes)))
       }),
       { numRuns: 50 },

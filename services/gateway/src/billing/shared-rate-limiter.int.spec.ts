@@ -8,7 +8,7 @@ import { drain, type RateLimiter, type TokenBucket, tokensIn } from './rate-limi
 
 const HARDLY = 1 / 3_600
 
-/** How many one bucket would have let pass that everybody asks directly. */
+/** Returns how many requests a single shared bucket would have let pass. */
 function ideallyPassed(takes: readonly Taken[], limit: RateLimit): number {
   let passed = 0
   let bucket: TokenBucket = { level: 0, atMs: 0 }
@@ -91,7 +91,7 @@ describe('rate limits shared through Redis (decisions.md, Busy and broken)', () 
     const refused: number[] = []
     for (let i = 0; i < 100; i += 1) {
       const waitMs = beganMs + i * pacedEveryMs - performance.now()
-      // Late ones don't catch up by a burst of their own.
+      // Late requests do not catch up with a burst of their own.
       await sleep(Math.max(waitMs, 10.5))
       if (!(await take('key', limit)).isAllowed) refused.push(i)
     }
@@ -150,7 +150,7 @@ describe('while Redis is unavailable', () => {
     const beganMs = performance.now()
     const allowed = []
     for (let i = 0; i < 200; i += 1) allowed.push(await isAllowed())
-    // Only the first one waited, and not for the connection to be given up; each on its own would have taken ten seconds.
+    // Only the first one waited, and not until the connection timed out. Ten waits would take ten seconds.
     expect(performance.now() - beganMs).toBeLessThan(1_000)
     expect(allowed.filter(Boolean)).toHaveLength(3)
 
@@ -169,7 +169,7 @@ describe('while Redis is unavailable', () => {
     const isAllowed = async () => (await take('key', limit)).isAllowed
     expect([await isAllowed(), await isAllowed()]).toEqual([true, true])
     proxy.freeze()
-    // The first is asked for and answered late, the second is not asked for.
+    // The first call is answered late; the second needs none.
     expect([await isAllowed(), await isAllowed()]).toEqual([true, true])
     proxy.thaw()
     await expect.poll(() => isShared(take, lines), { timeout: 10_000 }).toBe(true)

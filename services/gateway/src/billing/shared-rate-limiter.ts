@@ -14,30 +14,30 @@ import {
 } from './rate-limiter.ts'
 
 interface SharedRateLimiterOptions {
-  /** ioredis fits. */
+  /** An ioredis client. */
   readonly redis: { readonly eval: (script: string, keyCount: number, ...given: string[]) => Promise<unknown> }
-  /** Before every key in Redis. */
+  /** Prefix of every key in Redis. */
   readonly keyPrefix: string
-  /** Names this gateway among those that share the buckets. */
+  /** Id of this gateway among those that share the buckets. */
   readonly instanceId: string
-  /** A clock that never goes back, such as `performance.now`. */
+  /** A monotonic clock, such as `performance.now`. */
   readonly nowMs: () => number
   readonly logger: Logger
-  /** How long to wait for Redis. Default 50. */
+  /** Timeout for Redis. Default 50. */
   readonly patienceMs?: number
 }
 
 const MAX_KEYS = 10_000
 const RETRY_AFTER_MS = 250
-/** A request that came during a call waits for the next one, and perhaps for one after other gateways returned tokens. */
+/** A request may wait for a call in flight, for the next one, and for one after other gateways returned tokens. */
 const MAX_CALLS = 3
 
 type Take = (limit: RateLimit, batch?: BatchTokens) => Promise<RateLimitVerdict>
-/** `hasPassed` once Redis was asked. */
+/** `hasPassed` is set once Redis has answered. */
 type WaitingBatch = BatchTokens & { hasPassed?: boolean }
 type AskForLease = (request: TokenLeaseRequest) => Promise<TokenLease | undefined>
 
-/** Token buckets that all gateways share through Redis (docs/decisions/0011). */
+/** Creates token buckets that all gateways share through Redis (docs/decisions/0011). */
 export function createSharedRateLimiter(options: SharedRateLimiterOptions): RateLimiter {
   const askFor = createPatientLeases(options)
   const takes = new LRUCache<string, Take>({
@@ -47,7 +47,7 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Rate
   return { take: (keyHash, limit, batch) => takes.memo(keyHash)(limit, batch) }
 }
 
-/** Leases of a key: `undefined` while Redis fails or is slow, which is tried again in the background. Never rejects. */
+/** Creates leases of a key: `undefined` while Redis fails or is slow, retried in the background. Never rejects. */
 function createPatientLeases(options: SharedRateLimiterOptions): (keyHash: string) => AskForLease {
   const { redis, keyPrefix, instanceId, nowMs, logger, patienceMs = 50 } = options
   let isAvailable = true
@@ -81,17 +81,18 @@ function createPatientLeases(options: SharedRateLimiterOptions): (keyHash: strin
 
 async function giveUpAfter(patienceMs: number): Promise<undefined> {
   await sleep(patienceMs, undefined, { ref: false })
-  // After a stall of this process the answer may have arrived unread: it comes first.
+  // After a stall of this process, an answer that has arrived is read first.
   await nextTurn()
 }
 
 /**
- * Takes tokens of one key. What recent requests suggest is leased in advance, so a request waits for Redis only if nothing
- * is leased; an empty bucket needs no call until its next token. Without Redis this gateway continues from what it knows.
+ * Takes tokens of one key. Recent requests decide how many are leased in advance; without a leased one, a request waits
+ * for Redis. An empty bucket needs no call until its next token. Without Redis, the gateway continues with the last
+ * known level.
  */
 function createTake(askForLease: AskForLease, nowMs: () => number): Take {
   let limit: RateLimit = { perSecond: 1, burst: 1 }
-  /** The shared bucket as last heard of, never emptier than it is, and what passed here without Redis. */
+  /** The shared bucket as last seen, never emptier than it is, plus the requests that passed here without Redis. */
   let known: TokenBucket = { level: 0, atMs: nowMs() }
   let leased = 0
   let leasedAt = Number.NEGATIVE_INFINITY
@@ -121,11 +122,11 @@ function createTake(askForLease: AskForLease, nowMs: () => number): Take {
   }
 
   async function ask(): Promise<TokenLease | undefined> {
-    // Requests of the same moment are asked for together.
+    // Requests of one moment share a call.
     await Promise.resolve()
     const sentAt = nowMs()
     known = drain(known, limit, sentAt)
-    // As many as come in the time of a lease at the pace since the last call; at most twice as many as came.
+    // The requests expected during a lease, at the pace since the last call; at most twice the requests since then.
     const extra = Math.floor(requests * Math.min(2, LEASE_MS / (sentAt - leasedAt)))
     const asked = batches
     const request = { ...limit, need: waiting, batches: asked, extra, returned: leased, known: known.level }
@@ -151,19 +152,19 @@ function createTake(askForLease: AskForLease, nowMs: () => number): Take {
   function changeLimit(current: RateLimit): void {
     leasedAt = Number.NEGATIVE_INFINITY
     limit = current
-    // A changed limit begins with a bucket that is at most empty.
+    // A changed limit starts without debt.
     known = { ...known, level: Math.min(known.level, limit.burst) }
   }
 
-  /** All at once or nothing, and never from a lease: what was leased goes back with the call. */
+  /** Takes all or nothing, and never from a lease: leased tokens go back with the call. */
   async function takeBatch(wanted: BatchTokens): Promise<RateLimitVerdict> {
-    // Whoever comes again takes a first token again.
+    // A retry takes its first token again.
     const needAgain = wanted.need + 1
     for (let calls = 0; calls < MAX_CALLS && mayPass(wanted); calls += 1) {
       const batch: WaitingBatch = { ...wanted }
       batches.push(batch)
       let lease = await (asking ??= ask())
-      // It came too late for a call that was under way.
+      // The batch came too late for the call in flight.
       if (lease && batch.hasPassed === undefined) lease = await (asking ??= ask())
       if (batch.hasPassed) return tell(true)
       if (!lease) {

@@ -7,7 +7,7 @@ import { createSharedRateLimiter } from './shared-rate-limiter.ts'
 
 const noRedis = () => Promise.reject(new Error('Redis was never there'))
 
-/** A gateway that is alone: every call to Redis fails. */
+/** A gateway without Redis: every call fails. */
 function startBucket(limit: { perSecond: number; burst: number }) {
   let nowMs = 0
   const limiter = createSharedRateLimiter({
@@ -59,7 +59,7 @@ describe('a token bucket without Redis (decisions.md, Busy and broken: rate limi
         let thousandths = capacity
         for (const ms of waitsMs) {
           wait(ms)
-          // perSecond tokens a second are as many thousandths a millisecond.
+          // perSecond tokens a second equal perSecond thousandths a millisecond.
           thousandths = Math.min(capacity, thousandths + ms * limit.perSecond)
           const isAllowed = thousandths >= 1_000
           if (isAllowed) thousandths -= 1_000

@@ -26,9 +26,9 @@ export interface AnswerRequestParts extends BodyReaderOptions {
   readonly rateLimiter: RateLimiter
   readonly requestBudgetMs: number
   readonly callerAddress: CallerAddress
-  /** Called for every request that was answered, with its route's pattern. */
+  /** Called for every answered request. */
   readonly onAnswered: (route: Route, status: number, durationMs: number) => void
-  /** Called for every request, and every item of one, that was refused. */
+  /** Called for every refused request, and for every refused item of a batch. */
   readonly onRefused: NoteRefusal
   readonly logger: Logger
 }
@@ -148,7 +148,7 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
       const handled = await inTurn(request, entry.sha256, bytes, parseAndHandle)
       if (route.method === 'POST' || handled.outcome !== 'answered') return handled
 
-      // The text of a read's answer is what it costs.
+      // A read pays by the length of its answer.
       const text = textOf(handled)
       await opened.oweFor(Buffer.byteLength(text))
       return { ...handled, text }

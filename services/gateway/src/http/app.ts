@@ -4,18 +4,18 @@ import express, { type ErrorRequestHandler, type Express, type Request, type Res
 import { createDocuments, type ServedDocument } from '../api/documents.ts'
 import { type Refusal, REFUSALS, refuse } from '../api/refusals.ts'
 import { type AnswerRequest, type AnswerRequestParts, createAnswerRequest } from './answer-request.ts'
-import { type Answer, answer, pathOf, type Route } from './route.ts'
+import { answer, type Answer, pathOf, type Route } from './route.ts'
 import { writeAnswer, writePreflight, writeText } from './write-answer.ts'
 
 export interface AppParts extends AnswerRequestParts {
   readonly routes: readonly Route[]
-  /** Why a request would not succeed now; empty while it would. */
+  /** Returns the reasons why requests would fail now. */
   readonly notReadyReasons: () => readonly string[]
 }
 
 /**
- * Dispatches the routes that record, all of `POST` and of a fixed path, itself. It leaves the rest to Express, which costs
- * more than everything else that a request does (docs/explanation/design.md, Five decisions). One route table drives both.
+ * Dispatches the routes that record itself: all have `POST` and a fixed path. The rest goes to Express, which costs
+ * more than all other work of a request (docs/explanation/design.md, Five decisions). One route table drives both.
  */
 export function createApp(parts: AppParts): RequestListener {
   const answerRequest = createAnswerRequest(parts)
@@ -29,7 +29,7 @@ export function createApp(parts: AppParts): RequestListener {
   }
 }
 
-/** Reads, health, the API's description, preflights, and what does not exist (404, 405). */
+/** Creates the app for reads, health, the API's description, preflights, and unknown paths and methods (404, 405). */
 function createExpressApp({ routes, notReadyReasons, logger }: AppParts, answerRequest: AnswerRequest): Express {
   const app = express()
   app.disable('x-powered-by')
@@ -60,7 +60,7 @@ function createExpressApp({ routes, notReadyReasons, logger }: AppParts, answerR
     app.all(path, (_request, response) => respond(response, refuse(REFUSALS.otherMethod(methods))))
   app.use((_request, response) => respond(response, refuse(REFUSALS.noRoute)))
 
-  // A path that can't be decoded is the caller's mistake. Everything else is ours, and says nothing.
+  // A path that cannot be decoded is the caller's mistake. All other errors are ours, and are not explained.
   const answerError: ErrorRequestHandler = (error: unknown, _request, response, _next) => {
     if (error instanceof URIError) return respond(response, refuse(REFUSALS.path))
     const requestId = randomUUIDv7()
@@ -74,7 +74,7 @@ function respond(response: Response, result: Answer | Refusal, requestId = rando
   writeAnswer(response, result, { 'X-Request-Id': requestId })
 }
 
-/** `/v2/admin/users/{userName}` → `/v2/admin/users/:userName`. */
+/** Translates a pattern: `/v2/admin/users/{userName}` → `/v2/admin/users/:userName`. */
 function toExpressPath(pattern: string): string {
   return pattern.replace(/\{(\w+)\}/g, ':$1')
 }
@@ -85,7 +85,7 @@ function parametersOf({ url, params }: Request): URLSearchParams {
   return parameters
 }
 
-/** By Express' path; a route of `GET` answers `HEAD` too. */
+/** Returns the methods of each path in Express. Routes of `GET` answer `HEAD`, too. */
 function allowedMethods(
   routes: readonly Route[],
   documents: readonly ServedDocument[],

@@ -1,49 +1,49 @@
 import { Node, Yallist } from 'yallist'
 
 interface BodyBudgetOptions {
-  /** Of all bodies that are being read or handled, as sent and as inflated. */
+  /** Maximum bytes of all bodies that are read or handled, as sent and as inflated. */
   readonly maxBytes: number
-  /** Bodies of one API key that have not arrived completely. */
+  /** Maximum number of unfinished bodies of an API key. */
   readonly maxUnfinishedPerKey: number
 }
 
-/** What one request may hold; `release` ends it. */
+/** The memory of one request's body. */
 export interface BodyPermit {
-  /** Counts bytes of the body. False where there is no room for them: they are not counted. */
+  /** Counts bytes of the body. Returns false, and counts nothing, if there is no room for them. */
   readonly take: (bytes: number) => boolean
-  /** `listener` is called if the body has to make room for another one. Nothing is counted for it from then on. */
+  /** Sets the listener that is called if the body must make room for another one. From then on it counts no bytes. */
   readonly onDisplaced: (listener: () => void) => void
-  /** The body has arrived, or will not. */
+  /** Marks the body as arrived, or given up. */
   readonly finish: () => void
-  /** What a body without a key holds is this key's from here on. False where the key has no room for it. */
+  /** Moves the bytes of a body without a key to its key. Returns false if the key has no room for them. */
   readonly moveTo: (key: string) => boolean
-  /** The request is over. */
+  /** Gives back all bytes at the end of the request. */
   readonly release: () => void
 }
 
-/** The key of bodies whose key is still unknown, since it stands in them: they share one key's part. */
+/** Stands for the key of all bodies whose key is inside and still unknown: they share one key's part. */
 export const KEY_IN_BODY = 'key in the body'
 
-/** A permit for a request with this API key; none where the key has too many unfinished bodies. */
+/** Returns a permit for a request with this API key; undefined if the key has too many unfinished bodies. */
 type OpenBody = (key: string, isUnfinished: boolean) => BodyPermit | undefined
 
-/** Of the bytes that are free, how much one key may hold. */
+/** Share of the free bytes that one key may hold. */
 const SHARE = 1 / 4
 
 interface Holder {
   readonly key: string
   requests: number
   bytes: number
-  /** What displaces each body that is still coming, the oldest first. Not a Set: docs/reference/performance.md, Memory. */
+  /** Functions that displace unfinished bodies, the oldest first. Not a Set: docs/reference/performance.md, Memory. */
   readonly unfinished: Yallist<() => void>
 }
 
 /**
- * Shares the memory for bodies among API keys (decisions.md, Busy and broken). What a key may hold is a share of what is
- * free, so that some keys that hold all they may never leave nothing to the next one.
+ * Shares the memory for bodies among API keys (decisions.md, Busy and broken). A key may hold a share of the free
+ * bytes, so keys that hold their maximum always leave bytes to the next one.
  *
- * Anybody can send a body whose key is still unknown. So where these have no room left, the one that has waited longest for
- * its end makes room: who sends a body at once is not concerned by those who never end theirs.
+ * Anybody can send a body whose key is still unknown. If these have no room left, the unfinished one that is oldest
+ * makes room: stalled uploads cannot block complete ones.
  */
 export function createBodyBudget({ maxBytes, maxUnfinishedPerKey }: BodyBudgetOptions): OpenBody {
   const holders = new Map<string, Holder>()
@@ -61,7 +61,7 @@ export function createBodyBudget({ maxBytes, maxUnfinishedPerKey }: BodyBudgetOp
     if (holder.requests === 0) holders.delete(holder.key)
   }
 
-  /** False where none can make room. */
+  /** Displaces an unfinished body. Returns false if there is none. */
   function displaceOldest({ key, unfinished }: Holder, except?: () => void): boolean {
     if (key !== KEY_IN_BODY) return false
     for (const displace of unfinished) {

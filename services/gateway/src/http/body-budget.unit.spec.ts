@@ -6,7 +6,7 @@ describe('bytes in flight (decisions.md, Busy and broken)', () => {
   it('of one key are at most a quarter of those that are free', () => {
     const open = createBodyBudget({ maxBytes: 1_000, maxUnfinishedPerKey: 100 })
     const permits = Array.from({ length: 11 }, () => open('one', false))
-    // 200 are held, and 800 are free.
+    // 200 bytes are held, and 800 are free.
     expect(permits.filter((permit) => permit?.take(20))).toHaveLength(10)
     permits[0]?.release()
     expect(permits[10]?.take(20)).toBe(true)
@@ -80,7 +80,7 @@ describe('bodies whose key is still unknown (decisions.md, Slow and large)', () 
     const [one, two, three] = [stranger(100), stranger(100), stranger(100)]
     expect([one.isDisplaced, two.isDisplaced, three.isTaken]).toEqual([true, false, true])
     expect(one.permit?.take(1)).toBe(false)
-    // Alone, it has no more than the part.
+    // Alone, it gets no more than the share.
     expect(stranger(251).isTaken).toBe(false)
     expect(open('key', true)?.take(250)).toBe(true)
   })

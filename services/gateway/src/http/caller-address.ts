@@ -6,14 +6,14 @@ export type CallerAddress = (
   request: Pick<IncomingMessage, 'headers'> & { readonly socket: { readonly remoteAddress?: string | undefined } },
 ) => string | undefined
 
-/** More proxies than anybody has in a row. What is to the left of so many is not read: a caller may have sent it. */
+/** More proxies than anybody chains. Addresses further left are ignored, since a caller may have sent them. */
 const MAX_PROXIES = 16
-/** Of an IPv6 address with a zone and a port; a longer text is none. */
+/** Maximum length of an IPv6 address with zone and port. */
 const MAX_ADDRESS_LENGTH = 100
 
 /**
- * The address that a request came from: the connection's. Where that is a trusted proxy's, the address that this proxy
- * has appended to `X-Forwarded-For`, and so on to the left. Nobody else is believed: a caller may have sent the header.
+ * Finds the address of a request's caller. It starts with the connection's address. While that is a trusted proxy's, it
+ * continues with the next address to the left in `X-Forwarded-For`. Other parts of the header may be forged.
  */
 export function createCallerAddress(trustedProxies: readonly string[]): CallerAddress {
   const isInRange = compileRanges(trustedProxies)
@@ -26,12 +26,12 @@ export function createCallerAddress(trustedProxies: readonly string[]): CallerAd
     const addresses = hops.slice(0, MAX_PROXIES).map(plainAddress)
     const stranger = addresses.findIndex((address) => !isTrusted(address))
     if (stranger !== -1) return addresses[stranger]
-    // All are trusted: the first of them called by itself, unless it is not read or the proxy names no caller.
+    // All are trusted: the leftmost called by itself, unless it is beyond the limit or unnamed.
     return hops.length > MAX_PROXIES ? undefined : addresses.at(-1)
   }
 }
 
-/** `10.0.0.0/8`, `fd00::/8`, `10.1.2.3`. */
+/** Returns true for addresses and ranges such as `10.0.0.0/8`, `fd00::/8` and `10.1.2.3`. */
 export function isAddressRange(text: string): boolean {
   try {
     compileRanges([text])
@@ -41,7 +41,7 @@ export function isAddressRange(text: string): boolean {
   }
 }
 
-/** Throws for what is no range. The library takes no range of everything, so that goes in as its two halves. */
+/** Compiles ranges; throws for an invalid one. The library rejects ranges of everything, so these are halved. */
 function compileRanges(ranges: readonly string[]): (address: string, index: number) => boolean {
   const halved = ranges.flatMap((range) => {
     const family = range.endsWith('/0') ? isIP(range.slice(0, -2)) : 0
@@ -51,7 +51,7 @@ function compileRanges(ranges: readonly string[]): (address: string, index: numb
   return proxyAddr.compile(halved)
 }
 
-/** Without a port, a zone, or IPv6's way to write IPv4. */
+/** Returns an address without port, zone and IPv6's prefix of IPv4 addresses; undefined for anything else. */
 function plainAddress(text = ''): string | undefined {
   if (text.length > MAX_ADDRESS_LENGTH) return undefined
   const unbracketed = text.trim().replace(/^\[([^\]]+)\](:\d+)?$/, '$1')

@@ -15,7 +15,7 @@ const { pattern: IDENTIFY } = ROUTES.identifyUser
 const { pattern: TRACK } = ROUTES.trackEvent
 const { pattern: VISIT } = ROUTES.visit
 
-/** Has limits that are used up; `slow` a rate limit that is; `alone` has no services. */
+/** Has exhausted limits; `slow` has an exhausted rate limit; `alone` has no services. */
 let gateway: GatewayFixture
 let slow: GatewayFixture
 let alone: GatewayFixture
@@ -77,7 +77,7 @@ interface DocumentedResponse {
   readonly content: { readonly 'application/json': { readonly examples: Record<string, { readonly value: unknown }> } }
 }
 
-/** With what the document says of them, word for word. */
+/** Refusals with the messages of the document, word for word. */
 const REFUSED: readonly (readonly [OperationId, number, Ask])[] = [
   ['identifyUser', 400, post(IDENTIFY, '{')],
   ['identifyUser', 400, post(IDENTIFY, '[]')],
@@ -234,7 +234,7 @@ describe('what needs no key', () => {
   })
 })
 
-/** What is not JSON. */
+/** Answers that are not JSON. */
 function fetchPage(path: string): Promise<Response> {
   return fetch(`http://127.0.0.1:${gateway.port}/${path}`)
 }
@@ -244,7 +244,7 @@ function policyOf(response: Response): object {
   return Object.fromEntries(directives.map((each) => each.split(/ (.*)/).slice(0, 2)))
 }
 
-/** An error, without the number of a rate limit: that is the project's own. */
+/** Returns an error without the number of the rate limit, which each project sets. */
 function errorOf(body: unknown): unknown {
   const { status, error, message } = ErrorBody.parse(body)
   return { status, error, message: status === 429 ? message.replace(/[\d.]+/, 'N') : message }

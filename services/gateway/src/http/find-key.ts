@@ -12,8 +12,8 @@ type Signature = Pick<RouteSignature, 'keyIn'>
 type Headers = Pick<IncomingMessage, 'headers'>
 
 /**
- * Finds keys in the catalog by their text. Hashes of recent texts are cached, in this process only, and only for keys that
- * the catalog had: invented keys evict none. The catalog decides each time whether it still has the key.
+ * Finds keys in the catalog by their text. Hashes of recent texts are cached, in this process only, and only for keys
+ * that the catalog had: invented keys evict none. The catalog decides each time whether it still has the key.
  */
 export function createFindKey(catalog: Pick<CatalogView, 'keyByHash'>): (text: string) => CatalogKey | undefined {
   const hashOf = remembered(MAX_CACHED_KEYS, (text) => {
@@ -40,8 +40,8 @@ export function keyInHeaders({ keyIn }: Signature, { headers }: Headers): string
 }
 
 /**
- * Returns the first text in a body that could be its `writeKey`, without parsing the body of a caller who has no key. The
- * parsed member must be compared with it.
+ * Returns the first text in a body that could be its `writeKey`, without parsing the body of a caller who has no key.
+ * The parsed member must be compared with it.
  */
 export function writeKeyIn(bytes: Uint8Array): string | undefined {
   return WRITE_KEY.exec(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1'))?.[1]

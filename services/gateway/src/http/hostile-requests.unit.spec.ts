@@ -41,7 +41,7 @@ function readBatch(body: JsonObject): void {
 }
 const line = (text: string) => parseImportLine(Buffer.from(text), receivedMs)
 
-/** What a caller writes of a request, but for what `http-edge` reads. */
+/** The parts of a request that a caller writes; `hostile-text.unit.spec.ts` has the headers. */
 describeHostileTexts({
   'X-Api-Key': { read: parseApiKey, begins: ['nv_admin_P_', 'nv_sdk_T_0000'] },
   'Idempotency-Key': {

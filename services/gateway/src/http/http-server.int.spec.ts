@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createHttpServer } from './http-server.ts'
 import { writeText } from './write-answer.ts'
 
-/** A server, and callers who leave their side of a connection open for ever. */
+/** A server, and callers who never close their side of a connection. */
 async function givenServer(listener: RequestListener, maxConnections = 10) {
   const options = { portVariable: 'GATEWAY_PORT', host: '127.0.0.1', port: 0, maxConnections }
   const server = createHttpServer({ ...options, listener })
@@ -39,7 +39,7 @@ describe('a connection whose caller never ends it (decisions.md, Slow and large)
   })
 })
 
-/** What a new connection gets; nothing where there is no room for it. */
+/** Returns the answer to a new connection; nothing if there is no room for it. */
 async function askedOf(call: (request: string) => ReturnType<typeof connect>): Promise<string> {
   return text(call('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')).catch(() => '')
 }
@@ -66,7 +66,7 @@ it('listens once for the end of an answer, however many pieces of rubbish come m
   const noisy = call('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}')
   noisy.setNoDelay(true)
   const rubbish = setInterval(() => noisy.write('}'), 10)
-  // Before the answer: what is written to a connection that the server has closed fails.
+  // Before the answer, since writes to a closed connection fail.
   setTimeout(() => clearInterval(rubbish), 200)
   await Promise.all([text(quiet), text(noisy)])
   const [first = 0, second = 0] = listeners

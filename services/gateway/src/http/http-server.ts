@@ -10,7 +10,7 @@ import { createUnreadAnswers } from './unread-answers.ts'
 import { JSON_TYPE, SECURITY_HEADERS, writeAnswer } from './write-answer.ts'
 
 const GRACE_MS = 300
-/** From when its body is read, an answer takes at most the largest `GATEWAY_REQUEST_BUDGET_MS` and half a second. */
+/** An answer takes at most the largest `GATEWAY_REQUEST_BUDGET_MS` and half a second after its body is read. */
 const CLOSE_WITHIN_MS = 6_000
 const CLOSE_REFUSED_AFTER_MS = 1_000
 const MAKE_ROOM_EVERY_MS = 1_000
@@ -19,20 +19,20 @@ const READ_WITHIN_MS = 10_000
 
 export interface HttpServerOptions {
   readonly host: string
-  /** 0 takes any free port. */
+  /** 0: any free port. */
   readonly port: number
-  /** One more is closed at once. */
+  /** Maximum connections; one more is closed at once. */
   readonly maxConnections: number
-  /** Of answers that their callers have not read: over it, the connections that have waited longest are closed. Default 64 MiB. */
+  /** Maximum bytes of unread answers; over it, the connections that have waited longest are closed. Default 64 MiB. */
   readonly maxUnreadBytes?: number
-  /** A caller who takes longer to read an answer loses the connection. Default 10 s. */
+  /** Time to read an answer; slower callers are disconnected. Default 10 s. */
   readonly readWithinMs?: number
   readonly listener: RequestListener
-  /** The variable that sets the port, for whoever has to choose another one. */
+  /** Name of the variable that sets the port, for the error text. */
   readonly portVariable: string
 }
 
-/** The public server. */
+/** Creates the public server. */
 export function createHttpServer({
   host,
   port,
@@ -53,10 +53,10 @@ export function createHttpServer({
       requestTimeout: 10_000,
       headersTimeout: 5_000,
       connectionsCheckingInterval: 1_000,
-      // Longer than a load balancer keeps a connection: otherwise one could close under a request on its way.
+      // Longer than load balancers keep connections: otherwise one could close under a request.
       keepAliveTimeout: 65_000,
       noDelay: true,
-      // Refused above: Node's own refusal has neither body nor request id.
+      // Refused above, since Node's own refusal has neither body nor request id.
       requireHostHeader: false,
     },
     serve,
@@ -69,21 +69,21 @@ export function createHttpServer({
     server.closeIdleConnections()
   })
   server.on('checkContinue', (request, response) => {
-    // A body that is too large is refused without asking for it.
+    // Refuses an oversized body without asking for it.
     if (!saysTooLarge(request, maxBodyBytesAt(pathOf(request)))) response.writeContinue()
-    // Not `serve` alone: a stop must know of this request, too.
+    // Not `serve` itself, since a stop must know about this request, too.
     server.emit('request', request, response)
   })
   server.on('checkExpectation', (_request, response) => refuseRequest(response, REFUSALS.expectation))
   server.on('connect', (_request, socket) => {
-    // Node no longer listens on this socket: an error without a listener would end the process.
+    // Node no longer listens on this socket, and an error without a listener would end the process.
     socket.on('error', () => socket.destroy())
     answerClientError(new Error('CONNECT is for proxies'), socket)
   })
   server.on('clientError', (error, socket) => {
     const response = part.underWayOn(socket)
     if (!response?.req.complete) return answerClientError(error, socket)
-    // What came after the last request is no HTTP. That request may be recorded already, so it gets its answer.
+    // The bytes after the last request are no HTTP. That request may be recorded already, so it gets its answer.
     socket.pause()
     response.shouldKeepAlive = false
     response.once('close', () => closeSoon(socket))
@@ -107,7 +107,7 @@ function refuseRequest(response: ServerResponse, rule: RefusalRule): void {
   writeAnswer(response, refuse(rule), { 'X-Request-Id': randomUUIDv7(), Connection: 'close' })
 }
 
-/** Answers what Node's HTTP parser refused, before there is a request: in the one form that all errors have. */
+/** Answers input that Node's HTTP parser refused, in the form of all errors. */
 function answerClientError(error: Error & { code?: string }, socket: Duplex): void {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
   const { status, message } = clientErrorOf(error.code)
@@ -124,7 +124,7 @@ function answerClientError(error: Error & { code?: string }, socket: Duplex): vo
   closeSoon(socket)
 }
 
-/** Node's own time limits are over for it, and a caller may leave its side open for ever. */
+/** Closes a socket after a second. Node's time limits no longer apply, and a caller may keep its side open for ever. */
 function closeSoon(socket: Duplex): void {
   const timer = setTimeout(() => socket.destroy(), CLOSE_REFUSED_AFTER_MS)
   socket.once('close', () => clearTimeout(timer))

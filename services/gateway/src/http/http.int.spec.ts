@@ -18,11 +18,11 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.stop())
 
-/** A body of exactly this many bytes. */
+/** Returns a body of exactly so many bytes. */
 const bodyOf = (bytes: number) =>
   JSON.stringify({ userName: 'ada', filling: '' }).replace('""', `"${'x'.repeat(bytes - 31)}"`)
 
-/** Sends raw bytes; `read` gives all that came back so far. */
+/** Opens a raw connection; `read` returns all bytes received so far. */
 function rawSocket(port = gateway.port): { socket: Socket; read: () => string } {
   const socket = connect(port, '127.0.0.1')
   let text = ''

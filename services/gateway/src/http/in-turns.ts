@@ -9,8 +9,8 @@ const VALUE_BYTES = 8
 const MAX_LEVELS = 8
 
 /**
- * Calls `act` for each item, in their order, and fewer large items a turn. `costOf` returns the bytes of JSON that cost as
- * much; default: the item's own, as far as they are worth counting.
+ * Calls `act` for each item, in their order, and fewer large items a turn. `costOf` returns the bytes of JSON that cost
+ * as much; default: the item's own, as far as they are worth counting.
  */
 export async function inTurns<Item, Result>(
   items: readonly Item[],

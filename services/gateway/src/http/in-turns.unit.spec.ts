@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { inTurns } from './in-turns.ts'
 
-/** Counts the turns that others had so far. */
+/** Counts the turns of other work. */
 function givenOthers(): () => number {
   let turns = 0
   const count = () => {
@@ -13,7 +13,7 @@ function givenOthers(): () => number {
   return () => turns
 }
 
-/** How many turns these items take. */
+/** Returns the number of turns that the items take. */
 async function turnsOf(items: readonly unknown[]): Promise<number> {
   return new Set(await inTurns(items, givenOthers())).size
 }

@@ -11,16 +11,16 @@ import type { CheckedRequest, Route } from './route.ts'
 const OK = { outcome: 'answered', status: 200, body: {} } as const
 const PATIENT_BUDGET_MS = 60_000
 const PATIENT = { timeout: 20_000 }
-/** One that no other one fits beside. */
+/** Size of a body beside which no other one fits. */
 const HUGE = 400_000
 
 interface RouteUnderTest extends Pick<Partial<Route>, 'keyKind'> {
-  /** How long each request takes. Default: until the test ends. */
+  /** Duration of each request. Default: until the test ends. */
   readonly workMs?: number
   readonly requestBudgetMs?: number
 }
 
-/** A route that tells which requests it works on. */
+/** A route that reports the requests in progress. */
 async function givenRoute({ workMs, requestBudgetMs = PATIENT_BUDGET_MS, keyKind = 'admin' }: RouteUnderTest) {
   const ended = new AbortController()
   const begun: { readonly request: CheckedRequest; readonly at: number; readonly atWallMs: number }[] = []
@@ -42,7 +42,7 @@ async function givenRoute({ workMs, requestBudgetMs = PATIENT_BUDGET_MS, keyKind
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const headers = { 'content-type': 'application/json', 'x-api-key': keyKind === 'sdk' ? SDK_KEY : KEY }
-  /** The status of a request whose body has so many bytes. */
+  /** Returns the status of a request with so many bytes. */
   const send = async (bytes: number, signal?: AbortSignal): Promise<number> => {
     const body = JSON.stringify({ note: 'x'.repeat(bytes - JSON.stringify({ note: '' }).length) })
     const { status } = await fetch(url, { method: 'POST', headers, body, signal: signal ?? ended.signal })
@@ -59,7 +59,7 @@ describe('large bodies of one key (decisions.md, Busy and broken)', () => {
   ])(
     'are worked on in turns, %s; those whose turn does not come in time are refused',
     async (_what, bytes, count, few) => {
-      // A turn ends after 250 ms, and is waited for 150 ms.
+      // A turn ends after 250 ms; requests wait 150 ms for one.
       const { begun, sendMany } = await givenRoute({ workMs: 1_000, requestBudgetMs: 400 })
       const statuses = await sendMany(count, bytes)
       expect(begun.length).toBeGreaterThanOrEqual(few)
@@ -84,7 +84,7 @@ describe('large bodies of one key (decisions.md, Busy and broken)', () => {
 
   it('are dated when they came, and wait at the cost of their time, but not of that for admission', async () => {
     const { begun, sendMany } = await givenRoute({})
-    // All come at once, and begin one after the other.
+    // All arrive at once, and start one after the other.
     void sendMany(5, HUGE).catch(() => undefined)
     await expect.poll(() => begun.length, PATIENT).toBe(5)
     const [first, , , , last] = begun

@@ -11,7 +11,7 @@ const BODY = '{"userName":"ada"}'
 let server: Server
 afterEach(() => server.close())
 
-/** One route over HTTP; resolves once that request is over. `callerLeft` resolves when the caller has gone. */
+/** One route over HTTP. `over` resolves after its request, `callerLeft` after the caller has left. */
 async function givenRoute(
   handle: Route['handle'],
   takeToken: (callerLeft: Promise<unknown>) => Promise<unknown> = async () => undefined,

@@ -19,7 +19,7 @@ const slow = (burst: number): RateLimit => ({ perSecond: 1 / 3_600, burst })
 const limits = (admin: RateLimit, sdk = admin) => ({ project: { rateLimits: { admin, sdk } } })
 const ADA = { userName: 'ada' }
 const INSTANT = '2026-11-02T10:00:00.000Z'
-/** The body with so many bytes as JSON, filled up with an ignored member. */
+/** Returns the body, filled up to so many bytes as JSON with an ignored member. */
 const filled = (body: object, bytes: number) => ({
   ...body,
   filling: 'x'.repeat(bytes - JSON.stringify({ ...body, filling: '' }).length),
@@ -152,7 +152,7 @@ describe('rate limits over HTTP (decisions.md, Busy and broken)', () => {
     expect((await identify(ADA)).status).toBe(200)
     const refused = await identify(large)
     expect(refused.status).toBe(429)
-    // 44 are left, and 46 are needed.
+    // 44 tokens are left, and 46 are needed.
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(100)
     expect(await records()).toHaveLength(1)
   })
@@ -164,7 +164,7 @@ describe('rate limits over HTTP (decisions.md, Busy and broken)', () => {
       const answer = await call('POST', '/v2/admin/batch', headers, 'x'.repeat(bytes))
       return [answer.status, String(answer.headers['ratelimit']).slice(8, 11)]
     }
-    // 400: it was parsed, and is no JSON.
+    // 400: the body was parsed, and is no JSON.
     expect([await send(5 * 8_192), await send(5 * 8_192)]).toEqual([
       [400, 'r=5'],
       [400, 'r=4'],
@@ -180,7 +180,7 @@ describe('rate limits over HTTP (decisions.md, Busy and broken)', () => {
     const { identify } = await start(limits({ perSecond: 1, burst: 2 }))
     expect((await identify(filled(ADA, 100_000))).status).toBe(200)
     const refused = await identify(ADA)
-    // 44 are owed, and one more is needed.
+    // The debt is 44 tokens, and one more is needed.
     expect([refused.status, refused.headers['retry-after']]).toEqual([429, '45'])
   })
 
@@ -195,7 +195,7 @@ describe('rate limits over HTTP (decisions.md, Busy and broken)', () => {
     const services = { 'user-projector': url, 'form-trigger-evaluator': url }
     const { get } = await start({ ...limits({ perSecond: 1, burst: 3 }), services })
     const read = await get('/v2/admin/users/ada')
-    // Two were left, three are owed. So one is missing, and one more is needed.
+    // Two tokens were left, and three are owed. So one is missing, and one more is needed.
     expect([read.status, read.headers['ratelimit']]).toEqual([200, '"admin";r=0;t=2'])
     const refused = await get('/v2/admin/users/ada')
     expect([refused.status, refused.headers['retry-after']]).toEqual([429, '2'])

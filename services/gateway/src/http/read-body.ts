@@ -105,23 +105,20 @@ export async function readBody(request: IncomingMessage, reading: BodyReading): 
   return inflated === 'crowded' ? refuse(REFUSALS.busy) : inflated
 }
 
-/** Whether a body is over the limit by its `Content-Length`. */
+/** Returns true if the `Content-Length` is over the limit. */
 export function saysTooLarge(request: IncomingMessage, maxBytes: number): boolean {
   return Number(request.headers['content-length'] ?? 0) > maxBytes
 }
 
-/**
- * Each quantifier is followed by a character that it does not match, so a test takes linear time: a caller may send 16 KB
- * of white space.
- */
+/** Each quantifier is followed by a character that it does not match: linear time, even for 16 KB of white space. */
 const JSON_TYPE = /^application\/json\s*(?:;\s*(?:charset\s*=\s*"?utf-8"?\s*(?:;\s*)?)?)?$/i
 
-/** Whether a body's `Content-Type` is JSON in UTF-8. */
+/** Returns true if the `Content-Type` is JSON in UTF-8. */
 export function isJson({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
   return JSON_TYPE.test(headers['content-type'] ?? '')
 }
 
-/** Whether a body's `Content-Encoding` is one that {@link readBody} knows. */
+/** Returns true if {@link readBody} knows the `Content-Encoding`. */
 export function hasKnownEncoding(request: Pick<IncomingMessage, 'headers'>): boolean {
   return ['', 'identity', 'gzip'].includes(encodingOf(request))
 }
@@ -131,7 +128,7 @@ function encodingOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
 }
 
 function collect(request: IncomingMessage, { permit, maxBytes, dueAt }: BodyReading): Promise<ReadBody> {
-  // The caller left while the checks before this waited: its `close` event is over.
+  // The caller left during the earlier checks, so its `close` event is over.
   if (request.destroyed) return Promise.resolve({ outcome: 'aborted' })
   return new Promise((resolve) => {
     permit.onDisplaced(() => done(refuse(REFUSALS.tooManyBytes)))
@@ -153,9 +150,9 @@ function collect(request: IncomingMessage, { permit, maxBytes, dueAt }: BodyRead
     }
     const onEnd = () => done({ outcome: 'ok', bytes: Buffer.concat(chunks) })
     const onClose = () => done({ outcome: 'aborted' })
-    // After a stall of this process, what has arrived in the meantime is read first.
+    // After a stall of this process, bytes that have arrived are read first.
     const onLate = () => setImmediate(() => done(refuse(REFUSALS.bodyTooSlow)))
-    // A body that came along with its headers has been parsed after this turn of the event loop, and needs no timer.
+    // A body that came with its headers is parsed after this turn of the event loop and needs no timer.
     const arming = setImmediate(() => {
       if (!request.complete) timer = setTimeout(onLate, remainingMs(dueAt))
     })
@@ -163,7 +160,7 @@ function collect(request: IncomingMessage, { permit, maxBytes, dueAt }: BodyRead
   })
 }
 
-/** Counts each piece as it comes: a thousandth of what comes out is enough to send. */
+/** Inflates a body, and counts each piece at once: a body may inflate a thousandfold. */
 async function inflate(bytes: Buffer, { permit, maxBytes }: BodyReading): Promise<ReadBody> {
   const chunks: Buffer[] = []
   let size = 0
@@ -181,8 +178,8 @@ async function inflate(bytes: Buffer, { permit, maxBytes }: BodyReading): Promis
 }
 
 /**
- * Reads and drops what is left of a request that was answered early, so that its caller can read the answer: a socket
- * closed on unread bytes is reset. Bounded: a caller that goes on sending loses the connection.
+ * Drops the rest of a request that was answered early, so that its caller can read the answer: closing a socket with
+ * unread bytes resets it. A caller who keeps sending is disconnected.
  */
 export function discardBody(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return

@@ -12,7 +12,7 @@ const LONG = 60_000
 
 afterEach(() => void vi.useRealTimers())
 
-/** Bodies that come in pieces, without an end. */
+/** Bodies in pieces that never end. */
 function givenPieces() {
   const open = createBodyBudget({ maxBytes: 100 * MAX_BYTES, maxUnfinishedPerKey: 1_000 })
   return {
@@ -32,7 +32,7 @@ function givenPieces() {
 
 const bomb = gzipSync(Buffer.alloc(511_000, ' '))
 
-/** One key reads bodies under a budget. `mostHeld`: the bytes that they had taken at any time. */
+/** Bodies of one key under a budget. `mostHeld`: the most bytes that they held at any time. */
 function givenBudget(maxBytes: number, atOnce = 8) {
   const open = createBodyBudget({ maxBytes, maxUnfinishedPerKey: 1_000 })
   const turns = createTurnsByKey({ atOnce, worksForMs: LONG, withinMs: LONG })

@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.stop())
 
-/** A caller who writes by hand. */
+/** A caller who writes raw bytes. */
 async function givenCaller(to: GatewayFixture) {
   const socket = connect(to.port, '127.0.0.1')
   let text = ''
@@ -33,7 +33,7 @@ function head(key: string, more: readonly string[], path = IDENTIFY): string {
   return `${lines.join('\r\n')}\r\n\r\n`
 }
 
-/** Sends all of a request but the end of its body. */
+/** Sends a request without the end of its body. */
 async function givenUnfinished(to: GatewayFixture, key: string, body = BODY, length = body.length + 1) {
   const caller = await givenCaller(to)
   const path = key.startsWith('nv_sdk') ? '/v2/sdk/identify-user' : IDENTIFY
@@ -121,7 +121,7 @@ describe('a body in tiny chunks', () => {
 describe('bytes in flight (decisions.md, Busy and broken)', () => {
   it('have a budget: 503 with Retry-After for the key that holds its share; another key finds room', async () => {
     const small = await givenGateway({ besides: gateway, maxBodyBytesInFlight: 1_048_576 })
-    // A quarter of what is free: 2 bodies of 90,000 bytes, not 3.
+    // A quarter of the free bytes: 2 bodies of 90,000 bytes, not 3.
     const body = bodyOf(90_000)
     const held = [
       await givenUnfinished(small, small.keys.admin, body),
@@ -164,7 +164,7 @@ describe('bytes in flight (decisions.md, Busy and broken)', () => {
   })
 
   it('of strangers whose gzip inflates to a thousand times what they send are held for a few at once', async () => {
-    // A stranger's part has room for 9 of them, and 20 come at once.
+    // The share of unknown keys has room for 9, and 20 arrive at once.
     const small = await givenGateway({ besides: gateway, maxBodyBytesInFlight: 25_165_824 })
     const bomb = gzipSync(Buffer.alloc(511_000, ' '))
     const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
@@ -231,7 +231,7 @@ describe('stopping', () => {
     open()
     await caller.closed
     expect(caller.read()).toMatch(/HTTP\/1\.1 202 .*connection: close/is)
-    // The last resort comes after 5 s; nothing is under way any more, and a silent caller is not waited for.
+    // The server would be killed after 5 s. No request is in flight, so it does not wait for a silent caller.
     expect(await Promise.race([stopped, sleep(4_000)])).toBe('stopped')
     await silent.closed
     await ending.stop()

@@ -33,8 +33,8 @@ interface Line {
 
 /**
  * Bounds the works in progress of each key; the others wait in order. So one tenant's forty reads (each costs every
- * process several times a record), large bodies or gzip bodies delay nobody else (decisions.md, Busy and broken, Slow and
- * large).
+ * process several times a record), large bodies or gzip bodies delay nobody else (decisions.md, Busy and broken, Slow
+ * and large).
  */
 export function createTurnsByKey({ atOnce = 3, worksForMs = 250, withinMs = 1_500 }: TurnsByKeyOptions = {}): InTurn {
   const lines = new Map<string, Line>()
@@ -99,7 +99,9 @@ export function needsTurn({ keyKind }: RouteSignature, body: Uint8Array | undefi
   return body === undefined || (body.length > SMALL_BODY_BYTES && keyKind === 'admin')
 }
 
-/** Runs a few reads and large bodies of each key at once (decisions.md, Busy and broken). `withinMs`: the longest wait. */
+/**
+ * Runs a few reads and large bodies of each key at once (decisions.md, Busy and broken). `withinMs`: the longest wait.
+ */
 export function createRequestTurns(withinMs: { readonly read: number; readonly largeBody: number }) {
   const readInTurn = createTurnsByKey({ withinMs: withinMs.read })
   const largeBodyInTurn = createTurnsByKey({ withinMs: withinMs.largeBody, atOnce: LARGE_BODY_BYTES_AT_ONCE })

@@ -4,7 +4,7 @@ import { createTurnsByKey } from './turns-by-key.ts'
 
 const LONG = 60_000
 
-/** Reads that go on until they are ended. */
+/** Reads that run until they are ended. */
 function givenReads() {
   const begun: string[] = []
   const ends: (() => void)[] = []

@@ -5,11 +5,11 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createHttpServer, type HttpServerOptions } from './http-server.ts'
 import { writeText } from './write-answer.ts'
 
-/** More than the system keeps for a connection. */
+/** Larger than the buffers of a connection. */
 const ANSWER = 'x'.repeat(20_000_000)
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 
-/** A server that answers everything with {@link ANSWER}, and its responses in their order. */
+/** A server that always answers with {@link ANSWER}, and its responses in order. */
 async function givenServer(bounds: Pick<HttpServerOptions, 'maxUnreadBytes' | 'readWithinMs'>) {
   const responses: ServerResponse[] = []
   const listener: HttpServerOptions['listener'] = (_request, response) => {
@@ -27,7 +27,7 @@ async function givenServer(bounds: Pick<HttpServerOptions, 'maxUnreadBytes' | 'r
   const { port } = await server.start()
   onTestFinished(server.stop)
 
-  /** A caller who asks, and does not read. */
+  /** A caller who does not read the answer. */
   async function givenReader() {
     const socket = connect(port, '127.0.0.1')
     socket.pause()

@@ -1,22 +1,21 @@
 import type { ServerResponse } from 'node:http'
 
-/** Emitted on a response, with the bytes of its body, if the system did not take all of it at once. */
+/** Event of a response, with the bytes of its body, if the system did not take all of them at once. */
 export const UNREAD = 'unread'
 
 interface UnreadAnswersOptions {
-  /** Of all answers that their callers have not read. */
+  /** Maximum bytes of unread answers. */
   readonly maxBytes: number
-  /** How long a caller may take to read an answer. */
+  /** Time to read an answer. */
   readonly withinMs: number
 }
 
 /**
- * Bounds the memory for answers that callers do not read (decisions.md, Slow and large). Where there is too much, the
- * connections that have waited longest are closed: those who read their answers are not concerned. `watch` must see every
- * response before it is written.
+ * Bounds the memory for unread answers (decisions.md, Slow and large). Over the bound, the connections that have waited
+ * longest are closed, so callers who read their answers are safe. `watch` must see every response before it is written.
  */
 export function createUnreadAnswers({ maxBytes, withinMs }: UnreadAnswersOptions) {
-  /** What ends the counting of each; the oldest first. */
+  /** Functions that stop counting a response, the oldest first. */
   const unread = new Map<ServerResponse, () => void>()
   let bytes = 0
 

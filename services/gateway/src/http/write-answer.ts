@@ -5,10 +5,10 @@ import { discardBody } from './read-body.ts'
 import { UNREAD } from './unread-answers.ts'
 import type { Answer } from './route.ts'
 
-/** On every answer. */
+/** Headers of every answer. */
 export const SECURITY_HEADERS = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' } as const
 
-/** Browsers call the routes for publishable keys, from any origin; admin routes are for servers and have none of this. */
+/** Headers of the routes for publishable keys, which browsers call from any origin. Admin routes are for servers. */
 export const CORS_HEADERS = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': 'X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, Idempotent-Replayed',
@@ -23,7 +23,10 @@ const PREFLIGHT_HEADERS = {
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Writes an answer or a refusal, with these headers beside its own. False where the caller has left: nothing was written. */
+/**
+ * Writes an answer or a refusal with these and its own headers. Returns false, and writes nothing, if the caller has
+ * left.
+ */
 export function writeAnswer(
   response: ServerResponse,
   result: Answer | Refusal,
@@ -35,15 +38,12 @@ export function writeAnswer(
   return true
 }
 
-/** An answer's body as it is written. */
+/** Returns the text of an answer. */
 export function textOf({ body, text }: Answer): string {
   return text ?? JSON.stringify(body)
 }
 
-/**
- * Writes a text, or its bytes in UTF-8, of the type that its headers say, and drops what is left of the request. Nothing
- * where the caller has left.
- */
+/** Writes a text, or its bytes in UTF-8, and drops the rest of the request. Writes nothing if the caller has left. */
 export function writeText(
   response: ServerResponse,
   status: number,
@@ -58,7 +58,7 @@ export function writeText(
   discardBody(response.req)
 }
 
-/** The answer to `OPTIONS`, which browsers send without a key. */
+/** Answers `OPTIONS`, which browsers send without a key. */
 export function writePreflight(response: ServerResponse): void {
   response.writeHead(204, { ...SECURITY_HEADERS, ...PREFLIGHT_HEADERS, 'X-Request-Id': randomUUIDv7() }).end()
   discardBody(response.req)

@@ -22,7 +22,7 @@ const track = (userName: string, eventName: string, more: Item = {}) => ({
 const newKey = () => `key-${randomUUID()}`
 const newUser = () => `user-${randomUUID()}`
 
-/** The results of a batch that is taken as a whole. */
+/** Returns the results of a batch that is not refused as a whole. */
 async function send(gateway: GatewayFixture, items: readonly unknown[], idempotencyKey?: string) {
   const headers = { 'content-type': 'application/json', 'x-api-key': gateway.keys.admin }
   const key = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
@@ -31,7 +31,7 @@ async function send(gateway: GatewayFixture, items: readonly unknown[], idempote
   return publicApi.BatchAnswer.parse(answer.body).results as readonly Record<string, unknown>[]
 }
 
-/** What two requests with the same body have in common: not the ids of their records, nor when these happened. */
+/** Returns the members of a result that do not depend on the id and the time of its record. */
 const shared = ({ requestId, occurredAt, ...rest }: Item = {}) => ({
   ...rest,
   has: [typeof requestId, typeof occurredAt],
@@ -42,7 +42,7 @@ const eventsOf = async (gateway: GatewayFixture, userName: string) =>
     fact.type === 'EventTracked' && fact.userName === userName ? [fact.eventName] : [],
   )
 
-/** A projector that knows nobody: a user exists only by what the gateway saw itself. */
+/** A gateway whose projector knows no user: users exist only if the gateway identified them. */
 async function givenNobody(options: GatewayFixtureOptions = {}) {
   const projector = await givenService({
     lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'missing') }),
@@ -221,7 +221,7 @@ describe('a batch (decisions.md, Batch)', () => {
         track(other, 'a'),
         track(user, 'third'),
       ]
-      // A gateway that died while it had the request.
+      // A gateway died during this request.
       const running = idempotentRequestOf({
         key: idempotencyKey,
         project: { organization: gateway.config.id, project: 'shop' },
@@ -338,7 +338,7 @@ describe('the rate of a batch (decisions.md, Batch: the rate limit counts items)
     expect((await sendMany(gateway, 25)).status).toBe(200)
     const refused = await gateway.identify({ userName: 'ada' })
     expect(refused.status).toBe(429)
-    // 15 are owed, and one more is needed, at ten a second.
+    // The debt is 15 tokens, and one more is needed, at ten a second.
     expect(refused.headers['retry-after']).toBe('2')
     expect((await sendMany(await givenGateway({ besides: gateway }), 2)).status).toBe(429)
   })

@@ -10,10 +10,10 @@ import type { Ended, Kind } from './stages.ts'
 /** The kinds of items, by their `type`. */
 type ItemKinds = Readonly<Record<'identify' | 'track', Kind>>
 
-/** Patterns of the routes that would take an item alone: its `Idempotency-Key` belongs to them. */
+/** Patterns of the single routes. The `Idempotency-Key` of an item belongs to them. */
 const ROUTE_OF = { identify: ROUTES.identifyUser.pattern, track: ROUTES.trackEvent.pattern } as const
 
-/** Creates `POST /v2/admin/batch` (decisions.md, Batch). Each item is answered like a request of its own. */
+/** Creates `POST /v2/admin/batch` (decisions.md, Batch). Each item gets the answer of its single route. */
 export function createBatchRoute(recordMany: RecordMany, kinds: ItemKinds): Route {
   return {
     ...ROUTES.recordBatch,
@@ -37,17 +37,17 @@ function askBatchItem(batch: CheckedRequest, kinds: ItemKinds, item: unknown, po
   if (Buffer.byteLength(bytes) > MAX_BODY_BYTES) return refuse(REFUSALS.tooLarge(MAX_BODY_BYTES))
   const { type, body, idempotencyKey } = parsed
   const batchKey = typeof batch.idempotency === 'object' ? batch.idempotency.key : undefined
-  // The item's own key, or the key of the batch with the item's position.
+  // The item's own key, or else the key of the batch with the item's position.
   const key = idempotencyKey === undefined ? { key: batchKey, suffix: position } : { key: idempotencyKey }
   return askItem(batch, kinds[type], body, { ...key, route: ROUTE_OF[type], bytes })
 }
 
-/** Returns the body that the single route would get, without white space. */
+/** Returns the body for the single route, without white space. */
 function singleBodyOf({ type: _type, idempotencyKey: _key, ...body }: BatchItem['body']): string {
   return JSON.stringify(body)
 }
 
-/** Returns what the single route would have answered. */
+/** Returns the answer of the single route. */
 function resultBody(result: Ended): object {
   if (result.outcome === 'refused') return errorBody(result.status, result.message)
   return { status: result.status, ...result.body }

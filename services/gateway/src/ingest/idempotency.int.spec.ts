@@ -16,9 +16,9 @@ const SDK_TRACK = '/v2/sdk/track-event'
 
 let gateway: GatewayFixture
 let other: GatewayFixture
-/** Who exists, and a gate that look-ups wait at. */
+/** The users who exist, and a gate that look-ups wait for. */
 const users = { exist: true, gate: Promise.resolve() }
-/** Which record registered a name: the registry's answer is the same for the same record. */
+/** The record that registered a name: the registry repeats its answer to that record. */
 const registeredBy = new Map<string, string>()
 let service: Awaited<ReturnType<typeof startService>>
 
@@ -250,7 +250,7 @@ describe('when something fails (decisions.md, Retries)', () => {
       route: TRACK,
       bytes: Buffer.from(JSON.stringify(body)),
     }) as IdempotentRequest
-    // What such a gateway leaves: a lock that nobody ends, and the record.
+    // Such a gateway leaves a lock without an end, and the record.
     await createKeptAnswers(gateway.redis, gateway.redisPrefix, REQUEST_BUDGET_MS).begin(request)
     const died = await startGateway({ besides: gateway, redisUrl: 'redis://127.0.0.1:1' })
     await send({ key, body, through: died })
@@ -271,7 +271,7 @@ describe('when something fails (decisions.md, Retries)', () => {
     const body = { userName: 'ada', eventName: 'brand new', occurredAt: new Date().toISOString() }
     const first = await send({ key, body })
     expect(first.body['newEvent']).toBe(true)
-    // As if the gateway had died before it kept the answer.
+    // Simulates a gateway that died before it kept the answer.
     const kept = `${gateway.redisPrefix}answer:${gateway.config.id}/shop/admin/P/${key}`
     await gateway.redis.hdel(kept, 'answer')
     await gateway.redis.hset(kept, 'runs_until', 0)

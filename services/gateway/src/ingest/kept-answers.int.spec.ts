@@ -7,7 +7,7 @@ import { createKeptAnswers, type IdempotencyLock, type KeptAnswers } from './kep
 const REQUEST_BUDGET_MS = 2_000
 
 const logger = createLogger('test', 'silent')
-// Patient: a busy machine is no slow Redis.
+// A long timeout, since a busy machine is not a slow Redis.
 const redis = createRedis({ url: inject('redisUrl'), name: 'test', logger, commandTimeoutMs: 10_000 })
 const prefix = `test:${randomUUID()}:`
 const keptAnswers = createKeptAnswers(redis.client, prefix, REQUEST_BUDGET_MS)
@@ -24,7 +24,7 @@ async function lock(request: Request, by: KeptAnswers = keptAnswers): Promise<Id
   return begun
 }
 
-/** The time that a gateway which died would have run is over. */
+/** Ends the time that a dead gateway would have run. */
 async function runOut({ name }: Request): Promise<void> {
   await redis.client.hset(`${prefix}answer:${name}`, 'runs_until', 0)
 }

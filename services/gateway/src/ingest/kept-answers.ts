@@ -3,7 +3,7 @@ import { VisitAnswered } from '@nextvisit/contracts'
 import { z } from 'zod'
 import type { IdempotentRequest } from '../http/idempotent-request.ts'
 
-/** What this needs of Redis (ioredis fits). Commands are bounded by its own `commandTimeout`. */
+/** An ioredis client, whose `commandTimeout` bounds each command. */
 interface ScriptRunner {
   readonly eval: (script: string, keys: number, ...given: (string | number)[]) => Promise<unknown>
 }
@@ -12,39 +12,39 @@ interface ScriptRunner {
 type KeptRequest = Pick<IdempotentRequest, 'recordId' | 'name'>
 
 const KeptAnswer = z.object({ status: z.number(), body: z.looseObject({}), confirms: VisitAnswered.optional() })
-/** What a repeat is answered with, and what that confirms. */
+/** The answer to a repeat, and the fact that it confirms. */
 interface KeptAnswer {
   readonly status: number
   readonly body: object
   readonly confirms?: VisitAnswered | undefined
 }
 
-/** The right to answer a request, until one of its three ends or until it expires. None of them rejects. */
+/** The right to answer a request, until `keep`, `release`, `abandon` or its expiry. None of the three rejects. */
 export interface IdempotencyLock {
   readonly outcome: 'locked'
-  /** Another lock of the same request expired or was released: its record may be in the log. */
+  /** True if an earlier lock of the same request expired or was released: its record may be in the log. */
   readonly isRetry: boolean
-  /** Repeats get this answer for 24 h. */
+  /** Keeps the answer for repeats, for 24 h. */
   readonly keep: (answer: KeptAnswer) => Promise<void>
-  /** The request may have left its record in the log: the key is free for the same request only. */
+  /** Frees the key for the same request only: its record may be in the log. */
   readonly release: () => Promise<void>
-  /** The request left nothing behind: the key is free for any other. */
+  /** Frees the key for any request: this one left nothing behind. */
   readonly abandon: () => Promise<void>
 }
 
 export type Begun =
   | IdempotencyLock
   | { readonly outcome: 'answered'; readonly answer: KeptAnswer }
-  /** Another request has the lock. */
+  /** Another request holds the lock. */
   | { readonly outcome: 'running' }
-  /** The key was used with another body or route. */
+  /** The key belongs to another body or route. */
   | { readonly outcome: 'taken' }
 
 export type KeptAnswers = ReturnType<typeof createKeptAnswers>
 
 const KEPT_MS = 24 * 3_600_000
 
-/** Of a request without an `Idempotency-Key`. */
+/** Lock of a request without an `Idempotency-Key`. */
 const NOTHING_KEPT: IdempotencyLock = {
   outcome: 'locked',
   isRetry: false,
@@ -53,7 +53,7 @@ const NOTHING_KEPT: IdempotencyLock = {
   abandon: async () => undefined,
 }
 
-/** The time is of the one clock that all gateways share. */
+/** Uses the clock of Redis, which all gateways share. */
 const BEGIN = `local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local record, holder, as, runs_until, answer =
@@ -67,7 +67,7 @@ redis.call('HSET', KEYS[1], 'record', ARGV[1], 'holder', ARGV[2], 'as', as, 'run
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
 return {as}`
 
-/** Each of these is for the holder alone: another gateway may have the lock by now. */
+/** These scripts act for the holder only: another gateway may hold the lock by now. */
 const KEEP = `if redis.call('HGET', KEYS[1], 'holder') ~= ARGV[1] then return end
 redis.call('HSET', KEYS[1], 'answer', ARGV[2])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])`
@@ -80,14 +80,14 @@ const BeginReply = z.union([
 ])
 
 /**
- * The memory of answers to idempotent requests, in Redis for all gateways (decisions.md, Retries). It may be emptied at
- * any moment: consumers drop a duplicate all the same.
+ * Keeps the answers to requests with an `Idempotency-Key` in Redis, for all gateways (decisions.md, Retries). Redis may
+ * be emptied at any moment, since consumers drop duplicates, too.
  */
 export function createKeptAnswers(redis: ScriptRunner, keyPrefix: string, requestBudgetMs: number) {
-  // Longer than any request runs: only the lock of a gateway that died expires.
+  // Longer than any request runs, so only locks of dead gateways expire.
   const lockMs = requestBudgetMs + 1_000
 
-  /** Runs a script twice where it fails, which all of these allow: a busy process takes a quick Redis for a slow one. */
+  /** Runs a script, and retries it once, since a busy process may time out early. All scripts here can be repeated. */
   async function run(script: string, { name }: KeptRequest, ...given: (string | number)[]): Promise<unknown> {
     const evaluate = () => redis.eval(script, 1, `${keyPrefix}answer:${name}`, ...given)
     return evaluate().catch(evaluate)
@@ -95,7 +95,7 @@ export function createKeptAnswers(redis: ScriptRunner, keyPrefix: string, reques
 
   function lock(request: KeptRequest, holder: string, isRetry: boolean): IdempotencyLock {
     const end = async (script: string, ...given: (string | number)[]) => {
-      // A lock that can't be ended expires.
+      // A lock that cannot be ended expires.
       await run(script, request, holder, ...given).catch(() => undefined)
     }
     return {
@@ -108,7 +108,10 @@ export function createKeptAnswers(redis: ScriptRunner, keyPrefix: string, reques
   }
 
   return {
-    /** Never rejects: without Redis every request gets a lock, and nothing is kept. */
+    /**
+     * Locks a request, or finds its kept answer. Never rejects: without Redis every request gets a lock, and none is
+     * kept.
+     */
     begin: async (request: KeptRequest | 'none'): Promise<Begun> => {
       if (request === 'none') return NOTHING_KEPT
       const holder = randomUUID()
@@ -119,7 +122,7 @@ export function createKeptAnswers(redis: ScriptRunner, keyPrefix: string, reques
         if (state === 'running' || state === 'taken') return { outcome: state }
         return lock(request, holder, state === 'retry')
       } catch {
-        // What timed out may have been carried out: if so, this is the holder, and ends the lock.
+        // A script that timed out may have run. If so, this request holds the lock, and ends it.
         return lock(request, holder, false)
       }
     },

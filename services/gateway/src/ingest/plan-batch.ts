@@ -5,60 +5,61 @@ import { type AskedItem, type Ended, hasEnded } from './stages.ts'
 
 /** An item of a batch that asks for a record. */
 export interface ItemToPlan extends AskedItem {
-  /** Length as JSON, by which items take turns. */
+  /** Length as JSON, which decides how many items fit into a turn. */
   readonly length: number
-  /** Creates the item's user, if that user certainly does not exist. */
+  /** Creates the item's user, for a user who certainly does not exist. */
   readonly creation: UserCreation | undefined
 }
 
-/** The identify that creates a user. It is asked for only when it is needed. */
+/** An identify that creates a user, made only if it is needed. */
 export interface UserCreation {
   readonly request: CheckedRequest
   readonly userName: string
   readonly ask: () => AskedItem
 }
 
-/** A record that a batch makes: an item's, or the identify that creates the user of some items. */
+/** One record of a batch: of an item, or the identify that creates the user of some items. */
 export type Step = {
-  /** Numbers the users of the batch. */
+  /** Number of the user in the batch. */
   readonly user: number
-  /** The step that creates the user of an item. */
+  /** The step that creates the item's user. */
   readonly createdBy: number | undefined
 } & (
   | { readonly type: 'item'; readonly item: ItemToPlan }
   | { readonly type: 'creation'; readonly creation: UserCreation }
 )
 
-/** Where the result of an item comes from. */
+/** The source of an item's result. */
 export interface PlannedResult {
-  /** A step, or the result of an item that needs none. */
+  /** A step, or the result itself if the item needs no step. */
   readonly from: number | Ended
-  /** The step whose refusal is the item's, too. */
+  /** The step whose refusal also refuses the item. */
   readonly createdBy: number | undefined
 }
 
 export interface BatchPlan {
-  /** In the order of the items. */
+  /** Steps in the order of their items. */
   readonly steps: readonly Step[]
-  /** One for each item. */
+  /** Results in the order of the items. */
   readonly results: readonly PlannedResult[]
 }
 
 interface PlannedUser {
   readonly user: number
-  /** The step that creates the user for the events since the last identify. */
+  /** The step that creates the user for events since the last identify. */
   createdBy: number | undefined
 }
 
 /**
- * Plans a batch. Items with one key and one body share a step: kept answers cannot tell, since all are under way at once.
- * The creation of a user precedes each run of that user's events. An identify ends a run, because it may be refused.
+ * Plans a batch. Items with the same key and body share a step, because kept answers cannot detect repeats among items
+ * in flight. Each run of a user's events starts with the creation of that user. An identify ends a run, since it may be
+ * refused.
  */
 export function planBatch(items: readonly (ItemToPlan | Ended)[]): BatchPlan {
   const steps: Step[] = []
-  /** By userName. */
+  /** Users by userName. */
   const users = new Map<unknown, PlannedUser>()
-  /** By the name of the key: the first item that has it. */
+  /** The first item of each key, by the name of the key. */
   const keyed = new Map<string, { readonly recordId: string; readonly result: PlannedResult }>()
   const add = (step: Step): number => steps.push(step) - 1
 

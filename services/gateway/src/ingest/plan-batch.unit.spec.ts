@@ -12,7 +12,7 @@ const MALFORMED = refuse(REFUSALS.path)
 const KEY_OF_ANOTHER = refuse(REFUSALS.keyOfAnother)
 const ask = () => expect.unreachable('A plan asks for nothing')
 
-/** Where a batch comes from a library of Segment's, its events create their users. */
+/** `createsUsers`: as in batches of Segment's libraries. */
 const arbitraryItem = (createsUsers: boolean): fc.Arbitrary<ItemToPlan | Ended> =>
   fc
     .record({
@@ -39,7 +39,7 @@ const nameOf = ({ idempotency }: ItemToPlan) => (typeof idempotency === 'object'
 const userNameOf = (step: Step) => (step.type === 'item' ? step.item.body['userName'] : step.creation.userName)
 const isIdentify = (step: Step) => step.type === 'item' && step.item.kind.identifies
 
-/** The first item with the key of this one. */
+/** Returns the first item with the key of this one. */
 function firstOf(items: Items, item: ItemToPlan): ItemToPlan {
   const asked = items.flatMap((one) => (hasEnded(one) ? [] : [one]))
   const name = nameOf(item)

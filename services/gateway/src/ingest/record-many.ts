@@ -12,22 +12,22 @@ import { type AdmittedItem, type Ended, hasEnded, type Kind, type Stages } from 
 
 type Stage = AdmittedItem | Ended
 
-/** What becomes of a step, in view of the earlier steps of its user. */
+/** The stage of a step, given the earlier steps of its user. */
 interface Decision {
   readonly step: Step
   readonly stage: Stage
-  /** True if this step, or an earlier one, must be sent again: nothing later of the user may overtake it. */
+  /** True if this step, or an earlier one of the user, must be sent again: later steps may not overtake it. */
   readonly isHeld: boolean
 }
 
 /** The steps of a user so far. */
 interface UserSoFar {
   readonly last?: Promise<Decision>
-  /** Whether one of them identifies the user. */
+  /** Resolves to true if one of them identifies the user. */
   readonly isIdentified?: Promise<boolean> | undefined
 }
 
-/** Statuses of items that a caller sends again as they were. */
+/** Statuses of items that a caller sends again unchanged. */
 const RETRYABLE: readonly number[] = [409, 500, 503]
 /** The result of creating a user who exists, or may exist. */
 const NOT_CREATED = answer(200, {})
@@ -35,11 +35,11 @@ const NOT_CREATED = answer(200, {})
 export type RecordMany = ReturnType<typeof createRecordMany>
 
 /**
- * Records the items of one request; none fails another. All are admitted at once, so that their questions to services
- * share calls; then all are published in their order. Resolves to the results of the items, and never rejects.
+ * Records the items of one request; none fails another. All items are admitted at once, so that their questions share
+ * calls. Then all are published in their order. Resolves to the results of the items; never rejects.
  */
 export function createRecordMany(stages: Stages, logger: Logger) {
-  /** Starts the steps in their order. An event waits for the identifies of its user before it, and for no other item. */
+  /** Starts all steps in their order. An event waits for earlier identifies of its user, and for no other item. */
   async function decideAll(steps: readonly Step[]): Promise<readonly Decision[]> {
     const users: UserSoFar[] = []
     const deciding: Promise<Decision>[] = []
@@ -77,7 +77,7 @@ export function createRecordMany(stages: Stages, logger: Logger) {
     }
   }
 
-  /** Refuses a step that would overtake an earlier one. A kept answer stays: its record is in the log already. */
+  /** Refuses steps that would overtake an earlier one. Kept answers stay, since their records are in the log. */
   async function decide(step: Step, admitting: Promise<Stage>, last?: Promise<Decision>): Promise<Decision> {
     const stage = await admitting
     const isHeld = last !== undefined && (await last).isHeld
@@ -86,7 +86,7 @@ export function createRecordMany(stages: Stages, logger: Logger) {
     return { step, stage: refuse(REFUSALS.notRecorded), isHeld }
   }
 
-  /** Publishes in order. The records of a user are one sequence: after one that failed, none is sent. */
+  /** Publishes in order. The records of a user are a sequence: after a failed one, none is sent. */
   async function publishAll(decisions: readonly Decision[]): Promise<readonly Ended[]> {
     const sequences: RecordSequence[] = []
     const publish = async ({ step, stage }: Decision): Promise<Ended> => {
@@ -125,7 +125,7 @@ async function isIdentifiedAfter(admitting: Promise<Stage>, before?: Promise<boo
   return (stage.outcome !== 'refused' && stage !== NOT_CREATED) || (await before) === true
 }
 
-/** Admitting or publishing an item costs about half of what asking for it did. */
+/** Admitting or publishing an item costs about half as much as parsing it. */
 function costOf(step: Step): number {
   return costOfLength(step.type === 'item' ? step.item.length : 0) / 2
 }
@@ -134,12 +134,12 @@ function mustBeSentAgain(stage: Stage): boolean {
   return stage.outcome === 'refused' && isRetryable(stage)
 }
 
-/** Returns true for a result that makes a caller send its item again. */
+/** Returns true for a result after which a caller sends the item again. */
 export function isRetryable({ status }: Ended): boolean {
   return RETRYABLE.includes(status)
 }
 
-/** Returns an item of a batch as a record of its own, which has its own `Idempotency-Key` or none. */
+/** Returns an item of a batch with its own id and `Idempotency-Key`. */
 export function askItem(
   request: CheckedRequest,
   kind: Kind,

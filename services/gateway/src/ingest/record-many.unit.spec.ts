@@ -20,9 +20,9 @@ const USERS = ['ada', 'grace']
 interface Item {
   readonly userName: string
   readonly type: 'identify' | 'track'
-  /** What it would be answered alone. */
+  /** Its outcome alone. */
   readonly alone: 'recorded' | 'kept' | number
-  /** When this is known. */
+  /** Turns of the event loop until the outcome is known. */
   readonly turns: number
 }
 
@@ -129,7 +129,7 @@ describe('the creation of a user', () => {
       itemToPlan(identify, { userName: 'ada' }, { id: 'creation', idempotency: idempotencyOf('a', 'a') })
     return itemToPlan(track, { userName: 'ada' }, { creation: { request: REQUEST, userName: 'ada', ask } })
   }
-  /** How many records two events with this creation leave, and the statuses of the events. */
+  /** Records two events with this creation; returns the number of records and the statuses of the events. */
   async function record(existence: 'missing' | 'exists', item: ReturnType<typeof withCreation>) {
     let records = 0
     const userEvents: StagesParts['userEvents'] = {

@@ -62,7 +62,7 @@ describe('waiting for the evaluator (design.md, Replies)', () => {
     await publisher.stop()
   })
 
-  /** Records a request for which a form may react, unless it says otherwise. `publish` gets the channel that the record names. */
+  /** Records a request to which a form may react, unless `special` says otherwise. `publish` gets the record's channel. */
   async function record(
     request: CheckedRequest,
     publish: Publish,
@@ -169,7 +169,7 @@ describe('waiting for the evaluator (design.md, Replies)', () => {
   it('stops waiting for an evaluator that leaves replies unanswered', async () => {
     const late = await Promise.all(Array.from({ length: 20 }, () => record(requestWith(20), acknowledge)))
     expect(new Set(late.map(({ reply }) => reply))).toEqual(new Set(['later']))
-    // With the breaker open, a minute is not waited for.
+    // With the breaker open, the minute is not used.
     expect((await record(requestWith(60_000), acknowledge)).reply).toBe('later')
   })
 })

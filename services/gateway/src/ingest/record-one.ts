@@ -2,7 +2,7 @@ import type { RouteSignature } from '@nextvisit/contracts'
 import type { Route } from '../http/route.ts'
 import { type AdmittedItem, type AskedItem, type Ended, hasEnded, type Kind, type Stages } from './stages.ts'
 
-/** Takes an item up to its admission: read, lock, admit. */
+/** Runs the stages up to admission: read, lock, admit. */
 export async function admitItem(
   stages: Stages,
   asked: AskedItem,
@@ -14,13 +14,13 @@ export async function admitItem(
   return hasEnded(locked) ? locked : stages.admit(locked, isIdentified)
 }
 
-/** Records an item, and returns its answer. */
+/** Runs all stages of an item. */
 export async function recordOne(stages: Stages, asked: AskedItem): Promise<Ended> {
   const admitted = await admitItem(stages, asked)
   return hasEnded(admitted) ? admitted : stages.publish(admitted)
 }
 
-/** Returns a route whose request is one record of this kind. */
+/** Creates routes whose request is one record. */
 export function createSingleRoute(stages: Stages) {
   return (signature: RouteSignature, kind: Kind): Route => ({
     ...signature,

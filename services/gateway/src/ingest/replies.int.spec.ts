@@ -23,7 +23,7 @@ afterAll(async () => {
   redis.disconnect()
 })
 
-/** Stands for the evaluator: waits for a record that is not answered and asks for a reply, and gives one. */
+/** Acts as the evaluator: waits for an unanswered record that asks for a reply, and replies. */
 async function replyToNext(answered: ReadonlySet<string>, reply: (recordId: string) => object): Promise<Recorded> {
   let found: Recorded | undefined
   await until(async () => {

@@ -12,13 +12,13 @@ import type { Published, UserEventPublisher, UserPartition } from '../publishing
 import type { IdempotencyLock, KeptAnswers } from './kept-answers.ts'
 import type { CheckSignature, SignedBody } from './user-signature.ts'
 
-/** What one kind of record adds to the stages: identify, visit, track. */
+/** A kind of record that callers send: identify, visit or track. */
 export interface Kind<Body extends SignedBody = SignedBody, Fact extends UserFact = UserFact> {
   /** True if the record makes its user exist. */
   readonly identifies: boolean
   /** Parses the body by its rules. */
   readonly parse: (asked: AskedItem) => { readonly outcome: 'ok'; readonly value: Body } | Rejection
-  /** Applies policy. `isIdentified`: whether an earlier item of the same batch identifies the user. */
+  /** Applies policy. `isIdentified`: true if an earlier item of the same batch identifies the user. */
   readonly admit: (item: ItemToAdmit<Body>, isIdentified?: Promise<boolean>) => Promise<Admission<Fact>>
   /** Returns true if a form may react to the fact, so that the answer waits for the evaluator's reply. */
   readonly mayReact: (fact: Fact, project: CatalogProject) => boolean
@@ -28,7 +28,7 @@ export interface Kind<Body extends SignedBody = SignedBody, Fact extends UserFac
 /** `none`: no form may react. `later`: no reply came within the budget, or none can come now. */
 export type AwaitedReply = EvaluatorReply | 'none' | 'later'
 
-/** Hides the types of a kind. An item's body is always its own kind's, so no stage mixes two. */
+/** Hides the types of a kind from the stages. Each item carries the body and the fact of its own kind. */
 export function defineKind<Body extends SignedBody, Fact extends UserFact>(kind: Kind<Body, Fact>): Kind {
   return kind as unknown as Kind
 }
@@ -56,7 +56,7 @@ interface LockedItem extends ItemToAdmit<SignedBody> {
   readonly lock: IdempotencyLock
 }
 
-/** What the item needs of limits is reserved for it, until `publish` or `giveBack`. */
+/** An item with reserved room and claimed names, until `publish` or `giveBack`. */
 export interface AdmittedItem extends Admitted<UserFact> {
   readonly item: LockedItem
 }
@@ -68,7 +68,7 @@ export function hasEnded(stage: { readonly outcome: string }): stage is Ended {
   return stage.outcome === 'answered' || stage.outcome === 'refused'
 }
 
-/** The stages of an item, in their order; each may end it (decisions.md, Order of checks). */
+/** The stages of an item, in order. Each may end it (decisions.md, Order of checks). */
 export interface Stages {
   /** Checks the rules of the body, and the signature. */
   readonly read: (asked: AskedItem) => ReadItem | Ended
@@ -76,9 +76,9 @@ export interface Stages {
   readonly lock: (item: ReadItem) => Promise<LockedItem | Ended>
   /** Applies policy. */
   readonly admit: (item: LockedItem, isIdentified?: Promise<boolean>) => Promise<AdmittedItem | Ended>
-  /** Publishes the record, awaits the reply and keeps the answer. The log has the record before this function returns. */
+  /** Hands the record to the log before it returns; then awaits the ack and the reply, and keeps the answer. */
   readonly publish: (item: AdmittedItem, sequence?: RecordSequence) => Promise<Ended>
-  /** Gives back what is reserved and locked for an item that is not published. */
+  /** Releases everything that is held for an item that is not published. */
   readonly giveBack: (item: AdmittedItem) => Promise<void>
   /** Returns true if the user certainly does not exist. */
   readonly isMissing: (request: CheckedRequest, userName: string) => Promise<boolean>
@@ -90,11 +90,11 @@ export interface StagesParts {
   readonly knownUsers: Pick<KnownUsers, 'check'>
   readonly userEvents: Pick<UserEventPublisher, 'partitionOf' | 'publish'>
   readonly replies: Pick<Replies, 'expect'>
-  /** Called for every record that is in the log, or may be. */
+  /** Called for every record that is in the log or may be. */
   readonly onRecorded: (fact: UserFact) => void
 }
 
-/** Creates the stages that single requests and batches share. They know nothing of HTTP but status codes. */
+/** Creates the stages that single requests and batches share. Of HTTP, they know only status codes. */
 export function createStages(parts: StagesParts): Stages {
   const { checkSignature, keptAnswers, knownUsers, userEvents, replies, onRecorded } = parts
 
@@ -113,7 +113,7 @@ export function createStages(parts: StagesParts): Stages {
       const lock = await keptAnswers.begin(idempotency)
       if (lock.outcome === 'running') return refuse(REFUSALS.stillRunning)
       if (lock.outcome === 'taken') return refuse(REFUSALS.keyOfAnother)
-      // Byte for byte: JSON.stringify writes again what it wrote once.
+      // Byte for byte, since JSON.stringify is deterministic.
       if (lock.outcome === 'answered')
         return { outcome: 'answered', ...lock.answer, headers: { 'Idempotent-Replayed': 'true' } }
       const { organization, project } = request.project
@@ -146,14 +146,14 @@ export function createStages(parts: StagesParts): Stages {
       let answer: Answer | undefined
       try {
         const mayReact = kind.mayReact(fact, project)
-        // Before the record is published: the reply can be faster than the ack.
+        // Before the publish, since the reply can be faster than the ack.
         waiter = mayReact ? replies.expect(id) : undefined
         const replyTo = waiter?.channel
         const outcome = await userEvents.publish(fact, user, { deadlineAt, traceparent, replyTo, sequence })
         published = outcome.outcome
         if (published !== 'not-published') onRecorded(fact)
         await settle(published)
-        // Nor is an unknown outcome acknowledged: the record may not be in Kafka.
+        // An unknown outcome is not acknowledged either: the record may be missing in Kafka.
         if (outcome.outcome !== 'published') return refuse(REFUSALS.notRecorded)
         const position = { partition: user.partition, offset: outcome.offset }
         const reply = mayReact ? ((await waiter?.reply(position, deadlineAt)) ?? 'later') : 'none'
@@ -182,7 +182,7 @@ export function createStages(parts: StagesParts): Stages {
   }
 }
 
-/** Ends a lock before its answer goes out: the caller may repeat the request at once. */
+/** Ends a lock. It must end before the answer goes out, because the caller may repeat the request at once. */
 function endLock(lock: IdempotencyLock, published: Published, answer?: Answer): Promise<void> {
   if (answer) return lock.keep(answer)
   return published === 'not-published' && !lock.isRetry ? lock.abandon() : lock.release()

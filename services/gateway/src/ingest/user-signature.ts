@@ -1,16 +1,18 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { type CatalogProject, decryptSigningSecret } from '@nextvisit/catalog'
 
-/** A body about one user. */
+/** A body that concerns one user. */
 export interface SignedBody {
   readonly userName: string
   readonly userSignature?: string | undefined
 }
 
-/** Whether an SDK request may speak for this user: `userSignature` is the hex HMAC-SHA256 of userName (decisions.md, Beyond the document). */
+/**
+ * Checks `userSignature`, the HMAC-SHA256 of userName in hex, of an SDK request (decisions.md, Beyond the document).
+ */
 export type CheckSignature = (project: CatalogProject, body: SignedBody) => boolean
 
-/** `secretKey`: NEXTVISIT_SECRET_KEY, under which the catalog holds signing secrets. */
+/** Creates the check. `secretKey`: NEXTVISIT_SECRET_KEY, which decrypts the signing secrets of the catalog. */
 export function createCheckSignature(secretKey: string | undefined): CheckSignature {
   const secrets = new WeakMap<CatalogProject, string>()
   const secretOf = (project: CatalogProject) => {

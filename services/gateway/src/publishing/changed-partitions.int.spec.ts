@@ -13,7 +13,7 @@ async function givenTopic(partitions: number) {
   return createTestTopic(inject('kafkaBrokers'), { partitions })
 }
 
-/** A consumer that expects so many partitions has folded a record of the topic. Its group is named like the topic. */
+/** Commits an offset as a consumer that expects so many partitions. Its group has the name of the topic. */
 async function givenFolded(connection: LogConnection, topic: string, partitions: ExpectedPartitions) {
   const publisher = createPublisher(connection)
   await publisher.start()

@@ -7,7 +7,7 @@ import { releasedIn, reservationsIn } from '../../test/given-services.ts'
 import { startService } from '../../test/service-fixture.ts'
 import { REQUEST_BUDGET_MS } from '../http/budget.ts'
 
-/** Exactly the body of every error. */
+/** The exact body of every error. */
 const unavailable = (message: unknown) => ({ status: 503, error: 'Service Unavailable', message })
 
 describe('while Kafka is unavailable (decisions.md, Busy and broken)', () => {
@@ -99,7 +99,7 @@ describe('when Kafka fails under load (decisions.md, Busy and broken)', () => {
 
   it('records no item of a batch behind one of its user whose record may not be in the log', async () => {
     let lost = 0
-    // A request to Kafka whose answer is lost is made once more. Then the next one begins, and is answered.
+    // The publisher repeats a request whose answer is lost once. The next request is answered.
     proxy.onResponse(({ apiKey }) => (apiKey === produceApiKey && (lost += 1) <= 2 ? 'lose' : 'pass'))
     const items = Array.from({ length: 300 }, () => ({ type: 'track', userName: 'ada', eventName: 'a' }))
     const { body } = await gateway.post('/v2/admin/batch', { items })

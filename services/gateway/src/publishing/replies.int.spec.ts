@@ -6,7 +6,7 @@ import { createReplies } from './replies.ts'
 
 const logger = createLogger('test', 'silent')
 
-/** Replies over a real Redis. `ask` waits for the reply to a record in a partition; it comes unless nobody replies. */
+/** Replies over a real Redis. `ask` waits for the reply to a record in a partition. */
 async function givenReplies() {
   const connection = { url: inject('redisUrl'), name: 'test', logger, commandTimeoutMs: 10_000 }
   const [redis, subscriber] = [createRedis(connection), createRedisSubscriber(connection)]
@@ -41,7 +41,7 @@ async function givenReplies() {
 it('a partition without replies takes those of no other (design.md, Replies)', async () => {
   const ask = await givenReplies()
   for (let time = 0; time < 10; time += 1) expect(await ask(3, { isReplied: false, withinMs: 1 })).toBe('later')
-  // Nobody waits for the silent one meanwhile.
+  // No request waits for the silent partition meanwhile.
   expect(await ask(3)).toBe('later')
   expect(await ask(7)).toMatchObject({ formsQueued: 1 })
 })

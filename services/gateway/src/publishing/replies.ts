@@ -10,41 +10,41 @@ import {
 
 export interface RepliesOptions extends BreakerWatch {
   readonly redis: RedisConnection['client']
-  /** A connection of its own: one that subscribes takes no other commands. */
+  /** A separate connection, since a subscribed one takes no other commands. */
   readonly subscriber: RedisConnection['client']
-  /** Names the channel. */
+  /** Id of this gateway, which names the channel. */
   readonly instanceId: string
-  /** Of the records. Default `user-events`. */
+  /** Topic of the records. Default `user-events`. */
   readonly topic?: string
-  /** Called with how long a request waited for its reply, from the ack of its record on; and whether it came. */
+  /** Called with the wait of a request for its reply, from the ack of its record on. */
   readonly onReplyAwaited: (waitedMs: number, hasCome: boolean) => void
 }
 
-type PlaceInLog = Pick<AwaitedRecord, 'partition' | 'offset'>
+type AwaitedPosition = Pick<AwaitedRecord, 'partition' | 'offset'>
 
 export type Replies = ReturnType<typeof createReplies>
 export type ReplyWaiter = NonNullable<ReturnType<Replies['expect']>>
 
 /**
- * The evaluator's replies to this gateway's records, by record id, over one channel of Redis pub/sub. While the evaluator
- * leaves replies of a partition unanswered, only one request a second waits for it there; the others get `later` at once.
+ * Receives the evaluator's replies to this gateway's records over one channel of Redis pub/sub. While a partition gets
+ * no replies, one request a second waits for one there; the others get `later` at once.
  */
 export function createReplies(options: RepliesOptions) {
   const { redis, subscriber, instanceId, topic = TOPICS.userEvents, onReplyAwaited, ...watch } = options
   const channel = replyChannel(instanceId)
   const waiting = new Map<string, (reply: EvaluatorReply | 'later') => void>()
-  /** By partition: one that is halted takes the replies of no other. */
+  /** Breakers by partition, since a halted partition affects no other. */
   const breakers = new Map<number, Breaker>()
   let isUp = false
   let isSilent = false
 
-  /** The evaluator fetches the record now. Not waited for: if this is lost, the reply comes up to 400 ms later. */
-  function announce({ partition, offset }: PlaceInLog): void {
+  /** Makes the evaluator fetch the record now. Not awaited: if this is lost, the reply comes up to 400 ms later. */
+  function announce({ partition, offset }: AwaitedPosition): void {
     const message = JSON.stringify({ topic, partition, offset: offset.toString() })
     redis.publish(AWAITED_RECORDS_CHANNEL, message).then(
       () => (isSilent = false),
       (err: unknown) => {
-        if (!isSilent) watch.logger.warn({ err }, 'Cannot say which records callers wait for: replies come later')
+        if (!isSilent) watch.logger.warn({ err }, 'Cannot announce records that callers wait for: replies come later')
         isSilent = true
       },
     )
@@ -72,34 +72,34 @@ export function createReplies(options: RepliesOptions) {
   return {
     isUp: () => isUp,
     stop: () => breakers.forEach(({ stop }) => stop()),
-    /** Registers a waiter: to be called before the record is published. Undefined while nothing can be received. */
+    /** Registers a waiter. Call it before the record is published. Undefined while no reply can be received. */
     expect: (recordId: string) => {
       if (!isUp) return undefined
       const { promise, resolve } = Promise.withResolvers<EvaluatorReply | 'later'>()
       let timer: NodeJS.Timeout | undefined
       waiting.set(recordId, resolve)
       return {
-        /** The channel to name in the record. */
+        /** Channel for the record's `replyTo`. */
         channel,
         /**
-         * The evaluator's reply to the record, which is in the log there; `later` once the deadline passed or the
-         * subscription is down. Never rejects.
+         * Resolves to the reply to the record at this position, or to `later` at the deadline or if the subscription is
+         * lost. Never rejects.
          */
-        reply: async (place: PlaceInLog, deadlineAt: number): Promise<EvaluatorReply | 'later'> => {
+        reply: async (position: AwaitedPosition, deadlineAt: number): Promise<EvaluatorReply | 'later'> => {
           const beganAt = performance.now()
           const action = () => {
-            announce(place)
+            announce(position)
             timer = setTimeout(() => resolve('later'), remainingMs(deadlineAt))
             return promise
           }
-          const reply = await breakerOf(place.partition).run(action, (result) => result === 'later', 'later')
+          const reply = await breakerOf(position.partition).run(action, (result) => result === 'later', 'later')
           onReplyAwaited(performance.now() - beganAt, reply !== 'later')
           return reply
         },
-        /** To be called in the end, whatever happened. */
+        /** Removes the waiter. Call it in every case. */
         cancel: () => {
           clearTimeout(timer)
-          // A duplicate of an idempotent record may wait by now.
+          // A duplicate of the record may have a waiter by now.
           if (waiting.get(recordId) === resolve) waiting.delete(recordId)
         },
       }

@@ -22,11 +22,11 @@ export interface UserEventPublisherOptions extends BreakerWatch {
   readonly publisher: Publisher
   /** Default `user-events`. */
   readonly topic?: string
-  /** The consumer group that knows over how many partitions keys are spread. Default: the user projector's. */
+  /** Consumer group that stores the number of partitions of keys. Default: the user projector's. */
   readonly foldedBy?: string
 }
 
-/** Where a record will be. The service that owns the partition settles reservations and claims of lost records. */
+/** A user's partition, whose owners settle reservations and claims of lost records. */
 export interface UserPartition {
   readonly userId: string
   readonly partition: number
@@ -34,25 +34,25 @@ export interface UserPartition {
 
 export interface PublishOptions {
   readonly deadlineAt: number
-  /** Of the request that the record came from. */
+  /** The `traceparent` of the request. */
   readonly traceparent: string
-  /** Channel on which a waiter expects the evaluator's reply. */
+  /** Channel on which a waiter expects the reply. */
   readonly replyTo?: string | undefined
-  /** Of the items of a request that are about one user. */
+  /** Shared by the records of one user in a batch. */
   readonly sequence?: RecordSequence | undefined
 }
 
 export type Published = PublishOutcome['outcome']
-/** While the breaker is open nothing enters the queue. */
+/** Outcome while the breaker is open. */
 const NOT_PUBLISHED: PublishOutcome = { outcome: 'not-published', reason: 'stopped' }
 
 export type UserEventPublisher = ReturnType<typeof createUserEventPublisher>
 
-/** The log as the gateway uses it: every publish is awaited with `acks=all`, and fails at once while Kafka is unavailable. */
+/** Publishes user events with `acks=all`. Fails at once while Kafka is unavailable. */
 export function createUserEventPublisher(options: UserEventPublisherOptions) {
   const { connection, publisher, topic = TOPICS.userEvents, foldedBy = USER_PROJECTOR_GROUP, ...watch } = options
   const stopping = new AbortController()
-  // Around the queue and its deadline: what a record costs its caller is what counts.
+  // Around the queue and its deadline, since the caller's wait counts.
   const breaker = createBreaker('Kafka', watch, 500)
   let { partitions: expected } = connection
   let isConnected = false
@@ -68,7 +68,9 @@ export function createUserEventPublisher(options: UserEventPublisherOptions) {
     changed = undefined
   }
 
-  /** Until it fails. A new connection for each count would cost more than the count. */
+  /**
+   * Counts partitions over one connection until it fails. A connection for each count would cost more than the count.
+   */
   async function stayConnected(admin: LogAdmin): Promise<void> {
     while (!stopping.signal.aborted) {
       await connect(admin)
@@ -76,7 +78,7 @@ export function createUserEventPublisher(options: UserEventPublisherOptions) {
     }
   }
 
-  /** Counts again from time to time: what is published to a topic with more partitions may stand in the wrong one. */
+  /** Repeats the count, because records may go to the wrong partition after a topic got more of them. */
   async function keepConnecting(): Promise<void> {
     while (!stopping.signal.aborted) {
       await withLogAdmin(connection, stayConnected).catch(onFailed)
@@ -89,26 +91,28 @@ export function createUserEventPublisher(options: UserEventPublisherOptions) {
 
   function onFailed(err: unknown): void {
     if (err instanceof PartitionsChangedError) {
-      if (!changed) watch.logger.error({ err }, 'Nothing is published until the partitions are as they were')
+      if (!changed) watch.logger.error({ err }, 'Publishing is stopped until the number of partitions is restored')
       changed = err
       partitions = 0
-    } else if (partitions === 0) watch.logger.warn({ err }, 'Nothing can be published yet: trying again')
+    } else if (partitions === 0) watch.logger.warn({ err }, 'Cannot publish yet: retrying')
   }
 
   return {
-    /** Returns at once; connects in the background until it succeeds. */
+    /** Returns at once, and connects in the background. */
     start: async () => void keepConnecting(),
     stop: async () => {
       stopping.abort()
       breaker.stop()
       await publisher.stop(3_000)
     },
-    /** Where a user's records go; undefined while nothing can be published, so that nothing is reserved in vain. */
+    /**
+     * Returns the partition of a user; undefined while publishing is impossible, so that no room is reserved in vain.
+     */
     partitionOf: (userId: string): UserPartition | undefined =>
       partitions === 0 || breaker.isOpen() ? undefined : { userId, partition: partitionForKey(userId, partitions) },
     /**
-     * Never rejects. While the breaker is open nothing enters the queue: certainly not published. A record that got its
-     * place before a trial began goes to the log beside the trial: room and names are reserved for it.
+     * Publishes a record; never rejects. While the breaker is open, no record enters the queue. A record that got its
+     * partition before a trial of the breaker is sent beside the trial, since room and names are reserved for it.
      */
     publish: async (
       fact: UserFact,
@@ -121,11 +125,11 @@ export function createUserEventPublisher(options: UserEventPublisherOptions) {
       const published = await (breaker.isTrying()
         ? publish()
         : breaker.run<PublishOutcome>(publish, saysKafkaFails, NOT_PUBLISHED))
-      // Also where the breaker let nothing through.
+      // Also if the breaker was open.
       if (sequence && published.outcome !== 'published') sequence.isBroken = true
       return published
     },
-    /** Why nothing can be published now. */
+    /** Returns the reason why publishing is impossible now. */
     unavailableReason: (): string | undefined => {
       if (changed) return changed.message
       if (partitions === 0) return 'Kafka was not reached yet'
@@ -134,7 +138,10 @@ export function createUserEventPublisher(options: UserEventPublisherOptions) {
   }
 }
 
-/** Not for the records behind one that failed: where these are many, one lost connection would open the breaker. */
+/**
+ * Counts a failure of Kafka. Records behind a failed one do not count: otherwise one lost connection could open the
+ * breaker.
+ */
 function saysKafkaFails(published: PublishOutcome): boolean {
   if (published.outcome === 'not-published') return published.reason !== 'broken-sequence'
   return published.outcome === 'unknown'

@@ -10,7 +10,7 @@ import { monthOf } from '@nextvisit/domain'
 import type { Asks } from '@nextvisit/service-kit'
 import { pageOf, parsePage } from '../api/page-query.ts'
 import { type Refusal, REFUSALS, refuse } from '../api/refusals.ts'
-import { type Answer, answer, type CheckedRequest, type Route } from '../http/route.ts'
+import { answer, type Answer, type CheckedRequest, type Route } from '../http/route.ts'
 
 interface ProjectRoutesParts {
   readonly metering: Asks<typeof meteringCalls>
@@ -20,7 +20,7 @@ interface ProjectRoutesParts {
 
 /** Routes that read a project's counters, definitions and segments (decisions.md, Beyond the document). */
 export function createProjectRoutes({ metering, traitRegistry, userProjector }: ProjectRoutesParts): readonly Route[] {
-  /** This month's counters beside the plan's limits, `null` for none. */
+  /** Answers the counters of this month with the plan's limits; `null`: no limit. */
   async function getUsage({ project: { organization, project, plan }, receivedMs, deadlineAt }: CheckedRequest) {
     const month = monthOf(new Date(receivedMs).toISOString())
     const usage = await metering.readUsage({ organization, project, month }, { deadlineAt })
@@ -35,7 +35,7 @@ export function createProjectRoutes({ metering, traitRegistry, userProjector }: 
     })
   }
 
-  /** Definitions by slug, a page at a time. */
+  /** Lists definitions by slug, in pages. */
   async function listDefinitions(kind: 'trait' | 'event', request: CheckedRequest): Promise<Answer | Refusal> {
     const { organization, project } = request.project
     const page = parsePage(request.parameters)

@@ -87,7 +87,7 @@ it('works on a few reads of a key at once, and answers all (decisions.md, Busy a
   onTestFinished(gateway.stop)
   const answers = await Promise.all(Array.from({ length: 40 }, () => gateway.get('/v2/admin/users/ada/forms')))
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([404]))
-  // Three, and one more for each that a busy machine lets take long.
+  // Three, and one more for each slow one on a busy machine.
   expect(calls.most).toBeLessThan(20)
 })
 

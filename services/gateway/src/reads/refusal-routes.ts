@@ -4,7 +4,7 @@ import { pageOf, parsePage } from '../api/page-query.ts'
 import { REASONS, REFUSALS, refuse } from '../api/refusals.ts'
 import { answer, type Route } from '../http/route.ts'
 
-/** `GET /v2/admin/refusals`: what was refused of late, by any gateway (decisions.md, Refusals). */
+/** Creates `GET /v2/admin/refusals`: recent refusals of all gateways (decisions.md, Refusals). */
 export function createListRefusals({ read }: Pick<RefusalStore, 'read'>): Route {
   return {
     ...ROUTES.listRefusals,

@@ -8,7 +8,7 @@ import {
 import { checkUserName, userIdOf } from '@nextvisit/domain'
 import type { Asks } from '@nextvisit/service-kit'
 import { type Refusal, REFUSALS, refuse, refuseBody } from '../api/refusals.ts'
-import { type Answer, answer, type CheckedRequest, type Route } from '../http/route.ts'
+import { answer, type Answer, type CheckedRequest, type Route } from '../http/route.ts'
 
 /** Routes that read one user (decisions.md, Beyond the document). */
 export function createUserRoutes(
@@ -47,13 +47,13 @@ export function createUserRoutes(
 
   return [
     { ...ROUTES.getUser, handle: getUser },
-    // For names that do not fit into a path.
+    // For names that cannot be part of a path.
     { ...ROUTES.findUser, handle: getUser },
     { ...ROUTES.getUserForms, handle: getUserForms },
   ]
 }
 
-/** The user that a read is about, by `{userName}` in its path or `?userName=`. */
+/** Returns the user of a read, by `{userName}` in its path or `?userName=`. */
 function namedUser({
   parameters,
   project: { organization, project },

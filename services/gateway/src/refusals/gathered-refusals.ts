@@ -2,7 +2,7 @@ import type { KeptRefusal, ProjectRef } from '@nextvisit/contracts'
 import { projectKeyOf } from '@nextvisit/domain'
 import type { ProjectRefusals } from '@nextvisit/service-kit'
 
-/** Between two flushes: so many projects, of each so many refusals, and so many of one reason. The others of a project are counted. */
+/** Maximum numbers between two flushes. Further refusals of a project are only counted. */
 export const GATHERED = { projects: 500, ofProject: 100, ofReason: 10 } as const
 
 interface GatheredProject extends ProjectRefusals {
@@ -10,11 +10,11 @@ interface GatheredProject extends ProjectRefusals {
   readonly kept: KeptRefusal[]
 }
 
-/** What was refused since the last flush, bounded in memory whatever callers send (decisions.md, Refusals). */
+/** Gathers the refusals since the last flush in bounded memory (decisions.md, Refusals). */
 export function createGatheredRefusals() {
   let projects = new Map<string, GatheredProject>()
   return {
-    /** Calls `describe` only for a refusal that is kept in full. `dropped`: there are too many projects. */
+    /** Adds a refusal. Calls `describe` only for one that is kept in full. `dropped`: there are too many projects. */
     add: ({ organization, project }: ProjectRef, reason: string, describe: () => KeptRefusal): 'added' | 'dropped' => {
       const name = projectKeyOf({ organization, project })
       const known = projects.get(name)
@@ -27,7 +27,7 @@ export function createGatheredRefusals() {
       if (before < GATHERED.ofReason && kept.length < GATHERED.ofProject) kept.push(describe())
       return 'added'
     },
-    /** Everything, once. */
+    /** Returns and clears all gathered refusals. */
     take: (): readonly ProjectRefusals[] => {
       const taken = [...projects.values()]
       projects = new Map()

@@ -16,14 +16,14 @@ async function list({ get }: GatewayFixture, query = ''): Promise<RefusalsPage> 
   return RefusalsPage.parse(body)
 }
 
-/** The page once so many refusals are counted. */
+/** Returns the page once so many refusals are counted. */
 async function listOf(gateway: GatewayFixture, count: number, query = ''): Promise<RefusalsPage> {
   const counted = async () => Object.values((await list(gateway)).counts).reduce((sum, one) => sum + one, 0)
   await until(async () => (await counted()) >= count)
   return list(gateway, query)
 }
 
-/** A gateway that knows no user but those it identified, and another one of the same installation. */
+/** Two gateways of one installation, whose users exist only if a gateway identified them. */
 async function givenTwo() {
   const { url } = await givenService({
     lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'missing' as const) }),
@@ -70,7 +70,7 @@ describe('what was refused (decisions.md, Refusals)', () => {
     expect(refusals.at(-1)?.requestId).toBe(refused.headers['x-request-id'])
     expect(counts).toEqual({ kindOfKey: 1, finiteNumber: 1, signature: 1, user: 2 })
     expect(next).toBeNull()
-    // Metrics also count what has no project, and reads.
+    // Metrics also count refusals without a project, and reads.
     expect(await one.refusals()).toMatchObject({ user: 2, key: 1, userName: 1 })
   })
 
@@ -217,7 +217,7 @@ describe('what was refused (decisions.md, Refusals)', () => {
   })
 })
 
-/** Everything that Redis holds for this installation. */
+/** Returns all data of this installation in Redis. */
 async function dumpOf({ redis, redisPrefix }: GatewayFixture): Promise<string> {
   const keys = await redis.keys(`${redisPrefix}*`)
   const texts = await Promise.all(

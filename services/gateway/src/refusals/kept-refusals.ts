@@ -6,24 +6,24 @@ import type { Logger, RefusalStore } from '@nextvisit/service-kit'
 import type { Refusal } from '../api/refusals.ts'
 import { createGatheredRefusals } from './gathered-refusals.ts'
 
-/** A request, or an item of one, as far as it was read when it was refused. */
+/** A refused request, or a refused item of a batch, as far as it was read. */
 export interface RefusedRequest {
   readonly route: RouteSignature
-  /** As `X-Request-Id` has it. */
+  /** Equal to `X-Request-Id`. */
   readonly requestId: string
-  /** Absent where no project is known. */
+  /** Absent if the project is unknown. */
   readonly key?: CatalogKey
-  /** Of the request or the item. */
+  /** Body of the request or the item. */
   readonly body?: unknown
-  /** The position of the item. */
+  /** Position of the item. */
   readonly item?: number
 }
 
 interface KeptRefusalsOptions {
   readonly store: Pick<RefusalStore, 'add'>
-  /** Called for each refusal, also for one without a project. */
+  /** Called for each refusal, with or without a project. */
   readonly onRefused: (reason: string) => void
-  /** Called with how many were neither kept nor counted in Redis. */
+  /** Called with the number of refusals that Redis neither keeps nor counts. */
   readonly onDropped: (because: 'redis' | 'projects', count: number) => void
   readonly logger: Logger
 }
@@ -31,12 +31,12 @@ interface KeptRefusalsOptions {
 export type NoteRefusal = (refused: RefusedRequest, refusal: Refusal) => void
 
 const FLUSH_AFTER_MS = 1_000
-/** Longer names of keys are cut: what is kept is bounded in bytes. */
+/** Longer names of keys are cut, since kept refusals are bounded in bytes. */
 const MAX_KEY_NAME_LENGTH = 100
 
 /**
- * Keeps what was refused (decisions.md, Refusals): gathers it, and writes it to Redis once a second. No answer waits for
- * this, and without refusals it does nothing.
+ * Keeps refusals (decisions.md, Refusals): gathers them, and writes them to Redis once a second. No answer waits for
+ * it.
  */
 export function createKeptRefusals({ store, onRefused, onDropped, logger }: KeptRefusalsOptions) {
   const gathered = createGatheredRefusals()
@@ -51,19 +51,19 @@ export function createKeptRefusals({ store, onRefused, onDropped, logger }: Kept
       await store.add(taken, Date.now())
       isFailing = false
     } catch (error) {
-      // Not the error itself: it holds the whole command.
+      // Without the error itself, which contains the whole command.
       const because = error instanceof Error ? error.message : 'unknown'
       const counts = taken.flatMap((project) => [...project.counts.values()])
       onDropped(
         'redis',
         counts.reduce((sum, count) => sum + count, 0),
       )
-      if (!isFailing) logger.warn({ because }, 'Refusals cannot be kept: Redis is unavailable or slow')
+      if (!isFailing) logger.warn({ because }, 'Cannot keep refusals: Redis is unavailable or slow')
       isFailing = true
     }
   }
 
-  /** One write at a time. Never rejects. */
+  /** Writes, one flush at a time. Never rejects. */
   function flush(): Promise<void> {
     timer = undefined
     flushed = flushed.then(write)
@@ -75,7 +75,7 @@ export function createKeptRefusals({ store, onRefused, onDropped, logger }: Kept
     if (rule === undefined) return
     onRefused(rule)
     const { route, key } = refused
-    // A read that is refused loses nothing.
+    // A refused read loses no data.
     if (!key || route.method === 'GET') return
     const outcome = gathered.add(key.project, rule, () => describeRefusal(refused, key, rule, refusal))
     if (outcome === 'dropped') onDropped('projects', 1)
@@ -84,7 +84,7 @@ export function createKeptRefusals({ store, onRefused, onDropped, logger }: Kept
 
   return {
     note,
-    /** Writes what was gathered. */
+    /** Writes the gathered refusals. */
     stop: () => {
       clearTimeout(timer)
       return flush()
@@ -92,7 +92,7 @@ export function createKeptRefusals({ store, onRefused, onDropped, logger }: Kept
   }
 }
 
-/** What is kept of a refusal: no userName, no value and no other word of the caller (decisions.md, Refusals). */
+/** Returns a refusal without userName, values and other words of the caller (decisions.md, Refusals). */
 function describeRefusal(
   { route, requestId, body, item }: RefusedRequest,
   { entry, project }: CatalogKey,
@@ -117,13 +117,15 @@ function describeRefusal(
   }
 }
 
-/** An item may have a userName that no user can have, and no id can be made of: a lone surrogate is checked item by item. */
+/**
+ * Returns the userName of a body, if a user can have it. Items are not checked yet, so it may contain lone surrogates.
+ */
 function userNameOf(given: unknown): string | undefined {
   const userName = userNameOfUserId(given)
   return typeof userName === 'string' && !checkUserName(userName) && isStorable(userName) ? userName : undefined
 }
 
-/** Only an event that the workspace file names: any other name could be a value. */
+/** Returns the slug of an event that the workspace file declares. Any other name could be a value. */
 function declaredEvent({ declaredEvents, disabledEvents }: CatalogKey['project'], name: unknown): string | undefined {
   const slug = typeof name === 'string' && name.length <= 100 ? eventSlug(name) : undefined
   return slug !== undefined && (declaredEvents.has(slug) || disabledEvents.has(slug)) ? slug : undefined

@@ -2,9 +2,9 @@ import type { EventTracked } from '@nextvisit/contracts'
 import { compileForms, parseTrackBody, type TrackBody } from '@nextvisit/domain'
 import type { AdmitEvent } from '../../admission/admit-event.ts'
 import { type AwaitedReply, defineKind } from '../stages.ts'
-import { type Answer, answer } from '../../http/route.ts'
+import { answer, type Answer } from '../../http/route.ts'
 
-/** Creates the tracked event: alone, by either kind of key, or in a batch (contract, Track event; decisions.md, Beyond the document). */
+/** Creates the tracked event: by either kind of key, alone or in a batch (contract, Track event). */
 export function createTrackKind(admit: AdmitEvent) {
   return defineKind<TrackBody, EventTracked>({
     identifies: false,

@@ -12,7 +12,7 @@ import { defineKind, type Stages } from '../stages.ts'
 function createVisitKind(admit: AdmitIdentify, countryOf: CountryOf) {
   return defineKind<IdentifyBody, IdentifyRequested>({
     identifies: true,
-    // The address is read at once: the socket of a caller who has left has none.
+    // The address is read at once, since the socket of a caller who has left has none.
     parse: ({ body, request }) => {
       const parsed = parseIdentifyBody(body)
       if (parsed.outcome !== 'ok') return parsed
@@ -48,9 +48,9 @@ interface VisitParts {
 /** Creates `POST /v2/sdk/identify-user`, the visit (decisions.md, Beyond the document). */
 export function createVisitRoute({ stages, admit, countryOf, requestBudgetMs, userEvents, logger }: VisitParts): Route {
   /**
-   * Makes the form that an answer handed out delivered. Without it, the form is offered again: if this fails, or if the
-   * caller left before the answer was written. A caller who repeats the visit gets the form with the kept answer, which
-   * confirms it, too. A second confirmation changes nothing (forms.md, The queue).
+   * Confirms that a form was handed out. An unconfirmed form is offered again: if this fails, or if the caller left
+   * before the answer was written. A repeat of the visit gets the kept answer and confirms it, too. A second
+   * confirmation changes nothing (forms.md, The queue).
    */
   async function confirm(fact: VisitAnswered, traceparent: string): Promise<void> {
     const user = userEvents.partitionOf(fact.userId)
@@ -59,7 +59,7 @@ export function createVisitRoute({ stages, admit, countryOf, requestBudgetMs, us
     if (outcome !== 'published')
       logger.warn(
         { requestId: fact.visitId, outcome },
-        'A form was handed out but not confirmed: it may be shown again',
+        'Could not confirm a form that was handed out: it may be shown again',
       )
   }
 
@@ -71,7 +71,7 @@ export function createVisitRoute({ stages, admit, countryOf, requestBudgetMs, us
   }
 }
 
-/** Returns the confirmation of an offer. Its id is the same for each answer that offers this row to this visit. */
+/** Returns the confirmation of an offer. Every answer that offers this row to this visit has the same id. */
 function confirmationOf(visit: IdentifyRequested, offer: NonNullable<VisitReply['offer']>): VisitAnswered {
   const { id: visitId, organization, project, userId, received } = visit
   const id = uuidV5(offer.queuedId, visitId)

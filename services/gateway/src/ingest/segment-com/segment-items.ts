@@ -11,17 +11,14 @@ import type { Ended, Kind } from '../stages.ts'
 export interface SegmentItemParts {
   readonly identify: Kind
   readonly track: Kind
-  /** Counts what is accepted and not recorded: messages, and values of traits. */
+  /** Counts accepted messages and trait values that are not recorded. */
   readonly onLeftOut: (reason: 'anonymous' | 'type' | 'trait', count: number) => void
 }
 
 /** The result of a message that leaves no record. */
 export const NOTHING_RECORDED = answer(200, {})
 
-/**
- * Turns a message into an item (decisions.md, Segment's API). `type`: of all messages of the request, or undefined for
- * their own.
- */
+/** Turns a message into an item (decisions.md, Segment's API). `type`: the route's; undefined: the message's own. */
 export function askMessage(
   { identify, track, onLeftOut }: SegmentItemParts,
   request: CheckedRequest,
@@ -49,7 +46,7 @@ export function askMessage(
   return askItem(request, track, parsed.track, ofMessage, { request, userName, ask })
 }
 
-/** Returns a message's `Idempotency-Key`. Libraries' own forms of ids, any text or whole number, are hashed if need be. */
+/** Returns a message's `Idempotency-Key`. Some libraries send ids of another form, which are hashed. */
 export function keyOfMessage(message: unknown): string | undefined {
   const messageId = memberIn(message, 'messageId')
   if (typeof messageId === 'number') return String(messageId)

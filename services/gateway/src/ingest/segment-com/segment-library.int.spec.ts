@@ -27,7 +27,7 @@ it('Segment’s own library works with this host: what it calls delivered is in 
     operations: { set: { plan: 'pro', 'shop.seats': 3 } },
     device: { $timezone: 'Europe/Berlin' },
   })
-  // The library sends batches beside each other, so their order is not its own.
+  // The library sends batches in parallel, so their order may change.
   const recorded = events.map((fact) => (fact.type === 'EventTracked' ? fact.eventName : fact.type))
   expect(recorded.toSorted()).toEqual(names.toSorted())
 })

@@ -42,7 +42,7 @@ const factsOf = async (gateway: GatewayFixture, userName: string) => {
 const typesOf = async (gateway: GatewayFixture, userName: string) =>
   (await factsOf(gateway, userName)).map(({ type }) => type)
 
-/** A projector that knows nobody: a user exists only by what the gateway saw itself. */
+/** A gateway whose projector knows no user: users exist only if the gateway identified them. */
 async function givenNobody(options: GatewayFixtureOptions = {}) {
   const projector = await givenService({
     lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'missing') }),

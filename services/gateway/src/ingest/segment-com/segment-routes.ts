@@ -12,14 +12,14 @@ interface SegmentRoutesParts extends SegmentItemParts {
 }
 
 interface RejectedMessage {
-  /** The position in the batch. */
+  /** Position in the batch. */
   readonly index: number
   readonly messageId?: string
   readonly status: number
   readonly message: string
 }
 
-/** The routes of one message, by the `type` that they stand for. */
+/** Routes of single messages, by the `type` of the message. */
 const ROUTE_OF_TYPE = {
   identify: ROUTES.segmentIdentify,
   track: ROUTES.segmentTrack,
@@ -28,12 +28,12 @@ const ROUTE_OF_TYPE = {
   group: ROUTES.segmentGroup,
   alias: ROUTES.segmentAlias,
 } as const
-/** Number of refused messages that the answer to a strict caller names. */
+/** Maximum number of refused messages in the answer to a strict caller. */
 const MAX_NAMED = 10
 
-/** Creates the routes of Segment's HTTP API, for its libraries with another host (decisions.md, Segment's API). */
+/** Creates the routes for Segment's libraries (decisions.md, Segment's API). */
 export function createSegmentRoutes({ recordMany, track, ...parts }: SegmentRoutesParts): readonly Route[] {
-  // No caller reads how many forms an event queued, so none waits for the evaluator.
+  // Libraries ignore the number of queued forms, so nothing waits for the evaluator.
   const itemParts = { ...parts, track: { ...track, mayReact: () => false } }
 
   const recordAs =
@@ -64,8 +64,8 @@ export function createSegmentRoutes({ recordMany, track, ...parts }: SegmentRout
 }
 
 /**
- * Returns the answer to a request. A library drops all of its messages on a 4xx, and sends all again on a 503. So a refused
- * message fails no other one, and the answer is 503 only if no recorded message could be recorded twice.
+ * Returns the answer to a request. A library drops all messages on a 4xx, and sends all again on a 503. So a refused
+ * message fails no other, and the answer is 503 only if no recorded message could be recorded twice.
  */
 function answerOf(request: CheckedRequest, messages: readonly unknown[], results: readonly Ended[]): Ended {
   const mustRepeat = results.some(isRetryable)
@@ -73,7 +73,7 @@ function answerOf(request: CheckedRequest, messages: readonly unknown[], results
     const isRecorded = result.outcome === 'answered' && result !== NOTHING_RECORDED
     return !isRecorded || keyOfMessage(messages[index]) !== undefined
   })
-  // The whole is refused by no rule: each message was, by its own.
+  // The request has no rule of its own: each message was refused by one.
   const { status, message } = REFUSALS.notRecorded
   if (mustRepeat && isRepeatable) return refuse({ status, message })
   const rejected = results.flatMap((result, index) =>
