@@ -12,19 +12,19 @@ import { type ApiTable, defineRoute, Nothing } from '../http/define-route.ts'
 
 const service = SlugId
 
-export type LetterLine = z.infer<typeof DeadLetter>
+export type DeadLetterLine = z.infer<typeof DeadLetter>
 
-export const LetterPath = z.strictObject({ service, id: DeadLetter.shape.id })
-export type LetterPath = z.infer<typeof LetterPath>
+export const DeadLetterPath = z.strictObject({ service, id: DeadLetter.shape.id })
+export type DeadLetterPath = z.infer<typeof DeadLetterPath>
 
 /** `content` is null for a viewer who has not asked for it. */
-export type LetterAnswer = z.infer<typeof deadLetterCalls.read.answer>
+export type DeadLetterAnswer = z.infer<typeof deadLetterCalls.read.answer>
 
 /** State of one record in each consumer. `letter` is null if the consumer has none, or does not answer. */
-export const LettersOfRecord = z.strictObject({
+export const DeadLettersOfRecord = z.strictObject({
   consumers: z.array(z.strictObject({ service, isAnswering: z.boolean(), letter: DeadLetter.nullable() })),
 })
-export type LettersOfRecord = z.infer<typeof LettersOfRecord>
+export type DeadLettersOfRecord = z.infer<typeof DeadLettersOfRecord>
 
 /** The last letter of the previous page: time of the decision, and id. */
 const DecidedCursor = z
@@ -46,10 +46,10 @@ export const deadLettersApi = {
     // `atOnce`: maximum number of letters in one decision.
     answer: deadLetterCalls.list.answer.extend({ atOnce: z.number().int() }),
   }),
-  readDeadLetter: defineRoute({ role: 'viewer', input: LetterPath, answer: deadLetterCalls.read.answer }),
+  readDeadLetter: defineRoute({ role: 'viewer', input: DeadLetterPath, answer: deadLetterCalls.read.answer }),
   revealDeadLetter: defineRoute({
     role: 'viewer',
-    input: LetterPath,
+    input: DeadLetterPath,
     answer: Nothing,
     logged: (path) => ({ letter: `${path.service}/${path.id}` }),
   }),
@@ -78,7 +78,7 @@ export const deadLettersApi = {
   readRecordLetters: defineRoute({
     role: 'viewer',
     input: z.strictObject({ ...LogPosition.shape, partition: z.coerce.number<number>().int().min(0) }),
-    answer: LettersOfRecord,
+    answer: DeadLettersOfRecord,
   }),
   /** Sets a record of `user-events` aside. */
   setRecordAside: defineRoute({

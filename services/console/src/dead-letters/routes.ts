@@ -7,7 +7,7 @@ import type { ConsumerCalls } from '../services.ts'
 import { maskFor } from '../session/mask.ts'
 import type { Session } from '../session/sessions.ts'
 import { withVisibleCauses } from '../session/visible-causes.ts'
-import { deadLettersApi, type Decide, type LetterPath } from './api.ts'
+import { deadLettersApi, type Decide, type DeadLetterPath } from './api.ts'
 
 export interface DeadLetterRoutesParts {
   readonly consumers: ReadonlyMap<string, ConsumerCalls>
@@ -79,6 +79,6 @@ function isVisible(input: { readonly service: string; readonly id?: string }, se
   return !maskFor(session, id === undefined ? service : nameOf({ service, id })).isMasked
 }
 
-function nameOf({ service, id }: LetterPath): string {
+function nameOf({ service, id }: DeadLetterPath): string {
   return `${service}/${id}`
 }

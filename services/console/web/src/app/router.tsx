@@ -7,9 +7,9 @@ import {
 } from '@tanstack/react-router'
 import { MAX_DEPTH } from '../../../src/api-bounds.ts'
 import { Catalog } from '../catalog/catalog.tsx'
-import { DecidedLetters } from '../dead-letters/decided-letters.tsx'
-import { Letter } from '../dead-letters/letter.tsx'
-import { LettersOfCause } from '../dead-letters/letters-of-cause.tsx'
+import { DecidedDeadLetters } from '../dead-letters/decided-dead-letters.tsx'
+import { DeadLetterDetails } from '../dead-letters/dead-letter-details.tsx'
+import { DeadLettersOfCause } from '../dead-letters/dead-letters-of-cause.tsx'
 import { Form } from '../forms/form.tsx'
 import { Forms } from '../forms/forms.tsx'
 import { LIVE_OUTCOMES, type LiveSearch } from '../live/live-search.ts'
@@ -194,7 +194,7 @@ const catalog = createRoute({
 const lettersOfCause = createRoute({
   getParentRoute: () => root,
   path: '/operations/$consumer/dead-letters',
-  component: LettersOfCause,
+  component: DeadLettersOfCause,
   staticData: { title: 'Dead letters' },
   validateSearch: (search): LettersSearch => ({
     cause: text(search['cause']),
@@ -206,7 +206,7 @@ const lettersOfCause = createRoute({
 const letter = createRoute({
   getParentRoute: () => root,
   path: '/operations/$consumer/dead-letters/$id',
-  component: Letter,
+  component: DeadLetterDetails,
   staticData: { title: 'Dead letter' },
   validateSearch: (search): { readonly decision?: string | undefined } => ({ decision: text(search['decision']) }),
 })
@@ -214,7 +214,7 @@ const letter = createRoute({
 const decidedLetters = createRoute({
   getParentRoute: () => root,
   path: '/operations/$consumer/decided-letters',
-  component: DecidedLetters,
+  component: DecidedDeadLetters,
   staticData: { title: 'Decided letters' },
   validateSearch: (search): { readonly after?: string | undefined } => ({ after: text(search['after']) }),
 })

@@ -6,7 +6,7 @@ import { useIsOperator } from '../app/session.ts'
 import { ActionDialog } from '../parts/action-dialog.tsx'
 import { figure } from '../parts/figures.ts'
 import { NOTHING_DECIDED } from './decision-card.tsx'
-import { reloadLetters } from './reload-letters.ts'
+import { reloadDeadLetters } from './reload-dead-letters.ts'
 
 export interface DecideProps {
   readonly consumer: string
@@ -27,7 +27,7 @@ export function Decide({ consumer, selected, count, atOnce }: DecideProps) {
   const decide = async (decision: Asked['decision']): Promise<void> => {
     const { decidedAt } = await callApi('decideDeadLetters', { service: consumer, decision, selected })
     await navigate({ to: '.', search: (now) => ({ ...now, decision: decidedAt ?? NOTHING_DECIDED }) })
-    await reloadLetters(client)
+    await reloadDeadLetters(client)
   }
   const several = count > 1
   const letters = several ? `${figure(Math.min(count, atOnce))} dead letters` : 'this dead letter'

@@ -7,7 +7,7 @@ import { figure } from '../parts/figures.ts'
 import { Mark } from '../parts/mark.tsx'
 import { Time } from '../parts/time.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
-import { reloadLetters } from './reload-letters.ts'
+import { reloadDeadLetters } from './reload-dead-letters.ts'
 
 export interface DecisionCardProps {
   readonly consumer: string
@@ -46,7 +46,7 @@ function Followed({ consumer, decidedAt }: DecisionCardProps) {
   })
   const isThrough = query.data?.retry === 0
   useEffect(() => {
-    if (isThrough) void reloadLetters(client)
+    if (isThrough) void reloadDeadLetters(client)
   }, [client, isThrough])
   return (
     <WithAnswer query={query} what="the result">

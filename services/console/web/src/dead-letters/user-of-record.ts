@@ -1,4 +1,4 @@
-import type { LetterAnswer } from '../../../src/dead-letters/api.ts'
+import type { DeadLetterAnswer } from '../../../src/dead-letters/api.ts'
 import type { ProjectsAnswer, UserPath } from '../../../src/users/api.ts'
 import { isUuid } from '../users/is-uuid.ts'
 
@@ -7,7 +7,7 @@ import { isUuid } from '../users/is-uuid.ts'
  * project is known only if there is just one.
  */
 export function userOfRecord(
-  { key, value }: Pick<NonNullable<LetterAnswer['content']>, 'key' | 'value'>,
+  { key, value }: Pick<NonNullable<DeadLetterAnswer['content']>, 'key' | 'value'>,
   projects: ProjectsAnswer['projects'],
 ): UserPath | undefined {
   const userId = key?.text ?? ''
@@ -20,7 +20,7 @@ export function userOfRecord(
   return place && others.length === 0 ? { ...place, userId } : undefined
 }
 
-function membersOf(value: NonNullable<LetterAnswer['content']>['value']): Readonly<Record<string, unknown>> {
+function membersOf(value: NonNullable<DeadLetterAnswer['content']>['value']): Readonly<Record<string, unknown>> {
   if (value?.form !== 'json' || value.isCut) return {}
   const json: unknown = JSON.parse(value.text)
   return typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {}

@@ -1,20 +1,20 @@
 import { useQuery } from '@tanstack/react-query'
 import { useParams, useSearch } from '@tanstack/react-router'
-import type { LetterAnswer, LetterLine, LettersOfRecord } from '../../../src/dead-letters/api.ts'
+import type { DeadLetterAnswer, DeadLetterLine, DeadLettersOfRecord } from '../../../src/dead-letters/api.ts'
 import { apiQuery } from '../app/use-api.ts'
 import { NamedRow, TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
 import { Decide } from './decide.tsx'
 import { DecisionCard } from './decision-card.tsx'
-import { DECIDED_COLUMNS, DecidedRow, LastDecision, LetterState } from './letter-cells.tsx'
-import { LetterContent } from './letter-content.tsx'
-import { LettersHead } from './letters-head.tsx'
+import { DECIDED_COLUMNS, DecidedRow, LastDecision, DeadLetterStateCell } from './dead-letter-cells.tsx'
+import { DeadLetterContent } from './dead-letter-content.tsx'
+import { DeadLettersHead } from './dead-letters-head.tsx'
 
 const ROUTE = '/operations/$consumer/dead-letters/$id'
 
 /** One dead letter: its position in the log, its cause, and the content of the record. */
-export function Letter() {
+export function DeadLetterDetails() {
   const { consumer, id } = useParams({ from: ROUTE })
   const { decision } = useSearch({ from: ROUTE })
   const path = { service: consumer, id }
@@ -22,18 +22,18 @@ export function Letter() {
   const { data } = query
   return (
     <>
-      <LettersHead consumer={consumer} title={`${consumer}/${id}`} {...(data && { causeId: data.causeId })}>
+      <DeadLettersHead consumer={consumer} title={`${consumer}/${id}`} {...(data && { causeId: data.causeId })}>
         {data?.state === 'dead' && (
           <Decide consumer={consumer} selected={{ by: 'ids', ids: [id] }} count={1} atOnce={1} />
         )}
-      </LettersHead>
+      </DeadLettersHead>
       {decision !== undefined && <DecisionCard key={decision} consumer={consumer} decidedAt={decision} />}
       <WithAnswer query={query} what="the dead letter">
         {(letter) => (
           <>
             <About letter={letter} />
             <SameRecord consumer={consumer} letter={letter} />
-            <LetterContent path={path} letter={letter} />
+            <DeadLetterContent path={path} letter={letter} />
           </>
         )}
       </WithAnswer>
@@ -41,7 +41,7 @@ export function Letter() {
   )
 }
 
-function About({ letter }: { readonly letter: LetterAnswer }) {
+function About({ letter }: { readonly letter: DeadLetterAnswer }) {
   const { state, cause, topic, partition, offset, recordTime, deadAt, serviceVersion } = letter
   return (
     <TableCard title="Details">
@@ -49,7 +49,7 @@ function About({ letter }: { readonly letter: LetterAnswer }) {
         {cause}
       </NamedRow>
       <NamedRow name="State">
-        <LetterState state={state} />
+        <DeadLetterStateCell state={state} />
       </NamedRow>
       <NamedRow name="Position in the log" kind="num">
         {topic}, partition {partition}, offset {offset}
@@ -69,7 +69,7 @@ function About({ letter }: { readonly letter: LetterAnswer }) {
 }
 
 /** State of the record in the other consumers. Each has its own letter, which is decided separately. */
-function SameRecord({ consumer, letter }: { readonly consumer: string; readonly letter: LetterLine }) {
+function SameRecord({ consumer, letter }: { readonly consumer: string; readonly letter: DeadLetterLine }) {
   const { topic, partition, offset } = letter
   const query = useQuery(apiQuery('readRecordLetters', { topic, partition, offset }))
   return (
@@ -87,7 +87,11 @@ function SameRecord({ consumer, letter }: { readonly consumer: string; readonly 
   )
 }
 
-function Other({ other: { service, isAnswering, letter } }: { readonly other: LettersOfRecord['consumers'][number] }) {
+function Other({
+  other: { service, isAnswering, letter },
+}: {
+  readonly other: DeadLettersOfRecord['consumers'][number]
+}) {
   if (letter) return <DecidedRow consumer={service} letter={letter} />
   return (
     <tr>

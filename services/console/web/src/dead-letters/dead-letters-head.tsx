@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-export interface LettersHeadProps {
+export interface DeadLettersHeadProps {
   readonly consumer: string
   /** Cause of the shown letter. */
   readonly causeId?: string
@@ -11,7 +11,7 @@ export interface LettersHeadProps {
 }
 
 /** Breadcrumbs, title, and the actions of operators. */
-export function LettersHead({ consumer, causeId, title, children }: LettersHeadProps) {
+export function DeadLettersHead({ consumer, causeId, title, children }: DeadLettersHeadProps) {
   return (
     <>
       <nav aria-label="Breadcrumbs" className="crumbs">

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import type { LetterAnswer, LetterPath } from '../../../src/dead-letters/api.ts'
+import type { DeadLetterAnswer, DeadLetterPath } from '../../../src/dead-letters/api.ts'
 import { apiQuery } from '../app/use-api.ts'
 import { bytes } from '../parts/figures.ts'
 import { Reveal } from '../parts/reveal.tsx'
@@ -8,16 +8,16 @@ import { NamedRow, TableCard } from '../parts/table-card.tsx'
 import { indentJson } from './indent-json.ts'
 import { userOfRecord } from './user-of-record.ts'
 
-type Content = NonNullable<LetterAnswer['content']>
+type Content = NonNullable<DeadLetterAnswer['content']>
 type Shown = NonNullable<Content['value']>
 
-export interface LetterContentProps {
-  readonly path: LetterPath
-  readonly letter: LetterAnswer
+export interface DeadLetterContentProps {
+  readonly path: DeadLetterPath
+  readonly letter: DeadLetterAnswer
 }
 
 /** Content of the record. Viewers must ask for it. */
-export function LetterContent({ path, letter: { content, valueBytes } }: LetterContentProps) {
+export function DeadLetterContent({ path, letter: { content, valueBytes } }: DeadLetterContentProps) {
   if (content === null) return <Hidden path={path} valueBytes={valueBytes} />
   return (
     <>
@@ -79,7 +79,7 @@ function formText({ form, isCut }: Shown): string {
   return form === 'hex' ? `the beginning of ${FORMS.hex}` : 'the beginning of a text'
 }
 
-function Hidden({ path, valueBytes }: { readonly path: LetterPath; readonly valueBytes: number | null }) {
+function Hidden({ path, valueBytes }: { readonly path: DeadLetterPath; readonly valueBytes: number | null }) {
   return (
     <section className="card letter-value">
       <h2>Key, headers and value</h2>

@@ -1,8 +1,8 @@
 import { Link } from '@tanstack/react-router'
-import type { LetterLine } from '../../../src/dead-letters/api.ts'
+import type { DeadLetterLine } from '../../../src/dead-letters/api.ts'
 import { Time } from '../parts/time.tsx'
 
-export function LetterLink({ consumer, id }: { readonly consumer: string; readonly id: string }) {
+export function DeadLetterLink({ consumer, id }: { readonly consumer: string; readonly id: string }) {
   return (
     <Link to="/operations/$consumer/dead-letters/$id" params={{ consumer, id }}>
       {consumer}/{id}
@@ -10,20 +10,24 @@ export function LetterLink({ consumer, id }: { readonly consumer: string; readon
   )
 }
 
-const STATES: { readonly [State in LetterLine['state']]: { readonly label: string; readonly look: string } } = {
+const STATES: { readonly [State in DeadLetterLine['state']]: { readonly label: string; readonly look: string } } = {
   dead: { label: 'dead', look: 'expired' },
   retry: { label: 'waiting for retry', look: 'waiting' },
   retried: { label: 'folded', look: 'delivered' },
   discarded: { label: 'discarded', look: '' },
 }
 
-export function LetterState({ state }: Pick<LetterLine, 'state'>) {
+export function DeadLetterStateCell({ state }: Pick<DeadLetterLine, 'state'>) {
   const { label, look } = STATES[state]
   return <span className={`pill ${look}`}>{label}</span>
 }
 
 /** The last decision, with its author and time. */
-export function LastDecision({ state, decidedBy, decidedAt }: Pick<LetterLine, 'state' | 'decidedBy' | 'decidedAt'>) {
+export function LastDecision({
+  state,
+  decidedBy,
+  decidedAt,
+}: Pick<DeadLetterLine, 'state' | 'decidedBy' | 'decidedAt'>) {
   if (decidedBy === null || decidedAt === null) return 'none yet'
   return (
     <>
@@ -35,14 +39,14 @@ export function LastDecision({ state, decidedBy, decidedAt }: Pick<LetterLine, '
 export const DECIDED_COLUMNS = ['Letter', 'State', 'Decision', 'Cause'] as const
 
 /** Row of a letter with its last decision. */
-export function DecidedRow({ consumer, letter }: { readonly consumer: string; readonly letter: LetterLine }) {
+export function DecidedRow({ consumer, letter }: { readonly consumer: string; readonly letter: DeadLetterLine }) {
   return (
     <tr>
       <th scope="row">
-        <LetterLink consumer={consumer} id={letter.id} />
+        <DeadLetterLink consumer={consumer} id={letter.id} />
       </th>
       <td>
-        <LetterState state={letter.state} />
+        <DeadLetterStateCell state={letter.state} />
       </td>
       <td>
         <LastDecision {...letter} />

@@ -5,19 +5,19 @@ import { EmptyNote } from '../parts/notes.tsx'
 import { CursorPages } from '../parts/pages.tsx'
 import { TableCard } from '../parts/table-card.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
-import { DECIDED_COLUMNS, DecidedRow } from './letter-cells.tsx'
-import { LettersHead } from './letters-head.tsx'
+import { DECIDED_COLUMNS, DecidedRow } from './dead-letter-cells.tsx'
+import { DeadLettersHead } from './dead-letters-head.tsx'
 
 const ROUTE = '/operations/$consumer/decided-letters'
 
 /** The retried and discarded letters of a consumer, which are kept for good. */
-export function DecidedLetters() {
+export function DecidedDeadLetters() {
   const { consumer } = useParams({ from: ROUTE })
   const { after } = useSearch({ from: ROUTE })
   const query = useQuery(apiQuery('listDecidedLetters', { service: consumer, after }))
   return (
     <>
-      <LettersHead consumer={consumer} title="Retried and discarded letters" />
+      <DeadLettersHead consumer={consumer} title="Retried and discarded letters" />
       <WithAnswer query={query} what="the letters">
         {({ letters, next }) =>
           letters.length === 0 ? (

@@ -10,6 +10,6 @@ const SHOW_LETTERS: readonly ApiName[] = [
 ]
 
 /** Reloads everything that a decision on dead letters changes. */
-export async function reloadLetters(client: QueryClient): Promise<void> {
+export async function reloadDeadLetters(client: QueryClient): Promise<void> {
   await Promise.all(SHOW_LETTERS.map((name) => client.invalidateQueries({ queryKey: [name] })))
 }

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams, useSearch } from '@tanstack/react-router'
-import type { LetterLine } from '../../../src/dead-letters/api.ts'
+import type { DeadLetterLine } from '../../../src/dead-letters/api.ts'
 import { apiQuery } from '../app/use-api.ts'
 import { useConsumers } from '../operations/use-consumers.ts'
 import { bytes, counted } from '../parts/figures.ts'
@@ -11,14 +11,14 @@ import { WithAnswer } from '../parts/with-answer.tsx'
 import { RunbookLink } from '../parts/with-links.tsx'
 import { Decide } from './decide.tsx'
 import { DecisionCard } from './decision-card.tsx'
-import { LetterLink, LetterState } from './letter-cells.tsx'
-import { LettersHead } from './letters-head.tsx'
+import { DeadLetterLink, DeadLetterStateCell } from './dead-letter-cells.tsx'
+import { DeadLettersHead } from './dead-letters-head.tsx'
 
 const ROUTE = '/operations/$consumer/dead-letters'
 const RELOAD_AFTER_MS = 5_000
 
 /** The dead letters of one cause, with actions for all of them. */
-export function LettersOfCause() {
+export function DeadLettersOfCause() {
   const { consumer } = useParams({ from: ROUTE })
   const { cause: causeId = '', after = 0, decision } = useSearch({ from: ROUTE })
   const query = useQuery({
@@ -32,7 +32,7 @@ export function LettersOfCause() {
   const [first] = data?.letters ?? []
   return (
     <>
-      <LettersHead consumer={consumer} title={first?.cause ?? group?.cause ?? 'Dead letters'}>
+      <DeadLettersHead consumer={consumer} title={first?.cause ?? group?.cause ?? 'Dead letters'}>
         {data && group && group.dead > 0 && (
           <Decide
             consumer={consumer}
@@ -41,7 +41,7 @@ export function LettersOfCause() {
             atOnce={data.atOnce}
           />
         )}
-      </LettersHead>
+      </DeadLettersHead>
       {decision !== undefined && <DecisionCard key={decision} consumer={consumer} decidedAt={decision} />}
       <WithAnswer query={query} what="the dead letters">
         {({ letters }) =>
@@ -106,7 +106,7 @@ function SameCause({ consumer, causeId }: { readonly consumer: string; readonly 
   )
 }
 
-function Letters({ consumer, letters }: { readonly consumer: string; readonly letters: readonly LetterLine[] }) {
+function Letters({ consumer, letters }: { readonly consumer: string; readonly letters: readonly DeadLetterLine[] }) {
   return (
     <TableCard
       title="Records, oldest letter first"
@@ -115,10 +115,10 @@ function Letters({ consumer, letters }: { readonly consumer: string; readonly le
       {letters.map(({ id, state, recordTime, deadAt, topic, partition, offset, valueBytes }) => (
         <tr key={id}>
           <th scope="row">
-            <LetterLink consumer={consumer} id={id} />
+            <DeadLetterLink consumer={consumer} id={id} />
           </th>
           <td>
-            <LetterState state={state} />
+            <DeadLetterStateCell state={state} />
           </td>
           <td>
             <Time at={recordTime} />
