@@ -6,9 +6,8 @@ import packageJson from '../package.json' with { type: 'json' }
 import { createFormSteps } from './form-steps.ts'
 import { createFormTriggerProjection } from './form-trigger-projection.ts'
 import { createQueueProjection } from './queue-projection.ts'
-import { readForms, readQueue } from './read-forms.ts'
+import { readForms, readQueue, readTriggerCounts } from './read-forms.ts'
 import { readOpenCounts, readOpenRows } from './read-open-rows.ts'
-import { readTriggerCounts } from './read-trigger-counts.ts'
 
 /** Decides which forms reach a user, and when. */
 export const formTriggerEvaluator = defineConsumer({
@@ -24,8 +23,8 @@ export const formTriggerEvaluator = defineConsumer({
     createFormTriggerProjection({ onSteps: steps.add, ...(publishReplies && { publishReplies }) }),
   published: createQueueProjection,
 
-  // What is known about users comes from `user-events`, the queue from `form-events`. An open offer, the reason why a form
-  // was not queued and the replies are in neither.
+  // Users come from `user-events`, the queue comes from `form-events`. Open offers, the reasons why forms were not queued,
+  // and replies are in neither.
   tables: {
     users: 'fold',
     event_occurrences: 'fold',
@@ -48,7 +47,7 @@ export const formTriggerEvaluator = defineConsumer({
 
   routes: (parts, steps) =>
     serveCalls(formTriggerEvaluatorCalls, {
-      // Read by people, who need not see the latest record.
+      // For people, who do not need the latest record.
       readQueue: (query) => readQueue(parts.readDb, query),
       readFormSteps: async (query) => steps.read(query),
       readOpenCounts: (query) => readOpenCounts(parts.readDb, query),

@@ -12,8 +12,8 @@ import {
 import { changeQueue, type DraftUser, type FormsDraft, projectOf } from './forms-draft.ts'
 
 /**
- * Queues what this record sets off and keeps each decision. Returns how many forms the record has put into the queue, also
- * when it was processed before.
+ * Queues the forms that a record triggers, and keeps each decision. Returns the number of forms that the record has queued,
+ * also if it was processed before.
  */
 export function evaluateRecord(
   draft: FormsDraft,
@@ -35,17 +35,17 @@ export function evaluateRecord(
     const common = { organization, project, userId, formId, recordId, decidedAt, catalogRevision }
     draft.decisions.set(`${userKeyOf(user)}/${formId}`, { ...common, outcome, trigger: decision.trigger, gates })
   }
-  // Not the rows of a record with the same `Idempotency-Key` that came a day before: its `received` is another.
+  // Without rows of a record with the same `Idempotency-Key` that came a day before: it has another `received`.
   const rows = [...user.queue.rows.values()]
   return rows.filter(({ causeId, queuedAt }) => causeId === recordId && queuedAt === decidedAt).length
 }
 
-/** The reply to a visit that shows nothing. */
+/** Returns the reply to a visit that shows no form. */
 export function offerNothing(visit: IdentifyRequested): VisitReply {
   return { kind: 'visit', recordId: visit.id, offer: null, moreWaiting: false }
 }
 
-/** Offers at most one form at a visit. */
+/** Offers at most one form at a visit. Returns the reply. */
 export function offerForm(
   draft: FormsDraft,
   user: DraftUser,

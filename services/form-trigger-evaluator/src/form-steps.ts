@@ -1,7 +1,7 @@
 import type { FormStep, FormStepCounts, FormStepsAnswer, FormStepsQuery } from '@nextvisit/contracts'
 import { projectKeyOf, type StepTaken } from '@nextvisit/domain'
 
-/** What became of forms in the last day, as this process has decided it. */
+/** The steps of forms in the last day, by this process's decisions. */
 export interface FormSteps {
   readonly add: (taken: readonly StepTaken[]) => void
   readonly read: (query: FormStepsQuery) => FormStepsAnswer
@@ -9,7 +9,7 @@ export interface FormSteps {
 
 export interface FormStepsOptions {
   readonly nowMs: () => number
-  /** A form of a slice. One costs about 250 bytes. */
+  /** Maximum number of forms over all slices. Each costs about 250 bytes. */
   readonly maxEntries?: number
 }
 
@@ -20,7 +20,7 @@ const MAX_ENTRIES = 100_000
 
 type Counts = Map<FormStep, number>
 
-/** What was counted in ten minutes. */
+/** The counts of ten minutes. */
 interface Slice {
   readonly startMs: number
   /** By `projectKeyOf`, then by form. */
@@ -29,8 +29,8 @@ interface Slice {
 }
 
 /**
- * Counts in memory, as a write for each decision would cost more than the decision. What is kept is bounded: with very many
- * forms the oldest slices go first, and an answer says since when it counts.
+ * Counts steps in memory: a write for each decision would cost more than the decision. Memory is bounded: with very many
+ * forms the oldest slices are dropped first, and answers name the beginning of their counts.
  */
 export function createFormSteps({ nowMs, maxEntries = MAX_ENTRIES }: FormStepsOptions): FormSteps {
   const slices: Slice[] = []
@@ -41,7 +41,7 @@ export function createFormSteps({ nowMs, maxEntries = MAX_ENTRIES }: FormStepsOp
     entries -= slices.shift()?.entries ?? 0
   }
 
-  /** The slice of this moment; forgets what is too old. */
+  /** Returns the slice of this moment, and drops slices that are too old. */
   const currentSlice = (): Slice => {
     const startMs = Math.floor(nowMs() / SLICE_MS) * SLICE_MS
     while ((slices[0]?.startMs ?? startMs) < startMs - KEPT_MS) forgetOldest()
@@ -52,7 +52,7 @@ export function createFormSteps({ nowMs, maxEntries = MAX_ENTRIES }: FormStepsOp
     return slice
   }
 
-  /** A form's first step in the present slice. Where that slice alone is too much, it begins again. */
+  /** Adds a form to the present slice. If that slice alone is too large, it begins again. */
   const newCounts = (taken: StepTaken): Counts => {
     if (entries >= maxEntries) {
       forgetOldest()

@@ -33,15 +33,16 @@ import { createQueueTicks } from './queue-tick.ts'
 import { saveDraft } from './save-draft.ts'
 
 export interface FormTriggerProjectionOptions {
-  /** To the gateways that wait. */
+  /** Replies to waiting gateways. */
   readonly publishReplies?: PublishReplies
-  /** Called with what became of forms, once it is committed, for figures. */
+  /** Called with the steps of forms once they are committed, for figures. */
   readonly onSteps?: (taken: readonly StepTaken[]) => void
 }
 
 /**
- * Decides which forms reach a user, and when (forms.md). Activity is folded from every record. A rebuild leaves the queue
- * alone: `form-events` has it. All facts of a user share a partition, so its owner reads, decides and writes whole rows.
+ * Creates the projection that decides which forms reach a user, and when (forms.md). Folds activity from every record. A
+ * rebuild leaves the queue alone: it is in `form-events`. All facts of a user share a partition, so its owner reads, decides
+ * and writes whole rows.
  */
 export function createFormTriggerProjection({
   publishReplies = () => Promise.resolve(),
@@ -72,7 +73,7 @@ function userOf({ users }: FormsDraft, { fact, partition }: Recorded<UserFact>):
   return user
 }
 
-/** An admin identify evaluates nothing and shows nothing. A visit is offered a form only where a gateway waits for the reply. */
+/** Folds an identify. An admin's evaluates and shows nothing. A visit gets an offer only if a gateway waits for the reply. */
 function evolveIdentify(draft: FormsDraft, record: Recorded<IdentifyRequested>, context: FoldContext): void {
   const { fact, replyTo } = record
   const user = userOf(draft, record)
@@ -83,7 +84,7 @@ function evolveIdentify(draft: FormsDraft, record: Recorded<IdentifyRequested>, 
   reply(draft, record, replyTo ? offerForm(draft, user, fact, context) : offerNothing(fact))
 }
 
-/** An event that was too old when it was received only counts. */
+/** Folds an event. One that was too old when it was received only counts. */
 function evolveEvent(draft: FormsDraft, record: Recorded<EventTracked>, context: FoldContext): void {
   const { fact } = record
   const user = userOf(draft, record)
@@ -98,13 +99,13 @@ function evolveEvent(draft: FormsDraft, record: Recorded<EventTracked>, context:
   reply(draft, record, { kind: 'track', recordId: fact.id, formsQueued })
 }
 
-/** A form that was shown was shown, however late that is folded. A rebuild has it from `form-events`. */
+/** Confirms an offer, however late the record is folded. A rebuild takes it from `form-events`. */
 function evolveAnswer(draft: FormsDraft, record: Recorded<VisitAnswered>, { isLate, isRebuild }: FoldContext): void {
   const user = userOf(draft, record)
   if (isLate || !isRebuild) changeQueue(draft, user, confirm(user.queue, record.fact))
 }
 
-/** To the gateway that waits, if one does. A duplicate of an idempotent record gets the same reply (decisions.md, Retries). */
+/** Replies to a waiting gateway, and keeps the reply for duplicates of an idempotent record (decisions.md, Retries). */
 function reply(
   draft: FormsDraft,
   { fact: { id, keyed, received }, partition, replyTo }: Recorded<EventTracked | IdentifyRequested>,

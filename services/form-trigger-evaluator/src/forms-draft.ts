@@ -13,22 +13,22 @@ import {
 } from '@nextvisit/domain'
 import type { QueueFact } from './queue-rows.ts'
 
-/** A user as a batch finds and changes them; it is the `UserState` that the rules look at. */
+/** A user whom a batch loads and changes: the `UserState` of the rules. */
 export interface DraftUser extends UserRef, UserActivity {
-  /** Of `user-events`: all facts of a user share it. */
+  /** The partition of `user-events` that all facts of the user share. */
   readonly partition: number
   queue: Queue
-  /** The queue as it was stored: rows that differ from it must be written. */
+  /** The stored queue: rows that differ from it must be written. */
   storedQueue: Queue
-  /** The traits as they were stored: others must be written. Absent: there was no row. */
+  /** The stored traits: others must be written. Absent: there was no row. */
   storedTraits?: UserActivity['traits']
-  /** Whether anything but the queue and the counts of events must be written. */
+  /** True if columns of the user must be written. The queue and the counts of events are apart. */
   isChanged: boolean
-  /** The counts that must be written. */
+  /** The counts to write. */
   readonly changedCounts: Set<string>
 }
 
-/** Why a form did, or did not, reach a user. */
+/** The reason why a form did, or did not, reach a user. */
 export interface DecisionRow extends UserRef {
   readonly formId: string
   readonly outcome: 'queued' | GateReason
@@ -43,25 +43,25 @@ export interface DecisionRow extends UserRef {
 /** The reply to a record whose request had an `Idempotency-Key`, for its duplicates. */
 export interface IdempotentOutcome {
   readonly partition: number
-  /** ISO, of the record. */
+  /** The record's `received`, ISO. */
   readonly received: string
   readonly reply: EvaluatorReply
 }
 
-/** What a batch makes of the users it touches. */
+/** The users that a batch touches, and the results of its records. */
 export interface FormsDraft {
   /**
-   * The projects as the catalog had them when the batch began, by `projectKeyOf`. The catalog may change meanwhile;
+   * The projects from the catalog at the beginning of the batch, by `projectKeyOf`. The catalog may change meanwhile, but
    * rows were loaded for these.
    */
   readonly projects: Map<string, CatalogProject | undefined>
   readonly users: Map<string, DraftUser>
-  /** The last for each user and form. */
+  /** The last decision for each user and form. */
   readonly decisions: Map<string, DecisionRow>
-  /** For `form-events`, in order. */
+  /** Facts for `form-events`, in order. */
   readonly facts: QueueFact[]
   readonly replies: AddressedReply[]
-  /** For figures. */
+  /** Steps of forms, for figures. */
   readonly steps: StepTaken[]
   /** By record id. */
   readonly outcomes: Map<string, IdempotentOutcome>
@@ -94,7 +94,7 @@ export function newUser({ organization, project, userId }: UserRef, partition: n
   }
 }
 
-/** The fact's project, as the catalog had it when this batch first asked. */
+/** Returns the fact's project from the catalog at the time of the batch's first look. */
 export function projectOf(
   { projects }: FormsDraft,
   fact: ProjectRef,
@@ -105,7 +105,7 @@ export function projectOf(
   return projects.get(key)
 }
 
-/** Moves a user's queue on, and publishes what happened to it. */
+/** Changes a user's queue, and collects the facts and steps of the change. */
 export function changeQueue({ facts, steps }: FormsDraft, user: DraftUser, change: QueueChange): void {
   steps.push(...stepsOf(change, user.queue))
   user.queue = change.queue

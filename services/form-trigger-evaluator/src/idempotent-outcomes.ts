@@ -4,7 +4,7 @@ import type { Db, Statement } from '@nextvisit/database'
 import type { IdempotentOutcome } from './forms-draft.ts'
 import { idempotentOutcomes } from './tables.ts'
 
-/** Keeps outcomes, and deletes those of their partitions that no duplicate can ask for any more. */
+/** Keeps outcomes, and deletes outcomes of their partitions that no duplicate can need any more. */
 export function keepOutcomes(outcomes: readonly IdempotentOutcome[]): readonly Statement[] {
   const rows = outcomes.map((outcome) => ({
     ...outcome,
@@ -15,7 +15,7 @@ export function keepOutcomes(outcomes: readonly IdempotentOutcome[]): readonly S
   return [...idempotentOutcomes.upsert(rows), ...pruneOldRecords('idempotent_outcomes', seen)]
 }
 
-/** The reply that the first record got, for each gateway that waits for one of its duplicates. */
+/** Reads the reply to the first record, for each gateway that waits for one of its duplicates. */
 export async function readRepliesTo(
   db: Db,
   duplicates: readonly Pick<Recorded<{ readonly id: string }>, 'fact' | 'replyTo'>[],

@@ -15,7 +15,7 @@ import { eventOccurrences, queues, shownForms, users } from './tables.ts'
 
 /** The columns that name a user. */
 const USER = ['organization', 'project', 'userId'] as const
-/** By the index of open rows. That of the key lists all that the user was ever shown. */
+/** Looks rows up by the index of open rows. The index of the key holds every form that the user was ever shown. */
 const OPEN = { columns: USER, where: sql`state IN ('waiting', 'offered')`, orderBy: 'formId' } as const
 
 interface Stored {
@@ -26,10 +26,9 @@ interface Stored {
 }
 
 /**
- * What is known of the users that a batch touches, by one query, however large the batch. Of their events only those that
- * these records can ask for; of their queues only open rows, and rows that these records name. So the cost of a batch does
- * not grow with a user's history. Throws `BatchTooLargeError` where the users' traits, or the events, are too
- * much for one commit.
+ * Loads the users that a batch touches by one query, however large the batch. Loads only events that these records can ask
+ * for, open rows of the queue, and rows that these records name. The cost of a batch therefore does not grow with a user's
+ * history. Throws `BatchTooLargeError` if the users' traits, or the events, are too long for one commit.
  */
 export async function loadDraft(
   db: Db,
@@ -88,7 +87,7 @@ function putOccurrences(draft: FormsDraft, found: JsonRow): void {
   draft.users.get(userKeyOf(row))?.events.set(row.slug, toHistory(row))
 }
 
-/** A row as the rules count by it. */
+/** Returns a row in the form that the rules count by. */
 export function toHistory({
   total,
   latestMs: latest,
@@ -100,8 +99,8 @@ export function toHistory({
 }
 
 /**
- * Open rows, rows that a `VisitAnswered` names, and rows that these records queued when they were processed before. Each
- * by an index of its own: rows that are over are many, and an `OR` would read them all.
+ * Selects open rows, rows that a `VisitAnswered` names, and rows that these records queued when they were processed before.
+ * Each kind has an index of its own. An `OR` would read all closed rows, which are many.
  */
 function queueFor(batch: readonly Recorded<UserFact>[]): Sql {
   const named = batch.flatMap(({ fact }) =>

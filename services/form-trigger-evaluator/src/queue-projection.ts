@@ -6,13 +6,13 @@ import { partitionForKey } from '@nextvisit/log'
 import { toQueueRow, writeQueues } from './queue-rows.ts'
 import { queues } from './tables.ts'
 
-/** The rows that facts name, by id: as they were stored, and as the facts have left them. */
+/** The rows that facts name, by id: stored, and changed by the facts. */
 interface QueueDraft {
   readonly stored: ReadonlyMap<string, QueueRow>
   readonly changed: Map<string, QueueRow>
 }
 
-/** The queue from the evaluator's own decisions: for a rebuild alone (forms.md, The queue). */
+/** Creates the projection of the queue from the evaluator's own decisions, for rebuilds alone (forms.md, The queue). */
 export function createQueueProjection(userEventsPartitions: number): Projection<FormFact, QueueDraft> {
   return {
     name: 'form-trigger-evaluator.queue',

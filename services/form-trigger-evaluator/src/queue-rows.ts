@@ -3,10 +3,10 @@ import { encodeRecord, type FormFact, type QueueRow, TOPICS } from '@nextvisit/c
 import type { RowOf, Statement } from '@nextvisit/database'
 import { queues, shownForms } from './tables.ts'
 
-/** What a batch or a tick changes in queues. */
+/** The changes of a batch or a tick in queues. */
 export interface QueueWrites {
   readonly updated?: readonly QueueRow[]
-  /** The updated rows as they were stored, by id. Left out by those that deliver nothing. */
+  /** The stored versions of the updated rows, by id. Absent for writes that deliver no form. */
   readonly stored?: ReadonlyMap<string, QueueRow>
   /** `partition` of `user-events`, whose owner ticks the row. */
   readonly inserted?: readonly (QueueRow & { readonly partition: number })[]
@@ -18,13 +18,13 @@ export interface QueueFact {
   readonly partition: number
 }
 
-/** A row without its partition, which the rules do not know. */
+/** Returns a row without its partition, which the rules do not know. */
 export function toQueueRow(stored: RowOf<typeof queues>): QueueRow {
   const { partition: _, state, ...row } = stored
   return { ...row, state: state as QueueRow['state'] }
 }
 
-/** Updated rows before new ones, as the slot of a form must be free first. */
+/** Writes updated rows before new ones: the slot of a form must be free first. */
 export function writeQueues({ updated = [], stored = new Map(), inserted = [] }: QueueWrites): readonly Statement[] {
   return [
     ...queues.update(updated, ['state', 'offeredAt', 'shownAt', 'visitId']),
@@ -33,7 +33,7 @@ export function writeQueues({ updated = [], stored = new Map(), inserted = [] }:
   ]
 }
 
-/** In the order given. */
+/** Returns outbox rows for facts, in the same order. */
 export function outboxRowsOf(facts: readonly QueueFact[]): readonly OutboxRow[] {
   return facts.map(({ fact, partition }) => ({
     partition,
@@ -43,7 +43,7 @@ export function outboxRowsOf(facts: readonly QueueFact[]): readonly OutboxRow[] 
   }))
 }
 
-/** What a row adds to how often its form was shown. One row counts once, however many visits showed it. */
+/** Returns a row's addition to the counts of shown forms. A row counts once, however many visits showed it. */
 function shownBy({ organization, project, userId, formId, state, shownAt }: QueueRow, before: QueueRow | undefined) {
   if (state !== 'delivered' || shownAt === null) return []
   const times = before?.state === 'delivered' ? 0 : 1

@@ -18,20 +18,19 @@ import { outboxRowsOf, toQueueRow, writeQueues } from './queue-rows.ts'
 import { findRemovedForms, type RemovedForm } from './removed-forms.ts'
 import { queues } from './tables.ts'
 
-/** For each kind of row. The next tick takes the rest. */
+/** Maximum rows of each kind in a tick. The next tick takes the rest. */
 const MAX_ROWS_A_TICK = 1_000
 
 interface DueRow {
   readonly row: QueueRow
-  /** It waits, and its form was removed. An offered row waits again first: the tick after that cancels it. */
+  /** The row waits, and its form was removed. An offered row waits again first: the next tick cancels it. */
   readonly isOfRemovedForm: boolean
 }
 
 /**
- * What time and the workspace do to a partition's open rows (forms.md, The queue): an offer that was not confirmed waits
- * again, what is due expires, and rows of a form that was removed or disabled are cancelled. Time is that of five seconds
- * ago: a visit that was received before is in the log by now. `onSteps`: called with what becomes of forms by it, once it is
- * committed.
+ * Creates the ticks of a partition's open rows (forms.md, The queue). Unconfirmed offers wait again, due rows expire, and
+ * rows of removed or disabled forms are cancelled. A tick settles the time five seconds ago: earlier visits are in the log
+ * by now. `onSteps` is called with the steps of forms once they are committed.
  */
 export function createQueueTicks(onSteps: (taken: readonly StepTaken[]) => void): ReviewedTicksOptions<RemovedForm> {
   return {
@@ -58,7 +57,7 @@ export function createQueueTicks(onSteps: (taken: readonly StepTaken[]) => void)
   }
 }
 
-/** A row alone is as much of its queue as this needs. */
+/** Changes a row. The other rows of its queue do not matter. */
 function tickRow(
   { row, isOfRemovedForm }: DueRow,
   { asOf, now }: { readonly asOf: Moment; readonly now: Moment },
@@ -67,7 +66,7 @@ function tickRow(
   return isOfRemovedForm && isOpen(row) ? cancel(queue, row, now) : expireDue(queue, asOf)
 }
 
-/** One query for each index: an `OR` over them would read the whole table. */
+/** Reads due rows, with a query for each index: an `OR` would read the whole table. */
 async function readDueRows(
   db: Db,
   { asOf, removed, partition }: { asOf: Date; removed: readonly RemovedForm[]; partition: number },
@@ -93,7 +92,7 @@ async function readDueRows(
   return rows.map(({ isOfRemovedForm, ...row }) => ({ row: toQueueRow(queues.parse(row)), isOfRemovedForm }))
 }
 
-/** An offer that was not confirmed in time. */
+/** Selects offers that were not confirmed in time. */
 function overdue(instant: Date): Statement {
   const offeredUntil = new Date(instant.getTime() - OFFER_HOLDS_MS).toISOString()
   return sql`state = 'offered' AND offered_at <= ${offeredUntil}::timestamptz`

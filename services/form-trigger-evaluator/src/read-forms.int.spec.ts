@@ -5,8 +5,7 @@ import { queuedIdOf, userIdOf } from '@nextvisit/domain'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { at, contextOf, MINUTE, nps, SECOND } from '../test/evaluator-fixtures.ts'
 import { type GivenEvaluator, givenEvaluator } from '../test/given-evaluator.ts'
-import { readForms } from './read-forms.ts'
-import { readTriggerCounts } from './read-trigger-counts.ts'
+import { readForms, readTriggerCounts } from './read-forms.ts'
 
 /** decisions.md, Beyond the document: why a form did, or did not, reach a user. */
 const ada = { organization: 'acme', project: 'shop', userId: userIdOf('acme', 'shop', 'ada') }

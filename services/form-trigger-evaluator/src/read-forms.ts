@@ -3,21 +3,25 @@ import {
   MAX_QUEUED_FORMS,
   type QueueAnswer,
   queuedFormOf,
+  type TriggerCountsAnswer,
+  type TriggerCountsQuery,
   type UserRef,
   waitingFormOf,
 } from '@nextvisit/contracts'
+import { compileTrigger } from '@nextvisit/domain'
 import type { z } from 'zod'
 import type { Decision, PrismaClient, QueueRow } from '../generated/prisma/client.ts'
+import { toHistory } from './load-draft.ts'
 import { toQueueRow } from './queue-rows.ts'
-import { queues } from './tables.ts'
+import { eventOccurrences, queues } from './tables.ts'
 
-/** What waits for one user, in the order in which visits take it. An offered form is on its way, and waits no more. */
+/** Reads the waiting forms of a user, in the order in which visits take them. An offered form does not wait. */
 export async function readQueue(prisma: PrismaClient, user: UserRef): Promise<z.infer<typeof QueueAnswer>> {
   const waiting = await readOpen(prisma, user, ['waiting'])
   return { waiting: waiting.map((row) => waitingFormOf(toQueueRow(queues.parse(row)))) }
 }
 
-/** Why forms did, or did not, reach a user, and their queue; undefined where nobody has identified them. */
+/** Reads the decisions on a user's forms, and the user's queue; undefined if no identify was folded. */
 export async function readForms(prisma: PrismaClient, query: UserRef): Promise<FormsReadModel | undefined> {
   const { organization, project, userId } = query
   const where = { organization, project, userId }
@@ -26,7 +30,7 @@ export async function readForms(prisma: PrismaClient, query: UserRef): Promise<F
     prisma.decision.findMany({ where, orderBy: { formId: 'asc' } }),
     readLatest(prisma, where),
   ])
-  // A user whose events were admitted unchecked, and who was never identified, has no first seen.
+  // A user without an identify, whose events were admitted unchecked, has no first seen.
   if (!user?.firstSeenAt) return undefined
   return FormsReadModel.parse({
     forms: decisions.map(toDecision),
@@ -42,7 +46,7 @@ function readOpen(prisma: PrismaClient, user: UserRef, states: readonly string[]
   })
 }
 
-/** What is open, in the order in which visits take it, then what is over, the latest first. */
+/** Reads open rows in the order in which visits take them, then closed rows, the latest first. */
 async function readLatest(prisma: PrismaClient, { organization, project, userId }: UserRef): Promise<QueueRow[]> {
   const open = await readOpen(prisma, { organization, project, userId }, ['waiting', 'offered'])
   const over = await prisma.queueRow.findMany({
@@ -65,4 +69,27 @@ function toDecision({ formId, outcome, recordId, decidedAt, catalogRevision, tri
     catalogRevision,
     gates,
   }
+}
+
+/** Counts a user's progress with each of these triggers at `nowMs`, by the rules of an evaluation. */
+export async function readTriggerCounts(
+  prisma: PrismaClient,
+  { organization, project, userId, triggers }: TriggerCountsQuery,
+  nowMs: number,
+): Promise<TriggerCountsAnswer> {
+  const where = { organization, project, userId }
+  const compiled = triggers.map(compileTrigger)
+  const keys = [...new Set(compiled.flatMap(({ countKey }) => countKey ?? []))]
+  const [user, rows] = await Promise.all([
+    prisma.user.findUnique({ where: { organization_project_userId: where }, select: { sessionStartedAt: true } }),
+    eventOccurrences.selectByKeys(
+      prisma,
+      keys.map((slug) => ({ ...where, slug })),
+    ),
+  ])
+  const activity = {
+    sessionStartedAt: user?.sessionStartedAt?.getTime(),
+    events: new Map(rows.map((row) => [row.slug, toHistory(row)])),
+  }
+  return { counts: compiled.map(({ countSoFar }) => countSoFar?.(activity, nowMs) ?? null) }
 }

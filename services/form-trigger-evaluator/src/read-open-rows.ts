@@ -17,8 +17,8 @@ function openOf(organization: string, project: string, formId: Sql): Sql {
 }
 
 /**
- * How many users these forms wait for, and since when the oldest does. Costs as much as is counted, not as there is: what
- * is counted is ordered, so that Postgres goes through the index, also where most rows of the queue are of one form.
+ * Counts the users that these forms wait for, and reads when the oldest row was queued. The cost follows the count, not the
+ * table: the counted rows are ordered, so that Postgres uses the index even if most rows of the queue are of one form.
  */
 export async function readOpenCounts(
   db: Db,
@@ -45,7 +45,7 @@ export async function readOpenCounts(
   }
 }
 
-/** Whom a form waits for, the oldest first. */
+/** Reads the users that a form waits for, the oldest row first. */
 export async function readOpenRows(
   db: Db,
   { organization, project, formId, limit, after }: OpenRowsQuery,

@@ -4,9 +4,9 @@ import type { ProjectRef } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
 import { compileForms } from '@nextvisit/domain'
 
-/** Forms that one query compares with the catalog. */
+/** Number of forms that one query compares with the catalog. */
 const FORMS_A_PAGE = 1_000
-/** When all organizations of a partition are compared. The next tick goes on behind them. */
+/** Maximum pages when all organizations of a partition are compared. The next tick continues behind them. */
 const PAGES_A_TICK = 10
 
 /** A form that has open rows in a partition. */
@@ -15,18 +15,18 @@ interface FormOfPartition extends ProjectRef {
   readonly formId: string
 }
 
-/** A form that the workspace has disabled or no longer has, alone or with its project or organization. */
+/** A form that was disabled or removed in the workspace, alone or with its project or organization. */
 export interface RemovedForm extends FormOfPartition {
-  /** Of the catalog that says so. A row queued under a later one is left to an evaluator that knows that catalog. */
+  /** The revision of the catalog without the form. Rows of a later one are left to an evaluator that has that catalog. */
   readonly catalogRevision: number
 }
 
-/** Not before any id of an organization, whatever the database's order of texts is. */
+/** Sorts after every id of an organization in any collation of the database. */
 const LAST_ORGANIZATION = 'z'.repeat(64)
 
 /**
- * The forms with open rows that the workspace has disabled or no longer has. All of an organization that has changed; of the
- * first look at a partition only as much as a tick may cost. Of the rest the review knows where to go on.
+ * Finds disabled or removed forms with open rows. Compares all forms of an organization that has changed. At the first look
+ * at a partition it compares as many forms as a tick may, and returns the places to continue from.
  */
 export async function findRemovedForms(
   db: Db,
@@ -50,11 +50,11 @@ function isEnabled(catalog: CatalogView, { organization, project, formId }: Form
 }
 
 function removedForm(catalog: CatalogView, form: FormOfPartition): RemovedForm {
-  // Of an organization that the catalog does not hold, this is 0: nothing was queued under it.
+  // For an organization that the catalog does not hold, this is 0: no row was queued under it.
   return { ...form, catalogRevision: catalog.revision(form.organization) }
 }
 
-/** Reads at most so many pages, and returns the scopes that have more. */
+/** Reads at most `maxPages`. Returns the scopes that have more. */
 async function readPages(
   db: Db,
   scopes: readonly ReviewScope[],
@@ -78,15 +78,15 @@ async function readPages(
 }
 
 interface OpenForm extends FormOfPartition {
-  /** The place of its scope in the question. */
+  /** The index of its scope in the question. */
   readonly scope: number
-  /** From 1, in the order of the index. */
+  /** Position in the order of the index, from 1. */
   readonly step: number
 }
 
 /**
- * The next forms with open rows of each scope, at most `formsEach`. Goes from form to form through the index, so that it
- * costs the same whether ten rows wait or a million.
+ * Reads the next forms with open rows of each scope, at most `formsEach`. Skips from form to form in the index: ten waiting
+ * rows cost as much as a million.
  */
 async function readOpenForms(db: Db, scopes: readonly ReviewScope[], formsEach: number): Promise<readonly OpenForm[]> {
   const partitions = scopes.map(({ partition }) => partition)

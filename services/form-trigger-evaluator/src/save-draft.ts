@@ -4,7 +4,7 @@ import { keepOutcomes } from './idempotent-outcomes.ts'
 import { writeQueues } from './queue-rows.ts'
 import { decisions, eventOccurrences, users } from './tables.ts'
 
-/** What a batch has changed: one statement for each table, however many rows. */
+/** Returns statements for the rows that a batch has changed: one for each table, however many rows. */
 export function saveDraft(draft: FormsDraft): readonly Statement[] {
   const all = [...draft.users.values()]
   const changed = all.filter(({ isChanged }) => isChanged)
@@ -23,7 +23,7 @@ function userRowOf(user: DraftUser) {
   const { traits, storedTraits } = user
   return {
     ...user,
-    // They may be long, and most records change other columns only.
+    // Traits may be long, and most records change other columns only.
     traits: traits === storedTraits ? undefined : JSON.stringify(Object.fromEntries(traits)),
     device: JSON.stringify(user.device),
     firstSeenAt: isoOf(user.firstSeenAt),
@@ -46,7 +46,7 @@ function decisionRowOf(decision: DecisionRow) {
   return { ...decision, trigger: JSON.stringify(decision.trigger), gates: JSON.stringify(decision.gates) }
 }
 
-/** Rows are replaced, never changed: another object is another row. */
+/** Returns the changed rows. Rows are replaced, never mutated: another object is another row. */
 function changedRows({ queue, storedQueue: { rows: stored } }: DraftUser) {
   return [...queue.rows.values()].filter((row) => stored.has(row.id) && stored.get(row.id) !== row)
 }

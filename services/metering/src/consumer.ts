@@ -8,7 +8,7 @@ import { release, reserve } from './ledger.ts'
 import { meteringProjection } from './metering-projection.ts'
 import { readUsage } from './queries.ts'
 
-/** Counts what the plan limits, and reserves room under the limits for records that are about to be published. */
+/** Counts usage against the plan's limits, and reserves room under the limits for records before they are published. */
 export const metering = defineConsumer({
   name: 'metering',
   directory: path.resolve(import.meta.dirname, '..'),
@@ -17,11 +17,11 @@ export const metering = defineConsumer({
   openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
   projection: () => meteringProjection,
 
-  // Reservations, and the numbers of them, are promises to gateways. They are not in the log.
+  // Reservations and their numbers are promises to gateways. They are not in the log.
   tables: {
     counters: {
       folded: (table) => `SELECT organization, project, kind, month, partition, count FROM ${table}`,
-      // Only folds change it, and each of them writes the rebuilt row, too.
+      // Only folds change it, and each fold writes the rebuilt row, too.
       carriedColumn: { column: 'fulfilled', when: 'own.fulfilled <> theirs.fulfilled' },
       notCompared: 'fulfilled: it goes by reservations. The live one is kept.',
     },

@@ -3,9 +3,9 @@ import { type Db, sql, type Statement } from '@nextvisit/database'
 import { type CounterKey, counterOf, type FoldedUnit } from './ledger.ts'
 import { reservations } from './tables.ts'
 
-// A lease is one row of `reservations` with several units (docs/decisions/0017).
+// A lease is a row of `reservations` with several units (docs/decisions/0017).
 
-/** Leases room, each question whole or not at all; in order, whether it did (the SQL function `lease_room`). */
+/** Leases room, each question whole or not at all. Returns whether it did, in order (the SQL function `lease_room`). */
 export async function leaseRoom(db: Db, questions: readonly LeaseQuestion[], at: Date): Promise<boolean[]> {
   const asked = questions.map(({ limit, leases, ...of }) => ({ ...eventsOf(of), limit, leases }))
   const rows = await db.$queryRaw<{ is_granted: boolean }[]>(
@@ -20,17 +20,17 @@ export async function returnLeased(db: Db, returned: readonly ReturnedUnits[]): 
   await db.$executeRaw(sql`SELECT return_leased(${JSON.stringify(returns)}::jsonb)`)
 }
 
-/** An organization's events of a month. */
+/** Returns the key of the counter of an organization's events in a month. */
 function eventsOf({ organization, month }: Pick<LeaseQuestion, 'organization' | 'month'>): CounterKey {
   return counterOf('event', { organization, project: '' }, month)
 }
 
 /**
- * Takes the units of records that are folded now off their leases; `unit` names the lease. The rows of the counters are
- * there. A lease that is gone, or has fewer units, is passed over: until a tick there is too little room, never too much.
+ * Takes the units of folded records off their leases; `unit` names the lease. The rows of the counters exist. Skips a lease
+ * that is gone or has fewer units: until a tick there is too little room, never too much.
  *
- * The leases are locked first, in key order and by a statement of their own: the next one sees what returns that it waited
- * for have left. (As one statement, it would pass over a lease whose units were other ones when it began.)
+ * A statement of its own locks the leases first, in key order. The next statement then sees the effects of returns that it
+ * waited for. A single statement would skip a lease whose units had changed since it began.
  */
 export function fulfilLeased(units: readonly FoldedUnit[]): Statement[] {
   if (units.length === 0) return []

@@ -2,10 +2,10 @@ import { type ProjectRef, type Reservation, ReserveVerdict } from '@nextvisit/co
 import { type Db, sql, type Statement } from '@nextvisit/database'
 import { mauMembers, reservations } from './tables.ts'
 
-/** A reservation that nobody folded or released for so long is dropped. */
+/** A reservation is dropped if it was neither folded nor released for this time. */
 export const RESERVATION_LIFETIME_MS = 60_000
 
-/** Names a number under a limit: the organization's events of a month (`project` is ''), or a project's active users. */
+/** Names a counter under a limit: the organization's events of a month (`project` is ''), or a project's active users. */
 export interface CounterKey extends ProjectRef {
   readonly kind: 'event' | 'mau'
   readonly month: string
@@ -16,17 +16,17 @@ export interface Unit extends CounterKey {
   readonly unit: string
 }
 
-/** A unit whose record is folded, and the record's partition. */
+/** A unit of a folded record, and the record's partition. */
 export interface FoldedUnit extends Unit {
   readonly partition: number
 }
 
-/** Whose limits: event tracking is the organization's, active users are each project's own (decisions.md, Track event). */
+/** Returns a counter's key. Events count for the organization, active users for each project (decisions.md, Track event). */
 export function counterOf(kind: CounterKey['kind'], { organization, project }: ProjectRef, month: string): CounterKey {
   return { organization, project: kind === 'event' ? '' : project, kind, month }
 }
 
-/** Reserves in order, atomically; one verdict a reservation (the SQL function `reserve_room`). */
+/** Reserves room in order, atomically. Returns a verdict for each reservation (the SQL function `reserve_room`). */
 export async function reserve(db: Db, asked: readonly Reservation[], at: Date): Promise<ReserveVerdict[]> {
   const questions = asked.map((reservation) => ({
     ...counterOf(reservation.kind, reservation, reservation.month),
@@ -42,12 +42,12 @@ export async function reserve(db: Db, asked: readonly Reservation[], at: Date): 
   return rows.map((row) => ReserveVerdict.parse(row.verdict))
 }
 
-/** Releases what certainly was not published (the SQL function `release_room`). */
+/** Releases the room of records that certainly were not published (the SQL function `release_room`). */
 export async function release(db: Db, recordIds: readonly string[]): Promise<void> {
   await db.$executeRaw(sql`SELECT release_room(${recordIds}::uuid[])`)
 }
 
-/** The partitions, of those given, that have reservations of `deadline` and before. */
+/** Finds the partitions that have reservations of `deadline` or before. */
 export async function findUnfolded(db: Db, partitions: readonly number[], deadline: Date): Promise<number[]> {
   const rows = await db.$queryRaw<{ partition: number }[]>(sql`
     SELECT owned.partition FROM unnest(${partitions}::int[]) AS owned (partition)
@@ -56,8 +56,8 @@ export async function findUnfolded(db: Db, partitions: readonly number[], deadli
 }
 
 /**
- * Drops a partition's reservations of `deadline` and before. The rows of their counters in `reserved_room` are locked
- * first, in key order (see the migration); no reservation that old is made in between.
+ * Drops a partition's reservations of `deadline` and before. Locks the rows of their counters in `reserved_room` first, in
+ * key order (see the migration). No reservation that old is made in between.
  */
 export function dropUnfolded(partition: number, deadline: Date): Statement[] {
   const unfolded = unfoldedIn(sql`${partition}::int`, deadline)
@@ -83,7 +83,7 @@ function unfoldedIn(partition: Statement, deadline: Date): Statement {
   return sql`reservations.partition = ${partition} AND reserved_at <= ${deadline.toISOString()}::timestamptz`
 }
 
-/** Makes users members of their month, and counts those who were not yet. The rows of their counters are there. */
+/** Makes users members of their month, and counts the new members. The rows of their counters exist. */
 export function countMembers(users: readonly FoldedUnit[]): Statement[] {
   return mauMembers.insertMissing(users.map(({ unit, ...counter }) => ({ ...counter, userId: unit }))).map(
     (insertion) => sql`
@@ -92,7 +92,7 @@ export function countMembers(users: readonly FoldedUnit[]): Statement[] {
   )
 }
 
-/** Deletes the reservations of units that are folded now. The rows of their counters are there. */
+/** Deletes the reservations of folded units. The rows of their counters exist. */
 export function fulfil(units: readonly FoldedUnit[]): Statement[] {
   return reservations.deleteByKeys(units).map(
     (deletion) => sql`
@@ -104,7 +104,7 @@ export function fulfil(units: readonly FoldedUnit[]): Statement[] {
   )
 }
 
-/** `more`: how many units of a table each counter has in each partition, joined to `counters`. */
+/** Returns a source `more` with the number of units of each counter in each partition, joined to `counters`. */
 function sumOf(table: Statement, units: readonly FoldedUnit[]): Statement {
   const partitionOf = new Map(units.map(({ unit, partition }) => [unit, partition]))
   return sql`(

@@ -14,33 +14,33 @@ import {
 } from './ledger.ts'
 import { counters, uniqueNames, usage } from './tables.ts'
 
-/** What a batch adds. Rows of the same key are merged when they are written; names, of which a record may carry 250, at once. */
+/** The additions of a batch. Rows of a key are merged when written; names, of which a record may carry 250, when folded. */
 export interface MeteringDraft {
-  /** Every counter that the batch may touch, with what metered events add to it. */
+  /** Every counter that the batch may touch, with the number of its metered events. */
   readonly counted: NewRow<typeof counters>[]
   readonly eventUnits: FoldedUnit[]
-  /** A unit of the lease that the event names. */
+  /** Units of the leases that events name. */
   readonly leasedUnits: FoldedUnit[]
   readonly memberUnits: FoldedUnit[]
   readonly used: NewRow<typeof usage>[]
-  /** By name. */
+  /** By organization, project, kind and slug. */
   readonly names: Map<string, NewRow<typeof uniqueNames>>
 }
 
 /**
- * The ledger behind the limits. Folding a record deletes its reservation and raises `count` and `fulfilled` in the
- * transaction that moves the checkpoint, so nothing is counted twice or lost. Counters are rows of a partition: folds of
- * two partitions wait for each other only where both bring in the same new name.
+ * The ledger behind the limits. The fold of a record deletes its reservation and raises `count` and `fulfilled`, in the
+ * transaction that moves the checkpoint: no unit is lost or counted twice. Counters are rows of a partition. Folds of two
+ * partitions wait for each other only if both bring in the same new name.
  */
 export const meteringProjection: Projection<UserFact, MeteringDraft> = {
   name: 'metering',
   topics: [TOPICS.userEvents],
   schema: UserFact,
-  // Only names count of imported records, and each name counts once anyway.
+  // Imported records only add names, and each name counts once anyway.
   idempotencyOf: (fact) => ('imported' in fact ? undefined : idempotentRecordOf(fact)),
   load: emptyDraft,
 
-  // Of imported facts only the names count: they are registered, and take room (decisions.md, Import).
+  // Imported facts only add names, which are registered and take room (decisions.md, Import).
   evolve: {
     EventTracked: (draft, { fact, partition }) => {
       addNames(draft, fact)
@@ -77,19 +77,19 @@ export function emptyDraft(): MeteringDraft {
   return { counted: [], eventUnits: [], leasedUnits: [], memberUnits: [], used: [], names: new Map() }
 }
 
-/** Nearly all names are known already: their rows are neither written nor locked. */
+/** Selects new names. Nearly all names are known: their rows are neither written nor locked. */
 const IS_NEW_NAME = sql`NOT EXISTS (
   SELECT FROM unique_names AS before
   WHERE (before.organization, before.project, before.kind, before.slug)
       = (given.organization, given.project, given.kind, given.slug) AND before.first_month <= given.first_month
 )`
 
-/** What was reserved then or before and is not folded as of `instant` never will be. */
+/** Returns the deadline of reservations: older ones that are not folded as of `instant` never will be. */
 function deadlineAt(instant: Date): Date {
   return new Date(instant.getTime() - RESERVATION_LIFETIME_MS)
 }
 
-/** Counts toward the organization's limit only where the gateway said so; an event is never an active user. */
+/** Counts an event toward the organization's limit if the gateway metered it. An event is never an active user. */
 function foldEvent(draft: MeteringDraft, fact: EventTracked, partition: number): void {
   const { organization, project, environment, received, id } = fact
   const month = monthOf(received)
@@ -97,12 +97,12 @@ function foldEvent(draft: MeteringDraft, fact: EventTracked, partition: number):
   if (!fact.metered) return
   const counter = { ...counterOf('event', fact, month), partition }
   draft.counted.push({ ...counter, count: 1, fulfilled: 0 })
-  // A record that may come twice may have reserved room the first time, and used a lease the second.
+  // A record that may come twice may have reserved room the first time and used a lease the second time.
   if (!fact.lease || fact.keyed) draft.eventUnits.push({ ...counter, unit: id })
   if (fact.lease) draft.leasedUnits.push({ ...counter, unit: fact.lease })
 }
 
-/** A user counts once a project and month, with either key, in both environments (decisions.md, Identify). */
+/** Counts a user once a project and month, with either key, in both environments (decisions.md, Identify). */
 function foldIdentify(draft: MeteringDraft, fact: IdentifyRequested, partition: number): void {
   const { organization, project, environment, received, userId } = fact
   const month = monthOf(received)
@@ -117,7 +117,7 @@ function addNames({ names }: MeteringDraft, fact: EventTracked | IdentifyRequest
   const { organization, project, received } = fact
   const firstMonth = monthOf(received)
   for (const { kind, slug } of carriedNames(fact)) {
-    // Ids have no slash, and the slug is the last part.
+    // Ids contain no slash, and the slug is the last part.
     const key = `${organization}/${project}/${kind}/${slug}`
     const before = names.get(key)
     if (!before || firstMonth < before.firstMonth) names.set(key, { organization, project, kind, slug, firstMonth })

@@ -3,7 +3,7 @@ import type { PrismaClient } from '../generated/prisma/client.ts'
 import { counterOf } from './ledger.ts'
 
 /**
- * A month's counters as the plan's limits see them: events are the organization's, the others are the project's own.
+ * Reads a month's counters in the terms of the plan's limits: events of the organization, and the project's other counters.
  * Unique names are those in use up to that month. `disabledTraits` take no room under the cap, and are not counted.
  */
 export async function readUsage(

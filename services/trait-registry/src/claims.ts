@@ -3,12 +3,12 @@ import { type Db, sql, type Statement } from '@nextvisit/database'
 import { z } from 'zod'
 import { claims, tickMarks } from './tables.ts'
 
-/** A claim that no folded record used for so long is dropped. */
+/** A claim is dropped if no folded record used it for this time. */
 export const CLAIM_LIFETIME_MS = 60_000
 
 /**
- * Claims in order; a verdict for each slug of each claim. What is decided without a claim (names that are registered, caps
- * that are reached, dry runs) is answered without a lock; the rest atomically (the SQL function `claim_names`).
+ * Claims names in order. Returns a verdict for each slug of each claim. Registered names, reached caps and dry runs are
+ * answered without a lock, the other claims atomically (the SQL function `claim_names`).
  */
 export async function claimNames(db: Db, asked: readonly Claim[], at: Date): Promise<ClaimVerdict[][]> {
   const verdicts = await ask(db, asked, at, sql`ARRAY(SELECT verdict FROM find_names(given.questions, given.at))`)
@@ -25,7 +25,7 @@ export async function claimNames(db: Db, asked: readonly Claim[], at: Date): Pro
   return verdicts
 }
 
-/** The verdicts that a query over `given.questions` and `given.at` answers, for each claim those of its slugs. */
+/** Returns the verdicts of a query over `given.questions` and `given.at`, for each claim those of its slugs. */
 async function ask(db: Db, asked: readonly Claim[], at: Date, query: Statement): Promise<ClaimVerdict[][]> {
   const questions = asked.map((claim) => ({ ...claim, record_id: claim.recordId }))
   const [row] = await db.$queryRaw<{ verdicts: unknown }[]>(sql`
@@ -40,13 +40,13 @@ async function ask(db: Db, asked: readonly Claim[], at: Date, query: Statement):
   })
 }
 
-/** Gives back the names of records that certainly were not published. */
+/** Gives back the claims of records that certainly were not published. */
 export async function releaseClaims(db: Db, released: readonly ReleasedClaim[]): Promise<void> {
   const names = released.map((claim) => ({ ...claim, record_id: claim.recordId }))
   await db.$executeRaw(sql`SELECT release_names(${JSON.stringify(names)}::jsonb)`)
 }
 
-/** Whether any claim, of whatever partition, was last asked for at `deadline` or before. */
+/** Tells whether any claim, in any partition, was last asked for at `deadline` or before. */
 export async function hasClaimsUntil(db: Db, deadline: Date): Promise<boolean> {
   const [found] = await db.$queryRaw<unknown[]>(
     sql`SELECT 1 FROM claims WHERE asked_at <= ${deadline.toISOString()}::timestamptz LIMIT 1`,
@@ -55,9 +55,9 @@ export async function hasClaimsUntil(db: Db, deadline: Date): Promise<boolean> {
 }
 
 /**
- * Notes that everything published to the partition before `instant` is folded, and drops the partition's claims that no
- * record used. Records of any partition may use a claim, so it goes only when *every* partition is folded past the end
- * of its lifetime. A partition without a mark is not folded at all.
+ * Notes that every record published to the partition before `instant` is folded, and drops the partition's unused claims.
+ * Records of any partition may use a claim. It is therefore dropped only when *every* partition is folded past the end of
+ * its lifetime. A partition without a mark is not folded at all.
  */
 export function dropUnusedClaims(partition: number, instant: Date, partitionCount: number): Statement[] {
   return [

@@ -7,7 +7,7 @@ import { claimNames, releaseClaims } from './claims.ts'
 import { readDefinitions } from './queries.ts'
 import { createRegistryProjection } from './registry-projection.ts'
 
-/** Knows the traits and events of every project, and grants claims of new names under the plan's caps. */
+/** Registers the traits and events of every project, and grants claims of new names under the plan's caps. */
 export const traitRegistry = defineConsumer({
   name: 'trait-registry',
   directory: path.resolve(import.meta.dirname, '..'),
@@ -16,7 +16,7 @@ export const traitRegistry = defineConsumer({
   openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
   projection: ({ countPartitions }) => createRegistryProjection({ countPartitions }),
 
-  // Claims, the rows that lock them, and how far ticks have looked are not in the log.
+  // Claims, the rows that lock them, and the marks of ticks are not in the log.
   tables: {
     definitions: 'fold',
     definition_counts: 'fold',

@@ -1,4 +1,4 @@
-/** The process of this consumer. What it is made of is in consumer.ts. */
+/** Runs the consumer that consumer.ts describes. */
 import { runConsumer } from '@nextvisit/consumer'
 import { traitRegistry } from './consumer.ts'
 

@@ -9,10 +9,10 @@ interface DefinitionRow {
   readonly count: bigint
 }
 
-/** In the order of bytes, every slug with a prefix stands before the prefix followed by this: the index finds both ends. */
+/** In byte order, every slug with a prefix comes before the prefix followed by this character. */
 const LAST_CHARACTER = '\u{10FFFF}'
 
-/** A page of definitions by slug, in the order of its bytes. Ask for `after: next` to get the page after it. */
+/** Reads a page of definitions, in the byte order of slugs. `after: next` reads the next page. */
 export async function readDefinitions(
   db: Pick<Db, '$queryRaw'>,
   { kind, organization, project, limit, after, prefix = '' }: DefinitionsQuery,

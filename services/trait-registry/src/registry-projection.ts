@@ -6,24 +6,25 @@ import { CLAIM_LIFETIME_MS, dropUnusedClaims, hasClaimsUntil } from './claims.ts
 import { claims, definitionCounts, definitions } from './tables.ts'
 
 /**
- * What a batch adds: a row for each name and partition, by both. A record carries up to 250 names, nearly always the same
- * ones: rows for each record would cost many times what reading the record costs.
+ * The additions of a batch: a row for each name and partition, by both. A record carries up to 250 names, nearly always the
+ * same ones. A row for each record would cost many times as much as the decoding of the record.
  */
 export type RegistryDraft = Map<string, AddedName>
 
-/** The rows of a name in both tables. */
+/** The columns of a name in both tables. */
 type NameRows = RowOf<typeof definitions> & RowOf<typeof definitionCounts>
 type AddedName = { -readonly [Column in keyof NameRows]: NameRows[Column] }
 
 export interface RegistryProjectionOptions {
-  /** Of `user-events`: a claim is dropped only when every partition is folded past its lifetime. */
+  /** Returns the number of partitions of `user-events`: a claim ends when every partition is folded past its lifetime. */
   readonly countPartitions: () => Promise<number>
 }
 
 /**
- * The definitions of traits and events. Folding any record that carries a name registers it and ends its claim, whatever
- * verdict that record got. Definitions are shared by all partitions, and written only where they change; what changes with
- * each record is a row of its partition. So folds wait for each other only where two bring in a new name at once.
+ * Creates the projection of trait and event definitions. The fold of any record that carries a name registers the name and
+ * ends its claim, whatever the record's verdict. Partitions share definitions, which are written only if they change.
+ * Counts, which change with each record, are rows of a partition. Folds therefore wait for each other only if two bring in
+ * the same new name at once.
  */
 export function createRegistryProjection(options: RegistryProjectionOptions): Projection<UserFact, RegistryDraft> {
   return {
@@ -34,7 +35,7 @@ export function createRegistryProjection(options: RegistryProjectionOptions): Pr
     load: () => new Map(),
     evolve: { IdentifyRequested: addNames, EventTracked: addNames, VisitAnswered: 'ignored' },
 
-    // Names that are registered now need no claim any more, whoever held it.
+    // A registered name needs no claim any more.
     save: (draft) => {
       const added = [...draft.values()]
       return {
@@ -59,8 +60,8 @@ export function createRegistryProjection(options: RegistryProjectionOptions): Pr
 }
 
 /**
- * Nearly all records carry names that earlier records have registered. What is compared only becomes less with time: a row
- * that changes nothing now never will.
+ * Selects the rows that change a definition: nearly all records carry registered names only. The compared columns only
+ * become less with time, so a row without effect now never has one.
  */
 const CHANGES_DEFINITION = sql`NOT EXISTS (
   SELECT FROM definitions AS before
@@ -80,7 +81,7 @@ function addName(
   partition: number,
   { kind, slug, name, isNew }: CarriedName,
 ): void {
-  // Ids have no slash, and the slug is the last part.
+  // Ids contain no slash, and the slug is the last part.
   const key = `${organization}/${project}/${partition}/${kind}/${slug}`
   const registeredBy = isNew ? id : null
   const first = { name, firstSeenAt: received, firstRecordId: id }
@@ -93,13 +94,13 @@ function addName(
   before.count += 1
   if (received > before.lastSeenAt) before.lastSeenAt = received
   if (isEarlier(first, before)) Object.assign(before, first)
-  // Of several any will do; the least, so that a replay finds the same.
+  // Any of several will do. The least, so that a replay finds the same.
   if (registeredBy !== null && (before.registeredBy === null || registeredBy < before.registeredBy)) {
     before.registeredBy = registeredBy
   }
 }
 
-/** By (received, id), as the table decides. */
+/** Compares by (received, id), like the table. */
 function isEarlier(one: Pick<AddedName, 'firstSeenAt' | 'firstRecordId'>, other: typeof one): boolean {
   if (one.firstSeenAt !== other.firstSeenAt) return one.firstSeenAt < other.firstSeenAt
   return one.firstRecordId < other.firstRecordId

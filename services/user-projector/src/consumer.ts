@@ -4,13 +4,12 @@ import { userProjectorCalls } from '@nextvisit/contracts'
 import { FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
 import { behind, type CallContext, Counter, notFound, serveCalls } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
-import { lookUpUsers } from './look-up-users.ts'
-import { readSegmentMembers, readSegments, readUser } from './queries.ts'
+import { lookUpUsers, readSegmentMembers, readSegments, readUser } from './queries.ts'
 import { createUserProjection } from './user-projection.ts'
 
 /**
- * Admission waits half a second for the fold of a user who is not there yet (look-up-users.ts). A process that answers but does
- * not own the partition cannot hurry the fold: the rest of that time is for it.
+ * Less than the default, because admission waits at most half a second for the fold of a missing user (`lookUpUsers`). A
+ * process that answers without owning the partition cannot fetch its records early.
  */
 const GATHER_BEFORE_LOOK_UPS_MS = 350
 
@@ -39,16 +38,16 @@ export const userProjector = defineConsumer({
     })
   },
 
-  // The live consumer computes a changed segment again for every user, at an instant that is in no log. A rebuild uses the
-  // new definition from the beginning. Both give the same members, and the same instants at which time changes them. The
-  // live rows are right about when it was computed and since when a user is a member.
+  // The live consumer recomputes a changed segment for every user, at an instant that no log has. A rebuild uses the new
+  // definition from the beginning. Both result in the same members, and the same instants at which time changes them. Only
+  // the live rows know when a segment was computed, and since when a user is a member.
   tables: {
     users: {
       folded: (table) => `
         SELECT organization, project, user_id, user_name, traits, trait_bytes, dropped_trait_operations, country, device, first_seen_at, last_seen_at, partition,
                definitions, changes_at
         FROM ${table}`,
-      // Until changes_at nobody's segments change.
+      // No segment changes before changes_at.
       carriedColumn: {
         column: 'as_of',
         when: `own.definitions = theirs.definitions AND own.changes_at IS NOT DISTINCT FROM theirs.changes_at
@@ -62,18 +61,17 @@ export const userProjector = defineConsumer({
       carriedColumn: { column: 'since', when: 'own.since <> theirs.since' },
       notCompared: 'since: it goes by when a segment was changed, too. The live one is kept.',
     },
-    // A count that has become 0 may still have a row.
+    // A count of 0 may have a row.
     segment_counts: { folded: (table) => `SELECT * FROM ${table} WHERE members > 0` },
-    // The revision is the last one at which somebody looked.
+    // The revision is the last one that was compared.
     segment_progress: {
       folded: (table) => `
         SELECT organization, project, definitions, partition, segments, users FROM ${table} WHERE users > 0`,
     },
   },
 
-  // Ticks change users in the order of changes_at, so everything before the first that is still due has changed. A tick
-  // looks at a time slightly before its own instant. clock_timestamp(), because the transaction began before it waited
-  // for folds.
+  // Ticks change users in the order of changes_at, so every user before the first due one has changed. A tick settles a
+  // time slightly before its own instant. clock_timestamp(), because the transaction began before it waited for folds.
   settledUntil: (schema) => `
     SELECT owned.partition, least(clock_timestamp(), due.changes_at - interval '1 ms')
       + interval '${FACTS_ARRIVE_WITHIN_MS} ms' AS instant

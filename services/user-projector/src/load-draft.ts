@@ -17,8 +17,8 @@ export type UserRow = RowOf<typeof users>
 type EventRow = RowOf<typeof userEvents>
 
 /**
- * What the rows say of the users that a batch touches, as far as the batch may need it: few queries, however many records.
- * Throws `BatchTooLargeError` where the users' traits, or the events that their segments count, are too much for one commit.
+ * Loads the users that a batch touches, with the rows that the batch may need: few queries, however many records. Throws
+ * `BatchTooLargeError` if the users' traits, or the events that their segments count, are too long for one commit.
  */
 export async function loadDraft(
   db: Db,
@@ -49,14 +49,14 @@ export async function loadDraft(
   const counted = [...followed].reduce((sum, { segments: { index } }) => sum + index.countKeys.size, 0)
   const size = { rows: profiles.size, maxBytesARow: USER_LIMITS.traitBytes, eventRows: events.size + counted }
   await requireFits(batch.length, size, () => traitBytesOf(db, users.lookUp([...profiles])))
-  // One after the other: a running consumer folds over one connection.
+  // In sequence: a running consumer folds over one connection.
   for (const row of await users.selectByKeys(db, [...profiles])) putProfile(draft, row)
   for (const row of await userEvents.selectByKeys(db, [...events.values()])) putEvent(draft, row)
   await loadWhatSegmentsCount(db, draft, [...followed])
   return draft
 }
 
-/** These users, with everything that their segments depend on. */
+/** Loads users with everything that their segments depend on. */
 export async function loadFollowed(
   db: Db,
   rows: readonly UserRow[],
@@ -85,7 +85,7 @@ function putEvent(draft: UserDraft, row: EventRow): void {
   draft.users.get(userKeyOf(row))?.events.set(slug, { total, latest, firstAt, lastAt })
 }
 
-/** The events that these users' segments count, and the segments that they are in. */
+/** Loads the events that these users' segments count, and their memberships. */
 async function loadWhatSegmentsCount(db: Db, draft: UserDraft, followed: readonly DraftUser[]): Promise<void> {
   const projects = new Map(followed.map((user) => [projectKeyOf(user), user]))
   const slugs = [...projects.values()].flatMap(({ organization, project, segments }) =>

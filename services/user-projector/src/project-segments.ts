@@ -3,20 +3,36 @@ import type { Compared } from '@nextvisit/consumer'
 import type { ProjectRef } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
 import { compileSegments, type FollowedSegments, NO_SEGMENTS, projectKeyOf } from '@nextvisit/domain'
-import { CatalogBehindError } from './errors.ts'
 import { segmentProgress } from './tables.ts'
 
-/** A project's segments as one revision of the catalog has them. */
+/** A project's segments in one revision of the catalog. */
 export interface ProjectSegments extends FollowedSegments {
   readonly revision: number
 }
 
-/** A project's segments as the catalog has them now; none where the project was removed. */
+/** Returns a project's segments in the present catalog; none if the project was removed. */
 export function segmentsOf(catalog: CatalogView, { organization, project }: ProjectRef): ProjectSegments {
   const found = catalog.project(organization, project)
   return {
     index: found ? compileSegments(found.config) : NO_SEGMENTS,
     revision: found?.revision ?? catalog.revision(organization),
+  }
+}
+
+/**
+ * Users of this partition were computed with a later catalog than this process has. Nothing is folded until that catalog
+ * arrives: otherwise their segments would go back to an older one.
+ */
+export class CatalogBehindError extends Error {
+  override readonly name = 'CatalogBehindError'
+  readonly code = 'CATALOG_BEHIND'
+  readonly retryable = true
+
+  constructor({ organization, project }: ProjectRef, atHand: number, computedWith: number) {
+    super(
+      `The catalog at hand has revision ${atHand} of ${organization}, but segments of ${organization}/${project} were ` +
+        `computed with revision ${computedWith}. Waiting for it.`,
+    )
   }
 }
 
@@ -30,7 +46,7 @@ export function partitionKeyOf({ partition, ...project }: ProjectPartition): str
 }
 
 /**
- * The segments of these projects, by {@link partitionKeyOf}. Throws {@link CatalogBehindError} where users of a partition
+ * Reads the segments of these projects, by {@link partitionKeyOf}. Throws {@link CatalogBehindError} if users of a partition
  * were computed with a later catalog.
  */
 export async function readProjectSegments(
@@ -66,13 +82,13 @@ export interface ComputedUsers extends ProjectPartition {
   readonly definitions: string
 }
 
-/** They were computed with other segments than the catalog has. */
+/** Users that were computed with other segments than the catalog has. */
 export interface OtherUsers extends ComputedUsers {
-  /** Computed with a later catalog than this one, by a process that had it already. */
+  /** Another process computed them with a later catalog. */
   readonly isAhead: boolean
 }
 
-/** Which of the users in these scopes were computed with other segments. */
+/** Finds the users in these scopes that were computed with other segments. */
 export async function findOtherUsers(
   db: Db,
   scopes: readonly ReviewScope[],
@@ -90,7 +106,7 @@ export async function findOtherUsers(
   return { unsettled: others.map((row) => ({ ...row, isAhead: isAhead(row) })) }
 }
 
-/** By an index on partition and organization. */
+/** Reads rows by an index on partition and organization. */
 async function readProgress(
   db: Db,
   scopes: readonly ReviewScope[],

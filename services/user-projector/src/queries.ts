@@ -1,16 +1,20 @@
+import { type Barrier, findCaughtUp } from '@nextvisit/consumer'
 import {
+  type Existence,
   MAX_EVENTS_SHOWN,
   type SegmentMembersAnswer,
   type SegmentMembersQuery,
   type SegmentsAnswer,
   type SegmentsQuery,
+  type UserLookUp,
   type UserQuery,
   type UserReadModel,
 } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
+import type { CallContext } from '@nextvisit/service-kit'
 import { segmentCounts, segmentMembers, segmentProgress, userEvents, users } from './tables.ts'
 
-/** One user's read model, of bounded size, without counts by properties; undefined where nobody has identified them. */
+/** Reads one user's read model, of bounded size, without property counts; undefined if no identify was folded. */
 export async function readUser(db: Db, query: UserQuery): Promise<UserReadModel | undefined> {
   const { organization, project, userId } = query
   const [[user], events, memberships] = await Promise.all([
@@ -40,7 +44,7 @@ export async function readUser(db: Db, query: UserQuery): Promise<UserReadModel 
   }
 }
 
-/** For each user, in order, whether an identify of theirs has been folded. */
+/** Returns for each user, in order, whether an identify was folded. */
 export async function readExistence(db: Db, queries: readonly UserQuery[]): Promise<boolean[]> {
   const rows = await db.$queryRaw<{ exists: boolean }[]>(sql`
     SELECT EXISTS (
@@ -52,7 +56,7 @@ export async function readExistence(db: Db, queries: readonly UserQuery[]): Prom
   return rows.map((row) => row.exists)
 }
 
-/** How many users are in these segments, and how many were computed with each segment's fingerprint. */
+/** Counts the users in these segments, and the users that were computed with each segment's fingerprint. */
 export async function readSegments(
   db: Db,
   { organization, project, segments }: SegmentsQuery,
@@ -74,7 +78,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0)
 }
 
-/** A page of a segment's members by user id. Ask for `after: next` to get the page after it. */
+/** Reads a page of a segment's members by user id. `after: next` reads the next page. */
 export async function readSegmentMembers(
   db: Db,
   { organization, project, segmentId, limit, after }: SegmentMembersQuery,
@@ -91,4 +95,28 @@ export async function readSegmentMembers(
     ORDER BY user_id`)
   const page = rows.slice(0, limit).map(({ since, ...user }) => ({ ...user, since: since.toISOString() }))
   return { users: page, next: rows.length > limit ? (page.at(-1)?.userId ?? null) : null }
+}
+
+/** Enough for a partition without a backlog, ms. Admission has a second, and other questions wait meanwhile. */
+const BARRIER_WITHIN_MS = 500
+
+/**
+ * Returns for each user, in order, whether the user existed at the time of the question. Users are never deleted, so only
+ * missing ones need the barrier. Partitions are awaited separately: a lagging one leaves only its own users `unknown`.
+ */
+export async function lookUpUsers(
+  db: Db,
+  barrier: Barrier,
+  asked: readonly UserLookUp[],
+  context: CallContext,
+): Promise<Existence[]> {
+  const existed = await readExistence(db, asked)
+  const notFound = asked.filter((_user, index) => !existed[index])
+  const partitions = new Set(notFound.map(({ partition }) => partition))
+  const folded = await findCaughtUp(barrier, partitions, { ...context, withinMs: BARRIER_WITHIN_MS })
+  const exists = folded.size > 0 ? await readExistence(db, asked) : existed
+  return asked.map(({ partition }, index) => {
+    if (exists[index]) return 'exists'
+    return folded.has(partition) ? 'missing' : 'unknown'
+  })
 }

@@ -5,7 +5,7 @@ import type { DraftUser, UserDraft } from './user-draft.ts'
 
 type IdentifiedUser = DraftUser & { readonly profile: FoldedUser }
 
-/** What a batch has changed: one statement for each table, however many rows. */
+/** Returns statements for the rows that a batch has changed: one for each table, however many rows. */
 export function saveDraft(draft: UserDraft): readonly Statement[] {
   const all = [...draft.users.values()]
   const changed = all.filter((user): user is IdentifiedUser => user.isChanged && user.profile !== undefined)
@@ -23,7 +23,7 @@ function userRowOf({ profile, partition, clock, stored }: IdentifiedUser) {
   const { traits } = profile
   return {
     ...profile,
-    // They may be long, and a visit changes other columns only.
+    // Traits may be long, and a visit changes other columns only.
     traits: traits === stored.traits ? undefined : JSON.stringify(Object.fromEntries(traits)),
     device: JSON.stringify(profile.device),
     partition,
@@ -42,7 +42,7 @@ function changedEvents({ organization, project, userId, events, changedCounts }:
   })
 }
 
-/** The segments that are new, and those that the user left and joined again. */
+/** Returns the segments that the user has joined, perhaps again. */
 function joined({ organization, project, userId, memberships, stored }: DraftUser) {
   return [...memberships]
     .filter(([segmentId, since]) => stored.memberships.get(segmentId) !== since)
@@ -72,7 +72,7 @@ function progress({ organization, project, partition, segments, clock, stored }:
     project,
     definitions,
     partition,
-    // Of a fingerprint that the project no longer has, the row that is there says them.
+    // For a fingerprint that the project no longer has, the stored row names its segments.
     ...(definitions === index.definitions
       ? { segments: index.segments.map(({ definition }) => definition), revision }
       : { segments: [], revision: 0 }),

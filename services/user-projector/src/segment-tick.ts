@@ -13,10 +13,10 @@ import { type ComputedUsers, findOtherUsers, type OtherUsers, segmentsOf } from 
 import { saveDraft } from './save-draft.ts'
 import { segmentCounts, segmentProgress, users } from './tables.ts'
 
-/** Of each kind, and fewer where their traits are long or their segments count many events. The rest waits for the next tick. */
+/** Maximum users of each kind in a tick, fewer if their traits are long or their segments count many events. */
 const MAX_USERS_A_TICK = 1_000
 
-/** Users whose segments time changes, and those that were computed with other segments than the catalog has. */
+/** Ticks of users whose segments change with time, or were computed with other segments than the catalog has. */
 export const segmentTicks: ReviewedTicksOptions<OtherUsers> = {
   table: 'segment_progress',
   isDue: (instant, ahead) => sql`EXISTS (
@@ -26,8 +26,8 @@ export const segmentTicks: ReviewedTicksOptions<OtherUsers> = {
 }
 
 /**
- * What time and a new catalog do to the segments of a partition's users (forms.md, Conditions). Users whose segments
- * change with time alone move; users that were computed with other segments are computed again, a part of them a tick.
+ * Returns the changes that time and a new catalog make to the segments of a partition's users (forms.md, Conditions). Moves
+ * users whose segments change with time alone. Recomputes users of other segments, a part of them in each tick.
  */
 async function tickSegments(
   db: Db,
@@ -52,7 +52,7 @@ async function tickSegments(
   return { statements: old.length > 0 ? [...statements, ...dropEmptyCounts(partition, old)] : statements }
 }
 
-/** The first of these users, so many that the events that their segments count fit into one commit; at least one. */
+/** Returns the first of these users, as many as fit into one commit with the events that their segments count; at least one. */
 function fitting(rows: readonly UserRow[], { catalog }: Pick<TickContext, 'catalog'>): readonly UserRow[] {
   let bytes = 0
   const end = rows.findIndex((row, at) => {
@@ -62,7 +62,7 @@ function fitting(rows: readonly UserRow[], { catalog }: Pick<TickContext, 'catal
   return end === -1 ? rows : rows.slice(0, end)
 }
 
-/** Some of them may be stale: a user who is due does not wait because of that. */
+/** Reads due users. Some may be stale, too: a due user does not wait because of that. */
 function readChanging(db: Db, partition: number, asOf: Date, ahead: readonly ComputedUsers[]): Promise<UserRow[]> {
   return users.select(
     db,
@@ -75,7 +75,7 @@ function readChanging(db: Db, partition: number, asOf: Date, ahead: readonly Com
   )
 }
 
-/** In the order of an index, so that the last few of a million are found at once. */
+/** Reads stale users in the order of an index, so that the last few of a million are found quickly. */
 async function readStale(db: Db, partition: number, stale: readonly ComputedUsers[]): Promise<UserRow[]> {
   if (stale.length === 0) return []
   return users.select(
@@ -93,7 +93,7 @@ async function readStale(db: Db, partition: number, stale: readonly ComputedUser
   )
 }
 
-/** Rows of `users` whose segments change until then, but for those that were computed with a later catalog. */
+/** Returns a condition for rows of `users` whose segments change until then, except those of a later catalog. */
 function changesUntil(asOf: Date, ahead: readonly ComputedUsers[]): Sql {
   const columns = ['partition', 'organization', 'project', 'definitions'] as const
   return sql`changes_at <= ${asOf.toISOString()}::timestamptz AND (partition, organization, project, definitions) NOT IN (
@@ -101,7 +101,7 @@ function changesUntil(asOf: Date, ahead: readonly ComputedUsers[]): Sql {
   )`
 }
 
-/** What was counted of users before they were computed again: only in their projects can a count have become 0. */
+/** Deletes counts that have become 0, which is possible only in the projects of recomputed users. */
 function dropEmptyCounts(partition: number, recomputed: readonly ProjectRef[]): readonly Statement[] {
   const projects = [...new Map(recomputed.map((user) => [projectKeyOf(user), user])).values()]
   const ofTheirs = sql`partition = ${partition} AND (organization, project) IN (

@@ -2,26 +2,26 @@ import type { UserRef } from '@nextvisit/contracts'
 import type { FoldedUser, FollowedUser } from '@nextvisit/domain'
 import type { ProjectSegments } from './project-segments.ts'
 
-/** A user as a batch finds and changes them. */
+/** A user whom a batch loads and changes. */
 export interface DraftUser extends UserRef, FollowedUser {
   readonly partition: number
-  /** As the catalog had them when the batch was loaded: it may move on before the batch is folded. */
+  /** From the catalog at the time of the load: it may change before the batch is folded. */
   readonly segments: ProjectSegments
-  /** As the rows had it; without a fingerprint there was no row. */
+  /** The stored rows. No fingerprint: there was no row. */
   stored: {
     readonly fingerprint?: string
     readonly memberships: ReadonlyMap<string, number>
     readonly traits?: FoldedUser['traits']
   }
-  /** The counts of events that must be written. */
+  /** The counts of events to write. */
   readonly changedCounts: Set<string>
 }
 
-/** What a batch makes of the users it touches, by `userKeyOf`. */
+/** The users that a batch touches, by `userKeyOf`. */
 export interface UserDraft {
   readonly users: Map<string, DraftUser>
   skippedIncrements: number
-  /** Operations that were dropped because of a limit. */
+  /** Number of operations that were dropped because of a limit. */
   droppedTraitOperations: number
 }
 

@@ -16,14 +16,14 @@ import { segmentTicks } from './segment-tick.ts'
 import type { DraftUser, UserDraft } from './user-draft.ts'
 
 export interface UserProjectionOptions {
-  /** Called with how many increments met a trait that is not a number, for a metric. */
+  /** Called with the number of increments of traits that are not numbers, for a metric. */
   readonly onSkippedIncrements?: (count: number) => void
-  /** Called with how many operations were dropped because of a limit (decisions.md, Identify), for a metric. */
+  /** Called with the number of operations that were dropped because of a limit (decisions.md, Identify), for a metric. */
   readonly onDroppedOperations?: (count: number) => void
 }
 
 /**
- * Users with their traits, device facts and events, and the segments that they are in. All facts of a user share a
+ * Creates the projection of users with their traits, device facts, events and segments. All facts of a user share a
  * partition, so the partition's owner reads, folds and writes whole rows.
  */
 export function createUserProjection(options: UserProjectionOptions = {}): Projection<UserFact, UserDraft> {
@@ -49,7 +49,7 @@ export function createUserProjection(options: UserProjectionOptions = {}): Proje
   }
 }
 
-/** Changes the fact's user, and their segments if the change may matter to one. */
+/** Changes the user of a fact, and their segments if the change may matter to one. */
 function foldUser(
   { users }: UserDraft,
   fact: IdentifyRequested | EventTracked,
@@ -69,7 +69,7 @@ function foldIdentify(draft: UserDraft, user: DraftUser, fact: IdentifyRequested
   draft.droppedTraitOperations += dropped
 }
 
-/** Events of users that nobody has identified yet are kept, too. Only an identify makes the user. */
+/** Counts an event, also of a user without an identify. Only an identify creates the user. */
 function foldEvent(user: DraftUser, fact: EventTracked): void {
   if (user.profile && touchesProfile(fact)) {
     user.profile = withSdkContact(user.profile, fact)
