@@ -230,7 +230,7 @@ export function describeAudit(campaignOf: () => Campaign): void {
       const lost = { ...first, requestId: crypto.randomUUID() }
       expect(kindsOf(await recount([...client.calls(), lost]))).toEqual(['ledger: lost'])
       expect(kindsOf(await recount([{ ...first, status: 402 }, ...others]))).toEqual(['ledger: refused'])
-      expect(kindsOf(await recount(others))).toEqual(['ledger: nobody asked'])
+      expect(kindsOf(await recount(others))).toEqual(['ledger: no request'])
     })
 
     it('prints findings on the command line by id, without names or values', async () => {

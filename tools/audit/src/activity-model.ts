@@ -16,7 +16,7 @@ interface Activity {
 
 interface Occurrences {
   total: number
-  /** Those kept, ascending, in ms. */
+  /** Kept times in ms, ascending. */
   latest: number[]
   sessionStartedAt: string | null
   sessionCount: number
@@ -25,10 +25,10 @@ interface Occurrences {
 const SESSION_GAP_MS = 30 * 60_000
 const ORDER_DEPENDENT = new Set(['traits', 'traitBytes', 'device', 'sessionStartedAt', 'sessionCount', 'latest'])
 
-/** Called with each record and the user's activity, the record included. Undefined where a user's records are out of order. */
+/** Receives each record and the user's activity including the record; undefined if the user's records are out of order. */
 export type OnActivity = (fact: UserFact, how: FoldedFact, activity: ActivityThen | undefined) => void
 
-/** `users` and `event_occurrences` of the form trigger evaluator (docs/spec/forms.md). */
+/** Creates the model of `users` and `event_occurrences` of the form trigger evaluator (docs/spec/forms.md). */
 export function createActivityModel(onActivity?: OnActivity): Model {
   const users = new Map<string, Activity>()
   const occurrences = new Map<string, Occurrences>()
@@ -47,7 +47,7 @@ export function createActivityModel(onActivity?: OnActivity): Model {
     if (user.firstSeenAt === null || occurredAt < user.firstSeenAt) user.firstSeenAt = occurredAt
   }
 
-  /** Returns whether it starts a session. */
+  /** Folds an identify. Returns whether it starts a session. */
   const identify = (key: string, { operations, device, received, source }: Identified): boolean => {
     const user = activityOf(key)
     operate(user.traits, operations)
@@ -146,7 +146,7 @@ function touch(user: Activity, received: string): void {
   if (user.lastSdkContactAt === null || received > user.lastSdkContactAt) user.lastSdkContactAt = received
 }
 
-/** An occurrence outside of a session leaves the session's count as it was. */
+/** Adds an occurrence. Outside of a session, the session's count is unchanged. */
 function withOne(before: Occurrences | undefined, fact: Tracked, session: string | null): Occurrences {
   const { total = 0, latest = [], sessionStartedAt = null, sessionCount = 0 } = before ?? {}
   const inSession = session !== null && session === sessionStartedAt ? sessionCount + 1 : 1

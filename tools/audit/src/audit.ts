@@ -14,53 +14,53 @@ import { openSnapshot, type ReadModel, type Snapshot } from './snapshot.ts'
 
 const TOPICS = { userEvents: 'user-events', formEvents: 'form-events', catalog: 'catalog' } as const
 const EVALUATOR = 'form-trigger-evaluator'
-/** How many users one pass over the log holds, with everything that is recorded about them. */
+/** Number of users, with all of their records, that one pass over the log keeps in memory. */
 const USERS_A_PASS = 250_000
 
 export interface AuditOptions {
   readonly connection: LogConnection
   readonly readModels: readonly ReadModel[]
-  /** Every request of every caller, where the callers recorded them. */
+  /** All requests of all callers, if the callers recorded them. */
   readonly ledger?: readonly LedgerEntry[]
-  /** Nothing is being written: a checkpoint before the log's end is a difference, not only lag. */
+  /** Whether nothing is being written, so that a checkpoint before the log's end is a difference, not only lag. */
   readonly isAtRest?: boolean
-  /** Users held in memory at once. More of them need further passes over the log. */
+  /** Users in memory at once. More users need further passes over the log. */
   readonly usersAPass?: number
-  readonly onProgress?: (progress: Progress) => void
+  readonly onProgress?: (progress: AuditProgress) => void
 }
 
-export interface Progress {
+export interface AuditProgress {
   readonly records: number
-  /** Of all passes. */
+  /** Total of all passes. */
   readonly ofRecords: number
 }
 
-/** How far a consumer's rows are behind the log's end. The records there were not compared. */
+/** Lag of a consumer's rows behind the log's end. Those records were not compared. */
 export interface Lag {
   readonly service: string
   readonly records: number
 }
 
 export interface AuditReport {
-  /** On `user-events`. */
+  /** Number of records on `user-events`. */
   readonly records: number
   readonly passes: number
   readonly lag: readonly Lag[]
   readonly queueing: QueueingCounts
-  /** Nothing that depends on these revisions was compared. */
+  /** Revisions that are gone. Rows that depend on them were not compared. */
   readonly compacted: readonly CompactedRevisions[]
   readonly findings: readonly FindingsOfKind[]
 }
 
 /**
- * Computes everything again, from the log alone, and reports where the read models, the evaluator's decisions and the
- * callers' ledger differ. It writes nothing and shares no code with the services. On a running system it compares each
- * schema as of one moment with the log up to that moment's checkpoints. Throws {@link AuditError} where it cannot compare,
- * and what Kafka and Postgres throw while they are unavailable.
+ * Recomputes the read models from the log alone, and reports differences in the read models, the evaluator's decisions and
+ * the callers' ledger. It is read-only and shares no code with the services. On a running system it compares each
+ * schema in one snapshot with the log up to the checkpoints of the snapshot. Throws {@link AuditError} if it cannot compare,
+ * and the errors of an unavailable Kafka or Postgres.
  */
 export async function audit(options: AuditOptions): Promise<AuditReport> {
   const { connection, readModels, ledger, isAtRest = false, usersAPass = USERS_A_PASS } = options
-  // Decisions that are in the log now are in the queue's snapshot. Later ones may not be.
+  // The queue's snapshot includes the decisions that are in the log now, and perhaps later ones.
   const decidedBefore = await readWatermarks(connection, TOPICS.formEvents)
   const snapshots = await openSnapshots(readModels)
   try {
@@ -133,12 +133,12 @@ async function openSnapshots(readModels: readonly ReadModel[]): Promise<Snapshot
   throw failed.reason
 }
 
-/** What retention has deleted cannot be computed again. */
+/** Throws if retention has deleted records, which cannot be recomputed. */
 function requireWhole(topic: string, watermarks: ReadonlyMap<number, Watermarks>): void {
   for (const [partition, { low }] of watermarks) {
     if (low > 0n) {
       throw new AuditError(
-        `${topic}/${partition} begins at ${low}: what was before cannot be counted again. The audit needs the whole log.`,
+        `${topic}/${partition} begins at ${low}, so earlier records are missing. The audit needs the whole log.`,
       )
     }
   }
@@ -150,7 +150,7 @@ async function countUsers(snapshots: readonly Snapshot[]): Promise<number> {
   return 1
 }
 
-/** Users' ids are UUIDv5s, which spread evenly. */
+/** Splits the users into ranges of ids, which are evenly distributed UUIDv5s. */
 function rangesOf(passes: number): UserRange[] {
   const count = Math.max(1, passes)
   return Array.from({ length: count }, (_, pass) => ({

@@ -2,27 +2,27 @@ import type { UserFact } from './facts.ts'
 import type { Findings } from './findings.ts'
 import { userIdOf } from './uuid-v5.ts'
 
-/** What a caller knows about one request: what it sent, and the answer, if any. */
+/** A caller's record of one request and its answer, if any. */
 export interface LedgerEntry {
   readonly organization: string
   readonly project: string
   readonly userName: string
-  /** HTTP status. Undefined: the connection broke, so the caller cannot know. */
+  /** HTTP status; undefined if the connection broke and the outcome is unknown. */
   readonly status: number | undefined
   readonly requestId: string | undefined
-  /** With an `Idempotency-Key` a request may be sent, and recorded, more than once. */
+  /** Whether it had an `Idempotency-Key`, and may be sent and recorded more than once. */
   readonly keyed: boolean
-  /** Of a tracked event. */
+  /** Name of a tracked event. */
   readonly eventName?: string
   readonly newEvent?: boolean
-  /** Absent where triggers were to be evaluated later: 0 was correct at that moment. */
+  /** Number of queued forms in the answer; absent if triggers are evaluated later, when 0 was correct at that moment. */
   readonly formsQueued?: number
 }
 
-/** Compares the callers' answers with the log. `see` is called with every readable record. */
+/** Compares the callers' answers with the log. `see` receives every readable record. */
 export interface LedgerModel {
   readonly see: (fact: UserFact) => void
-  /** `queuedBy`: how many forms each record put into the queue. */
+  /** Reports differences. `queuedBy`: number of forms that each record queued. */
   readonly compare: (queuedBy: ReadonlyMap<string, number>, findings: Findings) => void
 }
 
@@ -30,7 +30,7 @@ interface InLog {
   times: number
 }
 
-/** The ledger holds every request of its projects, so a record without a request is a difference, too. */
+/** Creates the model of a ledger. It has all requests of its projects, so a record without a request is a difference, too. */
 export function createLedgerModel(entries: readonly LedgerEntry[]): LedgerModel {
   const asked = new Map<string, InLog>()
   const unknownOf = new Map<string, number>()
@@ -49,25 +49,26 @@ export function createLedgerModel(entries: readonly LedgerEntry[]): LedgerModel 
     },
 
     compare: (queuedBy, findings) => {
-      for (const id of unasked) findings.add('ledger: nobody asked', id, 'is in the log, and no caller asked for it')
+      for (const id of unasked) findings.add('ledger: no request', id, 'is in the log, but no caller sent it')
       const registered = new Set<string>()
       for (const entry of entries) compareEntry(entry, entry.requestId && asked.get(entry.requestId), findings)
       for (const { status, requestId = '', formsQueued, ...entry } of entries) {
         if (!isAcknowledged(status)) continue
         const queued = queuedBy.get(requestId) ?? 0
         if (formsQueued !== undefined && formsQueued !== queued) {
-          findings.add('ledger: formsQueued', requestId, `was told ${formsQueued}, and ${queued} were queued`)
+          findings.add('ledger: formsQueued', requestId, `was answered ${formsQueued}, but ${queued} were queued`)
         }
         if (!entry.newEvent || entry.keyed) continue
         const event = `${entry.organization}/${entry.project}/${entry.eventName}`
-        if (registered.has(event)) findings.add('ledger: newEvent', requestId, 'was told so, and another was before')
+        if (registered.has(event))
+          findings.add('ledger: newEvent', requestId, 'was answered newEvent, as was an earlier request')
         registered.add(event)
       }
     },
   }
 }
 
-/** 503 may mean that the outcome is not known: once in the log, or not at all. No other refusal may be there. */
+/** Compares one request. A record answered 503 may be in the log once or not at all; records with other refusals must not be. */
 function compareEntry(
   { status, requestId = '', keyed }: LedgerEntry,
   inLog: InLog | '' | undefined,
@@ -75,11 +76,11 @@ function compareEntry(
 ) {
   const times = inLog ? inLog.times : 0
   if (isAcknowledged(status)) {
-    if (times === 0) findings.add('ledger: lost', requestId, `was answered ${status} and is not in the log`)
+    if (times === 0) findings.add('ledger: lost', requestId, `was answered ${status}, but is not in the log`)
   } else if (status !== undefined && status !== 503 && times > 0 && !keyed) {
-    findings.add('ledger: refused', requestId, `was answered ${status} and is in the log`)
+    findings.add('ledger: refused', requestId, `was answered ${status}, but is in the log`)
   }
-  if (times > 1 && !keyed) findings.add('ledger: twice', requestId, `is ${times} times in the log`)
+  if (times > 1 && !keyed) findings.add('ledger: twice', requestId, `is in the log ${times} times`)
 }
 
 function isAcknowledged(status: number | undefined): boolean {

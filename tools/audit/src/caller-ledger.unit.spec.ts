@@ -23,7 +23,7 @@ function differences(entries: readonly LedgerEntry[], log: readonly string[], qu
 }
 
 describe('the callers’ ledger against the log', () => {
-  it('wants what was acknowledged once, what was refused never, and lets 503 be either', () => {
+  it('requires acknowledged records once, refused ones never, and allows both for 503', () => {
     const entries = [entry(200, 'a'), entry(202, 'b'), entry(402, 'c'), entry(503, 'd'), entry(503, 'e')]
     expect(differences(entries, ['a', 'b', 'd'])).toEqual([])
     expect(differences(entries, ['b', 'c', 'd', 'd', 'b'])).toEqual([
@@ -33,16 +33,16 @@ describe('the callers’ ledger against the log', () => {
     ])
   })
 
-  it('lets a keyed record be there again', () => {
+  it('allows a keyed record twice', () => {
     expect(differences([entry(200, 'a', { keyed: true })], ['a', 'a'])).toEqual([])
   })
 
-  it('wants a caller for every record; one whose connection broke may be any of its user', () => {
+  it('requires a request for every record; a request with a broken connection matches any record of its user', () => {
     expect(differences([entry(undefined, undefined)], ['a'])).toEqual([])
-    expect(differences([entry(undefined, undefined)], ['a', 'b'])).toEqual(['ledger: nobody asked 1'])
+    expect(differences([entry(undefined, undefined)], ['a', 'b'])).toEqual(['ledger: no request 1'])
   })
 
-  it('wants as many forms queued as the caller was told, and one new event', () => {
+  it('requires the answered number of queued forms, and one new event', () => {
     const told = [entry(202, 'a', { formsQueued: 1, newEvent: true, eventName: 'x' })]
     expect(differences(told, ['a'], new Map([['a', 1]]))).toEqual([])
     expect(differences(told, ['a'])).toEqual(['ledger: formsQueued 1'])

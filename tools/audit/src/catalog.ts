@@ -4,38 +4,38 @@ import { propertyCountsIn } from './count-names.ts'
 import { type FormRule, formRuleOf } from './form-rules.ts'
 import type { Condition, FormInFile, Where } from './workspace-file.ts'
 
-/** A project in one revision of its organization's configuration, as far as the audit needs it. */
+/** A project in one revision of its organization's configuration, with the members that the audit needs. */
 export interface ProjectOfRevision {
-  /** By id. */
+  /** Forms by id. */
   readonly forms: ReadonlyMap<string, FormRule>
-  /** Ids of the forms with a trigger of an event, by its slug. */
+  /** Ids of forms with an event trigger, by the event's slug. */
   readonly formIdsByEvent: ReadonlyMap<string, readonly string[]>
-  /** Ids of the forms with another trigger, which a record of any kind may match. */
+  /** Ids of forms with other triggers, which any record may match. */
   readonly formIdsOfAnyRecord: readonly string[]
-  /** Across its forms; 0: none. */
+  /** Cooldown across all forms; 0: none. */
   readonly cooldownMs: number
-  /** Conditions of its segments, by their ids. */
+  /** Conditions of segments, by id. */
   readonly segments: ReadonlyMap<string, Condition>
-  /** What its forms and segments count by properties, by `countName`. */
+  /** Property counts of forms and segments, by `countName`. */
   readonly propertyCounts: ReadonlyMap<string, Where>
 }
 
 export interface Catalog {
-  /** The same object as long as nothing in it changes. */
+  /** Returns the project in a revision: the same object while nothing in it changes. */
   readonly project: (organization: string, project: string, revision: number) => ProjectOfRevision | undefined
-  /** An organization's latest revision. 0: it was never configured. */
+  /** Returns an organization's latest revision; 0: it was never configured. */
   readonly latest: (organization: string) => number
-  /** An organization's first possible revision at an instant (ms), by the clock of the machine that applied it. */
+  /** Returns an organization's first possible revision at an instant (ms), by the clock of the applying machine. */
   readonly revisionAt: (organization: string, instant: number) => number
-  /** The last possible one: another than the first only where revisions between them are not known. */
+  /** Returns the last possible revision, which differs from the first only if revisions between them are unknown. */
   readonly lastRevisionAt: (organization: string, instant: number) => number
-  /** False: there was such a revision, and the topic does not have it any more. */
+  /** Returns whether a revision is known; false: the topic no longer has it. */
   readonly isKnown: (organization: string, revision: number) => boolean
-  /** Organizations whose older revisions were compacted away, by id. */
+  /** Returns the organizations with compacted revisions, by id. */
   readonly compacted: () => readonly CompactedRevisions[]
 }
 
-/** How many of an organization's revisions are not in the topic any more. */
+/** Number of an organization's revisions that are no longer in the topic. */
 export interface CompactedRevisions {
   readonly organization: string
   readonly unknown: number
@@ -57,12 +57,12 @@ interface Configured {
 }
 
 /**
- * Folds the records of the topic `catalog`, in order: a record is valid if its revision is greater than the one before. A
- * compacted topic has lost old revisions (docs/decisions/0012). What depends on one of them is undecided.
+ * Folds the records of the topic `catalog`, in order: a record is valid if its revision is greater than the previous one. A
+ * compacted topic has lost old revisions (docs/decisions/0012), and cases that depend on them are undecided.
  */
 export function createCatalog(): Catalog & { readonly observe: (value: Buffer | null) => void } {
   const projects = new Map<string, ProjectOfRevision>()
-  /** When each revision was applied, the first one first. */
+  /** Instants when the revisions were applied, in order. */
   const applied = new Map<string, (number | undefined)[]>()
   const timesOf = (organization: string): readonly (number | undefined)[] => applied.get(organization) ?? []
   const latest = (organization: string): number => timesOf(organization).length
@@ -117,7 +117,7 @@ function ofRevision({ forms = [], segments = [], formCooldown = '0s' }: ProjectI
   }
 }
 
-/** A record is compared with the forms that it may trigger: a project may have thousands. */
+/** Indexes forms by trigger, because a project may have thousands and a record is compared only with forms that it may trigger. */
 function formIdsByTrigger(rules: readonly FormRule[]) {
   const ofEvents = rules.flatMap(({ id, triggers }) =>
     triggers.flatMap((trigger) => (trigger.on === 'event' ? [{ id, slug: trigger.slug }] : [])),
@@ -129,7 +129,7 @@ function formIdsByTrigger(rules: readonly FormRule[]) {
   }
 }
 
-/** A value that cannot be parsed configures nothing. */
+/** Parses a record; an unparsable value configures nothing. */
 function parse(value: Buffer | null): Configured {
   try {
     return (JSON.parse(value?.toString('utf8') ?? '') ?? {}) as Configured

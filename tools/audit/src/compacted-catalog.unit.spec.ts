@@ -29,7 +29,7 @@ const oldOne = queued(0, { formId: 'old', priority: 3, expiresAt: at(5) })
 const first = queued(0)
 const changed = queued(40, { catalogRevision: 2, showFrom: at(41) })
 const last = queued(80, { catalogRevision: 2, showFrom: at(81) })
-/** All of it is as the revisions say. */
+/** A story that matches the revisions. */
 const story = {
   records: [
     track(0),
@@ -45,7 +45,7 @@ const story = {
 }
 const cancelled = over(last, 'FormCancelled', 91)
 
-/** The last decision about `nps`: by revision 3, which has it disabled. */
+/** The last decision about `nps`: by revision 3, in which it is disabled. */
 const decision = {
   ...place,
   formId: 'nps',
@@ -58,7 +58,7 @@ const decision = {
     gates: [{ gate: 'live', passed: false, compared: { enabled: false, startsAt: null, endsAt: null, now: at(100) } }],
   }),
 }
-/** About `old`, which no revision has any more. */
+/** A decision about `old`, which no remaining revision has. */
 const oldDecision = { ...decision, formId: 'old', recordId: idOf(80), decidedAt: at(80), catalogRevision: 1 }
 
 const audited = (catalog: readonly object[], special: Partial<History> = {}) =>
@@ -72,20 +72,20 @@ async function kindsOf(special: Partial<History>) {
   return findings.map(({ kind }) => kind)
 }
 
-describe('a catalog that was compacted', () => {
-  it('leaves undecided what depends on revisions that are gone, where the whole one decides it', async () => {
+describe('a compacted catalog', () => {
+  it('leaves cases undecided that depend on missing revisions', async () => {
     expect(await audited(whole)).toEqual({ decided: 5, undecided: 0, findings: [] })
     expect(await audited(compacted)).toEqual({ decided: 1, undecided: 6, findings: [] })
   })
 
-  it('still shows what the revisions that are left do not allow', async () => {
+  it('still reports violations of the remaining revisions', async () => {
     const refused = queued(100, { catalogRevision: 3 })
     expect(await kindsOf({ forms: [...story.forms, cancelled, refused] })).toEqual(['form-events: refused'])
     expect(await kindsOf({ forms: story.forms, queue: rowAsOf(92) })).toContain('forms.queue: overdue')
     expect(await kindsOf({ forms: story.forms, queue: rowAsOf(90.5) })).not.toContain('forms.queue: overdue')
   })
 
-  it('leaves unknown which decisions were kept about forms that are gone, and knows the later ones', async () => {
+  it('does not check old decisions about missing forms, but checks later ones', async () => {
     expect(await kindsOf({ decisions: [decision, oldDecision] })).toEqual([])
     expect(await kindsOf({ decisions: [oldDecision] })).toEqual(['forms.decisions: missing'])
     expect(await kindsOf({ decisions: [{ ...decision, outcome: 'sampled-out' }] })).toEqual([
@@ -93,7 +93,7 @@ describe('a catalog that was compacted', () => {
     ])
   })
 
-  it('allows what a revision that is gone between two others may have changed', async () => {
+  it('allows changes of a missing revision between two others', async () => {
     const always = nps({ frequency: { repeat: 'always' } })
     const other = nps({ id: 'other', triggers: [{ event: 'Searched' }] })
     const catalog = [revision(2, 30, [always, other]), revision(5, 90, [always])]
@@ -105,7 +105,7 @@ describe('a catalog that was compacted', () => {
     expect(findings.map(({ kind, examples }) => [kind, examples])).toEqual([])
   })
 
-  it('is named, with how many revisions of an organization are gone', () => {
+  it('is reported with the number of missing revisions of an organization', () => {
     const catalog = createCatalog()
     for (const one of [revision(2, 30, []), revision(5, 90, [])]) catalog.observe(Buffer.from(JSON.stringify(one)))
     expect(catalog.compacted()).toEqual([{ organization: 'acme', unknown: 3, latest: 5 }])

@@ -1,26 +1,26 @@
 import type { Findings } from './findings.ts'
 
-/** What a column holds: numbers and instants may be shown, texts and members of maps may not. */
+/** Value of a column. Findings may show numbers and instants, but not texts and members of maps. */
 export type Cell = string | number | null | ReadonlyMap<string, unknown>
 type Cells = Readonly<Record<string, Cell>>
 
 export interface Comparison<Expected, Row> {
-  /** Schema and table: `users.user_events`. */
+  /** Schema and table, such as `users.user_events`. */
   readonly table: string
-  /** What the log says, by key. Emptied by the comparison. */
+  /** Expected rows by key. The comparison empties it. */
   readonly expected: Map<string, Expected>
-  /** Default: all members. */
+  /** Returns the cells of an expected row. Default: all members. */
   readonly cellsOf?: (expected: Expected) => Cells
   readonly rows: AsyncIterable<Row>
   readonly keyOf: (row: Row) => string
-  /** Default: all columns. */
+  /** Returns the cells of a found row. Default: all columns. */
   readonly foundIn?: (row: Row) => Cells
-  /** Cells that cannot be known from the log alone. */
+  /** Returns whether a cell cannot be derived from the log. */
   readonly isUnknowable?: (key: string, column: string) => boolean
   readonly findings: Findings
 }
 
-/** Compares each row of a table with what it must be: reports what differs, what is missing, and what is not in the log. */
+/** Compares the rows of a table with the expected ones: reports differing and missing rows, and rows that are not in the log. */
 export async function compareRows<Expected, Row>(comparison: Comparison<Expected, Row>): Promise<void> {
   const { table, expected, rows, keyOf, isUnknowable, findings } = comparison
   const { cellsOf = allCells, foundIn = allCells } = comparison
@@ -28,7 +28,7 @@ export async function compareRows<Expected, Row>(comparison: Comparison<Expected
     const key = keyOf(row)
     const one = expected.get(key)
     if (one === undefined) {
-      findings.add(`${table}: not in the log`, key, 'is there, and no record says so')
+      findings.add(`${table}: not in the log`, key, 'exists, but no record accounts for it')
       continue
     }
     expected.delete(key)
@@ -38,7 +38,7 @@ export async function compareRows<Expected, Row>(comparison: Comparison<Expected
       for (const says of differencesOf(cell, found[column] ?? null)) findings.add(`${table}: ${column}`, key, says)
     }
   }
-  for (const key of expected.keys()) findings.add(`${table}: missing`, key, 'is not there, and the log says it is')
+  for (const key of expected.keys()) findings.add(`${table}: missing`, key, 'is missing, but a record accounts for it')
   expected.clear()
 }
 
@@ -50,17 +50,17 @@ function differencesOf(expected: Cell, found: Cell): string[] {
   if (expected instanceof Map && found instanceof Map) return differentMembers(expected, found)
   if (expected === found) return []
   if (isShown(expected) && isShown(found)) return [`${String(found)} instead of ${String(expected)}`]
-  return ['is another than the log says']
+  return ['differs from the log']
 }
 
 function differentMembers(expected: ReadonlyMap<string, unknown>, found: ReadonlyMap<string, unknown>): string[] {
-  const lost = [...expected.keys()].filter((name) => !found.has(name)).map((name) => `${name} is lost`)
-  const extra = [...found.keys()].filter((name) => !expected.has(name)).map((name) => `${name} is nowhere in the log`)
+  const lost = [...expected.keys()].filter((name) => !found.has(name)).map((name) => `${name} is missing`)
+  const extra = [...found.keys()].filter((name) => !expected.has(name)).map((name) => `${name} is not in the log`)
   const other = [...expected].filter(([name, value]) => found.has(name) && !isSameJson(value, found.get(name)))
-  return [...lost, ...extra, ...other.map(([name]) => `${name} has another value than the log says`)]
+  return [...lost, ...extra, ...other.map(([name]) => `${name} differs from the log`)]
 }
 
-/** As Postgres keeps it: -0 is 0. */
+/** Compares values as stored by Postgres: -0 equals 0. */
 function isSameJson(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
 }
@@ -71,7 +71,7 @@ function isShown(cell: Cell): cell is string | number | null {
   )
 }
 
-/** The cells of a user's row. Traits and device facts come as JSON text, so that every slug survives. */
+/** Returns the cells of a user's row. Traits and device facts are JSON text, so that every slug survives. */
 export function userCells(row: { readonly traits: string; readonly device: string }): Cells {
   return { ...row, traits: membersOf(row.traits), device: membersOf(row.device) }
 }

@@ -3,30 +3,30 @@ import type { Scalar, Value } from './facts.ts'
 import { KEPT } from './latest.ts'
 import type { Condition, Operators, Tree, UserLeaf } from './workspace-file.ts'
 
-/** A user at an instant (ms). */
+/** State of a user at an instant (ms). */
 export interface Moment {
   readonly at: number
   readonly traits: ReadonlyMap<string, Value>
   readonly device: ReadonlyMap<string, string>
   readonly country: string | null
-  /** How often an event happened, by `countName`, and when (the times kept, in ms). */
+  /** Returns the count of an event, by `countName`, and its kept times in ms. */
   readonly eventOf: (slug: string) => { readonly count: number; readonly latest: readonly number[] } | undefined
-  /** By id. */
+  /** Conditions of segments, by id. */
   readonly segments: ReadonlyMap<string, Condition>
 }
 
-/** Whether a condition holds, and what decided it, as a gate shows it (contracts, form-decisions.ts). */
+/** Result of a condition and its decisive leaf, as in a gate's outcome (contracts, form-decisions.ts). */
 export interface Decided<Leaf> {
   readonly holds: boolean
-  /** Of an `all` the first that fails, of an `any` the first that holds, otherwise the last. Null: there is none. */
+  /** Decisive leaf: the first failing one of `all`, the first holding one of `any`, otherwise the last; null: none. */
   readonly leaf: Leaf | null
-  /** The leaf is under an odd number of `not`. */
+  /** Whether the leaf is under an odd number of `not`. */
   readonly negated: boolean
-  /** What the user, or the event, had there. */
+  /** Value of the user or the event. */
   readonly actual?: Value | undefined
 }
 
-/** Evaluates the whole tree each time: slow, and simple. */
+/** Evaluates a condition. It evaluates the whole tree each time, which is slow but simple. */
 export function decide(condition: Condition, moment: Moment): Decided<UserLeaf> {
   return decideTree(condition, (leaf) => {
     const actual = actualOf(leaf, moment)
@@ -34,7 +34,7 @@ export function decide(condition: Condition, moment: Moment): Decided<UserLeaf> 
   })
 }
 
-/** `isMetBy` is called with leaves. */
+/** Evaluates a tree. `isMetBy` evaluates its leaves. */
 export function decideTree<Leaf extends object>(
   tree: Tree<Leaf>,
   isMetBy: (leaf: Leaf) => Pick<Decided<Leaf>, 'holds' | 'actual'>,
@@ -50,7 +50,7 @@ export function holds(condition: Condition, moment: Moment): boolean {
   return decide(condition, moment).holds
 }
 
-/** The first part that holds, or fails, decides. */
+/** Evaluates parts until one holds or fails, which decides. */
 function decideBy<Leaf extends object>(
   isHolding: boolean,
   parts: readonly Tree<Leaf>[],
@@ -75,8 +75,8 @@ function actualOf(leaf: UserLeaf, moment: Moment): Value | undefined {
 const members = new WeakMap<Moment, Map<string, boolean>>()
 
 /**
- * Evaluates a segment once a moment: of twenty that name each other twice, the last would be evaluated a million times.
- * What a segment names is evaluated before it: a chain of them may be longer than the stack.
+ * Evaluates each segment once per moment; in a chain of twenty that refer to each other twice, the last would otherwise be
+ * evaluated a million times. Referenced segments are evaluated first, because a chain may be longer than the call stack.
  */
 function isMember(id: string, moment: Moment): boolean {
   const known = members.get(moment) ?? new Map<string, boolean>()
@@ -113,7 +113,7 @@ function countOf(leaf: Extract<UserLeaf, { event: string }>, moment: Moment): nu
   return Math.min(latest.filter((at) => at <= moment.at && at > moment.at - msOf(within)).length, KEPT)
 }
 
-/** A value of the wrong type counts as missing. A missing one fails all but `isNot`, `notIn` and `exists: false`. */
+/** Compares a value. One of the wrong type counts as missing, and fails all operators but `isNot`, `notIn` and `exists: false`. */
 export function compare(value: Value | undefined, operators: Operators, now: number): boolean {
   if (operators.is !== undefined) return value === operators.is
   if (operators.isNot !== undefined) return value !== operators.isNot
@@ -136,12 +136,12 @@ function isBetween(value: number, { exactly, atLeast, atMost, moreThan, lessThan
   return value >= (atLeast ?? -Infinity) && value <= (atMost ?? Infinity)
 }
 
-/** ISO, or an age such as -30d. */
+/** Parses an ISO instant, or an age such as -30d, to ms. */
 function boundOf(operand: string, now: number): number {
   return operand.startsWith('-') ? now - msOf(operand.slice(1)) : Date.parse(operand)
 }
 
-/** NaN, which is neither before nor after anything, for what is no ISO date. Without an offset it is UTC. */
+/** Parses an ISO date to ms; without an offset it is UTC. Returns NaN, which is neither before nor after anything, for other values. */
 function instantOf(value: Value | undefined): number {
   const parts =
     typeof value === 'string'
@@ -164,7 +164,7 @@ export function msOf(duration: string): number {
   return Number.parseInt(duration, 10) * (UNITS.get(duration.slice(-1)) ?? Number.NaN)
 }
 
-/** A decision keeps the first 20 values of a list, and of each text the first 100 characters. */
+/** Truncates a value as in decisions: the first 20 values of a list, and the first 100 characters of a text. */
 export function kept(value: Value | undefined): Value | undefined {
   if (Array.isArray(value)) return value.slice(0, 20).map(shortened)
   return value === undefined ? undefined : shortened(value as Scalar)

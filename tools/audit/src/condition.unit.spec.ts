@@ -19,7 +19,7 @@ const moment: Moment = {
   segments: new Map<string, Condition>([['paying', { trait: 'plan', in: ['pro', 'business'] }]]),
 }
 
-describe('a condition, evaluated once more', () => {
+describe('a condition in the audit', () => {
   it.each<Condition>([
     { all: [] },
     { not: { any: [] } },
@@ -55,7 +55,7 @@ describe('a condition, evaluated once more', () => {
     expect(holds(condition, moment)).toBe(false)
   })
 
-  it('follows a chain of as many segments as a project may have, where each names the one before it twice', () => {
+  it('follows a chain of the maximum number of segments, each referring to the previous one twice', () => {
     const chain = Array.from({ length: 5_000 }, (_, index): [string, Condition] => {
       const before = { segment: `after-${index - 1}` }
       return [`after-${index}`, index === 0 ? { segment: 'paying' } : { all: [before, { not: { not: before } }] }]

@@ -3,18 +3,18 @@ import type { Tracked } from './facts.ts'
 import { slugOf } from './slug-of.ts'
 import type { Condition, Tree, TriggerInFile, Where } from './workspace-file.ts'
 
-/** What is counted: an event, or only those with such properties. */
+/** A counted event, optionally restricted by its properties. */
 interface Counted {
   readonly event: string
   readonly where?: Where
 }
 
-/** What names a count in a user's rows (docs/spec/forms.md, Property counts). */
+/** Returns the name of a count in a user's rows (docs/spec/forms.md, Property counts). */
 export function countName({ event, where }: Counted): string {
   return where ? `${slugOf(event)}#${hashOf(where)}` : slugOf(event)
 }
 
-/** Of everything that a record of an event counts for. */
+/** Returns the names of all counts that a record of an event counts for. */
 export function countNames({ slug, countsFor = [] }: Tracked): readonly string[] {
   return [slug, ...countsFor.map((hash) => `${slug}#${hash}`)]
 }
@@ -26,7 +26,7 @@ function hashOf(where: Where): string {
     .slice(0, 16)
 }
 
-/** JSON with the members of objects in the order of their names. */
+/** Serializes JSON with the members of objects sorted by name. */
 function inOrder(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(inOrder).join()}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
@@ -35,13 +35,13 @@ function inOrder(value: unknown): string {
   return `{${names.map((name) => `${JSON.stringify(name)}:${inOrder(members.get(name))}`).join()}}`
 }
 
-/** What a trigger counts: without a count its `where` is about the event itself. */
+/** Returns the count of a trigger. Without `count`, its `where` applies only to the event itself. */
 export function countOfTrigger({ event = '', count, within, since, where }: TriggerInFile): Counted {
   const isCounting = count !== undefined || within !== undefined || since !== undefined
   return { event, ...(isCounting && where && { where }) }
 }
 
-/** The counts by properties that a project's forms and segments ask for, by their names. */
+/** Returns the property counts of a project's forms and segments, by name. */
 export function propertyCountsIn(
   triggers: readonly TriggerInFile[],
   conditions: readonly Condition[],

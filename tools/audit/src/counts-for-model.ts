@@ -6,15 +6,15 @@ import { type Model, NEAR_MS } from './model.ts'
 import { decideWhere } from './where.ts'
 import type { Where } from './workspace-file.ts'
 
-/** Gateways know an applied revision within this. A gateway that Kafka has left alone may know it later than an evaluator. */
+/** Time in ms within which gateways know an applied revision. A gateway disconnected from Kafka may know it later than an evaluator. */
 const KNOWN_WITHIN_MS = 60_000
 const KIND = 'user-events: countsFor'
 
 type Wheres = ReadonlyMap<string, Where>
 
 /**
- * What each record of an event says that it counts for (docs/spec/forms.md, Property counts): each of
- * these conditions holds, and none is missing that was asked for all the time.
+ * Creates the model of `countsFor` in the records of events (docs/spec/forms.md, Property counts): each of
+ * its conditions holds, and no condition is missing that was in use the whole time.
  */
 export function createCountsForModel(catalog: Catalog, findings: Findings): Model {
   const known = new Map<string, EverAsked>()
@@ -31,10 +31,10 @@ export function createCountsForModel(catalog: Catalog, findings: Findings): Mode
     const { wheres, isWhole } = everAsked(fact)
     for (const name of named) {
       const where = wheres.get(name)
-      if (where && !decideWhere(where, fact).holds) findings.add(KIND, about, `${name}, which does not hold`)
-      if (!where && isWhole) findings.add(KIND, about, `${name}, which no revision asks for`)
+      if (where && !decideWhere(where, fact).holds) findings.add(KIND, about, `has ${name}, which does not hold`)
+      if (!where && isWhole) findings.add(KIND, about, `has ${name}, which no revision uses`)
     }
-    // An import goes by the catalog as it was when it began.
+    // An import uses the catalog as of its start.
     if (fact.imported) return
     for (const [name, where] of steadilyAsked(catalog, fact)) {
       if (!named.includes(name) && name.startsWith(`${fact.slug}#`) && decideWhere(where, fact).holds) {
@@ -52,11 +52,11 @@ export function createCountsForModel(catalog: Catalog, findings: Findings): Mode
 
 interface EverAsked {
   readonly wheres: Wheres
-  /** False: there were revisions that the topic does not have any more. */
+  /** Whether all revisions are known; false: the topic has lost some. */
   readonly isWhole: boolean
 }
 
-/** What any revision of a project asks for. */
+/** Returns the property counts that any revision of a project uses. */
 function everAskedIn(catalog: Catalog, { organization, project }: ProjectRef): EverAsked {
   const revisions = Array.from({ length: catalog.latest(organization) }, (_, at) => at + 1)
   const asked = revisions.flatMap((revision) => [
@@ -67,7 +67,7 @@ function everAskedIn(catalog: Catalog, { organization, project }: ProjectRef): E
 
 const NOTHING: Wheres = new Map()
 
-/** What every revision asks for that a gateway may have known when it wrote the record. */
+/** Returns the property counts that every revision uses that a gateway may have known when it wrote the record. */
 function steadilyAsked(catalog: Catalog, { organization, project, received }: Tracked): Wheres {
   const now = Date.parse(received)
   const first = catalog.revisionAt(organization, now - KNOWN_WITHIN_MS)

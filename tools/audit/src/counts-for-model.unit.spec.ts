@@ -11,7 +11,7 @@ const hash = name.slice('searched#'.length)
 const asking = nps({ enabled: false, triggers: [{ event: 'Searched', count: 50, where }] })
 const large = { properties: { total: 100 } }
 
-/** `revisions`: from which minute the project has which forms. */
+/** Returns the findings. `revisions`: forms of the project, from a minute on. */
 async function findingsIn(
   special: Partial<Tracked>,
   revisions: readonly (readonly [number, readonly FormInFile[]])[] = [[-10, [asking]]],
@@ -21,23 +21,23 @@ async function findingsIn(
   return findings.flatMap(({ kind, examples }) => examples.map(({ says }) => `${kind}: ${says}`))
 }
 
-it('finds nothing where a record says what its properties are as', async () => {
+it('finds nothing if the counts of a record match its properties', async () => {
   expect(await findingsIn({ ...large, countsFor: [hash] })).toEqual([])
   expect(await findingsIn({ properties: { total: 1 } })).toEqual([])
   expect(await findingsIn({})).toEqual([])
 })
 
-it('finds a count that does not hold, that is missing, and that nobody asks for', async () => {
+it('finds counts that do not hold, are missing, or are unused', async () => {
   expect(await findingsIn({ properties: { total: 1 }, countsFor: [hash] })).toEqual([
-    `user-events: countsFor: ${name}, which does not hold`,
+    `user-events: countsFor: has ${name}, which does not hold`,
   ])
   expect(await findingsIn(large)).toEqual([`user-events: countsFor: lacks ${name}, which holds`])
   expect(await findingsIn({ countsFor: ['0123456789abcdef'] })).toEqual([
-    'user-events: countsFor: searched#0123456789abcdef, which no revision asks for',
+    'user-events: countsFor: has searched#0123456789abcdef, which no revision uses',
   ])
 })
 
-it('leaves open what was counted while the project began or ceased to ask, and in an import', async () => {
+it('accepts any counts while the project starts or stops using them, and in an import', async () => {
   expect(await findingsIn(large, [[-0.5, [asking]]])).toEqual([])
   expect(
     await findingsIn(large, [
@@ -54,7 +54,7 @@ it('leaves open what was counted while the project began or ceased to ask, and i
   expect(await findingsIn({ ...large, imported: true })).toEqual([])
 })
 
-it('leaves open what a revision asked for that was compacted away', async () => {
+it('accepts counts of a compacted revision', async () => {
   const catalog = [revision(3, -10, [])]
   const records = [track(0, { countsFor: [hash], received: at(0) })]
   expect((await auditHistory({ catalog, records, forms: [] })).findings).toEqual([])

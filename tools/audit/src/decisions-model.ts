@@ -6,29 +6,29 @@ import type { GatesThen } from './gates.ts'
 import { OF_RANGE, type UserRange } from './model.ts'
 import type { Snapshot } from './snapshot.ts'
 
-/** What the evaluator may have kept, by any revision from `first` to `last`. */
+/** A decision that the evaluator may have stored, by any revision from `first` to `last`. */
 export interface PossibleDecision {
   readonly first: number
   readonly last: number
-  /** `queued`, or the gate's reason. */
+  /** Outcome: `queued`, or the gate's reason. */
   readonly outcome: string
-  /** {@link Details} as JSON text, because so many are kept. */
+  /** {@link Details} as JSON text, to save memory. */
   readonly details: string
 }
 
 interface Details {
-  /** As the workspace file has it. */
+  /** Trigger in the workspace file. */
   readonly trigger: object | null
   readonly gates: GatesThen['gates']
 }
 
-/** The last decision about a user and a form. */
+/** Last decision about a user and a form. */
 interface Decision {
   readonly recordId: string
   readonly decidedAt: string
-  /** None: the log does not show what it was. */
+  /** Possible decisions; none: the log does not determine them. */
   readonly possible: readonly PossibleDecision[]
-  /** Its place in the order of decisions. */
+  /** Position in the order of decisions. */
   readonly nth: number
 }
 
@@ -42,14 +42,14 @@ interface DecisionRow extends UserRef {
   readonly details: string
 }
 
-/** `decisions` of the evaluator: why a form did, or did not, reach a user (docs/spec/forms.md, Gates). */
+/** Model of the evaluator's `decisions`: why a form did, or did not, reach a user (docs/spec/forms.md, Gates). */
 export interface DecisionsModel {
   readonly decide: (fact: UserFact, formId: string, possible: readonly PossibleDecision[]) => void
-  /** Whether the record triggered the form is unknown, so the last decision is unknown, too. */
+  /** Marks the last decision as unknown, because it is unknown whether the record triggered the form. */
   readonly markUnknown: (fact: UserFact, formId: string) => void
-  /** For all of the user's forms, from now on. */
+  /** Marks the decisions about all of the user's forms as unknown, from now on. */
   readonly markUserUnknown: (fact: UserFact) => void
-  /** For all of the user's forms, until each is decided again: which forms there were is unknown. */
+  /** Marks the decisions about all of the user's forms as unknown until each is decided again, because the set of forms is unknown. */
   readonly markFormsUnknown: (fact: UserFact) => void
   readonly compareUsers: (snapshot: Snapshot, range: UserRange, findings: Findings) => Promise<void>
 }
@@ -57,7 +57,7 @@ export interface DecisionsModel {
 export function createDecisionsModel(): DecisionsModel {
   const last = new Map<string, Decision>()
   const unknown = new Set<string>()
-  /** By user: decisions before this one are unknown. */
+  /** Position by user before which decisions are unknown. */
   const unknownUntil = new Map<string, number>()
   let decided = 0
 
@@ -113,26 +113,26 @@ function keyOf(row: DecisionRow): string {
   return `${userKey(row)}/${row.formId}`
 }
 
-/** The row must be as one of these decisions. Names the first column in which it is like none. No value is shown. */
+/** Requires a row to equal one of these decisions. Reports the first column that matches none, without values. */
 function compareDetails(row: DecisionRow, possible: readonly PossibleDecision[], findings: Findings): void {
   const { catalogRevision, outcome } = row
   const report = (column: string, says: string) => findings.add(`forms.decisions: ${column}`, keyOf(row), says)
   if (possible.length === 0) return
   const ofRevision = possible.filter(({ first, last }) => catalogRevision >= first && catalogRevision <= last)
-  if (ofRevision.length === 0) return report('catalogRevision', `${catalogRevision}, which decides otherwise`)
+  if (ofRevision.length === 0) return report('catalogRevision', `is ${catalogRevision}, which decides differently`)
   const ofOutcome = ofRevision.filter((one) => one.outcome === outcome)
   const reasons = new Set(ofRevision.map((one) => one.outcome))
   if (ofOutcome.length === 0) return report('outcome', `${outcome} instead of ${[...reasons].join(' or ')}`)
   const found = JSON.parse(row.details) as Details
   const expected = ofOutcome.map(({ details }) => JSON.parse(details) as Details)
   if (!expected.some(({ trigger }) => isDeepStrictEqual(trigger, found.trigger))) {
-    return report('trigger', 'is another than the first that matches')
+    return report('trigger', 'is not the first that matches')
   }
   const differing = expected.map(({ gates }) => firstDifference(gates, found.gates))
-  if (!differing.includes(undefined)) report('gates', `${differing[0]} is another than the log says`)
+  if (!differing.includes(undefined)) report('gates', `${differing[0]} differs from the log`)
 }
 
-/** The first gate that differs. Undefined: none does. */
+/** Returns the first differing gate; undefined: none. */
 function firstDifference(expected: Details['gates'], found: Details['gates']): string | undefined {
   const length = Math.max(expected.length, found.length)
   for (let place = 0; place < length; place++) {

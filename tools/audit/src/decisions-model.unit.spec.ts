@@ -23,13 +23,13 @@ interface Decided {
   readonly outcome?: string
   readonly catalogRevision?: number
   readonly trigger?: object
-  /** What gates compared, where it is special. */
+  /** Compared values that differ from the default. */
   readonly compared?: Compared
-  /** The gate that refused. */
+  /** Gate that refused. */
   readonly by?: (typeof GATES)[number]
 }
 
-/** A row of `decisions` as the evaluator writes it: by the record of that minute. */
+/** Returns a row of `decisions` as the evaluator writes it, by the record of that minute. */
 function decision({ minutes, outcome = 'queued', catalogRevision = 1, by, ...special }: Decided) {
   const { trigger = { event: 'Searched' }, compared = {} } = special
   const usual: Required<Compared> = {
@@ -51,7 +51,7 @@ interface Story extends Partial<History> {
   readonly formCooldown?: string
 }
 
-/** The columns of the last decision that differ, and of which gate. */
+/** Returns the differing columns of the last decision, or the differing gate. */
 async function differences({ form = {}, formCooldown = '0s', ...story }: Story, decided: Decided) {
   const catalog = [revision(1, -60, [nps(form)], formCooldown)]
   const history = { catalog, records: [], forms: [], decisions: [decision(decided)], ...story }
@@ -71,7 +71,7 @@ const exhausted: Decided = {
   by: 'repeat',
   compared: { repeat: { timesQueued: 1 } },
 }
-const otherGate = (gate: string) => [`${gate} is another than the log says`]
+const otherGate = (gate: string) => [`${gate} differs from the log`]
 
 const cooldown = (lastShown: object | null): Compared => ({
   repeat: { rule: 'always' },
@@ -86,7 +86,7 @@ const alreadyWaiting = (waiting: object): Decided => ({
 })
 
 describe('the last decision', () => {
-  it('is of the last record that set the form off, and says what became of it', async () => {
+  it('is that of the last record that triggered the form, with its outcome', async () => {
     expect(await differences(once, { minutes: 0 })).toEqual([])
     expect(await differences(again, exhausted)).toEqual([])
     expect(await differences(again, { ...exhausted, outcome: 'already-waiting' })).toEqual(['outcome'])
@@ -104,7 +104,7 @@ describe('the last decision', () => {
     ])
   })
 
-  it('says the threshold of a sample exactly: 0.07 percent are 7 of 10,000', async () => {
+  it('has the exact threshold of a sample: 0.07 percent are 7 of 10,000', async () => {
     const story = { form: { sample: 0.07 }, records: [track(0)] }
     const decided = { minutes: 0, outcome: 'sampled-out', by: 'sample' } as const
     expect(await differences(story, { ...decided, compared: { sample: { bucket: 8_313, threshold: 7 } } })).toEqual([])
@@ -112,7 +112,7 @@ describe('the last decision', () => {
     expect(await differences(story, { ...decided, compared: inFloats })).toEqual(otherGate('sample'))
   })
 
-  it('says which property was not as its trigger asks', async () => {
+  it('names the property that did not match its trigger', async () => {
     const leaf = { property: 'cart.total', atLeast: 100 }
     const trigger = { event: 'Searched', where: { not: { not: leaf } } }
     const form = { triggers: [{ visit: {} }, trigger, { event: 'Searched', where: { property: 'b', is: 1 } }] }
@@ -128,7 +128,7 @@ describe('the last decision', () => {
     expect(await found({ decisions: [] })).toEqual(['missing'])
   })
 
-  it('is by a revision that decides so', async () => {
+  it('is by a revision with this decision', async () => {
     const catalog = [revision(1, -60, [nps()]), revision(2, -50, [nps({ enabled: false })])]
     const live = { enabled: false }
     const refused: Decided = { minutes: 0, outcome: 'not-live', by: 'live', compared: { live }, catalogRevision: 2 }
@@ -142,7 +142,7 @@ describe('the last decision', () => {
     ])
   })
 
-  it('says what each gate compared, up to the one that refused', async () => {
+  it('has the compared values of each gate, up to the one that refused', async () => {
     const [first] = [queued(0)]
     const shown = { timesQueued: 1, lastShownAt: at(5) }
     const records = [track(0), visit(5), answered(first, 5), track(20)]
@@ -160,7 +160,7 @@ describe('the last decision', () => {
 
   it.each<[string, Required<FormInFile>['audience'], object]>([
     [
-      'of all the first that fails',
+      'the first failing one of all',
       {
         all: [
           { trait: 'a', is: 1 },
@@ -170,7 +170,7 @@ describe('the last decision', () => {
       { trait: 'b', is: 2 },
     ],
     [
-      'of any the last',
+      'the last one of any',
       {
         any: [
           { trait: 'b', is: 2 },
@@ -179,7 +179,7 @@ describe('the last decision', () => {
       },
       { trait: 'a', is: 2 },
     ],
-  ])('names the condition that decided: %s', async (_what, audience, leaf) => {
+  ])('names the decisive condition: %s', async (_what, audience, leaf) => {
     const records = [identify(0, { a: 1 }), track(1)]
     const actual = 'b' in leaf ? undefined : (leaf as { trait: string }).trait === 'a' ? 1 : undefined
     const refused = (special: object): Decided => ({
@@ -209,7 +209,7 @@ describe('the last decision', () => {
     expect(await differences(given, refused(tags))).toEqual(otherGate('audience'))
   })
 
-  it('goes by an offer, if one may have been open', async () => {
+  it('considers an offer that may have been open', async () => {
     const survey = { id: 'survey', triggers: [{ event: 'Other' }] }
     const catalog = [revision(1, -60, [nps({ frequency: { repeat: 'always' } }), survey], '1h')]
     const forms = [queued(0, { formId: 'survey' })]
@@ -230,12 +230,12 @@ describe('the last decision', () => {
     for (const other of others) {
       expect(await differences({ catalog, forms, records }, refused(other))).toEqual(otherGate('cooldown'))
     }
-    // Whether the visit was offered it is not in the log. But nothing was queued, so it was.
+    // The log does not contain offers. But nothing was queued, so the visit was offered the form.
     const queuedThen: Decided = { minutes: 1.4, compared: cooldown(null) }
     expect(await differences({ catalog, forms, records }, queuedThen)).toEqual(['outcome'])
   })
 
-  it('names the row that waits', async () => {
+  it('names the waiting row', async () => {
     const form = { frequency: { repeat: 'always' } } as const
     const story = { form, records: [track(0), track(20)], forms: [queued(0)] }
     const waiting = { state: 'waiting', queuedAt: at(0) }
@@ -248,7 +248,7 @@ describe('the last decision', () => {
   })
 })
 
-describe('what the log does not tell', () => {
+describe('a decision that the log does not determine', () => {
   const other: Decided = { minutes: 7, outcome: 'sampled-out', by: 'sample' }
 
   it('is not compared', async () => {
@@ -258,7 +258,7 @@ describe('what the log does not tell', () => {
     expect(await differences({ catalog: changed, records: [track(0)] }, other)).toEqual([])
   })
 
-  it('may be as one of the revisions says, and not otherwise', async () => {
+  it('must match one of the possible revisions', async () => {
     const catalog = [revision(1, -60, [nps({ sample: 0 })]), revision(2, 10, [nps({ enabled: false })])]
     const story = { catalog, records: [track(0)] }
     const disabled: Decided = {

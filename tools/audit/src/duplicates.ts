@@ -3,9 +3,9 @@ import type { UserFact } from './facts.ts'
 const WINDOW_MS = 24 * 3_600_000
 
 /**
- * Recognizes duplicates: of a record whose request had an `Idempotency-Key`, received less than 24 h after the first
- * (docs/spec/decisions.md, Retries), and of an imported record, at any time. To be called in the order of each partition:
- * a record and its duplicates are in the same one.
+ * Creates a check for duplicates: of a record whose request had an `Idempotency-Key`, received less than 24 h after the first
+ * (docs/spec/decisions.md, Retries), and of an imported record, at any time. Call it in the order of each partition;
+ * a record and its duplicates are in the same partition.
  */
 export function createDuplicateCheck(): (partition: number, fact: UserFact) => boolean {
   const partitions = new Map<number, Map<string, number>>()
@@ -30,7 +30,7 @@ export function createDuplicateCheck(): (partition: number, fact: UserFact) => b
   }
 }
 
-/** The oldest come first. Gateways' clocks differ by less than the second window. */
+/** Drops old entries, which come first. Gateways' clocks differ by less than the second window. */
 function dropBefore(firsts: Map<string, number>, instantMs: number): void {
   for (const [id, receivedMs] of firsts) {
     if (receivedMs >= instantMs) return

@@ -1,4 +1,4 @@
-/** The audit is impossible. The message says why and what to do. */
+/** An impossible audit. The message names the reason and the remedy. */
 export class AuditError extends Error {
   override readonly name = 'AuditError'
   readonly code = 'AUDIT_IMPOSSIBLE'

@@ -1,8 +1,8 @@
 import { uuidV5 } from './uuid-v5.ts'
 
 /**
- * The records of the log as the auditor reads them. Declared here a second time on purpose: where the services parse with
- * a wrong schema, the auditor must not use the same one.
+ * Types of the log's records for the auditor. They are deliberately declared again: if the services parse with a wrong
+ * schema, the auditor must not use the same one.
  */
 export interface ProjectRef {
   readonly organization: string
@@ -23,7 +23,7 @@ export interface Operations {
 interface OfUser extends ProjectRef {
   readonly id: string
   readonly userId: string
-  /** ISO, UTC, milliseconds: instants compare as text. */
+  /** Instant in ISO format, UTC, with milliseconds, so that instants compare as text. */
   readonly received: string
 }
 
@@ -32,7 +32,7 @@ interface OfCaller extends OfUser {
   readonly source: 'admin' | 'sdk'
   readonly keyed: boolean
   readonly userName: string
-  /** History: it fills in what is unknown, and is not metered (docs/spec/decisions.md, Import). */
+  /** Whether the record is history, which fills in unknown values and is not metered (docs/spec/decisions.md, Import). */
   readonly imported?: true
 }
 
@@ -41,7 +41,7 @@ export interface Identified extends OfCaller {
   readonly operations: Operations
   readonly device: Readonly<Record<string, string>>
   readonly registeredTraits: readonly string[]
-  /** Only for imported records. */
+  /** Time of the identify, only in imported records. */
   readonly occurredAt?: string
 }
 
@@ -52,11 +52,11 @@ export interface Tracked extends OfCaller {
   readonly occurredAt: string
   readonly newEvent: boolean
   readonly metered: boolean
-  /** Judged by the gateway, once: it was not too old when it was received. */
+  /** The gateway's verdict that the event was not too old when it was received. */
   readonly evaluateTriggers: boolean
-  /** What the caller says about the event. */
+  /** The caller's data about the event. */
   readonly properties?: Readonly<Record<string, unknown>>
-  /** Hashes of the counts by properties that it counts for. */
+  /** Hashes of the property counts that the event counts for. */
   readonly countsFor?: readonly string[]
 }
 
@@ -67,7 +67,7 @@ export interface Visited extends OfUser {
   readonly queuedId: string
 }
 
-/** On `user-events`. */
+/** A record on `user-events`. */
 export type UserFact = Identified | Tracked | Visited
 
 interface OfForm extends ProjectRef {
@@ -92,20 +92,20 @@ export interface Delivered extends OfForm {
   readonly visitId: string
 }
 
-/** On `form-events`. */
+/** A record on `form-events`. */
 export type FormFact = Queued | Delivered | (OfForm & { readonly type: 'FormCancelled' | 'FormExpired' })
 
-/** What names the rows of a user. */
+/** Identity of a user's rows. */
 export interface UserRef extends ProjectRef {
   readonly userId: string
 }
 
-/** Ids hold no `/`. */
+/** Returns the key of a user's rows. Ids contain no `/`. */
 export function userKey({ organization, project, userId }: UserRef): string {
   return `${organization}/${project}/${userId}`
 }
 
-/** Whether this record put the form into its user's queue: the row's id says so (docs/spec/forms.md, The queue). */
+/** Returns whether this record queued the form, according to the row's id (docs/spec/forms.md, The queue). */
 export function isQueuedBy(queued: Queued, record: UserFact): boolean {
   const { queuedId, formId } = queued
   return userKey(queued) === userKey(record) && queuedId === uuidV5(`${record.received}/${formId}`, record.id)

@@ -1,6 +1,6 @@
-/** One difference. `about` names rows by ids and slugs, `says` what differs: no user's name, no trait's value. */
+/** A difference. `about` names rows by ids and slugs, `says` describes the difference, without userNames and trait values. */
 export interface Finding {
-  /** The same for all differences of a kind: `users.traits`. */
+  /** Kind of the difference, such as `users.traits`. */
   readonly kind: string
   readonly about: string
   readonly says: string
@@ -9,7 +9,7 @@ export interface Finding {
 export interface FindingsOfKind {
   readonly kind: string
   readonly count: number
-  /** The first few. */
+  /** First few differences. */
   readonly examples: readonly Omit<Finding, 'kind'>[]
 }
 

@@ -7,12 +7,12 @@ import type { Snapshot } from './snapshot.ts'
 export interface Decisions {
   readonly connection: LogConnection
   readonly topic: string
-  /** Its end, from before the snapshot. */
+  /** End of the topic before the snapshot. */
   readonly decidedBefore: ReadonlyMap<number, Watermarks>
   readonly evaluator: Snapshot
-  /** Called with every fact. `isLater`: it may be newer than the snapshot. */
+  /** Receives every fact. `isLater`: it may be newer than the snapshot. */
   readonly foldForm: (fact: FormFact, how: { readonly isLater: boolean }) => void
-  /** Whether it is a user of this pass. */
+  /** Returns whether a user belongs to this pass. */
   readonly isMine: (userId: string) => boolean
 }
 
@@ -22,8 +22,8 @@ interface Published {
 }
 
 /**
- * Folds decisions in the order in which they were made: those published before the snapshot, those that the outbox had
- * published and dropped by then, those that waited in it, and those that may be newer.
+ * Folds decisions in their original order: those published before the snapshot, those that the outbox had
+ * published and dropped by then, those waiting in it, and those that may be newer.
  */
 export async function foldDecisions(decisions: Decisions): Promise<void> {
   const { connection, topic, decidedBefore, evaluator, foldForm, isMine } = decisions
@@ -54,7 +54,7 @@ export async function foldDecisions(decisions: Decisions): Promise<void> {
   for (const { fact } of rest) foldForm(fact, { isLater: true })
 }
 
-/** The outbox is published in its order: what precedes its rows in their partition is older than the rows. */
+/** Splits records at the outbox, which is published in order: records before its rows in their partition are older than the rows. */
 export function splitAtOutbox(
   later: readonly Published[],
   waiting: readonly Pick<FormFact, 'id'>[],

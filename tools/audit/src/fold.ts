@@ -17,7 +17,7 @@ import { createUsersModel } from './users-model.ts'
 
 export interface FoldOptions {
   readonly snapshot: Snapshot
-  /** Of `user-events`, as it was after the snapshot. */
+  /** Watermarks of `user-events` after the snapshot. */
   readonly log: ReadonlyMap<number, Watermarks>
   readonly catalog: Catalog
   readonly queue: QueueModel
@@ -27,22 +27,22 @@ export interface FoldOptions {
 }
 
 export interface Pass {
-  /** Whether the record is of a user of this pass. */
+  /** Whether the record's user belongs to this pass. */
   readonly isMine: boolean
   readonly isFirstPass: boolean
 }
 
-/** One consumer's fold, repeated with exactly the records that its snapshot has folded. */
+/** Repetition of a consumer's fold with exactly the records that its snapshot has folded. */
 export interface Fold {
   readonly service: string
-  /** Records between its checkpoints and the log's end. */
+  /** Number of records between its checkpoints and the log's end. */
   readonly lag: number
   readonly fold: (record: FetchedRecord, reading: Reading<UserFact>, pass: Pass) => void
   readonly compareUsers: (range: UserRange) => Promise<void>
   readonly compareShared: () => Promise<void>
 }
 
-/** The tables of each consumer that are a fold of `user-events`. */
+/** Returns the models of a consumer's tables that are folds of `user-events`. */
 function modelsOf(service: string, options: FoldOptions): readonly Model[] {
   const { queue, queueing, catalog, isAtRest, findings } = options
   switch (service) {
@@ -83,7 +83,7 @@ export function createFold(options: FoldOptions): Fold {
     }
     if (reading.outcome === 'unreadable' || (letter && letter.state !== 'retried')) return
     const { fact } = reading
-    // Its duplicates are of the same user and may come at any time. Those of other passes are not kept.
+    // Duplicates of imported records may follow at any time, but concern the same user. Those of other passes are not kept.
     if (!pass.isMine && isImported(fact)) return
     const { partition, offset } = record
     if (!isDuplicate(partition, fact) && pass.isMine)
@@ -100,7 +100,7 @@ export function createFold(options: FoldOptions): Fold {
     },
     compareShared: async () => {
       for (const ref of letters.keys()) {
-        findings.add('dead letters: not in the log', `${service} ${ref}`, 'is put aside, and was never passed')
+        findings.add('dead letters: not in the log', `${service} ${ref}`, 'is a dead letter, but was never passed')
       }
       for (const model of models) await model.compareShared?.(snapshot, findings)
     },
@@ -118,15 +118,15 @@ interface Checkpoints {
   readonly isAtRest: boolean
 }
 
-/** Returns the lag. */
+/** Compares checkpoints with the log. Returns the lag. */
 function compareCheckpoints({ service, checkpoints, log, isAtRest }: Checkpoints, findings: Findings): number {
   let lag = 0n
   for (const [partition, { high }] of log) {
     const next = checkpoints.get(partition) ?? 0n
     const about = `${service} ${partition}`
-    if (next > high) findings.add('checkpoints: beyond the log', about, `at ${next}, and the log ends at ${high}`)
+    if (next > high) findings.add('checkpoints: beyond the log', about, `at ${next}, but the log ends at ${high}`)
     if (next < high) lag += high - next
-    if (isAtRest && next < high) findings.add('checkpoints: behind', about, `at ${next}, and the log ends at ${high}`)
+    if (isAtRest && next < high) findings.add('checkpoints: behind', about, `at ${next}, but the log ends at ${high}`)
   }
   for (const partition of checkpoints.keys()) {
     if (!log.has(partition)) findings.add('checkpoints: beyond the log', `${service} ${partition}`, 'no such partition')
@@ -140,19 +140,19 @@ interface Passed {
   readonly letter: DeadLetter | undefined
 }
 
-/** Every record that was passed is either folded or kept whole as a dead letter, and only unreadable ones are. */
+/** Checks that exactly the unreadable records were stored, unchanged, as dead letters. */
 function checkLetter(service: string, { record, reading, letter }: Passed, findings: Findings): void {
   const about = `${service} ${recordRefOf(record)}`
   if (!letter) {
     if (reading.outcome === 'unreadable') {
-      findings.add('dead letters: missing', about, `cannot be read (${reading.because}), and is not put aside`)
+      findings.add('dead letters: missing', about, `is unreadable (${reading.because}), but not a dead letter`)
     }
     return
   }
   if (letter.valueSha256 !== (record.value && createHash('sha256').update(record.value).digest('hex'))) {
-    findings.add('dead letters: other bytes', about, 'was put aside with other bytes than the log has')
+    findings.add('dead letters: other bytes', about, 'is a dead letter with other bytes than the log')
   }
   if (reading.outcome === 'read' && letter.state === 'dead') {
-    findings.add('dead letters: readable', about, 'is put aside, and can be read')
+    findings.add('dead letters: readable', about, 'is a dead letter, but is readable')
   }
 }

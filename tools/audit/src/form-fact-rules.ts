@@ -3,7 +3,7 @@ import type { FormFact, ProjectRef, Queued } from './facts.ts'
 import type { FormRule } from './form-rules.ts'
 import { NEAR_MS } from './model.ts'
 
-/** What a fact of `form-events` must agree with: the row that it changes. */
+/** The row that a fact of `form-events` changes and must match. */
 export interface RowBefore {
   readonly formId: string
   readonly state: 'waiting' | 'delivered' | 'expired' | 'cancelled'
@@ -11,7 +11,7 @@ export interface RowBefore {
   readonly catalogRevision: number
 }
 
-/** What a queued form takes from the revision of the catalog that the fact names (docs/spec/forms.md, A form). */
+/** Compares a queued form with the revision of the catalog that the fact names (docs/spec/forms.md, A form). */
 export function misconfigured(
   { at, priority, showFrom, expiresAt = 'never' }: Queued,
   form: FormRule,
@@ -32,21 +32,21 @@ function instantAfter(at: string, ms: number): string {
 }
 
 /**
- * Why a row must not end by this fact. Undefined: it may. Both instants of an expiry are in the log, and a tick's instant
- * is never before what it expires: so no allowance is necessary. A confirmed row is delivered from whatever state it is in.
+ * Returns why a row must not end by this fact; undefined: it may. Both instants of an expiry are in the log, and a tick's
+ * instant is never before the expiry, so no tolerance is necessary. A confirmed row is delivered from any state.
  */
 export function wrongEnd(fact: Exclude<FormFact, Queued>, row: RowBefore, catalog: Catalog): string | undefined {
-  if (fact.formId !== row.formId) return `is of ${fact.formId}, and ${row.formId} was queued`
+  if (fact.formId !== row.formId) return `is of ${fact.formId}, but ${row.formId} was queued`
   if (fact.type === 'FormDelivered') return undefined
   if (row.state !== 'waiting') return `was ${row.state} before`
   if (fact.type === 'FormCancelled') {
     return wasRemoved(fact, row.catalogRevision, catalog) ? undefined : 'was neither removed nor disabled'
   }
   if (row.expiresAt === null) return 'never expires'
-  return fact.at < row.expiresAt ? `is at ${fact.at}, and was to expire at ${row.expiresAt}` : undefined
+  return fact.at < row.expiresAt ? `is at ${fact.at}, but the row expires at ${row.expiresAt}` : undefined
 }
 
-/** Whether any revision since the row was queued, and read by the evaluator by then, may do without the form. */
+/** Returns whether any revision since the row was queued, and read by the evaluator by then, may lack the form. */
 function wasRemoved(fact: FormFact, since: number, catalog: Catalog): boolean {
   const until = catalog.lastRevisionAt(fact.organization, Date.parse(fact.at) + NEAR_MS)
   return revisions(since, until).some((revision) => isEnabled(fact, revision, catalog) !== true)
@@ -54,14 +54,14 @@ function wasRemoved(fact: FormFact, since: number, catalog: Catalog): boolean {
 
 type FormRef = ProjectRef & { readonly formId: string }
 
-/** Whether any revision from this one on has the form enabled, or may have. */
+/** Returns whether the form is, or may be, enabled in any revision from this one on. */
 export function isEnabledSince(form: FormRef, since: number, catalog: Catalog): boolean {
   return revisions(since, catalog.latest(form.organization)).some(
     (revision) => isEnabled(form, revision, catalog) !== false,
   )
 }
 
-/** Undefined: the revision is not known. */
+/** Returns whether a revision has the form enabled; undefined: the revision is unknown. */
 function isEnabled(
   { organization, project, formId }: FormRef,
   revision: number,

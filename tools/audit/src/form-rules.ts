@@ -3,7 +3,7 @@ import { countName, countOfTrigger } from './count-names.ts'
 import { slugOf } from './slug-of.ts'
 import type { Condition, FormInFile, Repeat, TriggerInFile } from './workspace-file.ts'
 
-/** A form with defaults filled in: durations and instants in ms, events by their slugs. */
+/** A form with defaults: durations and instants in ms, events by slug. */
 export interface FormRule {
   readonly id: string
   readonly isEnabled: boolean
@@ -11,19 +11,19 @@ export interface FormRule {
   readonly endsAt: number
   readonly triggers: readonly TriggerRule[]
   readonly audience: Condition
-  /** Percent. */
+  /** Sample in percent. */
   readonly sample: number
-  /** How often it may be queued. */
+  /** Maximum number of times that it may be queued. */
   readonly times: number
-  /** How long after it was last shown. */
+  /** Minimum time in ms since it was last shown. */
   readonly everyMs?: number
-  /** As the file has it. */
+  /** Value in the workspace file. */
   readonly repeat: Repeat
   readonly ignoresCooldown: boolean
   readonly priority: number
-  /** May be shown no earlier than this after it was queued. */
+  /** Minimum time in ms from queued to shown. */
   readonly delayMs: number
-  /** How long after it was queued it expires. Infinity: never. */
+  /** Time in ms from queued to expired. Infinity: never. */
   readonly expiresAfterMs: number
 }
 
@@ -33,7 +33,7 @@ export type TriggerRule = { readonly inFile: TriggerInFile } & (
   | {
       readonly on: 'event'
       readonly slug: string
-      /** What it counts. */
+      /** Name of its count. */
       readonly counted: string
       readonly count: number
       readonly withinMs?: number

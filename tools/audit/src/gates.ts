@@ -4,13 +4,13 @@ import { decide, type Moment } from './condition.ts'
 import type { FormRule } from './form-rules.ts'
 import type { ActivityThen } from './triggers.ts'
 
-/** A user's queue at a record, as the gates need it. Instants are ISO text. */
+/** A user's queue at a record, as input of the gates. Instants are ISO text. */
 export interface QueueThen {
-  /** By form: how many rows were delivered, and when the last one was. */
+  /** Number of deliveries and the last one, by form. */
   readonly shown: ReadonlyMap<string, { readonly times: number; readonly lastAt: string }>
-  /** By form. */
+  /** Open rows by form. */
   readonly open: ReadonlyMap<string, { readonly state: 'waiting' | 'offered'; readonly queuedAt: string }>
-  /** The latest offer that may still be confirmed. */
+  /** Latest offer that may still be confirmed. */
   readonly offered?: { readonly formId: string; readonly at: string } | undefined
 }
 
@@ -18,12 +18,12 @@ export interface Candidate {
   readonly form: FormRule
   readonly project: ProjectOfRevision
   readonly userId: string
-  /** When the record was received (ms). */
+  /** Time when the record was received (ms). */
   readonly now: number
   readonly activity: ActivityThen
 }
 
-/** What a gate says: the reason where it refuses, and what it compared (contracts, form-decisions.ts). */
+/** Verdict of a gate: the reason if it refuses, and the compared values (contracts, form-decisions.ts). */
 interface Verdict {
   readonly reason?: string | undefined
   readonly compared: object
@@ -31,7 +31,7 @@ interface Verdict {
 
 type Gate = (candidate: Candidate, queue: QueueThen) => Verdict
 
-/** (docs/spec/forms.md, Gates) */
+/** All gates (docs/spec/forms.md, Gates). */
 const GATES = {
   live: ({ form: { isEnabled, startsAt, endsAt }, now }) => ({
     reason: isEnabled && now >= startsAt && now < endsAt ? undefined : 'not-live',
@@ -68,14 +68,14 @@ const GATES = {
 
 type GateName = keyof typeof GATES
 
-/** In the order in which they are checked. */
+/** Gates before a form is queued, in order. */
 export const TO_QUEUE: readonly GateName[] = ['live', 'audience', 'sample', 'repeat', 'cooldown', 'slot']
-/** Checked again when a visit takes the form from the queue. */
+/** Gates that are checked again when a visit takes the form from the queue. */
 export const AT_VISIT: readonly GateName[] = ['live', 'audience', 'cooldown']
 
-/** What gates said, up to the first that refuses. */
+/** Verdicts of the gates, up to the first that refuses. */
 export interface GatesThen {
-  /** Of that gate. Undefined: none refuses. */
+  /** Reason of the refusing gate; undefined: none refuses. */
   readonly reason: string | undefined
   readonly gates: readonly { readonly gate: GateName | 'where'; readonly passed: boolean; readonly compared: object }[]
 }
@@ -98,7 +98,7 @@ function momentOf(activity: ActivityThen, { segments }: ProjectOfRevision, at: n
   return { ...activity, at, country: activity.device.get('$countryCode') ?? null, eventOf, segments }
 }
 
-/** An open offer counts as shown. */
+/** Returns the form that was shown last. An open offer counts as shown. */
 function lastShownOf({ shown, offered }: QueueThen) {
   const all = [
     ...[...shown].map(([formId, { lastAt: at }]) => ({ formId, at, openOffer: false })),
@@ -111,7 +111,7 @@ function isWithin(ms: number, instant: string | null, now: number): boolean {
   return instant !== null && now - Date.parse(instant) < ms
 }
 
-/** Of the decimal as it is written: 0.07 is 7, where 0.07 × 100 is a little more. */
+/** Returns the threshold of a sample from its decimal notation: 0.07 is 7, although 0.07 × 100 is slightly more. */
 function thresholdOf(sample: number): number {
   const [decimal, power = 0] = `${sample}`.split('e')
   return Number(`${decimal}e${2 + Number(power)}`)

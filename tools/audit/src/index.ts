@@ -1,4 +1,4 @@
-export { audit, type AuditOptions, type AuditReport, type Lag, type Progress } from './audit.ts'
+export { audit, type AuditOptions, type AuditReport, type Lag, type AuditProgress } from './audit.ts'
 export type { LedgerEntry } from './caller-ledger.ts'
 export { AuditError } from './errors.ts'
 export type { Finding, FindingsOfKind } from './findings.ts'

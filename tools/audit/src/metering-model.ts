@@ -17,7 +17,7 @@ interface CounterRow extends RowOfMonth {
   readonly kind: 'event' | 'mau'
 }
 
-/** All tables of metering: the counters behind the limits, active users, usage, unique names. */
+/** Creates the model of all tables of metering: counters, active users, usage, unique names. */
 export function createMeteringModel(): Model {
   const members = new Map<string, true>()
   const counts = new Map<string, number>()
@@ -83,7 +83,7 @@ export function createMeteringModel(): Model {
       await compareRows({
         table: 'metering.counters',
         expected: counted,
-        // A counter at 0 may have a row or not.
+        // A counter of 0 may or may not have a row.
         rows: snapshot.rows<CounterRow>(
           `SELECT organization, project, kind, month, sum(count)::bigint AS count
            FROM counters GROUP BY organization, project, kind, month HAVING sum(count) <> 0`,
@@ -91,7 +91,7 @@ export function createMeteringModel(): Model {
         keyOf: counterKey,
         findings,
       })
-      // Reservations are not folded from the log, but those that were made and have not ended are there.
+      // Reservations are not folded from the log, but the sums of open ones must match their rows.
       for await (const row of snapshot.rows<CounterRow & { readonly reserved: number; readonly found: number }>(`
         SELECT organization, project, kind, month, sum(reserved)::bigint AS reserved, sum(found)::bigint AS found
         FROM (

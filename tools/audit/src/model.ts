@@ -2,33 +2,33 @@ import type { UserFact } from './facts.ts'
 import type { Findings } from './findings.ts'
 import type { Snapshot } from './snapshot.ts'
 
-/** Users whose ids lie between two UUIDs, both included: the share of one pass. */
+/** Users of one pass: ids between two UUIDs, both included. */
 export interface UserRange {
   readonly first: string
   readonly last: string
 }
 
 export interface FoldedFact {
-  /** Where on `user-events` it is. */
+  /** Partition of `user-events`. */
   readonly partition: number
   readonly offset: bigint
-  /** A dead letter that was folded later: when is unknown, so what depends on the order is unknown, too. */
+  /** Whether it was a dead letter and folded later, at an unknown time, so that order-dependent columns are unknown. */
   readonly isLate: boolean
 }
 
-/** Computes some of one schema's tables again, from every record that the snapshot's consumer has folded. */
+/** Recomputes some tables of a schema from every record that the snapshot's consumer has folded. */
 export interface Model {
-  /** A record of a user of this pass. */
+  /** Folds a record of a user of this pass. */
   readonly foldUser?: (fact: UserFact, how: FoldedFact) => void
-  /** Compares the rows of this pass's users, and drops them. */
+  /** Compares the rows of the users of this pass, and drops them. */
   readonly compareUsers?: (snapshot: Snapshot, range: UserRange, findings: Findings) => Promise<void>
-  /** Any record, in the pass of its user: only each user's records are in order. For rows that users share. */
+  /** Folds any record, in the pass of its user, for rows shared by users. Only the records of one user are in order. */
   readonly foldShared?: (fact: UserFact) => void
-  /** Compares the rows that users share, after the last pass. */
+  /** Compares the rows shared by users, after the last pass. */
   readonly compareShared?: (snapshot: Snapshot, findings: Findings) => Promise<void>
 }
 
 export const OF_RANGE = 'WHERE user_id BETWEEN $1::uuid AND $2::uuid'
 
-/** Clocks of gateways and evaluators differ by less than this, and they learn of an applied revision within it. */
+/** Maximum difference in ms between clocks of gateways and evaluators, and maximum delay of an applied revision. */
 export const NEAR_MS = 15_000

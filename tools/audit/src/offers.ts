@@ -2,34 +2,34 @@ import { type Identified, userKey } from './facts.ts'
 import type { Findings } from './findings.ts'
 import { AT_VISIT, checkGates } from './gates.ts'
 import { type FoldedFact, NEAR_MS } from './model.ts'
-import type { Run } from './possible-revisions.ts'
+import type { RevisionRange } from './possible-revisions.ts'
 import { mayBeOnOffer, OFFER_HOLDS_MS, type QueueHistory, type QueuesThen, type Row, stateAt } from './queue-history.ts'
 import { recordRefOf } from './snapshot.ts'
 import type { ActivityThen } from './triggers.ts'
 
-/** A visit that the evaluator folded. */
+/** A visit that the evaluator has folded. */
 export interface FoldedVisit {
   readonly fact: Identified
   readonly how: FoldedFact
-  /** Undefined where the user's records are out of order: then the visit may have been offered any row. */
+  /** The user's activity; undefined if the user's records are out of order, when the visit may have been offered any row. */
   readonly activity: ActivityThen | undefined
-  /** By which it may have been evaluated. */
-  readonly runs: readonly Run[]
+  /** Revisions by which it may have been evaluated. */
+  readonly runs: readonly RevisionRange[]
 }
 
-/** Whether a visit may have been offered a row, whatever the log does not show, and why not. */
+/** Possibility that a visit was offered a row, as far as the log shows it. */
 interface Chance {
   readonly row: Row
-  /** Undefined: it may. */
+  /** Reason why it was not offered; undefined: it may have been. */
   readonly refusal: string | undefined
-  /** The row was there for the visit in any case. */
+  /** Whether the row certainly waited at the visit. */
   readonly isCertain: boolean
 }
 
 /**
- * Compares the form that a visit was answered with, and the rows on offer, with what waited for the visit
- * (docs/spec/forms.md, The queue). A visit that was answered without a form is never a difference: its reply may have been
- * late. To be called after the history has passed the visit, because it may show a form that it has just queued.
+ * Compares the form in a visit's answer, and the rows on offer, with the rows that waited for the visit
+ * (docs/spec/forms.md, The queue). A visit answered without a form is never a difference, because its reply may have been
+ * late. Call it after the history has passed the visit, because a visit may show a form that it has just queued.
  */
 export function createOffers(findings: Findings, history: QueueHistory): (visit: FoldedVisit) => void {
   return ({ fact, how, activity, runs }) => {
@@ -60,7 +60,7 @@ export function createOffers(findings: Findings, history: QueueHistory): (visit:
   }
 }
 
-/** The highest priority, then the earliest queued, then form id. */
+/** Orders rows by the highest priority, then the earliest queued, then form id. */
 function byUrgency(one: Row, other: Row): number {
   if (one.priority !== other.priority) return other.priority - one.priority
   if (one.queuedAt !== other.queuedAt) return one.queuedAt < other.queuedAt ? -1 : 1
@@ -76,9 +76,9 @@ function chanceOf(
   const absent = whyAbsent(row, now)
   if (absent !== undefined) return { row, refusal: absent, isCertain: false }
   const refusals = runs.flatMap(({ rules: project, isKnown }) => {
-    if (!isKnown) return [undefined, 'the catalog does not have that revision any more']
+    if (!isKnown) return [undefined, 'the catalog no longer has that revision']
     const form = project?.forms.get(row.formId)
-    if (!project || !form) return ['there is no such form']
+    if (!project || !form) return ['the form does not exist']
     const candidate = { form, project, userId: fact.userId, now, activity }
     return possible.map((queue) => checkGates(AT_VISIT, candidate, queue).reason)
   })
@@ -89,7 +89,7 @@ function chanceOf(
   }
 }
 
-/** Why a row cannot have waited at an instant. */
+/** Returns why a row cannot have waited at an instant; undefined: it can. */
 function whyAbsent(row: Row, now: number): string | undefined {
   if (now < row.showFromMs) return 'its delay is not over'
   if (now >= row.expiresMs) return 'it has expired'
@@ -97,12 +97,12 @@ function whyAbsent(row: Row, now: number): string | undefined {
   return isHeld(row, now) ? 'it was on offer to another visit' : undefined
 }
 
-/** By a visit that was answered with it. A clock that is ahead may have put it back a little earlier. */
+/** Returns whether a visit that was answered with the row held it. A fast clock may have returned it slightly earlier. */
 function isHeld({ offers }: Row, now: number): boolean {
   return offers.some(({ at, isConfirmed }) => isConfirmed && now - Date.parse(at) < OFFER_HOLDS_MS - NEAR_MS)
 }
 
-/** Whether it waited in any case. Around the instant at which it ends, clocks may differ. */
+/** Returns whether a row certainly waited. Clocks may differ around the instant of its end. */
 function isWaiting(row: Row, now: number): boolean {
   const hasEnded = row.isOver && now > row.expiresMs - NEAR_MS
   return stateAt(row, now) === 'open' && !hasEnded && !mayBeOnOffer(row, now)

@@ -15,7 +15,7 @@ interface Story {
   readonly late?: readonly UserFact[]
 }
 
-/** What is found wrong about the forms that visits were answered with. */
+/** Returns the findings about forms in the answers of visits. */
 async function shownByMistake({ forms = [nps()], formCooldown, facts, ...story }: Story) {
   const catalog = [revision(1, -60, forms, formCooldown)]
   const { findings } = await auditHistory({ catalog, forms: facts, ...story })
@@ -23,20 +23,20 @@ async function shownByMistake({ forms = [nps()], formCooldown, facts, ...story }
   return (found?.examples ?? []).map(({ says }) => says.replace(/^record 3\/\d+: /, ''))
 }
 
-/** A visit in that minute that was answered with the row. */
+/** Returns a visit in that minute that was answered with the row. */
 function shown(row: Queued, minutes: number): { records: UserFact[]; facts: Delivered[] } {
   return { records: [visit(minutes), answered(row, minutes)], facts: [delivered(row, minutes)] }
 }
 
-/** A row that was queued at once, and shown in a minute of the story. */
+/** Returns a row that was queued at the start, and shown in that minute. */
 function shownAt(minutes: number, special: Partial<Queued> = {}) {
   const row = queued(0, special)
   const { records, facts } = shown(row, minutes)
   return { records: [track(0), ...records], facts: [row, ...facts] }
 }
 
-describe('the form that a visit was answered with', () => {
-  it('is one that waits, and one that the visit itself has queued', async () => {
+describe('the form in the answer of a visit', () => {
+  it('was waiting, or was queued by the visit itself', async () => {
     expect(await shownByMistake(shownAt(5))).toEqual([])
     const forms = [nps({ triggers: [{ visit: {} }] })]
     const row = queued(5)
@@ -44,7 +44,7 @@ describe('the form that a visit was answered with', () => {
     expect(await shownByMistake({ forms, records, facts: [row, ...facts] })).toEqual([])
   })
 
-  it('was queued before, and not shown', async () => {
+  it('was queued before, and not shown yet', async () => {
     const row = queued(5)
     const before = shown(row, 4)
     expect(await shownByMistake({ records: [...before.records, track(5)], facts: [row, ...before.facts] })).toEqual([
@@ -57,7 +57,7 @@ describe('the form that a visit was answered with', () => {
     ).toEqual(['it did not wait for this user'])
   })
 
-  it('comes after its delay', async () => {
+  it('is shown after its delay', async () => {
     const forms = [nps({ delay: '5m' })]
     expect(await shownByMistake({ forms, ...shownAt(5, { showFrom: at(5) }) })).toEqual([])
     expect(await shownByMistake({ forms, ...shownAt(4.99, { showFrom: at(5) }) })).toEqual(['its delay is not over'])
@@ -75,7 +75,7 @@ describe('the form that a visit was answered with', () => {
     const cancelledAt = (minutes: number) =>
       shownByMistake({ catalog, records, facts: [...facts, over(facts[0] as Queued, 'FormCancelled', minutes)] })
     expect(await cancelledAt(1.5)).toEqual(['it was cancelled'])
-    // Clocks of the gateway and of the evaluator may differ.
+    // The clocks of the gateway and the evaluator may differ.
     expect(await cancelledAt(4.9)).toEqual([])
   })
 
@@ -95,10 +95,10 @@ describe('the form that a visit was answered with', () => {
     expect(await shownByMistake({ ...story, forms: [nps(), survey] })).toEqual([])
   })
 
-  it('is of the project', async () => {
+  it('exists in the project', async () => {
     const catalog = [revision(1, -60, [nps()]), revision(2, 1, [])]
-    expect(await shownByMistake({ catalog, ...shownAt(5) })).toEqual(['there is no such form'])
-    // The evaluator may not have known by then.
+    expect(await shownByMistake({ catalog, ...shownAt(5) })).toEqual(['the form does not exist'])
+    // The evaluator may not have known the revision by then.
     expect(await shownByMistake({ catalog: [catalog[0]!, revision(2, 4.9, [])], ...shownAt(5) })).toEqual([])
   })
 
@@ -106,7 +106,7 @@ describe('the form that a visit was answered with', () => {
     const row = queued(0)
     const both = (minutes: number) => {
       const [one, other] = [shown(row, 5), shown(row, minutes)]
-      // The second visit is folded before the first is answered.
+      // The second visit is folded before the answer to the first.
       const [records, facts] = [
         [visit(5), ...other.records, one.records[1]!],
         [...one.facts, ...other.facts],
@@ -130,7 +130,7 @@ describe('the form that a visit was answered with', () => {
   })
 })
 
-/** `nps` was shown in minute 5, with `survey` waiting. */
+/** Returns a story in which `nps` was shown in minute 5, while `survey` waited. */
 const story = (ofSurvey: Partial<Queued>, minutes = 0): Story => {
   const [row, other] = [queued(0), queued(minutes, { formId: 'survey', ...ofSurvey })]
   const { records, facts } = shown(row, 5)
@@ -143,7 +143,7 @@ const story = (ofSurvey: Partial<Queued>, minutes = 0): Story => {
 describe('the most urgent form', () => {
   const first = ['survey comes before it']
 
-  it('comes first: by priority, then by when it was queued, then by id', async () => {
+  it('is chosen by priority, then by the time queued, then by id', async () => {
     expect(await shownByMistake(story({}))).toEqual([])
     expect(await shownByMistake(story({ priority: 1 }))).toEqual(first)
     expect(await shownByMistake(story({ priority: -1 }))).toEqual([])
@@ -161,22 +161,22 @@ describe('the most urgent form', () => {
     ).toEqual(['a comes before it'])
   })
 
-  it('is one that can be shown', async () => {
+  it('is one that may be shown', async () => {
     expect(await shownByMistake(story({ priority: 1, showFrom: at(6) }))).toEqual([])
     expect(await shownByMistake(story({ priority: 1, expiresAt: at(5) }))).toEqual([])
     const forms = [nps(), { ...survey, endsAt: at(5) }]
     expect(await shownByMistake({ ...story({ priority: 1 }), forms })).toEqual([])
   })
 
-  it('may have been taken, where the log does not tell', async () => {
+  it('may have been taken, if the log does not exclude it', async () => {
     const urgent = story({ priority: 1 })
     const after = (visits: readonly UserFact[]) =>
       shownByMistake({ ...urgent, records: [urgent.records[0]!, ...visits, ...urgent.records.slice(1)] })
     expect(await after([])).toEqual(first)
-    // This visit may have been offered it without an answer.
+    // This visit may have been offered the form without an answer.
     expect(await after([visit(4.6)])).toEqual([])
     expect(await after([visit(4)])).toEqual(first)
-    // The user's records were folded in another order.
+    // The user's records are folded in another order.
     const early = identify(-1)
     expect(await shownByMistake({ ...urgent, records: [early, ...urgent.records], late: [early] })).toEqual([])
   })
@@ -189,6 +189,6 @@ describe('the most urgent form', () => {
   })
 })
 
-it('is never missed where a visit was answered without a form', async () => {
+it('is never reported as missing if a visit was answered without a form', async () => {
   expect(await shownByMistake({ records: [track(0), visit(5), visit(6)], facts: [queued(0)] })).toEqual([])
 })

@@ -2,7 +2,7 @@ import type { Operations, Value } from './facts.ts'
 
 const isNumber = (value: unknown): value is number => typeof value === 'number'
 
-/** What is kept of one user (docs/spec/decisions.md, Identify). */
+/** Maximum number of traits of a user (docs/spec/decisions.md, Identify). */
 const MAX_TRAITS = 1_000
 const MAX_TRAIT_BYTES = 262_144
 const MAX_DEVICE_FACT_BYTES = 2_048
@@ -14,21 +14,21 @@ interface Limits {
 const LIMITS: Limits = { traits: MAX_TRAITS, bytes: MAX_TRAIT_BYTES }
 const NO_LIMITS: Limits = { traits: Infinity, bytes: Infinity }
 
-/** What the traits of each map count, so that a long map is not measured at each operation. */
+/** Sizes of trait maps in bytes, cached because measuring a large map at each operation is slow. */
 const sizes = new WeakMap<ReadonlyMap<string, Value>, number>()
 
 export function traitBytes(traits: ReadonlyMap<string, Value>): number {
   return sizes.get(traits) ?? [...traits].reduce((sum, [slug, value]) => sum + bytesOf(slug, value), 0)
 }
 
-/** Slug and value as JSON; a number with an exponent counts as many bytes more as the exponent says. */
+/** Returns the bytes of slug and value as JSON; a number with an exponent counts as many additional bytes as the exponent. */
 function bytesOf(slug: string, value: Value): number {
   const exponents = [value].flat().flatMap((one) => (isNumber(one) ? (/e([+-]\d+)$/.exec(`${one}`)?.[1] ?? []) : []))
   const json = new TextEncoder().encode(JSON.stringify(slug) + JSON.stringify(value))
   return exponents.reduce((sum, exponent) => sum + Math.abs(Number(exponent)), json.length)
 }
 
-/** Returns whether there was room for it. */
+/** Sets a trait. Returns whether there was room for it. */
 function put(traits: Map<string, Value>, slug: string, value: Value, limits: Limits): boolean {
   const before = traits.get(slug)
   const bytes = traitBytes(traits) + bytesOf(slug, value) - (before === undefined ? 0 : bytesOf(slug, before))
@@ -47,8 +47,8 @@ function remove(traits: Map<string, Value>, slug: string): void {
 }
 
 /**
- * Applies one request's operations to a user's traits (docs/spec/decisions.md, Identify). Returns how many were dropped,
- * because the user would have had more than is kept.
+ * Applies one request's operations to a user's traits (docs/spec/decisions.md, Identify). Returns the number of operations
+ * that were dropped because of the limits.
  */
 export function operate(traits: Map<string, Value>, operations: Operations, limits: Limits = LIMITS): number {
   const { set, setOnce, increment, decrement, unset } = operations
@@ -56,7 +56,7 @@ export function operate(traits: Map<string, Value>, operations: Operations, limi
   const write = (slug: string, value: Value): void => {
     if (!put(traits, slug, value, limits)) dropped += 1
   }
-  /** Skipped where the trait is not a number, or the sum would not be finite. */
+  /** Adds to a number. Skipped if the trait is not a number, or the sum would not be finite. */
   const add = (slug: string, by: number): void => {
     const before = traits.has(slug) ? traits.get(slug) : 0
     if (isNumber(before) && Number.isFinite(before + by)) write(slug, before + by)
@@ -69,27 +69,27 @@ export function operate(traits: Map<string, Value>, operations: Operations, limi
   return dropped
 }
 
-/** The device facts that are not too long. */
+/** Returns the device facts that are not too long. */
 export function keptDevice(device: Readonly<Record<string, string>>): readonly [string, string][] {
   return Object.entries(device).filter(([, value]) => new TextEncoder().encode(value).length <= MAX_DEVICE_FACT_BYTES)
 }
 
-/** Device facts and personal fields: not a project's own traits (docs/spec, Device info). */
+/** Device facts and personal fields, which are not a project's own traits (docs/spec, Device info). */
 const KNOWN_FIELDS = new Set(
   `$countryCode $timezone $deviceOs $deviceOsVersion $sdkVersion $app $appVersion $deviceLanguage $userLanguage $deviceId
    $urlOrScreenName $deviceType $deviceSize $preferredTheme $browser $browserVersion
    email phone name firstName lastName address birthday gender ipAddress`.split(/\s+/),
 )
 
-/** The slugs that a record uses in its project: what it sets or adds to, without the known fields. */
+/** Returns the slugs that a record sets or adds to, without the known fields. */
 export function slugsOf({ set, setOnce, increment, decrement }: Operations): ReadonlySet<string> {
   const slugs = [set, setOnce, increment, decrement].flatMap((members) => Object.keys(members ?? {}))
   return new Set(slugs.filter((slug) => !KNOWN_FIELDS.has(slug)))
 }
 
 /**
- * Sets the traits that these operations give a user without traits, where none is set (docs/spec/decisions.md, Import).
- * Returns how many were dropped.
+ * Applies operations as for a user without traits, and sets only unset traits (docs/spec/decisions.md, Import).
+ * Returns the number of dropped operations.
  */
 export function fillIn(traits: Map<string, Value>, operations: Operations): number {
   const alone = new Map<string, Value>()

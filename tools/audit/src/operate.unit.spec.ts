@@ -8,7 +8,7 @@ function after(before: Record<string, Value>, operations: Parameters<typeof oper
   return Object.fromEntries(traits)
 }
 
-describe('trait operations, counted again', () => {
+describe('trait operations in the audit', () => {
   it('are applied in the order set, setOnce, increment, decrement, unset', () => {
     const operations = {
       unset: ['gone'],
@@ -20,7 +20,7 @@ describe('trait operations, counted again', () => {
     expect(after({}, operations)).toEqual({ n: 14, once: 2 })
   })
 
-  it('leave alone what is no number, and what would not be finite', () => {
+  it('skip traits that are not numbers, and sums that are not finite', () => {
     expect(after({ a: 'text', b: 1e308 }, { increment: { a: 1, b: 1e308, c: 1 } })).toEqual({
       a: 'text',
       b: 1e308,
@@ -28,14 +28,14 @@ describe('trait operations, counted again', () => {
     })
   })
 
-  it('fill in, where they were imported, what is not set', () => {
+  it('fill in unset traits if they were imported', () => {
     const traits = new Map<string, Value>([['plan', null]])
     fillIn(traits, { set: { plan: 'pro', city: 'London' }, increment: { logins: 2 }, unset: ['plan', 'gone'] })
     fillIn(traits, { set: { city: 'Paris' }, increment: { logins: 3 } })
     expect(Object.fromEntries(traits)).toEqual({ plan: null, city: 'London', logins: 2 })
   })
 
-  it.each([operate, fillIn])('are dropped where the user would have more than is kept', (apply) => {
+  it.each([operate, fillIn])('are dropped beyond the limits of a user', (apply) => {
     const set = Object.fromEntries(Array.from({ length: 1_002 }, (_, at) => [`t${at}`, at]))
     const many = new Map<string, Value>()
     expect(apply(many, { set })).toBe(2)
@@ -47,7 +47,7 @@ describe('trait operations, counted again', () => {
     expect(apply(long, { set: { b: 1e21 } })).toBe(1)
   })
 
-  it('know __proto__ as a slug like any other', () => {
+  it('treat __proto__ like any other slug', () => {
     const set = JSON.parse('{"__proto__": 1, "email": "x", "plan": "pro"}') as Record<string, Value>
     expect([...slugsOf({ set, unset: ['gone'] })]).toEqual(['__proto__', 'plan'])
   })

@@ -2,26 +2,28 @@ import type { Catalog, ProjectOfRevision } from './catalog.ts'
 import type { ProjectRef, UserFact } from './facts.ts'
 import { NEAR_MS } from './model.ts'
 
-/** When a record was evaluated is unknown: by the revision that was current when it was received, or by any later one. */
+/** Revisions by which a record may have been evaluated: the current one when it was received, or any later one. */
 export interface PossibleRevisions {
-  /** Current shortly before and after the record was received. */
+  /** First revision that was current around the time when the record was received. */
   readonly from: number
+  /** Last revision that was current around that time. */
   readonly until: number
-  /** From `from` to the latest, joined where they say the same about the project. */
-  readonly runs: readonly Run[]
+  /** Revisions from `from` to the latest, joined if the project is the same. */
+  readonly runs: readonly RevisionRange[]
 }
 
-export interface Run {
+/** Consecutive revisions with the same project. */
+export interface RevisionRange {
   readonly first: number
   readonly last: number
-  /** Undefined: there is no such project, or the revisions are not known. */
+  /** The project; undefined: it does not exist, or the revisions are unknown. */
   readonly rules: ProjectOfRevision | undefined
-  /** False: the catalog was compacted, and does not have these revisions any more. */
+  /** Whether the revisions are known; false: the catalog was compacted and no longer has them. */
   readonly isKnown: boolean
 }
 
 export function possibleRevisionsIn(catalog: Catalog): (fact: UserFact) => PossibleRevisions {
-  const known = new Map<string, readonly Run[]>()
+  const known = new Map<string, readonly RevisionRange[]>()
   return ({ organization, project, received }) => {
     const now = Date.parse(received)
     const from = catalog.revisionAt(organization, now - NEAR_MS)
@@ -35,8 +37,8 @@ export function possibleRevisionsIn(catalog: Catalog): (fact: UserFact) => Possi
 function runsFrom(
   catalog: Catalog,
   { organization, project, from }: ProjectRef & { readonly from: number },
-): readonly Run[] {
-  const runs: Run[] = []
+): readonly RevisionRange[] {
+  const runs: RevisionRange[] = []
   for (let revision = from; revision <= catalog.latest(organization); revision++) {
     const rules = catalog.project(organization, project, revision)
     const isKnown = catalog.isKnown(organization, revision)

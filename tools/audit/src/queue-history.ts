@@ -11,63 +11,63 @@ import type { QueueThen } from './gates.ts'
 import { NEAR_MS } from './model.ts'
 import { isEvaluated } from './triggers.ts'
 
-/** An offer that nobody confirms returns to the queue after so long (docs/spec/forms.md, The queue). */
+/** Time in ms after which an unconfirmed offer returns to the queue (docs/spec/forms.md, The queue). */
 export const OFFER_HOLDS_MS = 30_000
-/** A duplicate of a visit with an `Idempotency-Key` gets the same offer, within this. */
+/** Time in ms within which a duplicate of a visit with an `Idempotency-Key` gets the same offer. */
 const DUPLICATE_WITHIN_MS = 24 * 3_600_000
 
-/** What was queued and not delivered. */
+/** A row that was queued and not delivered. */
 export interface Row {
   readonly queuedId: string
   readonly formId: string
   readonly queuedAt: string
   readonly priority: number
   readonly showFromMs: number
-  /** Infinity: never. */
+  /** Instant of expiry in ms; Infinity: never. */
   readonly expiresMs: number
-  /** A record received at its expiry or later was evaluated, and may have expired it for records received before. */
+  /** Whether a record received at its expiry or later was evaluated, and may have expired it for records received before. */
   isDue: boolean
-  /** Expired or cancelled, between two records that cannot be determined. */
+  /** Whether it expired or was cancelled, at an unknown position between records. */
   isOver: boolean
-  /** By the evaluator's clock. */
+  /** Instant of the cancellation, by the evaluator's clock. */
   cancelledMs?: number
-  /** Visits that it was, or may have been, offered to: when they were received, in their order. */
+  /** Visits that it was, or may have been, offered to: their times of receipt, in order. */
   readonly offers: Offer[]
 }
 
 export interface Offer {
   readonly at: string
-  /** The visit was answered with it. */
+  /** Whether the visit was answered with it. */
   readonly isConfirmed: boolean
 }
 
 interface UserQueue {
-  /** By the row's id. */
+  /** Rows by id. */
   readonly undelivered: Map<string, Row>
   readonly delivered: Set<string>
   readonly shown: Map<string, { times: number; lastAt: string }>
 }
 
-/** What is known about a user's queue at a record. */
+/** Known states of a user's queue at a record. */
 export interface QueuesThen {
-  /** Only what is certain, and not contradicted by the order on `form-events`. */
+  /** Certain facts that the order on `form-events` does not contradict. */
   readonly certain: QueueThen
-  /** At the record's own instant. They differ by what the log does not show: offers, and what was cancelled just then. */
+  /** Possible states at the record's own instant. They differ by facts missing in the log: offers, and simultaneous cancellations. */
   readonly possible: readonly QueueThen[]
 }
 
-/** The queue in the order of `user-events`: each record finds what the records before it have queued and confirmed. */
+/** The queue in the order of `user-events`: each record sees the rows that earlier records have queued and confirmed. */
 export interface QueueHistory {
-  /** A fact of `form-events`. All of a user's come before {@link queuedBy}. */
+  /** Folds a fact of `form-events`. All facts of a user precede {@link queuedBy}. */
   readonly foldForm: (fact: FormFact) => void
   readonly queuedBy: (fact: UserFact) => readonly Queued[]
-  /** Ids of the rows that this visit was answered with. */
+  /** Returns the ids of the rows in the answer of a visit. */
   readonly shownAt: (visit: Identified) => readonly string[]
   readonly at: (fact: UserFact) => QueuesThen
   readonly undelivered: (fact: UserFact) => readonly Row[]
-  /** What the record does to it. */
+  /** Applies a record to the queue. */
   readonly pass: (fact: UserFact) => void
-  /** Whether a visit received at this instant may have been offered the row. `key`: of user and row. */
+  /** Returns whether a visit received at this instant may have been offered the row. `key` identifies user and row. */
   readonly mayBeOffered: (key: string, at: string) => boolean
   readonly clear: () => void
 }
@@ -157,7 +157,7 @@ function rowOf({ queuedId, formId, at: queuedAt, priority, showFrom, expiresAt }
   }
 }
 
-/** Whether an offer may still be open. A clock that is ahead may have ended it before. */
+/** Returns whether an offer may still be open. A fast clock may have ended it earlier. */
 function isOpenAt({ at }: Offer, now: number): boolean {
   return now - Date.parse(at) < OFFER_HOLDS_MS
 }
@@ -166,7 +166,7 @@ export function mayBeOnOffer({ offers }: Row, now: number): boolean {
   return offers.some((offer) => isOpenAt(offer, now))
 }
 
-/** By the record's time: what a tick does later does not count, what a record folded before may have done does. */
+/** Returns the state of a row at a record's time. Later ticks do not count, but possible effects of earlier records do. */
 export function stateAt(row: Row, now: number): 'open' | 'over' | 'undecided' {
   const { expiresMs, isDue, cancelledMs = Infinity } = row
   if (now >= expiresMs) return mayBeOnOffer(row, now) ? 'undecided' : 'over'
@@ -192,8 +192,8 @@ function queuesOf({ undelivered, shown }: UserQueue, now: number): QueuesThen {
 type OfferOfRow = Offer & { readonly row: Row }
 
 /**
- * Which offers of these rows may be open: none, each alone, and each with all before it. So each may be the latest, with
- * every other row waiting or offered.
+ * Returns the possible sets of open offers of these rows: none, each alone, and each with all before it. Each may be the
+ * latest, with every other row waiting or offered.
  */
 function offersAt(rows: readonly Row[], now: number): readonly (readonly OfferOfRow[])[] {
   const offers = rows

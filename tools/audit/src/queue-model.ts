@@ -8,10 +8,10 @@ import { OFFER_HOLDS_MS } from './queue-history.ts'
 import type { Snapshot } from './snapshot.ts'
 import { uuidV5 } from './uuid-v5.ts'
 
-/** Ticks run every second. A row that should have changed longer ago than this was not ticked. */
+/** Time in ms within which ticks, which run every second, must have changed a row. */
 const TICKED_WITHIN_MS = 60_000
 
-/** A row of `queue`, as its facts say. An open offer counts as waiting, because it is not in the log. */
+/** A row of `queue` according to its facts. An open offer counts as waiting, because it is not in the log. */
 interface QueueRow {
   readonly formId: string
   readonly state: 'waiting' | 'delivered' | 'expired' | 'cancelled'
@@ -30,17 +30,17 @@ interface StoredRow extends UserRef, Pick<QueueRow, 'formId' | 'expiresAt' | 'ca
   readonly state: QueueRow['state'] | 'offered'
   readonly offeredAt: string | null
   readonly partition: number
-  /** When the snapshot was taken, by Postgres' clock. */
+  /** Time of the snapshot, by Postgres' clock. */
   readonly asOf: string
 }
 
 /** Compares the evaluator's log of decisions with its queue, and each decision with the record that triggered it. */
 export interface QueueModel {
-  /** Called with each fact of `form-events`. `isLater`: it may be newer than the snapshot. Drops repeats by their id. */
+  /** Receives each fact of `form-events`. `isLater`: it may be newer than the snapshot. Drops repeats by id. */
   readonly foldForm: (fact: FormFact, how: { readonly isLater: boolean }) => void
-  /** Called with any record of a user of this pass, folded or not: it may be what triggered a form. */
+  /** Receives any record of a user of this pass, folded or not, because it may have triggered a form. */
   readonly see: (fact: UserFact) => void
-  /** Called with each record that the evaluator has folded. */
+  /** Receives each record that the evaluator has folded. */
   readonly foldUser: (fact: UserFact, how: FoldedFact) => void
   readonly compareUsers: (snapshot: Snapshot, range: UserRange, findings: Findings) => Promise<void>
 }
@@ -48,22 +48,22 @@ export interface QueueModel {
 export interface QueueModelOptions {
   readonly findings: Findings
   readonly catalog: Catalog
-  /** Then the effects of time and of the catalog's latest revision must be there, too. */
+  /** Whether the effects of time and of the catalog's latest revision must be visible, too. */
   readonly isAtRest: boolean
   /** Whether a visit received at this instant may have been offered the row. `key`: of user and row. */
   readonly mayBeOffered: (key: string, at: string) => boolean
-  /** Counts the forms that each record puts into the queue, by the record's id. */
+  /** Counts the forms that each record queues, by record id. */
   readonly queuedBy?: Map<string, number> | undefined
 }
 
 export function createQueueModel(options: QueueModelOptions): QueueModel {
   const { findings, catalog, queuedBy } = options
   const known = new Set<string>()
-  /** As of the snapshot. */
+  /** Rows as of the snapshot. */
   const rows = new Map<string, QueueRow>()
-  /** Rows with facts that may be newer than the snapshot: they may differ. */
+  /** Rows with facts that may be newer than the snapshot, which may differ. */
   const moving = new Set<string>()
-  /** What must be in `user-events`, by the id of the record. An entry is removed once the record was seen. */
+  /** Facts whose cause must be in `user-events`, by record id. An entry is removed once the record was seen. */
   const causes = new Map<string, Queued[]>()
   const visits = new Map<string, string>()
   const confirmed = new Set<string>()
@@ -77,14 +77,15 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
     const [waiting = 0, times = 0] = [open.get(slot), shown.get(slot)]
     const form = catalog.project(fact.organization, fact.project, catalogRevision)?.forms.get(formId)
     const isKnown = catalog.isKnown(fact.organization, catalogRevision)
-    const missing = isKnown ? [`revision ${catalogRevision} has no such form`] : []
+    const missing = isKnown ? [`revision ${catalogRevision} does not have the form`] : []
     for (const says of form ? misconfigured(fact, form) : missing) {
       findings.add('form-events: not as configured', slot, says)
     }
     const limit = form?.times
-    if (waiting > 0) findings.add('form-events: two waiting', slot, `was queued while it waits (${fact.queuedId})`)
+    if (waiting > 0)
+      findings.add('form-events: two waiting', slot, `was queued while it was waiting (${fact.queuedId})`)
     if (limit !== undefined && waiting + times >= limit) {
-      findings.add('form-events: too often', slot, `was queued a further time (${fact.queuedId}); it may be ${limit}`)
+      findings.add('form-events: too often', slot, `was queued again (${fact.queuedId}); the maximum is ${limit}`)
     }
     open.set(slot, waiting + 1)
     queuedBy?.set(causeId, (queuedBy.get(causeId) ?? 0) + 1)
@@ -109,7 +110,7 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
     confirmed.add(`${fact.queuedId}/${fact.visitId}`)
   }
 
-  /** What is not in the row's facts. A row that changed during the audit is compared the next time. */
+  /** Checks columns that are not in the row's facts. A row that changed during the audit is compared by the next audit. */
   const checked = async function* (stored: AsyncIterable<StoredRow>): AsyncGenerator<StoredRow> {
     const offers = new Set<string>()
     for await (const row of stored) {
@@ -121,9 +122,9 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
       if (row.partition !== partition) report('partition', `${row.partition} instead of ${partition}`)
       const wrong = wrongOffer(row, options)
       if (wrong !== undefined) report('offeredAt', wrong)
-      else if (row.offeredAt !== null && offers.has(offer)) report('offeredAt', 'another row was offered to the visit')
+      else if (row.offeredAt !== null && offers.has(offer)) report('offeredAt', 'the visit was offered another row')
       offers.add(offer)
-      if (options.isAtRest && isOverdue(row, catalog)) report('overdue', `is ${row.state} for a minute too long`)
+      if (options.isAtRest && isOverdue(row, catalog)) report('overdue', `has been ${row.state} for a minute too long`)
       yield row
     }
   }
@@ -136,12 +137,12 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
       if (isLater) moving.add(key)
       const visit = fact.type === 'FormDelivered' ? fact.visitId : ''
       if (fact.id !== uuidV5(`${fact.type}/${visit}`, fact.queuedId)) {
-        findings.add('form-events: id', key, `${fact.type} has another id than its row gives it`)
+        findings.add('form-events: id', key, `the id of ${fact.type} does not match its row`)
       }
       const before = rows.get(key)
       if (fact.type === 'FormQueued') enqueue(key, fact)
       else if (before) move(key, before, fact)
-      else findings.add('form-events: never queued', key, `${fact.type} of a form that was not queued`)
+      else findings.add('form-events: never queued', key, `${fact.type} for a form that was not queued`)
     },
 
     see: (fact) => {
@@ -173,10 +174,10 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
         findings.add(
           'form-events: cause',
           `${userKey(fact)}/${fact.queuedId}`,
-          `no record ${fact.causeId} gives this id`,
+          `record ${fact.causeId} does not produce this id`,
         )
       }
-      for (const [visit, key] of visits) findings.add('form-events: no visit', key, `no record tells of ${visit}`)
+      for (const [visit, key] of visits) findings.add('form-events: no visit', key, `no record of visit ${visit}`)
       await compareRows({
         table: 'forms.queue',
         expected: new Map([...rows].filter(([key]) => !moving.has(key))),
@@ -203,15 +204,15 @@ function keyOfRow(row: StoredRow): string {
   return `${userKey(row)}/${row.id}`
 }
 
-/** Why a row cannot be on offer as it says. Undefined: it can, or it is not on offer. */
+/** Returns why a row cannot be on offer; undefined: it can, or it is not on offer. */
 function wrongOffer(row: StoredRow, { mayBeOffered }: QueueModelOptions): string | undefined {
   const { state, offeredAt } = row
-  if (state !== 'offered') return offeredAt === null ? undefined : `${offeredAt}, and the row is ${state}`
-  if (offeredAt === null) return 'null, and the row is offered'
-  return mayBeOffered(keyOfRow(row), offeredAt) ? undefined : `no visit of ${offeredAt} can have been offered it`
+  if (state !== 'offered') return offeredAt === null ? undefined : `is ${offeredAt}, but the row is ${state}`
+  if (offeredAt === null) return 'is null, but the row is offered'
+  return mayBeOffered(keyOfRow(row), offeredAt) ? undefined : `no visit at ${offeredAt} can have been offered the row`
 }
 
-/** Whether a tick should have changed an open row: an offer that nobody confirmed, an expired row, one of a removed form. */
+/** Returns whether a tick should have changed an open row: an unconfirmed offer, an expired row, or a row of a removed form. */
 function isOverdue({ asOf, ...row }: StoredRow, catalog: Catalog): boolean {
   const before = Date.parse(asOf) - TICKED_WITHIN_MS
   if (row.state === 'offered') return Date.parse(row.offeredAt ?? asOf) < before - OFFER_HOLDS_MS

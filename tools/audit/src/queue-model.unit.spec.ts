@@ -20,7 +20,7 @@ interface Story extends Partial<History> {
   readonly form?: Partial<FormInFile>
 }
 
-/** Kinds of what is found. */
+/** Returns the kinds of the findings. */
 async function kindsOf({ form = {}, ...story }: Story) {
   const always = nps({ frequency: { repeat: 'always' }, ...form })
   const history = { catalog: [revision(1, -60, [always])], records: [], forms: [], ...story }
@@ -31,12 +31,12 @@ async function kindsOf({ form = {}, ...story }: Story) {
 const first = queued(0)
 const [again] = [queued(20)]
 
-describe('the evaluator’s decisions, counted again', () => {
-  it('are well where each has its cause and its ids, however often the outbox repeats them', async () => {
+describe('the evaluator’s decisions in the audit', () => {
+  it('are correct if each has its cause and its ids, even if the outbox repeats them', async () => {
     expect(await kindsOf({ forms: [first, first], records: [track(0)] })).toEqual([])
   })
 
-  it('need a record that gives them their id, and its instant', async () => {
+  it('need a record that produces their id and instant', async () => {
     expect(await kindsOf({ forms: [first] })).toEqual(['form-events: cause'])
     expect(await kindsOf({ forms: [queued(0, { queuedId: idOf('x') })], records: [] })).toEqual([
       'form-events: id',
@@ -49,7 +49,7 @@ describe('the evaluator’s decisions, counted again', () => {
     expect(await kindsOf({ forms: [moved], records: [track(0)] })).toEqual(['form-events: at'])
   })
 
-  it('queue a form for a user no second time while it waits', async () => {
+  it('do not queue a form again while it waits', async () => {
     expect(await kindsOf({ forms: [first, again], records: [track(0), track(20)] })).toEqual([
       'form-events: two waiting',
       'form-events: refused',
@@ -60,7 +60,7 @@ describe('the evaluator’s decisions, counted again', () => {
     expect(await kindsOf({ form, forms: inTurn, records: [track(0), track(20)] })).toEqual([])
   })
 
-  it('queue a form no further time than its frequency says', async () => {
+  it('queue a form only as often as its frequency allows', async () => {
     const forms = [first, delivered(first, 5), again]
     const records = [track(0), visit(5), answered(first, 5), track(20)]
     expect(await kindsOf({ forms, records })).toEqual([])
@@ -98,13 +98,13 @@ describe('the end of a row', () => {
   const form = { expiresAfter: '10m' }
   const expiring = queued(0, { expiresAt: at(10) })
 
-  it('is of a row that was queued, and of its form', async () => {
+  it('belongs to a queued row and its form', async () => {
     expect(await kindsOf({ forms: [over(first, 'FormCancelled', 1)] })).toEqual(['form-events: never queued'])
     const other = { ...over(expiring, 'FormExpired', 10), formId: 'other' }
     expect(await kindsOf({ form, forms: [expiring, other], records })).toEqual(byMistake('FormExpired'))
   })
 
-  it('is an expiry of a form that expires, when it is due or later', async () => {
+  it('is an expiry, at the due time or later, if the form expires', async () => {
     const expiredAt = (minutes: number) =>
       kindsOf({ form, forms: [expiring, over(expiring, 'FormExpired', minutes)], records })
     expect(await expiredAt(10)).toEqual([])
@@ -114,7 +114,7 @@ describe('the end of a row', () => {
     expect(await kindsOf({ forms: never, records })).toEqual(byMistake('FormExpired'))
   })
 
-  it('comes once, and not after it was delivered', async () => {
+  it('happens once, and not after a delivery', async () => {
     const expired = over(expiring, 'FormExpired', 10)
     const cancelled = over(expiring, 'FormCancelled', 10)
     const catalog = [revision(1, -60, [nps(form)]), revision(2, 5, [])]
@@ -124,23 +124,23 @@ describe('the end of a row', () => {
     const shown = { forms: [expiring, delivered(expiring, 5), expired] }
     const answers = [...records, visit(5), answered(expiring, 5)]
     expect(await kindsOf({ form, ...shown, records: answers })).toEqual(byMistake('FormExpired'))
-    // An answer may come after it.
+    // An answer may follow it.
     expect(await kindsOf({ form, forms: [expiring, expired, delivered(expiring, 5)], records: answers })).toEqual([])
   })
 
-  it('is a cancellation where a revision since then has no such form, or has it disabled', async () => {
+  it('is a cancellation if a later revision lacks the form, or has it disabled', async () => {
     const forms = [first, over(first, 'FormCancelled', 10)]
     const [present, disabled] = [revision(1, -60, [nps()]), nps({ enabled: false })]
     const cancelledWith = (...catalog: object[]) => kindsOf({ catalog, forms, records })
     expect(await cancelledWith(present, revision(2, 9, []))).toEqual([])
     expect(await cancelledWith(present, revision(2, 8, [disabled]), revision(3, 9, [nps()]))).toEqual([])
-    // The clock that wrote the revision may be ahead of the evaluator's.
+    // The clock of the applying machine may be ahead of the evaluator's.
     expect(await cancelledWith(present, revision(2, 10.2, []))).toEqual([])
     expect(await cancelledWith(present, revision(2, 11, []))).toEqual(byMistake('FormCancelled'))
     expect(await cancelledWith(present, revision(2, 9, [nps({ priority: 1 })]))).toEqual(byMistake('FormCancelled'))
   })
 
-  it('is a delivery where a visit was answered with it, at its instant', async () => {
+  it('is a delivery at the instant of the visit that was answered with it', async () => {
     const [forms, visited] = [
       [first, delivered(first, 5)],
       [track(0), visit(5)],
@@ -169,7 +169,7 @@ describe('a row of the queue', () => {
   const kindsWith = (special: object, story: Story = {}) =>
     kindsOf({ forms, records, queue: [queueRow(first, special)], ...story })
 
-  it('is as its facts say', async () => {
+  it('matches its facts', async () => {
     expect(await kindsWith({})).toEqual([])
     expect(await kindsWith({ priority: 3 })).toEqual(['forms.queue: priority'])
     expect(await kindsWith({ state: 'expired' })).toEqual(['forms.queue: state'])
@@ -180,7 +180,7 @@ describe('a row of the queue', () => {
     expect(await kindsWith({ partition: 4 })).toEqual(['forms.queue: partition'])
   })
 
-  it('is on offer to a visit that can have been offered it', async () => {
+  it('is on offer only to a visit that can have been offered it', async () => {
     const offered = (minutes: number, story: Story = {}) =>
       kindsWith({ state: 'offered', offeredAt: at(minutes) }, story)
     const wrong = ['forms.queue: offeredAt']
@@ -194,11 +194,11 @@ describe('a row of the queue', () => {
     expect(await kindsOf({ form: { delay: '1h' }, forms: [delayed], records, queue: [row] })).toEqual(wrong)
   })
 
-  it('is alone on offer to its visit', async () => {
+  it('is the only row on offer to its visit', async () => {
     const survey = { id: 'survey', triggers: [{ event: 'Searched' }] }
     const catalog = (minutes: number) => [
       revision(1, -60, [nps({ endsAt: at(600) }), survey]),
-      // Either may have been the first, because the evaluator may have had either revision.
+      // Either row may have been the first, because the evaluator may have had either revision.
       revision(2, minutes, [nps({ endsAt: at(1) }), survey]),
     ]
     const other = queued(0, { formId: 'survey' })
@@ -208,7 +208,7 @@ describe('a row of the queue', () => {
     expect(await kindsOf({ ...story, queue: [onOffer(first), onOffer(other)] })).toEqual(['forms.queue: offeredAt'])
   })
 
-  it('is changed by ticks within a minute, where nothing else happens', async () => {
+  it('is changed by ticks within a minute, even without other activity', async () => {
     const form = { expiresAfter: '10m' }
     const expiring = queued(0, { expiresAt: at(10) })
     const expires = (asOf: string, isAtRest = true) =>

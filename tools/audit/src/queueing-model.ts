@@ -6,34 +6,34 @@ import type { Findings } from './findings.ts'
 import { checkGates, type GatesThen, type QueueThen, TO_QUEUE } from './gates.ts'
 import type { FoldedFact, UserRange } from './model.ts'
 import { createOffers } from './offers.ts'
-import { type PossibleRevisions, possibleRevisionsIn, type Run } from './possible-revisions.ts'
+import { type PossibleRevisions, possibleRevisionsIn, type RevisionRange } from './possible-revisions.ts'
 import { createQueueHistory, type QueuesThen } from './queue-history.ts'
 import { createRevisionWait, type Verdict } from './revision-wait.ts'
 import { recordRefOf, type Snapshot } from './snapshot.ts'
 import { type ActivityThen, isEvaluated, type Triggered, triggeredBy } from './triggers.ts'
 import type { TriggerInFile } from './workspace-file.ts'
 
-/** Pairs of a record and a form that the record triggered or queued. */
+/** Numbers of pairs of a record and a form that it triggered or queued. */
 export interface QueueingCounts {
   readonly decided: number
-  /** The log does not show enough: nothing is reported about these. */
+  /** Undecided pairs, for which the log is not sufficient. They are not reported. */
   readonly undecided: number
 }
 
-/** Compares who should have been queued, by the records alone (docs/spec/forms.md), with who was. */
+/** Compares the expected queued forms, by the records alone (docs/spec/forms.md), with the actual ones. */
 export interface QueueingModel {
-  /** Called with every fact of `form-events` of this pass's users, before their records. */
+  /** Receives every fact of `form-events` of this pass's users, before their records. */
   readonly foldForm: (fact: FormFact) => void
-  /** Called with each record that the evaluator has folded, in the same order. */
+  /** Receives each record that the evaluator has folded, in the same order. */
   readonly judge: OnActivity
   /** Whether a visit received at this instant may have been offered the row. `key`: of user and row. */
   readonly mayBeOffered: (key: string, at: string) => boolean
-  /** Compares the last decisions, and drops this pass's users. */
+  /** Compares the last decisions, and drops the users of this pass. */
   readonly compareUsers: (snapshot: Snapshot, range: UserRange) => Promise<void>
   readonly counts: () => QueueingCounts
 }
 
-/** A record that the evaluator folded, and what it knew about the user then. */
+/** A record that the evaluator folded, and its knowledge about the user then. */
 interface EvaluatedRecord {
   readonly fact: UserFact
   readonly how: FoldedFact
@@ -41,7 +41,7 @@ interface EvaluatedRecord {
   readonly queues: QueuesThen
 }
 
-/** What the gates say about a triggered form, for each queue that the record may have found. */
+/** Verdicts of the gates about a triggered form, for each possible queue. */
 interface Evaluated {
   readonly trigger: TriggerInFile
   readonly certain: GatesThen
@@ -73,18 +73,18 @@ export function createQueueingModel(findings: Findings, catalog: Catalog): Queue
       formId,
       form ? possibleDecisions(form, of).filter(({ outcome }) => outcome === 'queued') : [],
     )
-    const because = !isEvaluated(fact) ? 'is not evaluated' : form ? form.certain.reason : 'no trigger of it matches'
+    const because = !isEvaluated(fact) ? 'is not evaluated' : form ? form.certain.reason : 'no trigger matches'
     if (because === undefined) return
     findings.add('form-events: refused', `${userKey(fact)}/${formId}`, `${recordOf(how)} queued it: ${because}`)
   }
 
-  /** Holds no reference to the record: a pending decision may wait for long. */
+  /** Reports a settled verdict. It keeps no reference to the record, because a pending decision may wait for long. */
   const onSettled =
     (about: string, recordRef: string) =>
     (verdict: Exclude<Verdict, 'not triggered'>): void => {
       counts[verdict === 'undecided' ? 'undecided' : 'decided'] += 1
       if (verdict !== 'queue') return
-      findings.add('form-events: not queued', about, `${recordRef} sets it off, no gate refuses, and it was not queued`)
+      findings.add('form-events: not queued', about, `${recordRef} triggers it, no gate refuses, but it was not queued`)
     }
 
   const checkNotQueued = (
@@ -127,7 +127,7 @@ export function createQueueingModel(findings: Findings, catalog: Catalog): Queue
     foldForm: history.foldForm,
 
     judge: (fact, how, activity) => {
-      // A record that was folded long after its time queues nothing and shows nothing.
+      // A retried dead letter queues and shows nothing.
       if (how.isLate) return
       const queued = history.queuedBy(fact)
       const when = possibleRevisions(fact)
@@ -153,7 +153,7 @@ export function createQueueingModel(findings: Findings, catalog: Catalog): Queue
   }
 }
 
-/** Of the forms that a record may trigger by one of these revisions; of all forms where one of them is unknown. */
+/** Returns the ids of the forms that a record may trigger by one of these revisions, or all ids if a revision is unknown. */
 function formIdsFor(fact: UserFact, { runs }: PossibleRevisions): Set<string> {
   const areKnown = runs.every(({ isKnown }) => isKnown)
   const ofRules = ({ forms, formIdsByEvent, formIdsOfAnyRecord }: ProjectOfRevision): Iterable<string> => {
@@ -164,7 +164,7 @@ function formIdsFor(fact: UserFact, { runs }: PossibleRevisions): Set<string> {
   return new Set(runs.flatMap(({ rules }) => (rules ? [...ofRules(rules)] : [])))
 }
 
-/** Undefined: no trigger matches. */
+/** Evaluates a form; undefined: no trigger matches. */
 function evaluate(
   { fact, activity, queues }: EvaluatedRecord,
   formId: string,
@@ -180,7 +180,7 @@ function evaluate(
   return { trigger: triggered.trigger.inFile, certain, possible }
 }
 
-/** Of a trigger that asks for properties, these are the first gate (docs/spec/forms.md, Gates). */
+/** Prepends the gate `where` of a trigger with properties (docs/spec/forms.md, Gates). */
 function withWhere({ where }: Triggered, checkOthers: () => GatesThen): GatesThen {
   if (!where) return checkOthers()
   const { holds: passed, ...compared } = where
@@ -195,10 +195,10 @@ function verdictOf(form: Evaluated | undefined): Verdict {
   return refused.length === 0 ? 'queue' : 'undecided'
 }
 
-/** What the evaluator may have kept as its decision, by one of these revisions. */
+/** Returns the decisions that the evaluator may have stored, by one of these revisions. */
 function possibleDecisions(
   { trigger, certain, possible }: Evaluated,
-  { first, last }: Pick<Run, 'first' | 'last'>,
+  { first, last }: Pick<RevisionRange, 'first' | 'last'>,
 ): PossibleDecision[] {
   return Array.from(new Set([certain, ...possible]), ({ reason, gates }) => {
     return { first, last, outcome: reason ?? 'queued', details: JSON.stringify({ trigger, gates }) }

@@ -7,16 +7,16 @@ import type { FormInFile } from './workspace-file.ts'
 interface Story {
   readonly form?: Partial<FormInFile>
   readonly formCooldown?: string
-  /** Of the same project. */
+  /** Other forms of the same project. */
   readonly others?: readonly FormInFile[]
-  /** Further revisions: what `nps` is then, from when on (minutes). */
+  /** Later revisions of `nps`, from a minute on. */
   readonly changes?: readonly (readonly [minutes: number, form: Partial<FormInFile>])[]
   readonly records: readonly UserFact[]
   readonly forms?: readonly FormFact[]
   readonly late?: readonly UserFact[]
 }
 
-/** What the audit says about who was queued for a form `nps` that every `searched` sets off. */
+/** Audits the queued rows of a form `nps` that every `searched` triggers. */
 async function audited({ form = {}, formCooldown = '0s', others = [], changes = [], forms = [], ...story }: Story) {
   const revisions = [[-60, form] as const, ...changes]
   const catalog = revisions.map(([minutes, special], index) =>
@@ -30,16 +30,16 @@ async function audited({ form = {}, formCooldown = '0s', others = [], changes = 
 }
 
 const notQueued = (offset: number) =>
-  `form-events: not queued: record 3/${offset} sets it off, no gate refuses, and it was not queued`
+  `form-events: not queued: record 3/${offset} triggers it, no gate refuses, but it was not queued`
 const refused = (offset: number, because: string) => `form-events: refused: record 3/${offset} queued it: ${because}`
 
-describe('who should have been queued', () => {
-  it('is who was', async () => {
+describe('the users who should have been queued', () => {
+  it('are those who were queued', async () => {
     expect(await audited({ records: [track(0)], forms: [queued(0)] })).toEqual({ decided: 1, undecided: 0, found: [] })
     expect(await audited({ records: [track(0)] })).toEqual({ decided: 1, undecided: 0, found: [notQueued(0)] })
   })
 
-  it('is nobody for a record that is not evaluated', async () => {
+  it('do not exist for a record that is not evaluated', async () => {
     const tooOld = track(0, { evaluateTriggers: false })
     expect((await audited({ records: [tooOld, identify(1)] })).found).toEqual([])
     const forms = [queued(0)]
@@ -48,20 +48,35 @@ describe('who should have been queued', () => {
 
   it.each<[string, Required<FormInFile>['triggers'], readonly UserFact[], number | undefined]>([
     ['counts', [{ event: 'Searched', count: 2 }], [track(0), track(1)], 1],
-    ['counts late ones', [{ event: 'Searched', count: 2 }], [track(0, { evaluateTriggers: false }), track(1)], 1],
-    ['no further than its window', [{ event: 'Searched', count: 2, within: '60s' }], [track(0), track(1)], undefined],
-    ['up to its window', [{ event: 'Searched', count: 2, within: '61s' }], [track(0), track(1)], 1],
+    ['late events count', [{ event: 'Searched', count: 2 }], [track(0, { evaluateTriggers: false }), track(1)], 1],
+    [
+      'events outside the window do not count',
+      [{ event: 'Searched', count: 2, within: '60s' }],
+      [track(0), track(1)],
+      undefined,
+    ],
+    ['events inside the window count', [{ event: 'Searched', count: 2, within: '61s' }], [track(0), track(1)], 1],
     ['a session’s', [{ event: 'Searched', since: 'session' }], [visit(0), track(1, { source: 'sdk' })], 1],
-    ['no admin’s', [{ event: 'Searched', since: 'session' }], [visit(0), track(1)], undefined],
-    ['none before a session', [{ event: 'Searched', since: 'session' }], [track(1, { source: 'sdk' })], undefined],
-    ['visits that start a session', [{ visit: {} }], [visit(0)], 0],
+    [
+      'admin events do not count in a session',
+      [{ event: 'Searched', since: 'session' }],
+      [visit(0), track(1)],
+      undefined,
+    ],
+    [
+      'events before a session do not count',
+      [{ event: 'Searched', since: 'session' }],
+      [track(1, { source: 'sdk' })],
+      undefined,
+    ],
+    ['a visit starts a session', [{ visit: {} }], [visit(0)], 0],
     ['time since first seen', [{ firstSeen: { after: '5m' } }], [identify(0), track(4), track(5)], 2],
-  ])('goes by triggers: %s', async (_what, triggers, records, offset) => {
+  ])('follow from triggers: %s', async (_what, triggers, records, offset) => {
     const { found } = await audited({ form: { triggers }, records })
     expect(found).toEqual(offset === undefined ? [] : [notQueued(offset)])
   })
 
-  it('goes by the session that is on', async () => {
+  it('follow from the current session', async () => {
     const form = { triggers: [{ visit: {} }], frequency: { repeat: 'always' } } as const
     const first = queued(0)
     const records = [visit(0), answered(first, 1), visit(20), visit(60)]
@@ -74,12 +89,12 @@ describe('who should have been queued', () => {
     ['not-live', { endsAt: at(0) }],
     ['not-in-audience', { audience: { trait: 'plan', is: 'pro' } }],
     ['sampled-out', { sample: 0 }],
-  ])('goes by gates: %s %j', async (reason, form) => {
+  ])('follow from gates: %s %j', async (reason, form) => {
     expect((await audited({ form, records: [track(0)] })).found).toEqual([])
     expect((await audited({ form, records: [track(0)], forms: [queued(0)] })).found).toEqual([refused(0, reason)])
   })
 
-  it('goes by what was known of the user by then, and not before', async () => {
+  it('follow from the state of the user at the record', async () => {
     const form = { audience: { trait: 'plan', is: 'pro' } } as const
     expect((await audited({ form, records: [track(0), identify(1, { plan: 'pro' })] })).found).toEqual([])
     expect((await audited({ form, records: [identify(0, { plan: 'pro' }), track(1)] })).found).toEqual([notQueued(1)])
@@ -90,7 +105,7 @@ describe('who should have been queued', () => {
     ['twice', { repeat: { times: 2 } }, undefined],
     ['after an hour', { repeat: { every: '1h' } }, 'too-soon'],
     ['after ten minutes', { repeat: { every: '10m' } }, undefined],
-  ])('goes by frequency: %s', async (_what, frequency, reason) => {
+  ])('follow from frequency: %s', async (_what, frequency, reason) => {
     const [first, again] = [queued(0), queued(20)]
     const records = [track(0), answered(first, 5), track(20)]
     const { found } = await audited({ form: { frequency }, records, forms: [first] })
@@ -99,7 +114,7 @@ describe('who should have been queued', () => {
     expect(repeated.found).toEqual(reason ? [refused(2, reason)] : [])
   })
 
-  it('goes by the cooldown across forms', async () => {
+  it('follow from the cooldown across forms', async () => {
     const [first, again] = [queued(0), queued(20)]
     const story = {
       form: { frequency: { repeat: 'always' } },
@@ -113,7 +128,7 @@ describe('who should have been queued', () => {
     ).toEqual([notQueued(2)])
   })
 
-  it('goes by what waits, until its time is over', async () => {
+  it('follow from waiting rows, until they expire', async () => {
     const form = { frequency: { repeat: 'always' } } as const
     const first = queued(0, { expiresAt: at(10) })
     const forms = [first, over(first, 'FormExpired', 10)]
@@ -122,15 +137,15 @@ describe('who should have been queued', () => {
     expect((await audited({ form, records: [track(0), track(9)], forms: [first, queued(9)] })).found).toEqual([
       refused(1, 'already-waiting'),
     ])
-    // A clock that is ahead took it away before the record came to its turn.
+    // A fast clock expired the row before the record was folded.
     expect((await audited({ form, records: [track(0), track(9)], forms: [...forms, queued(9)] })).found).toEqual([])
   })
 })
 
-describe('what the log does not tell is left undecided', () => {
+describe('a case is undecided', () => {
   const always = { frequency: { repeat: 'always' } } as const
 
-  it('when a row was cancelled just then', async () => {
+  it('if a row was cancelled at the same time', async () => {
     const first = queued(0)
     const forms = [first, over(first, 'FormCancelled', 10)]
     const after = (minutes: number) => audited({ form: always, records: [track(0), track(minutes)], forms })
@@ -139,17 +154,17 @@ describe('what the log does not tell is left undecided', () => {
     expect(await after(11)).toEqual({ decided: 2, undecided: 0, found: [notQueued(1)] })
   })
 
-  it('when a record received later, and folded before, may have expired a row', async () => {
+  it('if a record received later, and folded before, may have expired a row', async () => {
     const first = queued(0, { expiresAt: at(10) })
     const then = (...records: readonly UserFact[]) =>
       audited({ form: always, records: [track(0), ...records], forms: [first] })
     expect(await then(visit(9.9), track(9.8))).toEqual({ decided: 2, undecided: 0, found: [] })
     expect(await then(visit(10), track(9.8))).toEqual({ decided: 1, undecided: 1, found: [] })
-    // An admin identify sets nothing off, so it expires nothing.
+    // An admin identify triggers nothing, so it expires nothing.
     expect(await then(identify(10), track(9.8))).toEqual({ decided: 2, undecided: 0, found: [] })
   })
 
-  it('when another form may have been on offer', async () => {
+  it('if another form may have been on offer', async () => {
     const other = queued(0, { formId: 'other' })
     const story = { formCooldown: '1h', forms: [other], others: [{ id: 'other', triggers: [{ event: 'x' }] }] }
     const before = [track(0, { slug: 'x' }), visit(1)]
@@ -158,13 +173,13 @@ describe('what the log does not tell is left undecided', () => {
     expect((await audited({ ...story, records: [...before, track(2)] })).found).toContain(notQueued(2))
   })
 
-  it('when the user’s records were folded in another order', async () => {
+  it('if the user’s records were folded in another order', async () => {
     const first = identify(0)
     const { undecided, found } = await audited({ records: [first, track(1)], late: [first] })
     expect([undecided, found]).toEqual([1, []])
   })
 
-  it('when the form was changed since, until a later record tells by which revision it was', async () => {
+  it('if the form was changed since, until a later record determines the revision', async () => {
     const form = { ...always, triggers: [{ event: 'Never' }] }
     const [before, after] = [queued(30, { catalogRevision: 1 }), queued(30, { catalogRevision: 2 })]
     const story = { form, changes: [[10, always]] as const }
@@ -183,7 +198,7 @@ describe('what the log does not tell is left undecided', () => {
     expect((await audited({ ...changedBack, records: [track(50)] })).found).toEqual([])
   })
 
-  it('when it was changed a few seconds before the record', async () => {
+  it('if the form was changed a few seconds before the record', async () => {
     const story = { form: { ...always, enabled: false }, changes: [[10, always]] as const }
     expect(await audited({ ...story, records: [track(10.2)] })).toEqual({ decided: 0, undecided: 1, found: [] })
     expect(await audited({ ...story, records: [track(11)] })).toEqual({

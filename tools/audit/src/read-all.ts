@@ -1,6 +1,6 @@
 import { createLogReader, type FetchedRecord, type LogConnection, type Watermarks } from '@nextvisit/log'
 
-/** Of `topic`, from its beginning up to its end as of now. */
+/** Reads `topic` from its beginning to its current end. */
 export async function readAll(
   connection: LogConnection,
   topic: string,

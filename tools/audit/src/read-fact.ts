@@ -120,19 +120,19 @@ export function readFormFact(message: Message): Reading<FormFact> {
   return readFact(message, FORM_FACTS)
 }
 
-/** A record's fact, or why it is unreadable: then every consumer must hold it as a dead letter (docs/explanation/design.md, The log). */
+/** Parses a record, or returns why it is unreadable. Consumers store unreadable records as dead letters (docs/explanation/design.md, The log). */
 function readFact<Fact>({ value, headers }: Message, types: ReadonlyMap<unknown, Members>): Reading<Fact> {
   if (value === null) return unreadable('it has no value')
   if (headers['schema-version'] !== '1') return unreadable('its schema-version is not 1')
   const written = value.toString('utf8')
   const json = parse(written)
-  if (!isObject(json)) return unreadable('it is no JSON object')
+  if (!isObject(json)) return unreadable('it is not a JSON object')
   const members = types.get(json['type'])
   if (!members) return unreadable('its type is unknown')
   const wrong = Object.entries(members).find(([name, check]) => !check(json[name]))
-  if (wrong) return unreadable(`its ${wrong[0]} is not as it must be`)
+  if (wrong) return unreadable(`its ${wrong[0]} is invalid`)
   if (mayBeUnstorable.test(written) && !isStorable(json)) {
-    return unreadable('it holds U+0000 or a lone surrogate, or is nested too deep to tell')
+    return unreadable('it contains U+0000 or a lone surrogate, or is nested too deeply to check')
   }
   return { outcome: 'read', fact: json as Fact }
 }
@@ -141,7 +141,7 @@ function fits(value: unknown, members: Members): boolean {
   return isObject(value) && Object.entries(members).every(([name, check]) => check(value[name]))
 }
 
-/** Only an escape carries such a character through JSON and UTF-8. A text without one is storable, however deep it is nested. */
+/** Matches escapes of unstorable characters. A text without such an escape is storable, however deep it is nested. */
 const mayBeUnstorable = /\\u(0000|d[89a-f])/i
 
 function isStorable(json: unknown): boolean {

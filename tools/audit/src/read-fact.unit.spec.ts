@@ -19,7 +19,7 @@ const queued = {
   catalogRevision: 1,
 } as const
 
-/** A good fact with one member more. */
+/** Returns a valid fact with an additional member. */
 function nested(innermost: string) {
   const text = JSON.stringify({ ...eventTracked(), extra: 0 })
   const deep = '['.repeat(50_000) + innermost + ']'.repeat(50_000)
@@ -38,7 +38,7 @@ describe('reading a fact', () => {
     eventTracked(),
     eventTracked({ properties: { total: 1, items: [{ sku: 'A-1' }] }, filteredFields: ['phone'] }),
     visitAnswered({ visitId: UUID, queuedId: UUID, formId: 'nps' }),
-  ])('reads what the services write: $type', (fact) => {
+  ])('reads records of the services: $type', (fact) => {
     expect(readUserFact(message(fact))).toEqual({ outcome: 'read', fact })
   })
 
@@ -55,25 +55,25 @@ describe('reading a fact', () => {
   it.each([
     ['no value', { ...good, value: null }],
     ['no headers', { ...good, headers: {} }],
-    ['a version of the future', { ...good, headers: { ...good.headers, 'schema-version': '2' } }],
-    ['no JSON', { ...good, value: Buffer.from('{') }],
+    ['a later version', { ...good, headers: { ...good.headers, 'schema-version': '2' } }],
+    ['invalid JSON', { ...good, value: Buffer.from('{') }],
     ['a list', { ...good, value: Buffer.from('[]') }],
     ['an unknown type', changed({ type: 'Surprise' })],
     ['no slug', changed({ slug: undefined })],
     ['a time without milliseconds', changed({ received: '2026-11-02T10:00:00Z' })],
-    ['a day that is none', changed({ received: '2026-13-02T10:00:00.000Z' })],
+    ['an invalid day', changed({ received: '2026-13-02T10:00:00.000Z' })],
     ['properties that are a list', changed({ properties: [] })],
     ['properties that are null', changed({ properties: null })],
-    ['filtered fields that are no names', changed({ filteredFields: [1] })],
+    ['filtered fields that are not names', changed({ filteredFields: [1] })],
     ['U+0000 in its properties', changed({ properties: { items: ['\u0000'] } })],
     ['U+0000', changed({ userName: 'a\u0000' })],
     ['a lone surrogate', changed({ userName: '\ud800' })],
-  ])('cannot read %s, as no service can', (_what, bad) => {
+  ])('cannot read %s, like the services', (_what, bad) => {
     expect(readUserFact(bad).outcome).toBe('unreadable')
     expect(decodeRecord(UserFact, bad.value, bad.headers).outcome).toBe('rejected')
   })
 
-  it('reads a good fact with a member nested without end, and not one whose escapes nobody can look for', () => {
+  it('reads a valid fact with an endlessly nested member, but not one whose escapes cannot be checked', () => {
     for (const [value, isRead] of [
       [nested('1'), true],
       [nested('"\\u0000"'), false],

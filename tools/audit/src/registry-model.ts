@@ -9,7 +9,7 @@ interface Definition {
   firstRecordId: string
   lastSeenAt: string
   count: number
-  /** The smallest id of those that got the verdict "new". */
+  /** Smallest id of the records with the verdict "new". */
   registeredBy: string | null
 }
 
@@ -18,7 +18,7 @@ interface DefinitionRow extends ProjectRef {
   readonly slug: string
 }
 
-/** `definitions` of the trait registry, with the sums of `definition_counts`: every name that a record carried, whatever its verdict. */
+/** Creates the model of the trait registry's `definitions`, with the sums of `definition_counts`: all names in records, with any verdict. */
 export function createRegistryModel(): Model {
   const definitions = new Map<string, Definition>()
 

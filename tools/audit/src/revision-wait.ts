@@ -1,7 +1,7 @@
-/** What a revision of the catalog says about a record and a form that the record has not queued. */
+/** Verdict of a catalog revision about a record and a form that the record has not queued. */
 export type Verdict = 'queue' | 'refuse' | 'undecided' | 'not triggered'
 
-/** A verdict that is the same from one revision to another, both included. */
+/** A verdict that holds from one revision to another, both included. */
 export interface VerdictOfRevisions {
   readonly first: number
   readonly last: number
@@ -11,23 +11,23 @@ export interface VerdictOfRevisions {
 export interface PendingDecision {
   readonly partition: number
   readonly organization: string
-  /** The revisions shortly before and after the record was received. It was evaluated then or later. */
+  /** First revision around the time when the record was received, and `to` the last. It was evaluated then or later. */
   readonly from: number
   readonly until: number
-  /** For each revision from `from` on. */
+  /** Verdicts of all revisions from `from` on. */
   readonly verdicts: readonly VerdictOfRevisions[]
   readonly onSettled: (verdict: Exclude<Verdict, 'not triggered'>) => void
 }
 
-/** For each partition and organization. A long history before the first form settles nothing, so the oldest are given up. */
+/** Maximum number of waiting decisions per partition and organization. A long history before the first form settles nothing, so the oldest are dropped. */
 const MOST_WAITING = 10_000
 
-/** Keeps decisions that depend on the evaluator's revision, until the log shows which revisions it can have had. */
+/** Keeps decisions that depend on the evaluator's revision, until the log determines its possible revisions. */
 export interface RevisionWait {
   readonly enqueue: (decision: PendingDecision) => void
-  /** Called in the partition's order: the evaluator had this revision here, so it had no later one before. */
+  /** Reports, in the partition's order, that the evaluator had this revision here, and therefore no later one before. */
   readonly observe: (partition: number, organization: string, revision: number) => void
-  /** Nothing more will be observed. */
+  /** Ends the observations. */
   readonly end: () => void
 }
 
@@ -64,7 +64,7 @@ export function createRevisionWait(): RevisionWait {
   }
 }
 
-/** The verdict, where it is the same whichever revision it was. Undefined: it is not. */
+/** Returns the verdict if all revisions agree; undefined: they differ. */
 function agreedBy(verdicts: readonly VerdictOfRevisions[]): Verdict | undefined {
   const all = new Set(verdicts.map(({ verdict }) => verdict))
   if (all.size === 1) return verdicts[0]?.verdict

@@ -11,9 +11,9 @@ export interface SegmentsOptions {
   readonly snapshot: Snapshot
   readonly range: UserRange
   readonly catalog: Catalog
-  /** Then the effects of time and of the catalog's latest revision must be there, too. */
+  /** Whether the effects of time and of the catalog's latest revision must be visible, too. */
   readonly isAtRest: boolean
-  /** What the log says about a user. Undefined where the log does not show it. */
+  /** Returns the state of a user according to the log; undefined if the log does not determine it. */
   readonly stateOf: (userKey: string) => Omit<Moment, 'at' | 'segments'> | undefined
   readonly findings: Findings
 }
@@ -22,15 +22,15 @@ interface UserRow {
   readonly organization: string
   readonly project: string
   readonly userId: string
-  /** The instant that the user's segments were computed for (null: never), and the catalog's revision. */
+  /** Instant for which the user's segments were computed; null: never. */
   readonly asOf: string | null
   readonly revision: number
   readonly segments: readonly string[]
-  /** Whether time should have changed them a while ago. */
+  /** Whether time should have changed them more than a minute ago. */
   readonly isOverdue: boolean
 }
 
-/** A user was computed with the definitions of the latest catalog revision that has them. */
+/** Query for users and their segments, with the latest catalog revision that has their definitions. */
 const USERS = `
   SELECT organization, project, user_id AS "userId", as_of AS "asOf", coalesce(revision, 0) AS revision, ARRAY(
     SELECT segment_id FROM segment_members AS member
@@ -43,7 +43,7 @@ const USERS = `
 
 type Segments = ReadonlyMap<string, Condition>
 
-/** Evaluates every segment's tree again, for each user as of the instant of their membership. */
+/** Evaluates every segment again for each user, as of the instant of their membership. */
 export async function compareSegments(options: SegmentsOptions): Promise<void> {
   const { snapshot, range, catalog, isAtRest, stateOf, findings } = options
   const segmentsOf = ({ organization, project }: UserRow, revision: number): Segments =>
@@ -51,11 +51,12 @@ export async function compareSegments(options: SegmentsOptions): Promise<void> {
 
   for await (const row of snapshot.rows<UserRow>(USERS, [range.first, range.last])) {
     const key = userKey(row)
-    if (isAtRest && row.isOverdue) findings.add('users.users: changes_at', key, 'was to change a minute ago and more')
+    if (isAtRest && row.isOverdue)
+      findings.add('users.users: changes_at', key, 'should have changed more than a minute ago')
     if (!catalog.isKnown(row.organization, row.revision)) continue
     const segments = segmentsOf(row, row.revision)
     if (isAtRest && !isSame(segments, segmentsOf(row, catalog.latest(row.organization)))) {
-      findings.add('users.users: definitions', key, `are those of revision ${row.revision}, and there are others now`)
+      findings.add('users.users: definitions', key, `are those of revision ${row.revision}, which is not the latest`)
     }
     const state = stateOf(key)
     if (state) compareMembership(row, segments, state, findings)
@@ -74,17 +75,17 @@ function compareMembership(
   if (asOf) {
     for (const [id, where] of segments) {
       const isIn = holds(where, { ...state, at: Date.parse(asOf), segments })
-      if (isIn && !found.has(id)) findings.add('users.segment_members: missing', key, `is not in ${id}, and should be`)
-      if (!isIn && found.has(id)) findings.add('users.segment_members: wrong', key, `is in ${id}, and should not be`)
+      if (isIn && !found.has(id)) findings.add('users.segment_members: missing', key, `is not in ${id}, but should be`)
+      if (!isIn && found.has(id)) findings.add('users.segment_members: wrong', key, `is in ${id}, but should not be`)
     }
   }
   for (const id of found) {
-    if (!asOf) findings.add('users.segment_members: wrong', key, `is in ${id}, and was never computed`)
-    else if (!segments.has(id)) findings.add('users.segment_members: wrong', key, `is in ${id}, which there is not`)
+    if (!asOf) findings.add('users.segment_members: wrong', key, `is in ${id}, but was never computed`)
+    else if (!segments.has(id)) findings.add('users.segment_members: wrong', key, `is in ${id}, which does not exist`)
   }
 }
 
-/** Independent of the order of segments and of their members. */
+/** Compares definitions independently of the order of segments and of their members. */
 function isSame(one: Segments, other: Segments): boolean {
   return one === other || isDeepStrictEqual(one, other)
 }
@@ -97,7 +98,7 @@ interface CountRow {
   readonly members: string
 }
 
-/** Compares each segment's count with its members, one by one. */
+/** Compares each segment's count with the number of its members. */
 export async function compareSegmentCounts({ rows }: Snapshot, findings: Findings): Promise<void> {
   const wrong = rows<CountRow>(`
     SELECT organization, project, segment_id AS "segmentId", coalesce(counted, 0) AS counted, coalesce(members, 0) AS members

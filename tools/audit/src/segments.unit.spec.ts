@@ -5,7 +5,7 @@ import { compareSegments } from './segments.ts'
 import type { Snapshot } from './snapshot.ts'
 
 const PAYING = new Map([['paying', { trait: 'plan', is: 'pro' } as const]])
-/** Revision 1 has no segments, 2 has one, 3 has the same one. */
+/** A catalog whose revision 1 has no segments; revisions 2 and 3 have the same one. */
 const catalog: Catalog = {
   project: (_organization, _project, revision) => ({
     forms: new Map(),
@@ -48,24 +48,24 @@ async function kindsOf(row: object, isAtRest = true) {
   return findings.byKind().map(({ kind }) => kind)
 }
 
-it('is well with who is where the definitions say', async () => {
+it('accepts members that match the definitions', async () => {
   expect(await kindsOf({})).toEqual([])
   expect(await kindsOf({ segments: [] })).toEqual(['users.segment_members: missing'])
   expect(await kindsOf({ segments: ['paying', 'gone'] })).toEqual(['users.segment_members: wrong'])
 })
 
-it('wants at rest that time and the latest definitions were followed', async () => {
+it('requires at rest the effects of time and of the latest definitions', async () => {
   const never = { asOf: null, revision: 1, segments: [] }
   expect(await kindsOf({ isOverdue: true })).toEqual(['users.users: changes_at'])
   expect(await kindsOf(never)).toEqual(['users.users: definitions'])
   expect(await kindsOf({ ...never, isOverdue: true }, false)).toEqual([])
 })
 
-it('leaves open who is in a segment by a revision that was compacted away', async () => {
+it('does not check members of a segment in a compacted revision', async () => {
   expect(await kindsOf({ revision: 2, segments: [] })).toEqual(['users.segment_members: missing'])
   expect(await kindsOf({ revision: 0, segments: [] })).toEqual([])
 })
 
-it('wants nobody in a segment who was never computed', async () => {
+it('refuses members that were never computed', async () => {
   expect(await kindsOf({ asOf: null })).toEqual(['users.segment_members: wrong'])
 })

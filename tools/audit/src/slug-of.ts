@@ -1,4 +1,4 @@
-/** The identity of an event: lower case, everything but letters and digits one `_` (docs/spec/decisions.md, Track event). */
+/** Returns the slug of an event: lower case, with runs of other characters replaced by `_` (docs/spec/decisions.md, Track event). */
 export function slugOf(event: string): string {
   const words =
     event

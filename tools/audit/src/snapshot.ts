@@ -1,28 +1,28 @@
 import { Client, TypeOverrides, types } from 'pg'
 
-/** Where a service keeps its rows. Its projection is named after it. */
+/** Location of a service's rows. Its projection is named after the service. */
 export interface ReadModel {
   readonly service: string
   readonly schema: string
   readonly url: string
 }
 
-/** A record that a consumer could not parse. */
+/** A dead letter of a consumer. */
 export interface DeadLetter {
   readonly partition: number
   readonly offset: bigint
   readonly state: string
-  /** SHA-256 of the value, hex; null where it has none. */
+  /** SHA-256 of the value in hex; null without a value. */
   readonly valueSha256: string | null
 }
 
-/** A schema as it was at one moment: rows and checkpoints fit each other, however long the audit takes. */
+/** A schema in one snapshot, whose rows and checkpoints match, however long the audit takes. */
 export interface Snapshot {
   readonly service: string
-  /** Offsets that are folded next, by partition of `user-events`. */
+  /** Next offsets to fold, by partition of `user-events`. */
   readonly checkpoints: ReadonlyMap<number, bigint>
   readonly deadLetters: ReadonlyMap<string, DeadLetter>
-  /** Fetches rows by the thousand. Whole numbers come as numbers, instants as ISO text. */
+  /** Streams rows in batches. Integers are numbers, instants are ISO text. */
   readonly rows: <Row extends object>(sql: string, values?: readonly unknown[]) => AsyncGenerator<Row>
   readonly close: () => Promise<void>
 }
@@ -30,13 +30,13 @@ export interface Snapshot {
 const CONNECT_WITHIN_MS = 5_000
 const ROWS_A_FETCH = 2_000
 
-/** Whole numbers as numbers, instants as ISO text. */
+/** Parsers of rows: integers as numbers, instants as ISO text. */
 const ROW_TYPES = new TypeOverrides()
 ROW_TYPES.setTypeParser(types.builtins.INT8, Number)
 const parseInstant = types.getTypeParser(types.builtins.TIMESTAMPTZ) as (text: string) => Date
 ROW_TYPES.setTypeParser(types.builtins.TIMESTAMPTZ, (text: string) => parseInstant(text).toISOString())
 
-/** Begins one read-only transaction, which sees nothing that is committed later. Only `close` ends it. */
+/** Begins a read-only transaction with one snapshot. Only `close` ends it. */
 export async function openSnapshot({ service, schema, url }: ReadModel, topic: string): Promise<Snapshot> {
   const client = new Client({
     connectionString: url,
@@ -84,7 +84,7 @@ async function readDeadLetters(client: Client, service: string, topic: string): 
   )
 }
 
-/** Names a record by its place in the log. */
+/** Returns the log position of a record as text. */
 export function recordRefOf({ partition, offset }: { readonly partition: number; readonly offset: bigint }): string {
   return `${partition}/${offset}`
 }
@@ -99,7 +99,7 @@ function rowsOf(client: Client): Snapshot['rows'] {
         if (fetched.rows.length < ROWS_A_FETCH) return
       }
     } finally {
-      // Fails only where the transaction failed before, and that error was thrown already.
+      // Fails only if the transaction failed before, whose error was already thrown.
       await client.query('CLOSE audited').catch(() => {})
     }
   }

@@ -3,36 +3,36 @@ import type { FormRule, TriggerRule } from './form-rules.ts'
 import type { Moment } from './condition.ts'
 import { decideWhere } from './where.ts'
 
-/** A user's activity at a record, the record included. */
+/** A user's activity at a record, including the record. */
 export interface ActivityThen extends Pick<Moment, 'traits' | 'device'> {
   readonly firstSeenAt: string | null
   readonly startsSession: boolean
-  /** By `countName`. */
+  /** Returns the occurrences of a count, by `countName`. */
   readonly eventOf: (counted: string) => Occurred | undefined
 }
 
 interface Occurred {
   readonly total: number
-  /** Those kept, ascending, in ms. */
+  /** Kept times in ms, ascending. */
   readonly latest: readonly number[]
-  /** In the current session. */
+  /** Count in the current session. */
   readonly inSession: number
 }
 
-/** Whether a record is evaluated at all (docs/spec/forms.md, When a record is evaluated). */
+/** Returns whether a record is evaluated (docs/spec/forms.md, When a record is evaluated). */
 export function isEvaluated(fact: UserFact): boolean {
   if (fact.type === 'VisitAnswered' || fact.imported) return false
   return fact.type === 'EventTracked' ? fact.evaluateTriggers : fact.source === 'sdk'
 }
 
-/** A trigger that matches, and what its `where` found in the event, if it has one. */
+/** A matching trigger, and the result of its `where`, if it has one. */
 export interface Triggered {
   readonly trigger: TriggerRule
   readonly where: ReturnType<typeof decideWhere> | undefined
 }
 
 /**
- * The first trigger of a form that matches: any one is enough. If all that match have a `where` that does not hold, the
+ * Returns the first matching trigger of a form. If all matching triggers have a `where` that does not hold, returns the
  * first of them.
  */
 export function triggeredBy({ triggers }: FormRule, fact: UserFact, activity: ActivityThen): Triggered | undefined {
@@ -59,7 +59,7 @@ function isMatched(trigger: TriggerRule, fact: UserFact, activity: ActivityThen)
   }
 }
 
-/** The count, this occurrence included. With both a window and the session, each count must be reached. */
+/** Returns whether a count, including this occurrence, is reached. With a window and the session, both counts must be reached. */
 function isCounted(
   { counted, count, withinMs, inSession }: Extract<TriggerRule, { on: 'event' }>,
   { source, received, occurredAt }: Tracked,

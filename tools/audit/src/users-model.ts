@@ -25,10 +25,10 @@ interface EventCount {
   latest: number[]
 }
 
-/** `lastSeenAt` is among them: a visit counts only for a user that is known by then. */
+/** Columns that depend on the order of records, including `lastSeenAt`: a visit counts only for a known user. */
 const ORDER_DEPENDENT = new Set(['userName', 'traits', 'traitBytes', 'dropped', 'country', 'device', 'lastSeenAt'])
 
-/** `users` and `user_events` of the user projector. */
+/** Creates the model of the user projector's `users` and `user_events`. */
 export function createUsersModel(catalog: Catalog, isAtRest: boolean): Model {
   const users = new Map<string, User>()
   const events = new Map<string, EventCount>()
@@ -145,7 +145,7 @@ function newUser(at: string): User {
   }
 }
 
-/** How many device facts are not kept. */
+/** Returns the number of device facts that are too long. */
 function tooLong({ device }: Identified): number {
   return Object.keys(device).length - keptDevice(device).length
 }

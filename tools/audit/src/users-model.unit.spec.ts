@@ -35,7 +35,7 @@ const tracked: UserFact = {
   evaluateTriggers: true,
 }
 
-/** As the service has it whose identify was a dead letter, and was folded after the event: the event found nobody. */
+/** Rows of a service that folded the identify as a retried dead letter, after the event found no user. */
 async function* rows(sql: string) {
   const [firstSeenAt, lastSeenAt] = [BEFORE, BEFORE]
   if (sql.includes('user_name')) {
@@ -65,8 +65,8 @@ async function* rows(sql: string) {
 
 it.each([
   ['late', true, []],
-  ['in its turn', false, ['users.users: lastSeenAt']],
-])('knows when a user was last seen where the identify was folded %s', async (_when, isLate, kinds) => {
+  ['in order', false, ['users.users: lastSeenAt']],
+])('checks the last-seen time of a user whose identify was folded %s', async (_when, isLate, kinds) => {
   const findings = createFindings()
   const model = createUsersModel(catalog, true)
   model.foldUser?.(identified, { partition: 0, offset: 0n, isLate })

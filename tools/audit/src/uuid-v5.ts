@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 
-/** Names the products' ids live under (docs/spec/decisions.md, Identify). */
+/** Namespace of the product's ids (docs/spec/decisions.md, Identify). */
 const PRODUCT = 'e1c55cb5-3a47-5d0c-9a06-2d7f1f1c6a3e'
 
-/** By RFC 9562, from SHA-1. */
+/** Returns a UUIDv5 (RFC 9562). */
 export function uuidV5(name: string, namespace: string): string {
   const hash = createHash('sha1')
     .update(Buffer.from(namespace.replaceAll('-', ''), 'hex'))

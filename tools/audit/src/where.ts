@@ -9,7 +9,7 @@ export function decideWhere(where: Where, { properties, received }: Tracked): De
   })
 }
 
-/** A member with the name of the whole path counts before one that is nested. */
+/** Returns the value at a path. A member named like the whole path takes precedence over a nested one. */
 function atPath(value: unknown, [first = '', ...others]: readonly string[]): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
   const members = new Map<string, unknown>(Object.entries(value))
@@ -18,7 +18,7 @@ function atPath(value: unknown, [first = '', ...others]: readonly string[]): unk
   return atPath(members.get(first), others)
 }
 
-/** What a trait can be: a scalar, or at most 100 of them. Everything else counts as missing. */
+/** Returns a value that a trait can have: a scalar, or at most 100 of them. Other values count as missing. */
 function comparable(value: unknown): Value | undefined {
   if (isScalar(value)) return value
   return Array.isArray(value) && value.length <= 100 && value.every(isScalar) ? value : undefined

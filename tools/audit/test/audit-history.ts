@@ -9,24 +9,24 @@ import type { Snapshot } from '../src/snapshot.ts'
 
 export const PARTITION = 3
 
-/** What the log and the evaluator's tables hold, without Kafka and Postgres. */
+/** Contents of the log and of the evaluator's tables, without Kafka and Postgres. */
 export interface History {
-  /** One organization's revisions. */
+  /** Revisions of one organization. */
   readonly catalog: readonly object[]
-  /** Of `user-events`, as the evaluator folded them. */
+  /** Records of `user-events`, in the order of the evaluator's fold. */
   readonly records: readonly UserFact[]
-  /** Those of them that were dead letters first. */
+  /** Records among them that were dead letters first. */
   readonly late?: readonly UserFact[]
-  /** Of `form-events`. */
+  /** Records of `form-events`. */
   readonly forms: readonly FormFact[]
-  /** Rows of `queue`. Left out: they are not compared. */
+  /** Rows of `queue`; absent: they are not compared. */
   readonly queue?: readonly object[] | undefined
-  /** Rows of `decisions`. Left out: they are not compared. */
+  /** Rows of `decisions`; absent: they are not compared. */
   readonly decisions?: readonly object[] | undefined
   readonly isAtRest?: boolean
 }
 
-/** What the audit finds in what records count for, and in the evaluator's queue and decisions. */
+/** Audits `countsFor` of records, and the evaluator's queue and decisions. */
 export async function auditHistory(
   history: History,
 ): Promise<QueueingCounts & { findings: readonly FindingsOfKind[] }> {

@@ -3,12 +3,12 @@ import type { FormInFile } from '../src/workspace-file.ts'
 import { uuidV5 } from '../src/uuid-v5.ts'
 import { PARTITION } from './audit-history.ts'
 
-/** Records, rows and revisions for specs, of one user and one form. Instants are minutes after ten. */
+/** Records, rows and revisions of one user and one form. Instants are minutes after ten. */
 
 const NAMESPACE = 'e1c55cb5-3a47-4d0c-9a06-2d7f1f1c6a3e'
 export const place = { organization: 'acme', project: 'shop', userId: NAMESPACE } as const
 const caller = { ...place, environment: 'P', keyed: false, userName: 'ada' } as const
-/** Ids by a record's number. */
+/** Returns the id of a record by its number. */
 export const idOf = (name: string | number) => uuidV5(String(name), NAMESPACE)
 export const at = (minutes: number) => new Date(Date.parse('2026-11-02T10:00:00.000Z') + minutes * 60_000).toISOString()
 
@@ -39,7 +39,7 @@ export const identify = (minutes: number, set = {}, source: 'admin' | 'sdk' = 'a
 })
 export const visit = (minutes: number) => identify(minutes, {}, 'sdk')
 
-/** By the record of that minute. */
+/** Returns a row queued by the record of that minute. */
 export function queued(minutes: number, special: Partial<Queued> = {}): Queued {
   const { formId = 'nps' } = special
   const queuedId = uuidV5(`${at(minutes)}/${formId}`, idOf(minutes))
@@ -49,14 +49,14 @@ export function queued(minutes: number, special: Partial<Queued> = {}): Queued {
   return { type: 'FormQueued', ...place, id, queuedId, formId, causeId, ...how, ...when, ...special }
 }
 
-/** By the evaluator's clock. */
+/** Returns the end of a row, by the evaluator's clock. */
 export const over = (
   { queuedId, formId }: Queued,
   type: 'FormCancelled' | 'FormExpired',
   minutes: number,
 ): FormFact => ({ ...place, type, id: uuidV5(`${type}/`, queuedId), queuedId, formId, at: at(minutes) })
 
-/** The visit of that minute was answered with it. */
+/** Returns the record that the visit of that minute was answered with the row. */
 export const answered = ({ queuedId, formId }: Queued, minutes: number): UserFact => ({
   ...place,
   type: 'VisitAnswered',
@@ -72,7 +72,7 @@ export const delivered = ({ queuedId, formId }: Queued, minutes: number): Delive
   return { ...place, type: 'FormDelivered', id, queuedId, formId, at: at(minutes), visitId }
 }
 
-/** A row that waits, unless something is special about it. */
+/** Returns a waiting row; `special` overrides its columns. */
 export function queueRow({ queuedId, formId, priority, at: queuedAt, showFrom, ...fact }: Queued, special = {}) {
   const { expiresAt = null, causeId, catalogRevision } = fact
   const fixed = { id: queuedId, formId, priority, queuedAt, showFrom, expiresAt, causeId, catalogRevision }
@@ -80,12 +80,12 @@ export function queueRow({ queuedId, formId, priority, at: queuedAt, showFrom, .
   return { ...place, ...fixed, ...moving, partition: PARTITION, asOf: at(60), ...special }
 }
 
-/** A form `nps` that every `searched` sets off. */
+/** Returns a form `nps` that every `searched` triggers. */
 export function nps(special: Partial<FormInFile> = {}): FormInFile {
   return { id: 'nps', triggers: [{ event: 'Searched' }], ...special }
 }
 
-/** A revision of the project's forms, applied in that minute. */
+/** Returns a revision of the project's forms, applied in that minute. */
 export function revision(number: number, minutes: number, forms: readonly FormInFile[], formCooldown = '0s') {
   const config = { projects: [{ id: 'shop', formCooldown, forms }] }
   return { organization: 'acme', revision: number, appliedAt: at(minutes), config }

@@ -23,7 +23,7 @@ import {
 import type { FormFact as AuditedFormFact, UserFact as AuditedUserFact } from '../src/facts.ts'
 import { type History, PARTITION } from './audit-history.ts'
 
-/** A visit's offer, as the gateway gets it. */
+/** An offer in the reply to a visit. */
 export type Offer = Pick<QueueRow, 'formId'> & { readonly queuedId: string }
 
 interface SimulatedUser extends UserActivity {
@@ -31,9 +31,9 @@ interface SimulatedUser extends UserActivity {
   queue: Queue
 }
 
-/** An evaluator that follows the rules of the domain, without Kafka and Postgres. Its history has no fault. */
+/** An evaluator with the rules of the domain, without Kafka and Postgres. Its history is correct. */
 export interface SimulatedEvaluator {
-  /** Publishes a revision. The evaluator goes by it from `noticeCatalog` on. */
+  /** Publishes a revision. The evaluator uses it from `noticeCatalog` on. */
   readonly apply: (project: ProjectConfig, appliedAt: string) => void
   readonly noticeCatalog: () => void
   /** Folds a record. `isAwaited`: a gateway waits for the reply. Returns the offer, if it is a visit that gets one. */
@@ -53,7 +53,7 @@ export function createSimulatedEvaluator(): SimulatedEvaluator {
   const decisions = new Map<string, object>()
 
   const projectNow = (): ProjectConfig | undefined => catalog[revision - 1]?.project
-  /** As a gateway writes it that knows the same revision. */
+  /** Adds the counts that a gateway with the same revision writes. */
   const withCounts = (fact: UserFact): UserFact => {
     const config = projectNow()
     return config && fact.type === 'EventTracked' ? { ...fact, ...countsForOf(config, fact) } : fact

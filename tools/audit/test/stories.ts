@@ -8,20 +8,20 @@ const START = Date.parse('2026-11-02T10:00:00.000Z')
 const SECOND = 1_000
 const at = (ms: number): string => new Date(START + ms).toISOString()
 
-/** A story under way. */
+/** State of a story. */
 interface Told {
   readonly evaluator: SimulatedEvaluator
   project: ProjectConfig
-  /** Ms after the start. */
+  /** Time after the start in ms. */
   now: number
-  /** Seconds since the evaluator last looked at the catalog. */
+  /** Seconds since the evaluator last read the catalog. */
   unnoticed: number
-  /** Answers that have not been published yet. */
+  /** Unpublished answers. */
   readonly answers: UserFact[]
 }
 type Step = (told: Told) => void
 
-/** Clocks of two gateways and of the evaluator differ by less than the audit allows. */
+/** Clock differences of two gateways and the evaluator, within the audit's tolerance. */
 const skew = fc.constantFrom(0, 0, 0, -3 * SECOND, 2 * SECOND)
 const userName = fc.constantFrom('ada', 'ada', 'bob')
 
@@ -58,7 +58,7 @@ const track: fc.Arbitrary<Step> = fc
     )
   })
 
-/** Its answer follows at once, later, or never. */
+/** Visits whose answer is published at once, later, or never. */
 const visits: fc.Arbitrary<Step> = fc
   .record({
     userName,
@@ -87,7 +87,7 @@ const ticks: fc.Arbitrary<Step> = skew.map(
       evaluator.tick(at(now + ahead)),
 )
 
-/** The evaluator knows a revision after some seconds. */
+/** Passage of time. The evaluator learns a revision after some seconds. */
 const passes: fc.Arbitrary<Step> = fc
   .constantFrom(1, 5, 10, 20, 29, 30, 31, 60, 300, 600, 3_600, 7_200, 90_000)
   .map((seconds) => (told) => {
@@ -174,7 +174,7 @@ const projects: fc.Arbitrary<ProjectConfig> = fc
     }),
   )
 
-/** One form is another from now on, or is removed. */
+/** Changes or removals of a form. */
 const changes: fc.Arbitrary<Step> = fc
   .constantFrom(...formIds)
   .chain((id) => fc.tuple(fc.constant(id), fc.option(formOf(id), { freq: 3 })))
@@ -197,7 +197,7 @@ const steps = fc.array(
   { minLength: 20, maxLength: 80, size: 'max' },
 )
 
-/** What a correct evaluator leaves behind, whatever happens, once nothing more happens. */
+/** Histories of a correct evaluator after arbitrary steps and a final pause. */
 export const histories: fc.Arbitrary<History> = fc.tuple(projects, steps).map(([project, happening]) => {
   const evaluator = createSimulatedEvaluator()
   const told: Told = { evaluator, project, now: 0, unnoticed: 0, answers: [] }
@@ -205,7 +205,7 @@ export const histories: fc.Arbitrary<History> = fc.tuple(projects, steps).map(([
   evaluator.noticeCatalog()
   for (const step of happening) step(told)
   evaluator.noticeCatalog()
-  // An offered row of a removed form waits again first: the tick after that cancels it.
+  // An offered row of a removed form first waits again; the next tick cancels it.
   for (const after of [120, 121, 122]) evaluator.tick(at(told.now + after * SECOND))
   return { ...evaluator.history(at(told.now + 123 * SECOND)), isAtRest: true }
 })
