@@ -157,6 +157,7 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
           if (!(error instanceof RunnerStoppedError) || signal.aborted) throw error
         }
       },
+      mayFetch: pacing.mayFetch,
       onUnreadable: (topic, partition, error) => find(topic, partition)?.halt(error),
       onCrash: onFailure,
     },

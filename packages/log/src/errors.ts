@@ -124,39 +124,6 @@ export class SettingsForbiddenError extends LogError {
   }
 }
 
-/** Whether kafkajs failed because there is no such topic. */
-export function isUnknownTopic(error: unknown): boolean {
-  return isOfType(error, ['UNKNOWN_TOPIC_OR_PARTITION'])
-}
-
-/** Whether kafkajs failed because the cluster has not settled yet: it names no controller, a partition no leader, or it is slow. */
-export function isUnsettled(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  return isOfType(error, ['LEADER_NOT_AVAILABLE', 'REQUEST_TIMED_OUT']) || error.name === 'KafkaJSBrokerNotFound'
-}
-
-/** Whether a topic was not created because fewer brokers are registered than it shall have replicas. */
-export function hasTooFewBrokers(error: unknown): boolean {
-  return isOfType(error, ['INVALID_REPLICATION_FACTOR'])
-}
-
-/** Of kafkajs' error for several topics the first one: it says what is wrong. Another error itself. */
-export function firstOf(error: unknown): unknown {
-  return error instanceof Error && 'errors' in error && Array.isArray(error.errors) ? (error.errors[0] ?? error) : error
-}
-
-/** Whether the cluster has denied this principal the request. */
-export function isForbidden(error: unknown): boolean {
-  return isOfType(error, ['TOPIC_AUTHORIZATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED'])
-}
-
-/** Of several errors each must be of these types. */
-function isOfType(error: unknown, types: readonly string[]): boolean {
-  if (!(error instanceof Error)) return false
-  if ('errors' in error && Array.isArray(error.errors)) return error.errors.every((each) => isOfType(each, types))
-  return ('type' in error && types.includes(String(error.type))) || isOfType(error.cause, types)
-}
-
 /**
  * A position lies outside the log: the topic was created again, or retention deleted records that were not yet read.
  * kafkajs would silently continue elsewhere. Reading stops instead, until an operator decides.

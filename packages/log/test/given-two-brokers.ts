@@ -1,6 +1,7 @@
 import {
   type BrokerResponse,
   createFaultProxy,
+  fetchApiKey,
   metadataApiKey,
   produceApiKey,
   type ResponseFault,
@@ -8,7 +9,7 @@ import {
 import { onTestFinished } from 'vitest'
 
 import type { LogConnection } from '../src/connect/log-connection.ts'
-import { int32 } from './encoded-batch.ts'
+import { encodedFetchResponse, int32 } from './encoded-batch.ts'
 import { givenConnection } from './given-topic.ts'
 
 /** 0 or 1: the two brokers' ids. */
@@ -19,8 +20,14 @@ export interface TwoBrokers {
   /** Metadata names these leaders from now on. The index is the partition. */
   readonly moveLeaders: (leaders: readonly NodeId[]) => void
   /** Sets the function that decides what happens to each broker's responses to produce requests. */
-  readonly onProduce: (decide: (nodeId: NodeId, frame: Buffer) => ResponseFault) => void
+  readonly onProduce: (decide: Decide) => void
+  /** The same for responses to fetches. */
+  readonly onFetch: (decide: Decide) => void
+  /** Refuses connections to this broker, or accepts them again. */
+  readonly setLink: (nodeId: NodeId, state: 'open' | 'refuse') => void
 }
+
+type Decide = (nodeId: NodeId, frame: Buffer) => ResponseFault
 
 /**
  * Two fault proxies before the one real broker, each of which is a broker to its client: metadata names both, and which of them
@@ -34,11 +41,11 @@ export async function givenTwoBrokers(leadersAtFirst: readonly NodeId[]): Promis
   onTestFinished(async () => void (await Promise.all(proxies.map((proxy) => proxy.stop()))))
   const addresses = proxies.map(({ addressFor }) => addressFor())
   let leaders = leadersAtFirst
-  let decide: Parameters<TwoBrokers['onProduce']>[0] = passAll
+  let decideOn: Readonly<Record<number, Decide>> = {}
 
   const onResponse = (nodeId: NodeId, { apiKey, frame }: BrokerResponse): ResponseFault => {
     if (apiKey === metadataApiKey) return { replaceBy: metadataWith(frame, addresses, leaders) }
-    return apiKey === produceApiKey ? decide(nodeId, frame) : 'pass'
+    return decideOn[apiKey]?.(nodeId, frame) ?? 'pass'
   }
   proxies.forEach((proxy, index) => proxy.onResponse((response) => onResponse(index === 0 ? 0 : 1, response)))
 
@@ -47,14 +54,14 @@ export async function givenTwoBrokers(leadersAtFirst: readonly NodeId[]): Promis
     moveLeaders: (next) => {
       leaders = next
     },
-    onProduce: (next) => {
-      decide = next
+    onProduce: (decide) => {
+      decideOn = { ...decideOn, [produceApiKey]: decide }
     },
+    onFetch: (decide) => {
+      decideOn = { ...decideOn, [fetchApiKey]: decide }
+    },
+    setLink: (nodeId, state) => proxies[nodeId]?.setLink(state),
   }
-}
-
-function passAll(): ResponseFault {
-  return 'pass'
 }
 
 /** A response to a produce request (version 7 or lower) that refuses every partition, because the broker is not its leader. */
@@ -70,6 +77,13 @@ export function notLeader(frame: Buffer): ResponseFault {
     })
   })
   return { replaceBy: refused }
+}
+
+/** A response to a fetch of this topic that refuses these partitions, because the broker is not their leader. */
+export function notLeaderOf(topic: string, partitions: readonly number[], frame: Buffer): ResponseFault {
+  const refused = partitions.map((partition) => ({ partition, errorCode: 6, highWatermark: -1n, batches: int32(0) }))
+  const body = Buffer.concat([frame.subarray(4, 8), encodedFetchResponse(topic, refused)])
+  return { replaceBy: Buffer.concat([int32(body.length), body]) }
 }
 
 /** A metadata response (version 5 or 6) with these brokers and leaders. The first broker is the controller. */

@@ -128,8 +128,8 @@ export function createAssignments<Fact extends AnyFact, Draft>(options: Assignme
     if (!found) throw new Error(`${name} was assigned, but its checkpoint was never opened`)
     opened.delete(name)
     const until = AbortSignal.any([signal, ended.signal])
-    const { refusal, ...place } = found
-    const one = createPartition({ core, ...place, metrics, now, ring, drainSoon, signal: until })
+    const { refusal, checkpoint, logEnd } = found
+    const one = createPartition({ core, checkpoint, logEnd, metrics, now, ring, drainSoon, signal: until })
     if (refusal) one.halt(refusal)
     return one
   }

@@ -4,15 +4,16 @@ import type { Partition } from '../fold/partition.ts'
 
 /**
  * How long records gather that nobody waits for: a commit of twenty records costs twice as much as one of one. A read that
- * another process than the partition's owner answers may wait as long. It must be less than the half second after which a
- * partition is paused whose batch is not handled.
+ * another process than the partition's owner answers may wait as long.
  */
 export const GATHER_MS = 400
 
 /** Decides when the next batches are fetched. */
 export interface FetchPacing {
-  /** Resolves when the next batch of this partition may come. Rejects with what folding the batch rejects with. */
+  /** Gives the partition a batch that was fetched. Resolves, and rejects, as {@link Partition.give} does. */
   readonly handle: (partition: Partition, batch: FetchedBatch) => Promise<void>
+  /** Resolves when the next fetch may follow the one with these batches. */
+  readonly mayFetch: (last: readonly FetchedBatch[]) => Promise<void>
   /** Somebody waits for what gathers: it is fetched now. */
   readonly fetchNow: () => void
   /** A caller waits for what follows the fold of this record: it is fetched now, if it was not yet. Of an owned partition. */
@@ -26,8 +27,7 @@ const WANTED_FOR_MS = 1_000
 
 /**
  * A batch is folded at once, and the next fetch comes some time later: records gather in the log, and one fetch brings them
- * all. The consumer fetches nothing before every batch of the last fetch is handled (or parked, after half a second). So
- * nothing gathers while a partition that is ready to go on is behind the log's end, or has a record that somebody awaits.
+ * all. Nothing gathers while a partition that is ready to go on is behind the log's end, or has an awaited record.
  *
  * Nothing gathers either after a fetch whose every record was awaited: the next record is likely to be, too, and a fetch
  * that waits at the broker gets it before it is named. `isAwaited`: whether a caller waits for what follows the fold.
@@ -44,9 +44,8 @@ export function createFetchPacing(
   const wanted = new Map<string, { readonly offset: bigint; readonly sinceMs: number }>()
   let running: { readonly over: Promise<void>; readonly end: () => void } | undefined
 
-  /** The end of the time that is running, or that begins now. */
-  const untilGathered = (): Promise<void> => {
-    if (running) return running.over
+  const beginGathering = (): void => {
+    if (running) return
     const { promise: over, resolve } = Promise.withResolvers<void>()
     const timer = setTimeout(() => running?.end(), gatherMs)
     const end = (): void => {
@@ -55,7 +54,6 @@ export function createFetchPacing(
       resolve()
     }
     running = { over, end }
-    return over
   }
 
   const areAwaited = ({ records }: FetchedBatch): boolean => records.length > 0 && records.every(isAwaited)
@@ -82,15 +80,17 @@ export function createFetchPacing(
     handle: async (partition, batch) => {
       const name = topicPartition(batch.topic, batch.partition)
       notice(name, batch)
-      const over = untilGathered()
+      beginGathering()
       folding.add(name)
       try {
         await partition.give(batch)
       } finally {
         folding.delete(name)
       }
-      if (areAwaited(batch)) return
-      if (mayGather()) await over
+    },
+    mayFetch: async (last) => {
+      if (last.every(areAwaited)) return
+      if (mayGather()) await running?.over
       else fetchNow()
     },
     fetchNow,

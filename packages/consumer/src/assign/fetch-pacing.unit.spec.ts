@@ -23,6 +23,12 @@ function givenPartition() {
 
 const { one } = givenPartition()
 
+/** One fetch, from its batch to the next fetch. */
+async function read(pacing: FetchPacing, partition: Partition, batch: FetchedBatch): Promise<void> {
+  await pacing.handle(partition, batch)
+  await pacing.mayFetch([batch])
+}
+
 /** Whether the next batch may be fetched, as far as nobody hurries. */
 async function mayFetch(handled: Promise<unknown>): Promise<boolean> {
   return Promise.race([handled.then(() => true), sleep(20, false)])
@@ -40,7 +46,7 @@ describe('gathering', () => {
   it('folds a batch at once, and lets the next one gather in the log until somebody hurries', async () => {
     const pacing = createFetchPacing(FOR_EVER_MS)
     const partition = givenPartition()
-    const handled = pacing.handle(partition.one, batchOf())
+    const handled = read(pacing, partition.one, batchOf())
     expect(await mayFetch(handled)).toBe(false)
     expect(partition.folded).toHaveLength(1)
     pacing.fetchNow()
@@ -49,32 +55,32 @@ describe('gathering', () => {
 
   it('ends by itself, for all partitions at the same time', async () => {
     const pacing = createFetchPacing(1)
-    const both = [pacing.handle(one, batchOf()), pacing.handle(one, batchOf({ partition: 1 }))]
+    const both = [read(pacing, one, batchOf()), read(pacing, one, batchOf({ partition: 1 }))]
     await expect(Promise.all(both)).resolves.toHaveLength(2)
   })
 
   it('begins again after somebody has hurried', async () => {
     const pacing = createFetchPacing(FOR_EVER_MS)
-    expect(await gathers(pacing, pacing.handle(one, batchOf()))).toBe(true)
-    expect(await gathers(pacing, pacing.handle(one, batchOf({ offset: 1n })))).toBe(true)
+    expect(await gathers(pacing, read(pacing, one, batchOf()))).toBe(true)
+    expect(await gathers(pacing, read(pacing, one, batchOf({ offset: 1n })))).toBe(true)
   })
 
   it('waits for no partition while one is behind the end of the log', async () => {
     const pacing = createFetchPacing(FOR_EVER_MS)
-    const atEnd = pacing.handle(one, batchOf())
-    const behind = pacing.handle(one, batchOf({ partition: 1, behind: 1n }))
+    const atEnd = read(pacing, one, batchOf())
+    const behind = read(pacing, one, batchOf({ partition: 1, behind: 1n }))
     expect(await mayFetch(Promise.all([atEnd, behind]))).toBe(true)
-    expect(await mayFetch(pacing.handle(one, batchOf({ offset: 1n })))).toBe(true)
-    expect(await gathers(pacing, pacing.handle(one, batchOf({ partition: 1, offset: 1n })))).toBe(true)
+    expect(await mayFetch(read(pacing, one, batchOf({ offset: 1n })))).toBe(true)
+    expect(await gathers(pacing, read(pacing, one, batchOf({ partition: 1, offset: 1n })))).toBe(true)
   })
 
   it('goes on beside a partition that is halted, behind its end and awaited', async () => {
     const pacing = createFetchPacing(FOR_EVER_MS)
     const halted = { give: () => new Promise<void>(() => {}) } as unknown as Partition
-    void pacing.handle(halted, batchOf({ partition: 1, behind: 5n }))
+    void read(pacing, halted, batchOf({ partition: 1, behind: 5n }))
     pacing.fetchUpTo({ topic, partition: 1, offset: 3n })
     pacing.fetchNow()
-    expect(await gathers(pacing, pacing.handle(one, batchOf()))).toBe(true)
+    expect(await gathers(pacing, read(pacing, one, batchOf()))).toBe(true)
   })
 
   it('goes on after a second in which a record was not fetched: its partition cannot be read', async () => {
@@ -82,24 +88,24 @@ describe('gathering', () => {
     onTestFinished(() => void vi.useRealTimers())
     const pacing = createFetchPacing(FOR_EVER_MS)
     pacing.fetchUpTo({ topic, partition: 1, offset: 9_999_999n })
-    expect(await mayFetch(pacing.handle(one, batchOf()))).toBe(true)
+    expect(await mayFetch(read(pacing, one, batchOf()))).toBe(true)
     vi.advanceTimersByTime(1_000)
-    expect(await gathers(pacing, pacing.handle(one, batchOf({ offset: 1n })))).toBe(true)
+    expect(await gathers(pacing, read(pacing, one, batchOf({ offset: 1n })))).toBe(true)
   })
 
   it('does not wait for partitions that others own now', async () => {
     const pacing = createFetchPacing(FOR_EVER_MS)
-    await pacing.handle(one, batchOf({ partition: 1, behind: 1n }))
+    await read(pacing, one, batchOf({ partition: 1, behind: 1n }))
     pacing.fetchUpTo({ topic, partition: 2, offset: 5n })
     pacing.reassign()
-    expect(await gathers(pacing, pacing.handle(one, batchOf()))).toBe(true)
+    expect(await gathers(pacing, read(pacing, one, batchOf()))).toBe(true)
   })
 })
 
 describe('a record that a caller waits for', () => {
   it('ends what gathers', async () => {
     const pacing = createFetchPacing(FOR_EVER_MS)
-    const handled = pacing.handle(one, batchOf())
+    const handled = read(pacing, one, batchOf())
     pacing.fetchUpTo({ topic, partition: 0, offset: 1n })
     expect(await mayFetch(handled)).toBe(true)
   })
@@ -107,33 +113,33 @@ describe('a record that a caller waits for', () => {
   it('lets nothing gather before it was fetched, also where its name comes during the fold or before the fetch', async () => {
     const pacing = createFetchPacing(FOR_EVER_MS)
     pacing.fetchUpTo({ topic, partition: 0, offset: 1n })
-    expect(await mayFetch(pacing.handle(one, batchOf({ partition: 1 })))).toBe(true)
-    expect(await mayFetch(pacing.handle(one, batchOf()))).toBe(true)
-    expect(await gathers(pacing, pacing.handle(one, batchOf({ offset: 1n })))).toBe(true)
+    expect(await mayFetch(read(pacing, one, batchOf({ partition: 1 })))).toBe(true)
+    expect(await mayFetch(read(pacing, one, batchOf()))).toBe(true)
+    expect(await gathers(pacing, read(pacing, one, batchOf({ offset: 1n })))).toBe(true)
   })
 
   it('is the last one that was named, in whatever order the names come', async () => {
     const pacing = createFetchPacing(FOR_EVER_MS)
     pacing.fetchUpTo({ topic, partition: 0, offset: 2n })
     pacing.fetchUpTo({ topic, partition: 0, offset: 1n })
-    expect(await mayFetch(pacing.handle(one, batchOf({ offset: 1n })))).toBe(true)
-    expect(await gathers(pacing, pacing.handle(one, batchOf({ offset: 2n })))).toBe(true)
+    expect(await mayFetch(read(pacing, one, batchOf({ offset: 1n })))).toBe(true)
+    expect(await gathers(pacing, read(pacing, one, batchOf({ offset: 2n })))).toBe(true)
   })
 
   it('hurries nothing where it was fetched before its name came', async () => {
     const pacing = createFetchPacing(FOR_EVER_MS)
-    const handled = pacing.handle(one, batchOf({ offset: 1n }))
+    const handled = read(pacing, one, batchOf({ offset: 1n }))
     pacing.fetchUpTo({ topic, partition: 0, offset: 1n })
     expect(await gathers(pacing, handled)).toBe(true)
   })
 
   it('lets nothing gather after it, as the next one is likely to be awaited, too', async () => {
     const pacing = createFetchPacing(FOR_EVER_MS, ({ headers }) => headers['awaited'] !== undefined)
-    expect(await mayFetch(pacing.handle(one, batchOf({ awaited: [true, true] })))).toBe(true)
-    expect(await gathers(pacing, pacing.handle(one, batchOf({ offset: 1n, awaited: [true, false] })))).toBe(true)
-    const ofAnother = pacing.handle(one, batchOf({ partition: 1 }))
-    expect(await mayFetch(pacing.handle(one, batchOf({ offset: 3n, awaited: [true] })))).toBe(true)
+    expect(await mayFetch(read(pacing, one, batchOf({ awaited: [true, true] })))).toBe(true)
+    expect(await gathers(pacing, read(pacing, one, batchOf({ offset: 1n, awaited: [true, false] })))).toBe(true)
+    const ofAnother = read(pacing, one, batchOf({ partition: 1 }))
+    expect(await mayFetch(read(pacing, one, batchOf({ offset: 3n, awaited: [true] })))).toBe(true)
     expect(await gathers(pacing, ofAnother)).toBe(true)
-    expect(await gathers(pacing, pacing.handle(one, batchOf({ offset: 2n, awaited: [] })))).toBe(true)
+    expect(await gathers(pacing, read(pacing, one, batchOf({ offset: 2n, awaited: [] })))).toBe(true)
   })
 })

@@ -25,7 +25,6 @@ async function givenPartition(db: CommitDb, { logEnd = 0n, projection = createVi
   const partition = createPartition({
     core,
     checkpoint: await givenCheckpoint(db),
-    fetchFrom: 0n,
     logEnd,
     metrics: createRunnerMetrics(registry, () => []),
     now: () => at(minute),

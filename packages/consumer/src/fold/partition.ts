@@ -14,10 +14,8 @@ export interface Partition {
   readonly topic: string
   readonly partition: number
   readonly checkpoint: () => Checkpoint
-  /** Returns the offset to fetch from; undefined while it has a batch, or cannot be read. */
-  readonly wants: () => bigint | undefined
   /**
-   * Gives it the batch that it wants. Resolves once the batch is committed, by this process or by another, and what follows
+   * Gives it the next batch, while it has none. Resolves once the batch is committed, by this process or by another, and what follows
    * the commit is done. Waits for an operator at a record that the fold throws for. Rejects with `RunnerStoppedError` once
    * the process loses the partition.
    */
@@ -53,7 +51,6 @@ export interface PartitionOptions<Fact extends AnyFact, Draft> {
   readonly core: Core<Fact, Draft>
   /** Opened. */
   readonly checkpoint: PartitionCheckpoint
-  readonly fetchFrom: bigint
   /** The log's end when the partition was assigned. */
   readonly logEnd: bigint
   readonly metrics: RunnerMetrics
@@ -102,8 +99,6 @@ export function createPartition<Fact extends AnyFact, Draft>(options: PartitionO
   const setAside = new Map<bigint, string>()
   const deadBecause = ({ offset }: FetchedRecord): string | undefined => setAside.get(offset)
   let state: State = IDLE
-  let { fetchFrom } = options
-  let isUnreadable = false
   let backOffMs = FIRST_BACK_OFF_MS
   let pendingTick: { readonly instant: Date; readonly logEnd: bigint } | undefined
   let ticking: Promise<void> | undefined
@@ -204,11 +199,9 @@ export function createPartition<Fact extends AnyFact, Draft>(options: PartitionO
     topic,
     partition,
     checkpoint: checkpoint.current,
-    wants: () => (state.is === 'idle' && !isUnreadable && !signal.aborted ? fetchFrom : undefined),
     give: async (batch) => {
       if (state.is !== 'idle') throw new Error(`${topicPartition(topic, partition)} was given a batch while it had one`)
       progress.noticeEnd(batch.highWatermark)
-      fetchFrom = batch.nextOffset
       const { promise, resolve, reject } = Promise.withResolvers<void>()
       makeReady({ batch, stopTimer: metrics.foldSeconds.startTimer(), resolve, reject })
       return promise
@@ -248,10 +241,7 @@ export function createPartition<Fact extends AnyFact, Draft>(options: PartitionO
     },
     noticeTicks: (failure) => (failure === undefined ? progress.noticeTicked() : progress.noticeTickFailed(failure)),
     noticeEnd: progress.noticeEnd,
-    halt: (error) => {
-      isUnreadable = true
-      noticeHalted(error)
-    },
+    halt: noticeHalted,
     setAside: (offset, by) => {
       const halted = progress.halted()
       if (halted?.offset !== offset || halted.recordId === undefined) return

@@ -1,14 +1,8 @@
 import type { ConfigResourceTypes, GroupDescription, ITopicConfig } from 'kafkajs'
 
 import { createClientSockets } from '../connect/client-sockets.ts'
-import {
-  BrokerUnreachableError,
-  firstOf,
-  hasTooFewBrokers,
-  isUnknownTopic,
-  isUnsettled,
-  TopicMissingError,
-} from '../errors.ts'
+import { firstOf, hasTooFewBrokers, isUnknownTopic, isUnsettled } from '../connect/kafkajs-errors.ts'
+import { BrokerUnreachableError, TopicMissingError } from '../errors.ts'
 import { createKafka, silentLogger } from '../connect/kafka-client.ts'
 import { keepTrying } from '../connect/keep-trying.ts'
 import type { LogConnection, Logger } from '../connect/log-connection.ts'

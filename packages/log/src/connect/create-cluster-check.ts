@@ -1,5 +1,6 @@
 import { withLogAdmin } from '../admin/with-log-admin.ts'
-import { isForbidden, SettingsForbiddenError, UnsafeClusterError } from '../errors.ts'
+import { SettingsForbiddenError, UnsafeClusterError } from '../errors.ts'
+import { isForbidden } from './kafkajs-errors.ts'
 import { isFinal, keepTrying } from './keep-trying.ts'
 import type { LogConnection, Logger } from './log-connection.ts'
 import { type UnsafeSetting, unsafeSettings } from './unsafe-settings.ts'

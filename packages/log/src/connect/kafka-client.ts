@@ -1,7 +1,6 @@
 import { Kafka, logLevel, type KafkaConfig, type LogEntry, type RetryOptions, type SASLOptions } from 'kafkajs'
 
 import type { ClientSockets } from './client-sockets.ts'
-import { readEveryCompression } from '../wire/compression-codecs.ts'
 import type { LogConnection, Logger } from './log-connection.ts'
 
 export interface KafkaClientOptions {
@@ -12,8 +11,6 @@ export interface KafkaClientOptions {
   readonly retry: RetryOptions
   readonly logger: Logger
 }
-
-readEveryCompression()
 
 export const silentLogger: Logger = { info: () => {}, warn: () => {}, error: () => {}, debug: () => {} }
 

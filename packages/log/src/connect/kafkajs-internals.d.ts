@@ -3,67 +3,62 @@
  * group. The version is pinned and patched (infra/patches), so this stands still.
  */
 declare module 'kafkajs/src/cluster/index.js' {
-  import type { KafkaConfig, Logger } from 'kafkajs'
+  import type { Socket } from 'node:net'
+  import type { Broker, Cluster as PublicCluster, KafkaConfig, Logger } from 'kafkajs'
   import type { Message } from '../wire/message.ts'
 
-  export interface PartitionData {
-    readonly partition: number
-    readonly messages: readonly unknown[]
+  interface Connection {
+    readonly socket: Socket
+    send<Answer>(message: Message<Answer>): Promise<Answer>
   }
 
-  export interface Broker {
-    readonly connectionPool: { readonly send: <Answer>(message: Message<Answer>) => Promise<Answer> }
+  interface ConnectedBroker extends Broker {
+    /** `Fetch` has a connection of its own, so that it delays nothing else while it waits at the broker. */
+    readonly connectionPool: { readonly getConnectionByRequest: (message: Message<unknown>) => Promise<Connection> }
   }
 
-  export default class Cluster {
-    constructor(
-      options: Omit<KafkaConfig, 'logCreator' | 'logLevel'> & {
-        readonly logger: Logger
-        readonly allowAutoTopicCreation: boolean
-        readonly metadataMaxAge: number
-      },
-    )
-    connect(): Promise<void>
-    disconnect(): Promise<void>
-    addMultipleTargetTopics(topics: readonly string[]): Promise<void>
-    refreshMetadata(): Promise<void>
-    findTopicPartitionMetadata(
-      topic: string,
-    ): readonly { readonly partitionId: number; readonly leader: number | null }[]
-    findBroker(node: { readonly nodeId: string }): Promise<Broker>
+  interface Cluster extends Omit<PublicCluster, 'findBroker'> {
+    findBroker(node: { readonly nodeId: string }): Promise<ConnectedBroker>
   }
+
+  interface ClusterOptions extends Omit<KafkaConfig, 'logCreator' | 'logLevel'> {
+    readonly logger: Logger
+    readonly allowAutoTopicCreation: boolean
+    readonly metadataMaxAge: number
+  }
+
+  const Cluster: new (options: ClusterOptions) => Cluster
+  export default Cluster
 }
 
-declare module 'kafkajs/src/consumer/batch.js' {
-  import type { KafkaMessage } from 'kafkajs'
-  import type { PartitionData } from 'kafkajs/src/cluster/index.js'
+declare module 'kafkajs/src/consumer/consumerGroup.js' {
+  import type { Assigner, Cluster, Logger, OffsetsByTopicPartition, RetryOptions } from 'kafkajs'
 
-  export default class Batch {
-    constructor(topic: string, fetchedOffset: string, partitionData: PartitionData)
-    readonly topic: string
-    readonly partition: number
-    readonly highWatermark: string
-    readonly fetchedOffset: string
-    readonly rawMessages: readonly unknown[]
-    readonly messages: readonly KafkaMessage[]
-    lastOffset(): string
+  /** A consumer group as seen by one member. */
+  export default class ConsumerGroup {
+    constructor(options: {
+      readonly cluster: Cluster
+      readonly groupId: string
+      readonly topics: readonly string[]
+      readonly topicConfigurations: object
+      readonly assigners: readonly Assigner[]
+      readonly sessionTimeout: number
+      readonly rebalanceTimeout: number
+      readonly retry: RetryOptions
+      readonly logger: Logger
+      readonly autoCommit: boolean
+      readonly instrumentationEmitter: { readonly emit: () => void }
+    })
+    /** Null: the coordinator gives a new one at the next join. */
+    memberId: string | null
+    joinAndSync(): Promise<void>
+    assigned(): readonly { readonly topic: string; readonly partitions: readonly number[] }[]
+    heartbeat(options: { readonly interval: number }): Promise<void>
+    /** Throws where a topic has more partitions than at the last join. */
+    checkForStaleAssignment(): void
+    commitOffsets(offsets: OffsetsByTopicPartition): Promise<void>
+    leave(): Promise<void>
   }
-}
-
-declare module 'kafkajs/src/protocol/decoder.js' {
-  export default class Decoder {
-    constructor(buffer: Buffer)
-    readonly offset: number
-    readVarInt(): number
-    readVarLong(): { readonly value: bigint }
-  }
-}
-
-declare module 'kafkajs/src/protocol/requests/fetch/v4/decodeMessages.js' {
-  import type Decoder from 'kafkajs/src/protocol/decoder.js'
-
-  /** Decodes a partition's records in a response to a fetch: their size in bytes, and the batches. */
-  export default function decodeMessages(decoder: Decoder): Promise<readonly unknown[]>
 }
 
 declare module 'kafkajs/src/protocol/requests/produce/v3/request.js' {
@@ -92,19 +87,6 @@ declare module 'kafkajs/src/protocol/requests/produce/v3/request.js' {
   }): { readonly encode: () => Promise<{ readonly buffer: Buffer }> }
 }
 
-declare module 'kafkajs/src/consumer/fetchManager.js' {
-  import type { Logger } from 'kafkajs'
-
-  /** Fetches from each broker that leads a partition. `start` resolves once it is stopped. */
-  export default function createFetchManager(options: {
-    readonly logger: Pick<Logger, 'namespace'>
-    readonly getNodeIds: () => readonly string[]
-    readonly fetch: (nodeId: string) => Promise<readonly unknown[]>
-    readonly handler: (batch: unknown) => Promise<void>
-    readonly isRunning: () => boolean
-  }): { readonly start: () => Promise<void>; readonly stop: () => Promise<void> }
-}
-
 declare module 'kafkajs/src/network/requestQueue/index.js' {
   import type { Logger } from 'kafkajs'
 
@@ -130,30 +112,5 @@ declare module 'kafkajs/src/network/requestQueue/index.js' {
     }): void
     fulfillRequest(response: { readonly correlationId: number; readonly payload: Buffer; readonly size: number }): void
     destroy(): void
-  }
-}
-
-declare module 'kafkajs/src/consumer/worker.js' {
-  /** Takes batches of `next` until there is none. */
-  export interface Worker<Batch> {
-    readonly run: (source: {
-      readonly next: () =>
-        | { readonly batch: Batch; readonly resolve: () => void; readonly reject: (error: Error) => void }
-        | undefined
-    }) => Promise<void>
-  }
-
-  export default function createWorker<Batch>(options: {
-    readonly handler: (batch: Batch) => Promise<void>
-    readonly workerId: number
-  }): Worker<Batch>
-}
-
-declare module 'kafkajs/src/consumer/workerQueue.js' {
-  import type { Worker } from 'kafkajs/src/consumer/worker.js'
-
-  /** `push` resolves once the workers have handled the batches. */
-  export default function createWorkerQueue<Batch>(options: { readonly workers: readonly Worker<Batch>[] }): {
-    readonly push: (...batches: readonly Batch[]) => Promise<void>
   }
 }

@@ -1,12 +1,10 @@
 import type { OffsetsByTopicPartition } from 'kafkajs'
-
 import type { Logger } from '../connect/log-connection.ts'
-
-type Commit = (offsets: OffsetsByTopicPartition) => Promise<void>
+import { topicPartition } from '../topic-partition.ts'
 
 export interface OffsetCommits {
   /** Notes how far a partition has been handled. It is committed a little later, together with other notes. */
-  readonly note: (topic: string, partition: number, nextOffset: bigint, commit: Commit) => void
+  readonly note: (topic: string, partition: number, nextOffset: bigint) => void
   readonly flush: () => Promise<void>
   /** Drops all notes: the partitions may belong to another member now. */
   readonly discard: () => void
@@ -19,15 +17,18 @@ const COMMIT_AFTER_MS = 5_000
  * Commits offsets to Kafka, for lag dashboards only: the real checkpoints live with the rows. So nothing waits for a
  * commit, and a failure is a debug line. `noteOf`: a text that is committed with them.
  */
-export function createOffsetCommits(logger: Logger, noteOf?: () => string): OffsetCommits {
+export function createOffsetCommits(
+  commit: (offsets: OffsetsByTopicPartition) => Promise<void>,
+  logger: Logger,
+  noteOf?: () => string,
+): OffsetCommits {
   const noted = new Map<string, { topic: string; partition: number; offset: string }>()
-  let commit: Commit | undefined
   let timer: NodeJS.Timeout | undefined
 
   const flush = async (): Promise<void> => {
     clearTimeout(timer)
     timer = undefined
-    if (!commit || noted.size === 0) return
+    if (noted.size === 0) return
     const metadata = noteOf?.() ?? null
     const topics = Map.groupBy(noted.values(), ({ topic }) => topic)
     const offsets = Array.from(topics, ([topic, ofTopic]) => ({
@@ -41,9 +42,8 @@ export function createOffsetCommits(logger: Logger, noteOf?: () => string): Offs
   }
 
   return {
-    note: (topic, partition, nextOffset, commitOffsets) => {
-      commit = commitOffsets
-      noted.set(`${topic}/${partition}`, { topic, partition, offset: nextOffset.toString() })
+    note: (topic, partition, nextOffset) => {
+      noted.set(topicPartition(topic, partition), { topic, partition, offset: nextOffset.toString() })
       timer ??= setTimeout(() => void flush(), COMMIT_AFTER_MS)
     },
     flush,

@@ -4,6 +4,7 @@ import { deleteRecords, fetchApiKey } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
 import { givenMember, numbers, until, valuesOf } from '../../test/given-member.ts'
 import { givenConnection, givenFaultProxy, givenPublisher, givenRecords, givenTopic } from '../../test/given-topic.ts'
+import { givenTwoBrokers, notLeaderOf } from '../../test/given-two-brokers.ts'
 import type { FetchedBatch, Watermarks } from './record-consumer.ts'
 
 describe('record consumers of one group', () => {
@@ -156,5 +157,42 @@ describe('record consumers of one group', () => {
     }
     // Where the broker leaves out what is too large, it comes in one of eight fetches.
     expect(fetchesOf(0)).toBeLessThan(30)
+  })
+})
+
+describe('a record consumer of two brokers', () => {
+  it('reads on from the new leaders when its partitions move, without a rebalance', async () => {
+    const brokers = await givenTwoBrokers([0, 1])
+    const topic = await givenTopic(2)
+    const { batches, assigned, crashes } = await givenMember({ topic, connection: brokers.connection })
+    for (const partition of [0, 1]) await givenRecords(topic, partition, numbers(0, 5))
+    await until(() => valuesOf(batches, 0).length + valuesOf(batches, 1).length === 10)
+
+    const fetched = new Set<number>()
+    brokers.moveLeaders([1, 0])
+    brokers.onFetch((nodeId, frame) => {
+      if (fetched.has(nodeId)) return 'pass'
+      fetched.add(nodeId)
+      return notLeaderOf(topic, [nodeId], frame)
+    })
+    for (const partition of [0, 1]) await givenRecords(topic, partition, numbers(5, 10))
+    await until(() => valuesOf(batches, 0).length + valuesOf(batches, 1).length === 20)
+    expect([0, 1].map((partition) => valuesOf(batches, partition))).toEqual([numbers(0, 10), numbers(0, 10)])
+    expect({ fetched: fetched.size, assigned, crashes }).toEqual({ fetched: 2, assigned: [[0, 1]], crashes: [] })
+  })
+
+  it('reads on from the other broker when one is lost', async () => {
+    const brokers = await givenTwoBrokers([0, 1])
+    const topic = await givenTopic(2)
+    const { batches, crashes } = await givenMember({ topic, connection: brokers.connection })
+    for (const partition of [0, 1]) await givenRecords(topic, partition, numbers(0, 5))
+    await until(() => valuesOf(batches, 0).length + valuesOf(batches, 1).length === 10)
+    brokers.setLink(0, 'refuse')
+    await sleep(500) // it is asked in vain
+    brokers.moveLeaders([1, 1])
+    for (const partition of [0, 1]) await givenRecords(topic, partition, numbers(5, 10))
+    await until(() => valuesOf(batches, 0).length + valuesOf(batches, 1).length === 20)
+    expect([0, 1].map((partition) => valuesOf(batches, partition))).toEqual([numbers(0, 10), numbers(0, 10)])
+    expect(crashes).toEqual([])
   })
 })

@@ -32,8 +32,6 @@ export interface Watermarks {
 export interface RecordConsumerOptions {
   readonly groupId: string
   readonly topics: readonly string[]
-  /** Partitions handled at the same time. Default 64: all that a process usually has. */
-  readonly concurrency?: number
   /** A larger fetch is passed on in parts. Default 1,000. */
   readonly maxBatchRecords?: number
   /**
@@ -42,14 +40,13 @@ export interface RecordConsumerOptions {
    */
   readonly maxBytesPerPartition?: number
   /**
-   * How long the broker may hold a fetch that finds nothing. Default 2,000. Heartbeats are sent between two fetches, so it must
-   * be a small part of the session. At most 100 while a partition is paused (infra/patches): it is read again only after
-   * the fetch of the others.
+   * How long the broker may hold a fetch that finds nothing, in milliseconds. Default 2,000; at most 100 while a partition has
+   * a batch, since that is read on only after the fetch of the others.
    */
   readonly maxWaitMs?: number
   /** After this time without a heartbeat the partitions go to others. Default 9,000. */
   readonly sessionTimeoutMs?: number
-  /** The least time between two. Default 1,500, so that one follows each fetch that found nothing. */
+  /** The least time between two, in milliseconds. Default 1,500, so that one follows each fetch that found nothing. */
   readonly heartbeatIntervalMs?: number
   /** How long a rebalance waits for a member that handles a batch. Default 15,000. */
   readonly rebalanceTimeoutMs?: number
@@ -75,6 +72,11 @@ export interface RecordConsumerHandlers {
    * this consumer for good (`onCrash`).
    */
   readonly onBatch: (batch: FetchedBatch) => Promise<void>
+  /**
+   * Resolves when the broker that sent these batches may be asked for more. Called once they are handled, or half a second
+   * after they came. Left out: at once.
+   */
+  readonly mayFetch?: (last: readonly FetchedBatch[]) => Promise<void>
   /**
    * The log does not hold this partition's position any more, or the records there cannot be decoded. The partition is not
    * read until the next assignment. Left out: the consumer stops for good (`onCrash`).

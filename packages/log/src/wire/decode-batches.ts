@@ -40,6 +40,7 @@ const CONTROL = 1 << 5
 
 interface BatchHeader {
   readonly firstOffset: bigint
+  readonly lastOffsetDelta: number
   readonly lastOffset: bigint
   readonly attributes: number
   readonly firstTimestamp: bigint
@@ -90,10 +91,11 @@ function readHeader(reader: ByteReader): BatchHeader {
   if (magic !== MAGIC) throw new RangeError(`A batch has format ${magic}, not ${MAGIC}`)
   reader.skip(4) // checksum: compared by the broker
   const attributes = reader.int16()
-  const lastOffset = firstOffset + BigInt(reader.int32())
+  const lastOffsetDelta = reader.int32()
+  const lastOffset = firstOffset + BigInt(lastOffsetDelta)
   const header = { firstTimestamp: reader.int64(), maxTimestamp: reader.int64(), producerId: reader.int64() }
   reader.skip(6) // producer's epoch, first sequence
-  return { firstOffset, lastOffset, attributes, ...header }
+  return { firstOffset, lastOffsetDelta, lastOffset, attributes, ...header }
 }
 
 /** Whether a batch's records are none of the log's: control records, or those of an aborted transaction. Asked in order. */
@@ -117,17 +119,22 @@ async function decodeRecords(
   reader: ByteReader,
   records: FetchedRecord[],
 ): Promise<void> {
-  const { attributes, firstOffset, firstTimestamp, maxTimestamp } = header
+  const { attributes, firstOffset, lastOffsetDelta, firstTimestamp, maxTimestamp } = header
   const count = reader.int32()
   const codec = attributes & CODEC_BITS
   const source = codec === 0 ? reader : new ByteReader(await decompress(codec, reader.bytes.subarray(reader.at)))
   const appendTime = (attributes & LOG_APPEND_TIME) === 0 ? undefined : Number(maxTimestamp)
+  let lastDelta = -1
   for (let left = count; left > 0; left -= 1) {
     const size = source.varint()
     const end = source.at + size
     source.skip(1) // attributes: unused
     const timestampDelta = source.varlong()
-    const offset = firstOffset + BigInt(source.varint())
+    const offsetDelta = source.varint()
+    if (offsetDelta <= lastDelta || offsetDelta > lastOffsetDelta)
+      throw new RangeError('A record has no offset of its batch')
+    lastDelta = offsetDelta
+    const offset = firstOffset + BigInt(offsetDelta)
     if (offset < fetchedFrom) {
       source.skip(end - source.at)
       continue

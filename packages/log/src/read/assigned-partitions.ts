@@ -1,0 +1,106 @@
+import { PartitionRefusedError, PositionOutsideLogError } from '../errors.ts'
+import { topicPartition } from '../topic-partition.ts'
+import { NO_ERROR, OFFSET_OUT_OF_RANGE } from '../wire/error-codes.ts'
+import type { FetchedPartition, FetchPosition } from '../wire/fetch-message.ts'
+import { toFetchedBatches } from './fetched-batches.ts'
+import type { ReadLoopParts } from './read-loop.ts'
+import type { FetchedBatch, RecordConsumerHandlers } from './record-consumer.ts'
+
+export interface AssignedPartitionsOptions {
+  /** Partitions that are left out are not read. */
+  readonly positions: readonly FetchPosition[]
+  readonly maxBatchRecords: number
+  readonly onBatch: RecordConsumerHandlers['onBatch']
+  readonly onHandled: (batch: FetchedBatch) => void
+  /** The partition is not read any more. */
+  readonly onUnreadable: (topic: string, partition: number, error: Error) => void
+  /** `onBatch` has rejected. The partition is not read any more. */
+  readonly onThrow: (error: Error) => void
+  /** Aborted when the partitions may belong to another member. */
+  readonly signal: AbortSignal
+}
+
+/** The partitions of one assignment: where each is read on, and which have batches to handle. */
+export type AssignedPartitions = Pick<ReadLoopParts, 'wanted' | 'give'>
+
+interface Cursor extends FetchPosition {
+  /** Where the next batch begins. */
+  offset: bigint
+  /** Fetches in a row for which the offset was not in the log. */
+  misses: number
+}
+
+/** A broker that was the leader until now may not have the end of the log. */
+const MAX_MISSES = 3
+
+export function createAssignedPartitions(options: AssignedPartitionsOptions): AssignedPartitions {
+  const { maxBatchRecords, onBatch, onHandled, onUnreadable, onThrow, signal } = options
+  /** In the order in which a broker serves them: the partition with the last batch comes last. */
+  const idle = new Map<string, Cursor>()
+  let busy = 0
+  for (const one of options.positions) idle.set(topicPartition(one.topic, one.partition), { ...one, misses: 0 })
+
+  const give: AssignedPartitions['give'] = (fetched) => {
+    const batches: FetchedBatch[] = []
+    const handling: Promise<void>[] = []
+    let refusal: Error | undefined
+    for (const one of fetched) {
+      const name = topicPartition(one.topic, one.partition)
+      const cursor = idle.get(name)
+      if (cursor?.offset !== one.fetchedFrom) continue // another leader's answer came first
+      refusal = refusalOf(cursor, one) ?? refusal
+      const parts = batchesOf(cursor, one)
+      if (parts.length === 0) continue
+      batches.push(...parts)
+      handling.push(handle(name, cursor, parts))
+    }
+    return { batches, handling, refusal }
+  }
+
+  /** Throws where the broker will never serve the partition. */
+  const refusalOf = (cursor: Cursor, { topic, partition, errorCode }: FetchedPartition): Error | undefined => {
+    cursor.misses = errorCode === OFFSET_OUT_OF_RANGE ? cursor.misses + 1 : 0
+    if (errorCode === NO_ERROR) return undefined
+    const refused = new PartitionRefusedError(topic, partition, errorCode)
+    if (errorCode !== OFFSET_OUT_OF_RANGE && !refused.retryable) throw refused
+    if (cursor.misses <= MAX_MISSES) return refused
+    giveUp(cursor, new PositionOutsideLogError(topic, partition, cursor.offset))
+    return undefined
+  }
+
+  const batchesOf = (cursor: Cursor, fetched: FetchedPartition): readonly FetchedBatch[] => {
+    try {
+      return toFetchedBatches(fetched, maxBatchRecords)
+    } catch (error) {
+      giveUp(cursor, error as Error)
+      return []
+    }
+  }
+
+  const giveUp = ({ topic, partition }: Cursor, error: Error): void => {
+    idle.delete(topicPartition(topic, partition))
+    onUnreadable(topic, partition, error)
+  }
+
+  const handle = async (name: string, cursor: Cursor, parts: readonly FetchedBatch[]): Promise<void> => {
+    idle.delete(name)
+    busy += 1
+    try {
+      for (const part of parts) {
+        await onBatch(part)
+        cursor.offset = part.nextOffset
+        onHandled(part)
+        if (signal.aborted) break
+      }
+      idle.set(name, cursor)
+    } catch (error) {
+      onThrow(error instanceof Error ? error : new Error(String(error)))
+    }
+    busy -= 1
+  }
+
+  return {
+    wanted: () => ({ positions: [...idle.values()], areOthersBusy: busy > 0 }),
+    give,
+  }
+}

@@ -1,0 +1,100 @@
+import type { OffsetsByTopicPartition } from 'kafkajs'
+import type { GroupOptions, LogCluster } from '../connect/cluster.ts'
+import { hasGivenUp, isRetryable, isUnknownMember, mustJoinAgain } from '../connect/kafkajs-errors.ts'
+
+export interface MembershipHandlers {
+  /** Called after each join, with the partitions that this member owns from now on. */
+  readonly onAssigned: (assigned: ReadonlyMap<string, readonly number[]>) => void
+  /** The group rebalances. The member joins it again once this resolves. */
+  readonly onRebalance: () => Promise<void>
+  /** Heartbeats failed too often, or for good: the group will take the member for dead. */
+  readonly onFailed: (error: Error) => void
+}
+
+/** A member of a consumer group: heartbeats, assignments and commits. It reads nothing. */
+export interface Membership {
+  /** Joins, and sends heartbeats until `signal` is aborted. */
+  readonly join: () => Promise<void>
+  /** The process is awake: a heartbeat that is due is sent now, instead of waking it again. */
+  readonly beatIfDue: () => void
+  readonly commit: (offsets: OffsetsByTopicPartition) => Promise<void>
+  readonly leave: () => Promise<void>
+}
+
+/** Failures of heartbeats in a row. */
+const MAX_FAILURES = 5
+const FIRST_BACK_OFF_MS = 100
+/** Of the interval: a heartbeat that is due waits a little for `beatIfDue`. */
+const LONGEST_PAUSE = 1.5
+
+export function createMembership(
+  cluster: LogCluster,
+  { heartbeatIntervalMs, ...options }: GroupOptions & { readonly heartbeatIntervalMs: number },
+  { onAssigned, onRebalance, onFailed }: MembershipHandlers,
+  signal: AbortSignal,
+): Membership {
+  const group = cluster.createGroup(options)
+  let isJoined = false
+  let dueAtMs = Infinity
+  let endPause: (() => void) | undefined
+  signal.addEventListener('abort', () => endPause?.())
+
+  const pause = async (ms: number): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, ms)
+    endPause = resolve
+    await promise
+    clearTimeout(timer)
+  }
+
+  const joinNow = async (): Promise<void> => {
+    await group.joinAndSync()
+    isJoined = true
+    if (signal.aborted) return
+    const owned = group.assigned().filter(({ partitions }) => partitions.length > 0)
+    onAssigned(new Map(owned.map(({ topic, partitions }) => [topic, partitions.toSorted((a, b) => a - b)])))
+  }
+
+  const sendHeartbeat = async (): Promise<void> => {
+    try {
+      await cluster.refreshMetadataIfOld()
+      group.checkForStaleAssignment()
+      await group.heartbeat({ interval: 0 })
+    } catch (error) {
+      if (signal.aborted || !mustJoinAgain(error)) throw error
+      if (isUnknownMember(error)) group.memberId = null
+      isJoined = false
+      await onRebalance()
+    }
+  }
+
+  const stay = async (): Promise<void> => {
+    let failures = 0
+    while (!signal.aborted) {
+      dueAtMs = failures === 0 ? performance.now() + heartbeatIntervalMs : Infinity
+      await pause(failures === 0 ? LONGEST_PAUSE * heartbeatIntervalMs : FIRST_BACK_OFF_MS * 2 ** (failures - 1))
+      if (signal.aborted) return
+      try {
+        if (isJoined) await sendHeartbeat()
+        if (!isJoined) await joinNow()
+        failures = 0
+      } catch (error) {
+        if (signal.aborted) return
+        failures += 1
+        if (failures > MAX_FAILURES || hasGivenUp(error) || !isRetryable(error)) return onFailed(error as Error)
+      }
+    }
+  }
+
+  return {
+    join: async () => {
+      await joinNow()
+      void stay()
+    },
+    beatIfDue: () => {
+      if (performance.now() >= dueAtMs) endPause?.()
+    },
+    commit: (offsets) => group.commitOffsets(offsets),
+    leave: () => group.leave(),
+  }
+}

@@ -1,0 +1,220 @@
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { expect, it, onTestFinished } from 'vitest'
+import { silentLogger } from '../connect/kafka-client.ts'
+import type { FetchedPartition } from '../wire/fetch-message.ts'
+import { createAssignedPartitions } from './assigned-partitions.ts'
+import { createReadLoop } from './read-loop.ts'
+import type { FetchedBatch } from './record-consumer.ts'
+
+const topic = 'any'
+const LONG_MS = 2_000
+const NOT_LEADER = 6
+const OUT_OF_RANGE = 1
+const FORBIDDEN = 29
+
+/** A fetch of a broker that is under way. */
+interface Fetch {
+  readonly broker: number
+  readonly partitions: readonly number[]
+  readonly maxWaitMs: number
+  readonly answer: (fetched: readonly FetchedPartition[]) => void
+  readonly fail: (error: Error) => void
+}
+
+interface Settings {
+  /** Of each partition. */
+  readonly leaders: number[]
+  readonly mayFetch?: (last: readonly FetchedBatch[]) => Promise<void>
+  readonly refreshMetadata?: () => Promise<void>
+}
+
+/** Brokers that answer when the spec says so, and handlers that end when it says so. */
+function givenLoop({ leaders, mayFetch = async () => {}, refreshMetadata = async () => {} }: Settings) {
+  const stopping = new AbortController()
+  onTestFinished(() => stopping.abort())
+  const fetches: Fetch[] = []
+  const handling = new Map<number, () => void>()
+  const unreadable: Error[] = []
+  const failed: Error[] = []
+  const partitions = createAssignedPartitions({
+    positions: leaders.map((_, partition) => ({ topic, partition, offset: 0n })),
+    maxBatchRecords: 10,
+    onBatch: ({ partition }) => new Promise((resolve) => handling.set(partition, resolve)),
+    onHandled: ({ partition }) => void handling.delete(partition),
+    onUnreadable: (_topic, _partition, error) => void unreadable.push(error),
+    onThrow: (error) => void failed.push(error),
+    signal: stopping.signal,
+  })
+  const loop = createReadLoop(
+    {
+      ...partitions,
+      byLeader: (positions) => Map.groupBy(positions, ({ partition }) => leaders[partition] ?? -1),
+      fetch: (broker, positions, maxWaitMs) => {
+        const { promise, resolve, reject } = Promise.withResolvers<readonly FetchedPartition[]>()
+        const asked = positions.map(({ partition }) => partition)
+        fetches.push({ broker, partitions: asked, maxWaitMs, answer: resolve, fail: reject })
+        return promise
+      },
+      mayFetch,
+      refreshMetadata,
+      onFailed: (error) => void failed.push(error),
+      maxWaitMs: LONG_MS,
+      logger: silentLogger,
+    },
+    stopping.signal,
+  )
+  loop.wake()
+  return {
+    fetches,
+    handling: () => [...handling.keys()].toSorted((a, b) => a - b),
+    end: (partition: number) => handling.get(partition)?.(),
+    stop: () => stopping.abort(),
+    unreadable,
+    failed,
+    /** The latest fetch of a broker. */
+    last: (broker = 1) => fetches.findLast((one) => one.broker === broker)!,
+  }
+}
+
+/** One record at this offset, or an error. */
+function fetched(partition: number, offset: bigint, errorCode = 0): FetchedPartition {
+  const at = { topic, partition, errorCode, highWatermark: offset + 1n, fetchedFrom: offset }
+  if (errorCode !== 0) return { ...at, nextOffset: offset, records: [] }
+  const record = { topic, partition, offset, timestampMs: 0, key: null, value: null, headers: {} }
+  return { ...at, nextOffset: offset + 1n, records: [record] }
+}
+
+const nothing = (partition: number, offset = 0n): FetchedPartition => ({
+  ...fetched(partition, offset, 0),
+  nextOffset: offset,
+  records: [],
+})
+
+it('a fetch asks for every partition that is free, and hands on those that have something', async () => {
+  const { fetches, handling, end, last } = givenLoop({ leaders: [1, 1, 1] })
+  expect(fetches).toMatchObject([{ partitions: [0, 1, 2], maxWaitMs: LONG_MS }])
+  last().answer([fetched(0, 0n), nothing(1), fetched(2, 0n)])
+  await expect.poll(handling).toEqual([0, 2])
+  expect(fetches).toHaveLength(1)
+  end(0)
+  end(2)
+  await expect.poll(() => fetches).toHaveLength(2)
+  // Those that were served last come last.
+  expect(last()).toMatchObject({ partitions: [1, 0, 2], maxWaitMs: LONG_MS })
+})
+
+it('a partition that takes long with its batch is left out until it is free, and the others are read meanwhile', async () => {
+  const { fetches, handling, end, last } = givenLoop({ leaders: [1, 1] })
+  last().answer([fetched(0, 0n)])
+  await expect.poll(() => fetches).toHaveLength(2)
+  expect(last()).toMatchObject({ partitions: [1], maxWaitMs: 100 })
+  last().answer([fetched(1, 0n)])
+  await expect.poll(handling).toEqual([0, 1])
+  await sleep(600) // longer than it waits for batches
+  expect(fetches).toHaveLength(2)
+  end(0)
+  await expect.poll(() => fetches).toHaveLength(3)
+  expect(last()).toMatchObject({ partitions: [0], maxWaitMs: 100 })
+})
+
+it('a loop that stops while leaders change ends its fetches', async () => {
+  const leaders = [1, 2]
+  const refreshed = Promise.withResolvers<void>()
+  const refreshMetadata = async (): Promise<void> => {
+    leaders[1] = 1
+    refreshed.resolve()
+    await setImmediate()
+  }
+  const { fetches, stop, last, failed } = givenLoop({ leaders, refreshMetadata })
+  last(2).answer([fetched(1, 0n, NOT_LEADER)])
+  await refreshed.promise
+  stop()
+  last(1).answer([])
+  await sleep(20)
+  expect(fetches).toHaveLength(2)
+  expect(failed).toEqual([])
+})
+
+it('brokers are read independently of each other', async () => {
+  const { fetches, handling, end, last } = givenLoop({ leaders: [1, 2] })
+  expect(fetches).toMatchObject([
+    { broker: 1, partitions: [0] },
+    { broker: 2, partitions: [1] },
+  ])
+  last(2).answer([fetched(1, 0n)])
+  await expect.poll(handling).toEqual([1])
+  end(1)
+  await expect.poll(() => fetches).toHaveLength(3)
+  expect(last(2)).toMatchObject({ partitions: [1], maxWaitMs: LONG_MS })
+})
+
+it('a partition whose broker does not lead it any more is read from its new leader, and the others go on', async () => {
+  const leaders = [1, 1]
+  const refreshMetadata = async () => void (leaders[1] = 2)
+  const { handling, end, last, fetches } = givenLoop({ leaders, refreshMetadata })
+  last().answer([fetched(0, 0n), fetched(1, 0n, NOT_LEADER)])
+  await expect.poll(handling).toEqual([0])
+  end(0)
+  await expect.poll(() => fetches).toHaveLength(3)
+  expect(fetches.slice(1).toSorted((one, other) => one.broker - other.broker)).toMatchObject([
+    { broker: 1, partitions: [0] },
+    { broker: 2, partitions: [1] },
+  ])
+})
+
+it('a partition that is fetched from two leaders at once is handed on once', async () => {
+  const leaders = [1, 2]
+  const { fetches, handling, end, last } = givenLoop({ leaders })
+  leaders[1] = 1
+  last(1).answer([fetched(0, 0n)])
+  await expect.poll(handling).toEqual([0])
+  end(0)
+  await expect.poll(() => fetches).toHaveLength(3)
+  last(1).answer([fetched(1, 0n)])
+  await expect.poll(handling).toEqual([1])
+  end(1)
+  await expect.poll(() => fetches).toHaveLength(4)
+  last(2).answer([fetched(1, 0n)])
+  await sleep(20)
+  expect(handling()).toEqual([])
+})
+
+it('waits until the next fetch may go', async () => {
+  const may = Promise.withResolvers<void>()
+  const asked: (readonly FetchedBatch[])[] = []
+  const mayFetch = (batches: readonly FetchedBatch[]): Promise<void> => {
+    asked.push(batches)
+    return may.promise
+  }
+  const { fetches, handling, end, last } = givenLoop({ leaders: [1], mayFetch })
+  last().answer([fetched(0, 0n)])
+  await expect.poll(handling).toEqual([0])
+  expect(asked).toEqual([])
+  end(0)
+  await expect.poll(() => asked).toMatchObject([[{ partition: 0, nextOffset: 1n }]])
+  await sleep(20)
+  expect(fetches).toHaveLength(1)
+  may.resolve()
+  await expect.poll(() => fetches).toHaveLength(2)
+})
+
+it('a partition whose position the log has lost is given up after a few attempts', async () => {
+  const { fetches, unreadable, last } = givenLoop({ leaders: [1, 1] })
+  for (let attempt = 1; attempt <= 4; attempt += 1) {
+    await expect.poll(() => fetches).toHaveLength(attempt)
+    expect(unreadable).toEqual([])
+    last().answer([fetched(0, 0n, OUT_OF_RANGE)])
+  }
+  await expect.poll(() => unreadable).toMatchObject([{ code: 'POSITION_OUTSIDE_LOG' }])
+  await expect.poll(() => last()).toMatchObject({ partitions: [1], maxWaitMs: LONG_MS })
+})
+
+it('fetches again where that may help, and fails where it does not', async () => {
+  const { fetches, failed, last } = givenLoop({ leaders: [1] })
+  last().fail(Object.assign(new Error('closed'), { name: 'KafkaJSConnectionClosedError', retriable: true }))
+  await expect.poll(() => fetches).toHaveLength(2)
+  expect(failed).toEqual([])
+  last().answer([fetched(0, 0n, FORBIDDEN)])
+  await expect.poll(() => failed).toMatchObject([{ code: 'PARTITION_REFUSED', retryable: false }])
+  expect(fetches).toHaveLength(2)
+})
