@@ -118,7 +118,7 @@ export function describeConsoleReplay(): void {
       await inDatabase(async (client) => {
         await client.query(`SELECT ${LOCK}`)
         await compare(page)
-        await page.getByRole('alert').getByText('Another replay of the schema users runs.').waitFor(WITHIN)
+        await page.getByRole('alert').getByText('Another replay of the schema users is running.').waitFor(WITHIN)
       })
       expect(await faultsOf(page)).toEqual([])
     })

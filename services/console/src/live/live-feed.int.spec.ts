@@ -185,7 +185,7 @@ describe('the feed of Live', () => {
     const { asked, logged, checkpoints, see, track } = await givenFeed()
     asked.isFailing = true
     await see(() => asked.count > 1)
-    expect(logged.map((line) => JSON.parse(line))).toMatchObject([{ msg: 'Live: release failed; trying again' }])
+    expect(logged.map((line) => JSON.parse(line))).toMatchObject([{ msg: 'Live: release failed; retrying' }])
     asked.isFailing = false
     await track('a')
     checkpoints.metering = 1
