@@ -1,6 +1,21 @@
+import type { z } from 'zod'
+import type { catalogApi } from './catalog/api.ts'
+import type { deadLettersApi } from './dead-letters/api.ts'
+import type { formsApi } from './forms/api.ts'
+import type { liveApi } from './live/api.ts'
+import type { operationsApi } from './operations/api.ts'
+import type { overviewApi } from './overview/api.ts'
+import type { registryApi } from './registry/api.ts'
+import type { replayApi } from './replay/api.ts'
+import type { segmentsApi } from './segments/api.ts'
+import type { sessionApi } from './session/api.ts'
+import type { simulationApi } from './simulation/api.ts'
+import type { tryItApi } from './try-it/api.ts'
+import type { usersApi } from './users/api.ts'
+
 /**
  * Method and path (below `api/`) of every route of the console's API, by name. `:name` is a member of the route's input.
- * Pages import this map: keep it free of imports.
+ * Pages import this map: import only types here.
  */
 export const API_ROUTES = {
   readSession: { method: 'GET', path: 'session' },
@@ -60,3 +75,24 @@ export interface ErrorAnswer {
   /** The problem and its remedy, for people. */
   readonly message: string
 }
+
+/** Schemas of every route by name. Only types, so the bundle of the pages contains no zod. */
+export type Api = typeof catalogApi &
+  typeof deadLettersApi &
+  typeof formsApi &
+  typeof liveApi &
+  typeof operationsApi &
+  typeof overviewApi &
+  typeof registryApi &
+  typeof replayApi &
+  typeof segmentsApi &
+  typeof sessionApi &
+  typeof simulationApi &
+  typeof tryItApi &
+  typeof usersApi
+
+/** Input of a route, as a page sends it. */
+export type Input<Name extends ApiName> = z.input<Api[Name]['input']>
+
+/** Answer of a route. */
+export type Answer<Name extends ApiName> = z.output<Api[Name]['answer']>

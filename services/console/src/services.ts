@@ -6,7 +6,7 @@ import {
   type ProjectRef,
   type ServiceName,
 } from '@nextvisit/contracts'
-import { type Ask, asksOf, type CallOutcome, createInternalClient } from '@nextvisit/service-kit'
+import { type Ask, type Asks, asksOf, type CallOutcome, createInternalClient } from '@nextvisit/service-kit'
 import type { z } from 'zod'
 import { answered, type ApiRefusal, type ApiResult, refuse } from './http/api-route.ts'
 
@@ -30,7 +30,7 @@ export interface ConsumerProcess {
 export type ReadRefusals = (project: ProjectRef, limit?: number) => Promise<readonly KeptRefusal[] | undefined>
 
 /** Names of the consumers. Every service but the gateway is one. */
-export const CONSUMERS = Object.keys(CALLS).filter((name) => name !== 'gateway')
+export const CONSUMERS = (Object.keys(CALLS) as ServiceName[]).filter((name) => name !== 'gateway')
 
 const WITHIN_MS = 3_000
 /** A retry may select very many dead letters. */
@@ -51,17 +51,14 @@ export interface ServicesParts {
 
 /** Creates the calls to every service. Nothing is connected before the first call. */
 export function createServices({ addresses, token }: ServicesParts) {
-  const sendTo = (baseUrls: readonly string[], timeoutMs: number) =>
-    createInternalClient({ baseUrls, token, timeoutMs })
-  const callsOf = <Name extends ServiceName>(
-    name: Name,
+  const callsOf = <Table extends CallTable>(
+    service: ServiceName,
+    table: Table,
     timeoutMs = WITHIN_MS,
-    urls = addresses[name],
-  ): CallsOf<Name> => refusing(name, asksOf(CALLS[name] as CallTable, sendTo(urls, timeoutMs))) as CallsOf<Name>
-  const consumerOf = (name: string, urls: readonly string[], timeoutMs: number): ConsumerCalls =>
-    refusing(name, asksOf(consumerCalls, sendTo(urls, timeoutMs))) as ConsumerCalls
-  const gateway = callsOf('gateway', SOON_AGAIN_WITHIN_MS)
-  const addressesOf = (name: string) => addresses[name as ServiceName]
+    baseUrls = addresses[service],
+  ) => refusing(service, asksOf(table, createInternalClient({ baseUrls, token, timeoutMs })))
+  const evaluatorCalls = CALLS['form-trigger-evaluator']
+  const gateway = callsOf('gateway', CALLS.gateway, SOON_AGAIN_WITHIN_MS)
 
   const readRefusals: ReadRefusals = async ({ organization, project }, limit = LATEST_REFUSALS) => {
     const asked = await gateway.readRefusals({ organization, project, limit })
@@ -70,28 +67,33 @@ export function createServices({ addresses, token }: ServicesParts) {
 
   return {
     readRefusals,
-    projector: callsOf('user-projector'),
-    registry: callsOf('trait-registry'),
-    metering: callsOf('metering'),
-    evaluator: callsOf('form-trigger-evaluator'),
+    projector: callsOf('user-projector', CALLS['user-projector']),
+    registry: callsOf('trait-registry', CALLS['trait-registry']),
+    metering: callsOf('metering', CALLS.metering),
+    evaluator: callsOf('form-trigger-evaluator', evaluatorCalls),
     /** Each process of the evaluator: it counts only its own decisions. */
-    evaluators: addresses['form-trigger-evaluator'].map((url) => callsOf('form-trigger-evaluator', WITHIN_MS, [url])),
+    evaluators: addresses['form-trigger-evaluator'].map((url) =>
+      callsOf('form-trigger-evaluator', evaluatorCalls, WITHIN_MS, [url]),
+    ),
     /** Any process of each consumer: all of them know the dead letters of the whole service. */
-    consumers: new Map(CONSUMERS.map((name) => [name, consumerOf(name, addressesOf(name), DEAD_LETTERS_WITHIN_MS)])),
+    consumers: new Map<string, ConsumerCalls>(
+      CONSUMERS.map((name) => [name, callsOf(name, consumerCalls, DEAD_LETTERS_WITHIN_MS)]),
+    ),
     /** Each process of each consumer: it knows only the partitions that it owns. */
     processes: CONSUMERS.flatMap((service) =>
-      addressesOf(service).map((url) => ({ service, url, calls: consumerOf(service, [url], SOON_AGAIN_WITHIN_MS) })),
+      addresses[service].map((url): ConsumerProcess => {
+        const calls = callsOf(service, consumerCalls, SOON_AGAIN_WITHIN_MS, [url])
+        return { service, url, calls }
+      }),
     ),
   }
 }
 
-function refusing(service: string, asks: Readonly<Record<string, Ask<never, unknown>>>): object {
-  return Object.fromEntries(
-    Object.entries(asks).map(([name, ask]) => [
-      name,
-      async (question: never) => resultOf(service, await ask(question)),
-    ]),
-  )
+function refusing<Table extends CallTable>(service: string, asks: Asks<Table>): ServiceCalls<Table> {
+  const calls = Object.entries<Ask<never, unknown>>(asks).map(([name, ask]) => {
+    return [name, async (question: never) => resultOf(service, await ask(question))]
+  })
+  return Object.fromEntries(calls) as ServiceCalls<Table>
 }
 
 function resultOf<Answer>(service: string, outcome: CallOutcome<Answer>): ApiResult<Answer> {

@@ -77,7 +77,7 @@ export function describeConsoleRegistry(): void {
       await limit('Events a month').getByText('100 %').waitFor()
       await limit('Monthly active users').getByText('project busy').waitFor()
       expect(await limit('Monthly active users').textContent()).toMatch(/Not this month|too early to tell/)
-      await limit('Event names').getByText('the bound of every project').waitFor()
+      await limit('Event names').getByText('the system limit').waitFor()
       await limit('Trait names').getByText('61 new this month').waitFor()
       expect(await faultsOf(page)).toEqual([])
     })

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { API_ROUTES, type ApiName } from '../api-routes.ts'
 import type { Session } from '../session/sessions.ts'
-import type { ApiTable, RouteDefinition } from './define-route.ts'
+import type { RouteDefinition } from './define-route.ts'
 
 /** Refusal of a request, with its HTTP status. */
 export interface ApiRefusal {
@@ -35,15 +35,18 @@ export type ApiHandler<Input, Answer> = (
   session: Session,
 ) => Promise<ApiResult<Answer>> | ApiResult<Answer>
 
+/** Routes of one screen that have a method and a path. */
+type ScreenRoutes = { readonly [Name in ApiName]?: RouteDefinition }
+
 /** One handler for each route of a table. */
-export type ApiHandlers<Table extends ApiTable> = {
+export type ApiHandlers<Table extends ScreenRoutes> = {
   readonly [Name in keyof Table]: Table[Name] extends RouteDefinition<infer Input, infer Answer>
     ? ApiHandler<z.output<Input>, z.input<Answer>>
     : never
 }
 
 /** The routes of a screen by name. A route without a handler, or with an answer of another shape, does not compile. */
-export function serveApi<Table extends ApiTable>(
+export function serveApi<Table extends ScreenRoutes>(
   table: Table,
   handlers: ApiHandlers<Table>,
 ): { readonly [Name in keyof Table]: ApiRoute } {

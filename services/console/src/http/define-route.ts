@@ -1,5 +1,4 @@
 import { z, type ZodType } from 'zod'
-import type { ApiName } from '../api-routes.ts'
 
 /** A viewer reads, and sees personal data only on request. An operator may also make changes. */
 export const Role = z.enum(['viewer', 'operator'])
@@ -26,8 +25,8 @@ export interface RouteDefinition<Input extends ZodType = ZodType, Answer extends
   readonly logged: (input: unknown) => Readonly<Record<string, string>>
 }
 
-/** Routes of one screen by name; {@link ApiName} has their methods and paths. */
-export type ApiTable = { readonly [Name in ApiName]?: RouteDefinition }
+/** Routes of one screen by name. `API_ROUTES` contains their methods and paths. */
+export type ApiTable = Readonly<Record<string, RouteDefinition>>
 
 /** Defines a route of a screen. */
 export function defineRoute<Input extends ZodType, Answer extends ZodType>({

@@ -1,5 +1,4 @@
-import { API_ROUTES, type ApiName, type ErrorAnswer } from '../../../src/api-routes.ts'
-import type { Answer, Input } from '../../../src/api.ts'
+import { type Answer, API_ROUTES, type ApiName, type ErrorAnswer, type Input } from '../../../src/api-routes.ts'
 
 /** A refusal of the server, or a missing answer, in words for the page. */
 export class ApiError extends Error {

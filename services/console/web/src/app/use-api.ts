@@ -1,6 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import type { ApiName } from '../../../src/api-routes.ts'
-import type { Input } from '../../../src/api.ts'
+import type { ApiName, Input } from '../../../src/api-routes.ts'
 import { callApi } from './call-api.ts'
 
 /** Options of `useQuery` for a route. Its answers are cached by name and input. */

@@ -21,9 +21,7 @@ export function Forms() {
     <>
       <header className="page-head">
         <h1>Forms</h1>
-        <p className="quiet">
-          When a trigger matches, gates are checked. If all pass, the form waits for the next visit and is shown.
-        </p>
+        <p className="quiet">When a trigger matches and all gates pass, a form waits for the user's next visit.</p>
         <Link to="/forms/simulation">Simulate an edited workspace file</Link>
       </header>
       <WithProject chosen={chosen}>{(project) => <ProjectForms key={project.name} project={project} />}</WithProject>

@@ -43,7 +43,7 @@ export function PeriodNote({ period }: { readonly period: CountedPeriod }) {
             {processes - answering} of {processes} evaluators do not answer, so their decisions are missing.
           </>
         )}{' '}
-        Waiting forms are counted in the queue, now.
+        Waiting forms are counted in the queue, live.
       </span>
     </p>
   )

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
-import type { Input } from '../../../src/api.ts'
+import type { Input } from '../../../src/api-routes.ts'
 import type { LiveAnswer } from '../../../src/live/api.ts'
 import { callApi } from '../app/call-api.ts'
 import { counted, figure, seconds } from '../parts/figures.ts'

@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import type { Input } from '../../../src/api.ts'
+import type { Input } from '../../../src/api-routes.ts'
 import { callApi } from '../app/call-api.ts'
 import { ErrorNote } from './notes.tsx'
 

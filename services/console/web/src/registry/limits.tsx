@@ -58,7 +58,7 @@ function Limit({ line, project, elapsed }: LimitProps) {
       </header>
       <p>
         <b className="num">{figure(used)}</b> {limit === null ? 'used' : <>of {figure(limit)}</>}
-        {setBy === 'bound' && <span className="quiet">, the bound of every project</span>}
+        {setBy === 'bound' && <span className="quiet">, the system limit</span>}
         {!isMonthly && <span className="quiet">; {added === 0 ? 'none' : figure(added)} new this month</span>}
       </p>
       {limit !== null && <UseBar used={used} limit={limit} outlook={outlook} elapsed={isMonthly ? elapsed : null} />}
@@ -99,7 +99,7 @@ function Month({ usage: { month, monthEndsAt, at, elapsed, limits } }: { readonl
       As of <Time at={at} withDate={false} />, {Math.round(elapsed * 100)} % of {month} has passed
       {hasMonthly && ' (the line in each bar)'}. Months are in UTC; this one ends at <Time at={monthEndsAt} />. The rate
       is the additions this month divided by the elapsed time. Active users grow fastest early in a month, so their
-      forecast tends to be early. Events a month counts only events with a production key, over all projects of the
+      forecast tends to be early. “Events a month” counts events with a production key, over all projects of the
       organization.
     </p>
   )

@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import type { Input } from '../../../src/api.ts'
+import type { Input } from '../../../src/api-routes.ts'
 import type { TryAnswer } from '../../../src/try-it/api.ts'
 import { callApi } from '../app/call-api.ts'
 import { ErrorNote } from '../parts/notes.tsx'
