@@ -17,7 +17,7 @@ export async function applyPriority(priority: number): Promise<void> {
 }
 
 export function describeConsoleCatalog(): void {
-  it('shows what was applied, by whom, and that every process holds it; and no key', async () => {
+  it('shows revisions with author and changes, and that every process has them; and no key', async () => {
     const page = await signIn(theConsole().viewerToken)
     await page.getByRole('link', { name: 'Operations' }).first().click()
     await page.getByRole('link', { name: 'Catalog revisions' }).click()

@@ -11,7 +11,7 @@ const SECRET = 'grace.hopper@example.com'
 const CONSUMERS = ['user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator']
 const BUGGY = 'a user that the fold fails for'
 
-/** A record that no consumer can read, as another program may write it: in each of them it becomes a dead letter. */
+/** Publishes records that no consumer can read, as another program may. Each consumer makes them dead letters. */
 async function publishPoison(values: readonly (string | Buffer)[]): Promise<void> {
   const producer = new Kafka({
     clientId: 'spec',
@@ -38,7 +38,7 @@ async function openCause(page: Page, consumer: string, cause: string): Promise<v
   await page.getByRole('heading', { level: 1, name: cause }).waitFor()
 }
 
-/** Opens the dialog of a button, looks at it with axe, and does what it asks. */
+/** Opens the dialog of a button, checks it with axe, and confirms it. */
 async function confirm(page: Page, button: string, action: string): Promise<void> {
   await page.getByRole('button', { name: button }).click()
   const dialog = page.getByRole('dialog')
@@ -47,10 +47,10 @@ async function confirm(page: Page, button: string, action: string): Promise<void
   await dialog.getByRole('button', { name: action }).click()
 }
 
-/** Dead letters and halted partitions, looked at and mended. They are gone at the end. */
+/** Describes dead letters and halted partitions. At the end there are none. */
 export function describeConsoleDeadLetters(): void {
   describe('dead letters', () => {
-    it('shows a viewer what is wrong with a record, what it holds only on request, and lets them decide nothing', async () => {
+    it('shows a viewer the cause, the content only on request, and no way to decide', async () => {
       await publishPoison([`{"userName": "${SECRET}"`, Buffer.from([0, 255, 254])])
       const page = await signIn(theConsole().viewerToken)
       await openCause(page, 'metering', CAUSE)
@@ -87,7 +87,7 @@ export function describeConsoleDeadLetters(): void {
       expect(log).not.toContain(SECRET)
     })
 
-    it('retries and discards them for an operator, who sees what became of each', async () => {
+    it('retries and discards them for an operator, and shows the results', async () => {
       const page = await signIn(theConsole().token)
       await openCause(page, 'metering', CAUSE)
       await page
@@ -145,7 +145,7 @@ export function describeConsoleDeadLetters(): void {
       expect(await faultsOf(late)).toEqual([])
     })
 
-    it('sets aside the record that halts a partition, and folds it once the cause is mended', async () => {
+    it('sets aside the record that halts a partition, and folds it when the cause is fixed', async () => {
       const mend = await failFoldOf(consoleStack(), BUGGY)
       const page = await signIn(theConsole().token)
       await tryAsUser(page, BUGGY)

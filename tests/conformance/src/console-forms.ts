@@ -4,15 +4,15 @@ import { EMPTY_PROJECT, faultsOf, find, openPath, signIn, theConsole, tryAsUser 
 const FORM = 'nps-after-checkout'
 const FORM_PATH = `forms/demo/shop/${FORM}`
 
-/** What became of forms over all users, and whom they wait for. */
+/** Describes the figures of forms over all users, and their waiting users. */
 export function describeConsoleForms(): void {
-  it('leads from an event that queued nothing to why', async () => {
+  it('leads from an event that queued nothing to the reason', async () => {
     const page = await signIn(theConsole().token)
     await tryAsUser(page, 'forms-free', 'free')
     await page.getByRole('button', { name: 'Track' }).click()
     await page.getByText('No form was queued.').waitFor()
     expect(await faultsOf(page)).toEqual([])
-    // What was answered about one user does not stand beside another one's name.
+    // Answers about one user must not remain beside another name.
     await page.getByLabel('userName').fill('forms-nobody')
     await page.getByText('No form was queued.').waitFor({ state: 'detached' })
     expect(await page.getByRole('link', { name: 'Timeline of' }).count()).toBe(0)
@@ -24,7 +24,7 @@ export function describeConsoleForms(): void {
     await page.getByRole('button', { name: 'Track' }).click()
     await page.getByRole('link', { name: 'See why, form by form' }).click()
     await page.getByText('Not queued: the user was not in the audience.').waitFor()
-    // Instants in our words stand as everywhere on the page.
+    // Instants in our own texts have the format of the page.
     const live = page
       .getByRole('list', { name: `Gates of ${FORM}` })
       .getByRole('listitem')
@@ -32,7 +32,7 @@ export function describeConsoleForms(): void {
     expect(await live.textContent()).toMatch(/enabled, at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
   })
 
-  it('shows what became of each form, which gate stopped it, and whom it waits for', async () => {
+  it('shows the funnel of each form, the gates that stopped it, and its waiting users', async () => {
     const page = await signIn(theConsole().token)
     await tryAsUser(page, 'forms-waits')
     await page.getByRole('button', { name: 'Track' }).click()
@@ -51,7 +51,7 @@ export function describeConsoleForms(): void {
     await page.getByText('whenever a trigger matches').waitFor()
     await page.getByText('Counted since').waitFor()
     expect(await faultsOf(page)).toEqual([])
-    // The oldest first: the user of this test is the last.
+    // Oldest first, so the user of this test is the last.
     await page.getByRole('row').filter({ hasText: 'waiting' }).last().getByRole('link').click()
     await page.getByRole('heading', { name: 'forms-waits' }).waitFor()
     await page.getByText("Queued: every gate passed. It has been waiting for the user's next visit").waitFor()
@@ -73,7 +73,7 @@ export function describeConsoleForms(): void {
     expect(await page.getByRole('button', { name: 'Last hour' }).getAttribute('aria-pressed')).toBe('true')
   })
 
-  it('says what to do where there is no form, and that a form is gone', async () => {
+  it('explains how to declare a form, and that a form was removed', async () => {
     const page = await signIn(theConsole().token, `forms?project=${EMPTY_PROJECT}`)
     await page.getByText('The project has no forms.').waitFor()
     expect(await faultsOf(page)).toEqual([])
@@ -85,21 +85,21 @@ export function describeConsoleForms(): void {
     await page.getByRole('alert').getByText('The workspace has no such project.').waitFor()
   })
 
-  it('shows viewers all of it: there is no name in it', async () => {
+  it('shows viewers everything, as it contains no names', async () => {
     const page = await signIn(theConsole().viewerToken, FORM_PATH)
     await page.getByRole('row').filter({ hasText: 'waiting' }).first().waitFor()
     expect(await page.content()).not.toContain('forms-waits')
     expect(await faultsOf(page)).toEqual([])
   })
 
-  it('says plainly that nobody has identified a user, and where to look', async () => {
+  it('explains that a user was never identified, and where to look', async () => {
     const page = await signIn(theConsole().token)
     await find(page, 'never identified')
     const searched = page.getByText('“never identified” was never identified in the project demo/shop')
     await searched.waitFor()
     await page.getByRole('tab', { name: 'Profile' }).click()
     await searched.waitFor()
-    // The browser keeps its history when somebody signs out.
+    // The browser keeps its history after a sign-out.
     expect(await page.evaluate('JSON.stringify(history.state)')).not.toContain('never identified')
     await page.getByText('There is no profile because this user was never identified.').waitFor()
     expect(await faultsOf(page)).toEqual([])

@@ -6,7 +6,7 @@ import { consoleStack, faultsOf, signIn, theConsole } from './console-pages.ts'
 const FORM = 'nps-after-checkout'
 const HOSTILE = '<img src=x onerror=alert(1)>'
 
-/** As the demo's server. */
+/** Calls the gateway like the demo's server. */
 const call = (route: string, body: Readonly<Record<string, unknown>>) => {
   const { gatewayUrl, keys } = consoleStack()
   return callCarefully({ gatewayUrl, route: `/v2/admin/${route}`, apiKey: keys.admin, body })
@@ -20,7 +20,7 @@ async function open(page: Page): Promise<void> {
 
 const entry = (page: Page, text: string) => page.getByRole('listitem').filter({ hasText: text })
 
-/** Which kinds of entries are on the screen. */
+/** Returns the kinds of the entries on the screen. */
 async function kindsOn(page: Page): Promise<readonly string[]> {
   const classes = await page.locator('.feed > li').evaluateAll((items) => items.map(({ className }) => className))
   return [...new Set(classes)].map((name) => name.replace('entry ', ''))
@@ -28,10 +28,10 @@ async function kindsOn(page: Page): Promise<readonly string[]> {
 const shows = (page: Page, kinds: readonly string[]) =>
   expect.poll(() => kindsOn(page), { timeout: 30_000 }).toEqual(kinds)
 
-/** What happens now. */
+/** Describes the live feed. */
 export function describeConsoleLive(): void {
   describe('its live feed', () => {
-    it('shows what is folded, decided and refused, and leads to the user', async () => {
+    it('shows folded facts, form events and refusals, and leads to the user', async () => {
       const page = await signIn(theConsole().token)
       await open(page)
       const userName = `live-${HOSTILE}`
@@ -48,7 +48,7 @@ export function describeConsoleLive(): void {
       await page.getByRole('heading', { level: 1, name: userName }).waitFor()
     })
 
-    it('is narrowed down by project, event and outcome, and the address says so', async () => {
+    it('can be filtered by project, event and outcome, in the address', async () => {
       const page = await signIn(theConsole().token)
       await open(page)
       await page.getByLabel('Outcome').selectOption('refused')
@@ -67,7 +67,7 @@ export function describeConsoleLive(): void {
       expect(await faultsOf(page)).toEqual([])
     })
 
-    it('keeps the screen still while it is paused, and goes on', async () => {
+    it('does not change during a pause, and continues', async () => {
       const page = await signIn(theConsole().token)
       await open(page)
       await page.getByRole('button', { name: 'Pause' }).click()
@@ -89,7 +89,7 @@ export function describeConsoleLive(): void {
   })
 }
 
-/** To be called once metering is stopped. */
+/** Expects the notice about metering, which must be stopped. */
 export async function expectNothingFolded(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Live' }).click()
   await page.getByText('metering does not answer, so newer facts do not count as folded.').waitFor()

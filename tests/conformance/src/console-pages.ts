@@ -11,14 +11,14 @@ const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.
 
 let stack: ThrowAwayStack | undefined
 let browser: Browser | undefined
-/** Addresses of other machines that a page has asked, errors in pages, dialogs that opened. */
+/** Requests to other hosts, errors in pages, and dialogs. */
 const surprises: string[] = []
 
-/** A project of the product that declares nothing. */
+/** A project without declarations. */
 export const EMPTY_PROJECT = 'demo/empty'
 const DEMO = path.resolve(import.meta.dirname, '../../../infra/demo-workspace.yaml')
 
-/** Starts the one product, with the demo and an empty project, and the one browser of all specs of the console. */
+/** Starts the product with the demo and an empty project, and the browser, for all specs of the console. */
 export async function startConsole(): Promise<void> {
   const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-workspace-'))
   const file = path.join(folder, 'workspace.yaml')
@@ -39,8 +39,8 @@ export async function stopConsole(): Promise<void> {
 }
 
 /**
- * Closes the pages of a test: left open, each would go on asking and drawing. Throws if one did what none may do: ask another
- * machine, fail, open a dialog, break the policy.
+ * Closes the pages of a test, which would otherwise keep loading and drawing. Throws if a page asked another host, failed,
+ * opened a dialog or broke the policy.
  */
 export async function endTest(): Promise<void> {
   for (const context of browser?.contexts() ?? []) await context.close()
@@ -48,7 +48,7 @@ export async function endTest(): Promise<void> {
   if (surprise !== undefined) throw new Error(`A page did what it may not: ${surprise}`)
 }
 
-/** The product behind the console. */
+/** Returns the product behind the console. */
 export function consoleStack(): ThrowAwayStack {
   if (!stack) throw new Error('The product is not running: call startConsole first')
   return stack
@@ -59,7 +59,7 @@ export function theConsole(of = consoleStack()): NonNullable<ThrowAwayStack['con
   return of.console
 }
 
-/** A page of a new browser profile, in which nobody has signed in, or whoever has this token. */
+/** Opens a page in a new browser profile, signed in with a token or signed out. */
 export async function openPage(address = '', token?: string): Promise<Page> {
   if (!browser) throw new Error('There is no browser: call startConsole first')
   const context = await browser.newContext({ locale: 'en-US' })
@@ -81,14 +81,14 @@ export async function openPage(address = '', token?: string): Promise<Page> {
   return page
 }
 
-/** A page of somebody with a session of their own: the Overview, or the page at this address. */
+/** Opens a page with its own session: the Overview, or the page at this address. */
 export async function signIn(token: string, address?: string): Promise<Page> {
   const page = await openPage(address, token)
   if (address === undefined) await page.getByRole('heading', { name: 'Overview' }).waitFor()
   return page
 }
 
-/** Sends what the form sends, which costs less than to fill it in. The spec about signing in does that. */
+/** Signs in with a request, which is faster than the form. The spec about signing in uses the form. */
 async function openSession(context: BrowserContext, token: string): Promise<void> {
   const headers = { ...OWN, origin: theConsole().url }
   const data = { token, name: 'Grace' }
@@ -96,9 +96,9 @@ async function openSession(context: BrowserContext, token: string): Promise<void
   expect(answer.status()).toBe(200)
 }
 
-/** What axe-core finds on the screen as it is. */
+/** Returns the violations that axe-core finds on the current screen. */
 export async function faultsOf(page: Page): Promise<readonly string[]> {
-  // Half a megabyte of code: once in a document.
+  // Half a megabyte of code, so once per document.
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(AXE)
   return page.evaluate(async () => {
     const { axe } = globalThis as unknown as {
@@ -108,7 +108,7 @@ export async function faultsOf(page: Page): Promise<readonly string[]> {
         ) => Promise<{ readonly violations: readonly { id: string; nodes: { html: string }[] }[] }>
       }
     }
-    // Neither lists what passed, with a selector of each element, nor checks less.
+    // Omits passed checks and selectors from the result, not checks.
     const { violations } = await axe.run({ resultTypes: ['violations'], selectors: false })
     return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
   })
@@ -128,7 +128,7 @@ export async function openPath(page: Page, address: string): Promise<void> {
   await page.goto(`${theConsole().url}/${address}`)
 }
 
-/** Looks a user up, and sees the timeline. */
+/** Searches for a user, and waits for the timeline. */
 export async function find(page: Page, searched: string): Promise<void> {
   await page.getByRole('link', { name: 'Users', exact: true }).first().click()
   await page.getByLabel('userName or requestId').fill(searched)
@@ -136,7 +136,7 @@ export async function find(page: Page, searched: string): Promise<void> {
   await page.getByRole('tab', { name: 'Timeline' }).waitFor()
 }
 
-/** A request as another program sends it. */
+/** Sends a request like another program. */
 export async function send(
   api: string,
   init: RequestInit,
@@ -146,7 +146,7 @@ export async function send(
   return { status: response.status, error: body.error }
 }
 
-/** Headers of the console's own pages. */
+/** Headers that the console's own pages send. */
 export const OWN = { 'content-type': 'application/json', 'x-nextvisit-console': '1' }
 
 export async function cookieOf(page: Page): Promise<string> {

@@ -10,7 +10,7 @@ const KEY = keyNamed('LIMITED_ADMIN_P')
 const HOSTILE = '<img src=x onerror=alert(1)>'
 const TRAITS = 60
 
-/** An organization with limits, one of them reached, beside the demo. */
+/** Applies an organization with limits, one of them reached, beside the demo. */
 async function givenLimited(): Promise<void> {
   const { brokers, gatewayUrl, organizations } = consoleStack()
   const sha256 = createHash('sha256').update(KEY).digest('hex')
@@ -37,7 +37,7 @@ async function givenLimited(): Promise<void> {
     callCarefully({ gatewayUrl, route: `/v2/admin/${route}`, apiKey: KEY, body: { userName: 'ada', ...body } })
   const names = Array.from({ length: TRAITS }, (_, nth) => [`trait_${String(nth).padStart(2, '0')}`, nth])
   const $set = { ...Object.fromEntries(names), [HOSTILE]: 1 }
-  // The gateway knows the key once it has read the organization.
+  // The gateway knows the key when it has read the organization.
   const identify = () => call('identify-user', { userAttributes: { $set } })
   await eventually(identify, ({ status }) => status === 200, 30_000)
   const statuses: unknown[] = []
@@ -50,7 +50,7 @@ async function open(page: Page, project: string): Promise<void> {
   await page.getByRole('link', { name: 'Registry and usage' }).click()
   const select = page.getByLabel('Project')
   await select.waitFor()
-  // The console reads the workspace again after five seconds, and a page asks for it when it is opened.
+  // The console rereads the workspace after five seconds, and a page loads it when opened.
   const reload = async () => {
     await page.reload()
     await select.waitFor()
@@ -63,12 +63,12 @@ async function open(page: Page, project: string): Promise<void> {
 
 const namesOn = (page: Page) => page.locator('th.name').allTextContents()
 
-/** What a project knows, and what it has used of its limits. */
+/** Describes the names and the usage of a project. */
 export function describeConsoleRegistry(): void {
   describe('its registry and usage', () => {
     beforeAll(givenLimited, 60_000)
 
-    it('say of each limit how much is used, whose it is, and when it is reached', async () => {
+    it('show the use, the owner and the forecast of each limit', async () => {
       const page = await signIn(theConsole().token)
       await open(page, 'limited/busy')
       const limit = (name: string) => page.getByRole('article', { name })
@@ -82,7 +82,7 @@ export function describeConsoleRegistry(): void {
       expect(await faultsOf(page)).toEqual([])
     })
 
-    it('show traits a page at a time, whatever they are called, and those that the workspace disables', async () => {
+    it('show traits page by page, with any name, and disabled ones', async () => {
       const page = await signIn(theConsole().token)
       await open(page, 'limited/busy')
       await page.getByText(HOSTILE).waitFor()
@@ -96,7 +96,7 @@ export function describeConsoleRegistry(): void {
       expect(await page.getByRole('button', { name: 'More' }).count()).toBe(0)
     })
 
-    it('find events by what their names begin with, in any spelling, and keep that in the address', async () => {
+    it('find events by prefix, in any spelling, and keep it in the address', async () => {
       const page = await signIn(theConsole().token)
       await open(page, 'limited/busy')
       await page.getByRole('link', { name: 'Events', exact: true }).click()
@@ -112,7 +112,7 @@ export function describeConsoleRegistry(): void {
       expect(await faultsOf(page)).toEqual([])
     })
 
-    it('say what would be there in a project that has nothing, also to a viewer', async () => {
+    it('explain an empty project, also to a viewer', async () => {
       const page = await signIn(theConsole().viewerToken)
       await open(page, 'limited/quiet')
       await page.getByText('No record of this project contains a trait yet.').waitFor()

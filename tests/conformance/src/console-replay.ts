@@ -8,12 +8,12 @@ import { consoleStack, cookieOf, faultsOf, find, OWN, send, signIn, theConsole, 
 const CONSUMER = 'user-projector'
 const SWAP = `Swap the read models of ${CONSUMER}`
 const EQUAL = 'Rebuilt and live rows are equal.'
-/** A rebuild of the whole product's log, on a machine that does other things, too. */
+/** For a rebuild from the whole log, on a busy machine. */
 const WITHIN = { timeout: 90_000 }
-/** The lock that a replay holds: "NVRP" and a hash of the schema's name. */
+/** Lock of a replay: "NVRP" and a hash of the schema's name. */
 const LOCK = "pg_advisory_lock(1314280016, hashtext('users'))"
 
-/** Works on the live tables of the user projector, as its own role. */
+/** Runs statements on the live tables of the user projector, with its role. */
 async function inDatabase<Answer>(work: (client: Client) => Promise<Answer>): Promise<Answer> {
   const client = new Client({ connectionString: consoleStack().databaseUrls.get('USER_PROJECTOR_DATABASE_URL') })
   await client.connect()
@@ -36,7 +36,7 @@ async function compare(page: Page): Promise<void> {
   await page.getByRole('heading', { name: `Comparison of ${CONSUMER}` }).waitFor()
 }
 
-/** How often ada checked out, by the live tables. */
+/** Counts events in the live tables. */
 const countEvents = () =>
   inDatabase(async (client) => {
     const { rows } = await client.query<{ count: number }>('SELECT sum(count)::int AS count FROM users.user_events')
@@ -45,7 +45,7 @@ const countEvents = () =>
 
 export function describeConsoleReplay(): void {
   describe('a replay from the console', { timeout: 240_000 }, () => {
-    it('compares, swaps, and says who did it', async () => {
+    it('compares, swaps, and logs the author', async () => {
       const page = await signIn(theConsole().token)
       await tryAsUser(page, 'rita@example.com')
       await page.getByRole('button', { name: 'Track' }).click()
@@ -67,7 +67,7 @@ export function describeConsoleReplay(): void {
       expect(await page.getByRole('img', { name: 'done' }).count()).toBe(5)
       expect(await faultsOf(page)).toEqual([])
 
-      // The tables that came in its place answer.
+      // Reads use the swapped tables.
       await find(page, 'rita@example.com')
       await page.getByRole('heading', { name: 'rita@example.com' }).waitFor()
       const log = await readFile(path.join(consoleStack().dataDirectory, 'logs/console.log'), 'utf8')
@@ -77,7 +77,7 @@ export function describeConsoleReplay(): void {
       expect(log).toMatch(/"action":"replay ended","role":"operator","by":"Grace".*"outcome":"swapped"/)
     })
 
-    it('swaps nothing where rows differ, until somebody says that the rebuilt ones are right', async () => {
+    it('swaps nothing if rows differ, until an operator confirms the rebuilt ones', async () => {
       const page = await signIn(theConsole().token)
       await compare(page)
       await page.getByText(EQUAL).waitFor(WITHIN)
@@ -104,7 +104,7 @@ export function describeConsoleReplay(): void {
 
       await page.getByRole('button', { name: `Swap ${CONSUMER}` }).click()
       await page.getByRole('button', { name: SWAP }).click()
-      // The browser asks for the acceptance; nothing was sent.
+      // The browser requires the confirmation; nothing was sent.
       expect(await page.getByRole('heading', { name: `${SWAP}?` }).count()).toBe(1)
       await page.getByLabel('Swap although rows of 1 table differ').check()
       expect(await faultsOf(page)).toEqual([])
@@ -113,7 +113,7 @@ export function describeConsoleReplay(): void {
       expect(await countEvents()).toBe(before)
     })
 
-    it('says that another replay runs, which was started on a terminal', async () => {
+    it('reports another replay that was started on a terminal', async () => {
       const page = await signIn(theConsole().token)
       await inDatabase(async (client) => {
         await client.query(`SELECT ${LOCK}`)
@@ -123,7 +123,7 @@ export function describeConsoleReplay(): void {
       expect(await faultsOf(page)).toEqual([])
     })
 
-    it('shows viewers how one went, and lets them start none', async () => {
+    it('shows viewers the result, and no way to start one', async () => {
       const page = await signIn(theConsole().viewerToken)
       await openReplay(page)
       await page.getByText('Only operators can start a replay.').waitFor()
@@ -141,7 +141,7 @@ export function describeConsoleReplay(): void {
         })
     })
 
-    it('starts nothing but what it knows', async () => {
+    it('rejects unknown consumers, goals and arguments', async () => {
       const headers = { ...OWN, origin: theConsole().url, cookie: await cookieOf(await signIn(theConsole().token)) }
       const start = (body: object) => send('replay/start', { method: 'POST', headers, body: JSON.stringify(body) })
       expect(await start({ service: '--help', goal: 'compare' })).toEqual({ status: 404, error: 'no-service' })

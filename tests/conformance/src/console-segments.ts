@@ -19,9 +19,9 @@ const PATH = 'segments/demo/shop/paying'
 
 const readLog = () => readFile(path.join(consoleStack().dataDirectory, 'logs/console.log'), 'utf8')
 
-/** Segments with how far they are computed, and who is in one. */
+/** Describes segments, their progress and their members. */
 export function describeConsoleSegments(): void {
-  it('shows who is in a segment and since when, and leads to the user', async () => {
+  it('shows the members of a segment since when, and leads to the user', async () => {
     const page = await signIn(theConsole().token)
     await tryAsUser(page, MEMBER)
     await page.getByRole('link', { name: 'Segments', exact: true }).click()
@@ -37,7 +37,7 @@ export function describeConsoleSegments(): void {
     await page.getByRole('heading', { name: MEMBER }).waitFor()
   })
 
-  it('says what to do where there is no segment', async () => {
+  it('explains how to declare a segment', async () => {
     const page = await signIn(theConsole().token, `segments?project=${EMPTY_PROJECT}`)
     await page.getByText('The project has no segments.').waitFor()
     expect(await faultsOf(page)).toEqual([])
@@ -56,7 +56,7 @@ export function describeConsoleSegments(): void {
 
     await page.getByRole('button', { name: 'Show personal data' }).click()
     await page.getByRole('link', { name: MEMBER }).click()
-    // What a viewer asked for is this list, not the user.
+    // The viewer revealed this list, not the user.
     await page.getByRole('heading', { name: 's•••' }).waitFor()
     expect(await readLog()).toMatch(/"action":"segments\/.*reveal","role":"viewer","by":"Grace".*"segmentId":"paying"/)
     expect(await readLog()).not.toContain(MEMBER)

@@ -20,19 +20,19 @@ async function simulate(page: Page, workspace: string): Promise<void> {
   await page.getByRole('button', { name: 'Simulate' }).click()
 }
 
-/** The cells of a row of the result. */
+/** Returns the cells of a row of the result. */
 async function cellsOf(page: Page, row: string): Promise<readonly string[]> {
   return page.getByRole('row', { name: row }).first().getByRole('cell').allTextContents()
 }
 
 export function describeConsoleSimulation(): void {
   describe('a simulation from the console', { timeout: 180_000 }, () => {
-    it('shows what an edited file would have done beside the forms of today', async () => {
+    it('shows the result of an edited file beside the applied forms', async () => {
       const page = await signIn(theConsole().token)
       await tryAsUser(page, 'sam@example.com', 'free')
       await page.getByRole('button', { name: 'Track' }).click()
       await page.getByText('"formsQueued": 0').waitFor()
-      // Everybody may have the form, and a second one waits for nobody.
+      // All users can get the form, and a second one is never queued.
       const edited = (await readFile(DEMO, 'utf8'))
         .replace('audience: { trait: plan, is: pro }', 'audience: { trait: plan, in: [pro, free] }')
         .concat('          - { id: never-asked, triggers: [{ event: nothing_of_the_kind }] }\n')
@@ -55,7 +55,7 @@ export function describeConsoleSimulation(): void {
       expect(log).not.toContain('never-asked')
     })
 
-    it('names each fault of the file, and leads to its line', async () => {
+    it('lists each fault of the file, and leads to its line', async () => {
       const page = await signIn(theConsole().token)
       const lines = (await readFile(DEMO, 'utf8')).split('\n')
       const line = 1 + lines.findIndex((text) => text.includes('expiresAfter: 30d'))
@@ -69,7 +69,7 @@ export function describeConsoleSimulation(): void {
       expect(selected.trim()).toBe('expiresAfterwards: 30d')
     })
 
-    it('shows viewers the last one, and lets them start none', async () => {
+    it('shows viewers the last one, and no way to start one', async () => {
       const page = await signIn(theConsole().viewerToken)
       await openSimulation(page)
       await page.getByText('Only operators can start a simulation.').waitFor()
@@ -84,7 +84,7 @@ export function describeConsoleSimulation(): void {
       })
     })
 
-    it('takes a large file there, and nowhere else', async () => {
+    it('accepts a large file there, and on no other route', async () => {
       const headers = { ...OWN, origin: theConsole().url, cookie: await cookieOf(await signIn(theConsole().token)) }
       const post = (route: string, body: object) => send(route, { method: 'POST', headers, body: JSON.stringify(body) })
       const large = '#'.repeat(300_000)

@@ -35,7 +35,7 @@ afterAll(stopConsole, 60_000)
 afterEach(endTest)
 
 describe('the console', { timeout: 120_000 }, () => {
-  it('refuses a wrong token, and lets in who has the right one', async () => {
+  it('refuses a wrong token, and accepts a valid one', async () => {
     const page = await openPage()
     await page.getByLabel('Token').fill('not-the-token')
     await page.getByRole('button', { name: 'Sign in' }).click()
@@ -48,7 +48,7 @@ describe('the console', { timeout: 120_000 }, () => {
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   })
 
-  it('shows the main job: an event, the form queued, why, the visit, the form delivered', async () => {
+  it('shows the main job: an event, the queued form, the reason, the visit, the delivered form', async () => {
     const page = await signIn(theConsole().token)
     await tryAsUser(page, 'ada@example.com')
     await page.getByRole('link', { name: 'Why, gate by gate' }).click()
@@ -104,7 +104,7 @@ describe('the console', { timeout: 120_000 }, () => {
     expect(await faultsOf(page)).toEqual([])
   })
 
-  it('shows who owns the partitions of a consumer, and that it has no dead letters', async () => {
+  it('shows the owners of the partitions of a consumer, and that it has no dead letters', async () => {
     const page = await signIn(theConsole().token)
     await page.getByRole('link', { name: 'Operations' }).click()
     await page.getByRole('link', { name: 'metering' }).click()
@@ -114,7 +114,7 @@ describe('the console', { timeout: 120_000 }, () => {
     expect(await faultsOf(page)).toEqual([])
   })
 
-  it('has a link to the content that stays on the screen', async () => {
+  it('has a button that skips to the content of the screen', async () => {
     const page = await signIn(theConsole().token)
     await page.getByRole('link', { name: 'Users', exact: true }).click()
     await page.getByLabel('userName or requestId').waitFor()
@@ -124,7 +124,7 @@ describe('the console', { timeout: 120_000 }, () => {
     expect(await page.title()).toBe('Users · Nextvisit')
   })
 
-  it('says that the console hangs, and why somebody is signed out', async () => {
+  it('reports that the console hangs, and why the session ended', async () => {
     const page = await signIn(theConsole().token)
     await page.getByRole('link', { name: 'Users', exact: true }).click()
     await page.route('**/api/overview', () => undefined)
@@ -137,7 +137,7 @@ describe('the console', { timeout: 120_000 }, () => {
     expect(await faultsOf(page)).toEqual([])
   })
 
-  it('says why a user has not got a form', async () => {
+  it('explains why a user got no form', async () => {
     const page = await signIn(theConsole().token)
     await tryAsUser(page, 'bob', 'free')
     await page.getByRole('button', { name: 'Track' }).click()
@@ -149,7 +149,7 @@ describe('the console', { timeout: 120_000 }, () => {
     expect(page.url()).toContain('tab=forms')
   })
 
-  it('shows a long timeline a part at a time', async () => {
+  it('shows a long timeline in parts', async () => {
     const page = await signIn(theConsole().token)
     await tryAsUser(page, 'carla')
     const { gatewayUrl, keys } = consoleStack()
@@ -164,12 +164,12 @@ describe('the console', { timeout: 120_000 }, () => {
     const requestId = await oldest.locator('code').textContent()
     expect(await page.locator('.entry').count()).toBe(251)
 
-    // The request that somebody looks for is shown, however far back.
+    // The requested entry is shown, however old.
     await find(page, requestId ?? '')
     await page.locator('.entry.identify:focus').waitFor()
   })
 
-  it('finds a request that was refused, and the user', async () => {
+  it('finds a refused request and its user', async () => {
     const page = await signIn(theConsole().token)
     const { gatewayUrl, keys } = consoleStack()
     const headers = { 'content-type': 'application/json', 'x-api-key': keys.admin }
@@ -197,7 +197,7 @@ describe('the console', { timeout: 120_000 }, () => {
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe(userName)
   })
 
-  it('masks personal data for viewers until they ask, logs that, and lets them change nothing', async () => {
+  it('masks personal data for viewers until they reveal it, logs that, and refuses changes', async () => {
     const page = await signIn(theConsole().viewerToken)
     expect(await page.getByRole('link', { name: 'Try it' }).count()).toBe(0)
     await find(page, 'ada@example.com')
@@ -221,7 +221,7 @@ describe('the console', { timeout: 120_000 }, () => {
     expect(log).not.toContain('ada@example.com')
   })
 
-  it('says once that the profile cannot be read, and shows viewers the timeline that they ask for', async () => {
+  it('reports once that the profile cannot be read, and reveals the timeline to viewers', async () => {
     const page = await signIn(theConsole().viewerToken)
     const body = JSON.stringify({ error: 'no-answer', message: 'The profile cannot be read.' })
     await page.route('**/api/users/demo/shop/*', (route) => route.fulfill({ status: 503, body }))
@@ -243,7 +243,7 @@ describe('the console', { timeout: 120_000 }, () => {
   describeConsoleReplay()
   describeConsoleSimulation()
 
-  it('answers nobody who is not signed in, no other site, and sets a strict policy', async () => {
+  it('refuses requests without a session or from other sites, and sets a strict policy', async () => {
     expect(await send('overview', {})).toEqual({ status: 401, error: 'signed-out' })
     const cookie = await cookieOf(await signIn(theConsole().token))
     const body = JSON.stringify({ userName: 'x' })
@@ -277,9 +277,9 @@ describe('the console', { timeout: 120_000 }, () => {
     await expect.poll(top).toBeLessThan(120)
   })
 
-  it('names a consumer that is stopped, and the runbook', async () => {
+  it('names a stopped consumer, and the runbook', async () => {
     const page = await signIn(theConsole().token)
-    // The one of describeConsoleRegistry. The limits are read once a minute.
+    // From describeConsoleRegistry. Limits are read once a minute.
     await page.getByText('limited: events a month, 3 of 3').waitFor({ timeout: 90_000 })
     await page.getByRole('link', { name: 'Usage of limited/' }).waitFor()
     await consoleStack().stopReplica('metering')

@@ -14,7 +14,7 @@ const LOAD_MS = 90_000
 
 const say = (line: string): void => console.error(line)
 
-/** Users with traits, their events, their visits; every tenth request is one that is refused. */
+/** Sends users with traits, events and visits. Every tenth request is refused. */
 async function sendLoad({ gatewayUrl, keys }: ThrowAwayStack, sequence: number): Promise<void> {
   const userName = sequence % 10 === 9 ? 'nobody' : `user-${sequence % USERS}`
   const post = (route: string, apiKey: string, body: object) =>
@@ -56,7 +56,7 @@ async function takePictures(stack: ThrowAwayStack): Promise<void> {
 }
 
 async function take(page: Page, name: string): Promise<void> {
-  // Charts and lists come with the next answer.
+  // Charts and lists load with the next answer.
   await sleep(6_000)
   await page.screenshot({ path: path.join(FOLDER, `${name}.png`) })
   say(`docs/pictures/${name}.png`)
