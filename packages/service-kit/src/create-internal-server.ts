@@ -114,14 +114,14 @@ function answerCall(route: InternalRoute, logger: Logger): RequestHandler {
     response.once('close', () => abort.abort(new Error('The caller is gone.')))
     try {
       const answer = await route.handle(body.data, { signal: abort.signal, deadlineAt })
-      if (answer === notFound()) refuse(response, 404, 'NOT_FOUND', 'There is nothing by that name.')
-      else if (answer === behind()) refuse(response, 503, 'BEHIND', 'What was asked for is not folded yet; ask again.')
+      if (answer === notFound()) refuse(response, 404, 'NOT_FOUND', 'The service knows nothing by that name.')
+      else if (answer === behind()) refuse(response, 503, 'BEHIND', 'The requested rows are not folded yet; ask again.')
       else response.json(answer)
     } catch (err) {
       const isPassing = abort.signal.aborted || isRetryable(err)
       logger[isPassing ? 'warn' : 'error']({ err, route: route.path }, 'an internal call failed')
-      if (isPassing) refuse(response, 503, 'UNAVAILABLE', 'This could not be answered now; ask again.')
-      else refuse(response, 500, 'INTERNAL_ERROR', 'This could not be answered; the log of the service says why.')
+      if (isPassing) refuse(response, 503, 'UNAVAILABLE', 'The service can not answer now; ask again.')
+      else refuse(response, 500, 'INTERNAL_ERROR', 'The service failed to answer; its log has the error.')
     } finally {
       clearTimeout(timer)
     }

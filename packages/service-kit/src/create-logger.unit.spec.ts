@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createLogger } from './create-logger.ts'
 
-/** What was written, as text and parsed. */
+/** Written entries, as text and parsed. */
 function createSink() {
   const lines: string[] = []
   return {

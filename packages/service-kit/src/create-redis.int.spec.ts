@@ -118,7 +118,7 @@ describe('a Redis connection', () => {
     expect(await client.get(counter)).toBe('0')
   })
 
-  /** What a subscriber hears on a channel, and how often messages reach it. */
+  /** Messages that a subscriber receives on a channel, with the number of deliveries. */
   async function hear() {
     const channel = `${key}-${randomUUID()}`
     const heard: string[] = []

@@ -28,7 +28,7 @@ import { listDeadLetters } from './show-dead-letters.ts'
 const MAIN = path.resolve(import.meta.dirname, '../main.ts')
 const ROLE = 'nextvisit_metering'
 
-/** What the consumer was written for, and what it was mended to take: counts that somebody sends as text. */
+/** Schemas of the consumer before and after its fix, which accepts counts sent as text. */
 const Strict = z.looseObject({ id: z.uuid(), type: z.literal('EventTracked'), slug: z.string(), count: z.number() })
 const Mended = z.looseObject({
   id: z.uuid(),
