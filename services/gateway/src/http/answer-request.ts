@@ -52,13 +52,15 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
     const beganAt = performance.now()
     let requestId: string = randomUUIDv7()
     const traceparent = traceParentOf(request.headers['traceparent'], requestId)
+    // As far as the checks came: a refusal names them, too.
     let key: CatalogKey | undefined
     let bill: Bill | undefined
+    let body: JsonObject | undefined
+    // Given back at the end.
     let received: ReceivedBody | undefined
     let isInFlight = false
-    let body: JsonObject | undefined
 
-    const check = async (): Promise<Handled | Aborted> => {
+    const checkAndHandle = async (): Promise<Handled | Aborted> => {
       // The key. Without one in the headers, the body names it and is read first.
       const isInBody = isKeyInBody(route, request)
       if (isInBody) {
@@ -168,7 +170,7 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
       else if (isWritten) void route.afterwards?.(result, traceparent)
     }
     try {
-      const result = await check().finally(release)
+      const result = await checkAndHandle().finally(release)
       if (result.outcome !== 'aborted') finish(result)
     } catch (err) {
       logger.error({ err, requestId, traceparent, route: route.pattern }, 'A request failed')
