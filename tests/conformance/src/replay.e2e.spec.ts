@@ -116,7 +116,7 @@ describe('nextvisit replay', () => {
     await killed.ended
     const resumed = await run('replay', 'metering')
     expect(resumed).toMatchObject({ exitCode: 0, output: SWAPPED_EQUAL })
-    expect(resumed.output).toContain('Continuing the replay that was interrupted')
+    expect(resumed.output).toContain('Resuming the interrupted replay')
     for (const service of OTHERS) {
       expect(await run('replay', service)).toMatchObject({ exitCode: 0, output: SWAPPED_EQUAL })
     }

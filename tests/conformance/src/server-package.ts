@@ -154,7 +154,7 @@ export function describeServerPackage(): void {
       expect(await ask('POST', 'buy?user=grace&order=2&total=3')).toEqual({ thanksFor: '2' })
       const output = text(example.stdout)
       example.kill('SIGTERM')
-      expect(await output).toContain('Everything is sent')
+      expect(await output).toContain('All events are sent')
       const nextvisit = await givenClient()
       const count = async () => {
         const user = await nextvisit.users.get('grace')

@@ -246,7 +246,7 @@ export function describeAudit(campaignOf: () => Campaign): void {
         const { exitCode, stdout, stderr } = await nextvisit('audit')
         expect(exitCode).toBe(1)
         expect(stdout).toContain('users.users: traits  1\n')
-        expect(stdout).toContain('plan is lost')
+        expect(stdout).toContain('plan is missing')
         expect(stdout + stderr).not.toContain('user-')
       } finally {
         await setTraits(`$$${user?.traits}$$::json`)

@@ -11,8 +11,9 @@ export interface VerdictOfRevisions {
 export interface PendingDecision {
   readonly partition: number
   readonly organization: string
-  /** First revision around the time when the record was received, and `to` the last. It was evaluated then or later. */
+  /** First revision around the time when the record was received. It was evaluated then or later. */
   readonly from: number
+  /** Last revision around that time. */
   readonly until: number
   /** Verdicts of all revisions from `from` on. */
   readonly verdicts: readonly VerdictOfRevisions[]
