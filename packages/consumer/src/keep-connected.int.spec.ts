@@ -5,7 +5,7 @@ import { expect, inject, it, onTestFinished } from 'vitest'
 import { visitsConsumer } from '../test/visits-consumer.ts'
 import { keepConnected } from './keep-connected.ts'
 
-/** A connection is closed after half of this without work. */
+/** An idle connection is closed after half of this time, ms. */
 const SILENT_MS = 1_000
 
 async function givenConnection(): Promise<CommitDb> {

@@ -42,7 +42,7 @@ describe('a projection runner', () => {
     await log.publish([event as UserFact])
     await givenRunner(log, db, { logger })
     await expect.poll(visitsOf(db), soon).toBe(1)
-    // It is said after the commit.
+    // The line follows the commit.
     const said = () => lines.map((line) => JSON.parse(line) as object)
     await expect.poll(said, soon).toContainEqual(
       expect.objectContaining({
@@ -282,7 +282,7 @@ async function putCheckpoint(db: Db, topic: string, partition: number, nextOffse
     VALUES ('visits', ${topic}, ${partition}, ${nextOffset})`)
 }
 
-/** A database that something happens to before it answers a query. */
+/** A database that waits for `happen` before each query. */
 function beforeQueries(db: CommitDb, happen: () => Promise<void>): CommitDb {
   return { ...db, $queryRaw: <Row>(query: Sql) => happen().then(() => db.$queryRaw<Row>(query)) }
 }

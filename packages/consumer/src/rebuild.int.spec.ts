@@ -70,7 +70,7 @@ async function endsOf({ topic, connection }: GivenLog): Promise<ReadonlyMap<numb
   return new Map(Array.from(await readWatermarks(connection, topic), ([partition, { high }]) => [partition, high]))
 }
 
-/** Each commit waits until all partitions that are folded at once were loaded, and for what the test does meanwhile. */
+/** Each commit waits until all concurrent partitions were loaded, and for the work of the test. */
 function watching(db: CommitDb, meanwhile: () => Promise<void>) {
   const running = { loads: 0, commits: 0 }
   const counting: CommitDb = {

@@ -5,11 +5,11 @@ import { createTestTopic, startFaultProxy } from '@nextvisit/testing'
 import { expect, inject, onTestFinished } from 'vitest'
 
 export const PARTITIONS = 4
-/** A busy machine is not an outage. */
+/** Long enough for a busy machine. */
 const PUBLISH_WITHIN_MS = 30_000
 export const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00'
 
-/** The partition of a user's facts. */
+/** Returns the partition of a user's facts. */
 export function partitionOf(userName: string): number {
   return partitionForKey(userIdFixture(userName), PARTITIONS)
 }
@@ -18,11 +18,11 @@ export interface GivenLog {
   readonly topic: string
   readonly connection: LogConnection
   readonly publisher: Publisher
-  /** Facts, in order; then, on ada's partition, values that may be anything. */
+  /** Publishes facts in order, then any values on ada's partition. */
   readonly publish: (facts: readonly UserFact[], values?: readonly string[]) => Promise<void>
 }
 
-/** A topic of the test's own for the example projection, and the one that it publishes to. */
+/** Creates a topic for the example projection, and the topic that it publishes to. */
 export async function givenLog(): Promise<GivenLog> {
   const { topic, connection } = await createTestTopic(inject('kafkaBrokers'), { partitions: PARTITIONS })
   await withLogAdmin(connection, (admin) => admin.createTopic(`${topic}.out`, { partitions: 1 }))
@@ -48,14 +48,14 @@ export async function givenLog(): Promise<GivenLog> {
   return { topic, connection, publisher, publish }
 }
 
-/** The broker behind a proxy that can lose answers, or refuse connections. */
+/** Starts a proxy before the broker that can lose answers, or refuse connections. */
 export async function givenFaultProxy(connection: LogConnection) {
   const { proxy, connection: proxied } = await startFaultProxy(connection)
   onTestFinished(() => proxy.stop())
   return { proxy, connection: proxied }
 }
 
-/** Events of 20 users, in turn, unless the test says whose. */
+/** Returns events of 20 users in turn, or of the users that the test names. */
 export function givenEvents(count: number, userName = (index: number) => `user-${index % 20}`) {
   return Array.from({ length: count }, (_, index) =>
     eventTracked({ userName: userName(index), eventName: `Event ${index}` }),

@@ -9,7 +9,7 @@ import { createVisitsProjection, type VisitsDraft } from './visits-projection.ts
 
 type RunnerOptions = Partial<ProjectionRunnerOptions<UserFact, VisitsDraft>>
 
-/** A runner of the example projection, started, and stopped after the test. */
+/** Starts a runner of the example projection, until the test ends. */
 export async function givenRunner({ topic, connection }: GivenLog, db: CommitDb, own: RunnerOptions = {}) {
   const onFailure = vi.fn<(error: Error) => void>()
   const runner = createProjectionRunner({

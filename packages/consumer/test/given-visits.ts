@@ -22,11 +22,11 @@ import {
 export interface GivenDatabase {
   readonly name: string
   readonly db: CommitDb
-  /** Another client of the same database: another process. */
+  /** Opens another client of the same database, like another process. */
   readonly openDb: () => CommitDb
 }
 
-/** A database with the example's tables, gone after the test. */
+/** Creates a database with the example's tables, until the test ends. */
 export async function givenVisitsDatabase(): Promise<GivenDatabase> {
   const database: TestDatabase = await createTestDatabase(inject('databaseUrl'), {
     schema: 'visits',
@@ -51,7 +51,7 @@ export async function givenVisitsDatabase(): Promise<GivenDatabase> {
 const catalog = staticCatalog([])
 const serviceVersion = 'test'
 
-/** The example's fold of `user-events`/0, opened at offset 0. */
+/** Opens the example's fold of `user-events`/0 at offset 0. */
 export async function givenVisitsFold(
   db: CommitDb,
   projection: VisitsProjection = createVisitsProjection(),
@@ -61,7 +61,7 @@ export async function givenVisitsFold(
   return fold
 }
 
-/** The example's core, without listeners. */
+/** Returns the example's core, without listeners. */
 export function givenCore(
   db: CommitDb,
   projection: VisitsProjection = createVisitsProjection(),
@@ -71,7 +71,7 @@ export function givenCore(
   return { projection, db, codec, context: { catalog, isRebuild: false }, serviceVersion, logger }
 }
 
-/** The example's checkpoint of a partition of `user-events`, opened. */
+/** Opens the example's checkpoint of a partition of `user-events`. */
 export async function givenCheckpoint(db: CommitDb, partition = 0): Promise<PartitionCheckpoint> {
   const checkpoint = createPartitionCheckpoint(db, { projection: 'visits', topic: 'user-events', partition })
   await checkpoint.open()
@@ -79,8 +79,8 @@ export async function givenCheckpoint(db: CommitDb, partition = 0): Promise<Part
 }
 
 /**
- * As many partitions of `user-events`, whose batches one commit loop commits until the test ends. Each fold is one attempt,
- * and its result.
+ * Creates partitions of `user-events` whose batches one commit loop commits until the test ends. A fold makes one attempt,
+ * and returns its result.
  */
 export async function givenLoopedFolds(
   db: CommitDb,

@@ -1,6 +1,6 @@
 import { forbidPretenuring } from '../src/forbid-pretenuring.ts'
 
-/** Works off a backlog, and then folds small batches. A batch is kept until the next one is folded. */
+/** Works off a backlog, then folds small batches. Keeps each batch until the next one. */
 interface Folded {
   readonly record: { readonly offset: number; readonly headers: readonly number[] }
 }

@@ -11,7 +11,7 @@ export function visitsConsumer(topic?: string): Consumer {
     schema: 'visits',
     openDb: async (adapter) => openTestClient(adapter),
     projection: () => createVisitsProjection(topic),
-    // What the example's ticks write is not folded.
+    // The row that the example's ticks write does not come from the log.
     tables: {
       visits: {
         folded: (table) => `SELECT * FROM ${table} WHERE user_id <> '00000000-0000-4000-8000-000000000000'`,

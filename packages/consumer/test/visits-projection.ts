@@ -12,11 +12,11 @@ export interface VisitsDraft {
   readonly events: { readonly fact: UserFact; readonly partition: number }[]
 }
 
-/** As the example has them, so that specs can change one. */
+/** The example's projection, which has ticks. */
 export type VisitsProjection = Projection<UserFact, VisitsDraft> &
   Required<Pick<Projection<UserFact, VisitsDraft>, 'ticks'>>
 
-/** An example that does everything a projection may do: it counts a user's events and publishes each of them again. */
+/** Creates an example with every member of a projection: it counts a user's events, and publishes each event again. */
 export function createVisitsProjection(topic: string = TOPICS.userEvents): VisitsProjection {
   return {
     name: 'visits',
@@ -64,14 +64,14 @@ export function createVisitsProjection(topic: string = TOPICS.userEvents): Visit
   }
 }
 
-/** Everything but what ticks write. */
+/** Reads every row except the one that ticks write. */
 export function readVisits(db: Db): Promise<unknown> {
   return db.$queryRaw(
     sql`SELECT * FROM visits WHERE user_id <> '00000000-0000-4000-8000-000000000000' ORDER BY user_id`,
   )
 }
 
-/** The events counted in the read model. */
+/** Counts the events in the read model. */
 export async function countVisits(db: Db): Promise<number> {
   const rows = (await readVisits(db)) as { count: number }[]
   return rows.reduce((sum, { count }) => sum + count, 0)

@@ -11,7 +11,7 @@ import { at, GATEWAY, PARTITION } from './evaluator-fixtures.ts'
 
 export const { migrations } = formTriggerEvaluator
 
-/** Both kinds of connections to the tables. */
+/** Opens both kinds of connections to the tables. */
 export function openDbs(url: string, own: Partial<CommitDbOptions> = {}) {
   const options = { url, schema: 'forms', applicationName: 'spec', ...own }
   const prisma = new PrismaClient({ adapter: createAdapter(options) })
@@ -19,7 +19,7 @@ export function openDbs(url: string, own: Partial<CommitDbOptions> = {}) {
   return { prisma, db, disconnect: () => Promise.all([prisma.$disconnect(), db.$disconnect()]) }
 }
 
-/** For specs: the projection on a database of its own, fed batch by batch through the core. */
+/** Creates the projection on a database of its own, fed batch by batch through the core. */
 export async function givenEvaluator(databaseUrl: string, options: Partial<CommitDbOptions> = {}) {
   const database = await createTestDatabase(databaseUrl, { schema: 'forms', migrations })
   const { prisma, db, disconnect } = openDbs(database.url, options)
@@ -57,11 +57,11 @@ export async function givenEvaluator(databaseUrl: string, options: Partial<Commi
   return {
     prisma,
     db,
-    /** One batch, for each record of which a gateway waits; returns the replies. */
+    /** Folds one batch of records that gateways wait for. Returns the replies. */
     fold: (context: TickContext, ...facts: UserFact[]) => foldBatch(context, facts, { replyTo: GATEWAY }),
-    /** One batch that nobody waits for. */
+    /** Folds one batch that no gateway waits for. */
     foldUnheard: (context: TickContext, ...facts: UserFact[]) => foldBatch(context, facts, {}),
-    /** A tick that settles what was until `ms` after the start of the story, if one is due, as the core does it. */
+    /** Ticks if a tick is due, like the core. It settles the time until `ms` after the start of the story. */
     tick: async (context: TickContext, ms: number): Promise<void> => {
       const { catalog, partition } = context
       const instant = new Date(at(ms + FACTS_ARRIVE_WITHIN_MS))
@@ -70,7 +70,7 @@ export async function givenEvaluator(databaseUrl: string, options: Partial<Commi
       const fold = await openFold(context)
       await fold.tick(instant)
     },
-    /** A record that cannot be read: a dead letter at this offset. */
+    /** Folds a record that cannot be decoded. Returns the offset of the dead letter. */
     foldUnreadable: async (context: TickContext): Promise<bigint> => {
       const fold = await openFold(context)
       const { nextOffset: offset } = fold.checkpoint()
@@ -79,7 +79,7 @@ export async function givenEvaluator(databaseUrl: string, options: Partial<Commi
       await fold.fold({ ...batch, fetchedFrom: offset, nextOffset: offset + 1n })
       return offset
     },
-    /** An operator mends a dead letter and has it retried: it is this fact. */
+    /** Replaces a dead letter by this fact, and retries it, like an operator. */
     retry: async (context: TickContext, offset: bigint, fact: UserFact): Promise<void> => {
       const value = JSON.stringify(fact)
       await prisma.$executeRaw(sql`
@@ -87,7 +87,7 @@ export async function givenEvaluator(databaseUrl: string, options: Partial<Commi
       const fold = await openFold(context)
       await fold.tick(new Date(at(0)))
     },
-    /** What became of forms since it was last asked. */
+    /** Returns the steps of forms since the last call. */
     takeSteps: (): readonly string[] => {
       const taken = steps.map(
         ({ organization, project, formId, step }) => `${organization}/${project}/${formId} ${step}`,
@@ -107,7 +107,7 @@ export async function givenEvaluator(databaseUrl: string, options: Partial<Commi
       const rows = await prisma.$queryRaw<{ value: string }[]>(sql`SELECT value FROM outbox ORDER BY sequence`)
       return rows.map(({ value }) => JSON.parse(value) as FormFact).map(({ type, formId }) => `${type} ${formId}`)
     },
-    /** Forgets everything but the checkpoint, for the next story. */
+    /** Empties every table except the checkpoints, for the next story. */
     clear: () =>
       prisma.$executeRaw(
         sql`TRUNCATE users, event_occurrences, queue, shown_forms, decisions, outbox, idempotent_outcomes`,

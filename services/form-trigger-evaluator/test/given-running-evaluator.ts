@@ -17,14 +17,11 @@ import { migrations, openDbs } from './given-evaluator.ts'
 
 export interface Sent {
   readonly fact: UserFact
-  /** Whether a gateway waits for the reply. */
+  /** A gateway waits for the reply. */
   readonly isHeard: boolean
 }
 
-/**
- * For specs: one evaluator that lives on from batch to batch, as the owner of a partition does, under a catalog that
- * changes; until it is restarted.
- */
+/** Creates an evaluator that runs from batch to batch, like the owner of a partition, with a changing catalog. */
 export async function givenRunningEvaluator(databaseUrl: string) {
   const database = await createTestDatabase(databaseUrl, { schema: 'forms', migrations })
   const { prisma, db, disconnect } = openDbs(database.url)
@@ -61,7 +58,7 @@ export async function givenRunningEvaluator(databaseUrl: string) {
       held = staticCatalog([OrganizationConfig.parse({ id: 'acme', projects: [project] })])
       for (const listener of listeners) listener('acme')
     },
-    /** Records as one batch; returns the replies to those that are heard. */
+    /** Folds records in one batch. Returns the replies that gateways wait for. */
     send: async (sent: readonly Sent[]): Promise<readonly EvaluatorReply[]> => {
       const from = log.length
       const records = sent.flatMap(({ fact, isHeard }) =>
@@ -70,25 +67,25 @@ export async function givenRunningEvaluator(databaseUrl: string) {
       log = [...log, ...records.map((record, index) => ({ ...record, offset: BigInt(from + index) }))]
       return fetched(from)
     },
-    /** Another process takes over, and is given the last `records` of the log again. */
+    /** Starts another process, which reads the last `records` of the log again. */
     restart: async (records: number): Promise<readonly EvaluatorReply[]> => {
       await start()
       return fetched(Math.max(0, log.length - records))
     },
-    /** One of the runner's seconds, where it finds something due; it settles what was until `ms`. */
+    /** Ticks if a tick is due. It settles the time until `ms`. */
     tick: async (ms: number): Promise<void> => {
       const instant = new Date(at(ms + FACTS_ARRIVE_WITHIN_MS))
       const due = await projection.ticks?.due(prisma, instant, { catalog, partitions: [PARTITION] })
       if (due?.includes(PARTITION)) await fold.tick(instant)
     },
-    /** What `form-events` is told since it was last asked. */
+    /** Returns the facts for `form-events` since the last call. */
     takeTold: async (): Promise<readonly FormFact[]> => {
       const rows = await prisma.$queryRaw<{ value: string }[]>(
         sql`WITH taken AS (DELETE FROM outbox RETURNING *) SELECT value FROM taken ORDER BY sequence`,
       )
       return rows.map(({ value }) => FormFact.parse(JSON.parse(value)))
     },
-    /** Everything forgotten, and a new log. */
+    /** Empties every table, and begins a new log. */
     begin: async (): Promise<void> => {
       log = []
       await prisma.$executeRaw(

@@ -6,10 +6,10 @@ import type { RunningEvaluator, Sent } from './given-running-evaluator.ts'
 import { expectSame, type Expected, expectReplies, expectedReply, type QueueStory } from './queue-story.ts'
 import { changes } from './queue-model-workspaces.ts'
 
-/** What may happen to the queue, each with the look at everything that it left behind. */
+/** Commands for the queue. Each compares every effect with the model. */
 export type QueueCommand = fc.AsyncCommand<QueueStory, RunningEvaluator>
 
-/** Says what is sent; nothing, where there is nothing yet that could be. */
+/** Returns the records to send; none if there are none yet. */
 type Says = (story: QueueStory) => Sent | undefined
 interface Saying {
   readonly text: string

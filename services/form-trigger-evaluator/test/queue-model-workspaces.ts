@@ -66,7 +66,7 @@ export const workspaces: fc.Arbitrary<ProjectConfig> = fc
     }),
   )
 
-/** What somebody applies next: one form other than it was, or removed; or another cooldown. */
+/** Generates the next workspace: one form changed or removed, or another cooldown. */
 export const changes: fc.Arbitrary<(before: ProjectConfig) => ProjectConfig> = fc.oneof(
   {
     weight: 4,

@@ -44,7 +44,7 @@ export interface ModelIdentify {
   readonly source: 'admin' | 'sdk'
   readonly plan: string | undefined
   readonly received: number
-  /** Whether a gateway waits for the reply. */
+  /** A gateway waits for the reply. */
   readonly isHeard: boolean
 }
 
@@ -54,12 +54,12 @@ export interface ModelAnswer {
   readonly row: ModelRow
 }
 
-/** What is matched against triggers. */
+/** A record in the form that triggers match. */
 interface TriggerInput {
   readonly slug?: string
   readonly source?: 'admin' | 'sdk'
   readonly startsSession?: boolean
-  /** What a trigger's window ends at. */
+  /** The end of a trigger's window. */
   readonly at: number
   readonly received: number
 }
@@ -72,7 +72,7 @@ export class QueueModel {
   readonly rows: ModelRow[] = []
   /** The last by `user form`. */
   readonly decisions = new Map<string, { readonly outcome: string; readonly record: string }>()
-  /** What `form-events` is told, since it was last asked: `FormQueued user form`. */
+  /** Facts for `form-events` since the last look: `FormQueued user form`. */
   told: string[] = []
   readonly #users = new Map<string, ModelUser>()
 
@@ -93,7 +93,7 @@ export class QueueModel {
     return fact.isHeard ? this.#offer(user, received) : { row: undefined, moreWaiting: false }
   }
 
-  /** Returns how many forms the event has put into the queue, this time or when it was processed before. */
+  /** Returns the number of forms that the event has queued, now or when it was processed before. */
   track({ id, user: name, slug, source, at, received, isLate }: ModelEvent): number {
     const user = this.#user(name)
     user.happened.push({ slug, at, session: source === 'sdk' ? user.session : undefined })
@@ -110,7 +110,7 @@ export class QueueModel {
     this.#move(row, 'delivered')
   }
 
-  /** What a second of the evaluator's clock does. */
+  /** Does the work of a tick. */
   tick(now: number): void {
     for (const row of this.rows) {
       this.#passTime(row, now)

@@ -5,7 +5,7 @@ import { type ModelRow, QueueModel } from './queue-model.ts'
 
 const COPY_WINDOW_MS = 24 * 3_600_000
 
-/** What the model replies to a record. `row`: the offer's. */
+/** The model's reply to a record. `row`: the offered row. */
 export type Expected =
   | { readonly kind: 'track'; readonly recordId: string; readonly formsQueued: number }
   | {
@@ -30,7 +30,7 @@ export interface QueueStory {
     readonly received: string
   }[]
   readonly rowOf: Map<string, ModelRow>
-  /** By record id: the requests with an `Idempotency-Key`, and what was replied. */
+  /** Requests with an `Idempotency-Key` and their replies, by record id. */
   readonly keyed: Map<string, { readonly received: number; readonly reply: Expected | undefined }>
 }
 
@@ -73,7 +73,7 @@ function tell({ model, rowOf }: QueueStory, { fact, isHeard }: Sent): Expected |
   }
 }
 
-/** Whoever waited heard what the model says, and offers are of the rows that it means. */
+/** Compares replies with the model, and offers with its rows. */
 export function expectReplies(
   story: QueueStory,
   replies: readonly EvaluatorReply[],
@@ -105,7 +105,7 @@ function noteOffer(
   story.offers.push({ visitId, ...offer, userId: visit.userId, received: visit.received })
 }
 
-/** Queue, decisions and what `form-events` is told are the model's. */
+/** Compares the queue, decisions and facts for `form-events` with the model. */
 export async function expectSame({ model }: QueueStory, { prisma, takeTold }: RunningEvaluator): Promise<void> {
   const [rows, decisions, facts] = await Promise.all([
     prisma.queueRow.findMany(),
@@ -124,7 +124,7 @@ export async function expectSame({ model }: QueueStory, { prisma, takeTold }: Ru
   model.told = []
 }
 
-/** What was told of each user's form, in order. Different forms may be told in any order. */
+/** Groups facts by user and form, in order. Facts of different forms may come in any order. */
 function byRow(told: readonly string[]): ReadonlyMap<string, readonly string[]> {
   return Map.groupBy(told, (one) => one.slice(one.indexOf(' ')))
 }

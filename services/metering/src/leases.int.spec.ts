@@ -18,7 +18,7 @@ function question({ organization }: Place, limit: number, units: readonly number
   return { organization, month: '2026-11', limit, leases }
 }
 
-/** What is leased to a gateway, by partition. */
+/** Units that are leased to a gateway, by partition. */
 async function givenLeases(place: Place, limit: number, units: readonly number[]): Promise<string[]> {
   const asked = question(place, limit, units)
   expect(await leaseRoom(ledger.prisma, [asked], NOW)).toEqual([true])
@@ -190,9 +190,9 @@ describe('a lease between its fold and its return', () => {
   })
 })
 
-/** What becomes of a unit that a gateway spends. */
+/** The fate of a unit that a gateway spends. */
 type Fate = 'publish' | 'not published' | 'unknown, and lost'
-/** One gateway: leases, spends units of it one after the other, gives the rest back or crashes, and begins again. */
+/** The life of a gateway: it leases, spends units in sequence, gives the rest back or crashes, and begins again. */
 interface Life {
   readonly fates: readonly Fate[]
   readonly partition: number

@@ -129,7 +129,7 @@ async function tickAll(instant: Date): Promise<void> {
   for (let partition = 0; partition < PARTITIONS; partition += 1) await ledger.tick(instant, partition)
 }
 
-/** What one caller does with its record, as the gateway would. */
+/** Reserves room for one record, and ends it by its fate, like a gateway. */
 async function liveOneRecord(place: Place, limit: number, fate: 'publish' | 'release' | 'lose' | 'repeat') {
   const partition = Math.floor(Math.random() * PARTITIONS)
   const userName = `user-${partition}`

@@ -9,7 +9,7 @@ const ledger = givenLedger()
 const usageOf = (place: Place) => readUsage(ledger.prisma, { ...place, month: '2026-11' }, new Set())
 const NOTHING_RESERVED = { pending: 0, reservations: 0 }
 
-/** Whoever waits for a lock for 2 s fails (`lock_timeout`). */
+/** A statement that waits for a lock for 2 s fails (`lock_timeout`). */
 describe('a fold', () => {
   it('commits while another process has a fold of the same organization open', async () => {
     const place = newPlace()

@@ -14,7 +14,7 @@ export const RECEIVED = '2026-11-02T10:00:00.000Z'
 export const NOW = new Date(RECEIVED)
 const context = { catalog: staticCatalog([]), isRebuild: false }
 
-/** Metering's tables for the tests of a file, and what its projection does to them. */
+/** Creates metering's tables for the tests of a file, with functions that fold into them. */
 export function givenLedger() {
   let database: TestDatabase
   let prisma: PrismaClient
@@ -45,7 +45,7 @@ export function givenLedger() {
       partition,
     )
 
-  /** As the core does it: only where something is due. */
+  /** Ticks if a tick is due, like the core. */
   async function tick(instant: Date, partition = 0): Promise<void> {
     if (!(await isDue(partition, instant))) return
     const writes = await meteringProjection.ticks?.tick(prisma, instant, { ...context, partition })
@@ -61,21 +61,21 @@ export function givenLedger() {
     return { count: Number(folded._sum.count ?? 0), pending, reservations: Number(held._sum.units ?? 0) }
   }
 
-  /** Another process: one connection, until the test ends. */
+  /** Opens the one connection of another process, until the test ends. */
   function connectOnce(own: Partial<CommitDbOptions> = {}): CommitDb {
     const other = openDb({ maxConnections: 1, ...own })
     onTestFinished(() => other.$disconnect())
     return other
   }
 
-  /** A transaction of another process. It stays open until it is committed. */
+  /** Begins a transaction of another process. It stays open until the test commits it. */
   async function begin() {
     const other = connectOnce()
     await other.$executeRaw(sql`BEGIN`)
     return { db: other, commit: () => other.$executeRaw(sql`COMMIT`) }
   }
 
-  /** Resolves when so many transactions wait for others. */
+  /** Resolves when as many transactions wait for locks. */
   const untilWaiting = (transactions: number) =>
     expect
       .poll(() =>
@@ -99,7 +99,7 @@ export function givenLedger() {
   }
 }
 
-/** What a commit writes for these facts, all of one partition. */
+/** Returns the statements of a commit of these facts, all of one partition. */
 export function statementsFor(facts: readonly UserFact[], partition = 0) {
   const place = { topic: 'user-events', partition, offset: 0n, timestampMs: NOW.getTime() }
   const records = facts.map((fact) => ({ fact, ...place }))

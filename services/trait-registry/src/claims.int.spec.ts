@@ -70,7 +70,7 @@ async function fold(facts: readonly UserFact[]): Promise<void> {
 const dueOf = async (partitions: readonly number[], instant: Date) =>
   (await projection.ticks?.due(prisma, instant, { catalog, partitions })) ?? []
 
-/** As the core does it: only where something is due. */
+/** Ticks if a tick is due, like the core. */
 async function tick(partition: number, instant: Date): Promise<void> {
   if (!(await dueOf([partition], instant)).includes(partition)) return
   const writes = await projection.ticks?.tick(prisma, instant, { catalog, isRebuild: false, partition })

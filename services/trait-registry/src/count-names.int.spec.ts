@@ -57,7 +57,7 @@ it('keeps the disabled traits of a project once for a claim, not once for each o
   expect((await bytesOnDisk()) - before).toBeLessThan(1_048_576n)
 })
 
-/** What queries have written to disk because it was more than their memory. */
+/** Reads the bytes that queries have written to disk beyond their memory. */
 async function bytesOnDisk(): Promise<bigint> {
   await registry.prisma.$queryRaw(sql`SELECT pg_stat_force_next_flush()::text`)
   const [counted] = await registry.prisma.$queryRaw<{ bytes: bigint }[]>(

@@ -36,7 +36,7 @@ beforeEach(() => {
   place = { organization: `acme-${randomUUID().slice(0, 8)}`, project: 'shop' }
 })
 
-/** A transaction of another process. It stays open until it is committed. */
+/** Begins a transaction of another process. It stays open until the test commits it. */
 async function begin() {
   const other = connect({ maxConnections: 1 })
   onTestFinished(() => other.$disconnect())
@@ -70,7 +70,7 @@ async function readDefinition() {
 
 const [TEN, ELEVEN, NOON] = ['2026-11-02T10:00:00.000Z', '2026-11-02T11:00:00.000Z', '2026-11-02T12:00:00.000Z']
 
-/** Whoever waits for a lock for 2 s fails (`lock_timeout`). */
+/** A statement that waits for a lock for 2 s fails (`lock_timeout`). */
 const waiting = () =>
   prisma.$queryRaw(sql`
     SELECT count(*)::int AS waiting FROM pg_stat_activity

@@ -35,7 +35,7 @@ describe('segments, computed by several processes over the log', () => {
     await given?.stop()
   })
 
-  /** What every process sees; a spec changes it. */
+  /** The catalog of every process. Specs change it. */
   let applied = catalogOf([])
   const listeners: ((organization: string) => void)[] = []
   const apply = (next: CatalogView): void => {
@@ -88,7 +88,7 @@ describe('segments, computed by several processes over the log', () => {
     expect(outcomes.every(({ outcome }) => outcome === 'published')).toBe(true)
   }
 
-  /** By the rows that are there, and by the counts that are kept. */
+  /** Members by rows, and by the kept counts. */
   const members = async () => {
     const counted = await given.prisma.$queryRaw<{ id: string; members: number; kept: number }[]>(sql`
       SELECT segment_id AS id, sum(kept)::int AS kept, (

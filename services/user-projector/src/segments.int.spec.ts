@@ -14,7 +14,7 @@ const lost = { id: 'lost', where: { all: [{ segment: 'paying' }, { not: { segmen
 
 /** `08:00` → an instant of the story's day. */
 const at = (time: string) => `2026-11-02T${time}${time.length === 5 ? ':00.000' : ''}Z`
-/** When ticks move what is due at an instant. */
+/** Returns the instant of the tick that settles an instant. */
 const past = (instant: string) => new Date(Date.parse(instant) + FACTS_ARRIVE_WITHIN_MS).toISOString()
 const plan = (name: string, userName = 'ada') => ({ userName, operations: { set: { plan: name } } })
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => given?.stop())
 beforeEach(() => given.clear())
 
-/** Who is in which segment, and since when. */
+/** Reads the members of segments, and since when they are members. */
 async function membersOf(segmentId: string): Promise<string[]> {
   const { users } = await readSegmentMembers(given.prisma, { ...shop, segmentId, limit: 1_000 })
   return users.map(({ userName, since }) => `${userName} ${since.slice(11, 16)}`).toSorted()
@@ -267,7 +267,7 @@ describe('a catalog that changes', () => {
     )
     const before = { catalog: catalogOf([active], 1) }
     await given.fold(before, ...byId.map((userName) => identifyRequested({ userName, received: at('08:00') })))
-    // Those who are computed anew last, by their id, are those who are due first.
+    // By their ids, the users who are recomputed last are the users who are due first.
     await given.fold(before, ...byId.slice(1_000).map((userName) => eventTracked({ userName, received: at('08:00') })))
     const now = { catalog: catalogOf([active, paying], 2) }
     await given.fold(now, identifyRequested({ received: at('08:00') }), eventTracked({ received: at('08:10') }))

@@ -38,7 +38,7 @@ function newPlace() {
 }
 type Place = ReturnType<typeof newPlace>
 
-/** One batch, as the runner does it. Answers how many increments were skipped. */
+/** Folds one batch, like the runner. Returns the number of skipped increments. */
 async function fold(facts: readonly UserFact[]): Promise<number> {
   return (await foldOnce(facts)).skipped
 }

@@ -9,13 +9,13 @@ import { PrismaClient } from '../generated/prisma/client.ts'
 import { userProjector } from '../src/consumer.ts'
 import { createUserProjection } from '../src/user-projection.ts'
 
-/** A segment as a workspace file writes it. */
+/** A segment in the form of a workspace file. */
 export interface WrittenSegment {
   readonly id: string
   readonly where: object
 }
 
-/** A catalog at this revision: acme's shop with these segments; without any word of them, it has no shop. */
+/** Returns a catalog at this revision: acme's shop with these segments. Without segments, there is no shop. */
 export function catalogOf(segments: readonly WrittenSegment[] | undefined, revision = 1): CatalogView {
   const projects = segments ? [{ id: 'shop', segments: segments as never }] : []
   const held = staticCatalog([organizationConfig({ id: 'acme', projects })])
@@ -32,11 +32,11 @@ export function catalogOf(segments: readonly WrittenSegment[] | undefined, revis
 export interface Turn {
   readonly catalog: CatalogView
   readonly partition?: number
-  /** Left out: that of the spec. */
+  /** Default: the database of the spec. */
   readonly db?: CommitDb
 }
 
-/** For specs: the projection on a database of its own, fed batch by batch through the core. */
+/** Creates the projection on a database of its own, fed batch by batch through the core. */
 export async function givenProjector(databaseUrl: string, own: Partial<CommitDbOptions> = {}) {
   const database = await createTestDatabase(databaseUrl, userProjector)
   const options = { url: database.url, schema: 'users', applicationName: 'spec', ...own }
@@ -64,7 +64,7 @@ export async function givenProjector(databaseUrl: string, own: Partial<CommitDbO
     return due?.includes(partition) ?? false
   }
 
-  /** A tick if one is due, as the core does it; answers whether one was, and whether it wrote something. */
+  /** Ticks if a tick is due, like the core. Tells whether it was due, and whether it wrote anything. */
   async function tickOnce(turn: Turn, instant: string) {
     if (!(await isDue(turn, instant))) return { wasDue: false, hasWritten: false }
     const fold = await openFold(turn)
@@ -80,9 +80,9 @@ export async function givenProjector(databaseUrl: string, own: Partial<CommitDbO
     fold: (turn: Turn, ...facts: UserFact[]) => foldBatch(turn, false, facts),
     rebuild: (turn: Turn, ...facts: UserFact[]) => foldBatch(turn, true, facts),
     isDue,
-    /** A tick if one is due; answers whether it wrote something. */
+    /** Ticks if a tick is due. Tells whether it wrote anything. */
     tick: async (turn: Turn, instant: string): Promise<boolean> => (await tickOnce(turn, instant)).hasWritten,
-    /** Ticks until none is due; answers how many of them wrote something. */
+    /** Ticks until none is due. Returns the number of ticks that wrote anything. */
     settle: async (turn: Turn, instant: string): Promise<number> => {
       for (let ticks = 0; ; ) {
         const { wasDue, hasWritten } = await tickOnce(turn, instant)
@@ -101,7 +101,7 @@ export async function givenProjector(databaseUrl: string, own: Partial<CommitDbO
   }
 }
 
-/** Everything that the projection writes, in a form that can be compared. */
+/** Reads every row of the projection in a comparable form. */
 export function readAllRows(db: Db): Promise<unknown> {
   return db.$queryRaw(sql`
     SELECT 'users' AS name, to_jsonb(users) AS row FROM users

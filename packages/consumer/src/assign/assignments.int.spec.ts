@@ -45,7 +45,7 @@ function givenAssignments(
   return assignments
 }
 
-/** The database, but its first question waits until it is let go. */
+/** A database whose first query waits until the test lets it go. */
 function holdingTheFirst(db: CommitDb): { readonly db: CommitDb; readonly letGo: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>()
   let asked = 0
@@ -54,7 +54,7 @@ function holdingTheFirst(db: CommitDb): { readonly db: CommitDb; readonly letGo:
   return { db: { ...db, $queryRaw }, letGo: resolve }
 }
 
-/** The database, which refuses every question until it is back. */
+/** A database that refuses every query until the test brings it back. */
 function refusing(db: CommitDb): { readonly db: CommitDb; readonly comeBack: () => void } {
   let isBack = false
   const $queryRaw = ((query) => (isBack ? db.$queryRaw(query) : loadFromNowhere())) as Db['$queryRaw']

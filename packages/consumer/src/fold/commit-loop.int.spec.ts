@@ -28,12 +28,12 @@ function largeBatchIn(partition: number, mebibytes: number): FetchedBatch {
   return { ...batch, records: padded }
 }
 
-/** A batch of each partition: `Fine`, but what is said here. */
+/** A batch for each partition: the given one, or one event `Fine`. */
 function batches(own: Readonly<Record<number, FetchedBatch>> = {}): readonly FetchedBatch[] {
   return Array.from({ length: PARTITIONS }, (_, partition) => own[partition] ?? batchIn(partition, 'Fine'))
 }
 
-/** The outcome of each fold, or the error. */
+/** Folds all batches at once. Returns each result, or its error. */
 function foldAll(
   folds: readonly Pick<PartitionFold, 'fold'>[],
   all: readonly FetchedBatch[],
@@ -51,7 +51,7 @@ async function given(projection = visits) {
   return { db, openDb, seen, folds: await givenLoopedFolds(counting, PARTITIONS, projection) }
 }
 
-/** Of each partition, how many events are counted, and how far its checkpoint is: `1/1 0/0`. */
+/** Reads the counted events and the checkpoint of each partition: `1/1 0/0`. */
 async function readPartitions(db: Db): Promise<string> {
   const counts = await db.$queryRaw<{ user_id: string; count: number }[]>(sql`SELECT user_id, count FROM visits`)
   const offsets = await db.$queryRaw<{ partition: number; next_offset: bigint }[]>(
@@ -259,7 +259,7 @@ describe('a commit loop', () => {
   })
 })
 
-/** The example's `load`, which fails where it loads for a record of this partition. */
+/** The example's `load`, which fails for records of this partition. */
 function failingFor(partition: number, fail: (db: Db) => Promise<unknown>): typeof visits.load {
   return async (db, batch, context) => {
     if (batch.some((record) => record.partition === partition)) await fail(db)
@@ -267,7 +267,7 @@ function failingFor(partition: number, fail: (db: Db) => Promise<unknown>): type
   }
 }
 
-/** The batch as if it began at this offset. */
+/** The batch, moved by as many offsets. */
 function shifted(batch: FetchedBatch, by: number): FetchedBatch {
   const records = batch.records.map((record) => ({ ...record, offset: record.offset + BigInt(by) }))
   const [from, to] = [batch.fetchedFrom + BigInt(by), batch.nextOffset + BigInt(by)]

@@ -12,7 +12,7 @@ import { createPartitionFold } from './partition-fold.ts'
 const RECEIVED_MS = Date.parse('2026-11-02T10:00:00.000Z')
 const DAY_MS = 24 * 3_600_000
 
-/** The same request with an `Idempotency-Key`, received so long after the first. */
+/** Records of the same request with an `Idempotency-Key`, received with these delays after the first. */
 function duplicatesAfter(...delaysMs: number[]): EventTracked[] {
   const first = eventTracked({ keyed: true })
   return delaysMs.map((delayMs) => ({ ...first, received: new Date(RECEIVED_MS + delayMs).toISOString() }))

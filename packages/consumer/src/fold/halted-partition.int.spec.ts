@@ -32,7 +32,7 @@ async function readHalts(db: Db): Promise<unknown> {
   )
 }
 
-/** As the console and `nextvisit dead-letters set-aside` do it. */
+/** Sets a record aside like the console and `nextvisit dead-letters set-aside`. */
 async function askToSetAside({ topic }: GivenLog, db: Db, offset: bigint): Promise<void> {
   const position = { topic, partition: ADA, offset: String(offset) }
   expect(await setAside(queryOf(db), 'visits', position, 'ops')).toEqual({ outcome: 'asked' })

@@ -30,7 +30,7 @@ async function recreateTopic({ topic, connection }: GivenLog): Promise<void> {
 
 const readOffsets = (db: Db) => db.$queryRaw(sql`SELECT partition, next_offset FROM checkpoints ORDER BY partition`)
 
-/** The codes of the partitions' halts, as `nextvisit status` reads them. */
+/** Reads the codes of the partitions' halts, like `nextvisit status`. */
 async function readHalts(db: Db): Promise<readonly string[]> {
   const rows = await db.$queryRaw<{ code: string }[]>(sql`SELECT code FROM partition_alarms WHERE kind = 'halted'`)
   return rows.map(({ code }) => code)

@@ -42,7 +42,7 @@ function givenDrain(db: Db, publisher: Publisher, owned: readonly number[] = [0]
   return { ...outbox, stop }
 }
 
-/** The publisher, and the most that it was asked for at the same time. */
+/** The publisher, and the maximum of its concurrent records and bytes. */
 function watched(publisher: Publisher) {
   const most = { records: 0, bytes: 0 }
   const now = { records: 0, bytes: 0 }
@@ -78,7 +78,7 @@ async function readLeft(db: Db): Promise<string[]> {
   return rows.map(({ value }) => value)
 }
 
-/** Each value where it stands first: later ones are duplicates, which readers drop. */
+/** The values without later duplicates, which readers drop. */
 const firstOf = (values: readonly string[]): readonly string[] => [...new Set(values)]
 
 const numbers = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index))

@@ -31,7 +31,7 @@ async function given(log: GivenLog, own: Partial<ReturnType<typeof createVisitsP
   return { db, lines, scrape, passMinute: () => (aheadMs += 61_000) }
 }
 
-/** Those that `nextvisit status` shows: an alarm ends when the checkpoint passes its offset. */
+/** Reads the alarms that `nextvisit status` shows: an alarm ends when the checkpoint passes its offset. */
 const alarmsIn = (db: Db) =>
   db.$queryRaw<{ kind: string; code: string }[]>(sql`
     SELECT partition, kind, code FROM partition_alarms JOIN checkpoints USING (projection, topic, partition)
