@@ -1,5 +1,5 @@
 import { type Column, type Columns, type RowToWrite, type StoredRow, toColumns } from './column-types.ts'
-import { mergedInSql, mergeRows, type MergeRules, type OnConflict, type Row } from './merge-rows.ts'
+import { mergedInSql, mergeRows, type MergeRules, type OnConflict, type TableRow } from './merge-rows.ts'
 import { type Db, empty, join, raw, Sql, sql, type Statement } from './sql.ts'
 
 /**
@@ -103,15 +103,15 @@ export function defineTable<const Of extends Columns, const Key extends readonly
   )
   const read = columns.flatMap((column) => (column.read ? [{ ...column, read: column.read }] : []))
 
-  const insertion = (rows: readonly Row[], where: Sql = empty, conflict: Sql = empty): Sql => sql`
+  const insertion = (rows: readonly TableRow[], where: Sql = empty, conflict: Sql = empty): Sql => sql`
     INSERT INTO ${table} AS known (${namesOf(columns)})
     SELECT ${castsOf(columns)} FROM ${unnest('given', columns, rows)} ${where}
     ORDER BY ${keyColumns.length > 0 ? keyNames : raw('position')} ${conflict}`
 
-  const upsert = (rows: readonly Row[], { where }: UpsertOptions = {}): Statement[] =>
+  const upsert = (rows: readonly TableRow[], { where }: UpsertOptions = {}): Statement[] =>
     rows.length > 0 ? [insertion(mergeRows(rows, key, onConflict), where && sql`WHERE ${where}`, merging)] : []
 
-  const update = (rows: readonly Row[], changed: readonly string[]): Statement[] => {
+  const update = (rows: readonly TableRow[], changed: readonly string[]): Statement[] => {
     if (rows.length === 0) return []
     const moved = pick(changed)
     return [
@@ -167,7 +167,7 @@ export function defineTable<const Of extends Columns, const Key extends readonly
     insertMissing: (rows) => (rows.length > 0 ? [insertion(rows, empty, sql`${onKey} DO NOTHING`)] : []),
     upsert,
     upsertKeeping: (long, rows) => {
-      const { whole = [], unchanged = [] } = Object.groupBy<'whole' | 'unchanged', Row>(rows, (row) =>
+      const { whole = [], unchanged = [] } = Object.groupBy<'whole' | 'unchanged', TableRow>(rows, (row) =>
         row[long] === undefined ? 'unchanged' : 'whole',
       )
       const others = columns.map((column) => column.property).filter((one) => one !== long && !key.includes(one))
@@ -193,12 +193,12 @@ function mergedColumns(columns: readonly Column[], key: readonly string[], rules
 
 function unnest(alias: string, columns: readonly Column[], rows: readonly object[]): Sql {
   const arrays = columns.map(
-    (column) => sql`${valuesOf(column, rows as readonly Row[])}::${raw(column.arrayOf ?? column.type)}[]`,
+    (column) => sql`${valuesOf(column, rows as readonly TableRow[])}::${raw(column.arrayOf ?? column.type)}[]`,
   )
   return sql`unnest(${join(arrays)}) WITH ORDINALITY AS ${raw(alias)} (${namesOf(columns)}, position)`
 }
 
-function valuesOf({ property, write }: Column, rows: readonly Row[]): unknown[] {
+function valuesOf({ property, write }: Column, rows: readonly TableRow[]): unknown[] {
   if (!write) return rows.map((row) => row[property] ?? null)
   return rows.map((row) => {
     const value = row[property]

@@ -13,11 +13,11 @@ export type OnConflict<Property extends string = string> =
 /** Rules by property. Default: `replace`. */
 export type MergeRules = Readonly<Record<string, OnConflict | undefined>>
 
-export type Row = Readonly<Record<string, unknown>>
+export type TableRow = Readonly<Record<string, unknown>>
 
 /** Merges rows to one per key, as if each were written after the one before it. */
-export function mergeRows(rows: readonly Row[], key: readonly string[], rules: MergeRules): readonly Row[] {
-  const merged = new Map<string, Row>()
+export function mergeRows(rows: readonly TableRow[], key: readonly string[], rules: MergeRules): readonly TableRow[] {
+  const merged = new Map<string, TableRow>()
   for (const row of rows) {
     let id = ''
     // No text in Postgres contains U+0000.
@@ -28,7 +28,7 @@ export function mergeRows(rows: readonly Row[], key: readonly string[], rules: M
   return merged.size === rows.length ? rows : [...merged.values()]
 }
 
-function mergeRow(known: Row, excluded: Row, rules: MergeRules): Row {
+function mergeRow(known: TableRow, excluded: TableRow, rules: MergeRules): TableRow {
   const merged: Record<string, unknown> = { ...excluded }
   for (const [property, rule] of Object.entries(rules)) {
     if (rule) merged[property] = mergeValue(property, rule, known, excluded)
@@ -36,7 +36,7 @@ function mergeRow(known: Row, excluded: Row, rules: MergeRules): Row {
   return merged
 }
 
-function mergeValue(property: string, rule: OnConflict, known: Row, excluded: Row): unknown {
+function mergeValue(property: string, rule: OnConflict, known: TableRow, excluded: TableRow): unknown {
   const before = known[property]
   const after = excluded[property]
   if (rule === 'replace') return after
@@ -49,7 +49,7 @@ function mergeValue(property: string, rule: OnConflict, known: Row, excluded: Ro
 }
 
 /** Compares two rows. Instants, ids and numbers have one form each, so they compare as in Postgres. */
-function isLess(one: Row, other: Row, by: readonly string[]): boolean {
+function isLess(one: TableRow, other: TableRow, by: readonly string[]): boolean {
   const differing = by.find((property) => one[property] !== other[property])
   return differing !== undefined && (one[differing] as string) < (other[differing] as string)
 }

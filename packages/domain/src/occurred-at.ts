@@ -24,7 +24,7 @@ export type OccurredAt =
  * `±hh:mm` or `±hhmm`, truncated to the millisecond. Limits are inclusive.
  */
 export function parseOccurredAt(text: string, receivedMs: number, maxAgeMs = MAX_EVENT_AGE_MS): OccurredAt {
-  const instantMs = instantOf(text)
+  const instantMs = parseInstant(text)
   if (instantMs === undefined) return reject(BODY_RULES.occurredAt)
   if (instantMs - receivedMs > MAX_AHEAD_MS) return reject(BODY_RULES.ahead)
   if (receivedMs - instantMs > maxAgeMs) return reject(BODY_RULES.past)
@@ -36,7 +36,7 @@ export function parseOccurredAt(text: string, receivedMs: number, maxAgeMs = MAX
 }
 
 /** Parses an instant to ms since the epoch. undefined: another format, or a day that does not exist. `Date.parse` accepts too much. */
-export function instantOf(text: string): number | undefined {
+export function parseInstant(text: string): number | undefined {
   const match = DATE_TIME.exec(text)
   if (!match) return undefined
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match

@@ -1,4 +1,4 @@
-export interface EncodedRecord {
+export interface WireRecord {
   readonly offsetDelta: number
   readonly timestampDelta: bigint
   readonly key: Buffer | null
@@ -9,7 +9,7 @@ export interface EncodedRecord {
 export interface EncodedBatch {
   readonly firstOffset: bigint
   readonly firstTimestamp: bigint
-  readonly records: readonly EncodedRecord[]
+  readonly records: readonly WireRecord[]
   /** Of the last record where left out. */
   readonly lastOffsetDelta?: number
   readonly maxTimestamp?: bigint
@@ -84,7 +84,7 @@ function encodedBatch(batch: EncodedBatch): Buffer {
   return Buffer.concat([int64(firstOffset), int32(rest.length), rest])
 }
 
-function encodedRecord({ offsetDelta, timestampDelta, key, value, headers }: EncodedRecord): Buffer {
+function encodedRecord({ offsetDelta, timestampDelta, key, value, headers }: WireRecord): Buffer {
   const attributes = Buffer.from([0])
   const ofHeaders = headers.flatMap(([name, of]) => [encodedBytes(Buffer.from(name)), encodedBytes(of)])
   const deltas = [varint(timestampDelta), varint(offsetDelta)]

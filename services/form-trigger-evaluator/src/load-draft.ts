@@ -4,7 +4,7 @@ import {
   readTogether,
   type Recorded,
   requireFits,
-  traitBytesOf,
+  readTraitBytes,
 } from '@nextvisit/consumer'
 import type { DeviceFacts, TraitValue, UserFact, UserRef } from '@nextvisit/contracts'
 import { type Db, msOf, type RowOf, sql, type Sql } from '@nextvisit/database'
@@ -45,7 +45,7 @@ export async function loadDraft(
   }))
   const eventRows = asking.reduce((sum, { counts }) => sum + counts.length, 0)
   const size = { rows: touched.length, maxBytesARow: USER_LIMITS.traitBytes, eventRows }
-  await requireFits(batch.length, size, () => traitBytesOf(db, users.lookUp(touched)))
+  await requireFits(batch.length, size, () => readTraitBytes(db, users.lookUp(touched)))
   const events = new Map<string, UserEvent>()
   for (const { fact, counts } of asking) {
     for (const slug of counts) events.set(`${userKeyOf(fact)}/${slug}`, { ...refOf(fact), slug })

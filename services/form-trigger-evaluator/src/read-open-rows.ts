@@ -1,7 +1,7 @@
 import {
   type OpenCountsAnswer,
   type OpenCountsQuery,
-  OpenRow,
+  OpenFormRow,
   type OpenRowsAnswer,
   type OpenRowsQuery,
 } from '@nextvisit/contracts'
@@ -64,5 +64,5 @@ export async function readOpenRows(
 }
 
 function toOpenRow({ id: queuedId, userId, state, queuedAt, showFrom, expiresAt }: ReturnType<typeof queues.parse>) {
-  return OpenRow.parse({ queuedId, userId, state, queuedAt, showFrom, expiresAt })
+  return OpenFormRow.parse({ queuedId, userId, state, queuedAt, showFrom, expiresAt })
 }

@@ -1,4 +1,4 @@
-import { type FoldContext, type Recorded, requireFits, traitBytesOf } from '@nextvisit/consumer'
+import { type FoldContext, type Recorded, requireFits, readTraitBytes } from '@nextvisit/consumer'
 import type { TraitValue, UserFact, UserRef } from '@nextvisit/contracts'
 import { type Db, msOf, type RowOf, sql } from '@nextvisit/database'
 import {
@@ -48,7 +48,7 @@ export async function loadDraft(
   }
   const counted = [...followed].reduce((sum, { segments: { index } }) => sum + index.countKeys.size, 0)
   const size = { rows: profiles.size, maxBytesARow: USER_LIMITS.traitBytes, eventRows: events.size + counted }
-  await requireFits(batch.length, size, () => traitBytesOf(db, users.lookUp([...profiles])))
+  await requireFits(batch.length, size, () => readTraitBytes(db, users.lookUp([...profiles])))
   // In sequence: a running consumer folds over one connection.
   for (const row of await users.selectByKeys(db, [...profiles])) putProfile(draft, row)
   for (const row of await userEvents.selectByKeys(db, [...events.values()])) putEvent(draft, row)

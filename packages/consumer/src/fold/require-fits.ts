@@ -30,7 +30,7 @@ export async function requireFits(
 }
 
 /** Returns the bytes of the traits of `users`, a table to select from. For {@link requireFits}. */
-export async function traitBytesOf(db: Pick<Db, '$queryRaw'>, users: Sql): Promise<number> {
+export async function readTraitBytes(db: Pick<Db, '$queryRaw'>, users: Sql): Promise<number> {
   const [found] = await db.$queryRaw<{ bytes: number }[]>(sql`
     SELECT coalesce(sum(trait_bytes), 0)::float8 AS bytes FROM ${users}`)
   return found?.bytes ?? 0

@@ -68,7 +68,7 @@ export const OpenRowsQuery = z.object({
 })
 export type OpenRowsQuery = z.infer<typeof OpenRowsQuery>
 /** A form that waits for a user, or is offered to one. */
-export const OpenRow = z.object({
+export const OpenFormRow = z.object({
   queuedId: Uuid,
   userId: Uuid,
   state: QueueRow.shape.state.extract(['waiting', 'offered']),
@@ -76,9 +76,9 @@ export const OpenRow = z.object({
   showFrom: Instant,
   expiresAt: Instant.nullable(),
 })
-export type OpenRow = z.infer<typeof OpenRow>
+export type OpenFormRow = z.infer<typeof OpenFormRow>
 /** The oldest first. `after: next` asks for the following page. */
-export const OpenRowsAnswer = z.object({ rows: z.array(OpenRow), next: position.nullable() })
+export const OpenRowsAnswer = z.object({ rows: z.array(OpenFormRow), next: position.nullable() })
 export type OpenRowsAnswer = z.infer<typeof OpenRowsAnswer>
 
 export const formTriggerEvaluatorCalls = {

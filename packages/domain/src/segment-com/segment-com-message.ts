@@ -5,7 +5,7 @@ import { checkDeviceValue } from '../bodies/device-info.ts'
 import { isJsonObject, type JsonObject, memberIn, memberOf } from '../bodies/json-object.ts'
 import { checkDepth, checkStrings } from '../bodies/parse-json.ts'
 import { reject, type Rejection } from '../bodies/rejection.ts'
-import { instantOf } from '../occurred-at.ts'
+import { parseInstant } from '../occurred-at.ts'
 import { SEGMENT_COM_LIMITS, SEGMENT_COM_RULES } from './segment-com-rules.ts'
 import { traitsOf } from './segment-com-traits.ts'
 
@@ -92,7 +92,7 @@ function contentOf({ sentAt, writeKey, type, ...rest }: JsonObject): { content: 
 function timeOf(message: JsonObject): unknown {
   const original = memberOf(message, 'originalTimestamp')
   // Libraries write `originalTimestamp`, so an invalid one is ignored.
-  const isTime = typeof original === 'string' && instantOf(original) !== undefined
+  const isTime = typeof original === 'string' && parseInstant(original) !== undefined
   return memberOf(message, 'timestamp') ?? (isTime ? original : undefined)
 }
 
@@ -108,7 +108,7 @@ function trackOf(userName: unknown, message: JsonObject, clock: SegmentComClock)
 /** Corrects a timestamp by the error of the caller's clock. The rules of the body check an invalid one. */
 function correctedBy({ sentAt, receivedMs }: SegmentComClock, timestamp: unknown): unknown {
   const [timestampMs, sentMs] = [timestamp, sentAt].map((time) =>
-    typeof time === 'string' ? instantOf(time) : undefined,
+    typeof time === 'string' ? parseInstant(time) : undefined,
   )
   if (timestampMs === undefined || sentMs === undefined) return timestamp
   return new Date(timestampMs + receivedMs - sentMs).toISOString()

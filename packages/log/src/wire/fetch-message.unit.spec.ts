@@ -4,7 +4,7 @@ import {
   type EncodedBatch,
   encodedBatches,
   encodedFetchResponse,
-  type EncodedRecord,
+  type WireRecord,
   int16,
   int32,
   int64,
@@ -30,7 +30,7 @@ const name = fc.oneof(
 const text = fc.string({ unit: 'grapheme', maxLength: 80 }).map((value) => Buffer.from(value))
 const textOrNull = fc.option(text, { freq: 5 })
 
-const record: fc.Arbitrary<EncodedRecord> = fc.record({
+const record: fc.Arbitrary<WireRecord> = fc.record({
   offsetDelta: fc.nat({ max: 3 }),
   // The sum with the first timestamp is a number.
   timestampDelta: ofEverySize(52),
@@ -77,7 +77,7 @@ function expectedRecords(encoded: readonly EncodedBatch[], position: bigint): re
   return all.filter(({ offset }) => offset >= position)
 }
 
-function lastOfEach(headers: EncodedRecord['headers']): FetchedRecord['headers'] {
+function lastOfEach(headers: WireRecord['headers']): FetchedRecord['headers'] {
   const last = new Map(headers)
   return Object.fromEntries([...last].flatMap(([key, value]) => (value === null ? [] : [[key, value.toString()]])))
 }
@@ -96,7 +96,7 @@ async function fetchedBatches(encoded: readonly EncodedBatch[], offset = 0n): Pr
   return only
 }
 
-function recordOf(offsetDelta: number, fields: Partial<EncodedRecord> = {}): EncodedRecord {
+function recordOf(offsetDelta: number, fields: Partial<WireRecord> = {}): WireRecord {
   return { offsetDelta, timestampDelta: 1n, key: null, value: Buffer.from(`${offsetDelta}`), headers: [], ...fields }
 }
 

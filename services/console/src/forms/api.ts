@@ -1,4 +1,4 @@
-import { Instant, OpenRow, SlugId, Uuid } from '@nextvisit/contracts'
+import { Instant, OpenFormRow, SlugId, Uuid } from '@nextvisit/contracts'
 import { z } from 'zod'
 import { type ApiTable, defineRoute } from '../http/define-route.ts'
 
@@ -78,7 +78,7 @@ export const FormAnswer = z.strictObject({
   /** Conditions for queueing and showing the form. */
   settings: z.array(z.strictObject({ name: z.string(), words: z.string() })),
   /** One page of open rows, oldest first. */
-  rows: z.array(z.strictObject(OpenRow.shape)),
+  rows: z.array(z.strictObject(OpenFormRow.shape)),
   /** `after` of the next page. */
   next: z.string().nullable(),
 })

@@ -73,8 +73,8 @@ export function createFormRoutes({ catalog, evaluator, evaluators, nowMs }: Form
         period,
         triggers: (form?.triggers ?? []).map(triggerInWords).map(shortened),
         audience: form?.audience ? shortened(treeInWords(form.audience)) : null,
-        startsAt: instantOf(form?.startsAt),
-        endsAt: instantOf(form?.endsAt),
+        startsAt: parseInstant(form?.startsAt),
+        endsAt: parseInstant(form?.endsAt),
         settings: form ? formSettingsOf(form, config) : [],
         rows,
         next: next && `${next.queuedAt},${next.queuedId}`,
@@ -89,6 +89,6 @@ function isNamed(text: string): (form: Form) => boolean {
 }
 
 /** Converts a date of the workspace file, which may have any offset. */
-function instantOf(date: string | undefined): string | null {
+function parseInstant(date: string | undefined): string | null {
   return date === undefined ? null : new Date(date).toISOString()
 }
