@@ -33,7 +33,7 @@ import { createSchemaGauges } from './watch/schema-gauges.ts'
 
 export interface ProjectionRunnerOptions<Fact extends AnyFact, Draft> {
   readonly projection: Projection<Fact, Draft>
-  /** For ticks and everything else beside folds, which it must not delay. */
+  /** Connections for ticks and everything else beside folds, which it must not delay. */
   readonly db: CommitDb
   readonly foldDb: CommitDb
   readonly connection: LogConnection
@@ -44,24 +44,24 @@ export interface ProjectionRunnerOptions<Fact extends AnyFact, Draft> {
   readonly serviceVersion: string
   /** Default: `plainCodec`. */
   readonly codec?: RecordCodec
-  /** This process cannot fold any more: exit, and let a fresh one take over. */
+  /** Called when this process cannot fold any more: exit, and let a new one take over. */
   readonly onFailure: (error: Error) => void
-  /** Publishes the outbox. Left out: the projection has none. */
+  /** Publishes the outbox. Absent: the projection has none. */
   readonly publisher?: Publisher
   readonly metrics?: Registry
   readonly tickEveryMs?: number
   /** Default {@link GATHER_MS}. */
   readonly gatherMs?: number
-  /** Whether a caller waits for what follows the fold of this record. Left out: nobody does. */
+  /** Tells whether a caller waits for what follows the fold of a record. Default: none does. */
   readonly isAwaited?: (record: FetchedRecord) => boolean
-  /** Default: that of the service with the projection's name. */
+  /** Default: the group of the service with the projection's name. */
   readonly groupId?: string
   readonly consumer?: Partial<RecordConsumerOptions>
 }
 
 /**
- * A call to a frozen Postgres or Kafka takes longer than a service has to stop. It is then abandoned: the fence judges
- * whatever it commits later.
+ * Longest time of a stop. A call to a frozen Postgres or Kafka takes longer and is abandoned: the fence guards against a late
+ * commit.
  */
 const STOP_WITHIN_MS = 5_000
 
@@ -70,21 +70,21 @@ export interface ProjectionRunner {
   /** Joins the consumer group. Resolves once joined; the group assigns partitions later. */
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>
-  /** Of the partitions that are owned, and of those that wait to be. */
+  /** Returns the progress of owned partitions, and of partitions that cannot be opened yet. */
   readonly progress: () => readonly PartitionProgress[]
-  /** Why alarms are not in Postgres, where `nextvisit status` reads them. */
+  /** Returns the reason why alarms are not in Postgres, where `nextvisit status` reads them. */
   readonly alarmProblem: () => string | undefined
-  /** Whether the record of a halted partition can be set aside now: see `deadLetterCalls.setAside`. */
+  /** Tells whether the record of a halted partition can be set aside now: see `deadLetterCalls.setAside`. */
   readonly canSetAside: (partition: Pick<PartitionProgress, 'topic' | 'partition'>, alarm: PartitionAlarm) => boolean
-  /** Somebody waits for records that gather: this process fetches and folds them now. */
+  /** Fetches and folds gathered records now: a caller waits for them. */
   readonly fetchNow: () => void
-  /** A caller waits for what follows the fold of this record: the process that owns its partition fetches it now. */
+  /** Fetches an awaited record now if this process owns its partition. */
   readonly fetchUpTo: (record: AwaitedRecord) => void
 }
 
 /**
- * Runs a projection as a member of its consumer group. On assignment it seeks to the stored checkpoints and refuses those
- * that the log does not hold. Kafka's committed offsets are for dashboards only.
+ * Runs a projection as a member of its consumer group. On assignment it seeks to the stored checkpoints, and refuses
+ * checkpoints outside the log. Kafka's committed offsets are for dashboards only.
  */
 export function createProjectionRunner<Fact extends AnyFact, Draft>(
   options: ProjectionRunnerOptions<Fact, Draft>,
@@ -145,7 +145,7 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
       onAssigned: (assigned) => {
         pacing.reassign()
         begin(assigned)
-        // Their last owner may have left rows.
+        // The last owner may have left rows.
         if (assigned.size > 0) drainSoon()
       },
       onBatch: async (batch) => {

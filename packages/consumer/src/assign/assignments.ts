@@ -12,7 +12,7 @@ import type { PartitionCounts } from './partition-counts.ts'
 import type { AnyFact } from '../projection.ts'
 
 export interface AssignmentsOptions<Fact extends AnyFact, Draft> {
-  /** For everything beside folds. */
+  /** A core whose database is not the one of folds. */
   readonly core: Core<Fact, Draft>
   readonly metrics: RunnerMetrics
   readonly now: () => Date
@@ -21,25 +21,25 @@ export interface AssignmentsOptions<Fact extends AnyFact, Draft> {
   readonly drainSoon: () => void
   readonly readMarks: (topic: string) => Promise<ReadonlyMap<number, Watermarks>>
   readonly partitionCounts: Pick<PartitionCounts, 'refusalOf'>
-  /** Over how many partitions keys are spread. Stored with each new checkpoint. */
+  /** The number of partitions that keys are spread over. Stored with each new checkpoint. */
   readonly keyPartitions?: number | undefined
   /** Aborted when the runner stops. */
   readonly signal: AbortSignal
 }
 
-/** The partitions that this process folds now, as the consumer group assigns and revokes them. */
+/** The partitions that the consumer group has assigned to this process. */
 export interface Assignments {
-  /** Opens the checkpoints of an assignment. A later assignment may overtake it: only `begin` changes what is owned. */
+  /** Opens the checkpoints of an assignment. A later assignment may overtake it: only `begin` changes the owned partitions. */
   readonly positions: RecordConsumerHandlers['positions']
-  /** From now on exactly these are owned. The work of the last assignment ends, also for a partition that stays. */
+  /** Owns exactly these partitions from now on. The work of the last assignment ends, also for a partition that stays. */
   readonly begin: (assigned: ReadonlyMap<string, readonly number[]>) => void
   readonly owned: () => readonly Partition[]
-  /** The owned ones, and those that will be owned once their checkpoints can be opened. */
+  /** Returns owned partitions, and partitions whose checkpoints cannot be opened yet. */
   readonly reported: () => readonly ReportedPartition[]
   readonly find: (topic: string, partition: number) => Partition | undefined
 }
 
-/** What operators are told about. */
+/** A partition in the terms of operators. */
 export type ReportedPartition = Pick<Partition, 'topic' | 'partition' | 'progress' | 'setAside'>
 
 interface OpenedPartition {
@@ -47,7 +47,7 @@ interface OpenedPartition {
   readonly fetchFrom: bigint
   /** The log's end when the checkpoint was read. */
   readonly logEnd: bigint
-  /** Why the partition cannot be read. */
+  /** The reason why the partition must not be read. */
   readonly refusal?: Error | undefined
 }
 

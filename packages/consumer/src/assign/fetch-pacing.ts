@@ -3,34 +3,33 @@ import { type FetchedBatch, type FetchedRecord, topicPartition } from '@nextvisi
 import type { Partition } from '../fold/partition.ts'
 
 /**
- * How long records gather that nobody waits for: a commit of twenty records costs twice as much as one of one. A read that
- * another process than the partition's owner answers may wait as long.
+ * Time for which records gather in the log while no caller waits for them. A commit of twenty records costs only twice as
+ * much as a commit of one. A read that another process than the partition's owner answers may wait as long.
  */
 export const GATHER_MS = 400
 
 /** Decides when the next batches are fetched. */
 export interface FetchPacing {
-  /** Gives the partition a batch that was fetched. Resolves, and rejects, as {@link Partition.give} does. */
+  /** Gives the partition a fetched batch. Resolves and rejects like {@link Partition.give}. */
   readonly handle: (partition: Partition, batch: FetchedBatch) => Promise<void>
   /** Resolves when the next fetch may follow the one with these batches. */
   readonly mayFetch: (last: readonly FetchedBatch[]) => Promise<void>
-  /** Somebody waits for what gathers: it is fetched now. */
+  /** Fetches gathered records now: a caller waits for them. */
   readonly fetchNow: () => void
-  /** A caller waits for what follows the fold of this record: it is fetched now, if it was not yet. Of an owned partition. */
+  /** Fetches a record of an owned partition now, unless it was fetched: a caller waits for what follows its fold. */
   readonly fetchUpTo: (record: AwaitedRecord) => void
-  /** Other partitions are owned from now on. */
+  /** Forgets the last assignment. */
   readonly reassign: () => void
 }
 
-/** What was not fetched so long after it was to be had is of a partition that cannot be read, and nothing waits for that. */
+/** A wanted record that was not fetched in this time is in a partition that cannot be read. Others do not wait for it. */
 const WANTED_FOR_MS = 1_000
 
 /**
- * A batch is folded at once, and the next fetch comes some time later: records gather in the log, and one fetch brings them
- * all. Nothing gathers while a partition that is ready to go on is behind the log's end, or has an awaited record.
- *
- * Nothing gathers either after a fetch whose every record was awaited: the next record is likely to be, too, and a fetch
- * that waits at the broker gets it before it is named. `isAwaited`: whether a caller waits for what follows the fold.
+ * Delays the next fetch for a short time after a batch: records gather in the log, and one fetch returns them all. Does not
+ * delay while an idle partition lags behind the log's end, or has an awaited record. Does not delay either after a fetch of
+ * awaited records alone: the next record is likely to be awaited, too, and a fetch in flight gets it before it is named.
+ * `isAwaited` tells whether a caller waits for what follows the fold of a record.
  */
 export function createFetchPacing(
   gatherMs: number,
@@ -38,9 +37,9 @@ export function createFetchPacing(
 ): FetchPacing {
   /** The next offset of each partition. */
   const read = new Map<string, bigint>()
-  /** Partitions whose batch is not folded yet; a halted one stays here. */
+  /** Partitions whose batch is not folded, which includes halted ones. */
   const folding = new Set<string>()
-  /** The last offset that is worth a fetch now, and since when, where it was not fetched yet. */
+  /** The last offset that is worth a fetch now, and since when. */
   const wanted = new Map<string, { readonly offset: bigint; readonly sinceMs: number }>()
   let running: { readonly over: Promise<void>; readonly end: () => void } | undefined
 

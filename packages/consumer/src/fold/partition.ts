@@ -15,18 +15,18 @@ export interface Partition {
   readonly partition: number
   readonly checkpoint: () => Checkpoint
   /**
-   * Gives it the next batch, while it has none. Resolves once the batch is committed, by this process or by another, and what follows
-   * the commit is done. Waits for an operator at a record that the fold throws for. Rejects with `RunnerStoppedError` once
-   * the process loses the partition.
+   * Gives an idle partition its next batch. Resolves once the batch is committed, by this process or by another, and what
+   * follows the commit is done. Waits for an operator at a record that the fold throws for. Rejects with
+   * `RunnerStoppedError` once the process loses the partition.
    */
   readonly give: (batch: FetchedBatch) => Promise<void>
   /** Returns what is left of its batch if a commit may begin now. Halts it at a gap, and in another log. */
   readonly ready: (nowMs: number) => PartitionBatch | undefined
   /** The `performance.now()` instant since which a commit might begin; Infinity while it has no batch. */
   readonly readySinceMs: () => number
-  /** A commit of the batch begins. */
+  /** Notes that a commit of the batch begins. */
   readonly begin: () => void
-  /** The commit has ended: goes on, tries again after a pause, or halts. Busy until what follows the commit is done. */
+  /** Ends the commit: continues, tries again after a pause, or halts. Busy until what follows the commit is done. */
   readonly settle: (outcome: Outcome) => void
   /** The `performance.now()` instant at which a pause ends; Infinity if it is not paused. */
   readonly retryAtMs: () => number
@@ -35,19 +35,19 @@ export interface Partition {
    * Never rejects: failures are in the progress, and the next call tries again.
    */
   readonly tick: (instant: Date, logEnd: bigint) => Promise<void>
-  /** The round of ticks found nothing to do here, or failed. */
+  /** Notes a round of ticks that found no work here, or failed. */
   readonly noticeTicks: (failure?: unknown) => void
-  /** The log ends there now. */
+  /** Notes the log's present end. */
   readonly noticeEnd: (end: bigint) => void
-  /** The partition cannot be read: reports it until the partition is assigned again. */
+  /** Reports that the partition cannot be read, until it is assigned again. */
   readonly halt: (error: Error) => void
-  /** An operator wants this record to be a dead letter. Does nothing unless the partition is halted there. */
+  /** Makes the record at which the partition is halted a dead letter, for an operator. Ignores other offsets. */
   readonly setAside: (offset: bigint, by: string) => void
   readonly progress: () => PartitionProgress
 }
 
 export interface PartitionOptions<Fact extends AnyFact, Draft> {
-  /** For ticks. */
+  /** The core of ticks. */
   readonly core: Core<Fact, Draft>
   /** Opened. */
   readonly checkpoint: PartitionCheckpoint
@@ -57,7 +57,7 @@ export interface PartitionOptions<Fact extends AnyFact, Draft> {
   readonly now: () => Date
   /** Wakes the commit loop. */
   readonly ring: () => void
-  /** Rows that nothing else reported may be in the outbox. */
+  /** Called when unreported rows may be in the outbox. */
   readonly drainSoon: () => void
   /** Aborted when this process loses the partition. */
   readonly signal: AbortSignal
