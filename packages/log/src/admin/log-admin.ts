@@ -18,7 +18,7 @@ export interface TopicSettings {
   readonly replicationFactor?: number
 }
 
-export interface GroupMember {
+export interface MemberDescription {
   readonly memberId: string
   readonly clientId: string
   readonly host: string
@@ -47,7 +47,7 @@ export interface LogAdmin {
   readonly listGroups: (prefix: string) => Promise<readonly string[]>
   readonly describeGroup: (
     groupId: string,
-  ) => Promise<{ readonly state: GroupDescription['state']; readonly members: readonly GroupMember[] }>
+  ) => Promise<{ readonly state: GroupDescription['state']; readonly members: readonly MemberDescription[] }>
   /** Groups that have members, or do not exist, stay as they are. */
   readonly deleteEmptyGroups: (groupIds: readonly string[]) => Promise<void>
 }

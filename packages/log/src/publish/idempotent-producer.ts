@@ -6,6 +6,7 @@ import { createKafka } from '../connect/kafka-client.ts'
 import type { LogConnection, Logger } from '../connect/log-connection.ts'
 import type { RecordToPublish } from './publisher.ts'
 import { within } from '../connect/within.ts'
+import { topicPartition } from '../topic-partition.ts'
 
 export interface IdempotentProducer {
   /**
@@ -84,11 +85,11 @@ function offsetsOf(
   const nextOffsets = new Map<string, bigint>()
   for (const { topicName, partition, baseOffset } of answer) {
     if (baseOffset !== undefined && !baseOffset.startsWith('-')) {
-      nextOffsets.set(`${topicName}/${partition}`, BigInt(baseOffset))
+      nextOffsets.set(topicPartition(topicName, partition), BigInt(baseOffset))
     }
   }
   return records.map(({ topic, partition }) => {
-    const name = `${topic}/${partition}`
+    const name = topicPartition(topic, partition)
     const offset = nextOffsets.get(name)
     if (offset !== undefined) nextOffsets.set(name, offset + 1n)
     return offset

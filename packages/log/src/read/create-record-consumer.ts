@@ -1,14 +1,14 @@
 import { silentLogger } from '../connect/kafka-client.ts'
 import { keepTrying } from '../connect/keep-trying.ts'
 import type { LogConnection } from '../connect/log-connection.ts'
+import { topicPartition } from '../topic-partition.ts'
 import { createGroupMember, type GroupMember } from './group-member.ts'
 import type { RecordConsumer, RecordConsumerHandlers, RecordConsumerOptions } from './record-consumer.ts'
 
 /**
- * Reads topics as a member of a consumer group, from the positions that the handlers give at each assignment. kafkajs
- * resets a lost position silently, and survives some errors of a handler but not others. Here a batch is passed on only if
- * it was fetched from where the batch before it ended; whatever the handlers throw ends in `onCrash`; and a consumer that
- * lost its broker is replaced by a new one, as often as necessary.
+ * Reads topics as a member of a consumer group, from the positions that the handlers return at each assignment. Each batch
+ * begins where the previous one ended. Errors of handlers end in `onCrash`. A member that loses its brokers is replaced by a
+ * new one, as often as necessary.
  */
 export function createRecordConsumer(
   connection: LogConnection,
@@ -59,7 +59,7 @@ export function createRecordConsumer(
 function oneAtATime(onBatch: RecordConsumerHandlers['onBatch']): RecordConsumerHandlers['onBatch'] {
   const inFlight = new Map<string, Promise<void>>()
   return async (batch) => {
-    const name = `${batch.topic}/${batch.partition}`
+    const name = topicPartition(batch.topic, batch.partition)
     const before = inFlight.get(name)
     const handling = before ? before.catch(() => {}).then(() => onBatch(batch)) : onBatch(batch)
     inFlight.set(name, handling)

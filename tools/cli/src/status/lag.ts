@@ -1,4 +1,4 @@
-import type { Watermarks } from '@nextvisit/log'
+import { topicPartition, type Watermarks } from '@nextvisit/log'
 import type { StoredCheckpoint } from './read-consumer.ts'
 
 export interface Lag {
@@ -18,13 +18,13 @@ export function lagOf(
 ): Lag {
   const topics = new Set(checkpoints.map((checkpoint) => checkpoint.topic))
   const byPartition = new Map(
-    checkpoints.map((checkpoint) => [`${checkpoint.topic}/${checkpoint.partition}`, checkpoint]),
+    checkpoints.map((checkpoint) => [topicPartition(checkpoint.topic, checkpoint.partition), checkpoint]),
   )
   const behind = [...watermarks]
     .filter(([topic]) => topics.has(topic))
     .flatMap(([topic, partitions]) => [...partitions].map(([partition, marks]) => ({ topic, partition, marks })))
     .map(({ topic, partition, marks }) => {
-      const checkpoint = byPartition.get(`${topic}/${partition}`)
+      const checkpoint = byPartition.get(topicPartition(topic, partition))
       return { records: marks.high - (checkpoint?.nextOffset ?? marks.low), sinceMs: checkpoint?.recordTimeMs }
     })
     .filter(({ records }) => records > 0n)
