@@ -1,4 +1,4 @@
-/** A reference server's configuration, set by its parent process. */
+/** Reads the configuration of a reference server, set by its parent process. */
 export function readReferenceConfig(env: Readonly<Record<string, string | undefined>> = process.env) {
   return {
     kind: env['REFERENCE_KIND'] === 'usual' ? ('usual' as const) : ('limit' as const),

@@ -16,14 +16,14 @@ import {
 export interface Evaluation {
   readonly user: UserState & UserActivity
   readonly context: TriggerContext
-  /** Absent for a visit. */
+  /** The event; undefined for a visit. */
   readonly fact: EventTracked | undefined
 }
 
 const FORMS = 50
 const USERS = 2_000
 const RECORDS = 50_000
-/** A project's event names; forms react to the first {@link REACTED_TO} of them. */
+/** Number of event names in the project; forms react to the first {@link REACTED_TO}. */
 const SLUGS = 200
 const REACTED_TO = 40
 const VISIT_SHARE = 0.08
@@ -31,7 +31,7 @@ const NOW = Date.parse('2026-11-02T10:00:00.000Z')
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 
-/** The load is equal on every machine: forms of every kind, users with a history, and a few frequent events among many. */
+/** Creates the load, equal on every machine: forms of every kind, users with a history, and a few frequent events among many. */
 export function evaluationLoad(): { readonly project: ProjectConfig; readonly evaluations: readonly Evaluation[] } {
   const random = createRandom(1)
   const users = Array.from({ length: USERS }, (_, at) => userOf(at, random))
@@ -165,7 +165,7 @@ function evaluationOf(user: Evaluation['user'], random: () => number): Evaluatio
   return { user, context: { kind: 'event', slug, source: 'sdk', received, occurredAt: NOW }, fact }
 }
 
-/** A few names make up most events. Whether forms react to these is random. */
+/** Picks an event name. A few names make up most events; forms react to these by chance. */
 function slugAtRandom(random: () => number): string {
   return slugOf((Math.floor(SLUGS * random() ** 2) * 37) % SLUGS)
 }
@@ -174,7 +174,7 @@ function slugOf(at: number): string {
   return `event_${at}`
 }
 
-/** Mulberry32. */
+/** Creates a random number generator (Mulberry32). */
 function createRandom(seed: number): () => number {
   let state = seed
   return () => {

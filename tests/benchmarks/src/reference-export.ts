@@ -1,7 +1,7 @@
 /**
- * `reference-export.ts BROKERS TOPIC RECORDS FILE`: about what Node can do at best, to compare an export with. It reads the
- * topic with the fastest client for Kafka and writes the bare values, one after the other. It forms no lines, decodes no headers
- * for them, sorts nothing by partition, and ends after as many records as it is told.
+ * `reference-export.ts BROKERS TOPIC RECORDS FILE`: a reference for exports, close to the best that Node can do. It reads the
+ * topic with the fastest Kafka client and writes the bare values. It formats no lines, decodes no headers,
+ * does not sort by partition, and ends after the given number of records.
  */
 import { randomUUID } from 'node:crypto'
 import { open } from 'node:fs/promises'

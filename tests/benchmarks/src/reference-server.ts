@@ -1,8 +1,8 @@
 /**
- * A minimal server to compare the gateway with. It looks up a key in a map, parses, checks two fields, publishes a tracked
- * event with `acks=all`, waits and answers. It has no limits, users, names or forms. `limit` is about what Node can do at
- * best: node:http, the fastest client for Kafka, and one request to it at a time with all that came meanwhile. `usual` is what
- * most people would write: Express, and one send of kafkajs for each request.
+ * A minimal reference server for the gateway. It looks up a key in a map, parses, checks two fields, publishes a tracked
+ * event with `acks=all`, waits and answers. It has no limits, users, names or forms. `limit` is close to the best that Node
+ * can do: node:http, the fastest Kafka client, and one produce request at a time with all pending messages. `usual` is a
+ * common implementation: Express, and one kafkajs send per request.
  */
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
@@ -22,7 +22,7 @@ interface Message {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Resolves once the log has the message. */
+/** Publishes a message. Resolves once the log has it. */
 type Publish = (message: Message) => Promise<void>
 
 interface Answer {
@@ -41,7 +41,7 @@ async function track(publish: Publish, key: unknown, body: { userName?: unknown;
   return { status: 202, body: { requestId: id } } satisfies Answer
 }
 
-/** One request to Kafka at a time. Messages that come meanwhile go with the next. */
+/** Publishes with one request to Kafka at a time. Messages that arrive meanwhile are sent with the next. */
 function publishInBatches(): Publish {
   const producer = new Producer({ clientId: 'reference', bootstrapBrokers: brokers, serializers: stringSerializers })
   let waiting: { readonly message: Message; readonly settle: PromiseWithResolvers<void> }[] = []

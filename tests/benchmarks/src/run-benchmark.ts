@@ -1,7 +1,7 @@
 /**
  * `pnpm benchmark`: tracked events per second through the gateway and through two reference servers (reference-server.ts)
- * with the same broker. All run at once and are loaded in turn. The machine is shared and noisy, so only the ratios within a
- * round are meaningful. Then the same at low rates, where what counts is what it costs to be woken.
+ * with the same broker. All run at once and are loaded in turn. The machine is shared and noisy, so only ratios within a
+ * round are meaningful. Then it repeats this at low rates, where the cost of wake-ups dominates.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,14 +19,14 @@ import { type LoadResult, runLoad } from './load/run-load.ts'
 const ROUNDS = 3
 const SECONDS = 6
 const WARM_SECONDS = 2
-/** Requests a second that are far apart: each wakes its server, and Kafka, alone. */
+/** Low rates per second, at which each request wakes its server and Kafka. */
 const PACES = [20, 100, 300] as const
 const WAKES = 500
 const WAKES_A_SECOND = 100
 const TOPIC = 'reference-events'
-/** Few send batches: these have 400 events on their way. */
+/** Number of connections that send batches, with 400 events in flight. */
 const BATCH_CONNECTIONS = 4
-/** Stopped during the measurement, because they share the cores with the gateway and the references have no consumers. */
+/** Consumers stopped during the measurement, because they use the same cores and the references have none. */
 const CONSUMERS = ['user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator']
 
 interface Program {
@@ -34,9 +34,9 @@ interface Program {
   readonly url: string
   readonly pid: number
   readonly load: LoadName
-  /** Default: the key of the organization without limits. */
+  /** Admin key. Default: that of the organization without limits. */
   readonly adminKey?: string
-  /** Metering runs meanwhile: the other consumers do not. */
+  /** Whether metering runs; the other consumers do not. */
   readonly withMetering?: true
 }
 
@@ -110,7 +110,7 @@ function gateway(name: string, load: LoadName): Program {
   return { name, url: stack.gatewayUrl, pid: stack.processes().get('gateway')?.pid ?? 0, load }
 }
 
-/** Lets metering run, and waits until it has folded what came while it was stopped. */
+/** Starts metering, and waits until it has caught up. */
 async function startMetering(): Promise<void> {
   stack.kill('metering', 'SIGCONT')
   const probe = await openStackProbe(
@@ -135,7 +135,7 @@ async function startReference(kind: 'limit' | 'usual', name: string): Promise<Pr
   return { name, url: `http://127.0.0.1:${port}`, pid: child.pid ?? 0, load: 'events' }
 }
 
-/** The steady state: a known event of known users, to which no form reacts. */
+/** Measures the steady state: a known event of known users, to which no form reacts. */
 async function measure(program: Program, seconds: number, pace?: number): Promise<Measured> {
   const { url, load, adminKey = stack.keys.admin } = program
   const { next, eventsPerRequest } = createCostLoad(load, { gatewayUrl: url, keys: { ...stack.keys, admin: adminKey } })
@@ -148,7 +148,7 @@ async function measure(program: Program, seconds: number, pace?: number): Promis
   return { ...result, events, cpuMs: msOf('server'), kafkaMs: msOf('kafka') }
 }
 
-/** At each pace, less what the server and Kafka use in the same time without a request. */
+/** Measures each low rate, minus the idle use of the server and Kafka in the same time. */
 async function measurePaced(program: Program): Promise<readonly PacedRow[]> {
   const { server = 0, kafka = 0 } = await measureIdle(serverAndKafka(program), SECONDS)
   const rows: PacedRow[] = []
@@ -185,7 +185,7 @@ function printTable(programs: readonly Program[], rounds: readonly ReadonlyMap<s
   }
 }
 
-/** What an event adds to an idle server and Kafka where it comes alone, and what a process costs that is only woken. */
+/** Prints the cost of single events on an idle server and Kafka, and the cost of a mere wake-up. */
 function printPaced(programs: readonly Program[], rows: readonly PacedRow[], wakeMs: number): void {
   const header = PACES.map((pace) => `${pace}/s: CPU ms per event, of it Kafka | p50 ms, failed`)
   console.log(`\n| program | ${header.join(' | ')} |\n|---|${'---|'.repeat(2 * PACES.length)}`)
@@ -202,7 +202,7 @@ function printPaced(programs: readonly Program[], rows: readonly PacedRow[], wak
   console.log(`\nA timer that does nothing takes ${wakeMs.toFixed(2)} ms of CPU each time.`)
 }
 
-/** CPU ms of this process for each time that a timer wakes it, with nothing else to do. */
+/** Measures the CPU time in ms of this process per wake-up by a timer. */
 async function measureWake(): Promise<number> {
   const before = process.cpuUsage()
   for (let wake = 0; wake < WAKES; wake++) await sleep(1_000 / WAKES_A_SECOND)

@@ -1,6 +1,6 @@
 /**
- * `pnpm benchmark:consoles`: what an event costs while nobody looks at the console, and while five people do. Both are
- * measured in turn in one stack, twice, so that a change of the machine's speed does not pass for a cost.
+ * `pnpm benchmark:consoles`: measures the cost of an event without open consoles, and with five. Both are
+ * measured alternately in one stack, twice, so that a change of the machine's speed does not look like a cost.
  */
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -33,10 +33,10 @@ async function measure(stack: ThrowAwayStack): Promise<Measured> {
   await warmUp(stack, probe, load)
   const [nobodyLooks, peopleLook]: [LoadFigures[], LoadFigures[]] = [[], []]
   for (let round = 1; round <= ROUNDS; round += 1) {
-    say(`Round ${round}: ${PER_SECOND}/s for ${SECONDS} s while nobody looks …`)
+    say(`Round ${round}: ${PER_SECOND}/s for ${SECONDS} s without open consoles …`)
     nobodyLooks.push(await measureLoad(stack, probe, { load, rate: PER_SECOND, seconds: SECONDS }))
     const consoles = await openConsoles(stack, CONSOLES)
-    say(`Round ${round}: the same while ${CONSOLES} people look …`)
+    say(`Round ${round}: the same with ${CONSOLES} open consoles …`)
     peopleLook.push(await measureLoad(stack, probe, { load, rate: PER_SECOND, seconds: SECONDS }))
     say(`  ${await consoles.close()} answers of the console`)
     await sleep(1_000)
@@ -52,7 +52,7 @@ function tableOf({ nobodyLooks, peopleLook }: Measured): string {
   const beside = lines.reduce((sum, [, , people]) => sum + people, 0)
   return [
     `CPU time per event in ms, at ${PER_SECOND} events per second:\n`,
-    row('process', 'nobody looks', `${CONSOLES} people look`),
+    row('process', 'no console', `${CONSOLES} consoles`),
     '|---|--:|--:|',
     ...lines.map((line) => row(...line)),
     row('all', without, `${beside.toFixed(2)} (× ${(beside / without).toFixed(2)})`),

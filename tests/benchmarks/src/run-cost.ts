@@ -1,4 +1,4 @@
-/** `pnpm benchmark:cost`: what an event costs, by process. See COST_HELP. */
+/** `pnpm benchmark:cost`: measures the cost of an event, by process. See COST_HELP. */
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startThrowAwayStack } from '@nextvisit/testing/black-box'
@@ -16,7 +16,7 @@ import { identifyUsers, measureIdle, measureLoad, measureMemory, warmUp } from '
 import { openStackProbe } from './cost/stack-probe.ts'
 
 const WORKSPACE = path.resolve(import.meta.dirname, '../benchmark-workspace.yaml')
-/** Statements are planned and pages cached; then the figures of neighbours do not mix. */
+/** Pause in ms between measurements, so that one does not affect the next. */
 const BETWEEN_MS = 1_000
 
 const say = (line: string): void => console.error(line)

@@ -1,7 +1,7 @@
 /**
- * `pnpm benchmark:evaluations`: records evaluated against a project of 50 forms, per second of one core, with the
+ * `pnpm benchmark:evaluations`: measures records evaluated against a project of 50 forms, per second of one core, with the
  * evaluator's index and with a loop over all forms. It measures CPU time, so a busy machine gives the same result. The
- * record of what each gate compared is included; reading and writing the database is not.
+ * compared values of each gate are included; database access is not.
  */
 import { compileForms, evaluateForms, type FormIndex, foldEvent } from '@nextvisit/domain'
 import { evaluationLoad, type Evaluation } from './evaluation-load.ts'
@@ -34,7 +34,7 @@ const programs: readonly Program[] = [
     evaluations,
     run: ({ user, context }) => evaluateForms(unindexed, user, context).length,
   },
-  // This program changes its users, so it has its own.
+  // This program changes its users, so it has its own load.
   { name: 'by the index, the event folded first', evaluations: evaluationLoad().evaluations, run: foldAndEvaluate },
 ]
 
@@ -47,7 +47,7 @@ function foldAndEvaluate({ user, context, fact }: Evaluation): number {
   return evaluateForms(index, user, context).length
 }
 
-/** Evaluations per second of CPU time, and decided forms per evaluation. */
+/** Measures evaluations per second of CPU time, and decided forms per evaluation. */
 function measure({ run, evaluations: load }: Program): Measured {
   let count = 0
   let decided = 0

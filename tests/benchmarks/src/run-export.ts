@@ -1,7 +1,7 @@
 /**
- * `pnpm benchmark:export [RECORDS] [ROUNDS]`: how fast `nextvisit export` writes the log, beside a reference (reference-export.ts)
- * that reads the same broker in turn. CPU time is that of the whole process, without that of a run that finds no records. Needs
- * Linux: it reads /proc.
+ * `pnpm benchmark:export [RECORDS] [ROUNDS]`: measures the throughput of `nextvisit export` beside a reference (reference-export.ts)
+ * that reads the same broker in turn. CPU time is that of the whole process, minus that of a run without records. Needs
+ * Linux, because it reads /proc.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -15,13 +15,13 @@ import { CLI, runProgram } from './run-program.ts'
 
 const PARTITIONS = 12
 const USERS = 19_997
-/** As from a busy gateway. Most of the log's batches hold a few records. */
+/** Records in flight, as from a busy gateway. Most of the log's batches then have a few records. */
 const IN_FLIGHT = 64
 const REFERENCE = path.join(import.meta.dirname, 'reference-export.ts')
 const [records = 150_000, rounds = 3] = process.argv.slice(2).map(Number)
 
 interface Run {
-  /** The time that the program says, from its first connection to its last byte. */
+  /** Time reported by the program, from its first connection to its last byte. */
   readonly seconds: number
   readonly cpuSeconds: number
 }
@@ -78,7 +78,7 @@ function fileOf(name: string): string {
   return path.join(folder, name)
 }
 
-/** What was published after tomorrow is nothing. */
+/** Returns the arguments of an export. With 0 wanted records, its range starts tomorrow. */
 function exportArguments(name: string, wanted: number): readonly string[] {
   const none = wanted === 0 ? ['--from', new Date(Date.now() + 86_400_000).toISOString()] : []
   return [CLI, 'export', ...none, '--out', fileOf(name)]
@@ -93,7 +93,7 @@ async function run(args: readonly string[], wanted: number): Promise<Run> {
   return { seconds: Number(seconds), cpuSeconds: (await readEndedChildrenCpuSeconds()) - before }
 }
 
-/** The kernel adds an ended child's time to its parent's. */
+/** Reads the CPU seconds of ended children, which the kernel adds to their parent. */
 async function readEndedChildrenCpuSeconds(): Promise<number> {
   const { user, system } = process.cpuUsage()
   return parseProcessStat(await readFile('/proc/self/stat', 'utf8')).cpuSeconds - (user + system) / 1e6

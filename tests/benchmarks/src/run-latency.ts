@@ -1,6 +1,6 @@
 /**
- * `pnpm benchmark:latency`: the latency of a tracked event at low load, end to end through Kafka, with and without a form
- * that reacts to it. With one, the answer also waits for the evaluator. Both kinds are sent in turn, under the same conditions.
+ * `pnpm benchmark:latency`: measures the latency of a tracked event at low load, end to end through Kafka, with and without a form
+ * that reacts to it. With a form, the answer also waits for the evaluator. Both kinds are sent in turn, under the same conditions.
  */
 import { Agent, request } from 'node:http'
 import path from 'node:path'
@@ -32,7 +32,7 @@ try {
   }
   const [plain = 0, replied = 0] = KINDS.map((kind) => percentile(measured.get(kind) ?? [], 50))
   console.log(
-    `\nWaiting for the evaluator's reply adds ${(replied - plain).toFixed(1)} ms to the median; ${late} replies came too late.`,
+    `\nWaiting for the evaluator's reply adds ${(replied - plain).toFixed(1)} ms to the median; ${late} replies were late.`,
   )
 } catch (error) {
   console.error(error)
@@ -43,7 +43,7 @@ try {
   process.exit()
 }
 
-/** The duration of each request in ms, by kind. */
+/** Measures the latency of each request in ms, by kind. */
 async function measure(seconds: number): Promise<ReadonlyMap<Kind, readonly number[]>> {
   const took = new Map<Kind, number[]>(KINDS.map((kind) => [kind, []]))
   await runPacedLoad(PER_SECOND, AbortSignal.timeout(seconds * 1_000), async (sequence) => {

@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 
-/** The operators' command line. */
+/** Path of the operators' command line. */
 export const CLI = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')
 
-/** Runs a program with Node, with this environment alone. Returns what it printed; rejects with it unless it ended with 0. */
+/** Runs a program with Node, with only this environment. Resolves to its output; rejects with it unless it exited with 0. */
 export async function runProgram(args: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
   const child = spawn(process.execPath, args, { env })
   let output = ''

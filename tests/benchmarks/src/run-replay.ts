@@ -1,5 +1,5 @@
 /**
- * `pnpm benchmark:replay [RECORDS] [USERS]`: how fast each consumer's read models are rebuilt from the log, with the command
+ * `pnpm benchmark:replay [RECORDS] [USERS]`: measures the rebuild of each consumer's read models from the log, with the command
  * that an operator uses. It is a dry run: nothing is swapped, and the rows must be equal.
  */
 import { cpus, loadavg } from 'node:os'

@@ -1,6 +1,6 @@
 /**
- * `pnpm benchmark:screens`: whether the console's screens stutter in a real browser, with 10,000 forms that wait and a user
- * with 1,000 events. A task is a time in which a page does not react; the eye notices about 100 ms.
+ * `pnpm benchmark:screens`: measures whether the console's screens stutter in a real browser, with 10,000 waiting forms and a user
+ * with 1,000 events. A task is a time in which a page is blocked; users notice about 100 ms.
  */
 import path from 'node:path'
 import { userIdOf } from '@nextvisit/domain'
@@ -20,7 +20,7 @@ const EVENTS_PER_BATCH = 100
 const USER = 'user-0'
 const USER_PATH = `users/bench/shop/${userIdOf('bench', 'shop', USER)}`
 
-/** By path below the console's address, with a text that the screen shows once its data is there. */
+/** Screens by path, with a text that the screen shows once its data is loaded. */
 const SCREENS: readonly (readonly [path: string, sign: string])[] = [
   ['', 'Time to an answer'],
   [USER_PATH, 'Event Page Viewed'],

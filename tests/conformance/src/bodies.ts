@@ -10,7 +10,7 @@ const MAX = 102_400
 const IDENTIFY = '/v2/admin/identify-user'
 const TRACK = '/v2/admin/track-event'
 
-/** A body of exactly this many bytes, filled up with an ignored member. */
+/** Returns a body of exactly this many bytes, padded with an ignored member. */
 function bodyOf(bytes: number, filling = 'x'): string {
   const empty = JSON.stringify({ userName: 'bodies', eventName: 'filled', filling: '' })
   const room = bytes - Buffer.byteLength(empty)
@@ -27,7 +27,7 @@ const send = (path: string, body: string | Buffer | AsyncIterable<Buffer>, ...he
   call({ path, headers: [...KEY, ...JSON_TYPE, ...headers], body })
 const gzip = ['content-encoding', 'gzip']
 
-/** A body nested to this depth; the object itself is level 1. */
+/** Returns a body nested to this depth; the object itself is level 1. */
 const nested = (depth: number, open: string, close: string) =>
   `{"userName":"bodies","ignored":${open.repeat(depth - 1)}1${close.repeat(depth - 1)}}`
 
@@ -50,7 +50,7 @@ const UNSTORABLE = [
   ['the name of an ignored member', { userName: 'bodies', '\ud800': 1 }],
 ] as const
 
-/** The contract, Common to both endpoints; decisions.md, Order of checks. */
+/** Tests the contract, Common to both endpoints; decisions.md, Order of checks. */
 export function describeBodies(): void {
   const shop = callerOf('SHOP_ADMIN_P')
 
@@ -98,7 +98,7 @@ export function describeBodies(): void {
       ['n-1 bytes', 200, 202, () => bodyOf(MAX - 1), []],
       ['n bytes', 200, 202, () => bodyOf(MAX), []],
       ['n+1 bytes', 413, 413, () => bodyOf(MAX + 1), []],
-      ['n bytes, most of them of emoji', 200, 202, () => bodyOf(MAX, '🎉'), []],
+      ['n bytes, mostly emoji', 200, 202, () => bodyOf(MAX, '🎉'), []],
       ['n+1 bytes in fewer characters', 413, 413, () => bodyOf(MAX + 1, '🎉'), []],
       ['n bytes in chunks', 200, 202, () => chunked(bodyOf(MAX)), []],
       ['n+1 bytes in chunks', 413, 413, () => chunked(bodyOf(MAX + 1)), []],
@@ -157,7 +157,7 @@ export function describeBodies(): void {
 
     it.each([
       ['not gzip', Buffer.from('{"userName":"bodies"}')],
-      ['gzip that is cut off', gzipSync(bodyOf(200)).subarray(0, 60)],
+      ['truncated gzip', gzipSync(bodyOf(200)).subarray(0, 60)],
       ['an empty body', Buffer.alloc(0)],
     ])('400 for %s under gzip', async (_name, body) => {
       expect(await send(IDENTIFY, body, ...gzip)).toMatchObject(errorOf(400))
@@ -250,7 +250,7 @@ export function describeBodies(): void {
     })
   })
 
-  it('unknown top-level properties are ignored, whatever their value', async () => {
+  it('unknown top-level properties are ignored, with any value', async () => {
     const unknown = { id: 1, traits: { $set: 1 }, userId: null, constructor: 'x', $set: { a: {} } }
     expect((await send(IDENTIFY, JSON.stringify({ userName: 'bodies', ...unknown }))).status).toBe(200)
     expect((await send(IDENTIFY, '{"userName":"bodies","__proto__":{"userAttributes":1}}')).status).toBe(200)

@@ -15,20 +15,20 @@ import {
   visitsOf,
 } from './shop-page.ts'
 
-/** What `buy` identifies. */
+/** Number of identifies by `buy`. */
 const BY_SERVER = 1
 
-/** What the tests of one browser share. */
+/** Fixtures shared by the tests of one browser. */
 export interface Shoppers {
-  /** The user of this test. */
+  /** Returns the user of this test. */
   readonly userName: () => string
-  /** Ends with the test. */
+  /** Opens a browser profile, which ends with the test. */
   readonly profileOf: (project: ShopProject) => Promise<ShopProfile>
-  /** The customer's server: the user bought something, so a form waits for them. */
+  /** Reports a purchase from the customer's server, so that a form waits for the user. */
   readonly buy: (project: ShopProject) => Promise<void>
 }
 
-/** packages/web/README.md: what a page shows, whatever happens to it and beside it. */
+/** Tests packages/web/README.md: forms of a page during any event on the page and other pages. */
 export function describeFormsShown({ userName, profileOf, buy }: Shoppers): void {
   describe('no form is lost, and none is shown twice', () => {
     it('by a reload between its arrival and its delay', async () => {
@@ -48,7 +48,7 @@ export function describeFormsShown({ userName, profileOf, buy }: Shoppers): void
 
     it.each([
       ['', "plan: 'pro'"],
-      [', also where the page has other traits then', "plan: 'pro', page: Date.now()"],
+      [', even if the page has other traits then', "plan: 'pro', page: Date.now()"],
     ])('by a reload before the answer arrives%s', async (_how, traits) => {
       await buy('NEXT_PAGE')
       const { open, context } = await profileOf('NEXT_PAGE')
@@ -67,13 +67,13 @@ export function describeFormsShown({ userName, profileOf, buy }: Shoppers): void
       await shopPage.page.reload()
       expect(await shownBy(shopPage)).toEqual([FORM])
       await shopPage.run('nextvisit.visit()')
-      // The visit that was sent twice counts once.
+      // A visit that was sent twice counts once.
       expect(await identifiesOf(userName())).toBe(BY_SERVER + visitsOf(shopPage) - 1)
     })
 
     it.each([
       ['at once', ''],
-      ['at once, if one sees late what the other stored', LATE_STORAGE],
+      ['at once, even if one sees the storage of the other late', LATE_STORAGE],
     ])('by two tabs %s', async (_how, prepare) => {
       await buy('NEXT_PAGE')
       const { open, context } = await profileOf('NEXT_PAGE')
@@ -98,19 +98,19 @@ export function describeFormsShown({ userName, profileOf, buy }: Shoppers): void
       await expect.poll(() => [...first.forms, ...second.forms], PATIENTLY).toEqual([FORM])
     })
 
-    it('by two tabs whose delay ends at once, if one sees late what the other stored', async () => {
+    it('by two tabs whose delays end together, even if one sees the storage of the other late', async () => {
       await buy('DELAYED')
       const { open, context } = await profileOf('DELAYED')
       const first = await open()
       await context.addInitScript(LATE_STORAGE)
       const second = await open()
-      // In both tabs: a profile has one clock. A second hour would end the marks.
+      // Advances both tabs, because a profile has one clock. A second hour would end the marks.
       await first.pass(HOUR_MS)
       await Promise.all([first.run(ANY_REQUEST), second.run(ANY_REQUEST)])
       await expect.poll(() => [...first.forms, ...second.forms], PATIENTLY).toEqual([FORM])
     })
 
-    it('by a page that nobody sees', async () => {
+    it('by a hidden page', async () => {
       await buy('DELAYED')
       const shopPage = await (await profileOf('DELAYED')).open()
       await shopPage.run(see('hidden'))
@@ -134,7 +134,7 @@ export function describeFormsShown({ userName, profileOf, buy }: Shoppers): void
       expect(await shownBy(shopPage)).toEqual([FORM])
     })
 
-    it('where storage is blocked', async () => {
+    it('with blocked storage', async () => {
       await buy('DELAYED')
       const { open, context } = await profileOf('DELAYED')
       await context.addInitScript(

@@ -20,7 +20,7 @@ import {
   visitsOf,
 } from './shop-page.ts'
 
-/** `@nextvisit/web` in a real browser, through the example application in examples/web (packages/web/README.md). */
+/** Tests `@nextvisit/web` in a real browser with the example application in examples/web (packages/web/README.md). */
 export function describeBrowser(): void {
   describe('a browser', { timeout: 60_000 }, () => {
     let shop: Shop
@@ -33,7 +33,7 @@ export function describeBrowser(): void {
       userName = `browser-${randomUUID()}`
     })
 
-    /** Ends with the test; nothing may have gone wrong in its pages. */
+    /** Opens a profile, which ends with the test and must have no errors in its pages. */
     async function profileOf(project: ShopProject): Promise<ShopProfile> {
       const profile = await shop.newProfile(project, userName)
       onTestFinished(async () => {
@@ -59,7 +59,7 @@ export function describeBrowser(): void {
         expect(await shownBy(first)).toEqual([FORM])
       })
 
-      it('are repeated after pingAgainIn, while somebody sees the page', async () => {
+      it('are repeated after pingAgainIn, while the page is visible', async () => {
         const shopPage = await (await profileOf('NEXT_PAGE')).open()
         await buy('NEXT_PAGE')
         await shopPage.pass(HOUR_MS)
@@ -75,7 +75,7 @@ export function describeBrowser(): void {
       it.each([
         ['the Navigation API', ''],
         ['pushState', 'delete globalThis.navigation'],
-      ])('are repeated at the next page, known by %s, if pingOnNextPageVisit says so', async (_by, prepare) => {
+      ])('are repeated at the next page, detected by %s, with pingOnNextPageVisit', async (_by, prepare) => {
         const { open, context } = await profileOf('NEXT_PAGE')
         await context.addInitScript(prepare)
         const shopPage = await open()
@@ -86,7 +86,7 @@ export function describeBrowser(): void {
         await expect.poll(() => visitsOf(shopPage), PATIENTLY).toBe(3)
       })
 
-      it('are not repeated at the next page if it does not, nor after close', async () => {
+      it('are not repeated at the next page without it, nor after close', async () => {
         const asked = await (await profileOf('DELAYED')).open()
         const closed = await (await profileOf('NEXT_PAGE')).open()
         await closed.run('nextvisit.close()')
@@ -101,7 +101,7 @@ export function describeBrowser(): void {
         })
       })
 
-      it('say why they are refused, and throw nothing', async () => {
+      it('resolve to the refusal, and throw nothing', async () => {
         const { open, context } = await profileOf('NEXT_PAGE')
         await context.route('**/config.json', async (route) =>
           route.fulfill({ json: { ...(await (await route.fetch()).json()), key: 'nv_sdk_P_wrong' } }),
@@ -150,7 +150,7 @@ export function describeBrowser(): void {
         const { open, context } = await profileOf('NEXT_PAGE')
         const shopPage = await open()
         if (when === 'between two attempts') {
-          // The next attempt would be made in half an hour.
+          // The next attempt is due in half an hour.
           const headers = { 'retry-after': '1800', 'access-control-allow-origin': '*' }
           const busy = { status: 503, headers: { ...headers, 'access-control-expose-headers': 'retry-after' } }
           await context.route(TRACK, (route) => route.fulfill(busy), { times: 1 })
@@ -162,7 +162,7 @@ export function describeBrowser(): void {
         await expect.poll(() => purchases('NEXT_PAGE'), PATIENTLY).toBe(1)
       })
 
-      it('of a user who is not known yet are sent by the next page if this one is closed', async () => {
+      it('of a new user are sent by the next page if this one is closed', async () => {
         const { open, context } = await profileOf('NEXT_PAGE')
         await context.route(VISIT, (route) => route.abort())
         const shopPage = await open(false)
@@ -185,7 +185,7 @@ export function describeBrowser(): void {
       })
     })
 
-    it('keeps nothing that says who the user is, and nothing at all once everything is answered', async () => {
+    it('stores no personal data, and nothing once everything is answered', async () => {
       const { open, context } = await profileOf('NEXT_PAGE')
       const shopPage = await open()
       await context.route(TRACK, (route) => route.abort())

@@ -8,16 +8,16 @@ import { baseAddress } from './product.ts'
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  /** The body as received. */
+  /** Body as received. */
   readonly text: string
-  /** The parsed body; `undefined` if there is none. */
+  /** Parsed body; an empty object if there is none. */
   readonly body: Readonly<Record<string, unknown>>
 }
 
 export interface Call {
   readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS'
   readonly path: string
-  /** A list of names and values, so that a name can occur twice. */
+  /** Names and values in turn, so that a name can occur twice. */
   readonly headers?: readonly string[]
   readonly body?: string | Buffer | AsyncIterable<Buffer>
 }
@@ -25,7 +25,7 @@ export interface Call {
 export const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 export const UUID_V5 = /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-/** Sends exactly this request, and checks what every answer promises (decisions.md, Order of checks). */
+/** Sends exactly this request, and checks the promises of every answer (decisions.md, Order of checks). */
 export async function call({ method = 'POST', path, headers = [], body }: Call): Promise<Answer> {
   const response = await request(`${baseAddress().origin}${path}`, {
     method,
@@ -44,7 +44,7 @@ export async function call({ method = 'POST', path, headers = [], body }: Call):
   return answer
 }
 
-/** `X-Request-Id` on every response, UUIDv7; every error body exactly `{status, error, message}`. */
+/** Checks the UUIDv7 in `X-Request-Id`, and the exact form of error bodies, `{status, error, message}`. */
 function expectPromises({ status, headers, body }: Answer, method: string): void {
   expect(headers['x-request-id'], 'X-Request-Id').toMatch(UUID_V7)
   if (status < 400 || method === 'HEAD') return
@@ -55,7 +55,7 @@ function expectPromises({ status, headers, body }: Answer, method: string): void
 
 export const JSON_TYPE = ['content-type', 'application/json'] as const
 
-/** Posts JSON, or a text in its place. */
+/** Posts JSON, or a text instead. */
 const post = (variable: string, path: string) => (body: unknown) =>
   call({
     path,
@@ -63,7 +63,7 @@ const post = (variable: string, path: string) => (body: unknown) =>
     body: typeof body === 'string' ? body : JSON.stringify(body),
   })
 
-/** Calls a project's routes. Keys are named by their variables in the workspace file. */
+/** Returns functions that call a project's routes. Keys are named by their variables in the workspace file. */
 export function callerOf(adminVariable: string, sdkVariable = '') {
   const get = (path: string) => call({ method: 'GET', path, headers: ['x-api-key', keyNamed(adminVariable)] })
   return {
@@ -77,7 +77,7 @@ export function callerOf(adminVariable: string, sdkVariable = '') {
 }
 export type Caller = ReturnType<typeof callerOf>
 
-/** The expected answer of an error. */
+/** Returns the expected answer of an error. */
 export function errorOf(status: number, message: unknown = expect.any(String)) {
   return { status, body: { status, error: STATUS_CODES[status], message } }
 }

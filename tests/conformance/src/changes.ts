@@ -4,7 +4,7 @@ import { type Answer, callerOf, errorOf } from './call.ts'
 import { applyWorkspaceFile } from './product.ts'
 import { settledUser } from './settled-user.ts'
 
-/** The fixture's project with other keys and other changes. */
+/** Returns the fixture's project with these keys and other changes. */
 const changed = (keys: readonly string[], besides = '') => `
 organizations:
   - id: changing
@@ -17,7 +17,7 @@ organizations:
 
 const nothingWaits = ({ body }: Answer) => (body['waitingForms'] as unknown[]).length === 0
 
-/** decisions.md, Keys and The workspace file: what callers see when a file is applied while they send requests. */
+/** Tests decisions.md, Keys and The workspace file: the effects on callers while a file is applied. */
 export function describeChanges(): void {
   const old = callerOf('CHANGING_OLD_ADMIN_P')
   const young = callerOf('CHANGING_NEW_ADMIN_P')

@@ -26,7 +26,7 @@ import { describeTrackBody } from './track-body.ts'
 import { describeTrackPolicy } from './track-policy.ts'
 import { describeUserLimits } from './user-limits.ts'
 
-/** Every rule of the contract, over HTTP alone, against the whole product. Each table has its own project. */
+// Tests every rule of the contract over HTTP against the whole product. Each table has its own project.
 beforeAll(startProduct, 180_000)
 afterAll(stopProduct, 60_000)
 
@@ -51,10 +51,10 @@ describeIsolation()
 describeChanges()
 describeMainJob()
 describeBrowser()
-// These kill the gateway.
+// These tests kill the gateway.
 describeLostAnswer()
 describeIdempotency()
-// These also stop Kafka for seconds.
+// These tests also stop Kafka for seconds.
 describeServerPackage()
 describeSegmentLibraries()
 describeVisitAfterLostAnswer()

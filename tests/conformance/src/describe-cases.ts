@@ -1,23 +1,23 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { ACCEPTED, type CaseRequest, doorsOf, type Outcome, rejected } from './doors.ts'
 
-/** What the expected answer must contain. A message may be a matcher. */
+/** Required parts of an answer. A message may be a matcher. */
 interface Expected {
   readonly status: number
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** One row of the contract: a request, and the answer of every door. */
+/** A row of the contract: a request, and the answer of every door. */
 export interface Case extends CaseRequest {
   readonly name: string
-  /** By the single admin route, by a batch and, unless `bySdk` says otherwise, by the SDK route. */
+  /** Answer of the single admin route, of a batch and, without `bySdk`, of the SDK route. */
   readonly expected: Expected
   readonly bySdk?: Expected
-  /** Without it: accepted if the single route accepts it, else refused with the same status and message. */
+  /** Answer of Segment's routes. Default: accepted if the single route accepts it, otherwise refused with the same status and message. */
   readonly bySegment?: Expected
 }
 
-/** Segment's names of our members, in messages. */
+/** Segment's names of members in messages. */
 const MEMBERS = [
   [/^userName\b/, 'userId'],
   [/^eventName\b/, 'event'],
@@ -25,7 +25,7 @@ const MEMBERS = [
   [/^userAttributes(\.\$set)?\b/, 'traits'],
 ] as const
 
-/** Cases with one expectation: of each row, its name and what `bodyOf` makes of its value. */
+/** Returns cases with one expectation: a name and a value per row, from which `bodyOf` creates the body. */
 export function casesOf(
   type: CaseRequest['type'],
   rows: readonly (readonly [name: string, value: unknown])[],
@@ -35,12 +35,12 @@ export function casesOf(
   return rows.map(([name, value]) => ({ name, type, body: bodyOf(value as never) as Case['body'], ...expectation }))
 }
 
-/** The values as rows, each named as JSON. */
+/** Returns the values as rows, named as JSON. */
 export const rowsOf = (values: readonly unknown[]) => values.map((value) => [JSON.stringify(value), value] as const)
 
 /**
- * Sends each case through each door: the admin route, the SDK route, a batch, and Segment's routes if it has words for it.
- * A batch takes all cases at once, so a refused one must harm no other.
+ * Sends each case through each door: the admin route, the SDK route, a batch, and Segment's routes if they can express it.
+ * A batch takes all cases at once, so a refused case must not affect others.
  */
 export function describeCases(title: string, project: string, cases: readonly Case[]): void {
   const doors = doorsOf(project)
@@ -70,7 +70,7 @@ export function describeCases(title: string, project: string, cases: readonly Ca
   })
 }
 
-/** What requests with the same body have in common: not the ids of their records, their time, nor who was first. */
+/** Returns the common part of answers to the same body: without record ids, times and `newEvent`. */
 function sharedOf({ status, body }: Outcome): Outcome {
   const { requestId: _id, occurredAt: _time, newEvent: _isFirst, ...shared } = body
   return { status, body: shared }

@@ -4,7 +4,7 @@ import { ACCEPTED } from './doors.ts'
 import { expect } from 'vitest'
 
 const OK = { expected: { status: 200, body: { message: 'ok' } } }
-/** Segment's libraries send `context` themselves: what the device table does not allow is left out. */
+/** Expects 400 naming the member. Segment's routes drop values that the device table does not allow. */
 const naming = (member: string) => ({
   expected: errorOf(400, expect.stringContaining(member)),
   bySegment: ACCEPTED,
@@ -14,7 +14,7 @@ const invalidCountry = { expected: errorOf(400, 'invalid country passed') }
 const withTraits = (userAttributes: unknown) => ({ userName: 'device-info', userAttributes })
 const withDevice = ($deviceInfo: unknown) => ({ userName: 'device-info', $deviceInfo })
 const at = (member: string) => (value: unknown) => withDevice({ [member]: value })
-/** The values of one member as rows that name it. */
+/** Returns the values of one member as rows. */
 const rowsAt = (member: string, values: readonly unknown[]) =>
   values.map((value) => [`${member} ${JSON.stringify(value)}`, value] as const)
 
@@ -65,7 +65,7 @@ const TEXTS = [
   '$browserVersion',
 ]
 
-/** What no member of a list takes: another case of the first one, white space, another type. */
+/** Returns values outside a list: the first in another case, with white space, or of another type. */
 const notAllowed = ([first]: readonly [string, ...string[]]) => {
   const upperCase = first.toUpperCase()
   return ['', 'Linux', upperCase === first ? 'x' : upperCase, ` ${first}`, 1, [first]]
@@ -84,7 +84,7 @@ const VALUES = [
     'identify',
     [
       ['a long screen address', { $urlOrScreenName: `https://shop.example/?q=${'x'.repeat(5_000)}` }],
-      ['unknown members, whatever their value', { $unknown: 1, app: {}, $countrycode: 'XX', constructor: [] }],
+      ['unknown members with any value', { $unknown: 1, app: {}, $countrycode: 'XX', constructor: [] }],
       ['the member __proto__', JSON.parse('{"__proto__":{"$countryCode":"XX"}}')],
     ],
     withDevice,
@@ -93,7 +93,7 @@ const VALUES = [
   ...casesOf('identify', rowsAt('$deviceInfo', [1, 'DE', true, [], ['DE'], '']), withDevice, naming('$deviceInfo')),
 ]
 
-/** The contract, Device info object; decisions.md, Identify. */
+/** Tests the contract, Device info object; decisions.md, Identify. */
 export function describeDeviceInfo(): void {
   describeCases('$countryCode: assigned ISO 3166-1 alpha-2, either case; also in a trait operation', 'SHOP', COUNTRIES)
   describeCases('$timezone: an IANA name, no offsets', 'SHOP', [

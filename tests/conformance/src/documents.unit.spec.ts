@@ -4,19 +4,19 @@ import { describe, expect, it } from 'vitest'
 
 const ROOT = path.resolve(import.meta.dirname, '../../..')
 const FOLDERS = ['packages', 'services', 'tools', 'tests', 'examples', 'infra', 'docs']
-/** A path such as `services/<name>/src/main.ts` anywhere in the text. An API path does not match: it has a / before it. */
+/** Matches a path such as `services/<name>/src/main.ts` anywhere in the text, but no API path, which begins with /. */
 const PATH = new RegExp(String.raw`(?<![\w/.@<>-])(?:${FOLDERS.join('|')})/[\w.<>*{},/@-]*[\w>*}/]`, 'g')
 const LINK = /\]\((?!\w+:|#)([^)#\s]+)/g
 /** A link to a heading, of the same page or of another one. */
 const HEADING_LINK = /\]\((?!\w+:)([^)#\s]*)#([^)\s]+)\)/g
-/** A file name without its folder, such as `gates.ts`. Other extensions are files of the reader, such as workspace files. */
+/** Matches a file name without its folder, such as `gates.ts`. Other extensions are files of the reader, such as workspace files. */
 const FILE_NAME = /`(\w[\w.-]*\.(?:ts|md|sql|prisma))`/g
 
 const documents = ['README.md', ...globSync('docs/**/*.md', { cwd: ROOT })]
 const sources = globSync(`{${FOLDERS.join(',')}}/**/*.{ts,md,sql,prisma}`, { cwd: ROOT, exclude: ['**/node_modules'] })
 const fileNames = new Set([...documents, ...sources].map((file) => path.basename(file)))
 
-/** The paths and file names in a document that do not exist in the repository. */
+/** Returns the paths and file names in a document that do not exist in the repository. */
 function missingIn(document: string, text: string): string[] {
   const links = Array.from(text.matchAll(LINK), ([, target = '']) => path.join(path.dirname(document), target))
   const paths = [...(text.match(PATH) ?? []), ...links].filter((named) => !exists(named))
@@ -50,7 +50,7 @@ function read(document: string): string {
   return readFileSync(path.join(ROOT, document), 'utf8')
 }
 
-/** A placeholder matches any name: `services/<name>/src` exists if one service has it. */
+/** Returns whether a path exists. A placeholder matches any name, as in `services/<name>/src`. */
 function exists(named: string): boolean {
   return globSync(named.replaceAll(/<[^>]*>/g, '*'), { cwd: ROOT }).length > 0
 }

@@ -3,23 +3,23 @@ import { keyNamed } from '@nextvisit/testing/black-box'
 import { type Answer, call, JSON_TYPE } from './call.ts'
 import { segmentMessageOf } from './segment-message.ts'
 
-/** A number that JSON can write and nothing can hold stands as `Infinity`. */
+/** Body of a case. `Infinity` represents a JSON number that is too large. */
 export type CaseBody = Readonly<Record<string, unknown>>
 
-/** A request in the words of its single admin route. */
+/** A request in the form of its single admin route. */
 export interface CaseRequest {
   readonly type: 'identify' | 'track'
-  /** A function where the body contains the time. */
+  /** Body, or a function if the body contains the time. */
   readonly body: CaseBody | (() => CaseBody)
 }
 
-/** The answer to one request: its own, or its part in the answer to a batch. */
+/** Answer to one request, alone or in a batch. */
 export type Outcome = Pick<Answer, 'status' | 'body'>
 
-/** What Segment's routes say of a message that was not refused: nothing. */
+/** Outcome of an accepted message on Segment's routes, which do not list it. */
 export const ACCEPTED: Outcome = { status: 200, body: {} }
 
-/** What they say of one that was refused. */
+/** Returns the outcome of a refused message on Segment's routes. */
 export const rejected = (status: number, message: unknown = expect.any(String)) => ({ status, body: { message } })
 
 const ROUTES = { identify: 'identify-user', track: 'track-event' } as const
@@ -43,7 +43,7 @@ const postToSegment = (path: string, key: string, body: unknown) =>
     body: jsonOf(body),
   })
 
-/** The ways in which a request reaches a project. Its keys are `<project>_ADMIN_P` and `<project>_SDK_P`. */
+/** Returns the doors through which a request reaches a project. Its keys are `<project>_ADMIN_P` and `<project>_SDK_P`. */
 export function doorsOf(project: string) {
   const [adminKey, sdkKey] = [keyNamed(`${project}_ADMIN_P`), keyNamed(`${project}_SDK_P`)]
   return {
@@ -57,13 +57,13 @@ export function doorsOf(project: string) {
       return results.map(({ status, ...rest }) => ({ status, body: status < 400 ? rest : { status, ...rest } }))
     },
 
-    /** Undefined if Segment has no words for the request. */
+    /** Sends a request on its Segment route; undefined if Segment cannot express it. */
     segment: async (request: CaseRequest): Promise<Outcome | undefined> => {
       const message = segmentMessageOf(request.type, bodyOf(request))
       return message && rejectionAt(await postToSegment(request.type, adminKey, { ...message, type: undefined }), 0)
     },
 
-    /** Undefined for each request that Segment has no words for. */
+    /** Sends requests in a Segment batch; undefined for each request that Segment cannot express. */
     segmentBatch: async (requests: readonly CaseRequest[]): Promise<readonly (Outcome | undefined)[]> => {
       const messages = requests.map((request) => segmentMessageOf(request.type, bodyOf(request)))
       const batch = messages.filter((message) => message !== undefined)
@@ -74,7 +74,7 @@ export function doorsOf(project: string) {
   }
 }
 
-/** What Segment's answer says about the message at this position. */
+/** Returns the outcome of the message at this position in Segment's answer. */
 function rejectionAt({ status, body }: Answer, position: number): Outcome {
   if (status !== 200) return { status, body }
   const rejections = body['rejected'] as readonly { index: number; status: number; message: string }[]

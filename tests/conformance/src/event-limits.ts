@@ -8,7 +8,7 @@ const old = () => new Date(Date.now() - 86_400_000).toISOString()
 
 const areFour = ({ body }: Answer) => (body['events'] as { count: number }).count === 4
 
-/** The contract, event tracking metering and unique tracked-events cap; decisions.md, Track event. */
+/** Tests the contract, event tracking metering and unique tracked-events cap; decisions.md, Track event. */
 export function describeEventLimits(): void {
   describe('unique tracked-events cap of 3, in P only', () => {
     it('a new name over the cap gets 400 in P; known names still pass', async () => {

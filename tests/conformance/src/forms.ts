@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { callerOf } from './call.ts'
 
-/** The contract, matched forms; decisions.md, Track event: formsQueued and message; and the visit that returns a form. */
+/** Tests the contract, matched forms; decisions.md, Track event: formsQueued and message; and the visit that returns a form. */
 export function describeForms(): void {
   const { identify, track, visit, sdkTrack, readUser, get } = callerOf('FORMS_ADMIN_P', 'FORMS_SDK_P')
   const order = (properties?: unknown) => track({ userName: 'orders', eventName: 'Ordered', properties })
@@ -30,7 +30,7 @@ export function describeForms(): void {
       expect((await visit({ userName: 'twice' })).body).toMatchObject({ nextFeedbackId: 'one' })
     })
 
-    it('2 forms; a visit offers the one with higher priority, and says that more wait', async () => {
+    it('2 forms; a visit offers the one with higher priority, and reports that more wait', async () => {
       await identify({ userName: 'two' })
       expect((await track({ userName: 'two', eventName: 'two forms' })).body).toMatchObject({
         formsQueued: 2,
@@ -56,16 +56,16 @@ export function describeForms(): void {
       expect((await track({ userName: 'none', eventName: 'Nothing Reacts' })).body).toMatchObject(none)
     })
 
-    it('a trigger may ask for properties of its event', async () => {
+    it('a trigger may have a condition on the properties of its event', async () => {
       await identify({ userName: 'orders' })
       for (const properties of [undefined, {}, { cart: { total: 99.99 } }, { cart: { total: '100' } }, { total: 100 }])
         expect((await order(properties)).body).toMatchObject(none)
-      // The project does not keep `phone`: no trigger can see it.
+      // The project does not keep `phone`, so no trigger sees it.
       expect((await order({ cart: { total: 100 }, phone: '1' })).body).toMatchObject({ formsQueued: 1 })
       expect((await visit({ userName: 'orders' })).body).toMatchObject({ nextFeedbackId: 'large-order' })
     })
 
-    it('a trigger may count events with such properties, and so may the segment that its audience names', async () => {
+    it('a trigger, and the segment of its audience, may count events by their properties', async () => {
       await identify({ userName: 'often' })
       for (const total of [100, 99, undefined, 1]) expect((await often(total)).body).toMatchObject(none)
       await sendBack(false)

@@ -40,7 +40,7 @@ async function get(path: string): Promise<Record<string, unknown>> {
   return (await response.json()) as Record<string, unknown>
 }
 
-/** The user's read model after everything answered before is folded. The last event shows that it is. */
+/** Reads the user's read model once everything answered before is folded, as shown by a last event. */
 async function readUser(userName: string): Promise<Record<string, unknown>> {
   const witness = `witness-${crypto.randomUUID()}`
   expect((await trackUntilAnswered(witness, { userName, eventName: witness }))?.status).toBe(202)
@@ -52,13 +52,13 @@ async function readUser(userName: string): Promise<Record<string, unknown>> {
   )
 }
 
-/** Metering's count. */
+/** Reads metering's count. */
 async function countedEvents(): Promise<number> {
   const { events } = await get('/v2/admin/usage')
   return (events as { count: number }).count
 }
 
-/** Repeats a request until it is answered, like a careful caller. */
+/** Retries a request until it is answered. */
 function trackUntilAnswered(key: string, body: object): Promise<Answer | undefined> {
   return eventually(
     () => track(key, body).catch(() => undefined),
@@ -79,7 +79,7 @@ async function emptyRedis(): Promise<void> {
 
 const checkout = { userName: 'ada', eventName: 'Checkout Completed' }
 
-/** decisions.md, Retries. It empties Redis and kills the gateway. */
+/** Tests decisions.md, Retries. It empties Redis and kills the gateway. */
 export function describeIdempotency(): void {
   describe('Idempotency-Key, from request to read model (decisions.md, Retries)', () => {
     it('counts a repeated request once, and answers it identically', async () => {
@@ -103,7 +103,7 @@ export function describeIdempotency(): void {
     })
 
     it('does not count a duplicate in the log, and answers it like the first record', async () => {
-      // Of the test before: a checkout and the last event.
+      // Includes a checkout and the last event of the previous test.
       const before = await eventually(countedEvents, (count) => count >= 2, 30_000)
       expect(before).toBe(2)
       const body = { userName: 'bea', userAttributes: { $set: { plan: 'pro' }, $increment: { visits: 1 } } }
@@ -117,7 +117,7 @@ export function describeIdempotency(): void {
       expect(first.map(({ status }) => status)).toEqual([200, 202, 200])
       expect(first[1]?.body).toMatchObject({ formsQueued: 1 })
       expect(first[2]?.body).toMatchObject({ nextFeedbackId: 'nps-after-checkout' })
-      // This form waits for the next visit: a duplicate of the first visit must not take it.
+      // This form waits for the next visit, so a duplicate of the first visit must not take it.
       expect((await track('t-3', event)).body).toMatchObject({ formsQueued: 1 })
 
       await emptyRedis()

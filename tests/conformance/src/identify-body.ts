@@ -6,9 +6,9 @@ import { ACCEPTED, rejected } from './doors.ts'
 const EMOJI = '🎉'
 const OK = { expected: { status: 200, body: { message: 'ok', userId: expect.stringMatching(UUID_V5) } } }
 
-/** 400 that names the member. */
+/** Expects 400 naming the member. */
 const naming = (member: string) => ({ expected: errorOf(400, expect.stringContaining(member)) })
-/** The same. Segment's libraries send what no trait can hold, too: it is left out. */
+/** Expects 400 naming the member. Segment's routes drop values that no trait can hold. */
 const leftOut = (member: string) => ({ ...naming(member), bySegment: ACCEPTED })
 const noUserName = { expected: errorOf(401, 'userName not found') }
 
@@ -223,12 +223,12 @@ const traitKeys = ([operator, value]: readonly [string, unknown]) => {
   ]
 }
 
-/** The contract, Identify user: request body, errors, limits; decisions.md, Identify. */
+/** Tests the contract, Identify user: request body, errors, limits; decisions.md, Identify. */
 export function describeIdentifyBody(): void {
   const { identify } = callerOf('SHOP_ADMIN_P')
 
   describeCases('userName, identify', 'SHOP', USER_NAMES)
-  describeCases('identify: members, and null is the same as leaving them out', 'SHOP', MEMBERS)
+  describeCases('identify: members, and null is equivalent to their absence', 'SHOP', MEMBERS)
   for (const operator of ['$set', '$setOnce']) describeCases(`${operator}: trait values`, 'SHOP', traitValues(operator))
   for (const operator of ['$increment', '$decrement'])
     describeCases(`${operator}: finite numbers`, 'SHOP', numbers(operator))

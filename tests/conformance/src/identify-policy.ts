@@ -7,7 +7,7 @@ import { settledUser } from './settled-user.ts'
 const isRegistered = ({ text }: Answer) => text.includes('"brand_new"')
 const isFolded = ({ status }: Answer) => status === 200
 
-/** The contract, Trait policy and rules; decisions.md, Identify: the user's state, read over HTTP. */
+/** Tests the contract, Trait policy and rules; decisions.md, Identify, by the user's state over HTTP. */
 export function describeIdentifyPolicy(): void {
   const shop = callerOf('SHOP_ADMIN_P', 'SHOP_SDK_P')
   const closed = callerOf('CLOSED_ADMIN_P', 'CLOSED_SDK_P')
@@ -22,7 +22,7 @@ export function describeIdentifyPolicy(): void {
   const bySingle = oneByOne(doors.single)
   let users = 0
 
-  /** The traits of a new user after these attributes, each one in a request. */
+  /** Returns the traits of a new user after these attributes, one request each. */
   async function traitsAfter(attributes: readonly object[], sendAll = bySingle): Promise<unknown> {
     users += 1
     const userName = `traits-${users}`
@@ -43,7 +43,7 @@ export function describeIdentifyPolicy(): void {
       ],
       ['$set to null keeps the trait, as null', [{ $set: { a: 1 } }, { $set: { a: null } }], { a: null }],
       [
-        '$setOnce sets only what is not set',
+        '$setOnce sets only unset traits',
         [{ $set: { a: 1 } }, { $setOnce: { a: 2, b: 3 } }, { $setOnce: { b: 4 } }],
         { a: 1, b: 3 },
       ],
@@ -67,13 +67,13 @@ export function describeIdentifyPolicy(): void {
         { a: null, b: true, c: [1] },
       ],
       [
-        'what is skipped does not stop the others',
+        'a skipped operation does not stop the others',
         [{ $set: { a: 'x', b: 1 } }, { $increment: { a: 1, b: 1 } }],
         { a: 'x', b: 2 },
       ],
       ['$unset removes', [{ $set: { a: 1, b: 2 } }, { $unset: ['a', 'never'] }], { b: 2 }],
       [
-        'the order in one request: $set, $setOnce, $increment, $decrement, $unset, however it is written',
+        'the order in one request: $set, $setOnce, $increment, $decrement, $unset, in any order of members',
         [
           {
             $unset: ['gone'],
@@ -86,7 +86,7 @@ export function describeIdentifyPolicy(): void {
         { a: 10, b: 6, c: 1 },
       ],
       [
-        'values come back as they were',
+        'values are returned unchanged',
         [{ $set: { a: '', b: 0, c: -0.1, d: false, e: '🎉 "q" \\', f: [], g: 1e21 } }],
         { a: '', b: 0, c: -0.1, d: false, e: '🎉 "q" \\', f: [], g: 1e21 },
       ],

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 
 const ROOT = path.resolve(import.meta.dirname, '../../..')
-/** What the image runs. */
+/** Packages that the image runs. */
 const RUN = ['services/*/package.json', 'tools/cli/package.json']
 
 interface PackageJson {
@@ -15,7 +15,7 @@ interface PackageJson {
 
 const read = (file: string) => JSON.parse(readFileSync(path.join(ROOT, file), 'utf8')) as PackageJson
 
-/** Our packages that these need to run. */
+/** Returns the workspace packages that these packages need at run time. */
 function neededBy(roots: readonly PackageJson[]): ReadonlySet<string> {
   const ours = new Map(
     globSync('{packages,services,tools,tests}/*/package.json', { cwd: ROOT }).map((file) => [

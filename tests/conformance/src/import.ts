@@ -23,7 +23,7 @@ function at(minute: number): string {
   return new Date(Date.UTC(2019, 0, 1) + minute * 60_000).toISOString()
 }
 
-/** Each user is identified and has 20 events. Some lines are equal; three lines are wrong. */
+/** Creates a history: each user is identified and has 20 events. Some lines are equal; three lines are invalid. */
 function history(): string {
   const users = Array.from({ length: USERS }, (_, n) => ({
     type: 'identify',
@@ -49,7 +49,7 @@ function history(): string {
 
 interface Started {
   readonly child: ChildProcess
-  /** Its whole output and its exit code. */
+  /** Resolves to its whole output and its exit code. */
   readonly ended: Promise<string>
 }
 
@@ -102,7 +102,7 @@ async function post(route: string, body: Readonly<Record<string, unknown>>): Pro
   return (await callCarefully({ gatewayUrl, route, apiKey: keys.admin, body })).status
 }
 
-/** Retries while the service behind the route is unavailable: on an overloaded machine, a hundred reads at once wait too long. */
+/** Reads with retries, because on an overloaded machine a hundred reads at once may time out. */
 const read = (pathname: string) =>
   eventually(
     () => get(pathname),
@@ -110,7 +110,7 @@ const read = (pathname: string) =>
     30_000,
   )
 
-/** The read model of all users. */
+/** Reads the read models of all users. */
 async function readUsers(): Promise<{ users: number; events: number; plans: Set<unknown>; imports: Set<unknown> }> {
   const users = await Promise.all(Array.from({ length: USERS }, (_, n) => read(`/v2/admin/users/user-${n}`)))
   const traits = users.map((user) => (user['traits'] ?? {}) as Record<string, unknown>)
@@ -122,7 +122,7 @@ async function readUsers(): Promise<{ users: number; events: number; plans: Set<
   }
 }
 
-/** Whether every consumer has folded everything. */
+/** Resolves to whether every consumer has folded everything. */
 async function isFolded(): Promise<boolean> {
   const { stdout } = await runNextvisit(['status', '--json'], { NEXTVISIT_DATA: stack.dataDirectory })
   return [...stdout.matchAll(/"lagRecords": (\d+)/g)].map(([, records]) => records).join() === '0,0,0,0'
@@ -130,7 +130,7 @@ async function isFolded(): Promise<boolean> {
 
 const WHOLE = { users: USERS, events: EVENTS, plans: new Set(['old']), imports: new Set([1]) }
 
-/** The stack, of the demo, has no facts yet: the import's are counted. */
+/** Tests imports. The demo stack must have no facts yet, because those of the import are counted. */
 export function describeImport(stackOf: () => ThrowAwayStack): void {
   describe('an import that is killed repeatedly during live traffic', () => {
     beforeAll(async () => {
@@ -146,7 +146,7 @@ export function describeImport(stackOf: () => ThrowAwayStack): void {
       const latenciesMs: number[] = []
       const statuses: (number | undefined)[] = []
       const stop = new AbortController()
-      // Whatever happens: others use the stack after this.
+      // Stops even on failure, because other specs use the stack afterwards.
       onTestFinished(() => stop.abort())
       const live = runPacedLoad(20, stop.signal, async () => {
         const startedAt = performance.now()
@@ -186,7 +186,7 @@ export function describeImport(stackOf: () => ThrowAwayStack): void {
       )
     }, 400_000)
 
-    it('finds lines in the log that its state file does not know', async () => {
+    it('finds lines in the log that are missing in its state file', async () => {
       await copyFile(`${file}.first-state`, stateFile())
       expect(await startImport().ended).toContain('2,103 read, 0 published, 2,100 already there, 3 rejected')
       expect(await importedIds()).toHaveLength(IMPORTED)

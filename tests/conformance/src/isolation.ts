@@ -4,7 +4,7 @@ import { settledUser } from './settled-user.ts'
 
 const PROJECTS = ['TWIN_A_ADMIN_P', 'TWIN_BLOG_ADMIN_P', 'TWIN_B_ADMIN_P']
 
-/** decisions.md, Words: a user is unique within an organization and project; project ids are unique only within an organization. */
+/** Tests decisions.md, Words: a user is unique within an organization and project; project ids are unique only within an organization. */
 export function describeIsolation(): void {
   describe('three projects with the same names', () => {
     const twins = PROJECTS.map((variable) => callerOf(variable))

@@ -10,7 +10,7 @@ const BODY = '{"userName":"keys"}'
 const identifyWith = (headers: readonly string[], path = '/v2/admin/identify-user') =>
   call({ path, headers: [...JSON_TYPE, ...headers], body: BODY })
 
-/** The contract, Authentication; decisions.md, Keys. */
+/** Tests the contract, Authentication; decisions.md, Keys. */
 export function describeKeys(): void {
   describe('an invalid or missing API key gets 401, always with the same message', () => {
     it.each<readonly [string, readonly string[]]>([
@@ -73,7 +73,7 @@ export function describeKeys(): void {
       expect(await call({ method, path, headers: [...JSON_TYPE, 'x-api-key', key] })).toMatchObject(errorOf(403))
     })
 
-    it('also a publishable key of environment T', async () => {
+    it('and so does a publishable key of environment T', async () => {
       expect(await identifyWith(['x-api-key', keyNamed('SHOP_SDK_T')])).toMatchObject(errorOf(403))
     })
   })

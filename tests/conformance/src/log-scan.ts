@@ -5,7 +5,7 @@ import { Kafka, logLevel } from 'kafkajs'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { eventually, type ThrowAwayStack } from '@nextvisit/testing/black-box'
 
-/** A text in every userName, trait value, key and URL that is sent. It must not be in any log line. */
+/** Text in every sent userName, trait value, key and URL, which no log line may contain. */
 const CANARY = `canary${randomBytes(8).toString('hex')}`
 const SERVICES = ['gateway', 'user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator'] as const
 const VICTIMS = [...SERVICES, 'redis', 'postgres', 'kafka'] as const
@@ -20,7 +20,7 @@ interface Sent {
   readonly body?: object | string
 }
 
-/** The status; 0 if there was no answer, because the gateway was killed. */
+/** Sends a request. Resolves to the status; 0 without an answer, because the gateway was killed. */
 async function send({ method = 'POST', path: where, key = stack.keys.admin, headers, body }: Sent): Promise<number> {
   try {
     const response = await fetch(`${stack.gatewayUrl}${where}`, {
@@ -44,7 +44,7 @@ const visit = (body: object) =>
   send({ path: `/v2/sdk/identify-user?query=${CANARY}`, key: stack.keys.sdk, body: { userName, ...body } })
 const get = (where: string) => send({ method: 'GET', path: where })
 
-/** Accepted requests and reads. */
+/** Sends accepted requests and reads. */
 function accepted(): Promise<readonly number[]> {
   return Promise.all([
     identify({ userAttributes: { $set: { plan: 'pro', secret: CANARY, list: [CANARY] }, $increment: { visits: 1 } } }),
@@ -57,10 +57,10 @@ function accepted(): Promise<readonly number[]> {
   ])
 }
 
-/** They are sent at once: the first event may come before its user is identified. */
+/** Returns whether requests were accepted. They are sent at once, so the first event may precede its user's identify. */
 const isAccepted = (statuses: readonly number[]): boolean => !statuses.includes(503) && statuses[2] === 202
 
-/** Refused requests. */
+/** Sends refused requests. */
 function refused(): Promise<readonly number[]> {
   return Promise.all([
     identify({ userAttributes: { $increment: { visits: CANARY } } }),
@@ -79,7 +79,7 @@ function refused(): Promise<readonly number[]> {
   ])
 }
 
-/** Records that no consumer can read. Each becomes a dead letter and a log line. */
+/** Publishes unreadable records, each of which becomes a dead letter and a log line. */
 async function publishUnreadable(): Promise<void> {
   const kafka = new Kafka({ clientId: 'black-box', brokers: [...stack.brokers], logLevel: logLevel.NOTHING })
   const producer = kafka.producer()
@@ -102,7 +102,7 @@ async function logLines(): Promise<readonly { readonly file: string; readonly li
   )
 }
 
-/** The services of the stack log everything, as with `LOG_LEVEL=debug`. Every process of it is killed once. */
+/** Tests the logs of a stack with `LOG_LEVEL=debug`. It kills every process once. */
 export function describeLogScan(stackOf: () => ThrowAwayStack): void {
   describe('no log line of any process', () => {
     beforeAll(() => {

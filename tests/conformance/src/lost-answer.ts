@@ -7,7 +7,7 @@ const SDK_KEY = keyNamed('LOST_SDK_P')
 
 type Body = Readonly<Record<string, unknown>>
 
-/** The answer's body; an empty object if there is no answer. */
+/** Resolves to the answer's body; an empty object without an answer. */
 async function call(path: string, key: string, body?: object): Promise<Body> {
   const response = await fetch(`${product().gatewayUrl}${path}`, {
     method: body ? 'POST' : 'GET',
@@ -36,29 +36,28 @@ async function visitsInLog(): Promise<number> {
 const isDelivered = (queue: readonly Body[]) => queue[0]?.['state'] === 'delivered'
 const hasForm = (answer: Body) => 'nextFeedbackId' in answer
 
-/** forms.md, The queue: an offer is confirmed by the answer. Here its gateway dies in between. */
+/** Tests forms.md, The queue: an offer is confirmed by the answer. Here its gateway dies in between. */
 export function describeLostAnswer(): void {
   describe('a gateway that dies between the offer and its answer', () => {
     it('answers nothing', { timeout: 60_000 }, async () => {
       await identify({ userName: 'ada', userAttributes: { $set: { plan: 'pro' } } })
       expect(await track({ userName: 'ada', eventName: 'Checkout Completed' })).toMatchObject({ formsQueued: 1 })
 
-      // The visit is in the log, and is evaluated only after its gateway is killed: nobody receives the offer.
+      // The visit is in the log, and is evaluated only after its gateway is killed, so the offer is lost.
       product().kill('form-trigger-evaluator', 'SIGSTOP')
       const lost = visit()
       expect(await eventually(visitsInLog, (count) => count === 1, 20_000)).toBe(1)
       product().kill('gateway', 'SIGKILL')
       expect(await lost).not.toHaveProperty('nextFeedbackId')
       product().kill('form-trigger-evaluator', 'SIGCONT')
-      expect(
-        await eventually(() => isReady(product().gatewayUrl), Boolean, 30_000),
-        'the gateway is started again',
-      ).toBe(true)
+      expect(await eventually(() => isReady(product().gatewayUrl), Boolean, 30_000), 'the gateway is restarted').toBe(
+        true,
+      )
     })
   })
 }
 
-/** The user still gets the form. It waits until nobody can confirm the lost offer any more: other tables run meanwhile. */
+/** Tests that the user still gets the form. It waits until the lost offer has expired; other tables run meanwhile. */
 export function describeVisitAfterLostAnswer(): void {
   describe('an offer whose answer was lost', () => {
     it('loses no form: a later visit shows it, once', { timeout: 120_000 }, async () => {

@@ -8,7 +8,7 @@ const read = async (path: string) => (await get(path)).body
 const readUser = (userName: string) => read(`/v2/admin/users/${userName}`)
 const said = ({ status, body }: Answer) => ({ status, body })
 
-/** What the product is for, step by step. */
+/** Tests the product's main job, step by step. */
 export function describeMainJob(): void {
   describe('from a server-side event to a form at the next visit', () => {
     it('shows the form that an event triggered, once', async () => {

@@ -4,12 +4,12 @@ import { type Case, casesOf, rowsOf } from './describe-cases.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
-/** The time that a request may take without crossing the boundary that its row tests. */
+/** Time in ms that a request may take without crossing the tested boundary. */
 export const SLACK_MS = 5_000
 const OLD = 'Event recorded. It is older than 15 minutes, so form triggers were not evaluated.'
 
 const at = (occurredAt: unknown) => ({ userName: 'tracked', eventName: 'timed', occurredAt })
-/** So long before the request. */
+/** Returns a time this long before the request. */
 const ago = (ms: number) => () => at(new Date(Date.now() - ms).toISOString())
 const refused = { expected: errorOf(400, expect.stringContaining('occurredAt')) }
 
@@ -60,12 +60,12 @@ const NO_FORMATS = [
 
 const AGES = [
   ['4:59 in the future', -5 * MINUTE_MS + 1_000, 202],
-  ['5:00 in the future: less when it arrives', -5 * MINUTE_MS, 202],
+  ['5:00 in the future, less at its arrival', -5 * MINUTE_MS, 202],
   ['5:00 plus the request time in the future', -5 * MINUTE_MS - SLACK_MS, 400],
   ['a day in the future', -DAY_MS, 400],
   ['364 days back', 364 * DAY_MS, 202],
   ['365 days back, minus the request time', 365 * DAY_MS - SLACK_MS, 202],
-  ['365 days and 1 ms back: more when it arrives', 365 * DAY_MS + 1, 400],
+  ['365 days and 1 ms back, more at its arrival', 365 * DAY_MS + 1, 400],
   ['366 days back', 366 * DAY_MS, 400],
 ] as const
 
@@ -76,7 +76,7 @@ const TRIGGERS = [
   ['a day', DAY_MS, false, OLD],
 ] as const
 
-/** The rules of `occurredAt`, each with its cases (decisions.md, Track event). */
+/** Rules of `occurredAt` with their cases (decisions.md, Track event). */
 export const OCCURRED_AT: readonly (readonly [title: string, cases: readonly Case[]])[] = [
   [
     'occurredAt: ISO 8601 with a time zone, answered as UTC with milliseconds',

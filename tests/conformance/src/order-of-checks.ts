@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { call, type Call, errorOf, JSON_TYPE } from './call.ts'
 import { keyNamed } from '@nextvisit/testing/black-box'
 
-/** Errors in the decided order. Each request also contains later errors, and must be answered with the first one. */
+// Each request contains an error and later ones in the order of checks, and must be answered with the first.
 const KEY = ['x-api-key', keyNamed('SHOP_ADMIN_P')]
 const SDK_KEY = ['x-api-key', keyNamed('SHOP_SDK_P')]
 const WRONG_TYPE = ['content-type', 'text/plain']
@@ -16,7 +16,7 @@ async function* chunks(text: string) {
   for (let at = 0; at < text.length; at += 16_384) yield Buffer.from(text.slice(at, at + 16_384))
 }
 
-/** decisions.md, Order of checks. */
+/** Tests decisions.md, Order of checks. */
 export function describeOrderOfChecks(): void {
   describe('order of checks: the first error decides the answer', () => {
     it.each<readonly [string, number, Call]>([

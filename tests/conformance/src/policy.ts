@@ -76,14 +76,14 @@ const QUOTA: readonly Case[] = [
     body,
     { expected: errorOf(400, 'invalid country passed') },
   ),
-  // Segment's routes identify the user first.
-  ...casesOf('track', [['an event of a user who was refused', 'ada']], by, {
+  // Segment's routes first identify the user.
+  ...casesOf('track', [['an event of a refused user', 'ada']], by, {
     ...NO_USER,
     bySegment: rejected(400, NO_MAU),
   }),
 ]
 
-/** Refusals by policy, and which one comes first: the contract, Errors; decisions.md, Order of checks. */
+/** Tests refusals by policy and their order: the contract, Errors; decisions.md, Order of checks. */
 export function describePolicy(): void {
   describe('policy, through every door', () => {
     beforeAll(async () => {

@@ -10,12 +10,12 @@ import { startThrowAwayStack, type ThrowAwayStack, workspaceVariables } from '@n
 const WORKSPACE_FILE = fileURLToPath(new URL('../conformance-workspace.yaml', import.meta.url))
 const CLI = fileURLToPath(new URL('../../../tools/cli/src/main.ts', import.meta.url))
 
-/** What a request may take in this product, instead of 2 s. */
+/** Request budget of this product in ms, instead of 2 s. */
 export const REQUEST_BUDGET_MS = 5_000
 
 let stack: ThrowAwayStack | undefined
 
-/** Starts the one product that all tables test. It is patient: a busy machine is not an outage. */
+/** Starts the product that all tables test. Its budget is large, because a busy machine is not an outage. */
 export async function startProduct(): Promise<void> {
   for (const [name, value] of workspaceVariables(await readFile(WORKSPACE_FILE, 'utf8'))) vi.stubEnv(name, value)
   stack = await startThrowAwayStack(WORKSPACE_FILE, {
@@ -29,7 +29,7 @@ export async function stopProduct(): Promise<void> {
   await stack?.remove()
 }
 
-/** Runs `nextvisit apply`. Resolves when every service has the file. Keys are named as in the fixture. */
+/** Runs `nextvisit apply`. Resolves once every service has the file. Keys are named as in the fixture. */
 export async function applyWorkspaceFile(text: string): Promise<void> {
   for (const [name, value] of workspaceVariables(text)) vi.stubEnv(name, value)
   vi.stubEnv('KAFKA_BROKERS', stack?.brokers.join(','))
@@ -42,13 +42,13 @@ export async function applyWorkspaceFile(text: string): Promise<void> {
   }
 }
 
-/** The running product, for tables that also look behind the gateway or kill a process. */
+/** Returns the running product, for tables that also look behind the gateway or kill a process. */
 export function product(): ThrowAwayStack {
   if (!stack) throw new Error('The product is not running: call startProduct first')
   return stack
 }
 
-/** The gateway's host and port. */
+/** Returns the gateway's host and port. */
 export function baseAddress(): URL {
   return new URL(product().gatewayUrl)
 }

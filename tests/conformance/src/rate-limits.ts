@@ -5,13 +5,13 @@ import { keyNamed } from '@nextvisit/testing/black-box'
 
 const BODY = { userName: 'ada' }
 
-/** A body that has so many bytes as JSON, filled up with an ignored member. */
+/** Returns a body of this many bytes as JSON, padded with an ignored member. */
 function bodyOf(bytes: number): object {
   const filling = 'x'.repeat(Math.max(0, bytes - JSON.stringify({ ...BODY, filling: '' }).length))
   return { ...BODY, filling }
 }
 
-/** The contract, Limits (rate limits); decisions.md, Busy and broken. Buckets of 3 (admin) and 2 (sdk) that hardly refill. */
+/** Tests the contract, Limits (rate limits); decisions.md, Busy and broken. Buckets of 3 (admin) and 2 (sdk) hardly refill. */
 export function describeRateLimits(): void {
   const slow = callerOf('SLOW_ADMIN_P', 'SLOW_SDK_P')
 
@@ -73,7 +73,7 @@ export function describeRateLimits(): void {
       expect((await large.identify(bodyOf(102_400))).status).toBe(200)
       const refused = await large.identify(BODY)
       expect(refused.status).toBe(429)
-      // 47 were taken of 3: 44 are owed, and one is needed, at 0.01 a second.
+      // 47 of 3 tokens were taken, so 44 are owed and one is needed, at 0.01 a second.
       expect(Number(refused.headers['retry-after'])).toBeGreaterThan(4_000)
     })
 

@@ -9,7 +9,7 @@ type Definitions = readonly { readonly slug: string; readonly name: string }[]
 const isThere = ({ status }: Answer) => status === 200
 const hasThreeTraits = ({ body }: Answer) => (body['uniqueTraits'] as { count: number }).count === 3
 
-/** decisions.md, Beyond the document: the read routes. */
+/** Tests decisions.md, Beyond the document: the read routes. */
 export function describeReads(): void {
   const shop = callerOf('SHOP_ADMIN_P')
   const registries = callerOf('REGISTRIES_ADMIN_P')
@@ -105,7 +105,7 @@ export function describeReads(): void {
       return (body['forms'] as { formId: string; gates: object[] }[]).find((form) => form.formId === formId)
     }
 
-    it('shows which property of the event was not as the trigger asks', async () => {
+    it('shows the property of the event that did not match the trigger', async () => {
       await forms.identify({ userName: 'why/where' })
       const order = { userName: 'why/where', eventName: 'Ordered', properties: { cart: { total: 40 } } }
       const { requestId } = (await forms.track(order)).body

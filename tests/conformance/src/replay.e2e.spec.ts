@@ -41,7 +41,7 @@ interface Running {
 
 function nextvisit(...args: readonly string[]): Running {
   const env = { NEXTVISIT_DATA: stack.dataDirectory }
-  // A separate process group, so that a kill also reaches the process that folds.
+  // Uses a separate process group, so that a kill also reaches the folding process.
   const child = spawn(process.execPath, [CLI, ...args], { env, detached: true })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text: Buffer) => (output += text.toString()))
@@ -65,7 +65,7 @@ async function lags(): Promise<readonly number[]> {
 
 const isLevel = (behind: readonly number[]) => behind.every((records) => records === 0)
 
-/** The queue with the outcome of every form: part of what the replay swaps. */
+/** Counts rows, for example of the queue, which the replay swaps. */
 async function countRows(variable: string, table: string): Promise<number> {
   const client = new Client({ connectionString: stack.databaseUrls.get(variable) })
   await client.connect()
@@ -77,7 +77,7 @@ async function countRows(variable: string, table: string): Promise<number> {
   }
 }
 
-/** The progress of metering's rebuild. */
+/** Reads the progress of metering's rebuild. */
 async function foldedByReplay(): Promise<number> {
   return countRows('METERING_DATABASE_URL', '(SELECT FROM metering_replay.checkpoints WHERE next_offset > 0)').catch(
     () => 0,
@@ -92,7 +92,7 @@ async function track(userName: string): Promise<number | undefined> {
 
 describeImport(() => stack)
 
-// It also rebuilds what was imported.
+// It also rebuilds imported records.
 describe('nextvisit replay', () => {
   it('rebuilds every consumer under load, even after a kill, and loses and doubles nothing', async () => {
     const [{ id: organization, projects }] = stack.organizations as [(typeof stack.organizations)[number]]
@@ -134,5 +134,5 @@ describe('nextvisit replay', () => {
   }, 400_000)
 })
 
-// It kills everything, and reads what the others have logged, too.
+// It kills all processes, and also reads the logs of the specs above.
 describeLogScan(() => stack)

@@ -20,7 +20,7 @@ const preflight = (path: string) =>
     ],
   })
 
-/** decisions.md, Beyond the document: `POST /v2/sdk/identify-user` and `POST /v2/sdk/track-event`. */
+/** Tests decisions.md, Beyond the document: `POST /v2/sdk/identify-user` and `POST /v2/sdk/track-event`. */
 export function describeSdkRoutes(): void {
   const shop = callerOf('SHOP_ADMIN_P', 'SHOP_SDK_P')
   const closed = callerOf('CLOSED_ADMIN_P', 'CLOSED_SDK_P')
@@ -50,7 +50,7 @@ export function describeSdkRoutes(): void {
       expect((await shop.visit({ userName: 'visitor' })).body['userId']).toBe(body['userId'])
     })
 
-    it('a body that is no object: 400, as for admin identify', async () => {
+    it('a body that is not an object: 400, as for admin identify', async () => {
       expect(await shop.visit([])).toMatchObject(errorOf(400))
     })
 
@@ -79,7 +79,7 @@ export function describeSdkRoutes(): void {
     })
   })
 
-  describe('userSignature: required when the project says so (401)', () => {
+  describe('userSignature: required if the project requires it (401)', () => {
     const { visit, sdkTrack, track } = callerOf('SIGNED_ADMIN_P', 'SIGNED_SDK_P')
 
     it.each(['ada', 'Ада 🎉'])(
@@ -107,7 +107,7 @@ export function describeSdkRoutes(): void {
       ['right', sign('tracked'), 202],
       ['missing', undefined, 401],
       ['of another user', sign('bob'), 401],
-    ])('is asked of a tracked event, too: %s', async (_name, userSignature, status) => {
+    ])('is also required for a tracked event: %s', async (_name, userSignature, status) => {
       await visit({ userName: 'tracked', userSignature: sign('tracked') })
       expect(await sdkTrack({ userName: 'tracked', eventName: 'x', userSignature })).toMatchObject({ status })
       expect(await track({ userName: 'tracked', eventName: 'x' })).toMatchObject({ status: 202 })

@@ -11,7 +11,7 @@ const KEY = 'LIBRARIES_ADMIN_P'
 const USERS = 10
 const EVENTS_PER_ROUND = 90
 const WITHIN_MS = 90_000
-/** An event name that the gateway refuses, as it does every ninth one. */
+/** An event name that the gateway refuses; every ninth event has it. */
 const TOO_LONG = 'x'.repeat(101)
 const isRefused = (step: number) => step % 9 === 8
 
@@ -21,9 +21,9 @@ interface Message {
   readonly properties: { readonly step: number }
 }
 
-/** A library of Segment's API, with nothing changed but its host. */
+/** A library of Segment's API, unchanged except for its host. */
 interface Library {
-  /** Calls `onAnswered` when the library has given up, or says that the message was delivered. */
+  /** Tracks an event. Calls `onAnswered` once the library has given up or reports the delivery. */
   readonly track: (message: Message, onAnswered: (failure?: unknown) => void) => void
   readonly flush: () => Promise<void>
 }
@@ -37,7 +37,7 @@ function givenSegment(): Library {
 }
 
 function givenRudderStack(): Library {
-  // Without an error handler, the library rejects a promise that nobody can handle.
+  // Without an error handler, the library rejects a promise that cannot be handled.
   const analytics = new RudderAnalytics(keyNamed(KEY), {
     dataPlaneUrl: product().gatewayUrl,
     errorHandler: () => undefined,
@@ -49,7 +49,7 @@ function givenRudderStack(): Library {
   }
 }
 
-/** One library, and what its callbacks said. */
+/** Creates a sender that records the callbacks of a library. */
 function createSender(name: string, library: Library) {
   const delivered: number[] = []
   let sent = 0
@@ -74,7 +74,7 @@ function createSender(name: string, library: Library) {
         })
       }
     },
-    /** Resolves when every callback was called. */
+    /** Resolves once every callback was called. */
     async settled() {
       const open = await eventually(flushed, (count) => count === 0, WITHIN_MS)
       expect(open, `${name}: callbacks that were not called`).toBe(0)
@@ -82,7 +82,7 @@ function createSender(name: string, library: Library) {
   }
 }
 
-/** For each step of each sender, the ids of its records. */
+/** Reads the record ids of each step of each sender. */
 async function loggedIds(): Promise<ReadonlyMap<string, ReadonlySet<unknown>>> {
   const ids = new Map<string, Set<unknown>>()
   for (const { value } of await readTopic(product().brokers, 'user-events')) {
@@ -94,10 +94,10 @@ async function loggedIds(): Promise<ReadonlyMap<string, ReadonlySet<unknown>>> {
   return ids
 }
 
-/** decisions.md, Segment's API: what a library calls delivered is in the log once, whatever happens to the gateway and to Kafka. */
+/** Tests decisions.md, Segment's API: a delivered message is in the log once, despite failures of the gateway and Kafka. */
 export function describeSegmentLibraries(): void {
   describe('Segment’s libraries, unchanged but for the host', () => {
-    it('deliver each event once while the gateway is killed and Kafka is stopped; a refused one takes no other along', {
+    it('deliver each event once while the gateway is killed and Kafka is stopped; a refused event does not affect others', {
       timeout: 180_000,
     }, async () => {
       const senders = [createSender('segment', givenSegment()), createSender('rudderstack', givenRudderStack())]
@@ -121,7 +121,7 @@ export function describeSegmentLibraries(): void {
 
       product().kill('kafka', 'SIGSTOP')
       sendRounds(2)
-      // Longer than a request may take: the gateway answers 503, also to what Kafka records later.
+      // Longer than the request budget: the gateway answers 503 even for records that Kafka writes later.
       await sleep(REQUEST_BUDGET_MS + 1_000)
       product().kill('kafka', 'SIGCONT')
       await eventually(isBack, (answer) => answer?.status === 200, WITHIN_MS)

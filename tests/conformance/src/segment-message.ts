@@ -1,6 +1,6 @@
 type Message = Readonly<Record<string, unknown>>
 
-/** Where Segment's libraries send device members, by ours. Other members have no place there. */
+/** Segment's locations of device members, by our names. Other members have none. */
 const CONTEXT: ReadonlyMap<string, (value: unknown) => Message> = new Map<string, (value: unknown) => Message>([
   ['$deviceLanguage', (locale) => ({ locale })],
   ['$timezone', (timezone) => ({ timezone })],
@@ -14,13 +14,13 @@ const CONTEXT: ReadonlyMap<string, (value: unknown) => Message> = new Map<string
 const isObject = (value: unknown): value is Message =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The members of these objects; undefined if one of the objects cannot be said. */
+/** Merges objects; undefined if one of them is undefined. */
 const together = (parts: readonly (Message | undefined)[]): Message | undefined =>
   parts.every((part) => part !== undefined) ? Object.assign({}, ...parts) : undefined
 
 /**
- * A request of a single route as a message (decisions.md, Segment's API), or undefined if Segment has no words for it.
- * Members that no route knows stay.
+ * Converts a request of a single route to a message (decisions.md, Segment's API); undefined if Segment cannot express it.
+ * Unknown members are kept.
  */
 export function segmentMessageOf(type: 'identify' | 'track', body: Message): Message | undefined {
   const { userName, eventName, occurredAt, userAttributes, $deviceInfo, ...rest } = body
@@ -28,7 +28,7 @@ export function segmentMessageOf(type: 'identify' | 'track', body: Message): Mes
   return together([rest, { type, userId: userName }, traitsOf(userAttributes), contextOf($deviceInfo)])
 }
 
-/** Segment's traits are a `$set`. */
+/** Converts a `$set` to Segment's traits. */
 function traitsOf(userAttributes: unknown): Message | undefined {
   if (userAttributes === undefined || userAttributes === null) return {}
   if (!isObject(userAttributes) || Object.keys(userAttributes).some((operator) => operator !== '$set')) return undefined

@@ -3,11 +3,11 @@ import { callerOf, errorOf, UUID_V5 } from './call.ts'
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-/** Previous requests show at once, except on a very busy machine. */
+/** Waits for the effect of previous requests, which is immediate except on a very busy machine. */
 const showsSoon = (read: () => Promise<unknown>, expected: unknown) =>
   expect.poll(read, { timeout: 10_000 }).toEqual(expected)
 
-/** forms.md, Conditions; decisions.md, Beyond the document: segments and their members. */
+/** Tests forms.md, Conditions; decisions.md, Beyond the document: segments and their members. */
 export function describeSegments(): void {
   const { identify, track, readUser, get } = callerOf('SEGMENTS_ADMIN_P')
   const setPlan = (userName: string, plan: string) => identify({ userName, userAttributes: { $set: { plan } } })
@@ -19,7 +19,7 @@ export function describeSegments(): void {
   const membersOf = async (segment: string) => (await rowsOf(segment)).map(({ userName }) => userName)
 
   describe('GET /v2/admin/segments and /v2/admin/segments/{segmentId}/users', () => {
-    it('follow an identify and an event at once, including old events', async () => {
+    it('reflect an identify and an event at once, including old events', async () => {
       await setPlan('old', 'free')
       await showsSoon(() => segmentsOf('old'), [])
       await setPlan('old', 'pro')
@@ -32,7 +32,7 @@ export function describeSegments(): void {
       await showsSoon(() => segmentsOf('old'), ['returning'])
     })
 
-    it('follow the clock within a minute: a window closes, and a segment that names it opens', async () => {
+    it('reflect the clock within a minute: a window closes, and a segment that refers to it opens', async () => {
       await setPlan('short', 'pro')
       await showsSoon(() => segmentsOf('short'), ['lost', 'paying'])
       const before = await sinceOf('short', 'lost')

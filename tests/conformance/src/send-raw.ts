@@ -17,7 +17,7 @@ const WITHIN_MS = 5_000
 export async function sendRaw(bytes: string | Buffer, count = 1): Promise<readonly RawAnswer[]> {
   const socket = connect(Number(baseAddress().port), '127.0.0.1')
   const chunks: Buffer[] = []
-  // An error closes the connection, so no more answers come.
+  // An error closes the connection, so no more answers follow.
   socket.on('data', (chunk) => chunks.push(chunk)).on('error', () => undefined)
   socket.write(bytes)
   const giveUpAt = performance.now() + WITHIN_MS

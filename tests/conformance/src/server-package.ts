@@ -13,7 +13,7 @@ import { product, REQUEST_BUDGET_MS } from './product.ts'
 const CHECKOUT = path.resolve(import.meta.dirname, '../../..')
 const DEADLINE_MS = 90_000
 
-/** A client of the package as customers install it: built. */
+/** Creates a client of the built package, as customers install it. */
 async function givenClient(options: Partial<NextvisitOptions> = {}): Promise<Nextvisit> {
   const { createNextvisit } = await import('@nextvisit/client')
   return createNextvisit({
@@ -25,7 +25,7 @@ async function givenClient(options: Partial<NextvisitOptions> = {}): Promise<Nex
 }
 
 interface ExamplePackage {
-  /** The last word of `start` is the program. */
+  /** Scripts; the last word of `start` is the program. */
   readonly scripts: { readonly start: string }
 }
 
@@ -35,7 +35,7 @@ interface LoggedEvent {
   readonly step: unknown
 }
 
-/** The events of a project in the order of each user's partition. Consumers drop a second record with the same id. */
+/** Reads the events of a project in the order of each user's partition. Consumers drop a second record with the same id. */
 async function loggedEvents(project: string): Promise<readonly LoggedEvent[]> {
   const records = await readTopic(product().brokers, 'user-events')
   const events = new Map<string, LoggedEvent>()
@@ -52,7 +52,7 @@ const recordIds = (events: readonly LoggedEvent[]) => events.map(({ id }) => id)
 const stepsOf = (events: readonly LoggedEvent[], userName: string) =>
   events.filter((event) => event.userName === userName).map(({ step }) => step)
 
-/** What the tracked events were answered: the ids of their records. */
+/** Returns the record ids in the answers of tracked events. */
 function idsIn(results: readonly { readonly status: number }[]): readonly string[] {
   expect(new Set(results.map(({ status }) => status))).toEqual(new Set([202]))
   return results
@@ -60,7 +60,7 @@ function idsIn(results: readonly { readonly status: number }[]): readonly string
     .toSorted()
 }
 
-/** packages/client, examples/client: every answer is in the log, once, whatever happens to the gateway and to Kafka. */
+/** Tests packages/client and examples/client: every answered call is in the log once, despite failures of the gateway and Kafka. */
 export function describeServerPackage(): void {
   describe('the package for servers', () => {
     beforeAll(async () => {
@@ -93,7 +93,7 @@ export function describeServerPackage(): void {
       for (const userName of users) expect(stepsOf(events, userName)).toEqual([0, 1, 2, 3, 4, 5, 6])
     })
 
-    it('closes with what could not be sent while Kafka is stopped; sent again, each is in the log once', {
+    it('closes with the unsent calls while Kafka is stopped; sent again, each is in the log once', {
       timeout: 180_000,
     }, async () => {
       const [closing, next] = [await givenClient(), await givenClient()]
@@ -108,7 +108,7 @@ export function describeServerPackage(): void {
       expect((await Promise.allSettled(calls)).map(({ status }) => status)).toEqual(items.map(() => 'rejected'))
 
       const again = items.flatMap((item) => (item.type === 'track' ? [next.track(item)] : []))
-      // Longer than a request may take: the gateway answers 503.
+      // Longer than the request budget, so the gateway answers 503.
       await sleep(REQUEST_BUDGET_MS + 1_000)
       product().kill('kafka', 'SIGCONT')
       const ids = idsIn(await Promise.all(again))
@@ -133,7 +133,7 @@ export function describeServerPackage(): void {
       await nextvisit.close()
     })
 
-    it('serves the example: an order counts once, and nothing is lost when it ends', async () => {
+    it('works in the example: an order counts once, and nothing is lost when it ends', async () => {
       const folder = path.join(CHECKOUT, 'examples/client')
       const { scripts } = JSON.parse(await readFile(path.join(folder, 'package.json'), 'utf8')) as ExamplePackage
       const example = spawn(process.execPath, [path.join(folder, scripts.start.split(' ').at(-1) ?? '')], {

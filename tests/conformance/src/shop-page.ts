@@ -9,43 +9,43 @@ import { callerOf } from './call.ts'
 import { product } from './product.ts'
 
 const CHECKOUT = path.resolve(import.meta.dirname, '../../..')
-/** The route of a visit. */
+/** Route of a visit. */
 export const VISIT = '**/v2/sdk/identify-user'
 export const TRACK = '**/v2/sdk/track-event'
-/** The one form of the shop's projects. */
+/** Form of the shop's projects. */
 export const FORM = 'nps-after-checkout'
 export const HOUR_MS = 3_600_000
 export const PATIENTLY = { timeout: 10_000 }
-/** What the page sent before this has been seen when this is answered. */
+/** Code of a request whose answer implies that earlier requests of the page were seen. */
 export const ANY_REQUEST = 'fetch("/app.js").then(() => undefined)'
 
-/** Projects of the fixture: `NEXT_PAGE` asks for a visit at the next page, `DELAYED` shows its form after a delay. */
+/** Projects of the fixture: `NEXT_PAGE` requests a visit at the next page, `DELAYED` shows its form after a delay. */
 export type ShopProject = 'NEXT_PAGE' | 'DELAYED'
 
-/** A page of the example application, with what happened on it. */
+/** A page of the example application, with its history. */
 export interface ShopPage {
   readonly page: Page
-  /** Shown since the page was opened, also before a reload. */
+  /** Forms shown since the page was opened, including before a reload. */
   readonly forms: readonly string[]
-  /** Sent since the page was opened, also before a reload: the path's last part. */
+  /** Requests since the page was opened, including before a reload: the last part of the path. */
   readonly requests: readonly string[]
-  /** Runs code in the page as soon as it is loaded; `nextvisit` is what the application uses. */
+  /** Runs code in the page once it is loaded; `nextvisit` is the application's client. */
   readonly run: (code: string) => Promise<unknown>
-  /** Lets time pass in all pages of the profile: their timers and their clock. */
+  /** Advances the timers and clocks of all pages of the profile. */
   readonly pass: (ms: number) => Promise<void>
 }
 
 export interface Shop {
-  /** A profile of its own in the browser, such as another person's machine, whose pages use this project. */
+  /** Creates a separate browser profile, like another user's machine, whose pages use this project. */
   readonly newProfile: (project: ShopProject, userName: string) => Promise<ShopProfile>
   readonly stop: () => Promise<void>
 }
 
 export interface ShopProfile {
   readonly context: BrowserContext
-  /** Opens the application. Resolves when its first visit has been answered, unless `waits` is false. */
+  /** Opens the application. Resolves once its first visit is answered, unless `waits` is false. */
   readonly open: (waits?: boolean) => Promise<ShopPage>
-  /** What went wrong in a page and was not caught. */
+  /** Uncaught errors of the pages. */
   readonly errors: readonly Error[]
 }
 
@@ -79,7 +79,7 @@ async function startExample(): Promise<{ readonly url: string; readonly stop: ()
 
 async function newProfile(browser: Browser, url: string, project: string, userName: string): Promise<ShopProfile> {
   const context = await browser.newContext()
-  // Time passes as usual until a test moves it.
+  // Time passes normally until a test advances it.
   await context.clock.install()
   const config = { host: product().gatewayUrl, key: keyNamed(`${project}_SDK_P`) }
   await context.route('**/config.json', (route) => route.fulfill({ json: config }))
@@ -92,7 +92,7 @@ async function newProfile(browser: Browser, url: string, project: string, userNa
       const shopPage = watch(await context.newPage())
       const visited = waits ? firstVisit(shopPage.page) : undefined
       await shopPage.page.goto(`${url}/?user=${userName}`)
-      // Not by a call of `visit`: it would be a second visit, where the first has its answer already.
+      // A call of `visit` would be a second visit if the first is already answered.
       await visited
       if (waits) await shopPage.run('fetch("/app.js").then(() => undefined)')
       return shopPage
@@ -102,11 +102,11 @@ async function newProfile(browser: Browser, url: string, project: string, userNa
 
 const isVisit = (request: Request) => request.method() === 'POST' && request.url().endsWith('/v2/sdk/identify-user')
 
-/** Resolves when the visit that the page begins with was answered, or failed. */
+/** Resolves once the first visit of the page was answered or failed. */
 async function firstVisit(page: Page): Promise<void> {
   const options = { predicate: isVisit }
   const ends = [page.waitForEvent('requestfinished', options), page.waitForEvent('requestfailed', options)]
-  // One of them never comes.
+  // Only one of them happens.
   await Promise.race(ends.map((end) => end.catch(() => undefined)))
 }
 
@@ -133,7 +133,7 @@ function watch(page: Page): ShopPage {
   }
 }
 
-/** The forms that a page has shown, of which there is at least one. */
+/** Waits for at least one form, and resolves to the forms that a page has shown. */
 export function shownBy({ forms }: ShopPage): Promise<readonly string[]> {
   return eventually(
     async () => forms,
@@ -147,7 +147,7 @@ export function visitsOf({ requests }: ShopPage): number {
   return requests.filter((route) => route === 'identify-user').length
 }
 
-/** The traits of the application's pages from now on, as its code says them. */
+/** Replaces the traits in the code of the application's pages from now on. */
 export async function setTraits(context: BrowserContext, traits: string): Promise<void> {
   await context.route('**/app.js', async (route) => {
     const response = await route.fetch()
@@ -155,22 +155,22 @@ export async function setTraits(context: BrowserContext, traits: string): Promis
   })
 }
 
-/** How many identifies of a user are in the log, visits among them. Consumers drop a second record with the same id. */
+/** Counts the identifies of a user in the log, including visits. Consumers drop a second record with the same id. */
 export async function identifiesOf(userName: string): Promise<number> {
   const records = await readTopic(product().brokers, 'user-events')
   const own = records.filter(({ value }) => value['type'] === 'IdentifyRequested' && value['userName'] === userName)
   return new Set(own.map(({ value }) => value['id'])).size
 }
 
-/** Code that shows or hides the page, as another tab in front of it would. */
+/** Returns code that shows or hides the page, as another tab in front of it would. */
 export function see(state: 'visible' | 'hidden'): string {
   return `Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true })
     document.dispatchEvent(new Event('visibilitychange'))`
 }
 
 /**
- * Code with which a page sees for three seconds what was stored when it began, and what it stores itself: fewer than a mark
- * of the package lasts. A file's date is of the real clock, not of the tests'.
+ * Code that shows a page, for its first three seconds, only the storage from its start and its own writes: less than a mark
+ * of the package lasts. The date of a file uses the real clock, not that of the tests.
  */
 export const LATE_STORAGE = `
   const stored = location.origin === 'null' ? {} : localStorage
@@ -184,14 +184,14 @@ export const LATE_STORAGE = `
   const untilMs = nowMs() + 3_000
   Object.defineProperty(globalThis, 'localStorage', { get: () => (nowMs() < untilMs ? late : stored) })`
 
-/** The customer's server: the user bought something, so a form waits for them. */
+/** Reports a purchase from the customer's server, so that a form waits for the user. */
 export async function buyAs(userName: string, project: ShopProject): Promise<void> {
   const { identify, track } = callerOf(`${project}_ADMIN_P`)
   await identify({ userName, userAttributes: { $set: { plan: 'pro' } } })
   expect(await track({ userName, eventName: 'Checkout Completed' })).toMatchObject({ body: { formsQueued: 1 } })
 }
 
-/** How many purchases the gateway has recorded. */
+/** Reads the number of recorded purchases. */
 export async function purchasesOf(userName: string, project: ShopProject): Promise<unknown> {
   const { body } = await callerOf(`${project}_ADMIN_P`).readUser(userName)
   const events = body['events'] as Record<string, { readonly count: number }> | undefined

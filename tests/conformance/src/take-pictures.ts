@@ -62,7 +62,7 @@ async function take(page: Page, name: string): Promise<void> {
   say(`docs/pictures/${name}.png`)
 }
 
-say('Starting a stack of its own …')
+say('Starting a stack …')
 await mkdir(FOLDER, { recursive: true })
 const stack = await startThrowAwayStack(undefined, { consolePort: await freePort() })
 try {

@@ -7,7 +7,7 @@ import { OCCURRED_AT, SLACK_MS } from './occurred-at-cases.ts'
 const EMOJI = '🎉'
 
 const RECORDED = { expected: { status: 202, body: {} } }
-/** 400 that names the member. */
+/** Expects 400 naming the member. */
 const naming = (member: string) => ({ expected: errorOf(400, expect.stringContaining(member)) })
 
 const by = (userName: unknown) => ({ userName, eventName: 'timed' })
@@ -28,7 +28,7 @@ const USER_NAMES = [
     },
   ),
   ...casesOf('track', [['a number', 1]], by, { ...naming('userName'), bySegment: ACCEPTED }),
-  // Segment's routes identify an unknown user first.
+  // Segment's routes first identify an unknown user.
   ...casesOf('track', [['blank', '  ']], by, { ...naming('userName'), bySegment: rejected(401, 'userId not found') }),
   ...casesOf(
     'track',
@@ -123,12 +123,12 @@ const PROPERTIES = [
       ['names of traits and members', { constructor: 1, $set: { a: 1 }, userName: 'other', '': 1, 'a.b': 1 }],
       ['the name __proto__', JSON.parse('{"__proto__":{"__proto__":[{"__proto__":1}]}}')],
       ['a personal field that the project does not keep', { phone: '1' }],
-      ['null, which is the same as leaving it out', null],
+      ['null, which is equivalent to absence', null],
     ],
     withProperties,
     RECORDED,
   ),
-  // As a message of Segment's, these are larger than 32 KB.
+  // As Segment messages, these are larger than 32 KB.
   ...casesOf('track', [['32,768 bytes', ofBytes(32_768)]], withProperties, { ...RECORDED, bySegment: rejected(413) }),
   ...casesOf('track', [['32,769 bytes', ofBytes(32_769)]], withProperties, {
     ...naming('properties must be at most 32768 bytes'),
@@ -145,7 +145,7 @@ const PROPERTIES = [
       ['a name of 101 code points', { [EMOJI.repeat(101)]: 1 }, 'properties.'],
       ['a string of 2,049 characters', { items: [0, 1, 2, { name: 'x'.repeat(2_049) }] }, 'properties.items[3].name '],
       ['a string of 2,049 code points', { a: { b: EMOJI.repeat(2_049) } }, 'properties.a.b '],
-      ['a number too large to hold', { a: [Infinity] }, 'properties.a[0] must be a finite number'],
+      ['a number that is too large', { a: [Infinity] }, 'properties.a[0] must be a finite number'],
       ['U+0000 in a value', { a: { b: '\u0000' } }, 'U+0000'],
       ['U+0000 in a name', { a: [{ '\u0000': 1 }] }, 'U+0000'],
       ['a lone surrogate in a value', { a: ['\ud83d'] }, 'surrogates'],
@@ -155,7 +155,7 @@ const PROPERTIES = [
   ).flatMap(([name, value, message]) => casesOf('track', [[name, value]], withProperties, naming(message))),
 ]
 
-/** The contract, Track event: request body, errors, limits; decisions.md, Track event. */
+/** Tests the contract, Track event: request body, errors, limits; decisions.md, Track event. */
 export function describeTrackBody(): void {
   const { identify, track } = callerOf('EVENTS_ADMIN_P')
 
@@ -200,12 +200,12 @@ export function describeTrackBody(): void {
       expect(await track(body)).toMatchObject(errorOf(400, expect.stringContaining('nested')))
     })
 
-    it('the limit of the whole body stays: 413', async () => {
+    it('the limit of the whole body still applies: 413', async () => {
       const properties = { items: Array.from({ length: 60 }, () => 'x'.repeat(2_000)) }
       expect(await track(withProperties(properties))).toMatchObject(errorOf(413))
     })
 
-    it('occurredAt null is the same as leaving it out: the current time', async () => {
+    it('occurredAt null is equivalent to its absence: the current time', async () => {
       const { status, body } = await track({ userName: 'tracked', eventName: 'timed', occurredAt: null })
       expect(status).toBe(202)
       expect(Math.abs(Date.parse(String(body['occurredAt'])) - Date.now())).toBeLessThan(SLACK_MS)

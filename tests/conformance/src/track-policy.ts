@@ -8,7 +8,7 @@ interface Events {
   >
 }
 
-/** The contract, Track event: event policy; decisions.md, Track event. */
+/** Tests the contract, Track event: event policy; decisions.md, Track event. */
 export function describeTrackPolicy(): void {
   const { identify, track, sdkTrack, readUser } = callerOf('EVENTS_ADMIN_P', 'EVENTS_SDK_P')
   const closed = callerOf('CLOSED_ADMIN_P', 'CLOSED_SDK_P')

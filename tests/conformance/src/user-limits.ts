@@ -5,7 +5,7 @@ import { settledUser } from './settled-user.ts'
 
 const areThree = ({ body }: Answer) => (body['monthlyActiveUsers'] as { count: number }).count === 3
 
-/** The contract, unique-traits cap and MAU quota; decisions.md, Identify. The plans' limits are 3. */
+/** Tests the contract, unique-traits cap and MAU quota; decisions.md, Identify. The plans' limits are 3. */
 export function describeUserLimits(): void {
   describe('unique-traits cap: excess new slugs are stripped', () => {
     it("new slugs are admitted in the order of the parsed object's own keys, and the answer is 200", async () => {
@@ -13,7 +13,7 @@ export function describeUserLimits(): void {
       const userAttributes = { $increment: { b: 1 }, $setOnce: { c: 1, d: 1 }, $set: { a: 1, e: 1 } }
       expect((await caller.identify({ userName: 'ada', userAttributes })).status).toBe(200)
       expect((await settledUser(caller, 'ada'))['traits']).toEqual({ b: 1, c: 1, d: 1 })
-      // At the cap, known slugs still pass, also for another user.
+      // At the cap, known slugs still pass, even for another user.
       await caller.identify({ userName: 'bob', userAttributes: { $set: { d: 2, f: 2 } } })
       expect((await settledUser(caller, 'bob'))['traits']).toEqual({ d: 2 })
     })
@@ -41,7 +41,7 @@ export function describeUserLimits(): void {
       expect((await settledUser(caller, 'ada'))['traits']).toEqual({ a: 1, b: 1, c: 6 })
       await caller.identify({ userName: 'ada', userAttributes: { $unset: ['a', 'over'] } })
       await caller.identify({ userName: 'ada', userAttributes: { $set: { late: 1 } } })
-      expect((await settledUser(caller, 'ada'))['traits'], '$unset gives no room back').toEqual({ b: 1, c: 6 })
+      expect((await settledUser(caller, 'ada'))['traits'], '$unset frees no room').toEqual({ b: 1, c: 6 })
     })
 
     it('counts custom slugs that are not disabled: known fields and disabled slugs take no room', async () => {
@@ -79,7 +79,7 @@ export function describeUserLimits(): void {
       expect((await p.visit({ userName: 'first' })).status).toBe(200)
       expect((await t.identify({ userName: 'first' })).status).toBe(200)
       expect((await t.identify({ userName: 'second' })).status).toBe(200)
-      // A refused body or an event counts no user.
+      // A refused body or an event does not count a user.
       expect((await p.identify({ userName: 'x', userAttributes: 1 })).status).toBe(400)
       expect((await p.track({ userName: 'first', eventName: 'no MAU' })).status).toBe(202)
       expect((await p.visit({ userName: 'third' })).status).toBe(200)

@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 
-/** What one load cost at one rate. A batch counts as its events. */
+/** Cost of one load at one rate. A batch counts as its events. */
 export interface LoadFigures {
-  /** {@link measureFixedWork}, the mean of before and after: the machine's speed changes within minutes. */
+  /** Mean of {@link measureFixedWork} before and after, because the machine's speed changes within minutes. */
   readonly workMs: number
   readonly perSecond: number
-  /** Events by the time until every consumer has folded them: what the stack sustains. */
+  /** Sustained throughput: events divided by the time until every consumer has folded them. */
   readonly foldedPerSecond: number
   /** CPU time per answered event in ms, by process. */
   readonly cpuMs: Readonly<Record<string, number>>
-  /** CPU time of the load generator per event in ms. It is no part of the stack. */
+  /** CPU time of the load generator per event in ms. It is not part of the stack. */
   readonly generatorMs: number
-  /** Cores that other work on the machine used meanwhile. Figures of a busy machine say little. */
+  /** Cores used by other work on the machine. Figures of a busy machine are unreliable. */
   readonly otherCores: number
   /** Transactions in Postgres per answered event. */
   readonly transactions: number
@@ -25,31 +25,31 @@ export interface LoadFigures {
   readonly late: number
 }
 
-/** What a benchmark of costs has measured. */
+/** Figures of a cost benchmark. */
 export interface CostFigures {
   readonly measuredAt: string
-  /** {@link measureFixedWork} at the beginning. */
+  /** Result of {@link measureFixedWork} at the beginning. */
   readonly workMs: number
   /** Cores in use without load, by process. */
   readonly idleCores?: Readonly<Record<string, number>>
-  /** By load, then by rate. */
+  /** Figures by load, then by rate. */
   readonly loads: Readonly<Record<string, Readonly<Record<string, LoadFigures>>>>
   readonly memory?: { readonly records: number; readonly residentMb: Readonly<Record<string, number>> }
 }
 
 const ROUNDS = 20_000
-/** Until V8 has compiled it. */
+/** Rounds until V8 has compiled the work. */
 const WARM_ROUNDS = 5_000
 
 const FILE = path.resolve(import.meta.dirname, '../../cost-figures.json')
 
-/** The figures of the last release; undefined if there are none yet. */
+/** Reads the figures of the last release; undefined if there are none yet. */
 export async function readKeptFigures(): Promise<CostFigures | undefined> {
   const text = await readFile(FILE, 'utf8').catch(() => undefined)
   return text === undefined ? undefined : (JSON.parse(text) as CostFigures)
 }
 
-/** Replaces the figures that were measured. */
+/** Saves the measured figures, and keeps the others. */
 export async function keepFigures(kept: CostFigures | undefined, measured: CostFigures): Promise<void> {
   await writeFile(FILE, `${JSON.stringify(mergeFigures(kept, measured), undefined, 2)}\n`)
 }
@@ -60,7 +60,7 @@ export function mergeFigures(kept: CostFigures | undefined, measured: CostFigure
   return { ...kept, ...measured, loads }
 }
 
-/** CPU time in ms of a piece of work that is always the same, to compare the machine with itself at another time. */
+/** Measures the CPU time in ms of a fixed piece of work, to compare the machine's speed at different times. */
 export function measureFixedWork(): number {
   fixedWork(WARM_ROUNDS)
   const before = process.cpuUsage()

@@ -3,12 +3,12 @@ import { requestBytes } from '../load/request-bytes.ts'
 export const LOADS = ['events', 'identifies', 'visits', 'forms', 'batches'] as const
 export type LoadName = (typeof LOADS)[number]
 
-/** Requests of one kind, in turn for every user. */
+/** Requests of one kind, for all users in turn. */
 export interface CostLoad {
   readonly next: () => Buffer
-  /** What a request counts as. */
+  /** Number of events that a request counts as. */
   readonly eventsPerRequest: number
-  /** In the body of every answer that is as it should be; another one counts as late. */
+  /** Text in the body of every timely answer; other answers count as late. */
   readonly expected: string
 }
 
@@ -17,9 +17,9 @@ export interface LoadTarget {
   readonly keys: { readonly admin: string; readonly sdk: string }
 }
 
-/** All loads share these users. They are identified before the first measurement. */
+/** Number of users, shared by all loads and identified before the first measurement. */
 export const USERS = 4_000
-/** Forms of benchmark-workspace.yaml, each with an event. A form is queued once for a user. */
+/** Number of forms in benchmark-workspace.yaml, each with an event. A form is queued once per user. */
 const SURVEYS = 10
 const EVENTS_PER_BATCH = 100
 const ROUTES = {
@@ -49,16 +49,16 @@ export function createCostLoad(name: LoadName, { gatewayUrl, keys }: LoadTarget)
   }
 }
 
-/** One round of requests. No two neighbours are of the same user. */
+/** Returns one round of requests. Consecutive requests have different users. */
 function bodiesOf(name: LoadName): object[] {
   switch (name) {
     case 'events':
       return forEveryUser((userName) => ({ userName, eventName: 'Page Viewed', note: 'x'.repeat(200) }))
     case 'batches':
-      // The same events, many in a request.
+      // The same events, in batches.
       return inBatches(bodiesOf('events').map((body) => ({ type: 'track', ...body })))
     case 'identifies':
-      // The next round sets another value: a change is saved each time.
+      // Each round sets another value, so that each request saves a change.
       return ['free', 'pro'].flatMap((plan) =>
         forEveryUser((userName) => ({ userName, userAttributes: { $set: { plan, note: 'x'.repeat(200) } } })),
       )

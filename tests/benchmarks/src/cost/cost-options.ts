@@ -1,14 +1,14 @@
 import { parseArgs } from 'node:util'
 import { LOADS, type LoadName } from './cost-loads.ts'
 
-/** Events per second, or as many as there are answers to. */
+/** Events per second; `flat`: as fast as answers arrive. */
 export type Rate = number | 'flat'
 
 export interface CostOptions {
   readonly loads: readonly LoadName[]
   readonly rates: readonly Rate[]
   readonly seconds: number
-  /** Records to fold before memory is measured; 0 leaves that out. */
+  /** Records to fold before memory is measured; 0 skips that. */
   readonly records: number
   readonly isSaved: boolean
   readonly isHelp: boolean
@@ -16,21 +16,21 @@ export interface CostOptions {
 
 export const COST_HELP = `Usage: npx -y pnpm benchmark:cost [options]
 
-Starts a whole stack of its own, loads it, and prints what an event costs: CPU time of every process, transactions, the
-time of the answers, the lag afterwards, and the memory of each service. In brackets: the ratio to the figures in
+Starts its own stack, loads it, and prints the cost of an event: CPU time of every process, transactions, the
+latency of the answers, the lag afterwards, and the memory of each service. In brackets: the ratio to the figures in
 tests/benchmarks/cost-figures.json, those of the last release. It needs Linux, and Kafka, Postgres and Redis as processes
-(not in containers). Nothing fails on a figure: machines differ, and a shared one differs from hour to hour.
+(not in containers). No figure makes it fail, because machines differ, and a shared machine varies from hour to hour.
 
   --loads NAMES    of ${LOADS.join(', ')}, separated by commas (default: all)
-  --rates RATES    events per second, separated by commas; flat: as fast as answers come (default: 20,100,300,flat)
-  --seconds N      of each measurement (default 10)
-  --records N      records to fold before memory is measured; 0 leaves it out (default 200000)
-  --save           write the measured figures to cost-figures.json; figures that were not measured stay as they are
+  --rates RATES    events per second, separated by commas; flat: as fast as answers arrive (default: 20,100,300,flat)
+  --seconds N      duration of each measurement (default 10)
+  --records N      records to fold before memory is measured; 0 skips that (default 200000)
+  --save           write the measured figures to cost-figures.json; other figures stay unchanged
   --help
 
 Example: npx -y pnpm benchmark:cost --loads events --rates 100 --seconds 20 --records 0`
 
-/** Reads the command line. Throws a RangeError that names the wrong option, or parseArgs' error. */
+/** Reads the command line. Throws a RangeError that names the invalid option, or parseArgs' error. */
 export function readCostOptions(args?: readonly string[]): CostOptions {
   const { values } = parseArgs({
     ...(args && { args: [...args] }),
@@ -59,11 +59,11 @@ function listed(text: string): string[] {
 
 function loadOf(text: string): LoadName {
   const found = LOADS.find((name) => name === text)
-  if (!found) throw new RangeError(`--loads: ${text} is none of ${LOADS.join(', ')}`)
+  if (!found) throw new RangeError(`--loads: ${text} is not one of ${LOADS.join(', ')}`)
   return found
 }
 
 function numberOf(option: string, text: string, least: number): number {
   if (/^\d{1,7}$/.test(text) && Number(text) >= least) return Number(text)
-  throw new RangeError(`${option}: ${text} is not a whole number from ${least} on`)
+  throw new RangeError(`${option}: ${text} is not a whole number, ${least} or more`)
 }

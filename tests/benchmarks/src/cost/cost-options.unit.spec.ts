@@ -12,7 +12,7 @@ it('measures everything by default', () => {
   })
 })
 
-it('measures what is chosen', () => {
+it('measures the chosen loads and rates', () => {
   const options = readCostOptions([
     '--loads',
     'events,forms',
@@ -28,9 +28,9 @@ it('measures what is chosen', () => {
 })
 
 it.each([
-  ['--loads', 'clicks', '--loads: clicks is none of events, identifies, visits, forms'],
-  ['--rates', '0', '--rates: 0 is not a whole number from 1 on'],
-  ['--seconds', 'ten', '--seconds: ten is not a whole number from 1 on'],
+  ['--loads', 'clicks', '--loads: clicks is not one of events, identifies, visits, forms'],
+  ['--rates', '0', '--rates: 0 is not a whole number, 1 or more'],
+  ['--seconds', 'ten', '--seconds: ten is not a whole number, 1 or more'],
 ])('refuses %s %s', (option, value, message) => {
   expect(() => readCostOptions([option, value])).toThrow(message)
 })

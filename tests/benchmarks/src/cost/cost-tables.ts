@@ -1,6 +1,6 @@
 import type { CostFigures, LoadFigures } from './cost-figures.ts'
 
-/** The measured figures as tables, each with its ratio to the kept one in brackets. */
+/** Formats the measured figures as tables, with ratios to the kept figures in brackets. */
 export function costTables(measured: CostFigures, kept: CostFigures | undefined): string {
   const loads = Object.entries(measured.loads).map(([name, byRate]) => loadTable(name, byRate, kept?.loads[name]))
   const tables = [machineLine(measured, kept), idleTable(measured, kept), ...loads, memoryTable(measured, kept)]
@@ -8,9 +8,9 @@ export function costTables(measured: CostFigures, kept: CostFigures | undefined)
 }
 
 function machineLine({ workMs }: CostFigures, kept: CostFigures | undefined): string {
-  if (!kept) return 'No figures of a release are kept yet; --save writes them.'
+  if (!kept) return 'There are no figures of a release yet; --save writes them.'
   const ratio = (workMs / kept.workMs).toFixed(2)
-  return `In brackets: the ratio to the figures of ${kept.measuredAt}. At the beginning a fixed piece of work took ${ratio} times the CPU time of then.`
+  return `In brackets: the ratio to the figures of ${kept.measuredAt}. A fixed piece of work at the beginning took ${ratio} times the CPU time of that run.`
 }
 
 function idleTable({ idleCores }: CostFigures, kept: CostFigures | undefined): string | undefined {
@@ -76,7 +76,7 @@ function totalOf(byProcess: Readonly<Record<string, number>>): number {
   return Object.values(byProcess).reduce((sum, value) => sum + value, 0)
 }
 
-/** `19.1 (0.46×)` */
+/** Formats a figure, such as `19.1 (0.46×)`. */
 function figure(value: number | undefined, kept: number | undefined): string {
   if (value === undefined || Number.isNaN(value)) return ''
   const digits = value < 10 ? 2 : value < 100 ? 1 : 0

@@ -32,7 +32,7 @@ const measured: CostFigures = {
 
 it('shows each figure beside its ratio to the kept one', () => {
   const shown = costTables(measured, kept)
-  expect(shown).toContain('At the beginning a fixed piece of work took 1.50 times the CPU time of then.')
+  expect(shown).toContain('A fixed piece of work at the beginning took 1.50 times the CPU time of that run.')
   expect(shown).toContain('| all | 0.10 (0.25×) |')
   expect(shown).toContain('| **CPU ms per event** | 2.50 (0.25×) |')
   expect(shown).toContain('| postgres | 1.00 (0.13×) |')
@@ -41,7 +41,7 @@ it('shows each figure beside its ratio to the kept one', () => {
   expect(shown).not.toContain('visits')
 })
 
-it('shows figures that are compared with none', () => {
+it('shows figures without kept ones', () => {
   const shown = costTables(kept, undefined)
   expect(shown).toContain('| **CPU ms per event** | 10.0 | 10.0 |')
   expect(shown).toContain(
@@ -49,7 +49,7 @@ it('shows figures that are compared with none', () => {
   )
 })
 
-it('keeps the figures that were not measured', () => {
+it('keeps figures that were not measured', () => {
   const merged = mergeFigures(kept, measured)
   expect(merged.loads['events']).toEqual({ 100: measured.loads['events']?.['100'], flat: atHundred })
   expect(merged).toMatchObject({ measuredAt: '2026-11-23', memory: kept.memory, loads: { visits: { 100: atHundred } } })

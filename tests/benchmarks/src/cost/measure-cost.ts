@@ -9,16 +9,16 @@ import { type Measurable, measureCpu } from './measure-cpu.ts'
 import { readProcessUse } from './process-use.ts'
 import type { StackProbe } from './stack-probe.ts'
 
-/** Heartbeats, offset commits and statistics that follow a load. */
+/** Time in ms until the heartbeats, offset commits and statistics after a load are over. */
 const QUIET_AFTER_MS = 3_000
-/** The first requests of a kind cost many times more, until the compilers have seen them. */
+/** Warm-up in seconds. The first requests of a kind cost many times more, until they are compiled. */
 const WARM_SECONDS = 3
 const MOST_FAILED_SECONDS = 30
 const PARTS = ['postgres', 'kafka', 'redis']
 
 /**
- * Identifies every user that the loads need. A process that has just started on a busy machine may refuse some: then all are
- * identified again, because only a round without failures has reached every one.
+ * Identifies every user of the loads. A process that has just started on a busy machine may refuse some users. Then all are
+ * identified again, because only a round without failures has reached all of them.
  */
 export async function identifyUsers(stack: ThrowAwayStack, probe: StackProbe): Promise<void> {
   const { next } = createCostLoad('identifies', stack)
@@ -32,7 +32,7 @@ export async function identifyUsers(stack: ThrowAwayStack, probe: StackProbe): P
   await probe.waitUntilCaughtUp()
 }
 
-/** Cores in use without any load, by process. */
+/** Measures the cores in use without load, by process. */
 export async function measureIdle(processes: Measurable, seconds: number): Promise<Record<string, number>> {
   await sleep(QUIET_AFTER_MS)
   const { result, cpuSeconds } = await measureCpu(processes, async () => {
@@ -43,7 +43,7 @@ export async function measureIdle(processes: Measurable, seconds: number): Promi
   return mapValues(cpuSeconds, (cpu) => cpu / result)
 }
 
-/** Loads the stack at one rate for `seconds`, then waits until all consumers are level. */
+/** Loads the stack at one rate for `seconds`, then waits until all consumers have caught up. */
 export async function measureLoad(
   stack: ThrowAwayStack,
   probe: StackProbe,
@@ -85,7 +85,7 @@ export async function warmUp(stack: ThrowAwayStack, probe: StackProbe, { next }:
   await probe.waitUntilCaughtUp()
 }
 
-/** The resident memory of each service after many records of all kinds. */
+/** Measures the resident memory of each service after many records of all kinds. */
 export async function measureMemory(
   stack: ThrowAwayStack,
   probe: StackProbe,

@@ -7,15 +7,15 @@ export interface Measurable {
 
 export interface Cpu<Result> {
   readonly result: Result
-  /** Of each process. */
+  /** CPU seconds of each process. */
   readonly cpuSeconds: Record<string, number>
-  /** Of this process. */
+  /** CPU seconds of this process. */
   readonly ownSeconds: number
-  /** Of everything else on the machine. */
+  /** CPU seconds of everything else on the machine. */
   readonly otherSeconds: number
 }
 
-/** Measures the CPU time that is used during the work. */
+/** Measures the CPU time used during the work. */
 export async function measureCpu<Result>({ processes }: Measurable, work: () => Promise<Result>): Promise<Cpu<Result>> {
   const machine = await readMachineCpuSeconds()
   const before = await readProcessUse(processes())

@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises'
 
-/** What a process and everything that it started have used. */
+/** Resource use of a process and its descendants. */
 export interface ProcessUse {
-  /** User and system time since the start, children that ended included. */
+  /** User and system time since the start, including ended children. */
   readonly cpuSeconds: number
   /** Resident memory of the process itself, without its children. */
   readonly residentBytes: number
@@ -15,11 +15,11 @@ interface ProcessRow {
   readonly residentBytes: number
 }
 
-/** Linux counts CPU time in hundredths of a second, and memory in pages. */
+/** Unit of CPU time in Linux. Memory is in pages. */
 const TICKS_PER_SECOND = 100
 const PAGE_BYTES = 4_096
 
-/** The use of each named process. Needs Linux: it reads /proc. */
+/** Reads the use of each named process from Linux' /proc. */
 export async function readProcessUse(
   processes: ReadonlyMap<string, { readonly pid: number }>,
 ): Promise<ReadonlyMap<string, ProcessUse>> {
@@ -28,7 +28,7 @@ export async function readProcessUse(
   return new Map([...processes].map(([name, { pid }]) => [name, useOf(pid, rows)]))
 }
 
-/** Sums the CPU time of the process and of all its descendants: Postgres works in its children. */
+/** Sums the CPU time of a process and all its descendants, because Postgres works in its children. */
 export function useOf(pid: number, rows: readonly ProcessRow[]): ProcessUse {
   const family = rows.filter((row) => row.pid === pid)
   const residentBytes = family[0]?.residentBytes ?? 0
@@ -36,14 +36,14 @@ export function useOf(pid: number, rows: readonly ProcessRow[]): ProcessUse {
   return { cpuSeconds: sum(family.map(({ cpuSeconds }) => cpuSeconds)), residentBytes }
 }
 
-/** A line of /proc/PID/stat, in the order of proc(5). The name in it may contain any character. */
+/** Parses /proc/PID/stat, in the order of proc(5). The name in it may contain any character. */
 export function parseProcessStat(line: string): ProcessRow {
   const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
   const field = (number: number): number => Number(fields[number - 3])
   return {
     pid: Number.parseInt(line, 10),
     parent: field(4),
-    // User and system time: its own, then that of its ended children.
+    // User and system time of the process, then of its ended children.
     cpuSeconds: sum([14, 15, 16, 17].map(field)) / TICKS_PER_SECOND,
     residentBytes: field(24) * PAGE_BYTES,
   }
@@ -53,18 +53,18 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
 }
 
-/** CPU seconds that all processes of the machine have used since its start, and what its host took from it. */
+/** Reads the CPU seconds of all processes since the machine's start, including time stolen by its host. */
 export async function readMachineCpuSeconds(): Promise<number> {
   return parseMachineStat(await readFile('/proc/stat', 'utf8'))
 }
 
-/** The first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal. Guests count as user. */
+/** Parses the first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal. Guests count as user. */
 export function parseMachineStat(text: string): number {
   const [user, nice, system, , , irq, softirq, steal] = text.split('\n', 1).join('').split(/\s+/).slice(1).map(Number)
   return sum([user, nice, system, irq, softirq, steal].map((ticks) => ticks ?? 0)) / TICKS_PER_SECOND
 }
 
-/** Undefined if the process has ended. */
+/** Reads the stat of a process; undefined if it has ended. */
 async function readStat(pid: string): Promise<string | undefined> {
   return readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
 }

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
 import { parseMachineStat, parseProcessStat, useOf } from './process-use.ts'
 
-/** pid, name, state, parent; then 14 to 17 are the times of the process and of its ended children, 24 its pages. */
+/** Returns a stat line: pid, name, state, parent; fields 14 to 17 are times of the process and its ended children, 24 its pages. */
 function statLine(pid: number, parent: number, name: string): string {
   return `${pid} (${name}) S ${parent} 1 1 0 -1 4194560 5 0 0 0 150 50 20 10 20 0 12 0 5000 1000000 256 18446744073709551615 1`
 }
 
-it('reads CPU time, with that of ended children, and resident memory', () => {
+it('reads CPU time including ended children, and resident memory', () => {
   expect(parseProcessStat(statLine(7, 1, 'postgres: a) b (c'))).toEqual({
     pid: 7,
     parent: 1,
@@ -15,7 +15,7 @@ it('reads CPU time, with that of ended children, and resident memory', () => {
   })
 })
 
-it('adds up a process and everything below it, and nothing else', () => {
+it('sums a process and its descendants, and nothing else', () => {
   const rows = [
     statLine(1, 0, 'init'),
     statLine(7, 1, 'a'),
@@ -29,6 +29,6 @@ it('adds up a process and everything below it, and nothing else', () => {
   expect(useOf(99, [])).toEqual({ cpuSeconds: 0, residentBytes: 0 })
 })
 
-it('adds up what the whole machine has used, without what it was idle', () => {
+it('sums the CPU time of the whole machine without idle time', () => {
   expect(parseMachineStat('cpu  100 10 50 9000 800 5 5 30 100 0\ncpu0 1 1 1 1')).toBe(2)
 })

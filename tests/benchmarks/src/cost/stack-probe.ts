@@ -5,24 +5,24 @@ import { consumers } from '@nextvisit/services'
 import type { ThrowAwayStack } from '@nextvisit/testing/black-box'
 import { Client } from 'pg'
 
-/** What a benchmark asks a stack's Kafka and Postgres. */
+/** Queries of a benchmark to a stack's Kafka and Postgres. */
 export interface StackProbe {
-  /** Records that the consumer furthest behind has not folded yet. */
+  /** Resolves to the lag in records of the slowest consumer. */
   readonly lagRecords: () => Promise<number>
-  /** Waits until every consumer has folded the whole log. Returns the seconds that it took. */
+  /** Waits until every consumer has folded the whole log. Resolves to the seconds that it took. */
   readonly waitUntilCaughtUp: () => Promise<number>
-  /** Transactions that Postgres has ended since its start. */
+  /** Resolves to the number of transactions that Postgres has ended since its start. */
   readonly transactions: () => Promise<number>
   readonly close: () => Promise<void>
 }
 
 const ASK_EVERY_MS = 100
 const CAUGHT_UP_WITHIN_MS = 900_000
-/** A busy backend reports its transactions once a second. */
+/** Time in ms within which a busy backend reports its transactions. */
 const REPORTED_WITHIN_MS = 1_100
 const ENDED = 'SELECT xact_commit + xact_rollback AS ended FROM pg_stat_database WHERE datname = current_database()'
 
-/** Of these consumers; default: of all. */
+/** Opens a probe of these consumers; default: all. */
 export async function openStackProbe(
   { brokers, databaseUrls }: ThrowAwayStack,
   ofConsumers: readonly (typeof consumers)[number][] = consumers,
@@ -31,7 +31,7 @@ export async function openStackProbe(
     ({ databaseVariable, schema }) =>
       new Client({ connectionString: databaseUrls.get(databaseVariable) ?? '', options: `-c search_path=${schema}` }),
   )
-  for (const client of clients) client.on('error', () => {}) // the next query reports it
+  for (const client of clients) client.on('error', () => {}) // the next query reports the error
   await Promise.all(clients.map((client) => client.connect()))
 
   const lagRecords = async (): Promise<number> => {
@@ -59,7 +59,7 @@ export async function openStackProbe(
   }
 }
 
-/** The log's end, by `topic/partition`. */
+/** Reads the log's ends, by `topic/partition`. */
 function readEnds(brokers: readonly string[]): Promise<ReadonlyMap<string, bigint>> {
   return withLogAdmin({ brokers, clientId: 'benchmark' }, async (log) => {
     const topics = [TOPICS.userEvents, TOPICS.formEvents]

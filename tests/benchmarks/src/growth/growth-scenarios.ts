@@ -1,21 +1,21 @@
 import type { ProjectRef } from '@nextvisit/contracts'
 
-/** A size of the system. What is not named is as in the first scenario. */
+/** A size of the system. Dimensions that are not named equal those of the first scenario. */
 export interface GrowthScenario {
   readonly name: string
-  /** Processes of each consumer. */
+  /** Number of processes of each consumer. */
   readonly processes: number
   readonly projects: number
   readonly formsInProject: number
-  /** Users in each project. Without a factor in common with 10, so that every user gets every kind of fact. */
+  /** Users in each project: coprime to 10, so that every user gets every kind of fact. */
   readonly usersInProject: number
-  /** Facts that are folded before those that are measured, so that all users are known. */
+  /** Facts to fold before the measured ones, so that all users are known. */
   readonly factsBefore: number
 }
 
 const FIRST = { processes: 1, projects: 1, formsInProject: 10, usersInProject: 19_997, factsBefore: 20_000 }
 
-/** The first is what the others are compared with. */
+/** All scenarios. The first is the baseline. */
 export const GROWTH_SCENARIOS: readonly GrowthScenario[] = [
   { ...FIRST, name: 'one process of each consumer' },
   { ...FIRST, name: 'two processes', processes: 2 },
@@ -27,7 +27,7 @@ export const GROWTH_SCENARIOS: readonly GrowthScenario[] = [
 
 const PROJECTS_IN_ORGANIZATION = 100
 
-/** The projects of a scenario, a hundred in an organization. */
+/** Returns the projects of a scenario, a hundred per organization. */
 export function projectsOf({ projects }: GrowthScenario): ProjectRef[] {
   return Array.from({ length: projects }, (_, index) => ({
     organization: `org-${Math.floor(index / PROJECTS_IN_ORGANIZATION)}`,
@@ -35,7 +35,7 @@ export function projectsOf({ projects }: GrowthScenario): ProjectRef[] {
   }))
 }
 
-/** The workspace file of a scenario, as JSON (which is YAML). Facts of `fillLog` trigger the first form only. */
+/** Returns the workspace file of a scenario as JSON (which is YAML). Facts of `fillLog` trigger only the first form. */
 export function workspaceOf(scenario: GrowthScenario): string {
   const forms = Array.from({ length: scenario.formsInProject }, (_, index) => ({
     id: `form-${index}`,
@@ -49,7 +49,7 @@ export function workspaceOf(scenario: GrowthScenario): string {
   return JSON.stringify({ organizations })
 }
 
-/** A stack needs the demo's keys once. */
+/** Returns the keys of a project: the demo's keys for one project. */
 function keysOf(project: string): object[] {
   if (project !== 'project-0') return []
   return [

@@ -10,21 +10,21 @@ import { type GrowthScenario, projectsOf, workspaceOf } from './growth-scenarios
 import { watchLockWaits } from './watch-lock-waits.ts'
 
 export interface GrowthFigures {
-  /** From the first fact until every consumer has folded the last. */
+  /** Throughput from the first fact until every consumer has folded the last. */
   readonly recordsPerSecond: number
-  /** CPU time a record, µs: all consumers together, and Postgres. */
+  /** CPU time per record in µs: all consumers together, and Postgres. */
   readonly consumersUs: number
   readonly postgresUs: number
   readonly transactions: number
-  /** Statements that wait for a lock, mean of samples. */
+  /** Number of statements waiting for a lock, mean of samples. */
   readonly lockWaits: number
-  /** Of the evaluator's first process, afterwards. */
+  /** Memory of the evaluator's first process afterwards. */
   readonly evaluatorMb: number
 }
 
 const NAMES = consumers.map(({ name }) => name)
 
-/** Starts a stack of the scenario's size, fills it, and measures how `facts` more are folded. `check` gets it afterwards. */
+/** Starts a stack of the scenario's size, fills it, and measures the fold of `facts` more. `check` receives the stack afterwards. */
 export async function measureGrowth(
   scenario: GrowthScenario,
   facts: number,

@@ -4,7 +4,7 @@ import { Client } from 'pg'
 const EVERY_MS = 50
 const WAITING = "SELECT count(*)::int AS waiting FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
 
-/** Counts the statements that wait for a lock, many times a second. `end` returns the mean. */
+/** Samples the number of statements waiting for a lock. `end` resolves to the mean. */
 export async function watchLockWaits(adminDatabaseUrl: string): Promise<{ readonly end: () => Promise<number> }> {
   const client = new Client({ connectionString: adminDatabaseUrl })
   await client.connect()

@@ -1,12 +1,12 @@
 import { connect, type Socket } from 'node:net'
 
 export interface HttpAnswer {
-  /** Undefined: the connection broke before the answer was complete. */
+  /** HTTP status; undefined if the connection broke before the answer was complete. */
   readonly status: number | undefined
   readonly body: string
 }
 
-/** A connection that is kept, with one request at a time. It opens with the first request, and again after it broke. */
+/** A persistent connection with one request at a time. It opens with the first request, and reopens after a failure. */
 export interface HttpConnection {
   readonly send: (request: Buffer, onAnswer: (answer: HttpAnswer) => void) => void
   readonly close: () => void
@@ -15,7 +15,7 @@ export interface HttpConnection {
 const BROKEN: HttpAnswer = { status: undefined, body: '' }
 const STATUS_AT = 'HTTP/1.1 '.length
 
-/** Reads only what a load needs: the status, and a body with a `Content-Length`. */
+/** Creates a connection that reads only the status and a body with a `Content-Length`. */
 export function createHttpConnection(url: string): HttpConnection {
   const { hostname, port } = new URL(url)
   let socket: Socket | undefined
@@ -57,7 +57,7 @@ export function createHttpConnection(url: string): HttpConnection {
   }
 }
 
-/** The answer, or undefined while a part is missing. */
+/** Parses an answer; undefined while it is incomplete. */
 function parseAnswer(received: Buffer): HttpAnswer | undefined {
   const headEnd = received.indexOf('\r\n\r\n')
   if (headEnd < 0) return undefined

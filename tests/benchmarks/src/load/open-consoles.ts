@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ThrowAwayStack } from '@nextvisit/testing/black-box'
 
-/** What the pages ask again while they are open, and after how many ms. A page shows one screen; here each shows all of them. */
+/** Polling intervals in ms by request of the pages. A page shows one screen; here each polls for all of them. */
 const SCREENS: Readonly<Record<string, number>> = {
   overview: 5_000,
   live: 1_000,
@@ -13,11 +13,11 @@ const SCREENS: Readonly<Record<string, number>> = {
 }
 
 export interface OpenConsoles {
-  /** Resolves to how many answers there were. Rejects where the console did not answer. */
+  /** Stops polling. Resolves to the number of answers; rejects if the console did not answer. */
   readonly close: () => Promise<number>
 }
 
-/** Signs this many operators in, and asks the console what their pages would ask. */
+/** Signs this many operators in, and sends the console the requests of their pages. */
 export async function openConsoles({ console: own }: ThrowAwayStack, people: number): Promise<OpenConsoles> {
   if (!own) throw new Error('The stack has no console')
   const { url, token } = own
@@ -47,7 +47,7 @@ export async function openConsoles({ console: own }: ThrowAwayStack, people: num
   const looking = names.flatMap((name) =>
     Object.entries(SCREENS).map(async ([screen, againAfterMs]) => lookAt(await signIn(name), screen, againAfterMs)),
   )
-  // A rejection is seen by `close`.
+  // `close` reports a rejection.
   const all = Promise.all(looking)
   all.catch(() => undefined)
   return {

@@ -1,13 +1,13 @@
 export interface PreparedRequest {
-  /** Of the gateway: `http://127.0.0.1:8080` */
+  /** URL of the gateway, such as `http://127.0.0.1:8080`. */
   readonly url: string
-  /** `/v2/admin/track-event` */
+  /** Path, such as `/v2/admin/track-event`. */
   readonly route: string
   readonly apiKey: string
   readonly body: object
 }
 
-/** A POST request as it goes over the wire, so that sending it again costs nothing but the sending. */
+/** Serializes a POST request once, so that sending it repeatedly is cheap. */
 export function requestBytes({ url, route, apiKey, body }: PreparedRequest): Buffer {
   const text = JSON.stringify(body)
   const head = [

@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { requestBytes } from './request-bytes.ts'
 import { runLoad } from './run-load.ts'
 
-/** A server on this machine; `connections` counts what was opened to it. */
+/** Starts a server on this machine; `connections` counts its connections. */
 async function givenServer(listener: RequestListener) {
   const server = createServer(listener)
   const opened = { connections: 0 }
@@ -16,7 +16,7 @@ async function givenServer(listener: RequestListener) {
   return { url, opened, next: () => request }
 }
 
-it('sends the prepared request over kept connections and counts the answers', async () => {
+it('sends the prepared request over persistent connections and counts the answers', async () => {
   const bodies = new Set<string>()
   const { url, opened, next } = await givenServer((request, response) => {
     request.setEncoding('utf8')
@@ -34,7 +34,7 @@ it('sends the prepared request over kept connections and counts the answers', as
   expect(result.p99Ms).toBeGreaterThanOrEqual(result.p50Ms)
 })
 
-it('keeps the rate although answers are slow, and counts what waits for a connection', async () => {
+it('keeps the rate with slow answers, and counts requests waiting for a connection', async () => {
   const { url, next } = await givenServer((_request, response) => {
     setTimeout(() => response.writeHead(202, { 'Content-Length': 0 }).end(), 100)
   })
@@ -46,7 +46,7 @@ it('keeps the rate although answers are slow, and counts what waits for a connec
   expect(many.answered).toBeGreaterThan(one.answered)
 })
 
-it('counts refusals and broken connections as failed, and opens a new one', async () => {
+it('counts refusals and broken connections as failed, and reconnects', async () => {
   let requests = 0
   const { url, next } = await givenServer((request, response) => {
     requests += 1

@@ -3,19 +3,19 @@ import { createHttpConnection, type HttpAnswer, type HttpConnection } from './ht
 
 export interface Load {
   readonly url: string
-  /** The next request's bytes. */
+  /** Returns the bytes of the next request. */
   readonly next: () => Buffer
   readonly seconds: number
-  /** Requests per second, evenly spaced, however slow the answers are. Left out: each connection sends as soon as it has an answer. */
+  /** Requests per second, evenly spaced regardless of answers; absent: each connection sends as soon as it has an answer. */
   readonly perSecond?: number | undefined
   readonly connections?: number
   readonly onAnswer?: (answer: HttpAnswer) => void
 }
 
 export interface LoadResult {
-  /** Requests with a 2xx answer. */
+  /** Number of requests with a 2xx answer. */
   readonly answered: number
-  /** All others: refused, broken, without an answer, or not even sent when the load ended. */
+  /** Number of other requests: refused, broken, unanswered, or unsent when the load ended. */
   readonly failed: number
   readonly seconds: number
   readonly p50Ms: number
@@ -23,10 +23,10 @@ export interface LoadResult {
 }
 
 const CONNECTIONS = 64
-/** Longer than the gateway may take for an answer. */
+/** Timeout of the last answers in ms, longer than the gateway may take. */
 const LAST_ANSWERS_WITHIN_MS = 5_000
 
-/** Loads a server from this process over kept connections, and measures the time of each answer. */
+/** Loads a server from this process over persistent connections, and measures the latency of each answer. */
 export async function runLoad(load: Load): Promise<LoadResult> {
   const { url, next, seconds, perSecond, connections: count = CONNECTIONS, onAnswer } = load
   const connections = Array.from({ length: count }, () => createHttpConnection(url))
@@ -65,7 +65,7 @@ export async function runLoad(load: Load): Promise<LoadResult> {
   }
 }
 
-/** Begins to send, and returns a function that says how many requests were due but found no connection. */
+/** Starts sending, and returns a function that returns the number of due requests without a connection. */
 type Begin = (
   connections: readonly HttpConnection[],
   send: (connection: HttpConnection, dueAt: number, whenAnswered: () => void) => void,
@@ -80,7 +80,7 @@ const asFastAsAnswered: Begin = (connections, send, isOver) => {
   return () => 0
 }
 
-/** A request that finds all connections busy waits for one; its time begins when it was due. */
+/** Sends evenly spaced requests. A request waits for a free connection; its latency starts when it was due. */
 function spaced(perSecond: number): Begin {
   return (connections, send, isOver) => {
     const free = [...connections]
@@ -109,7 +109,7 @@ function spaced(perSecond: number): Begin {
   }
 }
 
-/** Of ascending values; NaN if there are none. */
+/** Returns a percentile of ascending values; NaN if there are none. */
 export function percentile(sorted: Float64Array, percent: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN
 }

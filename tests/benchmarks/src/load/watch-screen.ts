@@ -1,10 +1,10 @@
 import type { Page } from '@nextvisit/testing/browser'
 
-/** How a screen behaved. */
+/** Responsiveness of a screen. */
 export interface ScreenFigures {
-  /** The longest time in which the page could not react, ms. */
+  /** Longest time in ms in which the page was blocked. */
   readonly longestTaskMs: number
-  /** All times of more than 50 ms, ms. */
+  /** Sum of blocked times of more than 50 ms, in ms. */
   readonly longTasksMs: number
   readonly elements: number
 }
@@ -12,7 +12,7 @@ export interface ScreenFigures {
 const LOOKED_AT_MS = 7_000
 const WHEEL_PX = 20_000
 
-// Code of the page is text: its types are a browser's.
+// Code of the page is text, because it has a browser's types.
 const NOTE_LONG_TASKS = `
   globalThis.longTasks = []
   new PerformanceObserver((list) => longTasks.push(...list.getEntries().map(({ duration }) => duration)))
@@ -23,12 +23,12 @@ const FIGURES = `({
   elements: document.querySelectorAll('*').length,
 })`
 
-/** Has a page note its long tasks, from its first one. */
+/** Makes a page record its long tasks from the start. */
 export async function noteLongTasks(page: Page): Promise<void> {
   await page.addInitScript({ content: NOTE_LONG_TASKS })
 }
 
-/** Opens a screen, waits until it shows `sign`, and looks at it for long enough that it loads once more, scrolling down. */
+/** Opens a screen, waits until it shows `sign`, scrolls down, and stays until it has refreshed once. */
 export async function watchScreen(page: Page, url: string, sign: string): Promise<ScreenFigures> {
   await page.goto(url)
   await page.getByText(sign).first().waitFor()
