@@ -49,5 +49,5 @@ server.listen(port, '127.0.0.1', () => {
 /** Stops accepting requests, and sends pending events for at most 10 s. */
 process.once('SIGTERM', () => {
   server.close()
-  nextvisit.close({ withinMs: 10_000 }).then(() => console.log('Everything is sent'), report)
+  nextvisit.close({ withinMs: 10_000 }).then(() => console.log('All events are sent'), report)
 })
