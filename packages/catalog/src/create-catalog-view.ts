@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TOPICS } from '@nextvisit/contracts'
 import {
-  createRecordConsumer,
+  createGroupReader,
   type FetchedBatch,
   type LogAdmin,
   type LogConnection,
@@ -104,7 +104,7 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
   /** Runs one consumer until the view stops. Rejects if the consumer cannot start or crashes. */
   const followOnce = async (): Promise<void> => {
     const ended = Promise.withResolvers<void>()
-    const consumer = createRecordConsumer(
+    const consumer = createGroupReader(
       connection,
       {
         groupId,

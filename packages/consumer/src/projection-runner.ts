@@ -4,14 +4,14 @@ import { type AwaitedRecord, consumerGroupOf, plainCodec, type RecordCodec } fro
 import type { CommitDb } from '@nextvisit/database'
 import {
   createLogAdmin,
-  createRecordConsumer,
+  createGroupReader,
   type FetchedRecord,
   type LogConnection,
   type Logger,
   partitionForKey,
   type Publisher,
   readWatermarks,
-  type RecordConsumerOptions,
+  type GroupReaderOptions,
 } from '@nextvisit/log'
 import { Registry } from 'prom-client'
 import { createAssignments } from './assign/assignments.ts'
@@ -56,7 +56,7 @@ export interface ProjectionRunnerOptions<Fact extends AnyFact, Draft> {
   readonly isAwaited?: (record: FetchedRecord) => boolean
   /** Default: the group of the service with the projection's name. */
   readonly groupId?: string
-  readonly consumer?: Partial<RecordConsumerOptions>
+  readonly consumer?: Partial<GroupReaderOptions>
 }
 
 /**
@@ -137,7 +137,7 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
   const ownedPartitions = () => [...new Set(owned().map(({ partition }) => partition))]
   const outbox = publisher && createOutboxDrain({ db, publisher, logger, owned: ownedPartitions, partitionOf, signal })
 
-  const consumer = createRecordConsumer(
+  const consumer = createGroupReader(
     connection,
     { groupId, topics: projection.topics, logger, ...options.consumer },
     {

@@ -1,24 +1,24 @@
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, vi } from 'vitest'
 import type { LogConnection } from '../src/connect/log-connection.ts'
-import { createRecordConsumer } from '../src/read/create-record-consumer.ts'
+import { createGroupReader } from '../src/read/create-group-reader.ts'
 import type {
   FetchedBatch,
-  RecordConsumer,
-  RecordConsumerHandlers,
-  RecordConsumerOptions,
+  GroupReader,
+  GroupReaderHandlers,
+  GroupReaderOptions,
   Watermarks,
-} from '../src/read/record-consumer.ts'
+} from '../src/read/group-reader.ts'
 import { givenConnection } from './given-topic.ts'
 
 export interface Member {
-  readonly consumer: RecordConsumer
+  readonly consumer: GroupReader
   readonly batches: FetchedBatch[]
   readonly assigned: (readonly number[])[]
   readonly crashes: Error[]
 }
 
-interface MemberSettings extends Partial<RecordConsumerOptions>, Partial<RecordConsumerHandlers> {
+interface MemberSettings extends Partial<GroupReaderOptions>, Partial<GroupReaderHandlers> {
   readonly topic: string
   readonly connection?: LogConnection
 }
@@ -40,7 +40,7 @@ export async function givenMember({
     rebalanceTimeoutMs: 6_000,
     ...settings,
   }
-  const consumer = createRecordConsumer(connection, options, {
+  const consumer = createGroupReader(connection, options, {
     positions: settings.positions ?? (async (_, watermarks) => positionsAfter(batches, watermarks)),
     onBatch: async (batch) => {
       await settings.onBatch?.(batch)

@@ -12,7 +12,7 @@ const LONGEST: readonly string[] = [
   'parts.int.spec.ts',
   'workspace.int.spec.ts',
   'replay.int.spec.ts',
-  'record-consumer-group.int.spec.ts',
+  'group-readers.int.spec.ts',
   'tenants.int.spec.ts',
   'projection-runner.int.spec.ts',
   'kept-refusals.int.spec.ts',
@@ -20,7 +20,7 @@ const LONGEST: readonly string[] = [
   'segments.int.spec.ts',
   'halted-partition.int.spec.ts',
   'live-feed.int.spec.ts',
-  'create-record-consumer.int.spec.ts',
+  'create-group-reader.int.spec.ts',
   'added-partitions.int.spec.ts',
   'dead-letters.int.spec.ts',
 ]

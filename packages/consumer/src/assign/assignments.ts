@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type RecordConsumerHandlers, TopicMissingError, topicPartition, type Watermarks } from '@nextvisit/log'
+import { type GroupReaderHandlers, TopicMissingError, topicPartition, type Watermarks } from '@nextvisit/log'
 import { mayPass, RunnerStoppedError } from '../errors.ts'
 import { createPartitionCheckpoint, type PartitionCheckpoint } from '../fold/checkpoint.ts'
 import type { Core } from '../fold/core.ts'
@@ -30,7 +30,7 @@ export interface AssignmentsOptions<Fact extends AnyFact, Draft> {
 /** The partitions that the consumer group has assigned to this process. */
 export interface Assignments {
   /** Opens the checkpoints of an assignment. A later assignment may overtake it: only `begin` changes the owned partitions. */
-  readonly positions: RecordConsumerHandlers['positions']
+  readonly positions: GroupReaderHandlers['positions']
   /** Owns exactly these partitions from now on. The work of the last assignment ends, also for a partition that stays. */
   readonly begin: (assigned: ReadonlyMap<string, readonly number[]>) => void
   readonly owned: () => readonly Partition[]

@@ -1,5 +1,5 @@
 import { PositionOutsideLogError } from '../errors.ts'
-import type { Watermarks } from '../read/record-consumer.ts'
+import type { Watermarks } from '../read/group-reader.ts'
 
 /** Whether reading may begin there: from the first record of the log to its end, both included. */
 export function isInLog(position: bigint, marks: Watermarks | undefined): marks is Watermarks {

@@ -4,13 +4,13 @@ import { NO_ERROR, OFFSET_OUT_OF_RANGE } from '../wire/error-codes.ts'
 import type { FetchedPartition, FetchPosition } from '../wire/fetch-message.ts'
 import { toFetchedBatches } from './fetched-batches.ts'
 import type { ReadLoopParts } from './read-loop.ts'
-import type { FetchedBatch, RecordConsumerHandlers } from './record-consumer.ts'
+import type { FetchedBatch, GroupReaderHandlers } from './group-reader.ts'
 
 export interface AssignedPartitionsOptions {
   /** Partitions that are left out are not read. */
   readonly positions: readonly FetchPosition[]
   readonly maxBatchRecords: number
-  readonly onBatch: RecordConsumerHandlers['onBatch']
+  readonly onBatch: GroupReaderHandlers['onBatch']
   readonly onHandled: (batch: FetchedBatch) => void
   /** The partition is not read any more. */
   readonly onUnreadable: (topic: string, partition: number, error: Error) => void

@@ -1,6 +1,6 @@
 import { UndecodableBatchError } from '../errors.ts'
 import type { FetchedPartition } from '../wire/fetch-message.ts'
-import type { FetchedBatch } from './record-consumer.ts'
+import type { FetchedBatch } from './group-reader.ts'
 
 /**
  * Splits what a fetch returned of a partition into batches of at most `maxBatchRecords`. Each begins where the one before it

@@ -14,7 +14,7 @@ import { createAssignedPartitions } from './assigned-partitions.ts'
 import { createMembership } from './membership.ts'
 import { createOffsetCommits } from './offset-commits.ts'
 import { createReadLoop, type ReadLoopParts } from './read-loop.ts'
-import type { FetchedBatch, RecordConsumerHandlers, RecordConsumerOptions } from './record-consumer.ts'
+import type { FetchedBatch, GroupReaderHandlers, GroupReaderOptions } from './group-reader.ts'
 
 /** A member of a consumer group that reads its partitions, from its join to its end. It is not used again once it is lost. */
 export interface GroupMember {
@@ -24,7 +24,7 @@ export interface GroupMember {
   readonly assigned: () => ReadonlyMap<string, readonly number[]>
 }
 
-export interface GroupMemberHandlers extends RecordConsumerHandlers {
+export interface GroupMemberHandlers extends GroupReaderHandlers {
   /** The member has left the group through no fault of the handlers: another may join. */
   readonly onLost: (error: Error) => void
 }
@@ -50,7 +50,7 @@ const MAX_FETCH_BYTES = 1024 * 1024
 /** Once `outer` is aborted, no more batches are passed on. */
 export function createGroupMember(
   connection: LogConnection,
-  options: RecordConsumerOptions,
+  options: GroupReaderOptions,
   handlers: GroupMemberHandlers,
   outer: AbortSignal,
 ): GroupMember {

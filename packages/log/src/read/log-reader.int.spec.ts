@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { fetchApiKey } from '@nextvisit/testing'
 import { givenConnection, givenFaultProxy, givenRecords, givenTopic } from '../../test/given-topic.ts'
 import { createLogReader } from './log-reader.ts'
-import type { FetchedBatch } from './record-consumer.ts'
+import type { FetchedBatch } from './group-reader.ts'
 
 function valuesOf(batches: readonly FetchedBatch[]): readonly string[] {
   return batches.flatMap(({ records }) => records.map(({ value }) => String(value)))

@@ -6,7 +6,7 @@ import { requireInLog } from '../publish/is-in-log.ts'
 import type { FetchedPartition } from '../wire/fetch-message.ts'
 import { toFetchedBatches } from './fetched-batches.ts'
 import { connectFetcher, type LogFetcher } from './log-fetcher.ts'
-import type { FetchedBatch, Watermarks } from './record-consumer.ts'
+import type { FetchedBatch, Watermarks } from './group-reader.ts'
 
 export interface ReadOptions {
   /**

@@ -3,7 +3,7 @@ import { hasGivenUp, isRetryable } from '../connect/kafkajs-errors.ts'
 import type { Logger } from '../connect/log-connection.ts'
 import { isSettledWithin } from '../connect/within.ts'
 import type { FetchedPartition, FetchPosition } from '../wire/fetch-message.ts'
-import type { FetchedBatch } from './record-consumer.ts'
+import type { FetchedBatch } from './group-reader.ts'
 
 /** The batches of one fetch of a broker. */
 export interface Given {

@@ -4,7 +4,7 @@ import { silentLogger } from '../connect/kafka-client.ts'
 import type { FetchedPartition } from '../wire/fetch-message.ts'
 import { createAssignedPartitions } from './assigned-partitions.ts'
 import { createReadLoop } from './read-loop.ts'
-import type { FetchedBatch } from './record-consumer.ts'
+import type { FetchedBatch } from './group-reader.ts'
 
 const topic = 'any'
 const LONG_MS = 2_000

@@ -28,7 +28,7 @@ function givenValues(): readonly string[] {
 }
 
 describe.each(['gzip', 'snappy', 'lz4', 'zstd'])('a topic with compression.type=%s', (compression) => {
-  it('is read by a record consumer and by a log reader', async () => {
+  it('is read by a group reader and by a log reader', async () => {
     const [topic, values] = [await givenCompressedTopic(compression), givenValues()]
     await givenRecords(topic, 0, values)
     expect((await readAll(topic, 1)).map(({ value }) => String(value))).toEqual(values)

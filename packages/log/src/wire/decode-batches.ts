@@ -1,4 +1,4 @@
-import type { FetchedRecord } from '../read/record-consumer.ts'
+import type { FetchedRecord } from '../read/group-reader.ts'
 import { ByteReader } from './byte-reader.ts'
 import { decompress } from './decompress.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { userIdFixture } from '@nextvisit/contracts/fixtures'
-import { createPublisher, createRecordConsumer, type ExpectedPartitions, type LogConnection } from '@nextvisit/log'
+import { createPublisher, createGroupReader, type ExpectedPartitions, type LogConnection } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
 import { addPartitions, createTestTopic, startFaultProxy } from '@nextvisit/testing'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
@@ -21,7 +21,7 @@ async function givenFolded(connection: LogConnection, topic: string, partitions:
   const record = { topic, partition: 0, key: ADA, value: '{}', headers: {} }
   await publisher.publish(record, performance.now() + 10_000)
   const folded = Promise.withResolvers<void>()
-  const consumer = createRecordConsumer(
+  const consumer = createGroupReader(
     { ...connection, partitions },
     { groupId: topic, topics: [topic] },
     {

@@ -15,7 +15,7 @@ import { createApiKey, hashApiKey } from '@nextvisit/domain'
 import {
   createLogReader,
   createPublisher,
-  createRecordConsumer,
+  createGroupReader,
   type LogConnection,
   type Logger,
   readWatermarks,
@@ -111,7 +111,7 @@ const revisionsInLog = async (): Promise<readonly number[]> => {
 /** Starts a process of the previous release, which commits its offset, but no report. */
 async function startPreviousView(serviceName: string) {
   const groupId = `nextvisit.${topic}.${serviceName}.${randomUUID()}`
-  const consumer = createRecordConsumer(
+  const consumer = createGroupReader(
     connection,
     { groupId, topics: [topic], sessionTimeoutMs: 6_000 },
     { positions: async () => new Map([[0, 0n]]), onBatch: async () => {}, onCrash: () => {} },

@@ -6,7 +6,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { givenMember, numbers, until, valuesOf } from '../../test/given-member.ts'
 import { givenConnection, givenRecords, givenTopic } from '../../test/given-topic.ts'
 import { withLogAdmin } from '../admin/with-log-admin.ts'
-import type { Watermarks } from './record-consumer.ts'
+import type { Watermarks } from './group-reader.ts'
 
 /** Records of one transaction. Its end takes an offset, too. */
 async function givenTransaction(topic: string, values: readonly string[], end: 'commit' | 'abort'): Promise<void> {
@@ -19,7 +19,7 @@ async function givenTransaction(topic: string, values: readonly string[], end: '
   await producer.disconnect()
 }
 
-describe('a record consumer', () => {
+describe('a group reader', () => {
   it('begins at the positions it is given, and tells where each fetch began and the log ends', async () => {
     const topic = await givenTopic(2)
     await givenRecords(topic, 0, numbers(0, 10))
@@ -127,7 +127,7 @@ describe('a record consumer', () => {
   })
 })
 
-describe('a record consumer that cannot go on', () => {
+describe('a group reader that cannot go on', () => {
   it.each([
     ['before the first record that is kept', 5, -1n],
     ['behind the end', 5, 6n],

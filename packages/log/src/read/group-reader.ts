@@ -29,7 +29,7 @@ export interface Watermarks {
   readonly high: bigint
 }
 
-export interface RecordConsumerOptions {
+export interface GroupReaderOptions {
   readonly groupId: string
   readonly topics: readonly string[]
   /** A larger fetch is passed on in parts. Default 1,000. */
@@ -57,7 +57,7 @@ export interface RecordConsumerOptions {
   readonly logger?: Logger
 }
 
-export interface RecordConsumerHandlers {
+export interface GroupReaderHandlers {
   /**
    * Where to begin. Called at every assignment, before the first fetch, with the watermarks. A partition that is left out
    * is owned, but not read. After a throw, or with a position outside the watermarks, the consumer stops with an alarm:
@@ -88,7 +88,7 @@ export interface RecordConsumerHandlers {
   readonly onCrash: (error: Error) => void
 }
 
-export interface RecordConsumer {
+export interface GroupReader {
   readonly start: () => Promise<void>
   /** Leaves the group, after the current batch. */
   readonly stop: () => Promise<void>

@@ -3,18 +3,18 @@ import { keepTrying } from '../connect/keep-trying.ts'
 import type { LogConnection } from '../connect/log-connection.ts'
 import { topicPartition } from '../topic-partition.ts'
 import { createGroupMember, type GroupMember } from './group-member.ts'
-import type { RecordConsumer, RecordConsumerHandlers, RecordConsumerOptions } from './record-consumer.ts'
+import type { GroupReader, GroupReaderHandlers, GroupReaderOptions } from './group-reader.ts'
 
 /**
  * Reads topics as a member of a consumer group, from the positions that the handlers return at each assignment. Each batch
  * begins where the previous one ended. Errors of handlers end in `onCrash`. A member that loses its brokers is replaced by a
  * new one, as often as necessary.
  */
-export function createRecordConsumer(
+export function createGroupReader(
   connection: LogConnection,
-  options: RecordConsumerOptions,
-  handlers: RecordConsumerHandlers,
-): RecordConsumer {
+  options: GroupReaderOptions,
+  handlers: GroupReaderHandlers,
+): GroupReader {
   const { groupId, startWithinMs = 30_000, logger = silentLogger } = options
   const stopping = new AbortController()
   const onBatch = oneAtATime(handlers.onBatch)
@@ -56,7 +56,7 @@ export function createRecordConsumer(
 }
 
 /** A partition that was assigned again may be fetched while a batch of its last assignment is still being handled. */
-function oneAtATime(onBatch: RecordConsumerHandlers['onBatch']): RecordConsumerHandlers['onBatch'] {
+function oneAtATime(onBatch: GroupReaderHandlers['onBatch']): GroupReaderHandlers['onBatch'] {
   const inFlight = new Map<string, Promise<void>>()
   return async (batch) => {
     const name = topicPartition(batch.topic, batch.partition)

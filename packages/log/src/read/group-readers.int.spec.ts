@@ -5,9 +5,9 @@ import { describe, expect, it } from 'vitest'
 import { givenMember, numbers, until, valuesOf } from '../../test/given-member.ts'
 import { givenConnection, givenFaultProxy, givenPublisher, givenRecords, givenTopic } from '../../test/given-topic.ts'
 import { givenTwoBrokers, notLeaderOf } from '../../test/given-two-brokers.ts'
-import type { FetchedBatch, Watermarks } from './record-consumer.ts'
+import type { FetchedBatch, Watermarks } from './group-reader.ts'
 
-describe('record consumers of one group', () => {
+describe('group readers of one group', () => {
   it('lose nothing when members come and go, and hand on nothing from a wrong position', async () => {
     const topic = await givenTopic(4)
     const groupId = `log-spec.${randomUUID()}`
@@ -160,7 +160,7 @@ describe('record consumers of one group', () => {
   })
 })
 
-describe('a record consumer of two brokers', () => {
+describe('a group reader of two brokers', () => {
   it('reads on from the new leaders when its partitions move, without a rebalance', async () => {
     const brokers = await givenTwoBrokers([0, 1])
     const topic = await givenTopic(2)
