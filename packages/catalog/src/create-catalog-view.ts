@@ -101,10 +101,10 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
       .forEach(complain)
   }
 
-  /** Runs one consumer until the view stops. Rejects if the consumer cannot start or crashes. */
+  /** Runs one reader until the view stops. Rejects if the reader cannot start or crashes. */
   const followOnce = async (): Promise<void> => {
     const ended = Promise.withResolvers<void>()
-    const consumer = createGroupReader(
+    const reader = createGroupReader(
       connection,
       {
         groupId,
@@ -115,7 +115,7 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
         logger,
       },
       {
-        // One record back: with a record to read, the consumer commits this view's report again.
+        // One record back: with a record to read, the reader commits this view's report again.
         positions: async () => new Map([[0, position > 0n ? position - 1n : 0n]]),
         onBatch,
         onCrash: ended.reject,
@@ -124,11 +124,11 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
     const onStop = (): void => ended.resolve()
     stopping.signal.addEventListener('abort', onStop)
     try {
-      await Promise.race([consumer.start(), ended.promise])
+      await Promise.race([reader.start(), ended.promise])
       await ended.promise
     } finally {
       stopping.signal.removeEventListener('abort', onStop)
-      await consumer.stop()
+      await reader.stop()
     }
   }
 

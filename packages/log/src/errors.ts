@@ -167,14 +167,12 @@ export class UndecodableBatchError extends LogError {
   }
 }
 
-/** Thrown at kafkajs when a consumer has to stop, so that it neither retries nor logs the error. */
-export class ConsumerHaltedError extends LogError {
-  readonly code = 'CONSUMER_HALTED'
+/** Reason with which a group member closes its connections. Requests in flight reject with it. */
+export class MemberClosedError extends LogError {
+  readonly code = 'MEMBER_CLOSED'
   readonly retryable = false
-  /** kafkajs' own member. */
-  readonly retriable = false
 
   constructor() {
-    super('The consumer was halted; see the alarm before this')
+    super('The group member has closed its connections')
   }
 }

@@ -2,17 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, vi } from 'vitest'
 import type { LogConnection } from '../src/connect/log-connection.ts'
 import { createGroupReader } from '../src/read/create-group-reader.ts'
-import type {
-  FetchedBatch,
-  GroupReader,
-  GroupReaderHandlers,
-  GroupReaderOptions,
-  Watermarks,
-} from '../src/read/group-reader.ts'
+import type { FetchedBatch, GroupReader, GroupReaderHandlers, GroupReaderOptions } from '../src/read/group-reader.ts'
+import type { Watermarks } from '../src/watermarks.ts'
 import { givenConnection } from './given-topic.ts'
 
 export interface Member {
-  readonly consumer: GroupReader
+  readonly reader: GroupReader
   readonly batches: FetchedBatch[]
   readonly assigned: (readonly number[])[]
   readonly crashes: Error[]
@@ -40,7 +35,7 @@ export async function givenMember({
     rebalanceTimeoutMs: 6_000,
     ...settings,
   }
-  const consumer = createGroupReader(connection, options, {
+  const reader = createGroupReader(connection, options, {
     positions: settings.positions ?? (async (_, watermarks) => positionsAfter(batches, watermarks)),
     onBatch: async (batch) => {
       await settings.onBatch?.(batch)
@@ -50,9 +45,9 @@ export async function givenMember({
     ...(settings.onUnreadable && { onUnreadable: settings.onUnreadable }),
     onCrash: (error) => void crashes.push(error),
   })
-  onTestFinished(consumer.stop)
-  await consumer.start()
-  return { consumer, batches, assigned, crashes }
+  onTestFinished(reader.stop)
+  await reader.start()
+  return { reader, batches, assigned, crashes }
 }
 
 export function numbers(from: number, to: number): readonly string[] {

@@ -6,8 +6,8 @@ import { BrokerUnreachableError, TopicMissingError } from '../errors.ts'
 import { createKafka, silentLogger } from '../connect/kafka-client.ts'
 import { keepTrying } from '../connect/keep-trying.ts'
 import type { LogConnection, Logger } from '../connect/log-connection.ts'
-import type { Watermarks } from '../read/group-reader.ts'
-import type { TopicState } from '../connect/unsafe-settings.ts'
+import type { Watermarks } from '../watermarks.ts'
+import type { TopicState } from './unsafe-settings.ts'
 import { within } from '../connect/within.ts'
 
 export interface TopicSettings {

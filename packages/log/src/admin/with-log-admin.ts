@@ -1,5 +1,5 @@
 import type { LogConnection } from '../connect/log-connection.ts'
-import type { Watermarks } from '../read/group-reader.ts'
+import type { Watermarks } from '../watermarks.ts'
 import { createLogAdmin, type LogAdmin, type LogAdminOptions } from './log-admin.ts'
 
 /** Runs queries over a connection of their own, closed afterwards: for rare ones. Rejects with BrokerUnreachableError, too. */

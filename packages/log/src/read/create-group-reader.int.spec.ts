@@ -6,7 +6,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { givenMember, numbers, until, valuesOf } from '../../test/given-member.ts'
 import { givenConnection, givenRecords, givenTopic } from '../../test/given-topic.ts'
 import { withLogAdmin } from '../admin/with-log-admin.ts'
-import type { Watermarks } from './group-reader.ts'
+import type { Watermarks } from '../watermarks.ts'
 
 /** Records of one transaction. Its end takes an offset, too. */
 async function givenTransaction(topic: string, values: readonly string[], end: 'commit' | 'abort'): Promise<void> {
@@ -32,13 +32,13 @@ describe('a group reader', () => {
         [1, 10n],
       ])
     }
-    const { consumer, batches } = await givenMember({ topic, positions })
+    const { reader, batches } = await givenMember({ topic, positions })
     await until(() => batches.length > 0)
     await givenRecords(topic, 1, ['new'])
     await until(() => valuesOf(batches, 1).length > 0)
 
     expect(asked).toEqual([new Map([0, 1].map((partition) => [partition, { low: 0n, high: 10n }]))])
-    expect(consumer.assigned()).toEqual(new Map([[topic, [0, 1]]]))
+    expect(reader.assigned()).toEqual(new Map([[topic, [0, 1]]]))
     expect(batches).toMatchObject([
       {
         partition: 0,
@@ -98,9 +98,9 @@ describe('a group reader', () => {
     const topic = await givenTopic(2)
     await givenRecords(topic, 0, numbers(0, 30))
     const groupId = `log-spec.${randomUUID()}`
-    const { batches, consumer } = await givenMember({ topic, groupId })
+    const { batches, reader } = await givenMember({ topic, groupId })
     await until(() => valuesOf(batches, 0).length === 30)
-    await consumer.stop()
+    await reader.stop()
     await withLogAdmin(givenConnection(), async (admin) => {
       expect(await admin.groupOffsets(groupId, topic)).toEqual(new Map([[0, 30n]]))
       expect(await admin.listGroups('log-spec.')).toContain(groupId)
@@ -112,10 +112,10 @@ describe('a group reader', () => {
     const topic = await givenTopic(1)
     await givenRecords(topic, 0, ['first'])
     const groupId = `log-spec.${randomUUID()}`
-    const { batches, consumer } = await givenMember({ topic, groupId, maxWaitMs: 600_000 })
+    const { batches, reader } = await givenMember({ topic, groupId, maxWaitMs: 600_000 })
     await until(() => batches.length > 0)
     await sleep(100) // the next fetch is on its way
-    await consumer.stop()
+    await reader.stop()
     await withLogAdmin(givenConnection(), async (admin) => {
       expect(await admin.describeGroup(groupId)).toEqual({ state: 'Empty', members: [] })
     })

@@ -7,11 +7,11 @@ import { silentLogger } from '../connect/kafka-client.ts'
 import { isRetryable, isUnknownTopic } from '../connect/kafkajs-errors.ts'
 import type { LogConnection } from '../connect/log-connection.ts'
 import { isSettledWithin } from '../connect/within.ts'
-import { ConsumerHaltedError, TopicMissingError } from '../errors.ts'
-import { requireInLog } from '../publish/is-in-log.ts'
+import { MemberClosedError, TopicMissingError } from '../errors.ts'
+import { requireInLog } from './require-in-log.ts'
 import { fetchMessage, type FetchPosition } from '../wire/fetch-message.ts'
 import { createAssignedPartitions } from './assigned-partitions.ts'
-import { createMembership } from './membership.ts'
+import { createGroupMembership } from './group-membership.ts'
 import { createOffsetCommits } from './offset-commits.ts'
 import { createReadLoop, type ReadLoopParts } from './read-loop.ts'
 import type { FetchedBatch, GroupReaderHandlers, GroupReaderOptions } from './group-reader.ts'
@@ -178,7 +178,7 @@ export function createGroupMember(
     else handlers.onCrash(error)
   }
 
-  const membership = createMembership(
+  const membership = createGroupMembership(
     cluster,
     {
       groupId,
@@ -202,7 +202,7 @@ export function createGroupMember(
     if (assignment) handlers.onAssigned?.(new Map())
     assignment = undefined
     commits.discard()
-    cluster.close(new ConsumerHaltedError())
+    cluster.close(new MemberClosedError())
   }
 
   const leave: GroupMember['leave'] = async () => {

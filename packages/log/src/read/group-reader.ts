@@ -1,16 +1,6 @@
 import type { Logger } from '../connect/log-connection.ts'
-
-/** One record as fetched. */
-export interface FetchedRecord {
-  readonly topic: string
-  readonly partition: number
-  readonly offset: bigint
-  /** The broker's or producer's timestamp, ms since the epoch. */
-  readonly timestampMs: number
-  readonly key: Buffer | null
-  readonly value: Buffer | null
-  readonly headers: Readonly<Record<string, string>>
-}
+import type { FetchedRecord } from '../fetched-record.ts'
+import type { Watermarks } from '../watermarks.ts'
 
 /** What one fetch of one partition returned. Offsets have gaps, so the batch also says where the fetch began. */
 export interface FetchedBatch {
@@ -21,12 +11,6 @@ export interface FetchedBatch {
   readonly nextOffset: bigint
   readonly highWatermark: bigint
   readonly records: readonly FetchedRecord[]
-}
-
-export interface Watermarks {
-  readonly low: bigint
-  /** One past the last record: the log's end. */
-  readonly high: bigint
 }
 
 export interface GroupReaderOptions {

@@ -5,7 +5,8 @@ import { describe, expect, it } from 'vitest'
 import { givenMember, numbers, until, valuesOf } from '../../test/given-member.ts'
 import { givenConnection, givenFaultProxy, givenPublisher, givenRecords, givenTopic } from '../../test/given-topic.ts'
 import { givenTwoBrokers, notLeaderOf } from '../../test/given-two-brokers.ts'
-import type { FetchedBatch, Watermarks } from './group-reader.ts'
+import type { FetchedBatch } from './group-reader.ts'
+import type { Watermarks } from '../watermarks.ts'
 
 describe('group readers of one group', () => {
   it('lose nothing when members come and go, and hand on nothing from a wrong position', async () => {
@@ -34,13 +35,13 @@ describe('group readers of one group', () => {
       }),
     )
     const second = await givenMember(settings)
-    await until(() => first.consumer.assigned().get(topic)?.length === 2)
-    const shared = [first, second].flatMap(({ consumer }) => consumer.assigned().get(topic) ?? [])
+    await until(() => first.reader.assigned().get(topic)?.length === 2)
+    const shared = [first, second].flatMap(({ reader }) => reader.assigned().get(topic) ?? [])
     expect(new Set(shared)).toEqual(new Set([0, 1, 2, 3]))
     const third = await givenMember(settings)
     await until(() => third.batches.length > 3)
-    await third.consumer.stop()
-    await second.consumer.stop()
+    await third.reader.stop()
+    await second.reader.stop()
     await publishing
     await until(() => [...checkpoints.values()].every((checkpoint) => checkpoint === 1_000n))
 

@@ -2,11 +2,12 @@ import { readWatermarks } from '../admin/with-log-admin.ts'
 import { silentLogger } from '../connect/kafka-client.ts'
 import { keepTrying } from '../connect/keep-trying.ts'
 import type { LogConnection, Logger } from '../connect/log-connection.ts'
-import { requireInLog } from '../publish/is-in-log.ts'
+import { requireInLog } from './require-in-log.ts'
 import type { FetchedPartition } from '../wire/fetch-message.ts'
 import { toFetchedBatches } from './fetched-batches.ts'
 import { connectFetcher, type LogFetcher } from './log-fetcher.ts'
-import type { FetchedBatch, Watermarks } from './group-reader.ts'
+import type { FetchedBatch } from './group-reader.ts'
+import type { Watermarks } from '../watermarks.ts'
 
 export interface ReadOptions {
   /**

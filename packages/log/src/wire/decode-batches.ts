@@ -1,4 +1,4 @@
-import type { FetchedRecord } from '../read/group-reader.ts'
+import type { FetchedRecord } from '../fetched-record.ts'
 import { ByteReader } from './byte-reader.ts'
 import { decompress } from './decompress.ts'
 

@@ -11,7 +11,7 @@ import {
   varint,
 } from '../../test/encoded-batch.ts'
 import { toFetchedBatches } from '../read/fetched-batches.ts'
-import type { FetchedRecord } from '../read/group-reader.ts'
+import type { FetchedRecord } from '../fetched-record.ts'
 import { ByteReader } from './byte-reader.ts'
 import { type FetchedPartition, fetchMessage } from './fetch-message.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { userIdFixture } from '@nextvisit/contracts/fixtures'
-import { createPublisher, createGroupReader, type ExpectedPartitions, type LogConnection } from '@nextvisit/log'
+import { createGroupReader, createPublisher, type ExpectedPartitions, type LogConnection } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
 import { addPartitions, createTestTopic, startFaultProxy } from '@nextvisit/testing'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
@@ -21,7 +21,7 @@ async function givenFolded(connection: LogConnection, topic: string, partitions:
   const record = { topic, partition: 0, key: ADA, value: '{}', headers: {} }
   await publisher.publish(record, performance.now() + 10_000)
   const folded = Promise.withResolvers<void>()
-  const consumer = createGroupReader(
+  const reader = createGroupReader(
     { ...connection, partitions },
     { groupId: topic, topics: [topic] },
     {
@@ -30,9 +30,9 @@ async function givenFolded(connection: LogConnection, topic: string, partitions:
       onCrash: folded.reject,
     },
   )
-  await consumer.start()
+  await reader.start()
   await folded.promise
-  await consumer.stop()
+  await reader.stop()
 }
 
 async function startLog(connection: LogConnection, topic: string) {

@@ -111,16 +111,16 @@ const revisionsInLog = async (): Promise<readonly number[]> => {
 /** Starts a process of the previous release, which commits its offset, but no report. */
 async function startPreviousView(serviceName: string) {
   const groupId = `nextvisit.${topic}.${serviceName}.${randomUUID()}`
-  const consumer = createGroupReader(
+  const reader = createGroupReader(
     connection,
     { groupId, topics: [topic], sessionTimeoutMs: 6_000 },
     { positions: async () => new Map([[0, 0n]]), onBatch: async () => {}, onCrash: () => {} },
   )
-  await consumer.start()
-  onTestFinished(consumer.stop)
+  await reader.start()
+  onTestFinished(reader.stop)
   const readNotes = () => withLogAdmin(connection, (admin) => admin.groupNotes(groupId, topic))
   await expect.poll(async () => (await readNotes()).get(0), { timeout: 10_000 }).toBe('')
-  return { groupId, stop: consumer.stop }
+  return { groupId, stop: reader.stop }
 }
 
 async function until(isTrue: () => boolean): Promise<void> {

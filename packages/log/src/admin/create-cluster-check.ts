@@ -1,8 +1,8 @@
-import { withLogAdmin } from '../admin/with-log-admin.ts'
+import { withLogAdmin } from './with-log-admin.ts'
 import { SettingsForbiddenError, UnsafeClusterError } from '../errors.ts'
-import { isForbidden } from './kafkajs-errors.ts'
-import { isFinal, keepTrying } from './keep-trying.ts'
-import type { LogConnection, Logger } from './log-connection.ts'
+import { isForbidden } from '../connect/kafkajs-errors.ts'
+import { isFinal, keepTrying } from '../connect/keep-trying.ts'
+import type { LogConnection, Logger } from '../connect/log-connection.ts'
 import { type UnsafeSetting, unsafeSettings } from './unsafe-settings.ts'
 
 /** Short, since a service starts without Kafka, too. */

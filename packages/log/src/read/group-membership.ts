@@ -2,7 +2,7 @@ import type { OffsetsByTopicPartition } from 'kafkajs'
 import type { GroupOptions, LogCluster } from '../connect/cluster.ts'
 import { hasGivenUp, isRetryable, isUnknownMember, mustJoinAgain } from '../connect/kafkajs-errors.ts'
 
-export interface MembershipHandlers {
+export interface GroupMembershipHandlers {
   /** Called after each join, with the partitions that this member owns from now on. */
   readonly onAssigned: (assigned: ReadonlyMap<string, readonly number[]>) => void
   /** The group rebalances. The member joins it again once this resolves. */
@@ -12,7 +12,7 @@ export interface MembershipHandlers {
 }
 
 /** A member of a consumer group: heartbeats, assignments and commits. It reads nothing. */
-export interface Membership {
+export interface GroupMembership {
   /** Joins, and sends heartbeats until `signal` is aborted. */
   readonly join: () => Promise<void>
   /** The process is awake: a heartbeat that is due is sent now, instead of waking it again. */
@@ -27,12 +27,12 @@ const FIRST_BACK_OFF_MS = 100
 /** Of the interval: a heartbeat that is due waits a little for `beatIfDue`. */
 const LONGEST_PAUSE = 1.5
 
-export function createMembership(
+export function createGroupMembership(
   cluster: LogCluster,
   { heartbeatIntervalMs, ...options }: GroupOptions & { readonly heartbeatIntervalMs: number },
-  { onAssigned, onRebalance, onFailed }: MembershipHandlers,
+  { onAssigned, onRebalance, onFailed }: GroupMembershipHandlers,
   signal: AbortSignal,
-): Membership {
+): GroupMembership {
   const group = cluster.createGroup(options)
   let isJoined = false
   let dueAtMs = Infinity

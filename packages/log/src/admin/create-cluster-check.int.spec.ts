@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createTestTopic } from '@nextvisit/testing'
 import { describe, expect, inject, it } from 'vitest'
-import { withLogAdmin } from '../admin/with-log-admin.ts'
+import { withLogAdmin } from './with-log-admin.ts'
 import { UnsafeClusterError } from '../errors.ts'
 import { type ClusterCheckOptions, createClusterCheck } from './create-cluster-check.ts'
 
