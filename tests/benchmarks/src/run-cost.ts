@@ -12,7 +12,7 @@ import {
 import { createCostLoad } from './cost/cost-loads.ts'
 import { COST_HELP, type CostOptions, readCostOptions } from './cost/cost-options.ts'
 import { costTables } from './cost/cost-tables.ts'
-import { identifyUsers, measureIdle, measureLoad, measureMemory, warmUp } from './cost/measure-cost.ts'
+import { identifyUsers, measureIdle, measureLoad, measureMemoryAfterLoad, warmUp } from './cost/measure-cost.ts'
 import { openStackProbe } from './cost/stack-probe.ts'
 
 const WORKSPACE = path.resolve(import.meta.dirname, '../benchmark-workspace.yaml')
@@ -58,7 +58,7 @@ async function measure({ loads, rates, seconds, records }: CostOptions): Promise
       measured[name] = figures
     }
     if (records > 0) say(`Folding ${records} records, to measure memory …`)
-    const memory = records > 0 ? await measureMemory(stack, probe, records) : undefined
+    const memory = records > 0 ? await measureMemoryAfterLoad(stack, probe, records) : undefined
     await probe.close()
     const measuredAt = new Date().toISOString().slice(0, 10)
     return { measuredAt, workMs, idleCores, loads: measured, ...(memory && { memory }) }

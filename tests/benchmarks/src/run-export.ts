@@ -11,7 +11,7 @@ import { startKafka } from '@nextvisit/local-stack'
 import { withLogAdmin } from '@nextvisit/log'
 import { fillLog } from '@nextvisit/testing/black-box'
 import { parseProcessStat } from './cost/process-use.ts'
-import { CLI, runProgram } from './run-program.ts'
+import { CLI, runNode } from './run-node.ts'
 
 const PARTITIONS = 12
 const USERS = 19_997
@@ -86,7 +86,7 @@ function exportArguments(name: string, wanted: number): readonly string[] {
 
 async function run(args: readonly string[], wanted: number): Promise<Run> {
   const before = await readEndedChildrenCpuSeconds()
-  const output = await runProgram(args, { KAFKA_BROKERS: kafka.brokers, NEXTVISIT_DATA: folder })
+  const output = await runNode(args, { KAFKA_BROKERS: kafka.brokers, NEXTVISIT_DATA: folder })
   const [, written = '', seconds = ''] = /Wrote ([\d,]+) .* in ([\d.]+) s\./.exec(output) ?? []
   if (Number(written.replaceAll(',', '')) !== wanted)
     throw new Error(`${args.join(' ')} did not write ${wanted} records:\n${output}`)

@@ -6,14 +6,14 @@
 import type { ThrowAwayStack } from '@nextvisit/testing/black-box'
 import { GROWTH_SCENARIOS } from './growth/growth-scenarios.ts'
 import { type GrowthFigures, measureGrowth } from './growth/measure-growth.ts'
-import { CLI, runProgram } from './run-program.ts'
+import { CLI, runNode } from './run-node.ts'
 
 const FACTS = 60_000
 
 const say = (line: string): void => console.error(line)
 
 async function requireAudit(stack: ThrowAwayStack): Promise<void> {
-  await runProgram([CLI, 'audit'], { NEXTVISIT_DATA: stack.dataDirectory })
+  await runNode([CLI, 'audit'], { NEXTVISIT_DATA: stack.dataDirectory })
 }
 
 function lineOf(name: string, figures: GrowthFigures, first: GrowthFigures): string {

@@ -4,7 +4,7 @@
  */
 import { cpus, loadavg } from 'node:os'
 import { eventually, fillLog, startThrowAwayStack } from '@nextvisit/testing/black-box'
-import { CLI, runProgram } from './run-program.ts'
+import { CLI, runNode } from './run-node.ts'
 
 const SERVICES = ['user-projector', 'form-trigger-evaluator', 'trait-registry', 'metering']
 const FOLDED_WITHIN_MS = 900_000
@@ -49,5 +49,5 @@ async function isEveryoneLevel(): Promise<boolean> {
 }
 
 function nextvisit(...args: readonly string[]): Promise<string> {
-  return runProgram([CLI, ...args], { NEXTVISIT_DATA: stack.dataDirectory })
+  return runNode([CLI, ...args], { NEXTVISIT_DATA: stack.dataDirectory })
 }

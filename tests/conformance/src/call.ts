@@ -5,7 +5,7 @@ import { expect } from 'vitest'
 import { keyNamed } from '@nextvisit/testing/black-box'
 import { baseAddress } from './product.ts'
 
-export interface Answer {
+export interface ApiAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   /** Body as received. */
@@ -14,7 +14,7 @@ export interface Answer {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-export interface Call {
+export interface ApiCall {
   readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS'
   readonly path: string
   /** Names and values in turn, so that a name can occur twice. */
@@ -26,7 +26,7 @@ export const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-
 export const UUID_V5 = /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 /** Sends exactly this request, and checks the promises of every answer (decisions.md, Order of checks). */
-export async function call({ method = 'POST', path, headers = [], body }: Call): Promise<Answer> {
+export async function call({ method = 'POST', path, headers = [], body }: ApiCall): Promise<ApiAnswer> {
   const response = await request(`${baseAddress().origin}${path}`, {
     method,
     headers: [...headers],
@@ -34,18 +34,18 @@ export async function call({ method = 'POST', path, headers = [], body }: Call):
       body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? (body ?? null) : Readable.from(body),
   })
   const text = await response.body.text()
-  const answer: Answer = {
+  const answer: ApiAnswer = {
     status: response.statusCode,
     headers: response.headers,
     text,
-    body: (text === '' ? {} : JSON.parse(text)) as Answer['body'],
+    body: (text === '' ? {} : JSON.parse(text)) as ApiAnswer['body'],
   }
   expectPromises(answer, method)
   return answer
 }
 
 /** Checks the UUIDv7 in `X-Request-Id`, and the exact form of error bodies, `{status, error, message}`. */
-function expectPromises({ status, headers, body }: Answer, method: string): void {
+function expectPromises({ status, headers, body }: ApiAnswer, method: string): void {
   expect(headers['x-request-id'], 'X-Request-Id').toMatch(UUID_V7)
   if (status < 400 || method === 'HEAD') return
   expect(body).toEqual({ status, error: STATUS_CODES[status], message: expect.stringMatching(/./) })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { eventually } from '@nextvisit/testing/black-box'
-import { type Answer, callerOf, errorOf } from './call.ts'
+import { type ApiAnswer, callerOf, errorOf } from './call.ts'
 import { applyWorkspaceFile } from './product.ts'
 import { settledUser } from './settled-user.ts'
 
@@ -15,7 +15,7 @@ organizations:
         ${besides}
 `
 
-const nothingWaits = ({ body }: Answer) => (body['waitingForms'] as unknown[]).length === 0
+const nothingWaits = ({ body }: ApiAnswer) => (body['waitingForms'] as unknown[]).length === 0
 
 /** Tests decisions.md, Keys and The workspace file: the effects on callers while a file is applied. */
 export function describeChanges(): void {

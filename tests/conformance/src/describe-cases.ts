@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { ACCEPTED, type CaseRequest, doorsOf, type Outcome, rejected } from './doors.ts'
+import { ACCEPTED, type CaseRequest, doorsOf, type RequestOutcome, rejected } from './doors.ts'
 
 /** Required parts of an answer. A message may be a matcher. */
 interface Expected {
@@ -46,8 +46,8 @@ export function describeCases(title: string, project: string, cases: readonly Ca
   const doors = doorsOf(project)
 
   describe(`${title}: each answer, through every door`, () => {
-    let batched: readonly Outcome[]
-    let messages: readonly (Outcome | undefined)[]
+    let batched: readonly RequestOutcome[]
+    let messages: readonly (RequestOutcome | undefined)[]
     beforeAll(async () => {
       ;[batched, messages] = await Promise.all([doors.batch(cases), doors.segmentBatch(cases)])
     })
@@ -55,7 +55,7 @@ export function describeCases(title: string, project: string, cases: readonly Ca
     it.each(cases.map((given, index) => ({ ...given, index })))('$name: $expected.status', async (given) => {
       const { expected, bySdk, bySegment, index } = given
       const [single, sdk, segment] = await Promise.all([doors.single(given), doors.sdk(given), doors.segment(given)])
-      const batch = batched[index] as Outcome
+      const batch = batched[index] as RequestOutcome
       const ofMessage = segment && (bySegment ?? inSegmentComWords(single))
       expect({ single, sdk, batch, segment, segmentBatch: messages[index] }).toMatchObject({
         single: expected,
@@ -71,12 +71,12 @@ export function describeCases(title: string, project: string, cases: readonly Ca
 }
 
 /** Returns the common part of answers to the same body: without record ids, times and `newEvent`. */
-function sharedOf({ status, body }: Outcome): Outcome {
+function sharedOf({ status, body }: RequestOutcome): RequestOutcome {
   const { requestId: _id, occurredAt: _time, newEvent: _isFirst, ...shared } = body
   return { status, body: shared }
 }
 
-function inSegmentComWords({ status, body }: Outcome): Expected {
+function inSegmentComWords({ status, body }: RequestOutcome): Expected {
   if (status < 400) return ACCEPTED
   const message = MEMBERS.reduce((text, [ours, theirs]) => text.replace(ours, theirs), String(body['message']))
   return rejected(status, message)

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { keyNamed } from '@nextvisit/testing/black-box'
-import { type Answer, call, JSON_TYPE } from './call.ts'
+import { type ApiAnswer, call, JSON_TYPE } from './call.ts'
 import { segmentMessageOf } from './segment-message.ts'
 
 /** Body of a case. `Infinity` represents a JSON number that is too large. */
@@ -14,10 +14,10 @@ export interface CaseRequest {
 }
 
 /** Answer to one request, alone or in a batch. */
-export type Outcome = Pick<Answer, 'status' | 'body'>
+export type RequestOutcome = Pick<ApiAnswer, 'status' | 'body'>
 
 /** Outcome of an accepted message on Segment's routes, which do not list it. */
-export const ACCEPTED: Outcome = { status: 200, body: {} }
+export const ACCEPTED: RequestOutcome = { status: 200, body: {} }
 
 /** Returns the outcome of a refused message on Segment's routes. */
 export const rejected = (status: number, message: unknown = expect.any(String)) => ({ status, body: { message } })
@@ -50,7 +50,7 @@ export function doorsOf(project: string) {
     single: (request: CaseRequest) => post(`/v2/admin/${ROUTES[request.type]}`, adminKey, bodyOf(request)),
     sdk: (request: CaseRequest) => post(`/v2/sdk/${ROUTES[request.type]}`, sdkKey, bodyOf(request)),
 
-    batch: async (requests: readonly CaseRequest[]): Promise<readonly Outcome[]> => {
+    batch: async (requests: readonly CaseRequest[]): Promise<readonly RequestOutcome[]> => {
       const items = requests.map((request) => ({ type: request.type, ...bodyOf(request) }))
       const { body } = await post('/v2/admin/batch', adminKey, { items })
       const results = body['results'] as readonly (CaseBody & { readonly status: number })[]
@@ -58,13 +58,13 @@ export function doorsOf(project: string) {
     },
 
     /** Sends a request on its Segment route; undefined if Segment cannot express it. */
-    segment: async (request: CaseRequest): Promise<Outcome | undefined> => {
+    segment: async (request: CaseRequest): Promise<RequestOutcome | undefined> => {
       const message = segmentMessageOf(request.type, bodyOf(request))
       return message && rejectionAt(await postToSegment(request.type, adminKey, { ...message, type: undefined }), 0)
     },
 
     /** Sends requests in a Segment batch; undefined for each request that Segment cannot express. */
-    segmentBatch: async (requests: readonly CaseRequest[]): Promise<readonly (Outcome | undefined)[]> => {
+    segmentBatch: async (requests: readonly CaseRequest[]): Promise<readonly (RequestOutcome | undefined)[]> => {
       const messages = requests.map((request) => segmentMessageOf(request.type, bodyOf(request)))
       const batch = messages.filter((message) => message !== undefined)
       const answer = await postToSegment('batch', adminKey, { batch })
@@ -75,7 +75,7 @@ export function doorsOf(project: string) {
 }
 
 /** Returns the outcome of the message at this position in Segment's answer. */
-function rejectionAt({ status, body }: Answer, position: number): Outcome {
+function rejectionAt({ status, body }: ApiAnswer, position: number): RequestOutcome {
   if (status !== 200) return { status, body }
   const rejections = body['rejected'] as readonly { index: number; status: number; message: string }[]
   const rejection = rejections.find(({ index }) => index === position)

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '@nextvisit/testing/black-box'
-import { type Answer, callerOf, errorOf } from './call.ts'
+import { type ApiAnswer, callerOf, errorOf } from './call.ts'
 
 const EXHAUSTED = errorOf(402, 'Event tracking limit reached for this organization')
 const NO_ROOM = errorOf(400, 'Unique tracked events limit reached for your plan')
 const old = () => new Date(Date.now() - 86_400_000).toISOString()
 
-const areFour = ({ body }: Answer) => (body['events'] as { count: number }).count === 4
+const areFour = ({ body }: ApiAnswer) => (body['events'] as { count: number }).count === 4
 
 /** Tests the contract, event tracking metering and unique tracked-events cap; decisions.md, Track event. */
 export function describeEventLimits(): void {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { eventually } from '@nextvisit/testing/black-box'
-import { type Answer, callerOf } from './call.ts'
-import { doorsOf, type Outcome } from './doors.ts'
+import { type ApiAnswer, callerOf } from './call.ts'
+import { doorsOf, type RequestOutcome } from './doors.ts'
 import { settledUser } from './settled-user.ts'
 
-const isRegistered = ({ text }: Answer) => text.includes('"brand_new"')
-const isFolded = ({ status }: Answer) => status === 200
+const isRegistered = ({ text }: ApiAnswer) => text.includes('"brand_new"')
+const isFolded = ({ status }: ApiAnswer) => status === 200
 
 /** Tests the contract, Trait policy and rules; decisions.md, Identify, by the user's state over HTTP. */
 export function describeIdentifyPolicy(): void {
@@ -15,7 +15,7 @@ export function describeIdentifyPolicy(): void {
   const oneByOne =
     (send: typeof doors.sdk): typeof doors.batch =>
     async (requests) => {
-      const outcomes: Outcome[] = []
+      const outcomes: RequestOutcome[] = []
       for (const request of requests) outcomes.push(await send(request))
       return outcomes
     }

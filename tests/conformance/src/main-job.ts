@@ -1,12 +1,12 @@
 import { EventsPage, TraitsPage, UsageOverview } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
 import { eventually } from '@nextvisit/testing/black-box'
-import { type Answer, callerOf } from './call.ts'
+import { type ApiAnswer, callerOf } from './call.ts'
 
 const { identify, track, visit, get } = callerOf('MAIN_JOB_ADMIN_P', 'MAIN_JOB_SDK_P')
 const read = async (path: string) => (await get(path)).body
 const readUser = (userName: string) => read(`/v2/admin/users/${userName}`)
-const said = ({ status, body }: Answer) => ({ status, body })
+const said = ({ status, body }: ApiAnswer) => ({ status, body })
 
 /** Tests the product's main job, step by step. */
 export function describeMainJob(): void {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { call, type Call, errorOf, JSON_TYPE } from './call.ts'
+import { call, type ApiCall, errorOf, JSON_TYPE } from './call.ts'
 import { keyNamed } from '@nextvisit/testing/black-box'
 
 // Each request contains an error and later ones in the order of checks, and must be answered with the first.
@@ -19,7 +19,7 @@ async function* chunks(text: string) {
 /** Tests decisions.md, Order of checks. */
 export function describeOrderOfChecks(): void {
   describe('order of checks: the first error decides the answer', () => {
-    it.each<readonly [string, number, Call]>([
+    it.each<readonly [string, number, ApiCall]>([
       [
         'route before key, type, size and JSON',
         404,

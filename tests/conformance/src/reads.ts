@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { eventually, keyNamed } from '@nextvisit/testing/black-box'
-import { type Answer, call, callerOf, errorOf, UUID_V5 } from './call.ts'
+import { type ApiAnswer, call, callerOf, errorOf, UUID_V5 } from './call.ts'
 import { settledUser } from './settled-user.ts'
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 type Definitions = readonly { readonly slug: string; readonly name: string }[]
 
-const isThere = ({ status }: Answer) => status === 200
-const hasThreeTraits = ({ body }: Answer) => (body['uniqueTraits'] as { count: number }).count === 3
+const isThere = ({ status }: ApiAnswer) => status === 200
+const hasThreeTraits = ({ body }: ApiAnswer) => (body['uniqueTraits'] as { count: number }).count === 3
 
 /** Tests decisions.md, Beyond the document: the read routes. */
 export function describeReads(): void {

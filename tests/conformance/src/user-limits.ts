@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { eventually } from '@nextvisit/testing/black-box'
-import { type Answer, callerOf, errorOf } from './call.ts'
+import { type ApiAnswer, callerOf, errorOf } from './call.ts'
 import { settledUser } from './settled-user.ts'
 
-const areThree = ({ body }: Answer) => (body['monthlyActiveUsers'] as { count: number }).count === 3
+const areThree = ({ body }: ApiAnswer) => (body['monthlyActiveUsers'] as { count: number }).count === 3
 
 /** Tests the contract, unique-traits cap and MAU quota; decisions.md, Identify. The plans' limits are 3. */
 export function describeUserLimits(): void {

@@ -2,15 +2,16 @@ import { execFile } from 'node:child_process'
 import path from 'node:path'
 import type { AuditReport } from '@nextvisit/audit'
 import { beforeAll, describe, expect, it } from 'vitest'
+import type { ConsumerName } from '@nextvisit/services'
 import type { RecordingClient } from './recording-client.ts'
-import { auditStack, type CampaignStack, type Consumer } from './campaign-stack.ts'
+import { auditStack, type CampaignStack } from './campaign-stack.ts'
 import { queryRows } from './query-rows.ts'
-import type { Campaign } from './run-seed.ts'
+import type { CampaignContext } from './run-seed.ts'
 import { createRandom } from './seeded-random.ts'
 import { createTraffic } from './traffic.ts'
 import { eventually } from '@nextvisit/testing/black-box'
 
-/** Of the traffic: about four seconds of it. */
+/** Number of requests: about four seconds of traffic. */
 const REQUESTS = 400
 
 let stack: CampaignStack
@@ -25,7 +26,7 @@ async function sendTraffic(): Promise<void> {
     perSecond: 100,
   })
   await readPages()
-  // A number of requests and not a time: a busy machine sends fewer in the same time.
+  // A number of requests, not a duration, because a busy machine sends fewer requests in the same time.
   const wanted = client.calls().length + REQUESTS
   traffic.start()
   await eventually(
@@ -36,7 +37,7 @@ async function sendTraffic(): Promise<void> {
   await traffic.stop()
 }
 
-/** Visits and page views of paying users. They trigger the forms that count events in a window or in a session. */
+/** Sends visits and page views of paying users. They trigger the forms that count events in a window or a session. */
 async function readPages(): Promise<void> {
   for (const project of stack.projects) {
     for (const userName of ['user-0', 'user-2', 'user-4']) {
@@ -50,7 +51,7 @@ async function readPages(): Promise<void> {
 const recount = (ledger = client.calls()) => auditStack(stack, ledger)
 const kindsOf = ({ findings }: AuditReport) => findings.map(({ kind }) => kind).toSorted()
 
-/** Audits until there is no finding, which includes lag. */
+/** Audits until there is no finding. Lag is a finding, too. */
 const atRest = () => eventually(recount, ({ findings }) => findings.length === 0, 60_000)
 
 function nextvisit(...args: readonly string[]): Promise<{ exitCode: number; stdout: string; stderr: string }> {
@@ -71,22 +72,22 @@ const ONE_WITH_EVENTS = '(SELECT user_id FROM user_events ORDER BY user_id LIMIT
 
 const USED_PARTITION = '(SELECT partition FROM checkpoints WHERE next_offset > 1 ORDER BY partition LIMIT 1)'
 
-/** Each test restores what it changes: others use the stack after this. */
-export function describeAudit(campaignOf: () => Campaign): void {
+/** Tests that the audit finds tampered rows. Each test restores the rows it changes, because later specs use the stack. */
+export function describeAudit(campaignOf: () => CampaignContext): void {
   describe('the audit of a stack after traffic', { timeout: 120_000 }, () => {
     beforeAll(async () => {
       ;({ stack, client } = campaignOf())
       await sendTraffic()
     }, 120_000)
 
-    it('finds no difference if there is none', async () => {
+    it('finds no difference in an unchanged stack', async () => {
       const report = await atRest()
       expect(report.findings).toEqual([])
       expect(report.records).toBeGreaterThan(100)
       expect(report.lag.map(({ records }) => records)).toEqual([0, 0, 0, 0])
     })
 
-    it('decides again which forms should have been queued', async () => {
+    it('recomputes which forms had to be queued', async () => {
       const { queueing } = await atRest()
       const forms = await queryRows<{ id: string }>(
         stack,
@@ -108,13 +109,13 @@ export function describeAudit(campaignOf: () => Campaign): void {
       expect(queueing.undecided).toBeLessThan(queueing.decided / 10)
     })
 
-    it('finds the same in several passes', async () => {
+    it('has the same findings in several passes', async () => {
       const { exitCode, stdout } = await nextvisit('audit', '--at-rest', '--json', '--users-a-pass', '10')
       expect(JSON.parse(stdout)).toMatchObject({ passes: 8, findings: [] })
       expect(exitCode).toBe(0)
     })
 
-    it.each<[Consumer, string, string, string]>([
+    it.each<[ConsumerName, string, string, string]>([
       [
         'user-projector',
         'users.user_events: count',
@@ -211,7 +212,7 @@ export function describeAudit(campaignOf: () => Campaign): void {
         `UPDATE checkpoints SET next_offset = next_offset + 1`,
         `UPDATE checkpoints SET next_offset = next_offset - 1`,
       ],
-    ])('names a change of %s: %s', async (service, kind, tamper, restore) => {
+    ])('finds a changed row: %s %s', async (service, kind, tamper, restore) => {
       await queryRows(stack, service, tamper)
       try {
         expect(kindsOf(await recount())).toContain(kind)
@@ -220,11 +221,11 @@ export function describeAudit(campaignOf: () => Campaign): void {
       }
     })
 
-    it('finds no difference once all of them are restored', async () => {
+    it('finds no difference after all rows are restored', async () => {
       expect((await recount()).findings).toEqual([])
     })
 
-    it('names a record that was acknowledged but lost, one that was refused but logged, and one that nobody sent', async () => {
+    it('finds an acknowledged request without a record, a refused one with a record, and a record without a request', async () => {
       const [first, ...others] = client.calls()
       if (!first) throw new Error('There was no traffic')
       const lost = { ...first, requestId: crypto.randomUUID() }
@@ -233,7 +234,7 @@ export function describeAudit(campaignOf: () => Campaign): void {
       expect(kindsOf(await recount(others))).toEqual(['ledger: no request'])
     })
 
-    it('prints findings on the command line by id, without names or values', async () => {
+    it('prints findings by id, without names or values', async () => {
       const [user] = await queryRows<{ id: string; traits: string }>(
         stack,
         'user-projector',

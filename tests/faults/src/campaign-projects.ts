@@ -23,7 +23,7 @@ const PROJECTS = [
 const NEVER_LIMITED = { perSecond: 10_000, burst: 20_000 }
 
 /**
- * Forms that react to one event: once per user, at every event, and one that waits behind the others and expires. Forms
+ * Forms that react to one event: once per user, at every event, and one that queues behind the others and expires. Forms
  * that depend on the user's history: a count in a window, a count in a session, a visit.
  */
 const FORMS = [
@@ -68,14 +68,14 @@ const FORMS = [
   { id: 'back-again', triggers: [{ visit: {} }, { firstSeen: { after: '1m' } }], sample: 50, delay: '1h' },
 ]
 
-/** Creates new keys and a workspace file with their hashes. JSON is YAML. */
+/** Creates new keys, and a workspace file with their hashes (as JSON, which is valid YAML). */
 export function createCampaignProjects(): {
   readonly projects: readonly CampaignProject[]
-  /** Of an organization far from its limit of events, and without forms. */
+  /** A project without forms, in an organization far below its event limit. */
   readonly busy: CampaignProject
-  /** Of another one, which soon reaches its limit. */
+  /** A project in another organization, which soon reaches its limit. */
   readonly limited: LimitedProject
-  /** Of an organization without a plan, and with the usual rate limits. */
+  /** A project in an organization without a plan and with the default rate limits. */
   readonly hostile: CampaignProject
   readonly workspaceFile: string
 } {

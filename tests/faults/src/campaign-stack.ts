@@ -9,8 +9,7 @@ import { createFaultProxy, type FaultProxy } from '@nextvisit/testing'
 import { startThrowAwayStack, type ThrowAwayOptions, type ThrowAwayStack } from '@nextvisit/testing/black-box'
 import { createCampaignProjects, type CampaignProject, type LimitedProject } from './campaign-projects.ts'
 
-export type Consumer = ConsumerName
-export const CONSUMERS: readonly Consumer[] = consumers.map(({ name }) => name)
+export const CONSUMER_NAMES: readonly ConsumerName[] = consumers.map(({ name }) => name)
 
 const COLLECT_ON_SIGNAL = pathToFileURL(path.join(import.meta.dirname, 'collect-on-signal.ts'))
 const SERVICE_ENVIRONMENT = { NODE_OPTIONS: `--expose-gc --import=${COLLECT_ON_SIGNAL.href}` }
@@ -23,7 +22,7 @@ export interface CampaignStack extends ThrowAwayStack {
   readonly hostile: CampaignProject
   readonly proxy: FaultProxy
   /** By consumer. */
-  readonly readModels: ReadonlyMap<Consumer, ReadModel>
+  readonly readModels: ReadonlyMap<ConsumerName, ReadModel>
 }
 
 export async function startCampaignStack(options: Pick<ThrowAwayOptions, 'inMemory'> = {}): Promise<CampaignStack> {
@@ -50,7 +49,7 @@ export async function startCampaignStack(options: Pick<ThrowAwayOptions, 'inMemo
   }
 }
 
-function readModelsOf({ databaseUrls }: ThrowAwayStack): ReadonlyMap<Consumer, ReadModel> {
+function readModelsOf({ databaseUrls }: ThrowAwayStack): ReadonlyMap<ConsumerName, ReadModel> {
   return new Map(
     consumers.map(({ name: service, schema, databaseVariable }) => {
       const url = databaseUrls.get(databaseVariable)
@@ -60,7 +59,7 @@ function readModelsOf({ databaseUrls }: ThrowAwayStack): ReadonlyMap<Consumer, R
   )
 }
 
-/** Runs the audit. It expects that every consumer has read everything. */
+/** Runs the audit. It expects that every consumer has folded the whole log. */
 export function auditStack(stack: CampaignStack, ledger: readonly LedgerEntry[]): Promise<AuditReport> {
   const connection = { brokers: stack.brokers, clientId: 'audit' }
   return audit({ connection, readModels: [...stack.readModels.values()], ledger, isAtRest: true })

@@ -1,16 +1,17 @@
 import { eventually } from '@nextvisit/testing/black-box'
-import { type CampaignStack, type Consumer, CONSUMERS } from './campaign-stack.ts'
+import type { ConsumerName } from '@nextvisit/services'
+import { type CampaignStack, CONSUMER_NAMES } from './campaign-stack.ts'
 import { kafkaOf, USER_EVENTS } from './kafka-of.ts'
 import { queryRows } from './query-rows.ts'
 
 interface Checkpoint {
-  readonly consumer: Consumer
+  readonly consumer: ConsumerName
   readonly topic: string
   readonly partition: number
   readonly next: string
 }
 
-/** Whether every consumer has folded the whole log. Unlike an audit, it is cheap enough to poll. */
+/** Returns true if every consumer has folded the whole log. Unlike an audit, it is cheap enough to poll. */
 export async function isCaughtUp(stack: CampaignStack): Promise<boolean> {
   try {
     const checkpoints = await checkpointsOf(stack)
@@ -22,11 +23,11 @@ export async function isCaughtUp(stack: CampaignStack): Promise<boolean> {
   }
 }
 
-/** Whether every consumer folds what is in the log now within this time, except for partitions that are halted. */
+/** Returns true if every consumer folds the present log within this time. Halted partitions are excepted. */
 export async function foldsWithin(
   stack: CampaignStack,
   withinMs: number,
-  isHalted: (consumer: Consumer, partition: number) => boolean,
+  isHalted: (consumer: ConsumerName, partition: number) => boolean,
 ): Promise<boolean> {
   const ends = await endsOf(stack, [USER_EVENTS])
   const isFolded = async (): Promise<boolean> =>
@@ -40,7 +41,7 @@ function hasReached({ topic, partition, next }: Checkpoint, ends: ReadonlyMap<st
 
 async function checkpointsOf(stack: CampaignStack): Promise<Checkpoint[]> {
   const sql = 'SELECT topic, partition, next_offset AS next FROM checkpoints'
-  const found = CONSUMERS.map(async (consumer) => {
+  const found = CONSUMER_NAMES.map(async (consumer) => {
     const rows = await queryRows<Omit<Checkpoint, 'consumer'>>(stack, consumer, sql)
     return rows.map((row) => ({ consumer, ...row }))
   })

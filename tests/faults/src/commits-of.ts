@@ -1,13 +1,14 @@
 import { eventually } from '@nextvisit/testing/black-box'
-import type { CampaignStack, Consumer } from './campaign-stack.ts'
+import type { ConsumerName } from '@nextvisit/services'
+import type { CampaignStack } from './campaign-stack.ts'
 import { USER_EVENTS } from './kafka-of.ts'
 import { queryRows } from './query-rows.ts'
 
-/** The checkpoint's version by partition of `user-events`. Every commit by any owner raises it. */
+/** The checkpoint's version by partition of `user-events`. Every commit of any owner increments it. */
 export type Commits = ReadonlyMap<number, number>
 
 /** Reads the versions of a consumer's checkpoints from Postgres. */
-export async function commitsOf(stack: CampaignStack, consumer: Consumer): Promise<Commits> {
+export async function commitsOf(stack: CampaignStack, consumer: ConsumerName): Promise<Commits> {
   const rows = await queryRows<{ partition: number; version: string }>(
     stack,
     consumer,
@@ -16,13 +17,13 @@ export async function commitsOf(stack: CampaignStack, consumer: Consumer): Promi
   return new Map(rows.map(({ partition, version }) => [partition, Number(version)]))
 }
 
-/** How many of these partitions have a newer commit. */
+/** Counts the partitions with a newer commit. */
 export function movedSince(before: Commits, now: Commits, partitions: readonly number[]): number {
   return partitions.filter((partition) => (now.get(partition) ?? 0) > (before.get(partition) ?? 0)).length
 }
 
-/** Resolves to true right after a commit, while other work is in progress; to false if no commit came in time. */
-export async function afterCommitOf(stack: CampaignStack, consumer: Consumer): Promise<boolean> {
+/** Resolves to true right after a commit, while other work is in progress; to false if no commit occurred in time. */
+export async function afterCommitOf(stack: CampaignStack, consumer: ConsumerName): Promise<boolean> {
   const before = await commitsOf(stack, consumer)
   const partitions = [...before.keys()]
   const count = await eventually(

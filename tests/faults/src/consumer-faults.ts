@@ -1,18 +1,19 @@
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '@nextvisit/testing/black-box'
-import { CONSUMERS, type CampaignStack, type Consumer } from './campaign-stack.ts'
+import type { ConsumerName } from '@nextvisit/services'
+import { CONSUMER_NAMES, type CampaignStack } from './campaign-stack.ts'
 import { commitsOf, movedSince } from './commits-of.ts'
 import type { Fault } from './fault.ts'
-import { type Member, membersOf } from './group-members.ts'
+import { type GroupMember, membersOf } from './group-members.ts'
 
 const BACK_WITHIN_MS = 60_000
-/** Postgres may still finish a commit that the owner had sent before the signal. */
-const UNDER_WAY_MS = 500
+/** Postgres may still finish a commit that the owner sent before the signal. */
+const COMMIT_IN_FLIGHT_MS = 500
 
-/** What happened when the first of two processes of a consumer stopped. */
+/** The loss of the first of two processes of a consumer. */
 interface Loss {
-  readonly consumer: Consumer
+  readonly consumer: ConsumerName
   readonly replica: string
   /** The number of partitions that the other process took over; undefined if it did not take over all of them. */
   readonly takenOver: number | undefined
@@ -20,8 +21,12 @@ interface Loss {
 }
 
 /** Starts a second process, stops the first one, and waits until the second has committed on all its partitions. */
-async function loseOneOfTwo(stack: CampaignStack, consumer: Consumer, signal: 'SIGKILL' | 'SIGSTOP'): Promise<Loss> {
-  const until = (members: number): Promise<readonly Member[]> =>
+async function loseOneOfTwo(
+  stack: CampaignStack,
+  consumer: ConsumerName,
+  signal: 'SIGKILL' | 'SIGSTOP',
+): Promise<Loss> {
+  const until = (members: number): Promise<readonly GroupMember[]> =>
     eventually(
       () => membersOf(stack, consumer),
       ({ length }) => length === members,
@@ -29,11 +34,11 @@ async function loseOneOfTwo(stack: CampaignStack, consumer: Consumer, signal: 'S
     )
   const [alone] = await until(1)
   const { name: replica } = await stack.startReplica(consumer)
-  // Only the first process' partitions count: the replica had its own ones before.
+  // Only the first process' partitions count, because the replica already had its own.
   const partitions = (await until(2)).find(({ memberId }) => memberId === alone?.memberId)?.partitions ?? []
   const lostAt = performance.now()
   stack.kill(consumer, signal)
-  await sleep(UNDER_WAY_MS)
+  await sleep(COMMIT_IN_FLIGHT_MS)
   const before = await commitsOf(stack, consumer)
   const moved = await eventually(
     async () => movedSince(before, await commitsOf(stack, consumer), partitions),
@@ -44,11 +49,11 @@ async function loseOneOfTwo(stack: CampaignStack, consumer: Consumer, signal: 'S
   return { consumer, replica, takenOver, failoverMs: performance.now() - lostAt }
 }
 
-/** All at once. Each only waits for the end of a session, and they share nothing except the log. */
+/** Runs all of them at once: each waits for the end of a session, and they share nothing except the log. */
 async function loseOneOfTwoEach(
   stack: CampaignStack,
   signal: 'SIGKILL' | 'SIGSTOP',
-  consumers: readonly Consumer[] = CONSUMERS,
+  consumers: readonly ConsumerName[] = CONSUMER_NAMES,
 ) {
   const losses = await Promise.all(consumers.map((consumer) => loseOneOfTwo(stack, consumer, signal)))
   const all = losses.map(
@@ -63,13 +68,13 @@ async function loseOneOfTwoEach(
   }
 }
 
-/** Zombies: each consumer sleeps past its session, another process takes over its partitions, then the sleeper wakes. */
+/** Stops each consumer longer than its session, waits until another process has its partitions, and continues it. */
 const becomeZombies: Fault['inject'] = async ({ stack }) => {
   const { stopReplicas, witness, measured } = await loseOneOfTwoEach(stack, 'SIGSTOP')
   return {
     lastsMs: 1_000,
     heal: async () => {
-      for (const consumer of CONSUMERS) stack.kill(consumer, 'SIGCONT')
+      for (const consumer of CONSUMER_NAMES) stack.kill(consumer, 'SIGCONT')
       await sleep(2_000) // the zombies try to continue and notice the takeover
       await stopReplicas()
     },
@@ -78,17 +83,17 @@ const becomeZombies: Fault['inject'] = async ({ stack }) => {
   }
 }
 
-/** One of two processes is killed, the other takes over, and a new process replaces the killed one. */
-export function failsOver(consumers: readonly Consumer[]): Fault['inject'] {
+/** Kills one of two processes. The other takes over, and a new process replaces the killed one. */
+export function failsOver(consumers: readonly ConsumerName[]): Fault['inject'] {
   return async ({ stack }) => {
     const { stopReplicas, witness, measured } = await loseOneOfTwoEach(stack, 'SIGKILL', consumers)
     return { lastsMs: 0, heal: stopReplicas, witness: async () => witness, measured }
   }
 }
 
-/** Two, then four processes of one consumer share the partitions, then one process has all of them again. */
+/** Scales one consumer to two processes, then to four, then back to one. */
 const scale: Fault['inject'] = async ({ stack, random }) => {
-  const consumer = random.oneOf(CONSUMERS)
+  const consumer = random.oneOf(CONSUMER_NAMES)
   const replicas: string[] = []
   const shared: number[] = []
   const until = async (members: number): Promise<void> => {
@@ -117,7 +122,7 @@ const scale: Fault['inject'] = async ({ stack, random }) => {
 }
 
 export const consumerFaults: readonly Fault[] = [
-  { name: 'kill one of two of each consumer', family: 'failover', inject: failsOver(CONSUMERS) },
+  { name: 'kill one of two of each consumer', family: 'failover', inject: failsOver(CONSUMER_NAMES) },
   { name: 'a zombie of each consumer', family: 'zombie', isShort: true, inject: becomeZombies },
   { name: 'scale a consumer', family: 'scale', inject: scale },
 ]

@@ -7,44 +7,44 @@ export interface FaultResult {
   readonly seed: number
   /** The commit of the code that ran. */
   readonly commit?: string | undefined
-  /** Proof that the fault struck. Undefined: it did not, and the run proves nothing. */
+  /** Proof that the fault struck. Undefined if it did not; then the run proves nothing. */
   readonly witness?: string | undefined
   readonly requests: number
-  /** Requests answered 503 or not at all, so that the caller does not know the outcome. */
+  /** Requests with 503 or without an answer. The caller does not know their outcome. */
   readonly unknown: number
-  /** Unknown requests that failed although no part was unavailable, or before the fault struck. */
+  /** Unknown requests while every part was available, or before the fault struck. */
   readonly needless: number
-  /** The slowest answer, not counting time in which the gateway was stopped. */
+  /** The slowest answer, without the time in which the gateway was stopped. */
   readonly longestMs: number
-  /** From the end of the fault until the last request that failed. */
+  /** Time from the end of the fault to the last failed request. */
   readonly recoveryMs: number
-  /** From the signal to a partitions' owner until another process had committed on each of them. */
+  /** Time from the signal to the owner until other processes have committed on all its partitions. */
   readonly failoverMs?: number | undefined
-  /** How long a poison record delayed its partition. */
+  /** Delay of a partition by a poison record. */
   readonly heldUpMs?: number | undefined
-  /** How much more memory a service uses at the end of an outage than at its beginning: the worst service. */
+  /** Memory growth of the worst service from the beginning to the end of an outage. */
   readonly growthMb?: number | undefined
-  /** How many checks of limits were left out while hostile callers were at work. */
+  /** Limit checks skipped beside a hostile organization. */
   readonly unchecked?: number | undefined
-  /** The slowest answer to another organization while a hostile one was at work. */
+  /** The slowest answer to other organizations beside a hostile one. */
   readonly besideMs?: number | undefined
-  /** From rest until no room was reserved for the organization that had leased it. */
+  /** Time from rest until no leased room is reserved. */
   readonly roomFreeMs?: number | undefined
-  /** From the last request until every consumer had read everything and an audit found no difference. */
+  /** Time from the last request until every consumer has folded the log and an audit finds no difference. */
   readonly atRestMs: number
-  /** The whole run. */
+  /** Duration of the whole run. */
   readonly tookMs: number
-  /** Everything that is wrong; empty if nothing is. */
+  /** All errors; empty if there are none. */
   readonly differences: readonly FindingsOfKind[]
 }
 
-/** What some faults measure themselves. */
+/** Values that only some faults measure. */
 export type Measured = Pick<
   FaultResult,
   'failoverMs' | 'heldUpMs' | 'growthMb' | 'unchecked' | 'besideMs' | 'roomFreeMs'
 >
 
-/** The required bounds. A busy machine sometimes misses those of time. */
+/** The required bounds. A busy machine sometimes misses the bounds of time. */
 export const BOUNDS = {
   needless: 0,
   longestMs: 2_500,
@@ -68,7 +68,7 @@ export function missedBounds(result: FaultResult): Bound[] {
   return (Object.keys(BOUNDS) as Bound[]).filter((bound) => isBeyond(bound, result[bound]))
 }
 
-/** Whether the fault struck, and nothing was lost, doubled or late. */
+/** Returns true if the fault struck, and nothing was lost, doubled or late. */
 export function isGood(result: FaultResult): boolean {
   return result.witness !== undefined && result.differences.length === 0 && missedBounds(result).length === 0
 }

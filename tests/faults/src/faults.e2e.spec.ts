@@ -2,21 +2,21 @@ import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { describeAudit } from './audit.ts'
 import { FAULTS } from './faults.ts'
-import { type Campaign, runSeed, startCampaign } from './run-seed.ts'
+import { type CampaignContext, runSeed, startCampaign } from './run-seed.ts'
 
 const seed = randomInt(1, 1_000_000)
-let campaign: Campaign
+let campaign: CampaignContext
 
 beforeAll(async () => {
   campaign = await startCampaign(seed, { inMemory: true })
 }, 180_000)
 afterAll(() => campaign?.stack.remove(), 60_000)
 
-// Before the faults, each of which the audit judges.
+// Runs before the faults, because the audit judges each of them.
 describeAudit(() => campaign)
 
-/** The short form of `pnpm faults`. It checks only correctness, because a busy machine misses bounds of time. */
-it('loses nothing and doubles nothing during faults', { timeout: 600_000 }, async () => {
+/** Runs the short form of `pnpm faults`. It checks only correctness, because a busy machine misses bounds of time. */
+it('loses and doubles no record during faults', { timeout: 600_000 }, async () => {
   console.log(`npx -y pnpm faults --seed ${seed}`)
   const faults = FAULTS.filter(({ isShort }) => isShort)
   const results = await runSeed({ seed, faults, campaign })
@@ -26,7 +26,7 @@ it('loses nothing and doubles nothing during faults', { timeout: 600_000 }, asyn
   ).toEqual([])
   expect(
     results.filter(({ witness }) => witness === undefined).map(({ fault }) => fault),
-    'every fault really struck',
+    'every fault struck',
   ).toEqual([])
   const requests = results.reduce((sum, result) => sum + result.requests, 0)
   const unknown = results.reduce((sum, result) => sum + result.unknown, 0)

@@ -1,15 +1,16 @@
 import { AssignerProtocol } from 'kafkajs'
-import type { CampaignStack, Consumer } from './campaign-stack.ts'
+import type { ConsumerName } from '@nextvisit/services'
+import type { CampaignStack } from './campaign-stack.ts'
 import { kafkaOf, USER_EVENTS } from './kafka-of.ts'
 
-export interface Member {
+export interface GroupMember {
   readonly memberId: string
   /** Assigned partitions of `user-events`. */
   readonly partitions: readonly number[]
 }
 
-/** The members of a consumer's group and their partitions; empty during a rebalance. */
-export async function membersOf(stack: CampaignStack, consumer: Consumer): Promise<readonly Member[]> {
+/** Lists the members of a consumer's group with their partitions; empty during a rebalance. */
+export async function membersOf(stack: CampaignStack, consumer: ConsumerName): Promise<readonly GroupMember[]> {
   const admin = kafkaOf(stack).admin()
   await admin.connect()
   try {

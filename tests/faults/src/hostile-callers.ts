@@ -7,22 +7,22 @@ import type { Measured } from './fault-result.ts'
 import type { Request } from './recording-client.ts'
 import { watchOthers } from './watch-others.ts'
 
-/** Callers who have valid keys of a project of their own, and do what harms the others most. */
+/** Faults by callers with valid keys of their own project. Each sends the load that harms other projects most. */
 
 const LASTS_MS = 8_000
 const SLOW_CONNECTIONS = 2_000
 const HEADER_BYTES = 15_000
 const MAX_OPERATIONS = 250
 const MAX_BATCH_BYTES = 512_000
-/** As many as fill the memory for bodies whose key is not known yet. */
+/** Number of connections that fills the memory for bodies without a known key. */
 const KEYLESS_CONNECTIONS = 26
 const AGAIN_AFTER_MS = 1_000
 
 type Hostile = FaultContext['hostile']
-/** What the hostile caller heard: how often each status, 0 for none. */
-type Heard = Map<number, number>
+/** Number of the hostile caller's answers by status; 0 stands for no answer. */
+type AnswerCounts = Map<number, number>
 
-/** Has `act` called by this many callers, each again and again, and measures what others notice meanwhile. */
+/** Lets this many callers repeat `act`, and measures the effect on other organizations meanwhile. */
 function flood(
   name: string,
   callers: number,
@@ -33,31 +33,31 @@ function flood(
     family: 'hostile callers',
     inject: async (context) => {
       const othersSince = await watchOthers(context)
-      const heard: Heard = new Map()
+      const answers: AnswerCounts = new Map()
       const once = act(context.hostile, context.stack)
       const until = performance.now() + LASTS_MS
       const loop = async (): Promise<void> => {
-        while (performance.now() < until) count(heard, (await once().catch(() => 0)) ?? 0)
+        while (performance.now() < until) count(answers, (await once().catch(() => 0)) ?? 0)
       }
       await Promise.all(Array.from({ length: callers }, loop))
       const measured = await othersSince()
-      return { lastsMs: 0, heal: nothingToHeal, witness: async () => inWords(heard), measured: () => measured }
+      return { lastsMs: 0, heal: nothingToHeal, witness: async () => answersText(answers), measured: () => measured }
     },
   }
 }
 
-function count(heard: Heard, status: number): void {
-  heard.set(status, (heard.get(status) ?? 0) + 1)
+function count(answers: AnswerCounts, status: number): void {
+  answers.set(status, (answers.get(status) ?? 0) + 1)
 }
 
-function inWords(heard: Heard): string | undefined {
-  const statuses = [...heard].toSorted(([one], [other]) => one - other)
+function answersText(answers: AnswerCounts): string | undefined {
+  const statuses = [...answers].toSorted(([one], [other]) => one - other)
   return statuses.length === 0
     ? undefined
     : `heard ${statuses.map(([status, times]) => `${times} × ${status === 0 ? 'nothing' : status}`).join(', ')}`
 }
 
-/** Opens very many requests, and sends their bodies one byte at a time. */
+/** Opens very many requests and sends their bodies byte by byte. */
 const slowBodies: Fault['inject'] = async (context) => {
   const { stack, hostile } = context
   const { hostname, port } = new URL(stack.gatewayUrl)
@@ -69,11 +69,11 @@ const slowBodies: Fault['inject'] = async (context) => {
     'Content-Length: 90000',
   ].join('\r\n')
   const othersSince = await watchOthers(context)
-  const heard: Heard = new Map()
+  const answers: AnswerCounts = new Map()
   const sockets = Array.from({ length: SLOW_CONNECTIONS }, () => {
     const socket = connect(Number(port), hostname, () => socket.write(`${head}\r\n\r\n{`))
-    socket.on('data', (answer) => count(heard, Number(answer.toString('latin1').slice(9, 12))))
-    return socket.on('error', () => count(heard, 0))
+    socket.on('data', (answer) => count(answers, Number(answer.toString('latin1').slice(9, 12))))
+    return socket.on('error', () => count(answers, 0))
   })
   const dripping = setInterval(() => {
     for (const socket of sockets) if (socket.writable) socket.write(' ')
@@ -86,7 +86,7 @@ const slowBodies: Fault['inject'] = async (context) => {
       for (const socket of sockets) socket.destroy()
       measured = await othersSince()
     },
-    witness: async () => inWords(heard),
+    witness: async () => answersText(answers),
     measured: () => measured,
   }
 }
@@ -100,7 +100,7 @@ const HOSTILE_HEADERS: readonly Readonly<Record<string, string>>[] = [
   { 'content-encoding': 'gzip,'.repeat(HEADER_BYTES / 5) },
 ]
 
-/** Sends headers that are long and nearly right. */
+/** Sends headers that are long and nearly valid. */
 function sendHeaders({ project }: Hostile, { gatewayUrl }: CampaignStack) {
   let sent = 0
   return async (): Promise<number> => {
@@ -125,19 +125,19 @@ const sending = (make: (sent: number) => Request) => (hostile: Hostile) => {
 const operations = (prefix: string, value: unknown) =>
   Object.fromEntries(Array.from({ length: MAX_OPERATIONS }, (_, index) => [`${prefix}-${index}`, value]))
 
-/** New traits with every request: each is a claim of 250 names. */
+/** Sends new traits with every request: each registers 250 names. */
 const newTraits = sending((sent) => ({
   route: '/v2/admin/identify-user',
   body: { userName: `user ${sent % 50}`, userAttributes: { $set: operations(`new-${sent}`, 1) } },
 }))
 
-/** One user with as many and as long traits as there may be. */
+/** Identifies one user with the largest number of traits at the largest size. */
 const fatUser = sending((sent) => ({
   route: '/v2/admin/identify-user',
   body: { userName: 'fat', userAttributes: { $set: operations(`fat-${sent % 8}`, 'x'.repeat(300)) } },
 }))
 
-/** Users whose traits are lists, as many and as long as a body may hold. */
+/** Identifies users with list traits that fill the largest body. */
 const listTraits = sending((sent) => ({
   route: '/v2/admin/identify-user',
   body: {
@@ -151,13 +151,13 @@ const listTraits = sending((sent) => ({
   },
 }))
 
-/** One user with a new event at every request. */
+/** Tracks a new event of one user with every request. */
 const newEvents = sending((sent) => ({
   route: '/v2/admin/track-event',
   body: { userName: 'fat', eventName: `event ${sent}` },
 }))
 
-/** Posts to a route that the audit does not know: of what is posted, nothing may be recorded. */
+/** Posts to a route that the audit does not know. These requests may leave no records. */
 const posting = (path: string, make: (sent: number) => unknown) => (hostile: Hostile, stack: CampaignStack) => {
   let sent = 0
   return async (): Promise<number> => {
@@ -180,7 +180,7 @@ async function post({ gatewayUrl }: CampaignStack, path: string, body: unknown, 
 const members = (length: number, value: unknown) =>
   Object.fromEntries(Array.from({ length }, (_, index) => [index.toString(36), value]))
 
-/** Items that are refused one by one: each names a time zone that nobody has named before. */
+/** Posts items that are refused one by one. Each has another unknown time zone. */
 const refusedItems = posting('/v2/admin/batch', (sent) => ({
   items: Array.from({ length: 1_000 }, (_, index) => ({
     type: 'identify',
@@ -189,7 +189,7 @@ const refusedItems = posting('/v2/admin/batch', (sent) => ({
   })),
 }))
 
-/** Messages whose names would be longest if they were put together; refused, since they hold too many traits. */
+/** A message with the longest joined names. It is refused, because it holds too many traits. */
 const refusedMessage = {
   type: 'identify',
   userId: 'fat',
@@ -197,7 +197,7 @@ const refusedMessage = {
 }
 const refusedMessages = posting('/v1/batch', () => ({ batch: Array.from({ length: 15 }, () => refusedMessage) }))
 
-/** As much as a body may hold, of an anonymous user: it is read in full, and leaves no record. */
+/** A message of an anonymous user that fills the largest body. The gateway reads it in full and records nothing. */
 const largeMessage = {
   type: 'track',
   anonymousId: 'a',
@@ -206,13 +206,13 @@ const largeMessage = {
 }
 const largeMessages = posting('/v1/batch', () => ({ batch: Array.from({ length: 15 }, () => largeMessage) }))
 
-/** Strangers who send all of a large body but its end, again and again; beside them, somebody whose body names the key. */
+/** Repeatedly sends large bodies without a key and without their end, beside a caller whose body contains the key. */
 const keylessBodies: Fault['inject'] = async (context) => {
   const { stack, hostile } = context
   const { hostname, port } = new URL(stack.gatewayUrl)
   const head = `POST /v1/batch HTTP/1.1\r\nHost: ${hostname}\r\nContent-Length: ${MAX_BATCH_BYTES}\r\n\r\n`
   const othersSince = await watchOthers(context)
-  const heard: Heard = new Map()
+  const answers: AnswerCounts = new Map()
   const until = performance.now() + LASTS_MS
   const stall = () =>
     new Promise<void>((resolve) => {
@@ -228,19 +228,19 @@ const keylessBodies: Fault['inject'] = async (context) => {
   })
   // An anonymous user's message leaves no record.
   const message = { anonymousId: 'a', writeKey: hostile.project.adminKey }
-  while (performance.now() < until) count(heard, await post(stack, '/v1/track', message).catch(() => 0))
+  while (performance.now() < until) count(answers, await post(stack, '/v1/track', message).catch(() => 0))
   await Promise.all(strangers)
   const measured = await othersSince()
-  const isServed = heard.has(200) && !heard.has(503)
+  const isServed = answers.has(200) && !answers.has(503)
   return {
     lastsMs: 0,
     heal: nothingToHeal,
-    witness: async () => (isServed ? inWords(heard) : undefined),
+    witness: async () => (isServed ? answersText(answers) : undefined),
     measured: () => measured,
   }
 }
 
-/** Reads what costs most. */
+/** Sends the most expensive reads. */
 function readFat({ project }: Hostile, { gatewayUrl }: CampaignStack) {
   const paths = ['users/fat', 'users/fat/forms', 'usage', 'traits?limit=1000', 'events?limit=1000', 'segments']
   let sent = 0

@@ -1,5 +1,6 @@
 import { eventually, failFoldOf, readTopic } from '@nextvisit/testing/black-box'
-import type { CampaignStack, Consumer } from './campaign-stack.ts'
+import type { ConsumerName } from '@nextvisit/services'
+import type { CampaignStack } from './campaign-stack.ts'
 import { foldsWithin } from './caught-up.ts'
 import { type Fault, nothingToHeal } from './fault.ts'
 import type { Measured } from './fault-result.ts'
@@ -12,7 +13,7 @@ const SEEN_WITHIN_MS = 20_000
 const READERS = 20
 const NO_LAG_MS = 5_000
 const BUGGY = 'a user that the fold fails for'
-/** Another one: a user who exists is read also while their partition is halted. */
+/** A separate user, whose partition is halted while the user is read. */
 const BUGGY_AND_READ = 'a user that the fold fails for, and who is read'
 
 interface CatalogRecord {
@@ -20,7 +21,7 @@ interface CatalogRecord {
   readonly config: { readonly projects: readonly { readonly forms: readonly object[] }[] }
 }
 
-/** The hostile organization's catalog record as a later version would write it: with a trigger that is unknown today. */
+/** Publishes the hostile organization's catalog as a later version would write it, with an unknown trigger. */
 const laterCatalog: Fault['inject'] = async ({ stack, hostile: { project } }) => {
   await publishLater(stack, project.organization)
   const alarms = await eventually(
@@ -59,7 +60,7 @@ async function publishLater(stack: CampaignStack, organization: string): Promise
   await withProducer(stack, (producer) => producer.send({ topic: CATALOG, messages }))
 }
 
-/** The user projector's fold of one user fails, as from a bug: only that user's partition may halt. */
+/** Makes the user projector's fold of one user fail, like a bug. Only that user's partition may halt. */
 const failingFold =
   (userName: string): Fault['inject'] =>
   async ({ stack, hostile: { project, client } }) => {
@@ -78,7 +79,7 @@ const failingFold =
     }
   }
 
-/** The same, while the hostile organization reads the user of the halted partition as often as it may. */
+/** Halts a partition while the hostile organization reads its user at the maximum rate. */
 const readsOfHalted: Fault['inject'] = async (context) => {
   const { stack, hostile } = context
   const injected = await failingFold(BUGGY_AND_READ)(context)
@@ -103,7 +104,7 @@ const readsOfHalted: Fault['inject'] = async (context) => {
     await reading
     measured = await othersSince()
     const halted = await haltedPartitions(stack)
-    const isHalted = (consumer: Consumer, partition: number) =>
+    const isHalted = (consumer: ConsumerName, partition: number) =>
       consumer === 'user-projector' && halted.includes(partition)
     areOthersFolded = halted.length === 1 && (await foldsWithin(stack, NO_LAG_MS, isHalted))
   }
@@ -124,7 +125,7 @@ const readsOfHalted: Fault['inject'] = async (context) => {
   }
 }
 
-/** An alarm ends when the checkpoint passes its offset; its row stays. */
+/** Lists the halted partitions. An alarm ends when the checkpoint passes its offset; its row stays. */
 async function haltedPartitions(stack: CampaignStack): Promise<readonly number[]> {
   const sql = `SELECT partition FROM partition_alarms JOIN checkpoints USING (projection, topic, partition)
     WHERE kind = 'halted' AND next_offset <= "offset"`

@@ -1,19 +1,19 @@
 import type { FindingsOfKind } from '@nextvisit/audit'
-import type { Call } from './recording-client.ts'
+import type { RecordedCall } from './recording-client.ts'
 
 export interface Recovery {
-  /** Whether the gateway became ready again in time. */
+  /** True if the gateway became ready again in time. */
   readonly isReady: boolean
-  /** From this time on, by the clock of the calls, nothing may go wrong any more. */
+  /** Time from which no request may fail any more, by the clock of the calls. */
   readonly calmSince: number
 }
 
-/** Calm means that no request fails for this time. */
+/** Time without failed requests after which the calls count as calm. */
 const CALM_MS = 3_000
 const ROUTES = 4
 
-/** Whether no call sent since `since` has failed recently, and calls on every route were acknowledged. */
-export function isCalm(calls: readonly Call[], since: number, now: number): boolean {
+/** Returns true if no call sent after `since` has failed recently, and calls on every route were acknowledged. */
+export function isCalm(calls: readonly RecordedCall[], since: number, now: number): boolean {
   const sent = calls.filter(({ sentAt }) => sentAt >= since)
   const quietSince = Math.max(since, ...sent.filter(isRefused).map(({ sentAt, elapsedMs }) => sentAt + elapsedMs))
   const acknowledged = sent.filter((call) => call.sentAt >= quietSince && isAcknowledged(call))
@@ -21,10 +21,10 @@ export function isCalm(calls: readonly Call[], since: number, now: number): bool
 }
 
 /**
- * Finds errors in the answers alone. During a fault, a request may get 503 or no answer, and a repeated key may get 409.
- * Any other refusal is wrong. After the fault, requests must be acknowledged again.
+ * Finds errors in the answers. During a fault, a request may get 503 or no answer, and a repeated key may get 409.
+ * Any other refusal is an error. After the fault, requests must be acknowledged again.
  */
-export function judgeCalls(calls: readonly Call[], { isReady, calmSince }: Recovery): FindingsOfKind[] {
+export function judgeCalls(calls: readonly RecordedCall[], { isReady, calmSince }: Recovery): FindingsOfKind[] {
   const wrong = calls.filter((call) => !isExpected(call))
   const inCalm = calls.filter(({ sentAt }) => sentAt >= calmSince)
   return [
@@ -45,17 +45,17 @@ export function judgeCalls(calls: readonly Call[], { isReady, calmSince }: Recov
   ]
 }
 
-function isExpected(call: Call): boolean {
+function isExpected(call: RecordedCall): boolean {
   const { status = 0, keyed } = call
   return isRefused(call) || [200, 202].includes(status) || (keyed && status === 409)
 }
 
-/** Whether a call was answered 503 or not at all. */
-export function isRefused({ status }: Call): boolean {
+/** Returns true for a call with 503 or without an answer. */
+export function isRefused({ status }: RecordedCall): boolean {
   return status === undefined || status === 503
 }
 
-export function isAcknowledged({ status = 0 }: Call): boolean {
+export function isAcknowledged({ status = 0 }: RecordedCall): boolean {
   return status >= 200 && status < 300
 }
 

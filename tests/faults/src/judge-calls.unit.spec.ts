@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Call } from './recording-client.ts'
+import type { RecordedCall } from './recording-client.ts'
 import { isCalm, judgeCalls } from './judge-calls.ts'
 
 const ROUTES = [
@@ -9,7 +9,7 @@ const ROUTES = [
   '/v2/sdk/track-event',
 ] as const
 
-const call = (status: number | undefined, sentAt = 0, keyed = false): Call => ({
+const call = (status: number | undefined, sentAt = 0, keyed = false): RecordedCall => ({
   route: ROUTES[0],
   organization: 'acme',
   project: 'shop',
@@ -21,15 +21,15 @@ const call = (status: number | undefined, sentAt = 0, keyed = false): Call => ({
   elapsedMs: 1,
 })
 const onEach = (sentAt: number) => ROUTES.map((route) => ({ ...call(202, sentAt), route }))
-const kindsOf = (calls: readonly Call[], isReady = true) =>
+const kindsOf = (calls: readonly RecordedCall[], isReady = true) =>
   judgeCalls(calls, { isReady, calmSince: 10 }).map(({ kind, count }) => `${kind} ${count}`)
 
 describe('errors in the answers of a run', () => {
-  it('are none if requests failed during the fault and pass again after it', () => {
+  it('are none if requests fail only during the fault', () => {
     expect(kindsOf([call(503), call(undefined), call(409, 0, true), call(503, 10), call(202, 11)])).toEqual([])
   })
 
-  it('include an answer that no fault excuses', () => {
+  it('include an answer that no fault permits', () => {
     expect(kindsOf([call(500), call(409), call(402), call(200, 11)])).toEqual(['answers: unexpected 3'])
   })
 

@@ -8,14 +8,14 @@ import type { Fault, FaultContext } from './fault.ts'
 import { isAcknowledged } from './judge-calls.ts'
 import { roomOf, trackedEventsOf, untilRoomIsFree } from './leased-room.ts'
 import { ends, FREEZE_MS, freezes, rollingRestart } from './process-faults.ts'
-import type { Call, RecordingClient } from './recording-client.ts'
+import type { RecordedCall, RecordingClient } from './recording-client.ts'
 import { createTraffic, type Mix } from './traffic.ts'
 
 /** Faults that strike while a gateway has leased room for a busy organization (docs/decisions/0017). */
 
 /** More than twice as many as a gateway leases room for. */
 const EVENTS_PER_SECOND = 200
-/** A few users, so that each partition of theirs is busy. */
+/** Few users, so that each of their partitions is busy. */
 const EVENTS: Mix = {
   users: 4,
   requestOf: (userName) => ({ route: '/v2/admin/track-event', body: { userName, eventName: 'Page viewed' } }),
@@ -26,7 +26,7 @@ const REFUSED_WITHIN_MS = 30_000
 const FOLDED_WITHIN_MS = 30_000
 const MOST_UNITS_LEFT = 1_000
 
-/** Who sends many events. */
+/** A caller that sends many events. */
 interface Busy {
   readonly project: CampaignProject
   readonly client: RecordingClient
@@ -51,7 +51,7 @@ function whileLeased(inject: Fault['inject'], busyIn = farFromLimit): Fault['inj
     traffic.start()
     try {
       await eventually(async () => events().filter(isAcknowledged).length, isBusy, LEASED_WITHIN_MS)
-      // On a busy machine, the first answers may come too late to be used.
+      // On a busy machine, the first leases may arrive too late to be used.
       await eventually(() => spentBy(stack, events(), performance.now()), Boolean, LEASED_WITHIN_MS)
       const leased = await eventually(
         async () => (await roomOf(stack, organization)).leased,
@@ -81,11 +81,15 @@ function whileLeased(inject: Fault['inject'], busyIn = farFromLimit): Fault['inj
   }
 }
 
-/** How many of an organization's events used a lease. Undefined if none did that was answered before the fault. */
-async function spentBy(stack: CampaignStack, events: readonly Call[], struckAt: number): Promise<string | undefined> {
+/** Describes how many of an organization's events used a lease. Undefined if no event answered before the fault did. */
+async function spentBy(
+  stack: CampaignStack,
+  events: readonly RecordedCall[],
+  struckAt: number,
+): Promise<string | undefined> {
   const tracked = await trackedEventsOf(stack, events[0]?.organization ?? '')
   const ids = new Set(tracked.flatMap(({ id, lease }) => (lease === undefined ? [] : id)))
-  const isLeased = ({ requestId = '' }: Call): boolean => ids.has(requestId)
+  const isLeased = ({ requestId = '' }: RecordedCall): boolean => ids.has(requestId)
   const early = events.filter(({ sentAt, elapsedMs }) => sentAt + elapsedMs < struckAt)
   const before = early.filter(isLeased).length
   return before > 0
@@ -97,8 +101,8 @@ async function spentBy(stack: CampaignStack, events: readonly Call[], struckAt: 
 const nearLimit = ({ stack, hostile }: FaultContext): Busy => ({ project: stack.limited, client: hostile.client })
 
 /**
- * The events continue until the limit is reached. What the killed gateway had leased can be used a minute later. Then there
- * must be as many events as the limit allows, and those of which the records say that nobody checked.
+ * Tracks events until the limit is reached. The lease of the killed gateway becomes free a minute later. Then there must
+ * be as many events as the limit allows, plus the events that are recorded as unchecked.
  */
 const reachLimit: Fault['inject'] = async (context) => {
   const { stack } = context
@@ -124,10 +128,10 @@ const reachLimit: Fault['inject'] = async (context) => {
 
 const isRefusedFor =
   ({ organization }: CampaignProject) =>
-  (call: Call): boolean =>
+  (call: RecordedCall): boolean =>
     call.organization === organization && call.status === 402
 
-/** Tracks one event after the other until one is refused: nothing is reserved, so there is no room. */
+/** Tracks events one by one until one is refused. Without reservations, a refusal proves that there is no room. */
 async function useUp(context: FaultContext): Promise<void> {
   const { project, client } = nearLimit(context)
   for (let sent = 0; sent < MOST_UNITS_LEFT; sent += 1) {

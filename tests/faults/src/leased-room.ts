@@ -2,24 +2,24 @@ import { performance } from 'node:perf_hooks'
 import { eventually } from '@nextvisit/testing/black-box'
 import type { CampaignStack } from './campaign-stack.ts'
 import { queryRows } from './query-rows.ts'
-import { readLog } from './read-log.ts'
+import { readMessages } from './read-messages.ts'
 
-/** What nobody folds or gives back is dropped after a minute, at the next tick. */
+/** Metering drops a reservation that is neither folded nor released after a minute, at the next tick. */
 const FREE_WITHIN_MS = 90_000
 
-/** An organization's room under its limit of events, in metering. */
+/** An organization's room under its event limit, in metering. */
 export interface Room {
-  /** Events that are folded. */
+  /** Folded events. */
   readonly counted: number
-  /** Units that are reserved, by the rows of reservations and leases. */
+  /** Reserved units, by the rows of reservations and leases. */
   readonly reserved: number
-  /** Those of leases. */
+  /** Reserved units of leases. */
   readonly leased: number
-  /** Units that are reserved, by the sums in the counters. */
+  /** Reserved units, by the sums in the counters. */
   readonly summed: number
 }
 
-/** Throws if Postgres is unavailable. */
+/** Reads the room of an organization. Throws if Postgres is unavailable. */
 export async function roomOf(stack: CampaignStack, organization: string): Promise<Room> {
   const of = `WHERE organization = '${organization}' AND kind = 'event'`
   const [row] = await queryRows<Room>(
@@ -36,7 +36,7 @@ export async function roomOf(stack: CampaignStack, organization: string): Promis
   return row
 }
 
-/** How long it takes until nothing is reserved any more; after a time limit, more than that. */
+/** Measures the time until no unit is reserved, in ms. After the time limit, it returns more than the limit. */
 export async function untilRoomIsFree(stack: CampaignStack, organization: string): Promise<number> {
   const since = performance.now()
   await eventually(
@@ -47,19 +47,19 @@ export async function untilRoomIsFree(stack: CampaignStack, organization: string
   return performance.now() - since
 }
 
-/** What a record says about the limit of events. */
+/** A tracked event with the record's information about the event limit. */
 export interface TrackedEvent {
   readonly id: string
-  /** The lease whose unit it used. */
+  /** The lease that the event used. */
   readonly lease?: string
   /** Limits that were not checked. */
   readonly unchecked: readonly string[]
 }
 
-/** The organization's tracked events, as they are in the log. */
+/** Reads the organization's tracked events from the log. */
 export async function trackedEventsOf(stack: CampaignStack, organization: string): Promise<TrackedEvent[]> {
   const isTracked = (value: Buffer): boolean =>
     value.includes(`"organization":"${organization}"`) && value.includes('"type":"EventTracked"')
-  const records = await readLog(stack, isTracked)
+  const records = await readMessages(stack, isTracked)
   return records.map(({ value }) => JSON.parse(String(value)) as TrackedEvent)
 }

@@ -3,16 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Message, Producer } from 'kafkajs'
 import type { Client } from 'pg'
 import { eventually } from '@nextvisit/testing/black-box'
-import { type CampaignStack, CONSUMERS } from './campaign-stack.ts'
+import { type CampaignStack, CONSUMER_NAMES } from './campaign-stack.ts'
 import { type Fault, type Injected, nothingToHeal } from './fault.ts'
 import { kafkaOf, USER_EVENTS, withProducer } from './kafka-of.ts'
 import { connectTo, queryRows } from './query-rows.ts'
-import { readLog, type StoredMessage } from './read-log.ts'
+import { readMessages, type StoredMessage } from './read-messages.ts'
 
 const headers = { 'schema-version': '1', 'content-type': 'application/json' }
 const fact = (members: object) => JSON.stringify({ type: 'EventTracked', id: randomUUID(), ...members })
 
-/** One record of each kind that no consumer can read. */
+/** One record of each kind of poison. */
 const POISON: readonly Message[] = [
   { value: '{"type": "EventTracked", ', headers },
   { value: Buffer.from([0xff, 0xfe, 0x00]), headers },
@@ -26,13 +26,13 @@ const POISON: readonly Message[] = [
   { value: '['.repeat(50_000), headers },
 ]
 
-/** Whether a record had an idempotency key. */
+/** Returns true for a record with an idempotency key. */
 const isKeyed = (value: Buffer): boolean => value.includes('"keyed":true')
 
 const LETTERS = 'SELECT count(*)::int AS letters FROM dead_letters'
 async function lettersOf(stack: CampaignStack): Promise<number[]> {
   const counts = await Promise.all(
-    CONSUMERS.map((consumer) => queryRows<{ letters: number }>(stack, consumer, LETTERS)),
+    CONSUMER_NAMES.map((consumer) => queryRows<{ letters: number }>(stack, consumer, LETTERS)),
   )
   return counts.map(([row]) => row?.letters ?? 0)
 }
@@ -40,28 +40,30 @@ async function lettersOf(stack: CampaignStack): Promise<number[]> {
 /** Publishes every kind of poison record, one after the other, each followed by a good record. */
 const poison: Fault['inject'] = async ({ stack, random }) => {
   const before = await lettersOf(stack)
-  const good = await readLog(stack, isKeyed, 10)
-  const readers = await Promise.all(CONSUMERS.map((consumer) => connectTo(stack, consumer)))
+  const good = await readMessages(stack, isKeyed, 10)
+  const readers = await Promise.all(CONSUMER_NAMES.map((consumer) => connectTo(stack, consumer)))
   const heldUpMs = await withProducer(stack, async (producer) => {
     const all: number[] = []
     for (const message of POISON) all.push(await holdUp(readers, producer, message, random.oneOf(good)))
     return all
   })
   await Promise.all(readers.map((reader) => reader.end()))
-  const arePutAside = (now: readonly number[]): boolean =>
+  const areDeadLettered = (now: readonly number[]): boolean =>
     now.every((letters, consumer) => letters - (before[consumer] ?? 0) >= POISON.length)
-  const after = await eventually(() => lettersOf(stack), arePutAside, 30_000)
+  const after = await eventually(() => lettersOf(stack), areDeadLettered, 30_000)
   return {
     lastsMs: 0,
     heal: nothingToHeal,
     witness: async () =>
-      arePutAside(after) ? `${POISON.length} dead letters in each of ${CONSUMERS.length} consumers` : undefined,
+      areDeadLettered(after)
+        ? `${POISON.length} dead letters in each of ${CONSUMER_NAMES.length} consumers`
+        : undefined,
     measured: () => ({ heldUpMs: Math.max(...heldUpMs) }),
   }
 }
 
 /**
- * Measures the time from the append of a poison record until every consumer has passed the good record right behind it.
+ * Measures the time from the append of a poison record until every consumer has committed the good record after it.
  * The good record is a duplicate of one in the log, so it changes nothing.
  */
 async function holdUp(
@@ -84,16 +86,16 @@ async function holdUp(
   return performance.now() - appendedAt
 }
 
-/** The next offset of each consumer. On connections that stay open: to open one costs more than the fold. */
+/** Reads the next offset of each consumer, on open connections: opening one costs more than the fold. */
 async function nextOffsetsOf(readers: readonly Client[], partition: number): Promise<number[]> {
   const sql = `SELECT next_offset AS next FROM checkpoints WHERE topic = '${USER_EVENTS}' AND partition = ${partition}`
   const results = await Promise.all(readers.map((reader) => reader.query<{ next: string }>(sql)))
   return results.map(({ rows: [row] }) => Number(row?.next ?? 0))
 }
 
-/** Reads the first hundred idempotent records and publishes each of them again, unchanged. */
+/** Publishes the first hundred idempotent records again, unchanged. */
 const publishAgain: Fault['inject'] = async ({ stack }) => {
-  const messages = await readLog(stack, isKeyed, 100)
+  const messages = await readMessages(stack, isKeyed, 100)
   await withProducer(stack, (producer) => producer.send({ topic: USER_EVENTS, messages }))
   return {
     lastsMs: 0,
@@ -107,7 +109,7 @@ const ROUNDS = 3
 
 /** Another client repeatedly joins a consumer's group, gets partitions, folds nothing and leaves. */
 const rebalance: Fault['inject'] = async ({ stack, random }): Promise<Injected> => {
-  const groupId = `nextvisit.${random.oneOf(CONSUMERS)}`
+  const groupId = `nextvisit.${random.oneOf(CONSUMER_NAMES)}`
   let joined = 0
   const join = async (): Promise<void> => {
     for (let round = 0; round < ROUNDS; round++) {
@@ -122,7 +124,7 @@ const rebalance: Fault['inject'] = async ({ stack, random }): Promise<Injected> 
     }
   }
   const joining = join()
-  // `heal` awaits it and reports its error. Until then the rejection must not count as unhandled.
+  // `heal` awaits the loop and reports its error. Until then the rejection must not count as unhandled.
   joining.catch(() => {})
   return {
     lastsMs: ROUNDS * 2 * REBALANCE_EVERY_MS,

@@ -3,7 +3,7 @@ import { runPacedLoad } from '@nextvisit/testing/black-box'
 import type { Fault, FaultContext } from './fault.ts'
 import { growthMb, measureMemory, type MemoryUse } from './memory.ts'
 
-/** Long enough to show growing memory, after the services have settled in the outage. */
+/** Long enough to reveal growing memory, after the services have settled in the outage. */
 export const OUTAGE_MS = 20_000
 const SETTLED_AFTER_MS = 4_000
 
@@ -12,7 +12,7 @@ const HEAVY_USERS = 12
 /** About 50 KB, so that waiting requests use measurable memory. */
 const HISTORY = Array.from({ length: 100 }, (_, visit) => `visit ${visit} `.padEnd(500, 'x'))
 
-/** A long outage of one part, under `perSecond` large requests per second. No service's memory may keep growing. */
+/** Injects a long outage of one part under `perSecond` large requests per second. No service's memory may keep growing. */
 export function longOutage(inject: Fault['inject'], perSecond: number): Fault['inject'] {
   return async (context) => {
     const injected = await inject(context)
@@ -38,7 +38,7 @@ export function longOutage(inject: Fault['inject'], perSecond: number): Fault['i
   }
 }
 
-/** Uses separate users, so that the users of other requests stay small. */
+/** Sends a large request of a separate user, so that the users of other requests stay small. */
 async function sendHeavy({ stack, client }: FaultContext, sequence: number): Promise<void> {
   const [project] = stack.projects
   if (!project) throw new Error('The stack has no projects')

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CONSUMERS, type CampaignStack } from './campaign-stack.ts'
+import { CONSUMER_NAMES, type CampaignStack } from './campaign-stack.ts'
 
-const SERVICES = ['gateway', ...CONSUMERS]
+const SERVICES = ['gateway', ...CONSUMER_NAMES]
 const COLLECTED_AFTER_MS = 500
-/** A process' memory: objects in the heap, and buffers outside of it. */
+/** Metrics of a process' memory: objects in the heap, and buffers outside it. */
 const MEMORY_METRICS = /^nodejs_(?:heap_size_used|external_memory)_bytes\{.*\} (\S+)$/gm
 
-/** In bytes, by process id. A restarted process counts as another one. */
+/** Memory in bytes by process id. A restarted process counts as another process. */
 export type MemoryUse = ReadonlyMap<number, number>
 
 /**
- * Measures each service's memory after a garbage collection. A service that does not answer is left out. The services
- * collect one after the other, because a collection blocks its process, and on a small machine the others too.
+ * Measures each service's memory after a garbage collection, except of services that do not answer. The services
+ * collect one after the other, because a collection blocks its process, and on a small machine the other processes.
  */
 export async function measureMemory(stack: CampaignStack): Promise<MemoryUse> {
   const measured = new Map<number, number>()
@@ -24,7 +24,7 @@ export async function measureMemory(stack: CampaignStack): Promise<MemoryUse> {
   return measured
 }
 
-/** The services that answer. A process that has just started may not handle the signal yet, and would end. */
+/** Lists the services that answer. A starting process may not handle the signal yet, and would end. */
 async function answering(stack: CampaignStack): Promise<{ readonly service: string; readonly pid: number }[]> {
   const found = await Promise.all(
     SERVICES.map(async (service) => {
@@ -35,7 +35,7 @@ async function answering(stack: CampaignStack): Promise<{ readonly service: stri
   return found.flat()
 }
 
-/** The growth of the service that grew most, in MB. Undefined unless every service was measured twice in the same process. */
+/** The largest growth of a service, in MB. Undefined unless every service was measured twice in the same process. */
 export function growthMb(before: MemoryUse, after: MemoryUse, services = SERVICES.length): number | undefined {
   const growths = [...after].flatMap(([pid, bytes]) => {
     const earlier = before.get(pid)
@@ -53,7 +53,7 @@ function collectIn(pid: number): void {
   }
 }
 
-/** A service's memory by its own metrics, in bytes; undefined if it does not answer. */
+/** Reads a service's memory from its metrics, in bytes; undefined if it does not answer. */
 async function memoryOf(stack: CampaignStack, service: string): Promise<number | undefined> {
   try {
     const response = await fetch(`${stack.internalUrlOf(service)}/metrics`, { signal: AbortSignal.timeout(3_000) })

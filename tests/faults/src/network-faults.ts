@@ -25,7 +25,7 @@ function strikes(
   }
 }
 
-/** The records are written, but the responses are lost. */
+/** Drops responses of produce requests, whose records are written. */
 const loseProduceResponses = strikes('lost', (apiKey, _bytes, random) =>
   apiKey === produceApiKey && random.next() < 0.2 ? 'lose' : 'pass',
 )
@@ -34,7 +34,7 @@ const cutMidFrame = strikes('cut', (_apiKey, bytes, random) =>
   bytes > 8 && random.next() < 0.02 ? { cutAfterBytes: random.between(1, bytes - 1) } : 'pass',
 )
 
-/** Connections stay open, but no data passes. */
+/** Keeps connections open, but passes no data. */
 const blackHole: Fault['inject'] = async ({ stack: { proxy }, client }) => {
   proxy.setLink('black-hole')
   const refusedBefore = client.calls().filter(({ status }) => status === 503).length

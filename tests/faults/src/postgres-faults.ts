@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CONSUMERS } from './campaign-stack.ts'
+import { CONSUMER_NAMES } from './campaign-stack.ts'
 import type { Fault } from './fault.ts'
 import { queryRows } from './query-rows.ts'
 
@@ -11,13 +11,13 @@ const TERMINATE = `
   SELECT pg_terminate_backend(pid) AS ended FROM pg_stat_activity
   WHERE usename = current_user AND pid <> pg_backend_pid()`
 
-/** Terminates all connections repeatedly, also in the middle of a commit. */
+/** Terminates all connections repeatedly, even during commits. */
 const terminateConnections: Fault['inject'] = async ({ stack }) => {
   let ended = 0
   const healed = new AbortController()
   const terminate = async (): Promise<void> => {
     while (!healed.signal.aborted) {
-      const asked = await Promise.allSettled(CONSUMERS.map((consumer) => queryRows(stack, consumer, TERMINATE)))
+      const asked = await Promise.allSettled(CONSUMER_NAMES.map((consumer) => queryRows(stack, consumer, TERMINATE)))
       // A failed statement terminated nothing; the next round tries again.
       ended += asked.flatMap((result) => (result.status === 'fulfilled' ? result.value : [])).length
       await sleep(EVERY_MS)

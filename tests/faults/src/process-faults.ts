@@ -1,24 +1,25 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { eventually } from '@nextvisit/testing/black-box'
-import { CONSUMERS, type CampaignStack, type Consumer } from './campaign-stack.ts'
+import type { ConsumerName } from '@nextvisit/services'
+import { CONSUMER_NAMES, type CampaignStack } from './campaign-stack.ts'
 import { afterCommitOf } from './commits-of.ts'
 import { longOutage, OUTAGE_MS } from './long-outage.ts'
 import { type Fault, type Injected, nothingToHeal, type FaultContext } from './fault.ts'
 
-const PARTS = ['gateway', ...CONSUMERS, 'kafka', 'postgres', 'redis'] as const
+const PARTS = ['gateway', ...CONSUMER_NAMES, 'kafka', 'postgres', 'redis'] as const
 type PartName = (typeof PARTS)[number]
 
 const BACK_WITHIN_MS = 60_000
 export const FREEZE_MS = 4_000
-/** `taken` is low, because every acknowledged request is audited again after every later fault. */
+/** Large requests per second. `taken` is low, because every acknowledged request is audited again after each later fault. */
 const HEAVY_PER_SECOND = { refused: 60, taken: 8 }
 
 const pidOf = (stack: CampaignStack, name: string): number | undefined => stack.processes().get(name)?.pid
 
-const isConsumer = (name: PartName): name is Consumer => CONSUMERS.some((consumer) => consumer === name)
+const isConsumer = (name: PartName): name is ConsumerName => CONSUMER_NAMES.some((consumer) => consumer === name)
 
-/** Ends a process with a signal, a consumer in the middle of its work. The supervisor replaces it. */
+/** Ends a process with a signal (a consumer while it works). The supervisor replaces the process. */
 export function ends(name: PartName, signal: 'SIGKILL' | 'SIGTERM'): (context: FaultContext) => Promise<Injected> {
   return async ({ stack }: FaultContext) => {
     const before = pidOf(stack, name)
@@ -36,7 +37,7 @@ export function ends(name: PartName, signal: 'SIGKILL' | 'SIGTERM'): (context: F
   }
 }
 
-/** Includes child processes, because Postgres uses one process per connection. */
+/** Lists a process and its children, because Postgres uses one process per connection. */
 async function withChildren(pid: number): Promise<number[]> {
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=', '-o', 'ppid='])
   const lines = stdout.trim().split('\n')
@@ -100,13 +101,13 @@ const named = (
     }),
   )
 
-/** Restarts services one after the other, each when the previous one runs again. */
+/** Restarts services one after the other, each when the previous service runs again. */
 export const rollingRestart: Fault = {
   name: 'rolling restart',
   family: 'rolling restart',
   mayRefuse: true,
   inject: async (context) => {
-    const services = ['gateway', ...CONSUMERS] as const
+    const services = ['gateway', ...CONSUMER_NAMES] as const
     const witnesses: (string | undefined)[] = []
     for (const name of services) {
       const { witness } = await ends(name, 'SIGTERM')(context)
@@ -122,7 +123,7 @@ export const rollingRestart: Fault = {
 
 export const processFaults: readonly Fault[] = [
   ...named('kill', PARTS, ['gateway', 'form-trigger-evaluator', 'kafka', 'postgres'], (name) => ends(name, 'SIGKILL')),
-  ...named('terminate', ['gateway', ...CONSUMERS], [], (name) => ends(name, 'SIGTERM')),
+  ...named('terminate', ['gateway', ...CONSUMER_NAMES], [], (name) => ends(name, 'SIGTERM')),
   ...named('freeze', ['gateway'], [], (name) => freezes(name, FREEZE_MS)),
   ...named('freeze', ['kafka'], [], (name) => longOutage(freezes(name, OUTAGE_MS), HEAVY_PER_SECOND.refused)),
   ...named('freeze', ['postgres', 'redis'], [], (name) => longOutage(freezes(name, OUTAGE_MS), HEAVY_PER_SECOND.taken)),

@@ -2,8 +2,8 @@ import type { LedgerEntry } from '@nextvisit/audit'
 import { callGateway, type GatewayAnswer } from '@nextvisit/testing/black-box'
 import type { CampaignProject } from './campaign-projects.ts'
 
-/** One request with its answer, as the caller recorded it. Times in ms of this process' clock. */
-export interface Call extends LedgerEntry {
+/** A request with its answer, recorded by the caller. Times in ms of this process' clock. */
+export interface RecordedCall extends LedgerEntry {
   readonly route: Request['route']
   readonly sentAt: number
   readonly elapsedMs: number
@@ -17,12 +17,12 @@ export interface Request {
 
 /** Sends requests like projects' back ends and pages, and records each one with its answer. */
 export interface RecordingClient {
-  readonly send: (project: CampaignProject, request: Request) => Promise<Call>
-  readonly calls: () => readonly Call[]
+  readonly send: (project: CampaignProject, request: Request) => Promise<RecordedCall>
+  readonly calls: () => readonly RecordedCall[]
 }
 
 export function createRecordingClient(gatewayUrl: string): RecordingClient {
-  const calls: Call[] = []
+  const calls: RecordedCall[] = []
   return {
     calls: () => calls,
     send: async ({ organization, project, adminKey, sdkKey }, { route, body, idempotencyKey }) => {
@@ -31,7 +31,7 @@ export function createRecordingClient(gatewayUrl: string): RecordingClient {
       const sent = await callGateway({ gatewayUrl, route, apiKey, body, ...(keyed && { idempotencyKey }) })
       const { userName, eventName } = body
       const { answer, ...known } = sent
-      const call: Call = {
+      const call: RecordedCall = {
         route,
         organization,
         project,
@@ -47,12 +47,12 @@ export function createRecordingClient(gatewayUrl: string): RecordingClient {
   }
 }
 
-/** What the answer says about an event. If triggers are evaluated later, the answer does not count the queued forms. */
+/** The answer's information about an event. If triggers are evaluated later, the answer does not count queued forms. */
 function eventAnswerOf({
   newEvent,
   triggersEvaluated,
   formsQueued,
-}: GatewayAnswer['answer']): Pick<Call, 'newEvent' | 'formsQueued'> {
+}: GatewayAnswer['answer']): Pick<RecordedCall, 'newEvent' | 'formsQueued'> {
   return {
     ...(typeof newEvent === 'boolean' && { newEvent }),
     ...(triggersEvaluated === true && typeof formsQueued === 'number' && { formsQueued }),

@@ -14,7 +14,7 @@ async function withRedis<T>({ redisUrl }: CampaignStack, work: (redis: Redis) =>
   }
 }
 
-/** A fault that is over at once. `count` is what it hit. */
+/** A fault that ends at once. `count` is the number of hits. */
 function struck(count: number, what: string): Injected {
   return { lastsMs: 0, heal: nothingToHeal, witness: async () => (count > 0 ? `${count} ${what}` : undefined) }
 }
@@ -37,10 +37,10 @@ async function copyOf(redis: Redis): Promise<Copy[]> {
   const copies = await Promise.all(
     keys.map(async (key) => ({ key, dump: await redis.dumpBuffer(key), ttlMs: Math.max(0, await redis.pttl(key)) })),
   )
-  return copies.filter(({ dump }) => dump !== null) // without keys that expired meanwhile
+  return copies.filter(({ dump }) => dump !== null) // drops keys that expired meanwhile
 }
 
-/** Restores the data of some seconds ago, as if a replica with lag took over. */
+/** Restores the data of some seconds ago, like the promotion of a lagging replica. */
 const older: Fault['inject'] = async ({ stack }) => {
   const copies = await withRedis(stack, copyOf)
   let isCanaryGone = false

@@ -2,7 +2,7 @@ import { BOUNDS, type Bound, type FaultResult, isBeyond, missedBounds } from './
 
 const seconds = (ms: number): string => (ms / 1_000).toFixed(1)
 
-/** One line while the campaign runs. */
+/** Formats a result as one line of the running campaign. */
 export function summaryOf(result: FaultResult): string {
   const { fault, seed, witness, requests, unknown, needless, differences } = result
   const { failoverMs, heldUpMs, growthMb, unchecked, besideMs, roomFreeMs } = result
@@ -27,7 +27,7 @@ export function summaryOf(result: FaultResult): string {
   return `seed ${seed}  ${fault}: ${witness ?? 'DID NOT STRIKE'}; ${parts.join(', ')}; ${outcome}${late}`
 }
 
-/** Text of docs/reference/faults.md: a table by family and one by fault, each with the worst value of all seeds. */
+/** Renders docs/reference/faults.md: a table by family and a table by fault, each with the worst value of all seeds. */
 export function reportOf(results: readonly FaultResult[]): string {
   return `# Fault tests
 
@@ -118,7 +118,7 @@ function commitsOf(results: readonly FaultResult[]): string {
   return `Commits: ${commits.join(', ')}.`
 }
 
-/** For example `1–10, 12`. */
+/** Formats seeds as ranges, for example `1–10, 12`. */
 function rangesOf(results: readonly FaultResult[]): string {
   const seeds = [...new Set(results.map(({ seed }) => seed))].toSorted((one, other) => one - other)
   const firsts = seeds.filter((seed) => !seeds.includes(seed - 1))

@@ -1,7 +1,7 @@
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import type { FaultResult } from './fault-result.ts'
 
-/** The results of all runs so far, on disk. An interrupted campaign, or one with more seeds, continues from there. */
+/** The results of all previous runs, on disk. An interrupted or extended campaign continues from there. */
 export interface ResultsFile {
   readonly all: () => readonly FaultResult[]
   readonly find: (seed: number, fault: string) => FaultResult | undefined

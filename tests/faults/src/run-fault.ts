@@ -4,7 +4,7 @@ import type { FindingsOfKind } from '@nextvisit/audit'
 import { eventually, isReady } from '@nextvisit/testing/black-box'
 import { auditStack } from './campaign-stack.ts'
 import { isCaughtUp } from './caught-up.ts'
-import type { Call } from './recording-client.ts'
+import type { RecordedCall } from './recording-client.ts'
 import type { Fault, Injected, Span, FaultContext } from './fault.ts'
 import type { FaultResult } from './fault-result.ts'
 import { isAcknowledged, isCalm, isRefused, judgeCalls, type Recovery } from './judge-calls.ts'
@@ -12,10 +12,10 @@ import { createRandom } from './seeded-random.ts'
 import { createTraffic } from './traffic.ts'
 
 const REQUESTS_PER_SECOND = 40
-/** By then all processes work. Killing an idle process would prove nothing. */
+/** Acknowledged requests before the fault. By then all processes work; killing an idle process would prove nothing. */
 const ACKNOWLEDGED_BEFORE = 30
 const AT_WORK_WITHIN_MS = 15_000
-/** Longer than recovery may take, so that a late failure is noticed. */
+/** Time limit of the recovery. It exceeds the bound, so that a late recovery is measured. */
 const CALM_WITHIN_MS = 90_000
 const READY_WITHIN_MS = 60_000
 const AT_REST_WITHIN_MS = 120_000
@@ -27,7 +27,7 @@ interface Struck extends Recovery {
   readonly healedAt: number
 }
 
-/** Injects a fault under load, heals it, waits until consumers have caught up, and audits everything. */
+/** Injects a fault under load, heals it, waits until consumers have caught up, and audits the stack. */
 export async function runFault(
   fault: Fault,
   seed: number,
@@ -68,16 +68,16 @@ export async function runFault(
   }
 }
 
-function endOf({ sentAt, elapsedMs }: Call): number {
+function endOf({ sentAt, elapsedMs }: RecordedCall): number {
   return sentAt + elapsedMs
 }
 
-/** The duration of a call, without the time in which the gateway was stopped: the bound applies to a running gateway. */
-function answeredAfterMs(call: Call, { from, to }: Span): number {
+/** The duration of a call, without the time in which the gateway was stopped. The bound applies to a running gateway. */
+function answeredAfterMs(call: RecordedCall, { from, to }: Span): number {
   return call.elapsedMs - Math.max(0, Math.min(endOf(call), to) - Math.max(call.sentAt, from))
 }
 
-/** Strikes in the middle of the work, heals, and waits until the gateway is ready and the calls are calm, or a time limit. */
+/** Strikes under load, heals, and waits until the gateway is ready and the calls are calm, within a time limit. */
 async function strike(fault: Fault, context: FaultContext): Promise<Struck> {
   const acknowledgedSince = (instant: number) => async () =>
     context.client.calls().filter((call) => call.sentAt >= instant && isAcknowledged(call)).length
@@ -96,7 +96,7 @@ async function strike(fault: Fault, context: FaultContext): Promise<Struck> {
   return { injected, struckAt, healedAt, isReady: isBack, calmSince }
 }
 
-/** Audits when everything is read. Repeats for a while, because some changes are on their way without being in the log. */
+/** Audits after everything is folded. Repeats for a while, because some pending changes are not in the log yet. */
 async function differencesAtRest(context: Omit<FaultContext, 'random'>): Promise<readonly FindingsOfKind[]> {
   const until = performance.now() + AT_REST_WITHIN_MS
   await eventually(() => isCaughtUp(context.stack), Boolean, AT_REST_WITHIN_MS)

@@ -14,20 +14,20 @@ const RESULTS = path.join(ROOT, 'docs/reference/faults.json')
 const REPORT = path.join(ROOT, 'docs/reference/faults.md')
 const HELP = `Usage: npx -y pnpm faults [options]
 
-Injects one fault after the other into a stack under load and audits everything after each. Results go to
+Injects one fault after the other into a stack under load and audits the stack after each fault. Results go to
 docs/reference/faults.json, with the commit that ran; the tables in docs/reference/faults.md are rendered from it.
 The next run continues: it skips faults that have struck. One seed takes about twenty minutes.
 
   --seeds A-B   seeds A to B; N alone means 1 to N (default 1)
   --fresh       delete all results first
-  --seed S      run only this seed; print a table and keep nothing
-  --only NAME   run only faults whose name matches this regular expression; keep nothing, as with --seed
+  --seed S      run only this seed; print a table and store no results
+  --only NAME   run only faults whose names match this regular expression; store no results
   --render      only render the tables from docs/reference/faults.json
   --list        list the faults
   --help
 
-Exits with 0 if every fault struck, nothing was lost or doubled, and every bound was met; with 1 if not; with 2 if the
-arguments are wrong.
+Exits with 0 if every fault struck, nothing was lost or doubled, and every bound was met; with 1 otherwise; with 2 if the
+arguments are invalid.
 
 Examples:
   npx -y pnpm faults --fresh --seeds 1-10
@@ -65,7 +65,7 @@ function seedsOf(text: string): number[] {
 
 function wholeNumber(name: string, text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
-  throw new RangeError(`${name} must be a whole number from 1 on`)
+  throw new RangeError(`${name} must be a whole number, 1 or more`)
 }
 
 async function main(): Promise<number> {
@@ -81,7 +81,7 @@ async function main(): Promise<number> {
 
 type Asked = Pick<ReturnType<typeof readOptions>, 'seeds' | 'faults' | 'fresh'>
 
-/** Runs everything that has no result yet. If a seed fails, it is reported and the next one runs: nobody may be watching. */
+/** Runs all faults without a result. Reports a failed seed and continues with the next, because campaigns run unattended. */
 async function runKept({ seeds, faults, fresh }: Asked): Promise<number> {
   const results = await openResults(fresh)
   const commit = await currentCommit()
@@ -101,7 +101,7 @@ async function runKept({ seeds, faults, fresh }: Asked): Promise<number> {
   return asked.every((result) => result !== undefined && isGood(result)) ? 0 : 1
 }
 
-/** Runs the chosen faults, keeps nothing, and prints a table. */
+/** Runs the chosen faults and prints a table. It stores no results. */
 async function runOnce({ seeds, faults }: Asked): Promise<number> {
   const results: FaultResult[] = []
   const tell = progress(seeds.length * faults.length)
@@ -114,7 +114,7 @@ async function git(...command: string[]): Promise<string> {
   return (await promisify(execFile)('git', command, { cwd: ROOT })).stdout.trim()
 }
 
-/** Undefined if git does not know. Uncommitted changes add a `+`. */
+/** Reads the current commit; undefined outside a repository. Uncommitted changes add a `+`. */
 async function currentCommit(): Promise<string | undefined> {
   try {
     const isChanged = (await git('status', '--porcelain', '--', 'packages', 'services', 'tools')) !== ''

@@ -6,18 +6,18 @@ import { runFault } from './run-fault.ts'
 import { createRandom } from './seeded-random.ts'
 import { createTraffic } from './traffic.ts'
 
-/** A stack under test, and who calls it. */
-export type Campaign = Omit<FaultContext, 'random'>
+/** A stack under test and its callers. */
+export type CampaignContext = Omit<FaultContext, 'random'>
 
 export interface SeedOptions {
   readonly seed: number
   readonly faults: readonly Fault[]
   readonly onResult?: (result: FaultResult) => void | Promise<void>
-  /** One that runs already, and that whoever started it removes. Default: a new one. */
-  readonly campaign?: Campaign
+  /** A running campaign, which its owner removes. Default: a new campaign. */
+  readonly campaign?: CampaignContext
 }
 
-/** Runs faults one after the other against one stack. The order depends on the seed, and is the same for a subset of faults. */
+/** Runs faults one after the other against one stack. The order depends on the seed; a subset of faults keeps it. */
 export async function runSeed({ seed, faults, onResult, campaign }: SeedOptions): Promise<FaultResult[]> {
   const order = faults
     .map((fault) => ({ fault, place: createRandom(seed, `place of ${fault.name}`).next() }))
@@ -35,7 +35,7 @@ export async function runSeed({ seed, faults, onResult, campaign }: SeedOptions)
       results.push(result)
       await onResult?.(result)
       if (result.differences.length === 0) continue
-      // A new stack: otherwise the same difference would be found after each later fault.
+      // A new stack, because the same difference would be found after each later fault.
       await leave()
     }
   } finally {
@@ -44,18 +44,18 @@ export async function runSeed({ seed, faults, onResult, campaign }: SeedOptions)
   return results
 }
 
-/** The result of a fault that could not run. It counts as a difference, so that it is noticed. */
+/** The result of a fault that could not run. It counts as a difference, so that the campaign fails. */
 function brokenRun({ name: fault, family }: Fault, seed: number, error: unknown): FaultResult {
   const examples = [{ about: fault, says: String(error) }]
   const nothing = { requests: 0, unknown: 0, needless: 0, longestMs: 0, recoveryMs: 0, atRestMs: 0, tookMs: 0 }
   return { fault, family, seed, ...nothing, differences: [{ kind: 'broken run', count: 1, examples }] }
 }
 
-/** Starts a new stack, in which every user is known. */
+/** Starts a new stack in which every user is known. */
 export async function startCampaign(
   seed: number,
   options: Parameters<typeof startCampaignStack>[0] = {},
-): Promise<Campaign> {
+): Promise<CampaignContext> {
   const stack = await startCampaignStack(options)
   const client = createRecordingClient(stack.gatewayUrl)
   const random = createRandom(seed, 'beginning')

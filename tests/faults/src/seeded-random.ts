@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 
-/** Random numbers that are equal for equal seed and use (mulberry32). */
+/** Random numbers that are reproducible by seed and use (mulberry32). */
 export interface Random {
-  /** In [0, 1). */
+  /** The next number in [0, 1). */
   readonly next: () => number
   /** A whole number in [from, to]. */
   readonly between: (from: number, to: number) => number
   readonly oneOf: <T>(values: readonly [T, ...T[]] | readonly T[]) => T
 }
 
-/** Each use has its own sequence, so the number of draws for one use does not change the others. */
+/** Creates the sequence of one use, so that the number of draws for one use does not change the others. */
 export function createRandom(seed: number, use: string): Random {
   let state = createHash('sha256').update(`${seed}/${use}`).digest().readUInt32LE()
   const next = (): number => {

@@ -4,7 +4,7 @@ import type { RecordingClient, Request } from './recording-client.ts'
 import type { CampaignProject } from './campaign-projects.ts'
 import type { Random } from './seeded-random.ts'
 
-/** With more open requests during an outage, the load would only measure itself. */
+/** Maximum number of open requests. With more during an outage, the load would only measure itself. */
 const MOST_OPEN = 24
 const EVENTS = ['Signed In', 'checkout completed', 'Export Done', 'Page viewed'] as const
 
@@ -17,16 +17,16 @@ export interface TrafficOptions {
   readonly mix?: Mix
 }
 
-/** What is sent. */
+/** The mix of requests. */
 export interface Mix {
-  /** Of each project. */
+  /** Users of each project. */
   readonly users: number
   readonly requestOf: (userName: string, random: Random) => Request
 }
 
-/** Requests of random users. Some have an `Idempotency-Key` and are sent again if they fail. */
+/** Requests of random users. Some have an `Idempotency-Key` and are retried if they fail. */
 export interface Traffic {
-  /** Identifies every user once, so that none is unknown. */
+  /** Identifies every user once, so that no user is unknown. */
   readonly begin: () => Promise<void>
   /** Sends requests until `stop`. */
   readonly start: () => void
@@ -70,7 +70,7 @@ export function createTraffic({ client, projects, random, perSecond, mix = EVERY
 
 const nameOf = (user: number): string => `user-${user}`
 
-/** Identifies, tracked events and visits. */
+/** A mix of identifies, tracked events and visits. */
 const EVERYTHING: Mix = { users: 25, requestOf: randomRequest }
 
 function randomRequest(userName: string, random: Random): Request {

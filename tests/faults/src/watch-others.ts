@@ -3,7 +3,7 @@ import { readUnchecked } from '@nextvisit/testing/black-box'
 import type { FaultContext } from './fault.ts'
 import type { Measured } from './fault-result.ts'
 
-/** Measures from now on what other organizations notice of a hostile one. The result says what it was since. */
+/** Starts to measure the effect of a hostile organization on others. The returned function stops and returns the result. */
 export async function watchOthers({
   stack,
   client,

@@ -10,12 +10,12 @@ import { type Race, runRace } from './run-race.ts'
 import { raceErrors, recordsOf, raceResult } from './race-result.ts'
 import { eventually, readTopic, readUnchecked, type TopicRecord } from '@nextvisit/testing/black-box'
 
-/** A reservation or claim whose record is never folded is dropped after 60 s. */
+/** Services drop a reservation or claim after 60 s if its record is never folded. */
 const SETTLED_WITHIN_MS = 100_000
 
 let stack: RaceStack
 let records: readonly TopicRecord[] = []
-/** The gateways' counters after the last restart of a gateway, and the time of reading. */
+/** The gateways' counters after the last restart of a gateway, and the time at which they were read. */
 let countedBefore = { unchecked: 0, at: '' }
 const races: Race[] = []
 
@@ -34,7 +34,7 @@ afterAll(() => stack?.remove(), 60_000)
 describeLeasedRoom(() => stack)
 
 describe(`${REQUESTS} parallel requests at a limit with room for ${LIMIT}, over two gateways and two processes of each service`, () => {
-  // The room that was leased kept everything busy.
+  // The leased room has kept all services busy.
   beforeAll(() => waitUntilChecked(stack), 90_000)
 
   it.each(FAULTS)('race for every limit: $id', { timeout: 120_000 }, async (fault) => {
@@ -56,12 +56,12 @@ describe(`${REQUESTS} parallel requests at a limit with room for ${LIMIT}, over 
     expect(left.filter((count) => count < LIMIT)).toEqual([])
   })
 
-  it('lets exactly as many requests pass as there is room for, and leaves no trace of a refused one in the log', async () => {
+  it('accepts exactly as many requests as there is room for, and records no refused request', async () => {
     records = await readTopic(stack.brokers, 'user-events')
     expect(races.flatMap((race) => raceErrors(race, records))).toEqual([])
   })
 
-  it('counts exactly what is in the log, and counts the unchecked marks', {
+  it('counts exactly the units in the log, and the unchecked marks', {
     timeout: 60_000,
   }, async () => {
     const rows = await Promise.all(races.map(rowOf))
@@ -73,7 +73,7 @@ describe(`${REQUESTS} parallel requests at a limit with room for ${LIMIT}, over 
     expect((await readUnchecked(stack.gatewayMetrics)) - countedBefore.unchecked).toBe(marks.length)
   })
 
-  it('registers the names that are in the log, and no others', async () => {
+  it('registers exactly the names in the log', async () => {
     const differences = await Promise.all(
       races.map(async (race) => ({ registered: await readNames(race), inLog: namesInLog(race) })),
     )
@@ -95,7 +95,7 @@ describe(`${REQUESTS} parallel requests at a limit with room for ${LIMIT}, over 
   })
 })
 
-/** Retries while the service behind the route is unavailable, and over a connection to a gateway that was killed. */
+/** Reads a route. Retries while the service behind it is unavailable, and after a lost connection to a killed gateway. */
 async function get(organization: string, path: string): Promise<{ status: number; body: Record<string, unknown> }> {
   const ask = async () => {
     const response = await fetch(`${stack.gatewayUrl}${path}`, { headers: { 'x-api-key': keyOf(organization) } })
@@ -114,7 +114,7 @@ async function readCount({ organization, family }: Race): Promise<number> {
   return (body[family.counter] as { count: number } | undefined)?.count ?? -1
 }
 
-/** Sends one more request per second until the limit is reached. */
+/** Sends one request per second until the limit is reached. */
 async function useUpRoom(race: Race): Promise<number> {
   return eventually(
     async () => {

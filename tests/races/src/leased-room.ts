@@ -24,10 +24,10 @@ const isIdentified = ({ status }: LedgerEntry) => status === 200
 const isOwnEvent = (value: TopicRecord['value']) =>
   value['organization'] === ORGANIZATION && value['type'] === 'EventTracked'
 
-/** In the stack of the races, before them. */
+/** Tests leases in the stack of the races, before the races. */
 export function describeLeasedRoom(stackOf: () => RaceStack): void {
   describe(`a busy organization with room for ${ROOM} events, over two gateways and two processes of metering (docs/decisions/0017)`, () => {
-    it('passes exactly as many as there is room for, some of them from leases, and counts each', {
+    it('accepts exactly as many events as there is room for, some of them from leases, and counts each', {
       timeout: 240_000,
     }, async ({ signal }) => {
       const { gatewayUrls, gatewayUrl, brokers } = stackOf()
@@ -40,7 +40,7 @@ export function describeLeasedRoom(stackOf: () => RaceStack): void {
       const sentAfterRefusal = new Set<LedgerEntry>()
       let [sent, refused] = [0, 0]
       const keepTracking = async () => {
-        // Some more in the end, so that whatever room was left would be used.
+        // Some more at the end, to use any room that is left.
         while (refused < REFUSED_IN_THE_END && !signal.aborted) {
           const isAfterRefusal = refused > 0
           const sequence = sent++
@@ -60,15 +60,15 @@ export function describeLeasedRoom(stackOf: () => RaceStack): void {
       expect([...tracked.values()].flatMap((value) => value['unchecked'])).toEqual([])
       expect(tracked.size).toBe(ROOM)
       expect(passed.filter(({ requestId }) => !tracked.has(requestId))).toEqual([])
-      // Nobody was refused while there was room: somebody who came later would have got it. What was not recorded (503) gave
-      // its room back, perhaps after others had waited for it in vain.
+      // No request was refused while there was room: a later request would have got it. Requests that were not recorded
+      // (503) released their room, perhaps after others had waited for it in vain.
       const notRecorded = entries.filter(({ status }) => status !== 202 && status !== 402)
       const late = passed.filter((entry) => sentAfterRefusal.has(entry))
       expect(late.length).toBeLessThanOrEqual(notRecorded.length)
       const leased = [...tracked.values()].filter((value) => value['lease'] !== undefined)
       expect(leased.length).toBeGreaterThan(0)
       console.log(
-        `${leased.length} of ${ROOM} events used a lease; ${late.length} came late, ${notRecorded.length} were not recorded`,
+        `${leased.length} of ${ROOM} events used a lease; ${late.length} arrived late, ${notRecorded.length} were not recorded`,
       )
       expect(
         await eventually(

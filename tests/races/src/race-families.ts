@@ -1,8 +1,8 @@
 import type { LedgerEntry, TopicRecord } from '@nextvisit/testing/black-box'
 
-/** The room under every limit. */
+/** Room under every limit. */
 export const LIMIT = 20
-/** Requests of one race, in parallel. */
+/** Parallel requests of one race. */
 export const REQUESTS = 200
 /** Users that are identified before the race. Half of them are used before the fault, half after it. */
 export const USERS = 20
@@ -20,12 +20,12 @@ export interface RaceFamily {
   /** The mark in `unchecked` of a record for which this limit was not checked. */
   readonly check: string
   readonly route: Route
-  /** Whether the first event is sent before the race, so that its name is known. */
+  /** Sends the first event before the race, so that its name is known. */
   readonly isNameKnown?: true
   readonly bodyOf: (sequence: number) => Readonly<Record<string, unknown>>
-  /** Statuses when there is no room. None for traits: the request passes, and its record lists the stripped traits. */
+  /** Statuses without room. Empty for traits: the request passes, and its record lists the stripped traits. */
   readonly refusals: readonly number[]
-  /** The number of passes in the first half that use up all room. */
+  /** Number of passes in the first half that use up all room. */
   readonly passesAtLimit: number
   /** The units that a record uses under the limit. */
   readonly unitsOf: (value: Value) => readonly string[]
@@ -86,7 +86,7 @@ export const FAMILIES: readonly RaceFamily[] = [
     unitsOf: (value) => Object.keys((value['operations'] as { set?: object } | undefined)?.set ?? {}),
   },
   {
-    // Half of the requests use a name that the cap refuses: they must not use up the event limit of the others.
+    // Half of the requests use a name that the cap refuses. They must not use the event limit of the others.
     id: 'both',
     limit: 'events, cap full',
     plan: { eventsPerMonth: LIMIT, uniqueEvents: 1 },

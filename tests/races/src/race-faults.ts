@@ -1,22 +1,22 @@
 import { produceApiKey } from '@nextvisit/testing'
 import type { RaceStack } from './race-stack.ts'
 
-/** What happens in the middle of a race. */
+/** A fault during a race. */
 export interface RaceFault {
   readonly id: string
   readonly what: string
   /**
    * `start`: armed before the race. `first answers`: while most requests are open. `limits reached`: when all room is used,
-   * and once more before each further limit's second half, because what was killed starts again.
+   * and again before each further limit's second half, because killed services restart.
    */
   readonly when: 'start' | 'first answers' | 'limits reached'
   readonly strike: (stack: RaceStack) => Promise<void> | void
   readonly heal?: (stack: RaceStack) => Promise<void> | void
-  /** A value that changes when the fault has really struck. Only needed if nothing else shows it. */
+  /** A value that changes when the fault has struck. Only for faults with no other proof. */
   readonly witness?: (stack: RaceStack) => number | undefined
-  /** The gateway's counters are lost. */
+  /** The fault resets the gateway's counters. */
   readonly restartsGateway?: true
-  /** Limits are not checked during the fault, and the records say so. */
+  /** The gateway does not check limits during the fault, and marks the records. */
   readonly leavesUnchecked?: true
 }
 
@@ -72,7 +72,7 @@ export const FAULTS: readonly RaceFault[] = [
     id: 'redis-replaced',
     what: 'Redis replaced by an empty one',
     when: 'first answers',
-    // The first step also empties what Redis keeps on disk.
+    // The first step also empties Redis' data on disk.
     strike: async ({ redis, kill }) => {
       await redis.flushall()
       kill('redis', 'SIGKILL')

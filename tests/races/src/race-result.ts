@@ -2,18 +2,18 @@ import type { LedgerEntry, TopicRecord } from '@nextvisit/testing/black-box'
 import { LIMIT } from './race-families.ts'
 import type { Race } from './run-race.ts'
 
-/** The result of one race: the answers that callers got, and what is in the log. */
+/** The result of one race: the callers' answers, and the records in the log. */
 export interface RaceResult {
   readonly asked: number
   readonly passed: number
   readonly refused: number
-  /** Outcome unknown to the caller: 503, or the connection broke. Also 408: the caller was too slow, on an overloaded machine. */
+  /** Requests with an outcome unknown to the caller: 503, a lost connection, or 408 on an overloaded machine. */
   readonly unknown: number
-  /** Units under the limit that are in the log. */
+  /** Units under the limit, in the log. */
   readonly inLog: number
-  /** Units that an unchecked record carries. A later record of the same name passes as known, so it was checked. */
+  /** Units of unchecked records. A later record of the same name passes as known, so it counts as checked. */
   readonly uncheckedUnits: number
-  /** Records that say this limit was not checked. */
+  /** Records marked as unchecked for this limit. */
   readonly unchecked: number
 }
 
@@ -23,12 +23,12 @@ const idOf = ({ requestId = '' }: LedgerEntry) => requestId
 
 type Value = TopicRecord['value']
 
-/** The records of a race's organization. No other race uses it. */
+/** Returns the records of a race's organization. No other race uses it. */
 export function recordsOf({ organization }: Race, records: readonly TopicRecord[]): readonly Value[] {
   return records.map(({ value }) => value).filter((value) => value['organization'] === organization)
 }
 
-/** Computes the result from answers and log alone; it shares no code with the services. */
+/** Computes the result from the answers and the log. It shares no code with the services. */
 export function raceResult(race: Race, records: readonly TopicRecord[]): RaceResult {
   const { entries, family } = race
   const own = recordsOf(race, records)
@@ -52,7 +52,7 @@ export function raceResult(race: Race, records: readonly TopicRecord[]): RaceRes
 const checksMissing = (value: Value) => (value['unchecked'] ?? []) as readonly string[]
 const isStripped = (value: Value) => ((value['strippedTraits'] ?? []) as readonly string[]).length > 0
 
-/** Everything that is wrong with a race; empty if nothing is. */
+/** Lists the errors of a race; empty if there are none. */
 export function raceErrors(race: Race, records: readonly TopicRecord[]): string[] {
   const own = recordsOf(race, records)
   return [...answerErrors(race, own), ...sumErrors(race, raceResult(race, records)), ...newEventErrors(race, own)].map(
@@ -60,7 +60,7 @@ export function raceErrors(race: Race, records: readonly TopicRecord[]): string[
   )
 }
 
-/** A passed request is in the log once, a refused one is not, and there is no other kind of answer. */
+/** Checks that each passed request is in the log once and no refused request is. Any other answer is an error. */
 function answerErrors({ entries, family }: Race, own: readonly Value[]): string[] {
   const inLog = Map.groupBy(own, (value) => value['id'])
   return entries.flatMap((entry) => {
@@ -72,7 +72,7 @@ function answerErrors({ entries, family }: Race, own: readonly Value[]): string[
   })
 }
 
-/** Only unchecked records may exceed the room, and no room is lost. */
+/** Checks that only unchecked records exceed the room, and that no room is lost. */
 function sumErrors({ fault }: Race, result: RaceResult): string[] {
   const { inLog, uncheckedUnits, unchecked } = result
   const checked = inLog - uncheckedUnits
@@ -83,7 +83,7 @@ function sumErrors({ fault }: Race, result: RaceResult): string[] {
   ]
 }
 
-/** `newEvent` is true once per slug, in log and answers; at most once if the first publish failed or was not checked. */
+/** Checks that `newEvent` is true once per slug in the log and the answers; at most once if the first publish failed or was unchecked. */
 function newEventErrors({ entries }: Race, own: readonly Value[]): string[] {
   const tracked = own.filter((value) => value['type'] === 'EventTracked')
   const answeredNew = new Set(entries.filter(({ answer }) => answer['newEvent'] === true).map(idOf))

@@ -6,7 +6,7 @@ import { Redis } from 'ioredis'
 import { freePort } from '@nextvisit/local-stack'
 import { eventually, isReady, startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
 
-/** The services that admission asks. */
+/** The services that admission calls. */
 const ADMISSION_SERVICES = ['metering', 'trait-registry', 'user-projector'] as const
 
 /** A stack with two gateways and two processes of each admission service. The second gateway reaches Kafka through a fault proxy. */
@@ -18,7 +18,7 @@ export interface RaceStack extends ThrowAwayStack {
   readonly redis: Redis
   /** Signals both processes of every admission service. */
   readonly signalAdmissionServices: (signal: NodeJS.Signals) => void
-  /** Kills them, and waits until none of them accepts a connection. */
+  /** Kills both processes of every admission service, and waits until none accepts connections. */
   readonly killAdmissionServices: () => Promise<void>
   /** Waits until every process is ready. */
   readonly untilReady: () => Promise<void>
@@ -35,7 +35,7 @@ export async function startRaceStack(workspace: string): Promise<RaceStack> {
 
   const seconds = await Promise.all(ADMISSION_SERVICES.map((service) => stack.startReplica(service)))
   const gatewayPort = String(await freePort())
-  // The two gateways ask a service's processes in opposite order.
+  // The two gateways call a service's processes in opposite order.
   const addresses = ADMISSION_SERVICES.map((service, index) => [
     `${service.toUpperCase().replaceAll('-', '_')}_URLS`,
     `${seconds[index]?.internalUrl},${stack.internalUrlOf(service)}`,
@@ -58,7 +58,7 @@ export async function startRaceStack(workspace: string): Promise<RaceStack> {
   const signalAdmissionServices: RaceStack['signalAdmissionServices'] = (signal) => {
     for (const process of admissionProcesses) stack.kill(process, signal)
   }
-  // A process that is just starting is not killed, so it may accept connections after the signal.
+  // The signal misses a starting process, which may then accept connections.
   const areDownOnceKilled = async (): Promise<boolean> => {
     signalAdmissionServices('SIGKILL')
     return !(await Promise.all(admissionUrls.map(isListening))).includes(true)
@@ -72,7 +72,7 @@ export async function startRaceStack(workspace: string): Promise<RaceStack> {
     signalAdmissionServices,
     killAdmissionServices: async () => {
       if (await eventually(areDownOnceKilled, Boolean, 30_000, 20)) return
-      throw new Error('An admission service accepts connections, however often it is killed.')
+      throw new Error('An admission service still accepts connections after repeated kills.')
     },
     untilReady: async () => {
       await redis.ping()
@@ -87,7 +87,7 @@ export async function startRaceStack(workspace: string): Promise<RaceStack> {
   }
 }
 
-/** Only a refused connection says that nobody listens. */
+/** Returns false only if the connection is refused. */
 function isListening(url: string): Promise<boolean> {
   return fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2_000) }).then(
     () => true,

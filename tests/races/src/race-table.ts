@@ -1,4 +1,4 @@
-/** A Markdown table with aligned columns, so that it is readable in a terminal too. */
+/** Formats a Markdown table with aligned columns, so that it is also readable in a terminal. */
 export function formatTable(rows: readonly Readonly<Record<string, string | number>>[]): string {
   const columns = Object.keys(rows[0] ?? {})
   const cells = [columns, ...rows.map((row) => columns.map((column) => String(row[column])))]

@@ -2,17 +2,17 @@ import { createHash } from 'node:crypto'
 import { keyNamed } from '@nextvisit/testing/black-box'
 import type { RaceFamily } from './race-families.ts'
 
-/** Each race has its own organization, so that races do not share room. */
+/** Returns the id of a race's own organization, so that races do not share room. */
 export function organizationOf(fault: string, family: string): string {
   return `${fault}-${family}`
 }
 
-/** The admin key of an organization's project. */
+/** Returns the admin key of an organization's project. */
 export function keyOf(organization: string): string {
   return keyNamed(`${organization.toUpperCase().replaceAll('-', '_')}_ADMIN_P`)
 }
 
-/** A workspace file (JSON is YAML) with one organization per race, one for probes, with limits that are never reached, and others. */
+/** Returns a workspace file with an organization per race, one without reachable limits for probes, and the given others. */
 export function raceWorkspace(
   faults: readonly string[],
   families: readonly RaceFamily[],

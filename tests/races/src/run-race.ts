@@ -10,7 +10,7 @@ export interface Race {
   readonly family: RaceFamily
   readonly fault: RaceFault
   readonly entries: readonly LedgerEntry[]
-  /** Sends one more request, the next in the sequence. */
+  /** Sends the next request of the sequence. */
   readonly sendNext: () => Promise<LedgerEntry>
 }
 
@@ -69,7 +69,7 @@ function createRunner(stack: RaceStack, fault: RaceFault, family: RaceFamily): R
     family,
     entries,
     send,
-    // Identify through the other gateway, so that the gateway in the race does not remember the user.
+    // Identify through the other gateway, so that the gateway in the race has not cached the user.
     prepare: async () => {
       if (family.route !== 'track-event') return
       const users = Array.from({ length: USERS }, (_, user) => user)
@@ -79,7 +79,7 @@ function createRunner(stack: RaceStack, fault: RaceFault, family: RaceFamily): R
   }
 }
 
-/** Retries, because connections to a gateway that the previous race killed are dead. */
+/** Identifies a user. Retries, because the previous race may have killed the gateway and its connections. */
 function identify(gateway: CallerLedger, userName: string): Promise<LedgerEntry> {
   return eventually(
     () => gateway.send('identify-user', { userName }),
@@ -91,7 +91,7 @@ function identify(gateway: CallerLedger, userName: string): Promise<LedgerEntry>
 const sendAll = ({ send }: Runner, from: number, to: number) =>
   Promise.all(Array.from({ length: to - from }, (_, index) => send(from + index)))
 
-/** Whether a race is far enough to start the next one, or to strike after the last one. */
+/** Returns true when the next race may start, or, after the last race, when the fault may strike. */
 function isTimeFor({ when }: RaceFault, { entries, family }: Runner): boolean {
   if (when === 'start') return true
   if (when === 'first answers') return entries.length > 0

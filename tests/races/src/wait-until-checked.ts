@@ -2,7 +2,7 @@ import { createCallerLedger, eventually, readUnchecked } from '@nextvisit/testin
 import type { RaceStack } from './race-stack.ts'
 import { keyOf, PROBE } from './race-workspace.ts'
 
-/** Waits until both gateways check every limit again. An open breaker lets a call through only from time to time. */
+/** Waits until both gateways check every limit again. An open circuit breaker only passes occasional probes. */
 export async function waitUntilChecked(stack: RaceStack): Promise<void> {
   let probes = 0
   const isChecked = async () => {
@@ -13,7 +13,7 @@ export async function waitUntilChecked(stack: RaceStack): Promise<void> {
   if (!(await eventually(isChecked, Boolean, 60_000))) throw new Error('Admission is still unchecked')
 }
 
-/** Sends a new user, trait and event, so that admission asks every service. */
+/** Sends a new user, trait and event, so that admission calls every service. */
 async function probe(gatewayUrl: string, word: string): Promise<number | undefined> {
   const { send } = createCallerLedger(gatewayUrl, keyOf(PROBE))
   await send('identify-user', { userName: word, userAttributes: { $set: { [word]: 1 } } })

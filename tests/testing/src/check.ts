@@ -6,7 +6,7 @@ import { collectLessInGo, keepCompiledCode } from './config.ts'
 import { type Counts, runSpecs } from './run-specs.ts'
 
 const CHECKOUT = path.resolve(import.meta.dirname, '../../..')
-/** After this time something hangs. A run on two idle cores takes a quarter of it; on a crowded machine it takes longer. */
+/** Time limit that detects a hanging run. A run on two idle cores takes a quarter of it; a busy machine takes longer. */
 const WITHIN_MS = 60 * 60_000
 const tool = (name: string): string => path.join(CHECKOUT, 'node_modules/.bin', name)
 
@@ -16,7 +16,7 @@ const CHECKS: readonly { readonly name: string; readonly command: readonly [stri
   { name: 'Console pages', command: [process.execPath, 'services/console/build-web.ts'] },
   { name: 'Format', command: [tool('biome'), 'format'] },
   { name: 'Lint', command: [tool('oxlint'), '--type-aware', '--deny-warnings'] },
-  // By default four checkers, which check much of it twice: more work than two cores do at once.
+  // The default is four checkers, which check many files twice and overload two cores.
   { name: 'Types', command: [tool('tsc'), '--noEmit', '-p', 'tsconfig.base.json', '--checkers', '2'] },
   { name: 'Types of the web', command: [tool('tsc'), '--noEmit', '-p', 'packages/web'] },
   { name: 'Types of the console', command: [tool('tsc'), '--noEmit', '-p', 'services/console/web'] },
@@ -58,7 +58,7 @@ collectLessInGo()
 let passed = 0
 let failed = 0
 const overdue = setTimeout(() => {
-  console.log(`✗ Not done within ${WITHIN_MS / 60_000} minutes.`)
+  console.log(`✗ Not finished within ${WITHIN_MS / 60_000} minutes.`)
   conclude({ passed, failed: failed + 1, skipped: 0 })
 }, WITHIN_MS)
 

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 
-/** Where specs get Kafka, Postgres and Redis. `auto`: containers if an engine has the images, else processes on this machine. */
+/** Source of the specs' Kafka, Postgres and Redis. `auto`: containers if an engine has the images, else local processes. */
 export type TestParts = 'auto' | 'docker' | 'local'
 
 export interface TestConfig {
   readonly parts: TestParts
-  /** If an address is given, that part is used and none is started. */
+  /** Address of a running part. If set, the specs use it and start none. */
   readonly kafkaBrokers: string | undefined
   readonly databaseUrl: string | undefined
   readonly redisUrl: string | undefined
@@ -26,19 +26,19 @@ export function readTestConfig(): TestConfig {
 }
 
 /**
- * On a machine with /.dockerenv, testcontainers believes that it runs in a container and connects to the bridge's gateway.
- * But published ports may listen on loopback only. Call this before testcontainers is imported.
+ * Makes testcontainers connect to loopback. On a machine with /.dockerenv, it assumes that it runs in a container, and
+ * connects to the bridge's gateway, but published ports may only listen on loopback. Call it before the import of testcontainers.
  */
 export function dialContainersOnLoopback(): void {
   if (existsSync('/.dockerenv')) process.env['TESTCONTAINERS_HOST_OVERRIDE'] ??= 'localhost'
 }
 
-/** Lets Node keep compiled code in this folder: the specs start hundreds of processes. */
+/** Lets Node cache compiled code in this folder, because the specs start hundreds of processes. */
 export function keepCompiledCode(folder: string): void {
   process.env['NODE_COMPILE_CACHE'] ??= folder
 }
 
-/** Lint and types are checked by programs in Go. Their collector then runs half as often, for less than 1 GB more. */
+/** Halves the garbage collections of the Go programs that check lint and types, for less than 1 GB more memory. */
 export function collectLessInGo(): void {
   process.env['GOGC'] ??= '200'
 }
@@ -48,11 +48,11 @@ function given(name: string): string | undefined {
   return value === '' ? undefined : value
 }
 
-/** How many cases a property test runs, and which failure it repeats. */
+/** Settings of a property test: its number of cases, and the failure that it repeats. */
 export interface Campaign {
   readonly runs: number
   readonly withinMs: number
-  /** What fast-check printed for a failure: its seed and path, and for commands the `replayPath`. */
+  /** The seed and path that fast-check printed for a failure. */
   readonly replay: { readonly seed?: number; readonly path?: string }
   readonly replayCommands: { readonly replayPath?: string }
 }
@@ -71,12 +71,12 @@ export function readCampaign(usualRuns: number): Campaign {
   }
 }
 
-/** `NEXTVISIT_TEST_BROWSER`: the path of a Chromium, or `packaged` for the one of an npm package. */
+/** Reads `NEXTVISIT_TEST_BROWSER`: the path of a Chromium, or `packaged` for the Chromium of an npm package. */
 export function chosenBrowser(): string | undefined {
   return given('NEXTVISIT_TEST_BROWSER')
 }
 
-/** The first Chromium or Chrome that is installed in the usual places. */
+/** Finds the first installed Chromium or Chrome in the usual places. */
 export function browserOnThisMachine(): string | undefined {
   const names = ['chromium', 'google-chrome', 'google-chrome-stable', 'chromium-browser']
   const folders = (process.env['PATH'] ?? '').split(path.delimiter)
@@ -88,7 +88,7 @@ export function browserOnThisMachine(): string | undefined {
   return candidates.find((file) => existsSync(file))
 }
 
-/** This process' environment, for a program that also needs the shared libraries of a folder. */
+/** Returns this process' environment for a program that also needs the shared libraries of a folder. */
 export function libraryEnvironment(folder: string): Record<string, string> {
   return { ...process.env, LD_LIBRARY_PATH: folder } as Record<string, string>
 }

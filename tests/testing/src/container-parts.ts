@@ -9,7 +9,7 @@ const IMAGES = { kafka: 'apache/kafka:4.1.2', postgres: 'postgres:17', redis: 'r
 dialContainersOnLoopback()
 const { GenericContainer, Wait } = await import('testcontainers')
 
-/** Whether an engine answers and already has all three images. Tests must not download a gigabyte. */
+/** Returns true if an engine answers and has all three images. Tests must not download a gigabyte. */
 export async function hasImages(): Promise<boolean> {
   return promisify(execFile)('docker', ['image', 'inspect', ...Object.values(IMAGES)], { timeout: 10_000 }).then(
     () => true,

@@ -1,9 +1,9 @@
 import { type Db, sql } from '@nextvisit/database'
 
 /**
- * How many rows of these tables Postgres reads while `work` runs, by scans and through indexes: a measure of a plan that
- * does not depend on the machine. Each `db` must have one connection only, and `work` must use no other: Postgres counts by
- * connection, and the connections are made to report their counts before they are read.
+ * Counts the rows of these tables that Postgres reads while `work` runs, by scans and through indexes. The count measures
+ * a plan independently of the machine. Each `db` must have a single connection, and `work` must use no other: Postgres
+ * counts by connection, and the function flushes the counts of these connections.
  */
 export async function countRowsRead(
   db: Db | readonly [Db, Db],

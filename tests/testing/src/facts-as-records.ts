@@ -3,7 +3,7 @@ import type { FetchedBatch, FetchedRecord } from '@nextvisit/log'
 
 const RECORD_TIME = '2026-11-02T10:00:00.000Z'
 
-/** Facts as the records of one partition, from offset 0. */
+/** Returns facts as the records of one partition, from offset 0. */
 export function factsAsRecords(
   facts: readonly { readonly id: string; readonly type: string }[],
   { topic = 'user-events', partition = 0, replyTo }: { topic?: string; partition?: number; replyTo?: string } = {},
@@ -22,7 +22,7 @@ export function factsAsRecords(
   })
 }
 
-/** The records between two offsets, as one fetch returns them. */
+/** Returns the records between two offsets as one fetch. */
 export function batchOf(records: readonly FetchedRecord[], from = 0, to = records.length): FetchedBatch {
   const [first] = records
   return {
@@ -35,7 +35,7 @@ export function batchOf(records: readonly FetchedRecord[], from = 0, to = record
   }
 }
 
-/** All records, in fetches of `size`. */
+/** Returns all records in fetches of `size`. */
 export function batchesOf(records: readonly FetchedRecord[], size: number): FetchedBatch[] {
   return Array.from({ length: Math.ceil(records.length / size) }, (_, index) =>
     batchOf(records, index * size, Math.min((index + 1) * size, records.length)),

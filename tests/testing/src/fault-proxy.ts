@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 
 /**
- * What happens to a response of the broker. `cutAfterBytes`: only these bytes arrive, then the connection ends. `replaceBy`: this
+ * A fault of a broker's response. `cutAfterBytes`: only these bytes arrive, then the connection ends. `replaceBy`: this
  * frame arrives instead.
  */
 export type ResponseFault = 'pass' | 'lose' | { readonly cutAfterBytes: number } | { readonly replaceBy: Buffer }
@@ -19,18 +19,18 @@ export type LinkState = 'open' | 'black-hole' | 'refuse'
 export interface FaultProxy {
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>
-  /** Pass it as a connection's `addressFor`: every broker is then reached through the proxy. */
+  /** The proxy's address. As a connection's `addressFor`, it routes every broker through the proxy. */
   readonly addressFor: () => { readonly host: string; readonly port: number }
-  /** Sets the function that decides what happens to each response from now on. */
+  /** Sets the function that decides the fault of each later response. */
   readonly onResponse: (decide: (response: BrokerResponse) => ResponseFault) => void
   /**
-   * `black-hole`: connections are accepted, but no data passes in either direction. `refuse`: open and new connections are
+   * Sets the state of the link. `black-hole`: connections are accepted, but no data passes in either direction. `refuse`: open and new connections are
    * closed. A black-holed connection stays black-holed.
    */
   readonly setLink: (state: LinkState) => void
   /** Closes all connections; new ones are accepted. */
   readonly cutAll: () => void
-  /** How often each fault really happened. */
+  /** Number of actual occurrences of each fault. */
   readonly struck: () => Readonly<Record<'lost' | 'cut' | 'refused', number>>
 }
 
@@ -40,7 +40,7 @@ export const listOffsetsApiKey = 2
 export const metadataApiKey = 3
 
 export interface FaultProxyOptions {
-  /** For clients in another process, which cannot use `addressFor`: metadata responses name the proxy as the broker. */
+  /** Makes metadata responses name the proxy as the broker, for clients in other processes, which cannot use `addressFor`. */
   readonly rewritesMetadata?: boolean
 }
 
@@ -52,7 +52,7 @@ interface Link {
   isBlackHole: boolean
 }
 
-/** Starts a proxy before the first of these brokers. Answers with a connection that goes through it. Its caller stops it. */
+/** Starts a proxy before the first of these brokers and returns a connection through it. The caller stops the proxy. */
 export async function startFaultProxy<Connection extends { readonly brokers: readonly string[] }>(
   direct: Connection,
 ): Promise<{ readonly proxy: FaultProxy; readonly connection: Connection & Pick<FaultProxy, 'addressFor'> }> {
@@ -63,7 +63,7 @@ export async function startFaultProxy<Connection extends { readonly brokers: rea
 }
 
 /**
- * A proxy between a Kafka client and its broker. It understands just enough of the protocol to fail single responses. Each
+ * Creates a proxy between a Kafka client and its broker. It parses just enough of the protocol to fail single responses. Each
  * frame starts with its length (4 bytes). A request continues with the API key (2), its version (2) and the correlation id
  * (4); a response continues with the correlation id.
  */
@@ -167,7 +167,7 @@ function passAll(_response: BrokerResponse): ResponseFault {
   return 'pass'
 }
 
-/** Replaces the port wherever the frame names the broker: the host's length (2 bytes), the host, then the port (4 bytes). */
+/** Replaces the broker's port in the frame. It searches for the host's length (2 bytes), the host and the port (4 bytes). */
 function replacePort(frame: Buffer, broker: { readonly host: string; readonly port: number }, port: number): void {
   const named = Buffer.alloc(2 + broker.host.length + 4)
   named.writeInt16BE(broker.host.length, 0)
@@ -177,7 +177,7 @@ function replacePort(frame: Buffer, broker: { readonly host: string; readonly po
     frame.writeInt32BE(port, at + 2 + broker.host.length)
 }
 
-/** Collects bytes and passes on whole frames, including the length in front. */
+/** Collects bytes and emits whole frames, including their length. */
 function createFrameSplitter(onFrame: (frame: Buffer) => void): (bytes: Buffer) => void {
   let buffered: Buffer = Buffer.alloc(0)
   return (bytes) => {

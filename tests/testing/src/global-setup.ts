@@ -10,7 +10,7 @@ declare module 'vitest' {
   export interface ProvidedContext {
     /** `host:port`, separated by commas. */
     kafkaBrokers: string
-    /** URL of a superuser. Specs create their own databases beside this one. */
+    /** URL with a superuser. Specs create their own databases on this server. */
     databaseUrl: string
     redisUrl: string
   }
@@ -27,10 +27,10 @@ interface RealParts {
   readonly redis: StartedPart
 }
 
-/** Vitest runs this file once per project, each time in its own module graph. All projects share one set of parts. */
+/** The parts that all projects share. Vitest runs this file once per project, each time in its own module graph. */
 const shared = globalThis as { nextvisitTestParts?: Promise<RealParts> }
 
-/** Starts real parts, or uses those that the environment names, and provides their addresses to the specs. */
+/** Starts real parts, or uses the parts in the environment, and provides their addresses to the specs. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   shared.nextvisitTestParts ??= startParts()
   const { kafka, postgres, redis } = await shared.nextvisitTestParts
@@ -58,7 +58,7 @@ async function startParts(): Promise<RealParts> {
   return { kafka, postgres, redis }
 }
 
-/** A new broker refuses groups until it has created its offsets topic. The first request for a group creates it. */
+/** Makes a new broker accept groups. It refuses them until the first request for a group has created its offsets topic. */
 async function makeReadyForGroups(brokers: string): Promise<void> {
   await withLogAdmin({ brokers: brokers.split(','), clientId: 'test-setup' }, (admin) =>
     admin.describeGroup('nextvisit.test-setup'),

@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Specs that take longest, longest first. Begun last, one of them would run alone while the other workers wait. */
+/** The longest specs, longest first. If one of them started last, the other workers would wait for it. */
 const LONGEST: readonly string[] = [
   'conformance.e2e.spec.ts',
   'console.e2e.spec.ts',

@@ -2,10 +2,10 @@ import { sqlTypeOf } from '@nextvisit/database/generator'
 import { modelsOf } from '@nextvisit/database/generator/testing'
 import type { Client } from 'pg'
 
-/** A table as somebody describes it. Types are as Postgres writes them: `timestamp(3) with time zone`. */
+/** The description of a table, with types in Postgres' spelling, for example `timestamp(3) with time zone`. */
 export interface DescribedTable {
   readonly columns: Readonly<Record<string, DescribedColumn>>
-  /** In its order. */
+  /** Columns of the primary key, in its order. */
   readonly primaryKey: readonly string[]
 }
 
@@ -42,13 +42,13 @@ function describedTable({ fields, primaryKey }: PrismaModel): DescribedTable {
   }
 }
 
-/** Where Postgres writes a type in another way than statements do. */
+/** Returns Postgres' spelling of a type in a statement. */
 function nameInPostgres(type: string): string {
   if (type === 'int') return 'integer'
   return type === 'timestamptz' ? 'timestamp(3) with time zone' : type
 }
 
-/** The tables of a schema as Postgres has them. */
+/** Reads the tables of a schema from Postgres. */
 export async function readTables(client: Client, schema: string): Promise<DescribedTables> {
   const { rows } = await client.query<DescribedColumn & { table: string; column: string; keyPosition: number | null }>(
     `SELECT relname AS "table", attname AS "column", format_type(atttypid, atttypmod) AS type,

@@ -14,7 +14,7 @@ const consumers = readdirSync(services).filter((name) => existsSync(path.join(se
 describe('schema.prisma', () => {
   it('is looked for in every consumer', () => expect(consumers).not.toHaveLength(0))
 
-  it.each(consumers)('is what generated/tables.ts of %s was made from', async (service) => {
+  it.each(consumers)('is the source of generated/tables.ts of %s', async (service) => {
     const [schema, tables] = await Promise.all(
       ['prisma/schema.prisma', 'generated/tables.ts'].map((file) =>
         readFile(path.join(services, service, file), 'utf8'),

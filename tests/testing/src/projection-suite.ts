@@ -22,24 +22,24 @@ import { createTestDatabase, type TestDatabase } from './test-database.ts'
 interface SuiteFact {
   readonly id: string
   readonly type: string
-  /** The records' key. */
+  /** Key of the record. */
   readonly userId: string
 }
 
 export interface ProjectionSuiteOptions {
-  /** In log order, all of one partition. A dozen or more, covering everything that the fold handles. */
+  /** At least a dozen facts of one partition in log order. They must cover everything that the fold handles. */
   readonly facts: readonly SuiteFact[]
-  /** Everything that the fold wrote, in a comparable form. */
+  /** Reads all rows of the fold in a comparable form. */
   readonly readRows: (db: Db) => Promise<unknown>
-  /** The part of it that a rebuild writes. Default: all of it. */
+  /** Reads the rows that a rebuild writes. Default: all rows. */
   readonly readRebuiltRows?: (db: Db) => Promise<unknown>
   readonly catalog?: CatalogView
 }
 
-/** With this number, ada's and bob's facts are in different partitions. */
+/** A number of partitions that separates ada's and bob's facts. */
 const PARTITIONS = 5
 
-/** The suite for every consumer's projection, on real Postgres: whatever happens to a batch, no record is lost or counted twice. */
+/** Tests a consumer's projection on real Postgres: no failure of a batch may lose or double a record. */
 export function describeProjection(
   consumer: Pick<Consumer, 'name' | 'schema' | 'migrations' | 'projection' | 'tables'>,
   options: ProjectionSuiteOptions,
@@ -51,7 +51,7 @@ export function describeProjection(
   const records = factsAsRecords(options.facts)
   let database: TestDatabase
   let db: CommitDb
-  /** The rows of an undisturbed fold, one record at a time. */
+  /** The rows of an undisturbed fold, record by record. */
   let expected: unknown
 
   const foldOn = async (
@@ -80,7 +80,7 @@ export function describeProjection(
       await database?.drop()
     })
 
-    it.each([2, 5, 1_000])('gives the same rows in batches of %i', async (size) => {
+    it.each([2, 5, 1_000])('writes the same rows in batches of %i', async (size) => {
       await foldAll(await foldOn(db), batchesOf(records, size))
       expect(await readRows(db)).toEqual(expected)
     })
@@ -98,7 +98,7 @@ export function describeProjection(
       expect(await readRows(db)).toEqual(expected)
     })
 
-    it('writes nothing when it crashes before the commit, and continues after a restart', async () => {
+    it('writes nothing if it crashes before the commit, and continues after a restart', async () => {
       const half = Math.ceil(records.length / 2)
       await foldAll(await foldOn(db), [batchOf(records, 0, half)])
       const before = await readRows(db)
@@ -109,7 +109,7 @@ export function describeProjection(
       expect(await readRows(db)).toEqual(expected)
     })
 
-    it('folds a batch once when it crashes after the commit, before it gets the answer', async () => {
+    it('folds a batch once if it crashes between the commit and its answer', async () => {
       const fold = await foldOn(losingTheFirstAnswer(db))
       await expect(fold.fold(batchOf(records))).rejects.toThrow('Connection terminated')
       expect(await fold.fold(batchOf(records))).toEqual({ outcome: 'stale' })
@@ -117,7 +117,7 @@ export function describeProjection(
       expect(await readRows(db)).toEqual(expected)
     })
 
-    it('lets only one of two racing owners commit', async () => {
+    it('permits only one of two racing owners to commit', async () => {
       const other = openDb(database.url)
       try {
         const owners = [await foldOn(db), await foldOn(other)]
@@ -132,7 +132,7 @@ export function describeProjection(
       }
     })
 
-    it('lets a zombie owner write nothing after a takeover', async () => {
+    it('rejects a zombie owner after a takeover', async () => {
       const other = openDb(database.url)
       try {
         const zombie = await foldOn(other)
@@ -152,7 +152,7 @@ export function describeProjection(
       expect(await readRows(db)).toEqual(before)
     })
 
-    it('keeps a record that it cannot parse as a dead letter and folds the rest', async () => {
+    it('stores an unparsable record as a dead letter and folds the rest', async () => {
       const poisoned = withPoison(records)
       await foldAll(await foldOn(db), batchesOf(poisoned, 4))
       expect(await readRows(db)).toEqual(expected)
@@ -188,7 +188,7 @@ export function describeProjection(
       expect([queries, statements, outbox]).toEqual([0, [], []])
     })
 
-    it('declares where the rows of every table come from, so that a replay neither loses nor doubles any', async () => {
+    it('declares the source of the rows of every table, so that a replay neither loses nor doubles rows', async () => {
       const rows = await db.$queryRaw<{ tablename: string }[]>(
         sql`SELECT tablename FROM pg_tables WHERE schemaname = ${schema}`,
       )
@@ -196,7 +196,7 @@ export function describeProjection(
       expect(unknownTables(names, consumer.tables)).toEqual({ withoutSource: [], missing: [] })
     })
 
-    it('gives the same rows when it is rebuilt', async () => {
+    it('writes the same rows in a rebuild', async () => {
       await foldAll(await foldOn(db), batchesOf(records, 3))
       const live = await readRebuiltRows(db)
       await onClone(async (target) => {
@@ -206,7 +206,7 @@ export function describeProjection(
       })
     })
 
-    it('gives the same rows when its partitions are rebuilt in another order', async () => {
+    it('writes the same rows in a rebuild with another order of partitions', async () => {
       const partitions = Array.from({ length: PARTITIONS }, (_, partition) => {
         const own = options.facts.filter(({ userId }) => partitionForKey(userId, PARTITIONS) === partition)
         return { partition, records: factsAsRecords(own, { partition }) }
@@ -241,7 +241,7 @@ async function foldAll(fold: PartitionFold, batches: readonly FetchedBatch[]): P
   for (const batch of batches) expect(await fold.fold(batch)).toMatchObject({ outcome: 'folded' })
 }
 
-/** A projection whose commit fails in its last statement. */
+/** Wraps a projection so that its commit fails in its last statement. */
 function failingAtTheEnd<Fact extends AnyFact, Draft>(projection: Projection<Fact, Draft>): Projection<Fact, Draft> {
   const save = (draft: Draft): Writes => {
     const { statements, ...others } = projection.save(draft)
@@ -250,7 +250,7 @@ function failingAtTheEnd<Fact extends AnyFact, Draft>(projection: Projection<Fac
   return { ...projection, save }
 }
 
-/** A database whose connection dies between the first COMMIT and its answer. */
+/** Wraps a database so that its connection is lost between the first COMMIT and its answer. */
 function losingTheFirstAnswer(db: CommitDb): CommitDb {
   let isLost = false
   return interceptCommits(db, async (commit) => {
@@ -261,7 +261,7 @@ function losingTheFirstAnswer(db: CommitDb): CommitDb {
   })
 }
 
-/** Inserts a record that is not JSON at offset 1; later records move up. */
+/** Inserts a record that is not JSON at offset 1, and moves later records up. */
 function withPoison(records: readonly FetchedRecord[]): FetchedRecord[] {
   const poison = { ...records[0], value: Buffer.from('{"broken') } as FetchedRecord
   return records.toSpliced(1, 0, poison).map((record, index) => ({ ...record, offset: BigInt(index) }))

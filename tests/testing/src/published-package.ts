@@ -13,15 +13,15 @@ const ATTW = path.resolve(import.meta.dirname, '../node_modules/.bin/attw')
 const PACK_WITHIN_MS = 60_000
 
 export interface PublishedPackage {
-  /** Where its package.json is. */
+  /** Folder of its package.json. */
   readonly folder: string
-  /** Of everything that `import` loads, gzipped. */
+  /** Maximum size of the code that `import` loads, gzipped. */
   readonly maxGzippedBytes: number
-  /** What it exports at run time. */
+  /** Names of its exports at run time. */
   readonly exports: readonly string[]
 }
 
-/** What every package for customers promises about what it publishes. Builds and packs it. */
+/** Tests the published files of a package for customers. Builds and packs it. */
 export function describePublishedPackage({ folder, maxGzippedBytes, exports }: PublishedPackage): void {
   describe('the published package', () => {
     let destination: string
@@ -34,13 +34,13 @@ export function describePublishedPackage({ folder, maxGzippedBytes, exports }: P
     }, PACK_WITHIN_MS)
     afterAll(() => rm(destination, { recursive: true, force: true }))
 
-    it('has no complaint of publint', async () => {
+    it('passes publint', async () => {
       const bytes = await readFile(tarball)
       const { messages, pkg } = await publint({ pack: { tarball: new Uint8Array(bytes).buffer }, strict: true })
       expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([])
     })
 
-    it('has types that fit its code, for everybody who imports it', async () => {
+    it('has types that match its code in every module system', async () => {
       // ESM only: Node 20.19 and newer can `require` it, too.
       const checked = run(ATTW, [tarball, '--profile', 'esm-only', '--no-emoji', '--format', 'table-flipped'])
       const complaint = await checked.then(
@@ -50,7 +50,7 @@ export function describePublishedPackage({ folder, maxGzippedBytes, exports }: P
       expect(complaint).toBe('')
     })
 
-    it('depends on nothing, and has its licence, its README and its types', async () => {
+    it('has no dependencies, and contains its licence, README and types', async () => {
       const packageJson = JSON.parse(await readFile(path.join(folder, 'package.json'), 'utf8')) as object
       expect(packageJson).not.toHaveProperty('dependencies')
       expect(packageJson).not.toHaveProperty('peerDependencies')
@@ -65,7 +65,7 @@ export function describePublishedPackage({ folder, maxGzippedBytes, exports }: P
       )
     })
 
-    it('is installed in an empty project, without a registry, and imported', async () => {
+    it('can be installed in an empty project without a registry, and imported', async () => {
       const project = path.join(destination, 'project')
       await mkdir(project)
       await writeFile(path.join(project, 'package.json'), '{ "private": true }')

@@ -7,12 +7,12 @@ export interface Counts {
   readonly skipped: number
 }
 
-/** More failed files than this are no bad luck of a busy machine. */
+/** Maximum number of failed files to run again. A busy machine does not explain more failures. */
 const MOST_RUN_AGAIN = 6
 
 /**
- * Runs the specs, all or those that the filters name. An int or e2e file that failed runs once more, alone and on new parts
- * of its own: a machine that stalls for seconds loses sessions and deadlines. The run names each. A unit spec gets no second try.
+ * Runs all specs, or the specs that the filters name. A failed int or e2e file runs again, alone and on new parts, because
+ * a machine that stalls for seconds loses sessions and deadlines. The run reports each retry. A unit spec is not retried.
  */
 export async function runSpecs(checkout: string, filters: readonly string[]): Promise<Counts> {
   const first = await run(checkout, filters)
@@ -21,7 +21,7 @@ export async function runSpecs(checkout: string, filters: readonly string[]): Pr
   return results.map(countsOf).reduce(sumOf, { passed: 0, failed: 0, skipped: 0 })
 }
 
-/** Vitest has stopped the parts when this returns: each run starts its own. */
+/** Runs vitest. Each run starts its own parts, and vitest has stopped them when it returns. */
 async function run(checkout: string, filters: readonly string[]): Promise<TestRunResult> {
   const vitest = await startVitest('test', [...filters], {
     watch: false,
@@ -40,20 +40,20 @@ function runsAgain(result: TestRunResult): readonly TestModule[] {
 }
 
 async function runEachAgain(checkout: string, modules: readonly TestModule[]): Promise<TestRunResult[]> {
-  // What is reported here is the last result of these files, so the first must no longer make the process fail.
+  // Only the last result of these files counts, so the first must not make the process fail.
   if (modules.length > 0) process.exitCode = 0
   const results: TestRunResult[] = []
   for (const { moduleId } of modules) {
     const name = path.relative(checkout, moduleId)
-    console.log(`! Failed, and runs once more: ${name}`)
+    console.log(`! Failed, runs again: ${name}`)
     const result = await run(checkout, [moduleId])
-    if (countsOf(result).failed === 0) console.log(`! Passed only when it ran once more: ${name}`)
+    if (countsOf(result).failed === 0) console.log(`! Passed in the second run: ${name}`)
     results.push(result)
   }
   return results
 }
 
-/** The result without these modules and their errors. */
+/** Returns the result without these modules and their errors. */
 function without(result: TestRunResult, modules: readonly TestModule[]): TestRunResult {
   return {
     testModules: result.testModules.filter((module) => !modules.includes(module)),
@@ -65,12 +65,12 @@ function hasErrors(module: TestModule, { unhandledErrors }: TestRunResult): bool
   return unhandledErrors.some((error) => isOf(module, error))
 }
 
-/** Vitest notes the file that ran while an error was thrown outside of any test. */
+/** Returns true if the error belongs to the module. Vitest notes the running file in errors outside tests. */
 function isOf({ moduleId }: TestModule, error: unknown): boolean {
   return (error as { VITEST_TEST_PATH?: string }).VITEST_TEST_PATH === moduleId
 }
 
-/** An unreadable spec file and an error outside of any test count as failed tests. */
+/** Counts the results. An unreadable spec file and an error outside tests count as failed tests. */
 function countsOf({ testModules, unhandledErrors }: TestRunResult): Counts {
   const results = testModules.flatMap(resultsOf)
   const count = (state: string): number => results.filter((result) => result === state).length

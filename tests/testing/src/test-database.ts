@@ -6,7 +6,7 @@ import { readTestConfig } from './config.ts'
 
 export interface TestDatabaseOptions {
   readonly schema: string
-  /** Default: the core's. */
+  /** Default: the core's migrations. */
   readonly migrations?: ServiceSchemaOptions['migrations']
 }
 
@@ -19,15 +19,15 @@ export interface TestDatabase {
   readonly drop: () => Promise<void>
 }
 
-/** One database of each kind is migrated in each worker, and the specs get copies, which cost less (docs/reference/performance.md). */
+/** Migrated databases by kind, one set per worker. Specs get copies, which cost less (docs/reference/performance.md). */
 const templates = new Map<string, Promise<TestDatabase>>()
 
 /** Creates a database with one consumer's schema. The role in `adminUrl` must be allowed to create databases. */
 export async function createTestDatabase(adminUrl: string, options: TestDatabaseOptions): Promise<TestDatabase> {
-  // Nobody would drop a template on a server that is still there after the run.
+  // On a server that outlives the run, no process would drop the template.
   if (readTestConfig().databaseUrl !== undefined) return createMigratedDatabase(adminUrl, options)
   const { name } = await templateFor(adminUrl, options)
-  // As files, which costs less than through the WAL where checkpoints do not wait for the disk.
+  // A file copy costs less than the WAL if checkpoints do not wait for the disk.
   return createDatabase(adminUrl, `TEMPLATE ${name} STRATEGY FILE_COPY`)
 }
 
@@ -41,7 +41,7 @@ function templateFor(adminUrl: string, options: TestDatabaseOptions): Promise<Te
   return template
 }
 
-/** As {@link createTestDatabase}, without a template. */
+/** Creates a database like {@link createTestDatabase}, without a template. */
 export async function createMigratedDatabase(
   adminUrl: string,
   { schema, migrations = CORE }: TestDatabaseOptions,

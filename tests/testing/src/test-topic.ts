@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { withLogAdmin, type LogConnection } from '@nextvisit/log'
 import { Kafka } from 'kafkajs'
 
-/** Creates a topic for one spec. `brokers` is the value of `inject('kafkaBrokers')`: separated by commas. */
+/** Creates a topic for one spec. `brokers` is the value of `inject('kafkaBrokers')`, separated by commas. */
 export async function createTestTopic(
   brokers: string,
   { partitions = 1, name = 'test' }: { readonly partitions?: number; readonly name?: string } = {},
@@ -21,12 +21,12 @@ export async function deleteRecords(
 ): Promise<void> {
   const admin = new Kafka({ brokers: [...brokers] }).admin()
   await admin.connect()
-  await admin.fetchTopicMetadata({ topics: [topic] }) // or kafkajs knows no leader
+  await admin.fetchTopicMetadata({ topics: [topic] }) // kafkajs needs it to find the leader
   await admin.deleteTopicRecords({ topic, partitions: [{ partition, offset: String(before) }] })
   await admin.disconnect()
 }
 
-/** Adds partitions to a topic, as an operator's mistake does. */
+/** Adds partitions to a topic, like an operator's mistake. */
 export async function addPartitions(
   { brokers }: Pick<LogConnection, 'brokers'>,
   topic: string,

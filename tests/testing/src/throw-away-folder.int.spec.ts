@@ -5,10 +5,10 @@ import path from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { throwAwayFolder } from './throw-away-folder.ts'
 
-/** No process has it: Linux counts to 4,194,304. */
+/** A process id that no process has: Linux counts to 4,194,304. */
 const NO_PROCESS = 9_999_999
 
-it('a folder for data removes what killed runs have left in memory, and no other', async () => {
+it('creating a data folder removes the folders of killed runs from memory, and no others', async () => {
   const memory = await mkdtemp(path.join(tmpdir(), 'nextvisit-memory-'))
   onTestFinished(() => rm(memory, { recursive: true }))
   const folderOf = (pid: number) => mkdir(path.join(memory, `nextvisit-test-${pid}-x`), { recursive: true })

@@ -2,14 +2,14 @@ import { mkdtemp, readdir, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
-/** Linux' file system in memory. */
+/** Linux' in-memory file system. */
 const IN_MEMORY = '/dev/shm'
-/** A run has less than half a GB at once. In containers this file system often has only 64 MB. */
+/** Required free space. A run uses less than 0.5 GB at once. In containers this file system often has only 64 MB. */
 const ENOUGH_BYTES = 2 * 2 ** 30
 
 /**
- * A new folder for what nobody keeps, in memory if there is room. Specs create and drop hundreds of databases, of 300 files each.
- * On a disk this can cost as much CPU time as all their queries (docs/reference/performance.md, A test run).
+ * Creates a folder for temporary data, in memory if there is room. Specs create and drop hundreds of databases of 300 files.
+ * On a disk, this can cost as much CPU time as all their queries (docs/reference/performance.md, A test run).
  */
 export async function throwAwayFolder(inMemory = IN_MEMORY): Promise<string> {
   const free = await freeBytes(inMemory)
@@ -17,7 +17,7 @@ export async function throwAwayFolder(inMemory = IN_MEMORY): Promise<string> {
   return mkdtemp(path.join(free >= ENOUGH_BYTES ? inMemory : tmpdir(), `nextvisit-test-${process.pid}-`))
 }
 
-/** 0 where there is no such file system, or not for this user. */
+/** Returns the free bytes; 0 if the file system does not exist or this user may not use it. */
 async function freeBytes(folder: string): Promise<number> {
   return statfs(folder).then(
     ({ bavail, bsize }) => bavail * bsize,
@@ -25,17 +25,17 @@ async function freeBytes(folder: string): Promise<number> {
   )
 }
 
-/** A run that was killed leaves its folder, and what is in memory stays until somebody removes it. */
+/** Removes the folders of killed runs, which would otherwise occupy memory. */
 async function removeLeftFolders(inMemory: string): Promise<void> {
   for (const name of await readdir(inMemory)) {
     const [, pid] = /^nextvisit-test-(\d+)-/.exec(name) ?? []
     if (pid === undefined || isRunning(Number(pid))) continue
-    // Another user's cannot be removed.
+    // Folders of other users cannot be removed.
     await rm(path.join(inMemory, name), { recursive: true, force: true }).catch(() => {})
   }
 }
 
-/** False for another user's, whose folder cannot be removed anyway. */
+/** Returns true if the process runs. False for another user's process, whose folder cannot be removed. */
 function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0)

@@ -1,6 +1,6 @@
 import type { AnyFact, Projection } from '@nextvisit/consumer'
 
-/** The same projection, but `see` gets each draft that it loads. */
+/** Wraps a projection so that `see` gets each draft that it loads. */
 export function watchLoads<Fact extends AnyFact, Draft>(
   projection: Projection<Fact, Draft>,
   see: (draft: Draft) => void,

@@ -86,7 +86,7 @@ export async function warmUp(stack: ThrowAwayStack, probe: StackProbe, { next }:
 }
 
 /** Measures the resident memory of each service after many records of all kinds. */
-export async function measureMemory(
+export async function measureMemoryAfterLoad(
   stack: ThrowAwayStack,
   probe: StackProbe,
   records: number,

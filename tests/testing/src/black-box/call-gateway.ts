@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { eventually } from './throw-away-stack.ts'
 
-/** Longer than any answer may take, so that too slow answers are measured. */
+/** Exceeds the limit of every answer, so that late answers are measured. */
 const GIVE_UP_AFTER_MS = 15_000
 
 export interface GatewayRequest {
@@ -13,9 +13,9 @@ export interface GatewayRequest {
   readonly idempotencyKey?: string
 }
 
-/** What a caller knows about a request that it has sent. Times in ms of this process' clock. */
+/** The outcome of a request as its caller knows it. Times in ms of this process' clock. */
 export interface GatewayAnswer {
-  /** HTTP status; `undefined`: the connection broke, so the outcome is unknown. */
+  /** HTTP status; `undefined` if the connection broke, so that the outcome is unknown. */
   readonly status: number | undefined
   readonly requestId: string | undefined
   readonly answer: Readonly<Record<string, unknown>>
@@ -30,7 +30,7 @@ export async function callGateway(request: GatewayRequest): Promise<GatewayAnswe
   return { ...answer, sentAt, elapsedMs: performance.now() - sentAt }
 }
 
-/** Sends one request like a careful caller: again with the same key while a part is unavailable, as on a busy machine. */
+/** Sends one request and retries with the same key while a part is unavailable, for example on a busy machine. */
 export function callCarefully(request: GatewayRequest): Promise<GatewayAnswer> {
   const careful = { idempotencyKey: crypto.randomUUID(), ...request }
   const isAnswered = ({ status }: GatewayAnswer): boolean => status !== undefined && status !== 503

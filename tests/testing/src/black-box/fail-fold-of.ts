@@ -1,7 +1,7 @@
 import { withClient } from '@nextvisit/database'
 import type { ThrowAwayStack } from './throw-away-stack.ts'
 
-/** Lets the user projector's fold of this user fail, as from a bug. Returns what mends it. */
+/** Makes the user projector's fold of this user fail, like a bug. Returns a function that repairs it. */
 export async function failFoldOf(
   { adminDatabaseUrl }: Pick<ThrowAwayStack, 'adminDatabaseUrl'>,
   userName: string,

@@ -9,16 +9,16 @@ const NO_PROJECT = { organization: '', project: '' }
 const PUBLISH_WITHIN_MS = 30_000
 
 export interface Filling {
-  /** Ten facts in a row are of one project. */
+  /** Projects of the facts. Ten consecutive facts belong to one project. */
   readonly projects: readonly ProjectRef[]
   readonly facts: number
-  /** Use a number without a factor in common with 10 (a prime, for example), so that every user gets every kind of fact. */
+  /** Number of users. It must be coprime with 10, so that every user gets every kind of fact. */
   readonly users: number
-  /** How many are on their way at a time. The fewer, the smaller are the log's batches. Default 500. */
+  /** Maximum number of records in flight. Lower numbers make smaller batches in the log. Default 500. */
   readonly inFlight?: number
 }
 
-/** Publishes facts of all kinds, like the gateway does. */
+/** Publishes facts of all kinds, like the gateway. */
 export async function fillLog(brokers: readonly string[], filling: Filling): Promise<void> {
   const connection = { brokers, clientId: 'fill-log' }
   const { facts, inFlight = 500 } = filling
@@ -45,7 +45,7 @@ export async function fillLog(brokers: readonly string[], filling: Filling): Pro
   }
 }
 
-/** Mostly events, with some identifies, visits and idempotent records. */
+/** Returns mostly events, with some identifies, visits and idempotent records. */
 function factOf(number: number, { projects, users }: Filling): UserFact {
   const { organization, project } = projects[Math.floor(number / 10) % projects.length] ?? NO_PROJECT
   const userName = `filled-${number % users}`

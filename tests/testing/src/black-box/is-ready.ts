@@ -1,4 +1,4 @@
-/** Whether the process behind this address, public or internal, says that it is ready. */
+/** Returns true if the process at this public or internal URL reports readiness. */
 export async function isReady(url: string): Promise<boolean> {
   return fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) }).then(
     ({ ok }) => ok,

@@ -7,8 +7,8 @@ const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 export const SIGNING_SECRET = 'a secret that only the customer and the project know'
 
 /**
- * The key for a variable of the workspace file. The variable's last two words are kind and environment. Written from
- * decisions.md (Keys) alone, without the product's own code.
+ * Returns the key for a variable of the workspace file, whose last two words are kind and environment. Implements
+ * decisions.md (Keys) independently of the product's code.
  */
 export function keyNamed(variable: string): string {
   const [, kind = '', environment = ''] = /_(ADMIN|SDK)_([PT])$/.exec(variable) ?? []
@@ -27,7 +27,7 @@ export function withChecksum(head: string): string {
   return head + checksum
 }
 
-/** Every variable that a workspace file names, with its value. */
+/** Returns the variables that a workspace file names, with their values. */
 export function workspaceVariables(file: string): ReadonlyMap<string, string> {
   const keys = [...file.matchAll(/secret: \$(\w+)/g)].flatMap(([, variable]) => (variable ? [variable] : []))
   return new Map([

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * Calls `request` `perSecond` times per second until `signal` aborts, then waits for the last answers. The load is an open
- * loop: slow answers do not slow it down. At most `maxOpen` requests are open at once.
+ * Calls `request` `perSecond` times per second until `signal` aborts, then waits for the last answers. The load is open-loop:
+ * slow answers do not slow it down. At most `maxOpen` requests are open at once.
  */
 export async function runPacedLoad(
   perSecond: number,

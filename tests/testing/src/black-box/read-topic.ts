@@ -10,7 +10,7 @@ export interface TopicRecord {
   readonly value: Readonly<Record<string, unknown>>
 }
 
-/** Reads everything on a topic up to its end, with its own client: it shares no code with the services. */
+/** Reads all records of a topic up to its present end, with a separate client that shares no code with the services. */
 export async function readTopic(brokers: readonly string[], topic: string): Promise<TopicRecord[]> {
   const kafka = new Kafka({ clientId: 'black-box', brokers: [...brokers], logLevel: logLevel.NOTHING })
   const admin = kafka.admin()

@@ -6,13 +6,13 @@ import { freePort, type Stack, type StackOptions, startStack } from '@nextvisit/
 import { throwAwayFolder } from '../throw-away-folder.ts'
 
 export interface ThrowAwayStack extends Stack {
-  /** Where the stack writes everything, including its logs. */
+  /** Folder of all data of the stack, including its logs. */
   readonly dataDirectory: string
   readonly remove: () => Promise<void>
 }
 
 export interface ThrowAwayOptions extends Pick<StackOptions, 'kafkaPorts' | 'consolePort' | 'serviceEnvironment'> {
-  /** Keeps its data in memory where there is room, which costs less CPU time. Not for what measures a disk. */
+  /** Keeps the data in memory if there is room, which costs less CPU time. Not for measurements of a disk. */
   readonly inMemory?: boolean
 }
 

@@ -8,15 +8,15 @@ import { promisify } from 'node:util'
 import { createBrotliDecompress } from 'node:zlib'
 import { cached } from '@nextvisit/local-stack'
 
-/** For Linux x64. `libraries`: a folder of shared libraries that a machine without a desktop does not have. */
+/** A Chromium for Linux x64. `libraries` is a folder of shared libraries that machines without a desktop lack. */
 export interface PackagedChromium {
   readonly executablePath: string
   readonly libraries: string
 }
 
 /**
- * Unpacks the Chromium of `@sparticuz/chromium` into the cache, once per version. The package would unpack into /tmp itself,
- * where two runs use each other's unfinished files.
+ * Unpacks the Chromium of `@sparticuz/chromium` into the cache, once per version. The package itself unpacks into /tmp,
+ * where parallel runs use each other's unfinished files.
  */
 export async function packagedChromium(): Promise<PackagedChromium> {
   const packageFolder = path.resolve(fileURLToPath(import.meta.resolve('@sparticuz/chromium')), '../..')

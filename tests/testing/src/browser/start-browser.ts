@@ -5,11 +5,11 @@ import { packagedChromium } from './packaged-chromium.ts'
 export type { Browser, BrowserContext, Page, Request, Route } from 'playwright-core'
 
 const HINT =
-  'The specs need a Chromium. Install one (such as Debian\'s "chromium", or Google Chrome), or name one: NEXTVISIT_TEST_BROWSER=/path/to/chromium.'
+  'The specs need a Chromium. Install one (for example Debian\'s "chromium", or Google Chrome), or set NEXTVISIT_TEST_BROWSER=/path/to/chromium.'
 
 /**
- * Starts a headless Chromium: the one that `NEXTVISIT_TEST_BROWSER` names, else on Linux x64 that of an npm package, else one of
- * this machine. The package has a headless shell, which costs less than half of a whole browser, and is the same everywhere.
+ * Starts a headless Chromium: the browser in `NEXTVISIT_TEST_BROWSER`, on Linux x64 that of an npm package, or an
+ * installed one. The package contains a headless shell, which costs less than half of a full browser and is reproducible.
  */
 export async function startBrowser(): Promise<Browser> {
   const chosen = chosenBrowser()
@@ -30,7 +30,7 @@ async function startPackaged(): Promise<Browser> {
 
 async function startInstalled(executablePath: string | undefined): Promise<Browser> {
   if (executablePath === undefined)
-    throw new Error(`There is no browser on this machine, and no npm package has one for ${process.platform}. ${HINT}`)
+    throw new Error(`No browser is installed, and no npm package has one for ${process.platform}. ${HINT}`)
   return chromium.launch({ executablePath, args: ['--disable-gpu'] }).catch((cause: unknown) => {
     throw new Error(`${executablePath} does not start. ${HINT}`, { cause })
   })

@@ -6,13 +6,13 @@ import { kafkaOf, USER_EVENTS } from './kafka-of.ts'
 
 const READ_WITHIN_MS = 30_000
 
-/** A message as it can be published again. */
+/** A message of the log that can be published again. */
 export interface StoredMessage extends Message {
   readonly partition: number
 }
 
-/** Reads up to `atMost` of the wanted records, from the beginning to the present end of the log. Values may be poison. */
-export async function readLog(
+/** Reads up to `atMost` matching records, from the beginning to the present end of the log. Values may be poison. */
+export async function readMessages(
   stack: CampaignStack,
   isWanted: (value: Buffer) => boolean,
   atMost = Infinity,
@@ -34,7 +34,7 @@ export async function readLog(
   return found.slice(0, atMost)
 }
 
-/** The end offset of each partition that has records. */
+/** Reads the end offset of each partition with records. */
 async function endsOfLog(stack: CampaignStack): Promise<Map<number, number>> {
   const admin = kafkaOf(stack).admin()
   await admin.connect()
