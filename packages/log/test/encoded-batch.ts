@@ -10,7 +10,7 @@ export interface EncodedBatch {
   readonly firstOffset: bigint
   readonly firstTimestamp: bigint
   readonly records: readonly WireRecord[]
-  /** Of the last record where left out. */
+  /** Default: the offset of the last record. */
   readonly lastOffsetDelta?: number
   readonly maxTimestamp?: bigint
   /** Codec, kind of timestamp, whether in a transaction, whether of control records. Default 0. */

@@ -18,7 +18,7 @@ interface MemberSettings extends Partial<GroupReaderOptions>, Partial<GroupReade
   readonly connection?: LogConnection
 }
 
-/** A started member of a group; it begins at the low watermark, and goes on where it ended. */
+/** Starts a member of a group. It begins at the low watermark and continues after its last batch. */
 export async function givenMember({
   topic,
   connection = givenConnection(),

@@ -7,7 +7,7 @@ import { createLogReader } from '../src/read/log-reader.ts'
 import type { Publisher } from '../src/publish/publisher.ts'
 import type { FetchedRecord } from '../src/fetched-record.ts'
 
-/** What this package's specs begin with. */
+/** Returns a connection to the Kafka broker of the specs. */
 export function givenConnection(): LogConnection {
   return { brokers: inject('kafkaBrokers').split(','), clientId: 'log-spec' }
 }

@@ -23,7 +23,7 @@ export interface TwoBrokers {
   readonly onProduce: (decide: Decide) => void
   /** The same for responses to fetches. */
   readonly onFetch: (decide: Decide) => void
-  /** Refuses connections to this broker, or accepts them again. */
+  /** Refuses or accepts connections to this broker. */
   readonly setLink: (nodeId: NodeId, state: 'open' | 'refuse') => void
 }
 

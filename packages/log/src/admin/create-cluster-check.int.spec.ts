@@ -22,8 +22,8 @@ function givenCheck(topic: string, unsafe: ClusterCheckOptions['unsafe']) {
   return { check, lines, found, connection }
 }
 
-describe('at boot, on a cluster of one broker', () => {
-  it('refuses in production, naming topic, setting, value and what it must be', async () => {
+describe('the cluster check of a single broker', () => {
+  it('refuses to start in production and names each setting, its value, its topics and the required value', async () => {
     const { topic } = await createTestTopic(brokers)
     const { check, lines } = givenCheck(topic, 'refuse')
     const refusal = await check.start().catch((error: unknown) => error)
@@ -36,7 +36,7 @@ describe('at boot, on a cluster of one broker', () => {
     })
   })
 
-  it('says so once elsewhere', async () => {
+  it('logs one warning outside production', async () => {
     const { topic } = await createTestTopic(brokers)
     const { check, lines } = givenCheck(topic, 'warn')
     await check.start()
@@ -48,7 +48,7 @@ describe('at boot, on a cluster of one broker', () => {
     })
   })
 
-  it('starts without topics, and looks as soon as they are there', async () => {
+  it('starts without topics and checks them as soon as they exist', async () => {
     const topic = `later.${randomUUID()}`
     const { check, found, connection } = givenCheck(topic, 'refuse')
     await check.start()

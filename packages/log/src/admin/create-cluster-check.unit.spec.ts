@@ -4,16 +4,16 @@ import { rethrowForbidden } from './create-cluster-check.ts'
 const connection = { brokers: ['kafka:9092'], clientId: 'metering' }
 const sasl = { mechanism: 'plain', username: 'nv-metering', password: 'secret' } as const
 
-/** As kafkajs throws what a broker has answered. */
+/** Returns an error like those of kafkajs for a broker's error codes. */
 function answered(type: string): Error {
   return Object.assign(new Error('Not authorized'), { name: 'KafkaJSProtocolError', type, retriable: false })
 }
 
-describe('settings that the cluster does not show', () => {
+describe('a refusal to read settings', () => {
   it.each([
     [{ ...connection, sasl }, 'User:nv-metering may not read'],
     [connection, 'The principal of metering may not read'],
-  ])('names who lacks which permission on what', (given, beginning) => {
+  ])('names the principal, the missing permissions and the topics', (given, beginning) => {
     const rethrow = () => rethrowForbidden(given, ['user-events', 'catalog'])(answered('TOPIC_AUTHORIZATION_FAILED'))
     expect(rethrow).toThrow(
       expect.objectContaining({
@@ -25,7 +25,7 @@ describe('settings that the cluster does not show', () => {
     )
   })
 
-  it('leaves what may pass as it is', () => {
+  it('passes on other errors unchanged', () => {
     const away = answered('REQUEST_TIMED_OUT')
     expect(() => rethrowForbidden(connection, ['catalog'])(away)).toThrow(away)
   })

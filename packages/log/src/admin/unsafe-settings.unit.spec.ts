@@ -13,8 +13,8 @@ function topic(change: Readonly<Record<string, string>> = {}, replicas = 3): Top
   return { topic: 'user-events', replicas, config: new Map(Object.entries({ ...safe, ...change })) }
 }
 
-describe('what could lose acknowledged records', () => {
-  it('is nothing with three copies, two of them in sync, clean elections, and facts kept for ever', () => {
+describe('unsafeSettings', () => {
+  it('returns no setting of a topic with three replicas, two in sync, clean elections and unlimited retention', () => {
     expect(unsafeSettings([topic()])).toEqual([])
   })
 
@@ -25,22 +25,22 @@ describe('what could lose acknowledged records', () => {
     ['cleanup.policy', 'compact,delete'],
     ['retention.ms', '604800000'],
     ['retention.bytes', '1073741824'],
-  ])('names %s = %s', (setting, is) => {
+  ])('returns %s = %s', (setting, is) => {
     expect(unsafeSettings([topic({ [setting]: is })])).toMatchObject([{ topics: ['user-events'], setting, is }])
   })
 
-  it('is not that the catalog is compacted', () => {
+  it('accepts compaction of the catalog', () => {
     const catalog = (is: string) => ({ ...topic({ 'cleanup.policy': is }), topic: 'catalog' })
     expect(unsafeSettings([topic(), catalog('compact')])).toEqual([])
     expect(unsafeSettings([topic(), catalog('compact,delete')])).toMatchObject([{ topics: ['catalog'] }])
   })
 
-  it('names a setting once for all topics that have it so', () => {
+  it('returns a setting once for all topics with the same value', () => {
     const others = ['form-events', 'catalog'].map((name) => ({ ...topic({ 'retention.ms': '1' }), topic: name }))
     expect(unsafeSettings([topic(), ...others])).toMatchObject([{ topics: ['form-events', 'catalog'] }])
   })
 
-  it('names too few copies', () => {
+  it('returns too low a replication factor', () => {
     expect(unsafeSettings([topic({}, 2)])).toMatchObject([{ setting: 'replication.factor', is: '2' }])
   })
 })

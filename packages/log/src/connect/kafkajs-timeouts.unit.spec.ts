@@ -5,12 +5,12 @@ const TIMEOUT_MS = 5_000
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => {
-  // In this order: a spy that is restored later would put the false timer back, for the next file of this worker.
+  // In this order: restoring the spy later would reinstall the fake timer for the worker's next file.
   vi.restoreAllMocks()
   vi.useRealTimers()
 })
 
-/** The requests of one connection, and how each of them ended. */
+/** The requests of one connection and their outcomes. */
 function givenConnection(maxInFlightRequests?: number) {
   const logger = { debug: () => {}, warn: () => {} }
   const queue = new RequestQueue({
@@ -38,7 +38,7 @@ function givenConnection(maxInFlightRequests?: number) {
   }
 }
 
-it('times each request out at its own time', () => {
+it('each request times out after its own timeout', () => {
   const { send, answer, ended } = givenConnection()
   send(1)
   vi.advanceTimersByTime(1_000)
@@ -54,7 +54,7 @@ it('times each request out at its own time', () => {
   expect(ended).toEqual(['2 answered', '1 KafkaJSRequestTimeoutError', '3 KafkaJSRequestTimeoutError'])
 })
 
-it('does not wait with one for another that may take longer', () => {
+it('a request times out before an earlier one with a longer timeout', () => {
   const { send, ended } = givenConnection()
   send(1, 60_000)
   vi.advanceTimersByTime(TIMEOUT_MS + 1_000)
@@ -63,7 +63,7 @@ it('does not wait with one for another that may take longer', () => {
   expect(ended).toEqual(['2 KafkaJSRequestTimeoutError'])
 })
 
-it('times a request out at its own time, also where another one takes the place of one that timed out', () => {
+it('a request times out on time although a queued request replaces a timed-out one', () => {
   const { send, ended } = givenConnection(2)
   send(1)
   vi.advanceTimersByTime(1_000)
@@ -73,8 +73,8 @@ it('times a request out at its own time, also where another one takes the place 
   expect(ended).toEqual(['1 KafkaJSRequestTimeoutError', '2 KafkaJSRequestTimeoutError'])
 })
 
-// kafkajs as it comes looks at each connection every 100 ms, which woke an idle process twenty times a second.
-it('wakes nobody where nothing is in flight, and rarely where something is', () => {
+// Unpatched, kafkajs checks each connection every 100 ms, which keeps waking an idle process.
+it('no timer runs without requests in flight, and few run with some', () => {
   const { send, answer, close } = givenConnection()
   expect(vi.getTimerCount()).toBe(0)
   send(1)

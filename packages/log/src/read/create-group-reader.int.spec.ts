@@ -8,7 +8,7 @@ import { givenConnection, givenRecords, givenTopic } from '../../test/given-topi
 import { withLogAdmin } from '../admin/with-log-admin.ts'
 import type { Watermarks } from '../watermarks.ts'
 
-/** Records of one transaction. Its end takes an offset, too. */
+/** Publishes one transaction. Its end marker occupies an offset. */
 async function givenTransaction(topic: string, values: readonly string[], end: 'commit' | 'abort'): Promise<void> {
   const kafka = new Kafka({ brokers: [...givenConnection().brokers], retry: { initialRetryTime: 20, retries: 20 } })
   const producer = kafka.producer({ transactionalId: randomUUID(), maxInFlightRequests: 1, idempotent: true })
@@ -20,7 +20,7 @@ async function givenTransaction(topic: string, values: readonly string[], end: '
 }
 
 describe('a group reader', () => {
-  it('begins at the positions it is given, and tells where each fetch began and the log ends', async () => {
+  it('begins at the given positions and reports the start of each fetch and the log end', async () => {
     const topic = await givenTopic(2)
     await givenRecords(topic, 0, numbers(0, 10))
     await givenRecords(topic, 1, numbers(0, 10))
@@ -51,7 +51,7 @@ describe('a group reader', () => {
     ])
   })
 
-  it('asks again when positions are refused once: their last owner may have moved them meanwhile', async () => {
+  it('asks for positions again after a refusal, because their last owner may have moved them', async () => {
     const topic = await givenTopic(1)
     await givenRecords(topic, 0, numbers(0, 5))
     let asked = 0
@@ -66,7 +66,7 @@ describe('a group reader', () => {
     expect({ values: valuesOf(batches, 0), crashes }).toEqual({ values: ['new'], crashes: [] })
   })
 
-  it('hands a large fetch on in parts, each beginning where the last one ended', async () => {
+  it('splits a large fetch into batches that follow each other', async () => {
     const topic = await givenTopic(1)
     await givenRecords(topic, 0, numbers(0, 250))
     const { batches } = await givenMember({ topic, maxBatchRecords: 100 })
@@ -78,7 +78,7 @@ describe('a group reader', () => {
     ])
   })
 
-  it('reads over the markers of transactions, and what one aborted, from where the batch before ended', async () => {
+  it('skips transaction markers and aborted records without gaps between batches', async () => {
     const topic = await givenTopic(1)
     await givenTransaction(topic, ['a', 'b'], 'commit')
     await givenTransaction(topic, ['never'], 'abort')
@@ -94,7 +94,7 @@ describe('a group reader', () => {
     expect({ end: ends.at(-1), crashes }).toEqual({ end: 10n, crashes: [] })
   })
 
-  it('commits to Kafka what was handled, for lag dashboards', async () => {
+  it('commits handled offsets to Kafka for lag dashboards', async () => {
     const topic = await givenTopic(2)
     await givenRecords(topic, 0, numbers(0, 30))
     const groupId = `log-spec.${randomUUID()}`
@@ -108,7 +108,7 @@ describe('a group reader', () => {
     })
   })
 
-  it('leaves the group without waiting for a fetch that waits at the broker', async () => {
+  it('leaves the group without waiting for a fetch that the broker holds', async () => {
     const topic = await givenTopic(1)
     await givenRecords(topic, 0, ['first'])
     const groupId = `log-spec.${randomUUID()}`
@@ -121,18 +121,18 @@ describe('a group reader', () => {
     })
   })
 
-  it('waits for a topic that does not exist yet, but not for ever', async () => {
+  it('waits for a missing topic for a limited time', async () => {
     const topic = `log-spec.${randomUUID()}`
     await expect(givenMember({ topic, startWithinMs: 500 })).rejects.toMatchObject({ code: 'TOPIC_MISSING' })
   })
 })
 
-describe('a group reader that cannot go on', () => {
+describe('a failing group reader', () => {
   it.each([
-    ['before the first record that is kept', 5, -1n],
-    ['behind the end', 5, 6n],
-    ['behind the end of an empty log', 0, 1n],
-  ])('refuses a position %s instead of resetting it in silence', async (_, records, position) => {
+    ['before the first retained record', 5, -1n],
+    ['past the end', 5, 6n],
+    ['past the end of an empty log', 0, 1n],
+  ])('refuses a position %s instead of resetting it silently', async (_, records, position) => {
     const topic = await givenTopic(1)
     if (records > 0) await givenRecords(topic, 0, numbers(0, records))
     const { batches, crashes } = await givenMember({ topic, positions: async () => new Map([[0, position]]) })
@@ -141,7 +141,7 @@ describe('a group reader that cannot go on', () => {
     expect(batches).toEqual([])
   })
 
-  it('stops when the handler refuses the watermarks', async () => {
+  it('stops when the handler rejects the watermarks', async () => {
     const topic = await givenTopic(1)
     await givenRecords(topic, 0, numbers(0, 5))
     const refusal = new Error('The checkpoint is not in the log')
@@ -153,9 +153,9 @@ describe('a group reader that cannot go on', () => {
   })
 
   it.each([
-    ['a TypeError, which kafkajs takes for the end', new TypeError('a bug')],
-    ['an Error, which kafkajs would retry for ever', new Error('also a bug')],
-  ])('stops for good when the handler throws %s', async (_, bug) => {
+    ['a TypeError', new TypeError('a bug')],
+    ['an Error', new Error('also a bug')],
+  ])('stops permanently when the handler throws %s', async (_, bug) => {
     const topic = await givenTopic(2)
     await givenRecords(topic, 0, numbers(0, 5))
     let calls = 0
@@ -171,7 +171,7 @@ describe('a group reader that cannot go on', () => {
     expect(calls).toBe(1)
   })
 
-  it('stops when the log loses its position while it reads, which kafkajs would hide', async () => {
+  it('stops when its topic is recreated while it reads', async () => {
     const topic = await givenTopic(1)
     await givenRecords(topic, 0, numbers(0, 5))
     const { batches, crashes } = await givenMember({ topic })
@@ -186,7 +186,7 @@ describe('a group reader that cannot go on', () => {
     expect(valuesOf(batches, 0)).toEqual(numbers(0, 5))
   })
 
-  it('stops when records were deleted before it came to them, which kafkajs would skip', async () => {
+  it('stops when unread records are deleted', async () => {
     const topic = await givenTopic(1)
     await givenRecords(topic, 0, numbers(0, 5))
     const deleted = Promise.withResolvers<void>()

@@ -9,7 +9,7 @@ function partitionOf(fetchedFrom: bigint, offsets: readonly bigint[], nextOffset
 }
 
 describe('toFetchedBatches', () => {
-  it('covers the holes before, between and behind the records', () => {
+  it('covers the gaps before, between and after the records', () => {
     const fetched = partitionOf(10n, [12n, 13n, 17n, 18n, 20n], 24n)
     expect(toFetchedBatches(fetched, 2)).toMatchObject([
       { fetchedFrom: 10n, nextOffset: 17n, records: [{ offset: 12n }, { offset: 13n }] },
@@ -18,14 +18,14 @@ describe('toFetchedBatches', () => {
     ])
   })
 
-  it('is one batch without records when there were only control records, and none when there was nothing', () => {
+  it('returns one empty batch for control records only, and no batch for an empty fetch', () => {
     expect(toFetchedBatches(partitionOf(10n, [], 12n), 2)).toEqual([
       { topic: 'any', partition: 3, fetchedFrom: 10n, nextOffset: 12n, highWatermark: 100n, records: [] },
     ])
     expect(toFetchedBatches(partitionOf(10n, [], 10n), 2)).toEqual([])
   })
 
-  it('ends before records that cannot be decoded, and throws where these come first', () => {
+  it('ends before undecodable records, and throws if these come first', () => {
     const undecodable = new RangeError('ends early')
     const fetched = { ...partitionOf(10n, [10n, 11n], 12n), undecodable }
     expect(toFetchedBatches(fetched, 10)).toMatchObject([{ fetchedFrom: 10n, nextOffset: 12n, records: [{}, {}] }])

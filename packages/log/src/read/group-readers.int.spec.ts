@@ -9,10 +9,10 @@ import type { FetchedBatch } from './group-reader.ts'
 import type { Watermarks } from '../watermarks.ts'
 
 describe('group readers of one group', () => {
-  it('lose nothing when members come and go, and hand on nothing from a wrong position', async () => {
+  it('lose no record when members join and leave, and read from no wrong position', async () => {
     const topic = await givenTopic(4)
     const groupId = `log-spec.${randomUUID()}`
-    /** The checkpoints, as Postgres would keep them: moved only by whoever begins where they are. */
+    /** Checkpoints as in Postgres: only a batch that begins at one moves it. */
     const checkpoints = new Map([0, 1, 2, 3].map((partition) => [partition, 0n]))
     const folded = new Map<number, string[]>([0, 1, 2, 3].map((partition) => [partition, []]))
     const gaps: FetchedBatch[] = []
@@ -49,11 +49,11 @@ describe('group readers of one group', () => {
     expect(gaps).toEqual([])
     expect([...folded.values()]).toEqual([0, 1, 2, 3].map(() => numbers(0, 1_000)))
     expect([first, second, third].flatMap(({ crashes }) => crashes)).toEqual([])
-    // Each member's reading of a partition goes on where it ended, or where it was told to begin anew.
+    // The second member took over partitions for some time.
     expect(second.batches.length).toBeGreaterThan(0)
   })
 
-  it('own nothing when there are more members than partitions, and are told so', async () => {
+  it('report an empty assignment when there are more members than partitions', async () => {
     const topic = await givenTopic(1)
     const groupId = `log-spec.${randomUUID()}`
     const first = await givenMember({ topic, groupId })
@@ -63,7 +63,7 @@ describe('group readers of one group', () => {
     expect([first.assigned.at(-1), second.assigned.at(-1)]).toContainEqual([])
   })
 
-  it('come back after their connections were cut and refused for a while', async () => {
+  it('rejoin after their connections are cut and refused for seconds', async () => {
     const topic = await givenTopic(1)
     await givenRecords(topic, 0, numbers(0, 20))
     const { proxy, connection } = await givenFaultProxy()
@@ -83,11 +83,11 @@ describe('group readers of one group', () => {
     await until(() => valuesOf(batches, 0).length === 40)
     expect(valuesOf(batches, 0)).toEqual(numbers(0, 40))
     expect({ crashes, cut: proxy.struck().cut }).toEqual({ crashes: [], cut: 3 })
-    expect(lines).toContain('Lost the consumer group; joining it again')
-    await until(() => lines.at(-1) === 'Joined the consumer group again')
+    expect(lines).toContain('Lost the consumer group; rejoining')
+    await until(() => lines.at(-1) === 'Rejoined the consumer group')
   })
 
-  it('read the other partitions while one takes long with a batch, and keep their membership', async () => {
+  it('read the other partitions during a slow batch and stay members', async () => {
     const topic = await givenTopic(3)
     const { promise: isDone, resolve: finish } = Promise.withResolvers<void>()
     const onBatch = ({ partition }: FetchedBatch) => (partition === 1 ? isDone : Promise.resolve())
@@ -97,7 +97,7 @@ describe('group readers of one group', () => {
       await givenRecords(topic, 0, numbers(from, from + 10))
       await givenRecords(topic, 2, numbers(from, from + 10))
       await until(() => valuesOf(batches, 0).length + valuesOf(batches, 2).length === 2 * (from + 10))
-      await sleep(2_000) // together longer than the session
+      await sleep(2_000) // in total longer than the session timeout
     }
     await givenRecords(topic, 1, numbers(5, 10))
     expect(valuesOf(batches, 1)).toEqual([])
@@ -107,7 +107,7 @@ describe('group readers of one group', () => {
     expect({ assigned, crashes }).toEqual({ assigned: [[0, 1, 2]], crashes: [] })
   })
 
-  it('read on where one partition has lost its position, if they are told of it', async () => {
+  it('read the other partitions after one becomes unreadable', async () => {
     const topic = await givenTopic(2)
     await givenRecords(topic, 0, numbers(0, 5))
     const deleted = Promise.withResolvers<void>()
@@ -133,7 +133,7 @@ describe('group readers of one group', () => {
     expect(crashes).toEqual([])
   })
 
-  it('own a partition without a position, and do not read it', async () => {
+  it('own a partition without a position but do not read it', async () => {
     const topic = await givenTopic(2)
     await givenRecords(topic, 0, numbers(0, 5))
     const { batches, assigned, crashes } = await givenMember({ topic, positions: async () => new Map([[1, 0n]]) })
@@ -143,7 +143,7 @@ describe('group readers of one group', () => {
     expect({ assigned, crashes, unread: valuesOf(batches, 0) }).toEqual({ assigned: [[0, 1]], crashes: [], unread: [] })
   })
 
-  it('get a large record as soon as others, beside partitions that never rest', async () => {
+  it('get a large record without delay beside busy partitions', async () => {
     const topic = await givenTopic(8)
     const { batches } = await givenMember({ topic, onBatch: () => sleep(20) })
     const fetchesOf = (partition: number) => batches.filter((batch) => batch.partition === partition).length
@@ -156,13 +156,13 @@ describe('group readers of one group', () => {
       while (fetchesOf(7) < large)
         await Promise.all([0, 1, 2, 3, 4, 5, 6].map((partition) => publish(partition, 'small')))
     }
-    // Where the broker leaves out what is too large, it comes in one of eight fetches.
+    // A broker that omits too large a record returns it in one of eight fetches.
     expect(fetchesOf(0)).toBeLessThan(30)
   })
 })
 
 describe('a group reader of two brokers', () => {
-  it('reads on from the new leaders when its partitions move, without a rebalance', async () => {
+  it('continues from the new leaders when its partitions move, without a rebalance', async () => {
     const brokers = await givenTwoBrokers([0, 1])
     const topic = await givenTopic(2)
     const { batches, assigned, crashes } = await givenMember({ topic, connection: brokers.connection })
@@ -182,14 +182,14 @@ describe('a group reader of two brokers', () => {
     expect({ fetched: fetched.size, assigned, crashes }).toEqual({ fetched: 2, assigned: [[0, 1]], crashes: [] })
   })
 
-  it('reads on from the other broker when one is lost', async () => {
+  it('continues from the other broker when one is lost', async () => {
     const brokers = await givenTwoBrokers([0, 1])
     const topic = await givenTopic(2)
     const { batches, crashes } = await givenMember({ topic, connection: brokers.connection })
     for (const partition of [0, 1]) await givenRecords(topic, partition, numbers(0, 5))
     await until(() => valuesOf(batches, 0).length + valuesOf(batches, 1).length === 10)
     brokers.setLink(0, 'refuse')
-    await sleep(500) // it is asked in vain
+    await sleep(500) // fetches fail
     brokers.moveLeaders([1, 1])
     for (const partition of [0, 1]) await givenRecords(topic, partition, numbers(5, 10))
     await until(() => valuesOf(batches, 0).length + valuesOf(batches, 1).length === 20)

@@ -31,7 +31,7 @@ describe('a log reader', () => {
     expect(valuesOf(batches).toSorted()).toEqual(['b', 'c', 'd', 'e', 'x', 'y'])
   })
 
-  it('leaves out what is published after it began', async () => {
+  it('ignores records that are published after the start', async () => {
     const topic = await givenTopic(1)
     await givenRecords(topic, 0, ['a', 'b', 'c'])
     const batches: FetchedBatch[] = []
@@ -59,7 +59,7 @@ describe('a log reader', () => {
     )
   })
 
-  it('fetches ahead, once, while a batch is handled', async () => {
+  it('prefetches once while a batch is handled', async () => {
     const topic = await givenTopic(1)
     // Each is a batch of its own in the log, and too long for a fetch with another.
     for (const letter of ['a', 'b', 'c']) await givenRecords(topic, 0, [letter.repeat(1_000)])
@@ -80,7 +80,7 @@ describe('a log reader', () => {
     expect(fetchesByBatch).toEqual([2, 3, 3])
   })
 
-  it('fetches again what it could not fetch ahead, and does not count that as a failure', async () => {
+  it('repeats a failed prefetch without counting it as a failure', async () => {
     const topic = await givenTopic(1)
     for (const letter of ['a', 'b']) await givenRecords(topic, 0, [letter.repeat(1_000)])
     const { proxy, connection } = await givenFaultProxy()
@@ -93,7 +93,7 @@ describe('a log reader', () => {
     expect(proxy.struck().cut).toBe(1)
   })
 
-  it('follows until it is aborted, through cut connections too', async () => {
+  it('follows until it is aborted and survives cut connections', async () => {
     const topic = await givenTopic(1)
     const { proxy, connection } = await givenFaultProxy()
     let cuts = 0
@@ -129,7 +129,7 @@ describe('a log reader', () => {
     await expect(reading).rejects.toMatchObject({ code: 'POSITION_OUTSIDE_LOG' })
   })
 
-  it('rejects with what its handler throws', async () => {
+  it('rejects with the error of its handler', async () => {
     const topic = await givenTopic(1)
     await givenRecords(topic, 0, ['a'])
     const bug = new TypeError('a bug')
@@ -137,7 +137,7 @@ describe('a log reader', () => {
     await expect(reading).rejects.toBe(bug)
   })
 
-  it('gives up on a topic that does not come', async () => {
+  it('gives up on a topic that stays missing', async () => {
     const reader = createLogReader(givenConnection(), { giveUpAfterMs: 100 })
     const reading = reader.readFrom(`log-spec.${randomUUID()}`, new Map([[0, 0n]]), () => {}, { until: 'end' })
     await expect(reading).rejects.toMatchObject({ code: 'TOPIC_MISSING' })

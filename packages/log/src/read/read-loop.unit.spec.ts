@@ -12,7 +12,7 @@ const NOT_LEADER = 6
 const OUT_OF_RANGE = 1
 const FORBIDDEN = 29
 
-/** A fetch of a broker that is under way. */
+/** A fetch in flight to a broker. */
 interface Fetch {
   readonly broker: number
   readonly partitions: readonly number[]
@@ -22,13 +22,13 @@ interface Fetch {
 }
 
 interface Settings {
-  /** Of each partition. */
+  /** Leader of each partition. */
   readonly leaders: number[]
   readonly mayFetch?: (last: readonly FetchedBatch[]) => Promise<void>
   readonly refreshMetadata?: () => Promise<void>
 }
 
-/** Brokers that answer when the spec says so, and handlers that end when it says so. */
+/** Starts a loop whose broker responses and handlers the spec controls. */
 function givenLoop({ leaders, mayFetch = async () => {}, refreshMetadata = async () => {} }: Settings) {
   const stopping = new AbortController()
   onTestFinished(() => stopping.abort())
@@ -90,7 +90,7 @@ const nothing = (partition: number, offset = 0n): FetchedPartition => ({
   records: [],
 })
 
-it('a fetch asks for every partition that is free, and hands on those that have something', async () => {
+it('a fetch covers every idle partition, and partitions with records get a batch', async () => {
   const { fetches, handling, end, last } = givenLoop({ leaders: [1, 1, 1] })
   expect(fetches).toMatchObject([{ partitions: [0, 1, 2], maxWaitMs: LONG_MS }])
   last().answer([fetched(0, 0n), nothing(1), fetched(2, 0n)])
@@ -103,7 +103,7 @@ it('a fetch asks for every partition that is free, and hands on those that have 
   expect(last()).toMatchObject({ partitions: [1, 0, 2], maxWaitMs: LONG_MS })
 })
 
-it('a partition that takes long with its batch is left out until it is free, and the others are read meanwhile', async () => {
+it('a partition with a slow batch is not fetched until it is idle, while the others are read', async () => {
   const { fetches, handling, end, last } = givenLoop({ leaders: [1, 1] })
   last().answer([fetched(0, 0n)])
   await expect.poll(() => fetches).toHaveLength(2)
@@ -117,7 +117,7 @@ it('a partition that takes long with its batch is left out until it is free, and
   expect(last()).toMatchObject({ partitions: [0], maxWaitMs: 100 })
 })
 
-it('a loop that stops while leaders change ends its fetches', async () => {
+it('a loop that stops while leaders change starts no more fetches', async () => {
   const leaders = [1, 2]
   const refreshed = Promise.withResolvers<void>()
   const refreshMetadata = async (): Promise<void> => {
@@ -148,7 +148,7 @@ it('brokers are read independently of each other', async () => {
   expect(last(2)).toMatchObject({ partitions: [1], maxWaitMs: LONG_MS })
 })
 
-it('a partition whose broker does not lead it any more is read from its new leader, and the others go on', async () => {
+it('a partition is read from its new leader, and the others stay with theirs', async () => {
   const leaders = [1, 1]
   const refreshMetadata = async () => void (leaders[1] = 2)
   const { handling, end, last, fetches } = givenLoop({ leaders, refreshMetadata })
@@ -162,7 +162,7 @@ it('a partition whose broker does not lead it any more is read from its new lead
   ])
 })
 
-it('a partition that is fetched from two leaders at once is handed on once', async () => {
+it('a partition that is fetched from two leaders at once is handled once', async () => {
   const leaders = [1, 2]
   const { fetches, handling, end, last } = givenLoop({ leaders })
   leaders[1] = 1
@@ -179,7 +179,7 @@ it('a partition that is fetched from two leaders at once is handed on once', asy
   expect(handling()).toEqual([])
 })
 
-it('waits until the next fetch may go', async () => {
+it('the next fetch waits for mayFetch', async () => {
   const may = Promise.withResolvers<void>()
   const asked: (readonly FetchedBatch[])[] = []
   const mayFetch = (batches: readonly FetchedBatch[]): Promise<void> => {
@@ -198,7 +198,7 @@ it('waits until the next fetch may go', async () => {
   await expect.poll(() => fetches).toHaveLength(2)
 })
 
-it('a partition whose position the log has lost is given up after a few attempts', async () => {
+it('a partition whose position is outside the log becomes unreadable after a few attempts', async () => {
   const { fetches, unreadable, last } = givenLoop({ leaders: [1, 1] })
   for (let attempt = 1; attempt <= 4; attempt += 1) {
     await expect.poll(() => fetches).toHaveLength(attempt)
@@ -209,7 +209,7 @@ it('a partition whose position the log has lost is given up after a few attempts
   await expect.poll(() => last()).toMatchObject({ partitions: [1], maxWaitMs: LONG_MS })
 })
 
-it('fetches again where that may help, and fails where it does not', async () => {
+it('a loop retries retryable errors and fails on others', async () => {
   const { fetches, failed, last } = givenLoop({ leaders: [1] })
   last().fail(Object.assign(new Error('closed'), { name: 'KafkaJSConnectionClosedError', retriable: true }))
   await expect.poll(() => fetches).toHaveLength(2)
