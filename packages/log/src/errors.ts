@@ -1,6 +1,6 @@
 import { isTemporary, nameOfError } from './wire/error-codes.ts'
 
-/** What this package throws, or passes on as a cause. `retryable`: the same call may succeed later. */
+/** Base of the errors that this package throws. `retryable`: the same call may succeed later. */
 abstract class LogError extends Error {
   abstract readonly code: string
   abstract readonly retryable: boolean
@@ -9,53 +9,53 @@ abstract class LogError extends Error {
   }
 }
 
-/** No broker answered in time, or none accepted the credentials. Check `KAFKA_BROKERS`, TLS and credentials, and that a broker is up. */
+/** No broker answered in time, or none accepted the credentials. Check `KAFKA_BROKERS`, TLS, the credentials and the brokers. */
 export class BrokerUnreachableError extends LogError {
   readonly code = 'BROKER_UNREACHABLE'
   readonly retryable = true
 
   constructor(withinMs: number, options: ErrorOptions = {}) {
-    const because = rootMessageOf(options.cause)
+    const rootMessage = rootMessageOf(options.cause)
     super(
-      `No broker could be reached, waiting at most ${withinMs} ms${because && ` (${because})`}; check the addresses, TLS and credentials, and that a broker is up`,
+      `No broker could be reached within ${withinMs} ms${rootMessage && ` (${rootMessage})`}; check the addresses, TLS and credentials, and that a broker is up`,
       options,
     )
   }
 }
 
-/** kafkajs wraps the error. */
+/** Returns the innermost message: kafkajs wraps its errors. */
 function rootMessageOf(cause: unknown): string {
   if (!(cause instanceof Error) || cause instanceof BrokerUnreachableError) return ''
   return cause.cause === undefined ? cause.message : rootMessageOf(cause.cause)
 }
 
-/** A request was not answered in time. Its effect may have happened or not. */
+/** The broker did not answer in time. The request may or may not have taken effect. */
 export class RequestOverdueError extends LogError {
   readonly code = 'REQUEST_OVERDUE'
   readonly retryable = true
 
   constructor(withinMs: number) {
-    super(`The broker did not answer within ${withinMs} ms; what was asked may have happened or not`)
+    super(`The broker did not answer within ${withinMs} ms; the request may or may not have taken effect`)
   }
 }
 
-/** The caller's deadline passed while its record was in flight. */
+/** The caller's deadline passed while its record was in flight. The record may or may not be in the log. */
 export class AnswerOverdueError extends LogError {
   readonly code = 'ANSWER_OVERDUE'
   readonly retryable = true
 
   constructor() {
-    super("The record was sent, but its answer did not come before the caller's deadline")
+    super("The broker did not acknowledge the record before the caller's deadline")
   }
 }
 
-/** The broker answered a request, but said nothing about this record's partition. Check that the partition exists. */
+/** The broker's response omits this record's partition. Check that the partition exists. */
 export class PartitionUnansweredError extends LogError {
   readonly code = 'PARTITION_UNANSWERED'
   readonly retryable = true
 
   constructor(topic: string, partition: number) {
-    super(`The broker's answer left out partition ${partition} of ${topic}; check that the partition exists`)
+    super(`The broker's response omits partition ${partition} of ${topic}; check that the partition exists`)
   }
 }
 
@@ -65,11 +65,11 @@ export class PublisherStoppedError extends LogError {
   readonly retryable = true
 
   constructor() {
-    super('The publisher was stopped before the answer to this record came')
+    super('The publisher was stopped before the broker acknowledged the record')
   }
 }
 
-/** A topic does not exist. Create it first: nothing here creates topics on its own. */
+/** A topic does not exist. Create it first: this package creates no topics implicitly. */
 export class TopicMissingError extends LogError {
   readonly code = 'TOPIC_MISSING'
   readonly retryable = true
@@ -80,8 +80,8 @@ export class TopicMissingError extends LogError {
 }
 
 /**
- * A topic has another number of partitions than it had. A key's records would go to another partition than before, beside
- * those that are there: order and read models of a user would break. Nothing is published or read until somebody decides.
+ * The number of a topic's partitions has changed. The records of a key would move to another partition, which breaks the
+ * order of a user's records and the read models. Publishing and reading stop until an operator acts.
  */
 export class PartitionsChangedError extends LogError {
   readonly code = 'PARTITIONS_CHANGED'
@@ -93,15 +93,15 @@ export class PartitionsChangedError extends LogError {
     topic: string,
     found: number,
     expected: number,
-    what = `${topic} has ${found} partitions, not ${expected}`,
+    change = `${topic} has ${found} partitions, not ${expected}`,
   ) {
-    super(`${what}: see docs/runbooks/partitions.md`)
+    super(`${change}: see docs/runbooks/partitions.md`)
     this.found = found
     this.expected = expected
   }
 }
 
-/** In production, a cluster that could lose acknowledged records. Change the settings that are named. */
+/** In production: the cluster could lose acknowledged records. Change the listed settings. */
 export class UnsafeClusterError extends LogError {
   readonly code = 'UNSAFE_CLUSTER'
   readonly retryable = false
@@ -111,22 +111,22 @@ export class UnsafeClusterError extends LogError {
   }
 }
 
-/** The cluster does not let this principal read the topics' settings. Grant what is named. */
+/** The principal may not read the topics' settings. Grant the permissions in the message. */
 export class SettingsForbiddenError extends LogError {
   readonly code = 'SETTINGS_FORBIDDEN'
   readonly retryable = false
 
   constructor(principal: string, topics: readonly string[], options: ErrorOptions) {
     super(
-      `${principal} may not read the cluster's settings, so whether acknowledged records are safe was not checked; allow it DescribeConfigs and Describe on ${topics.join(', ')}`,
+      `${principal} may not read the cluster's settings, so the safety of acknowledged records was not checked; allow it DescribeConfigs and Describe on ${topics.join(', ')}`,
       options,
     )
   }
 }
 
 /**
- * A position lies outside the log: the topic was created again, or retention deleted records that were not yet read.
- * kafkajs would silently continue elsewhere. Reading stops instead, until an operator decides.
+ * A position is outside the log: the topic was recreated, or retention deleted unread records. Reading stops until an
+ * operator acts.
  */
 export class PositionOutsideLogError extends LogError {
   readonly code = 'POSITION_OUTSIDE_LOG'
@@ -134,13 +134,13 @@ export class PositionOutsideLogError extends LogError {
 
   constructor(topic: string, partition: number, position: bigint | undefined, options?: ErrorOptions) {
     super(
-      `Position ${position ?? 'none'} of ${topic}/${partition} is not in the log; was the topic created again, or is its retention too short?`,
+      `Position ${position ?? 'none'} of ${topic}/${partition} is not in the log; was the topic recreated, or is its retention too short?`,
       options,
     )
   }
 }
 
-/** A broker refused a partition's part of a request. */
+/** The broker refused one partition of a request. */
 export class PartitionRefusedError extends LogError {
   readonly code = 'PARTITION_REFUSED'
   readonly retryable: boolean
@@ -152,8 +152,8 @@ export class PartitionRefusedError extends LogError {
 }
 
 /**
- * The records from a position on cannot be decoded: a broker's disk or a producer has damaged their batch, or it is larger
- * than may be, once it is decompressed. Reading stops, until an operator decides.
+ * The batch at a position cannot be decoded: a broker's disk or a producer damaged it, or it exceeds the maximum size once
+ * it is decompressed. Reading stops until an operator acts.
  */
 export class UndecodableBatchError extends LogError {
   readonly code = 'BATCH_UNDECODABLE'

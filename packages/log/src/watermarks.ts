@@ -1,4 +1,4 @@
-/** First and last offsets of a partition that can be read. */
+/** Range of a partition's readable offsets. */
 export interface Watermarks {
   readonly low: bigint
   /** One past the last record: the log's end. */

@@ -5,28 +5,28 @@ import { isFinal, keepTrying } from '../connect/keep-trying.ts'
 import type { LogConnection, Logger } from '../connect/log-connection.ts'
 import { type UnsafeSetting, unsafeSettings } from './unsafe-settings.ts'
 
-/** Short, since a service starts without Kafka, too. */
+/** Short, since a service also starts without Kafka. */
 const CONNECT_TIMEOUT_MS = 1_500
 
 export interface ClusterCheckOptions {
   readonly topics: readonly string[]
-  /** `refuse` in production: settings that could lose acknowledged records end the service. Elsewhere one service warns once. */
+  /** Reaction to settings that could lose acknowledged records: `refuse` in production, elsewhere one service warns once. */
   readonly unsafe: 'refuse' | 'warn' | 'ignore'
   readonly logger: Logger
-  /** In production: what `start` would have rejected with, but was found later, since the cluster was unavailable. */
+  /** In production: called with the error if the cluster becomes available only after `start`, and is unsafe. */
   readonly onUnsafe: (error: Error) => void
 }
 
 export interface ClusterCheck {
   /**
-   * In production, rejects with {@link UnsafeClusterError}, or with the reason why the settings can never be read. A
-   * cluster that is unavailable, or has no topics yet, does not prevent a start: it is checked as soon as it is there.
+   * In production, rejects with {@link UnsafeClusterError}, and if the settings can never be read. A cluster that is
+   * unavailable or has no topics yet does not prevent a start: it is checked as soon as it is available.
    */
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>
 }
 
-/** Checks once, at boot, whether the cluster's settings keep acknowledged records (docs/guides/operate.md, Production mode). */
+/** Checks once, at boot, that the cluster's settings keep acknowledged records (docs/guides/operate.md, Production mode). */
 export function createClusterCheck(connection: LogConnection, options: ClusterCheckOptions): ClusterCheck {
   const { topics, unsafe, logger, onUnsafe } = options
   const stopping = new AbortController()
@@ -36,21 +36,25 @@ export function createClusterCheck(connection: LogConnection, options: ClusterCh
     if (found.length === 0) return
     if (unsafe === 'refuse') throw refusal(found, logger)
     const settings = found.map(({ setting, is, shouldBe }) => `${setting} is ${is}, not ${shouldBe}`).join('; ')
-    logger.warn({ settings }, 'The cluster could lose acknowledged records: fine here, not in production')
+    logger.warn({ settings }, 'The cluster could lose acknowledged records: unsafe in production')
   }
 
   const lookLater = async (): Promise<void> => {
     try {
-      await keepTrying(look, { message: 'Cannot read the cluster’s settings yet', logger, signal: stopping.signal })
+      await keepTrying(look, {
+        message: 'Cannot read the cluster’s settings yet; retrying',
+        logger,
+        signal: stopping.signal,
+      })
     } catch (error) {
       if (!stopping.signal.aborted) settle(error as Error, onUnsafe)
     }
   }
 
-  /** For an error that another attempt cannot fix. */
+  /** Handles an error that a retry cannot fix. */
   const settle = (error: Error, refuse: (error: Error) => void): void => {
     if (unsafe === 'refuse') return refuse(error)
-    logger.warn({ err: error }, 'Cannot read the cluster’s settings: whether it could lose records was not checked')
+    logger.warn({ err: error }, 'Cannot read the cluster’s settings: the safety of records was not checked')
   }
 
   return {
@@ -69,7 +73,7 @@ export function createClusterCheck(connection: LogConnection, options: ClusterCh
   }
 }
 
-/** kafkajs marks the error by a word of its own. Ours says what to grant to whom. */
+/** Replaces a denied request by an error that names the missing permission and the principal. */
 export function rethrowForbidden(
   { sasl, clientId }: LogConnection,
   topics: readonly string[],
@@ -85,7 +89,7 @@ function readTopics(connection: LogConnection, topics: readonly string[]) {
   return withLogAdmin(connection, (admin) => admin.describeTopics(topics), { connectTimeoutMs: CONNECT_TIMEOUT_MS })
 }
 
-/** One log line per setting, since the log shortens long lines. */
+/** Logs one line per setting, since the log shortens long lines. */
 function refusal(found: readonly UnsafeSetting[], logger: Logger): UnsafeClusterError {
   for (const { setting, is, topics, shouldBe, because } of found)
     logger.error({ topics: topics.join(', '), because }, `${setting} is ${is}, must be ${shouldBe}`)

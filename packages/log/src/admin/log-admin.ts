@@ -12,9 +12,9 @@ import { within } from '../connect/within.ts'
 
 export interface TopicSettings {
   readonly partitions: number
-  /** Kafka's own names, e.g. `{ 'retention.ms': '-1' }`. */
+  /** Topic settings by Kafka's names, e.g. `{ 'retention.ms': '-1' }`. */
   readonly config?: Readonly<Record<string, string>>
-  /** The broker's default where left out. */
+  /** Default: the broker's default. */
   readonly replicationFactor?: number
 }
 
@@ -25,30 +25,30 @@ export interface MemberDescription {
 }
 
 export interface LogAdmin {
-  /** Rejects with BrokerUnreachableError. */
+  /** Connects. Rejects with BrokerUnreachableError. */
   readonly connect: () => Promise<void>
   readonly disconnect: () => Promise<void>
-  /** Creates a topic. False: it existed, and its settings stay as they are. */
+  /** Creates a topic. Returns false if it exists: its settings stay unchanged. */
   readonly createTopic: (topic: string, settings: TopicSettings) => Promise<boolean>
   readonly deleteTopic: (topic: string) => Promise<void>
-  /** 0 if there is no such topic. */
+  /** Returns the number of a topic's partitions, 0 if the topic does not exist. */
   readonly partitionCount: (topic: string) => Promise<number>
-  /** Rejects with TopicMissingError. */
+  /** Returns the replicas and settings of topics. Rejects with TopicMissingError. */
   readonly describeTopics: (topics: readonly string[]) => Promise<readonly TopicState[]>
-  /** Rejects with TopicMissingError. */
+  /** Returns the watermarks of a topic, by partition. Rejects with TopicMissingError. */
   readonly watermarks: (topic: string) => Promise<ReadonlyMap<number, Watermarks>>
-  /** The first offset of each partition whose record is not older than `instantMs`. Where there is none, the log's end. */
+  /** Returns the offset of each partition's first record not older than `instantMs`, the log's end if there is none. */
   readonly offsetsAt: (topic: string, instantMs: number) => Promise<ReadonlyMap<number, bigint>>
-  /** What a group has committed to Kafka, by partition. For dashboards: checkpoints live in Postgres. */
+  /** Returns the offsets that a group has committed to Kafka, by partition. For dashboards: checkpoints are in Postgres. */
   readonly groupOffsets: (groupId: string, topic: string) => Promise<ReadonlyMap<number, bigint>>
-  /** The notes that a group has committed with its offsets (`commitNote`), by partition; empty without one. */
+  /** Returns the metadata that a group has committed with its offsets (`commitNote`), by partition, '' if there is none. */
   readonly groupNotes: (groupId: string, topic: string) => Promise<ReadonlyMap<number, string>>
-  /** Ids of the groups that begin with `prefix`. */
+  /** Returns the ids of groups that begin with `prefix`. */
   readonly listGroups: (prefix: string) => Promise<readonly string[]>
   readonly describeGroup: (
     groupId: string,
   ) => Promise<{ readonly state: GroupDescription['state']; readonly members: readonly MemberDescription[] }>
-  /** Groups that have members, or do not exist, stay as they are. */
+  /** Deletes groups without members. Ignores groups that have members or do not exist. */
   readonly deleteEmptyGroups: (groupIds: readonly string[]) => Promise<void>
 }
 
@@ -58,11 +58,11 @@ export interface LogAdminOptions {
   readonly requestTimeoutMs?: number
 }
 
-/** In Kafka's protocol. An ES module cannot import kafkajs' enum for it. */
+/** Kafka's code for topics. An ES module cannot import kafkajs' enum. */
 // oxlint-disable-next-line typescript/no-unsafe-enum-assignment
 const TOPIC_RESOURCE = 2 as ConfigResourceTypes.TOPIC
 
-/** Queries and configures the cluster. Reads and writes no records. */
+/** Creates a client that queries and configures the cluster. It reads and writes no records. */
 export function createLogAdmin(connection: LogConnection, options: LogAdminOptions = {}): LogAdmin {
   const { logger = silentLogger, connectTimeoutMs = 5_000, requestTimeoutMs = 10_000 } = options
   const sockets = createClientSockets(connection)
@@ -74,21 +74,21 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
   }).admin()
 
   const partitionCount: LogAdmin['partitionCount'] = async (topic) => {
-    // All topics: asked for one that does not exist, kafkajs throws.
+    // Fetches all topics, because kafkajs throws if a requested topic does not exist.
     const { topics } = await admin.fetchTopicMetadata()
     return topics.find(({ name }) => name === topic)?.partitions.length ?? 0
   }
 
   const describeTopics: LogAdmin['describeTopics'] = async (topics) => {
-    const { topics: there } = await admin.fetchTopicMetadata()
-    const missing = topics.filter((topic) => !there.some(({ name }) => name === topic))
+    const { topics: existing } = await admin.fetchTopicMetadata()
+    const missing = topics.filter((topic) => !existing.some(({ name }) => name === topic))
     if (missing.length > 0) throw new TopicMissingError(missing)
     const { resources } = await admin.describeConfigs({
       includeSynonyms: false,
       resources: topics.map((name) => ({ type: TOPIC_RESOURCE, name })),
     })
     return topics.map((topic) => {
-      const partitions = there.find(({ name }) => name === topic)?.partitions ?? []
+      const partitions = existing.find(({ name }) => name === topic)?.partitions ?? []
       const entries = resources.find(({ resourceName }) => resourceName === topic)?.configEntries ?? []
       return {
         topic,
@@ -105,23 +105,23 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
     return new Map(offsets.map(({ partition, low, high }) => [partition, { low: BigInt(low), high: BigInt(high) }]))
   }
 
-  /** A starting broker refuses what concerns groups for longer than kafkajs tries. */
+  /** A starting broker refuses requests about groups for longer than kafkajs retries. */
   const askCoordinator = <T>(ask: () => Promise<T>): Promise<T> =>
-    keepTrying(ask, { message: 'Cannot read groups; trying again', logger, giveUpAfterMs: requestTimeoutMs })
+    keepTrying(ask, { message: 'Cannot read groups; retrying', logger, giveUpAfterMs: requestTimeoutMs })
 
   const committedBy = async (groupId: string, topic: string) => {
     const [answer] = await askCoordinator(() => admin.fetchOffsets({ groupId, topics: [topic] }))
     return answer?.partitions.filter(({ offset }) => !offset.startsWith('-')) ?? []
   }
 
-  /** kafkajs does not wait for a cluster that is not settled yet, or slow. Other errors are thrown. */
+  /** Retries while the cluster has not settled, for longer than kafkajs does. Throws other errors. */
   const createOnceSettled = async (topic: ITopicConfig & { replicationFactor: number }): Promise<boolean> => {
     const waiting = { message: 'Waiting for the cluster', logger, giveUpAfterMs: 3 * requestTimeoutMs }
     const create = () =>
       admin.createTopics({ topics: [topic], waitForLeaders: false }).then(
         (isNew) => ({ isNew }),
         (error: unknown) => {
-          // Not even one broker is registered: it is starting, or too slow at this moment.
+          // With one replica, too few brokers means that none is registered yet.
           if (isUnsettled(error) || (topic.replicationFactor <= 1 && hasTooFewBrokers(error))) throw error
           return { error }
         },
@@ -145,7 +145,7 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
     createTopic: async (topic, { partitions, config = {}, replicationFactor = -1 }) => {
       const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }))
       const isNew = await createOnceSettled({ topic, numPartitions: partitions, replicationFactor, configEntries })
-      // kafkajs' own wait fails on a broker that has not heard of the topic yet.
+      // kafkajs' own wait fails on a broker that does not know the new topic yet.
       const waiting = { message: 'Waiting for the new topic', logger, giveUpAfterMs: 3 * requestTimeoutMs }
       await keepTrying(() => watermarks(topic), waiting)
       return isNew

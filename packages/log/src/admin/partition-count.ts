@@ -4,8 +4,8 @@ import type { LogAdmin } from './log-admin.ts'
 import { withLogAdmin } from './with-log-admin.ts'
 
 /**
- * Over how many partitions keys are spread. Throws {@link PartitionsChangedError} unless the topic has as many as expected,
- * and TopicMissingError where it has none.
+ * Returns the number of partitions that keys are spread over. Throws {@link PartitionsChangedError} unless the topic has the
+ * expected number, and TopicMissingError if it has none.
  */
 export function requirePartitions(topic: string, found: number, { keys, inTopic }: ExpectedPartitions): number {
   if (found === 0) throw new TopicMissingError([topic])
@@ -15,13 +15,13 @@ export function requirePartitions(topic: string, found: number, { keys, inTopic 
 
 export interface PartitionCountQuestion {
   readonly topic: string
-  /** Left out: the topic is taken as it is. */
+  /** Default: any number of partitions is accepted. */
   readonly expected?: ExpectedPartitions | undefined
-  /** The consumer group that knows how the keys of folded records were spread. */
+  /** Id of the consumer group whose notes tell how the keys of folded records were spread. */
   readonly foldedBy?: string | undefined
 }
 
-/** Asks Kafka, and throws like {@link requirePartitions}, and where `foldedBy` has folded records whose keys were spread otherwise. */
+/** Reads the count from Kafka. Throws like {@link requirePartitions}, and if `foldedBy` folded records of another spread. */
 export async function countPartitions(
   admin: Pick<LogAdmin, 'partitionCount' | 'groupNotes'>,
   { topic, expected, foldedBy }: PartitionCountQuestion,
@@ -34,13 +34,13 @@ export async function countPartitions(
   return keys
 }
 
-/** The same over a connection of its own. */
+/** Counts like {@link countPartitions}, over a new connection. */
 export function readPartitionCount(connection: LogConnection, topic: string, foldedBy?: string): Promise<number> {
   const { partitions: expected } = connection
   return withLogAdmin(connection, (admin) => countPartitions(admin, { topic, expected, foldedBy }))
 }
 
-/** Why nothing may be published or folded where the keys of folded records were spread over so many partitions. */
+/** Returns an error if the keys of folded records were spread over another number of partitions than `keys`. */
 export function foldedOtherwise(
   topic: string,
   folded: readonly number[],
@@ -48,11 +48,11 @@ export function foldedOtherwise(
 ): PartitionsChangedError | undefined {
   const other = folded.find((one) => one !== keys)
   if (other === undefined) return undefined
-  const what = `the keys of ${topic} were spread over ${other} partitions, and would now be over ${keys}`
-  return new PartitionsChangedError(topic, keys, other, what)
+  const change = `the keys of ${topic} were spread over ${other} partitions, and would now be over ${keys}`
+  return new PartitionsChangedError(topic, keys, other, change)
 }
 
-/** What a consumer commits with its offsets, for processes without a database. */
+/** Returns the note that group readers commit with their offsets, for processes without a database. */
 export function keysNote({ keys }: ExpectedPartitions): string {
   return `keys=${keys}`
 }

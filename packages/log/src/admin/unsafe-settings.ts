@@ -1,14 +1,14 @@
-/** A topic's settings in the cluster, defaults included. */
+/** A topic's replicas and effective settings in the cluster. */
 export interface TopicState {
   readonly topic: string
-  /** Replicas of the partition that has the fewest. */
+  /** Minimum number of replicas over all partitions. */
   readonly replicas: number
-  /** Kafka's own names. */
+  /** Values by Kafka's setting names. */
   readonly config: ReadonlyMap<string, string>
 }
 
 export interface UnsafeSetting {
-  /** Kafka's own name. */
+  /** Kafka's name of the setting. */
   readonly setting: string
   readonly is: string
   /** The topics with this value. */
@@ -24,7 +24,7 @@ interface Expectation {
   readonly because: string
 }
 
-/** Its readers need the latest record of each key only. */
+/** Readers of this topic need only the latest record of each key. */
 const COMPACTED_TOPIC = 'catalog'
 
 const EXPECTATIONS: readonly Expectation[] = [
@@ -60,7 +60,7 @@ const EXPECTATIONS: readonly Expectation[] = [
   })),
 ]
 
-/** The settings that could lose acknowledged records. A setting that the cluster does not report is not judged. */
+/** Returns the settings that could lose acknowledged records. Skips settings that the cluster does not report. */
 export function unsafeSettings(states: readonly TopicState[]): readonly UnsafeSetting[] {
   return EXPECTATIONS.flatMap(({ setting, isSafe, shouldBe, because }) => {
     const judged = states.map((state) => ({ topic: state.topic, is: valueOf(state, setting) }))

@@ -2,7 +2,7 @@ import type { LogConnection } from '../connect/log-connection.ts'
 import type { Watermarks } from '../watermarks.ts'
 import { createLogAdmin, type LogAdmin, type LogAdminOptions } from './log-admin.ts'
 
-/** Runs queries over a connection of their own, closed afterwards: for rare ones. Rejects with BrokerUnreachableError, too. */
+/** Runs rare queries over a new connection and closes it. Rejects with the query's errors and BrokerUnreachableError. */
 export async function withLogAdmin<Answer>(
   connection: LogConnection,
   ask: (admin: LogAdmin) => Promise<Answer>,
@@ -18,7 +18,7 @@ export async function withLogAdmin<Answer>(
   }
 }
 
-/** Rejects with TopicMissingError. */
+/** Returns the watermarks of a topic, by partition, over a new connection. Rejects with TopicMissingError. */
 export function readWatermarks(
   connection: LogConnection,
   topic: string,

@@ -6,19 +6,19 @@ import type { ISocketFactory } from 'kafkajs'
 import type { LogConnection } from './log-connection.ts'
 
 /**
- * The sockets of one kafkajs client. kafkajs has no way to give up: it retries an abandoned request, and a disconnect
- * waits for answers. Whoever holds the sockets can end a client for good.
+ * The sockets of one kafkajs client. kafkajs cannot abandon a request: it retries, and a disconnect waits for responses.
+ * Destroying the sockets ends a client immediately.
  */
 export interface ClientSockets {
   readonly open: ISocketFactory
-  /** Destroys every socket and refuses new ones; nothing of this client reaches a broker afterwards. */
+  /** Destroys every socket and refuses new ones. No later request of this client reaches a broker. */
   readonly cutOff: (reason: Error) => void
   readonly isCutOff: () => boolean
 }
 
-const keepAliveAfterMs = 30_000
+const KEEP_ALIVE_AFTER_MS = 30_000
 
-/** `onClose` is called for each socket that closes before the client is cut off. */
+/** Creates the sockets of one client. `onClose` is called for each socket that closes before `cutOff`. */
 export function createClientSockets(
   connection: Pick<LogConnection, 'addressFor'>,
   onClose: () => void = () => {},
@@ -31,7 +31,7 @@ export function createClientSockets(
     const address = connection.addressFor?.({ host, port }) ?? { host, port }
     const servername = net.isIP(host) ? {} : { servername: host }
     const socket = ssl ? tls.connect({ ...address, ...servername }, onConnect) : net.connect(address, onConnect)
-    socket.setKeepAlive(true, keepAliveAfterMs)
+    socket.setKeepAlive(true, KEEP_ALIVE_AFTER_MS)
     socket.setNoDelay(true)
     sockets.add(socket)
     socket.once('close', () => {

@@ -8,7 +8,7 @@ import { isOverdue } from './kafkajs-errors.ts'
 import type { LogConnection } from './log-connection.ts'
 
 export interface ClusterOptions extends KafkaClientOptions {
-  /** Age of metadata, in milliseconds, beyond which `refreshMetadataIfOld` asks again. Default 300,000. */
+  /** Age of metadata in ms beyond which `refreshMetadataIfOld` refreshes it. Default: 300,000. */
   readonly metadataMaxAgeMs?: number
   /** Called for each socket that closes before `close`. */
   readonly onSocketClosed?: () => void
@@ -21,27 +21,28 @@ export interface GroupOptions {
   readonly rebalanceTimeoutMs: number
 }
 
-/** One client's connections to the brokers, and its knowledge of them. kafkajs keeps both. */
+/** One client's connections to the brokers and its metadata of the cluster. */
 export interface LogCluster {
-  /** Connects, and learns the leaders of these topics' partitions. */
+  /** Connects and loads the leaders of these topics' partitions. */
   readonly connect: (topics: readonly string[]) => Promise<void>
   readonly refreshMetadata: () => Promise<void>
   readonly refreshMetadataIfOld: () => Promise<void>
-  /** Groups by the id of the leader. Without one: {@link NO_LEADER}, to which nothing can be sent. */
+  /** Groups partitions by the node id of their leader, {@link NO_LEADER} if there is none. */
   readonly byLeader: <One extends { readonly topic: string; readonly partition: number }>(
     all: readonly One[],
   ) => ReadonlyMap<number, readonly One[]>
-  /** Rejects with kafkajs' errors. Aborting closes the connection, since a request cannot be taken back. */
+  /** Sends a request and returns its answer. Rejects with kafkajs' errors. Aborting closes the connection. */
   readonly send: <Answer>(nodeId: number, message: Message<Answer>, signal?: AbortSignal) => Promise<Answer>
-  /** A consumer group as seen by one member. Opens nothing. */
+  /** Creates one member's client of a Kafka consumer group. Opens no connection. */
   readonly createGroup: (options: GroupOptions) => ConsumerGroup
-  /** Destroys every socket. Requests in flight reject, and nothing of this client reaches a broker afterwards. */
+  /** Destroys every socket. Requests in flight reject, and no later request reaches a broker. */
   readonly close: (reason: Error) => void
 }
 
-export const NO_LEADER = -1
+/** Node id of partitions without a leader. No request can be sent to it. */
+const NO_LEADER = -1
 
-/** The only user of kafkajs' internals: its public API fetches only as a member of a group, and numbers sequences itself. */
+/** Creates a client of kafkajs' internal cluster. Its public API fetches only as a member of a group. */
 export function createCluster(connection: LogConnection, options: ClusterOptions): LogCluster {
   const sockets = createClientSockets(connection, options.onSocketClosed)
   const config = kafkaConfig(connection, sockets, options)
@@ -57,13 +58,13 @@ export function createCluster(connection: LogConnection, options: ClusterOptions
   const send: LogCluster['send'] = async (nodeId, message, signal) => {
     const broker = await cluster.findBroker({ nodeId: String(nodeId) })
     const used = await broker.connectionPool.getConnectionByRequest(message)
-    const giveUp = (): void => void used.socket.destroy(new Error('The request was given up'))
+    const giveUp = (): void => void used.socket.destroy(new Error('The request was aborted'))
     signal?.throwIfAborted()
     signal?.addEventListener('abort', giveUp)
     try {
       return await used.send(message)
     } catch (error) {
-      // kafkajs would send the next request over the same connection, though nothing may come back over it.
+      // The connection may be dead, and kafkajs would reuse it for the next request.
       if (isOverdue(error)) giveUp()
       throw error
     } finally {

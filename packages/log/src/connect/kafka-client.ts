@@ -4,9 +4,9 @@ import type { ClientSockets } from './client-sockets.ts'
 import type { LogConnection, Logger } from './log-connection.ts'
 
 export interface KafkaClientOptions {
-  /** How long one attempt to connect may take. */
+  /** Timeout of one attempt to connect. */
   readonly connectTimeoutMs: number
-  /** How long one attempt at a request may take. */
+  /** Timeout of one attempt at a request. */
   readonly requestTimeoutMs: number
   readonly retry: RetryOptions
   readonly logger: Logger
@@ -14,7 +14,7 @@ export interface KafkaClientOptions {
 
 export const silentLogger: Logger = { info: () => {}, warn: () => {}, error: () => {}, debug: () => {} }
 
-/** What kafkajs needs to reach the log. Opens nothing. */
+/** Returns the configuration of a kafkajs client. Opens no connection. */
 export function kafkaConfig(
   connection: LogConnection,
   sockets: ClientSockets,
@@ -39,17 +39,17 @@ export function createKafka(connection: LogConnection, sockets: ClientSockets, o
   return new Kafka(kafkaConfig(connection, sockets, options))
 }
 
-/** kafkajs' namespaces for single attempts. Their outcome reaches us as an error and is logged once. */
-const aboutAttempts = new Set(['Connection', 'BrokerPool', 'Cluster'])
+/** kafkajs' log namespaces of single attempts. Their errors are thrown and logged once by the caller. */
+const ATTEMPT_NAMESPACES = new Set(['Connection', 'BrokerPool', 'Cluster'])
 
 /**
- * kafkajs' errors become warnings, since we log their consequences; everything else is debug. Fields are picked, never
- * passed on whole: kafkajs' entries may hold payloads.
+ * Logs kafkajs' errors as warnings, since this package logs their consequences, and all else as debug. Picks fields, because
+ * kafkajs' entries may contain payloads.
  */
 function forwardLog(logger: Logger, { level, namespace, log }: LogEntry): void {
   const { broker, groupId, topic, partition, error } = log
   const reason = typeof error === 'string' ? error : undefined
   const fields = { kafkajs: namespace, broker, groupId, topic, partition, reason }
-  if (level === logLevel.ERROR && !aboutAttempts.has(namespace)) logger.warn(fields, log.message)
+  if (level === logLevel.ERROR && !ATTEMPT_NAMESPACES.has(namespace)) logger.warn(fields, log.message)
   else logger.debug(fields, log.message)
 }

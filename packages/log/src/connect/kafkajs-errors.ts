@@ -1,66 +1,66 @@
-/** Judgements of errors that kafkajs throws. Its error classes are told by name and type. */
+// Classifies errors that kafkajs throws, by their names and types: its error classes are not exported for ES modules.
 
-/** Whether another attempt may succeed. Of an error of ours its `retryable`. */
+/** Returns true if another attempt may succeed. For this package's own errors: their `retryable`. */
 export function isRetryable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if ('retryable' in error) return error.retryable === true
-  // kafkajs has retried what may be retried.
+  // kafkajs retries only retryable errors.
   if (hasGivenUp(error)) return true
   if (error.name === 'KafkaJSNonRetriableError' && error.cause) return isRetryable(error.cause)
   if ('retriable' in error) return error.retriable !== false
   return !(error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError)
 }
 
-/** Whether kafkajs has tried as often as it may. */
+/** Returns true if kafkajs has used up its retries. */
 export function hasGivenUp(error: unknown): boolean {
   return error instanceof Error && error.name === 'KafkaJSNumberOfRetriesExceeded'
 }
 
 const REBALANCING = ['REBALANCE_IN_PROGRESS', 'NOT_COORDINATOR_FOR_GROUP', 'ILLEGAL_GENERATION']
 
-/** Whether a request was not answered in time. */
+/** Returns true if the broker did not answer a request in time. */
 export function isOverdue(error: unknown): boolean {
   return error instanceof Error && error.name === 'KafkaJSRequestTimeoutError'
 }
 
-/** Whether a member has to join its group again: the group rebalances, or a topic has more partitions. */
+/** Returns true if a member must rejoin its group: the group rebalances, or a topic has more partitions. */
 export function mustJoinAgain(error: unknown): boolean {
   if (error instanceof Error && error.name === 'KafkaJSStaleTopicMetadataAssignment') return true
   return isUnknownMember(error) || isOfType(error, REBALANCING)
 }
 
-/** Whether the group does not know the member any more. */
+/** Returns true if the group has evicted the member. */
 export function isUnknownMember(error: unknown): boolean {
   return isOfType(error, ['UNKNOWN_MEMBER_ID'])
 }
 
-/** Whether kafkajs failed because there is no such topic. */
+/** Returns true if the topic does not exist. */
 export function isUnknownTopic(error: unknown): boolean {
   return isOfType(error, ['UNKNOWN_TOPIC_OR_PARTITION'])
 }
 
-/** Whether kafkajs failed because the cluster has not settled yet: it names no controller, a partition no leader, or it is slow. */
+/** Returns true if the cluster has not settled: it has no controller, a partition has no leader, or a request timed out. */
 export function isUnsettled(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return isOfType(error, ['LEADER_NOT_AVAILABLE', 'REQUEST_TIMED_OUT']) || error.name === 'KafkaJSBrokerNotFound'
 }
 
-/** Whether a topic was not created because fewer brokers are registered than it shall have replicas. */
+/** Returns true if fewer brokers are registered than the new topic's replicas. */
 export function hasTooFewBrokers(error: unknown): boolean {
   return isOfType(error, ['INVALID_REPLICATION_FACTOR'])
 }
 
-/** Of kafkajs' error for several topics the first one: it says what is wrong. Another error itself. */
+/** Returns the first cause of kafkajs' error for several topics, and any other error unchanged. */
 export function firstOf(error: unknown): unknown {
   return error instanceof Error && 'errors' in error && Array.isArray(error.errors) ? (error.errors[0] ?? error) : error
 }
 
-/** Whether the cluster has denied this principal the request. */
+/** Returns true if the principal lacks the permission for the request. */
 export function isForbidden(error: unknown): boolean {
   return isOfType(error, ['TOPIC_AUTHORIZATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED'])
 }
 
-/** Of several errors each must be of these types. */
+/** Returns true if the error has one of these types. An aggregate matches if all of its errors do. */
 function isOfType(error: unknown, types: readonly string[]): boolean {
   if (!(error instanceof Error)) return false
   if ('errors' in error && Array.isArray(error.errors)) return error.errors.every((each) => isOfType(each, types))

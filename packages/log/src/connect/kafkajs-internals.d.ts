@@ -1,6 +1,6 @@
 /**
- * What the log reader and the specs of our patch use of kafkajs' inside: its public API reads only as a member of a consumer
- * group. The version is pinned and patched (infra/patches), so this stands still.
+ * Types of kafkajs' internal modules. Its public API reads only as a member of a consumer group. The version is pinned and
+ * patched (infra/patches), so the modules do not change.
  */
 declare module 'kafkajs/src/cluster/index.js' {
   import type { Socket } from 'node:net'
@@ -13,7 +13,7 @@ declare module 'kafkajs/src/cluster/index.js' {
   }
 
   interface ConnectedBroker extends Broker {
-    /** `Fetch` has a connection of its own, so that it delays nothing else while it waits at the broker. */
+    /** `Fetch` has its own connection, so that a fetch held by the broker delays no other request. */
     readonly connectionPool: { readonly getConnectionByRequest: (message: Message<unknown>) => Promise<Connection> }
   }
 
@@ -34,7 +34,7 @@ declare module 'kafkajs/src/cluster/index.js' {
 declare module 'kafkajs/src/consumer/consumerGroup.js' {
   import type { Assigner, Cluster, Logger, OffsetsByTopicPartition, RetryOptions } from 'kafkajs'
 
-  /** A consumer group as seen by one member. */
+  /** One member's client of a consumer group. */
   export default class ConsumerGroup {
     constructor(options: {
       readonly cluster: Cluster
@@ -49,12 +49,12 @@ declare module 'kafkajs/src/consumer/consumerGroup.js' {
       readonly autoCommit: boolean
       readonly instrumentationEmitter: { readonly emit: () => void }
     })
-    /** Null: the coordinator gives a new one at the next join. */
+    /** Null: the coordinator assigns a new id at the next join. */
     memberId: string | null
     joinAndSync(): Promise<void>
     assigned(): readonly { readonly topic: string; readonly partitions: readonly number[] }[]
     heartbeat(options: { readonly interval: number }): Promise<void>
-    /** Throws where a topic has more partitions than at the last join. */
+    /** Throws if a topic has more partitions than at the last join. */
     checkForStaleAssignment(): void
     commitOffsets(offsets: OffsetsByTopicPartition): Promise<void>
     leave(): Promise<void>

@@ -3,22 +3,22 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from './log-connection.ts'
 
 export interface KeepTryingOptions {
-  /** What is logged after each failure. */
+  /** Log message of each failure. */
   readonly message: string
   readonly logger: Logger
   readonly signal?: AbortSignal
-  /** After this time the last failure is thrown. Left out: never. */
+  /** Time after which the last failure is thrown. Default: Infinity. */
   readonly giveUpAfterMs?: number
 }
 
-const firstBackOffMs = 50
-const longestBackOffMs = 2_000
+const FIRST_BACK_OFF_MS = 50
+const LONGEST_BACK_OFF_MS = 2_000
 
-/** Tries until it succeeds, with back-off. Throws errors that are not `retryable`, and the signal's reason once aborted. */
+/** Retries with back-off until an attempt succeeds. Throws errors that are not `retryable`, and the signal's reason if aborted. */
 export async function keepTrying<T>(attempt: () => Promise<T>, options: KeepTryingOptions): Promise<T> {
   const { message, logger, signal, giveUpAfterMs = Infinity } = options
   const giveUpAt = performance.now() + giveUpAfterMs
-  for (let backOffMs = firstBackOffMs; ; backOffMs = Math.min(backOffMs * 2, longestBackOffMs)) {
+  for (let backOffMs = FIRST_BACK_OFF_MS; ; backOffMs = Math.min(backOffMs * 2, LONGEST_BACK_OFF_MS)) {
     signal?.throwIfAborted()
     try {
       return await attempt()
@@ -31,7 +31,7 @@ export async function keepTrying<T>(attempt: () => Promise<T>, options: KeepTryi
   }
 }
 
-/** Whether an error says that another attempt cannot fix it. */
+/** Returns true if the error is marked as not retryable. */
 export function isFinal(error: unknown): boolean {
   return error instanceof Error && 'retryable' in error && error.retryable === false
 }

@@ -1,7 +1,7 @@
-/** How to reach the log. Everything in this package takes one; only this package knows kafkajs. */
+/** Addresses and credentials of the log's brokers. */
 export interface LogConnection {
   readonly brokers: readonly string[]
-  /** Names the process in the broker's logs. */
+  /** Name of the process in the broker's logs. */
   readonly clientId: string
   readonly tls?: boolean
   readonly sasl?: {
@@ -9,9 +9,9 @@ export interface LogConnection {
     readonly username: string
     readonly password: string
   }
-  /** Of `user-events` and `form-events`. Left out: as many as each topic has when it is first seen. */
+  /** Partitions of `user-events` and `form-events`. Default: the number that each topic has when it is first read. */
   readonly partitions?: ExpectedPartitions
-  /** Where to dial a broker instead of the address that it advertises: a tunnel, or a test's fault proxy. */
+  /** Returns the address to dial instead of a broker's advertised address: for tunnels and fault proxies. */
   readonly addressFor?: (advertised: BrokerAddress) => BrokerAddress
 }
 
@@ -20,15 +20,15 @@ export interface BrokerAddress {
   readonly port: number
 }
 
-/** How the keys of `user-events` and `form-events` are spread over partitions. */
+/** Numbers of partitions of `user-events` and `form-events`. */
 export interface ExpectedPartitions {
-  /** Keys belong to the first so many. */
+  /** Keys are spread over the first `keys` partitions. */
   readonly keys: number
-  /** So many the topic has. More than `keys` only after an operator added some by mistake: they stay empty. */
+  /** Partitions of the topic. More than `keys` only if an operator added some by mistake: these stay empty. */
   readonly inTopic: number
 }
 
-/** What this package needs of a logger (pino fits). */
+/** Logger of this package, compatible with pino. */
 export interface Logger {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void

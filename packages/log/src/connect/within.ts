@@ -1,4 +1,4 @@
-/** Settles like `promise`, or rejects with `overdue()` after `withinMs`. `promise` itself continues. */
+/** Settles like `promise`, or rejects with `overdue()` after `withinMs`. Does not cancel `promise`. */
 export async function within<T>(withinMs: number, promise: Promise<T>, overdue: () => Error): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const deadline = new Promise<never>((_, reject) => {
@@ -11,7 +11,7 @@ export async function within<T>(withinMs: number, promise: Promise<T>, overdue: 
   }
 }
 
-/** Whether `promise` settles within `withinMs`. Rejects as it does. */
+/** Resolves to true if `promise` resolves within `withinMs`, else to false. Rejects if `promise` rejects first. */
 export async function isSettledWithin(withinMs: number, promise: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const deadline = new Promise<false>((resolve) => {

@@ -7,35 +7,35 @@ import type { ReadLoopParts } from './read-loop.ts'
 import type { FetchedBatch, GroupReaderHandlers } from './group-reader.ts'
 
 export interface AssignedPartitionsOptions {
-  /** Partitions that are left out are not read. */
+  /** Partitions without a position are not read. */
   readonly positions: readonly FetchPosition[]
   readonly maxBatchRecords: number
   readonly onBatch: GroupReaderHandlers['onBatch']
   readonly onHandled: (batch: FetchedBatch) => void
-  /** The partition is not read any more. */
+  /** Called when a partition cannot be read. It is not read again. */
   readonly onUnreadable: (topic: string, partition: number, error: Error) => void
-  /** `onBatch` has rejected. The partition is not read any more. */
+  /** Called when `onBatch` rejects. The partition is not read again. */
   readonly onThrow: (error: Error) => void
   /** Aborted when the partitions may belong to another member. */
   readonly signal: AbortSignal
 }
 
-/** The partitions of one assignment: where each is read on, and which have batches to handle. */
+/** The partitions of one assignment: their positions and their batches in flight. */
 export type AssignedPartitions = Pick<ReadLoopParts, 'wanted' | 'give'>
 
 interface Cursor extends FetchPosition {
-  /** Where the next batch begins. */
+  /** Offset at which the next batch begins. */
   offset: bigint
-  /** Fetches in a row for which the offset was not in the log. */
+  /** Consecutive fetches for which the offset was not in the log. */
   misses: number
 }
 
-/** A broker that was the leader until now may not have the end of the log. */
+/** A former leader may lack the end of the log, so a few misses are tolerated. */
 const MAX_MISSES = 3
 
 export function createAssignedPartitions(options: AssignedPartitionsOptions): AssignedPartitions {
   const { maxBatchRecords, onBatch, onHandled, onUnreadable, onThrow, signal } = options
-  /** In the order in which a broker serves them: the partition with the last batch comes last. */
+  /** Brokers serve partitions in this order, so the partition that had a batch last comes last. */
   const idle = new Map<string, Cursor>()
   let busy = 0
   for (const one of options.positions) idle.set(topicPartition(one.topic, one.partition), { ...one, misses: 0 })
@@ -47,7 +47,7 @@ export function createAssignedPartitions(options: AssignedPartitionsOptions): As
     for (const one of fetched) {
       const name = topicPartition(one.topic, one.partition)
       const cursor = idle.get(name)
-      if (cursor?.offset !== one.fetchedFrom) continue // another leader's answer came first
+      if (cursor?.offset !== one.fetchedFrom) continue // another leader answered first
       refusal = refusalOf(cursor, one) ?? refusal
       const parts = batchesOf(cursor, one)
       if (parts.length === 0) continue
@@ -57,7 +57,7 @@ export function createAssignedPartitions(options: AssignedPartitionsOptions): As
     return { batches, handling, refusal }
   }
 
-  /** Throws where the broker will never serve the partition. */
+  /** Returns a temporary refusal. Throws if the broker will never serve the partition. */
   const refusalOf = (cursor: Cursor, { topic, partition, errorCode }: FetchedPartition): Error | undefined => {
     cursor.misses = errorCode === OFFSET_OUT_OF_RANGE ? cursor.misses + 1 : 0
     if (errorCode === NO_ERROR) return undefined

@@ -6,9 +6,8 @@ import { createGroupMember, type GroupMember } from './group-member.ts'
 import type { GroupReader, GroupReaderHandlers, GroupReaderOptions } from './group-reader.ts'
 
 /**
- * Reads topics as a member of a consumer group, from the positions that the handlers return at each assignment. Each batch
- * begins where the previous one ended. Errors of handlers end in `onCrash`. A member that loses its brokers is replaced by a
- * new one, as often as necessary.
+ * Reads topics as a member of a Kafka consumer group, from the positions that the handlers return at each assignment. Each
+ * batch begins where the previous one ended. A member that loses its brokers is replaced by a new one.
  */
 export function createGroupReader(
   connection: LogConnection,
@@ -29,10 +28,10 @@ export function createGroupReader(
 
   const onLost = (cause: Error): void => {
     if (stopping.signal.aborted) return
-    logger.warn({ groupId, err: cause }, 'Lost the consumer group; joining it again')
+    logger.warn({ groupId, err: cause }, 'Lost the consumer group; rejoining')
     join().then(
-      () => logger.info({ groupId }, 'Joined the consumer group again'),
-      () => {}, // only when stopped
+      () => logger.info({ groupId }, 'Rejoined the consumer group'),
+      () => {}, // rejects only when stopped
     )
   }
 
@@ -41,7 +40,7 @@ export function createGroupReader(
       member = createGroupMember(connection, options, { ...handlers, onBatch, onLost, onCrash: crash }, stopping.signal)
       return member.join()
     }
-    const trying = { message: 'Cannot join the consumer group; trying again', logger, signal: stopping.signal }
+    const trying = { message: 'Cannot join the consumer group; retrying', logger, signal: stopping.signal }
     return keepTrying(attempt, { ...trying, ...(giveUpAfterMs !== undefined && { giveUpAfterMs }) })
   }
 

@@ -3,9 +3,8 @@ import type { FetchedPartition } from '../wire/fetch-message.ts'
 import type { FetchedBatch } from './group-reader.ts'
 
 /**
- * Splits what a fetch returned of a partition into batches of at most `maxBatchRecords`. Each begins where the one before it
- * ended, and the last one ends before a batch of the log that cannot be decoded. Throws UndecodableBatchError if that comes
- * first.
+ * Splits a fetched partition into batches of at most `maxBatchRecords`. Each begins where the previous one ended. The last
+ * ends before an undecodable batch of the log. Throws UndecodableBatchError if the undecodable batch comes first.
  */
 export function toFetchedBatches(
   fetched: Omit<FetchedPartition, 'errorCode'>,

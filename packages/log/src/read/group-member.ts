@@ -16,38 +16,38 @@ import { createOffsetCommits } from './offset-commits.ts'
 import { createReadLoop, type ReadLoopParts } from './read-loop.ts'
 import type { FetchedBatch, GroupReaderHandlers, GroupReaderOptions } from './group-reader.ts'
 
-/** A member of a consumer group that reads its partitions, from its join to its end. It is not used again once it is lost. */
+/** A member of a Kafka consumer group that reads its partitions. Single use: create a new member after a failure. */
 export interface GroupMember {
   readonly join: () => Promise<void>
-  /** Lets current batches finish. */
+  /** Leaves the group. Resolves once the batches in flight are handled. */
   readonly leave: () => Promise<void>
   readonly assigned: () => ReadonlyMap<string, readonly number[]>
 }
 
 export interface GroupMemberHandlers extends GroupReaderHandlers {
-  /** The member has left the group through no fault of the handlers: another may join. */
+  /** The member lost its brokers or its group and has left. A new member may join. */
   readonly onLost: (error: Error) => void
 }
 
-/** What the member owns from one join of the group to the next. */
+/** The partitions that the member owns from one join of the group to the next. */
 interface Assignment {
   readonly owned: ReadonlyMap<string, readonly number[]>
-  /** Ends the reading of these partitions. */
+  /** Aborted when these partitions are no longer read. */
   readonly ending: AbortController
 }
 
 const MAX_ATTEMPTS_TO_LOCATE = 3
 const LOCATE_AGAIN_AFTER_MS = 200
-/** How long the group waits for batches that are being handled, before a rebalance and before the member leaves. */
+/** Grace period in ms for batches in flight before a rebalance and before leaving. */
 const FINISH_WITHIN_MS = 500
-/** A broker that does not answer need not know. */
+/** Timeout in ms for leaving the group: an unresponsive broker is not waited for longer. */
 const LEAVE_WITHIN_MS = 2_000
-/** How soon added partitions are noticed. */
+/** Maximum time in ms until added partitions are noticed. */
 const METADATA_MAX_AGE_MS = 10_000
-/** Some thousand records: more would not make a commit cheaper, and all are held, decoded, until they are folded. */
+/** Several thousand records. Larger fetches cost memory, since decoded records are held until they are folded, and save no commits. */
 const MAX_FETCH_BYTES = 1024 * 1024
 
-/** Once `outer` is aborted, no more batches are passed on. */
+/** Creates a member that has not joined yet. After `outer` is aborted, it starts no further batches. */
 export function createGroupMember(
   connection: LogConnection,
   options: GroupReaderOptions,
@@ -86,7 +86,7 @@ export function createGroupMember(
     })
   }
 
-  /** Nothing is fetched before all positions are known. */
+  /** Locates the positions of all partitions, then starts to read. */
   const begin = async (begun: Assignment): Promise<void> => {
     const isOver = (): boolean => assignment !== begun
     const positions: FetchPosition[] = []
@@ -100,7 +100,7 @@ export function createGroupMember(
   }
 
   /**
-   * Gets positions from the handlers, and again if one is refused: the partition's last owner may just have committed a
+   * Gets positions from the handlers and retries if one is refused: the partition's last owner may just have committed a
    * batch past the watermarks that were read before.
    */
   const locate = async (
@@ -109,7 +109,7 @@ export function createGroupMember(
     isOver: () => boolean,
   ): Promise<ReadonlyMap<number, bigint>> => {
     for (let attempt = 1; ; attempt += 1) {
-      const trying = { message: 'Cannot read watermarks; trying again', logger, signal }
+      const trying = { message: 'Cannot read watermarks; retrying', logger, signal }
       const all = await keepTrying(() => readWatermarks(connection, topic, { logger }), trying)
       if (isOver()) return new Map()
       const watermarks = new Map([...all].filter(([partition]) => partitions.includes(partition)))
@@ -120,7 +120,7 @@ export function createGroupMember(
         return positions
       } catch (error) {
         if (attempt === MAX_ATTEMPTS_TO_LOCATE || isOver()) throw error
-        logger.debug({ topic, err: error }, 'Positions were refused; trying again')
+        logger.debug({ topic, err: error }, 'Positions were refused; retrying')
         await sleep(LOCATE_AGAIN_AFTER_MS)
       }
     }
@@ -136,7 +136,7 @@ export function createGroupMember(
       onHandled: ({ topic, partition, nextOffset }) => {
         if (assignment !== begun) return
         commits.note(topic, partition, nextOffset)
-        // Somebody waits for a note.
+        // A commit note is configured, so commit at once.
         if (signal.aborted || options.commitNote) void commits.flush()
       },
       onUnreadable: handlers.onUnreadable ?? ((_topic, _partition, error) => handlers.onCrash(error)),
@@ -165,7 +165,7 @@ export function createGroupMember(
     loop.wake()
   }
 
-  /** Nothing is read while the group rebalances. Batches that end soon are committed before another member begins. */
+  /** Pauses reading. Batches that finish within the grace period are committed before another member begins. */
   const onRebalance = async (): Promise<void> => {
     assignment?.ending.abort()
     await isSettledWithin(FINISH_WITHIN_MS, Promise.allSettled(handling))

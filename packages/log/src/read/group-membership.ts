@@ -3,28 +3,28 @@ import type { GroupOptions, LogCluster } from '../connect/cluster.ts'
 import { hasGivenUp, isRetryable, isUnknownMember, mustJoinAgain } from '../connect/kafkajs-errors.ts'
 
 export interface GroupMembershipHandlers {
-  /** Called after each join, with the partitions that this member owns from now on. */
+  /** Called after each join with the partitions that this member now owns. */
   readonly onAssigned: (assigned: ReadonlyMap<string, readonly number[]>) => void
-  /** The group rebalances. The member joins it again once this resolves. */
+  /** Called when the group rebalances. The member rejoins once the promise resolves. */
   readonly onRebalance: () => Promise<void>
-  /** Heartbeats failed too often, or for good: the group will take the member for dead. */
+  /** Called when heartbeats fail permanently or too often: the group will evict the member. */
   readonly onFailed: (error: Error) => void
 }
 
-/** A member of a consumer group: heartbeats, assignments and commits. It reads nothing. */
+/** Membership of a Kafka consumer group: heartbeats, assignments and commits. It reads no records. */
 export interface GroupMembership {
   /** Joins, and sends heartbeats until `signal` is aborted. */
   readonly join: () => Promise<void>
-  /** The process is awake: a heartbeat that is due is sent now, instead of waking it again. */
+  /** Sends a heartbeat now if one is due, which saves the process a wake-up. */
   readonly beatIfDue: () => void
   readonly commit: (offsets: OffsetsByTopicPartition) => Promise<void>
   readonly leave: () => Promise<void>
 }
 
-/** Failures of heartbeats in a row. */
+/** Maximum consecutive failures of heartbeats. */
 const MAX_FAILURES = 5
 const FIRST_BACK_OFF_MS = 100
-/** Of the interval: a heartbeat that is due waits a little for `beatIfDue`. */
+/** Longest pause, as a multiple of the heartbeat interval: a heartbeat that is due waits for `beatIfDue`. */
 const LONGEST_PAUSE = 1.5
 
 export function createGroupMembership(

@@ -8,20 +8,20 @@ import { type FetchedPartition, fetchMessage } from '../wire/fetch-message.ts'
 export interface LogFetcherOptions {
   readonly connectTimeoutMs: number
   readonly requestTimeoutMs: number
-  /** How long the broker may hold a fetch that finds nothing. */
+  /** Maximum time for which the broker holds a fetch that finds no records. */
   readonly maxWaitMs: number
   readonly maxBytesPerPartition: number
   readonly logger: Logger
 }
 
 export interface LogFetcher {
-  /** One fetch from each position. Leaves out partitions without records. PositionOutsideLogError if one is not in the log. */
+  /** Fetches once from each position. Rejects with PositionOutsideLogError if one is not in the log. */
   readonly fetch: (positions: ReadonlyMap<number, bigint>) => Promise<readonly FetchedPartition[]>
-  /** Cuts the connection off: a fetch in flight rejects. */
+  /** Closes the connection. A fetch in flight rejects. */
   readonly close: (reason: Error) => void
 }
 
-/** Reads a topic without a consumer group. Knows the leaders as of now: after any error, connect again. */
+/** Connects a fetcher of a topic without a consumer group. It does not refresh the leaders: reconnect after any error. */
 export async function connectFetcher(
   connection: LogConnection,
   topic: string,

@@ -11,21 +11,20 @@ import type { Watermarks } from '../watermarks.ts'
 
 export interface ReadOptions {
   /**
-   * `end`: up to the log's end as of the start. Or up to the given offsets, by partition, these excluded. Left out: until
-   * `signal` is aborted.
+   * `end`: reads to the log's end at the start of the call. A map: reads each partition up to this offset, exclusive.
+   * Default: reads until `signal` is aborted.
    */
   readonly until?: 'end' | ReadonlyMap<number, bigint>
-  /** Reads each partition to its end before the next one, in the order of the positions. Default: all at once. */
+  /** Reads each partition to its end before the next, in the order of the positions. Default: false, all at once. */
   readonly isOneByOne?: boolean
   readonly signal?: AbortSignal
 }
 
 export interface LogReader {
   /**
-   * Reads the given partitions from the given positions, one batch at a time, in order within each partition. While the
-   * batches of one fetch are handled, the next fetch is on its way: two are held. Resolves at the end or when aborted.
-   * Rejects with what `onBatch` throws; with PositionOutsideLogError if a position is not in the log; and when the log
-   * cannot be reached for `giveUpAfterMs`.
+   * Reads partitions from the given positions, one batch at a time, in order within each partition. Prefetches once while
+   * batches are handled, so two fetches are held. Resolves at the end or when aborted. Rejects with the errors of `onBatch`,
+   * with PositionOutsideLogError if a position is not in the log, and if the log is unreachable for `giveUpAfterMs`.
    */
   readonly readFrom: (
     topic: string,
@@ -38,12 +37,12 @@ export interface LogReader {
 export interface LogReaderOptions {
   readonly maxBytesPerPartition?: number
   readonly maxBatchRecords?: number
-  /** Default: 30 s when reading to an end, never when following. */
+  /** Default: 30,000 when reading to an end, never when following. */
   readonly giveUpAfterMs?: number
   readonly logger?: Logger
 }
 
-/** Reads without a consumer group: commits nothing, waits for no other member, and loses no session when it is slow. */
+/** Creates a reader without a consumer group: it commits no offsets, never rebalances, and has no session to lose. */
 export function createLogReader(connection: LogConnection, options: LogReaderOptions = {}): LogReader {
   const { logger = silentLogger, maxBatchRecords = 1_000 } = options
   const fetcherOptions = {
@@ -58,7 +57,7 @@ export function createLogReader(connection: LogConnection, options: LogReaderOpt
     const giveUpAfterMs = options.giveUpAfterMs ?? (reading.until === undefined ? Infinity : 30_000)
     const ending = new AbortController()
     const signal = reading.signal ? AbortSignal.any([reading.signal, ending.signal]) : ending.signal
-    const trying = { message: 'Cannot read the log; trying again', logger, signal, giveUpAfterMs }
+    const trying = { message: 'Cannot read the log; retrying', logger, signal, giveUpAfterMs }
     let fetcher: LogFetcher | undefined
     const closeFetcher = (): void => {
       fetcher?.close(new Error('The reader closed this connection'))
@@ -74,7 +73,7 @@ export function createLogReader(connection: LogConnection, options: LogReaderOpt
         throw error
       }
     }
-    /** Undefined where it failed: it does while a handler computes for seconds, which says nothing about the log. */
+    /** The prefetch. Resolves to undefined if it failed, as it does while a handler blocks the event loop for seconds. */
     let ahead: Promise<readonly FetchedPartition[] | undefined> | undefined
     const fetchNext = async (positions: ReadonlyMap<number, bigint>) => {
       const fetched = await ahead
@@ -110,9 +109,9 @@ export function createLogReader(connection: LogConnection, options: LogReaderOpt
 }
 
 interface Cursor {
-  /** Where to fetch next. Partitions that are read to the end are left out. */
+  /** Positions of the next fetch, without partitions that are read to the end. */
   readonly positions: () => ReadonlyMap<number, bigint>
-  /** Moves past the batch, and returns the part of it before the end. */
+  /** Moves past the batch and returns its part before the end. */
   readonly advance: (batch: FetchedBatch) => FetchedBatch | undefined
 }
 

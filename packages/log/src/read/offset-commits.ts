@@ -3,19 +3,19 @@ import type { Logger } from '../connect/log-connection.ts'
 import { topicPartition } from '../topic-partition.ts'
 
 export interface OffsetCommits {
-  /** Notes how far a partition has been handled. It is committed a little later, together with other notes. */
+  /** Notes the offset up to which a partition is handled. Notes are committed together, after a delay. */
   readonly note: (topic: string, partition: number, nextOffset: bigint) => void
   readonly flush: () => Promise<void>
-  /** Drops all notes: the partitions may belong to another member now. */
+  /** Drops all notes, because the partitions may belong to another member. */
   readonly discard: () => void
 }
 
-/** A commit is a write of the broker's: four a second would cost an idle stack more than its folds. */
+/** Each commit is a write on the broker: four a second would cost an idle stack more than its folds. */
 const COMMIT_AFTER_MS = 5_000
 
 /**
- * Commits offsets to Kafka, for lag dashboards only: the real checkpoints live with the rows. So nothing waits for a
- * commit, and a failure is a debug line. `noteOf`: a text that is committed with them.
+ * Commits offsets to Kafka for lag dashboards only: checkpoints are stored with the rows. No caller waits for a commit, and
+ * a failure is logged as debug. `noteOf` returns metadata to commit with the offsets.
  */
 export function createOffsetCommits(
   commit: (offsets: OffsetsByTopicPartition) => Promise<void>,

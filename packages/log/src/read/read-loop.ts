@@ -5,53 +5,53 @@ import { isSettledWithin } from '../connect/within.ts'
 import type { FetchedPartition, FetchPosition } from '../wire/fetch-message.ts'
 import type { FetchedBatch } from './group-reader.ts'
 
-/** The batches of one fetch of a broker. */
+/** The batches of one fetch from a broker. */
 export interface Given {
   readonly batches: readonly FetchedBatch[]
-  /** One for each of their partitions. Resolves once it is free again. Never rejects. */
+  /** One promise for each of their partitions. Resolves once the partition is free again. Never rejects. */
   readonly handling: readonly Promise<void>[]
-  /** The broker refused a partition for now: it may have another leader. */
+  /** A temporary refusal of a partition: its leader may have changed. */
   readonly refusal?: Error | undefined
 }
 
 export interface ReadLoopParts {
-  /** Where the partitions without a batch are read on, and whether others have one. */
+  /** Positions of the partitions without a batch in flight. `areOthersBusy`: other partitions have one. */
   readonly wanted: () => { readonly positions: readonly FetchPosition[]; readonly areOthersBusy: boolean }
   readonly byLeader: (positions: readonly FetchPosition[]) => ReadonlyMap<number, readonly FetchPosition[]>
-  /** `maxWaitMs`: how long the broker may hold a fetch that finds nothing. */
+  /** `maxWaitMs`: maximum time for which the broker holds a fetch that finds no records. */
   readonly fetch: (
     nodeId: number,
     positions: readonly FetchPosition[],
     maxWaitMs: number,
   ) => Promise<readonly FetchedPartition[]>
-  /** Throws where a partition can never be read. */
+  /** Starts to handle fetched batches. Throws if a partition can never be read. */
   readonly give: (fetched: readonly FetchedPartition[]) => Given
-  /** Resolves when the next fetch may follow the one with these batches. */
+  /** Resolves when the next fetch may follow the one that returned these batches. */
   readonly mayFetch: (last: readonly FetchedBatch[]) => Promise<void>
   readonly refreshMetadata: () => Promise<void>
-  /** The loop has ended: fetches failed too often, or for good. */
+  /** Called when the loop ends because fetches failed permanently or too often. */
   readonly onFailed: (error: Error) => void
   readonly maxWaitMs: number
   readonly logger: Logger
 }
 
 export interface ReadLoop {
-  /** Fetches from each broker that leads a wanted partition, unless a fetch of it is under way. */
+  /** Fetches from each broker that leads a wanted partition and has no fetch in flight. */
   readonly wake: () => void
 }
 
-/** A busy partition may want its next batch at any moment, and is fetched only after the fetch under way. */
+/** Limit of `maxWaitMs` while partitions are busy: their next fetch waits for the one in flight. */
 const WAIT_BESIDE_BUSY_MS = 100
-/** A fetch waits so long for partitions that are almost free: without them, their next batches would come later. */
+/** Maximum time in ms for which the next fetch waits for busy partitions, to include them. */
 const AWAIT_HANDLED_MS = 500
-/** Failures of one broker in a row. A new client may do better. */
+/** Maximum consecutive failures of one broker. After them a new client is tried. */
 const MAX_FAILURES = 20
-/** The first ones may be those of a leader that changes. */
+/** The first failures are logged as debug: they are usual while a leader changes. */
 const QUIET_FAILURES = 3
 const FIRST_BACK_OFF_MS = 100
 const LONGEST_BACK_OFF_MS = 1_000
 
-/** Reads wanted partitions until `signal` is aborted: one fetch at a time from each broker, and none while all are busy. */
+/** Reads partitions until `signal` is aborted, with at most one fetch in flight per broker, and none while all are busy. */
 export function createReadLoop(parts: ReadLoopParts, signal: AbortSignal): ReadLoop {
   const { wanted, byLeader, fetch, give, mayFetch, refreshMetadata, onFailed, logger } = parts
   const turns = new Set<number>()
@@ -97,11 +97,11 @@ export function createReadLoop(parts: ReadLoopParts, signal: AbortSignal): ReadL
     await mayFetch(batches)
   }
 
-  /** Leaders may have changed. Rejects where no broker can say so. */
+  /** Waits and refreshes the leaders. Rejects if no broker answers. */
   const backOff = async (nodeId: number, error: unknown): Promise<void> => {
     const count = (failures.get(nodeId) ?? 0) + 1
     failures.set(nodeId, count)
-    logger[count > QUIET_FAILURES ? 'warn' : 'debug']({ err: error, broker: nodeId }, 'Cannot fetch; trying again')
+    logger[count > QUIET_FAILURES ? 'warn' : 'debug']({ err: error, broker: nodeId }, 'Cannot fetch; retrying')
     await sleep(Math.min(FIRST_BACK_OFF_MS * 2 ** (count - 1), LONGEST_BACK_OFF_MS), undefined, { signal })
     await refreshMetadata()
   }

@@ -1,7 +1,7 @@
 import { PositionOutsideLogError } from '../errors.ts'
 import type { Watermarks } from '../watermarks.ts'
 
-/** Throws PositionOutsideLogError unless reading may begin at the position: from the first record to the log's end, inclusive. */
+/** Throws PositionOutsideLogError unless the position is between the log's first record and its end, inclusive. */
 export function requireInLog(
   topic: string,
   partition: number,
