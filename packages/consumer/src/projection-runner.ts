@@ -107,7 +107,7 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
     projection,
     db: foldDb,
     codec: options.codec ?? plainCodec,
-    context: { catalog, isRebuild: false },
+    context: { catalog, mode: 'live' },
     serviceVersion,
     logger,
     onCommitted: ({ recorded, duplicates, outboxRows }) => {

@@ -27,11 +27,15 @@ export interface Recorded<Fact> {
 /** The inputs of a fold besides its draft and its record. */
 export interface FoldContext {
   readonly catalog: CatalogView
-  /** A rebuild, or a dead letter that is folded late: the fold decides nothing that depends on the moment. */
-  readonly isRebuild: boolean
-  /** A dead letter that is folded late. It may still report past events: that a form was shown, for example. */
-  readonly isLate?: boolean
+  readonly mode: FoldMode
 }
+
+/**
+ * The occasion of a fold. Only a `live` fold decides anything that depends on the moment.
+ * - `late`: a retried dead letter. It may still report past events, for example that a form was shown.
+ * - `rebuild`: a replay. The outcomes of the live fold are in the log already.
+ */
+export type FoldMode = 'live' | 'late' | 'rebuild'
 
 export interface TickContext extends FoldContext {
   readonly partition: number

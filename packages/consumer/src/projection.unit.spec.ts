@@ -4,7 +4,7 @@ import { type Evolve, evolveDraft, type Recorded } from './projection.ts'
 
 type Fact = { readonly type: 'Opened'; readonly by: string } | { readonly type: 'Closed' }
 
-const context = { catalog: staticCatalog([]), isRebuild: false }
+const context = { catalog: staticCatalog([]), mode: 'live' } as const
 const place = { topic: 'doors', partition: 0, offset: 0n, timestampMs: 0 }
 const recorded = (fact: Fact): Recorded<Fact> => ({ fact, ...place })
 

@@ -117,7 +117,7 @@ async function openFolds<Fact extends AnyFact, Draft>(options: RebuildOptions<Fa
   const watermarks = await readWatermarks(connection, topic)
   const folds: Fold[] = []
   for (const [partition, end] of until) {
-    const fold = createPartitionFold({ ...own, partition, isRebuild: true })
+    const fold = createPartitionFold({ ...own, partition, mode: 'rebuild' })
     const log = watermarks.get(partition) ?? { low: 0n, high: 0n }
     const { nextOffset } = await fold.open()
     const key = { projection: projection.name, topic, partition }

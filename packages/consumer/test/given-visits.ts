@@ -68,7 +68,7 @@ export function givenCore(
   codec: RecordCodec = plainCodec,
 ): Core<UserFact, VisitsDraft> {
   const logger = createLogger('spec', 'silent')
-  return { projection, db, codec, context: { catalog, isRebuild: false }, serviceVersion, logger }
+  return { projection, db, codec, context: { catalog, mode: 'live' }, serviceVersion, logger }
 }
 
 /** Opens the example's checkpoint of a partition of `user-events`. */

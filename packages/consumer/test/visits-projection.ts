@@ -34,11 +34,11 @@ export function createVisitsProjection(topic: string = TOPICS.userEvents): Visit
       return { users: new Map(rows.map(({ userId, ...visit }) => [userId, visit])), events: [] }
     },
     evolve: {
-      EventTracked: (draft, { fact, partition }, { isRebuild }) => {
+      EventTracked: (draft, { fact, partition }, { mode }) => {
         if (fact.slug === 'a_bug') throw new TypeError('a bug')
         const count = (draft.users.get(fact.userId)?.count ?? 0) + 1
         draft.users.set(fact.userId, { count, lastEvent: fact.slug })
-        if (!isRebuild) draft.events.push({ fact, partition })
+        if (mode === 'live') draft.events.push({ fact, partition })
       },
       IdentifyRequested: 'ignored',
       VisitAnswered: 'ignored',

@@ -281,7 +281,7 @@ describe('a tick', () => {
 
   it('does nothing in a rebuild', async () => {
     await foldEach(expiring, eventTracked())
-    await given.tick({ ...expiring, isRebuild: true }, 60 * MINUTE)
+    await given.tick({ ...expiring, mode: 'rebuild' }, 60 * MINUTE)
     expect(await given.queue()).toEqual(['nps waiting'])
   })
 })

@@ -79,7 +79,7 @@ function evolveIdentify(draft: FormsDraft, record: Recorded<IdentifyRequested>, 
   const user = userOf(draft, record)
   const startsSession = foldIdentify(user, fact)
   user.isChanged = true
-  if (fact.source === 'admin' || context.isRebuild) return
+  if (fact.source === 'admin' || context.mode !== 'live') return
   evaluateRecord(draft, user, { fact, trigger: visitContextOf(fact, startsSession) }, context)
   reply(draft, record, replyTo ? offerForm(draft, user, fact, context) : offerNothing(fact))
 }
@@ -92,7 +92,7 @@ function evolveEvent(draft: FormsDraft, record: Recorded<EventTracked>, context:
   foldEvent(user, fact)
   for (const key of countKeysOf(fact)) user.changedCounts.add(key)
   user.isChanged ||= source === 'sdk'
-  if (context.isRebuild) return
+  if (context.mode !== 'live') return
   const formsQueued = evaluateTriggers
     ? evaluateRecord(draft, user, { fact, trigger: eventContextOf(fact) }, context)
     : 0
@@ -100,9 +100,9 @@ function evolveEvent(draft: FormsDraft, record: Recorded<EventTracked>, context:
 }
 
 /** Confirms an offer, however late the record is folded. A rebuild takes it from `form-events`. */
-function evolveAnswer(draft: FormsDraft, record: Recorded<VisitAnswered>, { isLate, isRebuild }: FoldContext): void {
+function evolveAnswer(draft: FormsDraft, record: Recorded<VisitAnswered>, { mode }: FoldContext): void {
   const user = userOf(draft, record)
-  if (isLate || !isRebuild) changeQueue(draft, user, confirm(user.queue, record.fact))
+  if (mode !== 'rebuild') changeQueue(draft, user, confirm(user.queue, record.fact))
 }
 
 /** Replies to a waiting gateway, and keeps the reply for duplicates of an idempotent record (decisions.md, Retries). */

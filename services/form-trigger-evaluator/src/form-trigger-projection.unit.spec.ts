@@ -216,7 +216,7 @@ describe('a form that has expired', () => {
 
 describe('a rebuild', () => {
   it('folds activity, and queues, offers, delivers and answers nothing', () => {
-    const context = { ...contextOf([nps]), isRebuild: true }
+    const context: FoldContext = { ...contextOf([nps]), mode: 'rebuild' }
     const shown = visit()
     const records = [identifyRequested(), eventTracked(), shown, confirmed(shown, userIdFixture('row'))]
     const all = records.map((fact) => recorded(fact))

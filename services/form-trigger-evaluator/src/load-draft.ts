@@ -33,7 +33,7 @@ interface Stored {
 export async function loadDraft(
   db: Db,
   batch: readonly Recorded<UserFact>[],
-  { catalog, isRebuild }: Pick<FoldContext, 'catalog' | 'isRebuild'>,
+  { catalog, mode }: Pick<FoldContext, 'catalog' | 'mode'>,
 ): Promise<FormsDraft> {
   const draft = emptyDraft()
   if (batch.length === 0) return draft
@@ -41,7 +41,7 @@ export async function loadDraft(
   const touched = [...draft.users.values()]
   const asking = batch.map(({ fact }) => ({
     fact,
-    counts: countsAskedBy(fact, isRebuild ? undefined : projectOf(draft, fact, catalog)?.config),
+    counts: countsAskedBy(fact, mode === 'live' ? projectOf(draft, fact, catalog)?.config : undefined),
   }))
   const eventRows = asking.reduce((sum, { counts }) => sum + counts.length, 0)
   const size = { rows: touched.length, maxBytesARow: USER_LIMITS.traitBytes, eventRows }

@@ -115,7 +115,7 @@ describe('counts by properties, rebuilt', () => {
     ])
     for (const context of [asking, without]) {
       await given.clear()
-      await given.fold({ ...context, isRebuild: true }, ...facts)
+      await given.fold({ ...context, mode: 'rebuild' }, ...facts)
       expect(await readCounts()).toEqual(live)
     }
   })

@@ -98,7 +98,7 @@ describe('the queue out of form-events', () => {
           partition: 0,
           catalog: context.catalog,
           serviceVersion: 'test',
-          isRebuild: true,
+          mode: 'rebuild',
         })
         await fold.open()
         for (const batch of batchesOf(records, size)) await fold.fold(batch)

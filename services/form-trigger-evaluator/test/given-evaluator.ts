@@ -33,9 +33,9 @@ export async function givenEvaluator(databaseUrl: string, options: Partial<Commi
   })
 
   /** A catalog for each batch: stories change the workspace. */
-  async function openFold({ catalog, isRebuild, partition }: TickContext): Promise<PartitionFold> {
+  async function openFold({ catalog, mode, partition }: TickContext): Promise<PartitionFold> {
     const place = { topic: 'user-events', partition, serviceVersion: 'test' }
-    const fold = createPartitionFold({ projection, db, ...place, catalog, isRebuild })
+    const fold = createPartitionFold({ projection, db, ...place, catalog, mode })
     await fold.open()
     return fold
   }

@@ -67,8 +67,8 @@ export const meteringProjection: Projection<UserFact, MeteringDraft> = {
 
   ticks: {
     due: (db, instant, { partitions }) => findUnfolded(db, partitions, deadlineAt(instant)),
-    tick: async (_db, instant, { partition, isRebuild }) => ({
-      statements: isRebuild ? [] : dropUnfolded(partition, deadlineAt(instant)),
+    tick: async (_db, instant, { partition, mode }) => ({
+      statements: mode === 'live' ? dropUnfolded(partition, deadlineAt(instant)) : [],
     }),
   },
 }

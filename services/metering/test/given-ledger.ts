@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import { evolveDraft } from '@nextvisit/consumer'
+import { evolveDraft, type FoldContext } from '@nextvisit/consumer'
 import type { Reservation, UserFact } from '@nextvisit/contracts'
 import { userIdFixture } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, type CommitDbOptions, createAdapter, openCommitDb, sql } from '@nextvisit/database'
@@ -12,7 +12,7 @@ import { emptyDraft, meteringProjection } from '../src/metering-projection.ts'
 
 export const RECEIVED = '2026-11-02T10:00:00.000Z'
 export const NOW = new Date(RECEIVED)
-const context = { catalog: staticCatalog([]), isRebuild: false }
+const context: FoldContext = { catalog: staticCatalog([]), mode: 'live' }
 
 /** Creates metering's tables for the tests of a file, with functions that fold into them. */
 export function givenLedger() {

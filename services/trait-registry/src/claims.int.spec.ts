@@ -58,7 +58,7 @@ const tracked = (place: Place, slug: string, special: object = {}) =>
   eventTracked({ ...place, eventName: slug, slug, ...special })
 
 function statementsFor(facts: readonly UserFact[]) {
-  const context = { catalog, isRebuild: false, partition: 0 }
+  const context = { catalog, mode: 'live', partition: 0 } as const
   const records = facts.map((fact) => ({ fact, topic: 'user-events', partition: 0, offset: 0n, timestampMs: 0 }))
   return projection.save(evolveDraft(projection, new Map(), records, context)).statements
 }
@@ -73,7 +73,7 @@ const dueOf = async (partitions: readonly number[], instant: Date) =>
 /** Ticks if a tick is due, like the core. */
 async function tick(partition: number, instant: Date): Promise<void> {
   if (!(await dueOf([partition], instant)).includes(partition)) return
-  const writes = await projection.ticks?.tick(prisma, instant, { catalog, isRebuild: false, partition })
+  const writes = await projection.ticks?.tick(prisma, instant, { catalog, mode: 'live', partition })
   await db.executeAll(writes?.statements ?? [])
 }
 

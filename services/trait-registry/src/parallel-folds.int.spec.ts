@@ -13,7 +13,7 @@ import { readDefinitions } from './queries.ts'
 import { createRegistryProjection } from './registry-projection.ts'
 
 const projection = createRegistryProjection({ countPartitions: () => Promise.resolve(2) })
-const context = { catalog: staticCatalog([]), isRebuild: false }
+const context = { catalog: staticCatalog([]), mode: 'live' } as const
 
 let database: TestDatabase
 let prisma: PrismaClient

@@ -52,8 +52,8 @@ export function createRegistryProjection(options: RegistryProjectionOptions): Pr
         const deadline = new Date(instant.getTime() - CLAIM_LIFETIME_MS)
         return (await hasClaimsUntil(db, deadline)) ? partitions : []
       },
-      tick: async (_db, instant, { partition, isRebuild }) => ({
-        statements: isRebuild ? [] : dropUnusedClaims(partition, instant, await options.countPartitions()),
+      tick: async (_db, instant, { partition, mode }) => ({
+        statements: mode === 'live' ? dropUnusedClaims(partition, instant, await options.countPartitions()) : [],
       }),
     },
   }

@@ -9,7 +9,7 @@ const set = Object.fromEntries(Array.from({ length: 250 }, (_, at) => [`trait_${
 const at = (second: number) => `2026-11-02T10:00:0${second}.000Z`
 const recorded = (facts: readonly IdentifyRequested[]) =>
   facts.map((fact, offset) => ({ fact, topic: 'user-events', partition: 0, offset: BigInt(offset), timestampMs: 0 }))
-const context = { catalog: staticCatalog([]), isRebuild: false }
+const context = { catalog: staticCatalog([]), mode: 'live' } as const
 
 it('keeps and writes one row a name, however many records carry it', () => {
   const projection = createRegistryProjection({ countPartitions: async () => 1 })

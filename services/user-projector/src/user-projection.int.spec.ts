@@ -15,7 +15,7 @@ import { userProjector } from './consumer.ts'
 import { readUser } from './queries.ts'
 import { createUserProjection } from './user-projection.ts'
 
-const context = { catalog: staticCatalog([]), isRebuild: false, partition: 0 }
+const context = { catalog: staticCatalog([]), mode: 'live', partition: 0 } as const
 
 let database: TestDatabase
 let prisma: PrismaClient

@@ -1,6 +1,6 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import { createPartitionFold, type PartitionFold } from '@nextvisit/consumer'
+import { createPartitionFold, type FoldMode, type PartitionFold } from '@nextvisit/consumer'
 import type { UserFact } from '@nextvisit/contracts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, type CommitDbOptions, createAdapter, type Db, openCommitDb, sql } from '@nextvisit/database'
@@ -44,15 +44,18 @@ export async function givenProjector(databaseUrl: string, own: Partial<CommitDbO
   const ownDb = openCommitDb(options)
   const projection = createUserProjection()
 
-  async function openFold({ catalog, partition = 0, db = ownDb }: Turn, isRebuild = false): Promise<PartitionFold> {
+  async function openFold(
+    { catalog, partition = 0, db = ownDb }: Turn,
+    mode: FoldMode = 'live',
+  ): Promise<PartitionFold> {
     const place = { topic: 'user-events', partition, serviceVersion: 'test' }
-    const fold = createPartitionFold({ projection, db, ...place, catalog, isRebuild })
+    const fold = createPartitionFold({ projection, db, ...place, catalog, mode })
     await fold.open()
     return fold
   }
 
-  async function foldBatch(turn: Turn, isRebuild: boolean, facts: readonly UserFact[]) {
-    const fold = await openFold(turn, isRebuild)
+  async function foldBatch(turn: Turn, mode: FoldMode, facts: readonly UserFact[]) {
+    const fold = await openFold(turn, mode)
     const { nextOffset } = fold.checkpoint()
     const records = factsAsRecords(facts, { partition: turn.partition ?? 0 })
     const batch = batchOf(records.map((record) => ({ ...record, offset: record.offset + nextOffset })))
@@ -77,8 +80,8 @@ export async function givenProjector(databaseUrl: string, own: Partial<CommitDbO
     prisma,
     db: ownDb,
     openFold,
-    fold: (turn: Turn, ...facts: UserFact[]) => foldBatch(turn, false, facts),
-    rebuild: (turn: Turn, ...facts: UserFact[]) => foldBatch(turn, true, facts),
+    fold: (turn: Turn, ...facts: UserFact[]) => foldBatch(turn, 'live', facts),
+    rebuild: (turn: Turn, ...facts: UserFact[]) => foldBatch(turn, 'rebuild', facts),
     isDue,
     /** Ticks if a tick is due. Tells whether it wrote anything. */
     tick: async (turn: Turn, instant: string): Promise<boolean> => (await tickOnce(turn, instant)).hasWritten,

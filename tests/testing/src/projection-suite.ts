@@ -5,6 +5,7 @@ import {
   type Consumer,
   createPartitionFold,
   FoldFailedError,
+  type FoldMode,
   GapError,
   type PartitionFold,
   type Projection,
@@ -36,6 +37,12 @@ export interface ProjectionSuiteOptions {
   readonly catalog?: CatalogView
 }
 
+interface FoldOptions {
+  readonly projection?: Projection<AnyFact, unknown>
+  readonly mode?: FoldMode
+  readonly partition?: number
+}
+
 /** A number of partitions that separates ada's and bob's facts. */
 const PARTITIONS = 5
 
@@ -56,9 +63,9 @@ export function describeProjection(
 
   const foldOn = async (
     target: CommitDb,
-    { projection = createProjection(), isRebuild = false, partition = 0 } = {},
+    { projection = createProjection(), mode = 'live', partition = 0 }: FoldOptions = {},
   ): Promise<PartitionFold> => {
-    const place = { topic: 'user-events', partition, catalog, serviceVersion: 'test', isRebuild }
+    const place = { topic: 'user-events', partition, catalog, serviceVersion: 'test', mode }
     const fold = createPartitionFold({ projection, db: target, ...place })
     await fold.open()
     return fold
@@ -183,7 +190,7 @@ export function describeProjection(
       }
       const projection = createProjection()
       const { statements, outbox = [] } = projection.save(
-        await projection.load(counting, [], { catalog, isRebuild: false }),
+        await projection.load(counting, [], { catalog, mode: 'live' }),
       )
       expect([queries, statements, outbox]).toEqual([0, [], []])
     })
@@ -200,7 +207,7 @@ export function describeProjection(
       await foldAll(await foldOn(db), batchesOf(records, 3))
       const live = await readRebuiltRows(db)
       await onClone(async (target) => {
-        await foldAll(await foldOn(target, { isRebuild: true }), batchesOf(records, 7))
+        await foldAll(await foldOn(target, { mode: 'rebuild' }), batchesOf(records, 7))
         expect(await readRebuiltRows(target)).toEqual(live)
         expect(await target.$queryRaw(sql`SELECT FROM outbox`)).toEqual([])
       })
@@ -218,7 +225,7 @@ export function describeProjection(
       const live = await readRebuiltRows(db)
       await onClone(async (target) => {
         for (const { partition, records: own } of partitions.toReversed()) {
-          await foldAll(await foldOn(target, { partition, isRebuild: true }), batchesOf(own, 7))
+          await foldAll(await foldOn(target, { partition, mode: 'rebuild' }), batchesOf(own, 7))
         }
         expect(await readRebuiltRows(target)).toEqual(live)
       })

@@ -22,7 +22,7 @@ export async function retryDeadLetters<Fact extends AnyFact, Draft>(
   core: Core<Fact, Draft>,
   checkpoint: PartitionCheckpoint,
 ): Promise<Folded | Stale> {
-  const late = { ...core, context: { ...core.context, isRebuild: true, isLate: true } }
+  const late: Core<Fact, Draft> = { ...core, context: { ...core.context, mode: 'late' } }
   return foldOrBury(late, checkpoint, await readRetries(core.db, checkpoint.key))
 }
 

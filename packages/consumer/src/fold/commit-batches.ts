@@ -90,7 +90,7 @@ async function runAfterCommit<Fact extends AnyFact, Draft>(
   draft: Draft,
   duplicates: readonly Recorded<Fact>[],
 ): Promise<void> {
-  if (context.isRebuild) return
+  if (context.mode !== 'live') return
   try {
     await projection.afterCommit?.(db, draft, duplicates)
   } catch (err) {

@@ -6,7 +6,7 @@ import { batchesOf, factsAsRecords } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
 import { givenVisitsDatabase, givenVisitsFold } from '../../test/given-visits.ts'
 import { countVisits, createVisitsProjection } from '../../test/visits-projection.ts'
-import type { Recorded } from '../projection.ts'
+import type { FoldMode, Recorded } from '../projection.ts'
 import { createPartitionFold } from './partition-fold.ts'
 
 const RECEIVED_MS = Date.parse('2026-11-02T10:00:00.000Z')
@@ -94,7 +94,7 @@ describe.each([1, 10])('the ledger of idempotent records, in batches of %i', (ba
 describe.each([1, 10])('duplicates that were dropped, in batches of %i', (batchRecords) => {
   type OnDuplicates = (db: Db, duplicates: readonly Recorded<UserFact>[]) => Promise<void>
 
-  async function foldDuplicates(onDuplicates: OnDuplicates, isRebuild = false): Promise<Db> {
+  async function foldDuplicates(onDuplicates: OnDuplicates, mode: FoldMode = 'live'): Promise<Db> {
     const { db } = await givenVisitsDatabase()
     const visits = createVisitsProjection()
     const projection: typeof visits = {
@@ -102,7 +102,7 @@ describe.each([1, 10])('duplicates that were dropped, in batches of %i', (batchR
       afterCommit: (own, _draft, duplicates) => onDuplicates(own, duplicates),
     }
     const own = { topic: 'user-events', partition: 0, catalog: staticCatalog([]), serviceVersion: 'test' }
-    const fold = createPartitionFold({ projection, db, ...own, isRebuild })
+    const fold = createPartitionFold({ projection, db, ...own, mode })
     await fold.open()
     const records = factsAsRecords(duplicatesAfter(0, 1), { replyTo: 'a-gateway' })
     for (const batch of batchesOf(records, batchRecords)) await fold.fold(batch)
@@ -119,7 +119,7 @@ describe.each([1, 10])('duplicates that were dropped, in batches of %i', (batchR
 
   it('are not reported in a rebuild', async () => {
     const reported: unknown[] = []
-    await foldDuplicates(async (_db, duplicates) => void reported.push(...duplicates), true)
+    await foldDuplicates(async (_db, duplicates) => void reported.push(...duplicates), 'rebuild')
     expect(reported).toEqual([])
   })
 

@@ -5,7 +5,7 @@ import type { FetchedBatch, FetchedRecord } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
 import { retryDeadLetters } from '../dead-letters/retry-dead-letters.ts'
 import { orFoldFailed } from '../errors.ts'
-import type { AnyFact, Projection } from '../projection.ts'
+import type { AnyFact, FoldMode, Projection } from '../projection.ts'
 import { runTick } from '../ticks/run-tick.ts'
 import { bisect } from './bisect.ts'
 import { type Checkpoint, createPartitionCheckpoint } from './checkpoint.ts'
@@ -22,7 +22,8 @@ export interface PartitionFoldOptions<Fact extends AnyFact, Draft> {
   readonly serviceVersion: string
   /** Default: `plainCodec`. */
   readonly codec?: RecordCodec
-  readonly isRebuild?: boolean
+  /** Default: `live`. */
+  readonly mode?: FoldMode
   /** Selects records that become dead letters although they can be decoded: in a rebuild, the live dead letters. */
   readonly isHeldBack?: ((record: FetchedRecord) => boolean) | undefined
 }
@@ -53,9 +54,9 @@ export function createPartitionFold<Fact extends AnyFact, Draft>(
   options: PartitionFoldOptions<Fact, Draft>,
 ): PartitionFold {
   const { projection, db, topic, partition, catalog, serviceVersion, codec = plainCodec } = options
-  const { isRebuild = false, isHeldBack } = options
+  const { mode = 'live', isHeldBack } = options
   const logger = createLogger('fold', 'silent')
-  const core: Core<Fact, Draft> = { projection, db, codec, context: { catalog, isRebuild }, serviceVersion, logger }
+  const core: Core<Fact, Draft> = { projection, db, codec, context: { catalog, mode }, serviceVersion, logger }
   const checkpoint = createPartitionCheckpoint(db, { projection: projection.name, topic, partition })
   const setAside = new Map<bigint, string>()
   const deadBecause = (record: FetchedRecord): string | undefined =>

@@ -57,7 +57,7 @@ export function createReviewedTicks<Rows extends Unsettled>(
       return [...[...changing, ...stale].map(({ partition }) => partition), ...needTick]
     },
     tick: async (db, instant, context) => {
-      if (context.isRebuild) return { statements: [] }
+      if (context.mode !== 'live') return { statements: [] }
       const unsettled = await findUnsettled(db, review.beginTick(context.partition), context.catalog)
       return tick(db, instant, unsettled, context)
     },

@@ -4,6 +4,7 @@ import {
   createPartitionFold,
   decodeBatches,
   evolveDraft,
+  type FoldContext,
   type Projection,
   rebuildInto,
   type SettledUntil,
@@ -81,7 +82,7 @@ export function liveTopic<Fact extends AnyFact, Draft>(
         AND (theirs.partition, theirs."offset") = (own.partition, own."offset")
       RETURNING own.partition`)
     for (const partition of new Set(partitions.map((row) => row.partition))) {
-      const fold = createPartitionFold({ projection, db, topic, partition, catalog, serviceVersion, isRebuild: true })
+      const fold = createPartitionFold({ projection, db, topic, partition, catalog, serviceVersion, mode: 'rebuild' })
       await fold.open()
       for (;;) {
         const result = await fold.retry()
@@ -149,7 +150,7 @@ export function publishedTopic<Fact extends AnyFact, Draft>(
   const foldWaiting = async (waiting: readonly FetchedRecord[]): Promise<void> => {
     const [decoded] = await decodeBatches({ projection, codec: plainCodec }, [{ records: waiting }])
     const { recorded = [] } = decoded ?? {}
-    const foldContext = { catalog, isRebuild: true }
+    const foldContext: FoldContext = { catalog, mode: 'rebuild' }
     const draft = evolveDraft(projection, await projection.load(db, recorded, foldContext), recorded, foldContext)
     const { statements } = projection.save(draft)
     if (statements.length > 0) await db.executeAll(statements)
