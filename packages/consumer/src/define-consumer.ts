@@ -7,7 +7,7 @@ import { createLogger, type InternalRoute, type Logger } from '@nextvisit/servic
 import { Registry } from 'prom-client'
 import type { Barrier } from './barrier.ts'
 import type { AnyFact, Projection } from './projection.ts'
-import type { PublishReplies } from './reply-publisher.ts'
+import type { PublishReplies } from './replies/reply-publisher.ts'
 import type { SettledUntil, TableSources } from './table-sources.ts'
 
 /** Folder of the core's migrations. They run in the schema of each consumer, before its own. */

@@ -1,5 +1,5 @@
 import { isRetryable } from '@nextvisit/database'
-import type { CheckpointKey } from './fold/checkpoint.ts'
+import type { CheckpointKey } from './tables.ts'
 
 /** Base of this package's errors. `retryable`: the same call may succeed later. */
 abstract class ProjectionError extends Error {
@@ -55,8 +55,8 @@ export class CheckpointOfAnotherLogError extends ProjectionError {
   }
 }
 
-/** The record for which a fold failed. */
-export interface FailedRecord {
+/** A record, named for operators. */
+export interface RecordRef {
   readonly offset: bigint
   /** `ce_id`, if the record has one. */
   readonly id?: string | undefined
@@ -67,9 +67,9 @@ export class FoldFailedError extends ProjectionError {
   readonly code = 'FOLD_FAILED'
   readonly retryable = false
   /** Present if the fold of a single record failed. */
-  readonly record: FailedRecord | undefined
+  readonly record: RecordRef | undefined
 
-  constructor(key: CheckpointKey, failed: bigint | FailedRecord, cause: unknown) {
+  constructor(key: CheckpointKey, failed: bigint | RecordRef, cause: unknown) {
     const what =
       typeof failed === 'bigint'
         ? `from offset ${failed}`
@@ -118,7 +118,7 @@ export function mayPass(error: unknown): boolean {
 }
 
 /** Returns the error, or a {@link FoldFailedError} with its place if another attempt cannot help. */
-export function asFoldFailure(key: CheckpointKey, failed: bigint | FailedRecord, error: unknown): unknown {
+export function asFoldFailure(key: CheckpointKey, failed: bigint | RecordRef, error: unknown): unknown {
   return error instanceof FoldFailedError || mayPass(error) ? error : new FoldFailedError(key, failed, error)
 }
 

@@ -1,4 +1,4 @@
-export { readConsumerConfig } from './config.ts'
+export { readConsumerConfig } from './process/config.ts'
 export {
   type Consumer,
   type ConsumerDefinition,
@@ -8,7 +8,7 @@ export {
   type ProjectionParts,
   type RouteParts,
 } from './define-consumer.ts'
-export { type AddressedReply, createReplyPublisher, type PublishReplies } from './reply-publisher.ts'
+export { type AddressedReply, createReplyPublisher, type PublishReplies } from './replies/reply-publisher.ts'
 export { runConsumer } from './run-consumer.ts'
 export {
   type CarriedColumn,
@@ -25,7 +25,7 @@ export * from './errors.ts'
 export { isDuplicate, pruneOldRecords } from './fold/duplicates.ts'
 export { createPartitionCounts, type PartitionCounts } from './assign/partition-counts.ts'
 export type { OutboxRow } from './outbox/outbox.ts'
-export { decodeBatches } from './fold/decode-batches.ts'
+export { decodeFacts } from './fold/decode-facts.ts'
 export { createPartitionFold, type PartitionFold } from './fold/partition-fold.ts'
 export type { PartitionAlarm } from './watch/partition-alarms.ts'
 export type { PartitionProgress } from './watch/partition-progress.ts'

@@ -8,7 +8,7 @@ import {
   type LogConnection,
   readWatermarks,
 } from '@nextvisit/log'
-import { fetchOffsetOf, outsideLog } from './fold/partition-batch.ts'
+import { fetchOffsetOf, outsideLog } from './fold/log-position.ts'
 import { createPartitionFold, type PartitionFold } from './fold/partition-fold.ts'
 import type { AnyFact, Projection } from './projection.ts'
 

@@ -1,5 +1,12 @@
 import { defineTable } from '@nextvisit/database'
 
+/** The projection, topic and partition that a checkpoint belongs to. */
+export interface CheckpointKey {
+  readonly projection: string
+  readonly topic: string
+  readonly partition: number
+}
+
 export const checkpoints = defineTable(
   'checkpoints',
   { projection: 'text', topic: 'text', partition: 'int', nextOffset: 'bigint', keyPartitions: 'int?' },

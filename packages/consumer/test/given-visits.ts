@@ -9,7 +9,8 @@ import { inject, onTestFinished } from 'vitest'
 import { createPartitionCheckpoint, type PartitionCheckpoint } from '../src/fold/checkpoint.ts'
 import { type CommitTurn, createCommitLoop } from '../src/fold/commit-loop.ts'
 import type { Core } from '../src/fold/core.ts'
-import { NOTHING_FOLDED, type Outcome, type PartitionBatch, restOf } from '../src/fold/partition-batch.ts'
+import { NOTHING_FOLDED, type Outcome } from '../src/fold/outcome.ts'
+import { type PartitionBatch, unfoldedPartOf } from '../src/fold/partition-batch.ts'
 import { createPartitionFold, type PartitionFold } from '../src/fold/partition-fold.ts'
 import { coreMigrations } from '../src/index.ts'
 import {
@@ -97,17 +98,23 @@ export async function givenLoopedFolds(
     return running
   })
   const attempt = (partition: number, batch: PartitionBatch): Promise<Outcome> =>
-    new Promise((settle) => {
+    new Promise((resolve) => {
       const sinceMs = performance.now()
       const begin = (): void => void (turns[partition] = undefined)
-      turns[partition] = { ready: () => batch, readySinceMs: () => sinceMs, begin, settle, retryAtMs: () => Infinity }
+      turns[partition] = {
+        takeReady: () => batch,
+        readySinceMs: () => sinceMs,
+        begin,
+        conclude: resolve,
+        retryAtMs: () => Infinity,
+      }
       loop.ring()
     })
   const checkpoints = await Promise.all(Array.from({ length: partitions }, (_, nth) => givenCheckpoint(db, nth)))
   return checkpoints.map((checkpoint, partition) => ({
     checkpoint: checkpoint.current,
     fold: async (batch) => {
-      const rest = restOf(checkpoint, batch)
+      const rest = unfoldedPartOf(checkpoint, batch)
       if (!rest) return NOTHING_FOLDED
       const outcome = await attempt(partition, rest)
       if (outcome.outcome === 'failed') throw outcome.error

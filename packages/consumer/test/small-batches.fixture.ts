@@ -1,4 +1,4 @@
-import { forbidPretenuring } from '../src/forbid-pretenuring.ts'
+import { forbidPretenuring } from '../src/process/forbid-pretenuring.ts'
 
 /** Works off a backlog, then folds small batches. Keeps each batch until the next one. */
 interface Folded {

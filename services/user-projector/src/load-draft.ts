@@ -11,7 +11,7 @@ import {
 } from '@nextvisit/domain'
 import { partitionKeyOf, readProjectSegments, segmentsOf } from './project-segments.ts'
 import { segmentMembers, userEvents, users } from './tables.ts'
-import { type DraftUser, emptyDraft, newUser, type UserDraft } from './user-draft.ts'
+import { type ProjectedUser, emptyDraft, newUser, type UserDraft } from './user-draft.ts'
 
 export type UserRow = RowOf<typeof users>
 type EventRow = RowOf<typeof userEvents>
@@ -33,8 +33,8 @@ export async function loadDraft(
     activity.map(({ fact: { organization, project }, partition }) => ({ organization, project, partition })),
     catalog,
   )
-  const profiles = new Set<DraftUser>()
-  const followed = new Set<DraftUser>()
+  const profiles = new Set<ProjectedUser>()
+  const followed = new Set<ProjectedUser>()
   const events = new Map<string, UserRef & { readonly slug: string }>()
   for (const { fact, partition } of activity) {
     const { organization, project, userId } = fact
@@ -86,7 +86,7 @@ function putEvent(draft: UserDraft, row: EventRow): void {
 }
 
 /** Loads the events that these users' segments count, and their memberships. */
-async function loadWhatSegmentsCount(db: Db, draft: UserDraft, followed: readonly DraftUser[]): Promise<void> {
+async function loadWhatSegmentsCount(db: Db, draft: UserDraft, followed: readonly ProjectedUser[]): Promise<void> {
   const projects = new Map(followed.map((user) => [projectKeyOf(user), user]))
   const slugs = [...projects.values()].flatMap(({ organization, project, segments }) =>
     Array.from(segments.index.countKeys, (slug) => ({ organization, project, slug })),

@@ -1,9 +1,9 @@
 import { isoOf, type Statement } from '@nextvisit/database'
 import type { FoldedUser } from '@nextvisit/domain'
 import { segmentCounts, segmentMembers, segmentProgress, userEvents, users } from './tables.ts'
-import type { DraftUser, UserDraft } from './user-draft.ts'
+import type { ProjectedUser, UserDraft } from './user-draft.ts'
 
-type IdentifiedUser = DraftUser & { readonly profile: FoldedUser }
+type IdentifiedUser = ProjectedUser & { readonly profile: FoldedUser }
 
 /** Returns statements for the rows that a batch has changed: one for each table, however many rows. */
 export function saveDraft(draft: UserDraft): readonly Statement[] {
@@ -33,7 +33,7 @@ function userRowOf({ profile, partition, clock, stored }: IdentifiedUser) {
   }
 }
 
-function changedEvents({ organization, project, userId, events, changedCounts }: DraftUser) {
+function changedEvents({ organization, project, userId, events, changedCounts }: ProjectedUser) {
   return [...changedCounts].flatMap((slug) => {
     const event = events.get(slug)
     if (!event) return []
@@ -43,19 +43,19 @@ function changedEvents({ organization, project, userId, events, changedCounts }:
 }
 
 /** Returns the segments that the user has joined, perhaps again. */
-function joined({ organization, project, userId, memberships, stored }: DraftUser) {
+function joined({ organization, project, userId, memberships, stored }: ProjectedUser) {
   return [...memberships]
     .filter(([segmentId, since]) => stored.memberships.get(segmentId) !== since)
     .map(([segmentId, since]) => ({ organization, project, segmentId, userId, since: new Date(since).toISOString() }))
 }
 
-function left({ organization, project, userId, memberships, stored }: DraftUser) {
+function left({ organization, project, userId, memberships, stored }: ProjectedUser) {
   return [...stored.memberships.keys()]
     .filter((segmentId) => !memberships.has(segmentId))
     .map((segmentId) => ({ organization, project, segmentId, userId }))
 }
 
-function memberCounts(user: DraftUser) {
+function memberCounts(user: ProjectedUser) {
   const { organization, project, partition, memberships, stored } = user
   const added = [...memberships.keys()].filter((segmentId) => !stored.memberships.has(segmentId))
   return [
@@ -64,7 +64,7 @@ function memberCounts(user: DraftUser) {
   ]
 }
 
-function progress({ organization, project, partition, segments, clock, stored }: DraftUser) {
+function progress({ organization, project, partition, segments, clock, stored }: ProjectedUser) {
   if (stored.fingerprint === clock.fingerprint) return []
   const { index, revision } = segments
   const rowOf = (definitions: string, by: number) => ({

@@ -3,7 +3,7 @@ import type { FoldedUser, FollowedUser } from '@nextvisit/domain'
 import type { ProjectSegments } from './project-segments.ts'
 
 /** A user whom a batch loads and changes. */
-export interface DraftUser extends UserRef, FollowedUser {
+export interface ProjectedUser extends UserRef, FollowedUser {
   readonly partition: number
   /** From the catalog at the time of the load: it may change before the batch is folded. */
   readonly segments: ProjectSegments
@@ -19,7 +19,7 @@ export interface DraftUser extends UserRef, FollowedUser {
 
 /** The users that a batch touches, by `userKeyOf`. */
 export interface UserDraft {
-  readonly users: Map<string, DraftUser>
+  readonly users: Map<string, ProjectedUser>
   skippedIncrements: number
   /** Number of operations that were dropped because of a limit. */
   droppedTraitOperations: number
@@ -33,7 +33,7 @@ export function newUser(
   { organization, project, userId }: UserRef,
   partition: number,
   segments: ProjectSegments,
-): DraftUser {
+): ProjectedUser {
   return {
     organization,
     project,

@@ -13,7 +13,7 @@ import {
 import { loadDraft } from './load-draft.ts'
 import { saveDraft } from './save-draft.ts'
 import { segmentTicks } from './segment-tick.ts'
-import type { DraftUser, UserDraft } from './user-draft.ts'
+import type { ProjectedUser, UserDraft } from './user-draft.ts'
 
 export interface UserProjectionOptions {
   /** Called with the number of increments of traits that are not numbers, for a metric. */
@@ -53,7 +53,7 @@ export function createUserProjection(options: UserProjectionOptions = {}): Proje
 function foldUser(
   { users }: UserDraft,
   fact: IdentifyRequested | EventTracked,
-  change: (user: DraftUser) => void,
+  change: (user: ProjectedUser) => void,
 ): void {
   const user = users.get(userKeyOf(fact))
   if (!user) return
@@ -61,7 +61,7 @@ function foldUser(
   else change(user)
 }
 
-function foldIdentify(draft: UserDraft, user: DraftUser, fact: IdentifyRequested): void {
+function foldIdentify(draft: UserDraft, user: ProjectedUser, fact: IdentifyRequested): void {
   const { user: profile, skippedIncrements, dropped } = withIdentify(user.profile, fact)
   user.profile = profile
   user.isChanged = true
@@ -70,7 +70,7 @@ function foldIdentify(draft: UserDraft, user: DraftUser, fact: IdentifyRequested
 }
 
 /** Counts an event, also of a user without an identify. Only an identify creates the user. */
-function foldEvent(user: DraftUser, fact: EventTracked): void {
+function foldEvent(user: ProjectedUser, fact: EventTracked): void {
   if (user.profile && touchesProfile(fact)) {
     user.profile = withSdkContact(user.profile, fact)
     user.isChanged = true

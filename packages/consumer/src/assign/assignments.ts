@@ -4,9 +4,9 @@ import { mayPass, RunnerStoppedError } from '../errors.ts'
 import { createPartitionCheckpoint, type PartitionCheckpoint } from '../fold/checkpoint.ts'
 import type { Core } from '../fold/core.ts'
 import { createPartition, type Partition } from '../fold/partition.ts'
-import { fetchOffsetOf, outsideLog } from '../fold/partition-batch.ts'
+import { fetchOffsetOf, outsideLog } from '../fold/log-position.ts'
 import { endAlarms } from '../watch/partition-alarms.ts'
-import { createProgressTracker, type ProgressTracker } from '../watch/partition-progress.ts'
+import { createProgressTracker, type ProgressTracker, type ReportedPartition } from '../watch/partition-progress.ts'
 import type { RunnerMetrics } from '../watch/runner-metrics.ts'
 import type { PartitionCounts } from './partition-counts.ts'
 import type { AnyFact } from '../projection.ts'
@@ -38,9 +38,6 @@ export interface Assignments {
   readonly reported: () => readonly ReportedPartition[]
   readonly find: (topic: string, partition: number) => Partition | undefined
 }
-
-/** A partition in the terms of operators. */
-export type ReportedPartition = Pick<Partition, 'topic' | 'partition' | 'progress' | 'setAside'>
 
 interface OpenedPartition {
   readonly checkpoint: PartitionCheckpoint

@@ -1,7 +1,8 @@
 import { HEADERS } from '@nextvisit/contracts'
 import { isRetryable, sqlStateOf } from '@nextvisit/database'
 import { asFoldFailure } from '../errors.ts'
-import type { Failed, Folded, Outcome, PartitionBatch, Stale } from './partition-batch.ts'
+import type { Failed, Folded, Outcome, Stale } from './outcome.ts'
+import type { PartitionBatch } from './partition-batch.ts'
 
 export type Outcomes = ReadonlyMap<PartitionBatch, Outcome>
 

@@ -4,7 +4,6 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { givenVisitsDatabase } from '../../test/given-visits.ts'
 import {
   type Checkpoint,
-  type CheckpointKey,
   createCheckpoint,
   fence,
   isStale,
@@ -12,6 +11,7 @@ import {
   readCheckpoints,
   readNextOffsets,
 } from './checkpoint.ts'
+import type { CheckpointKey } from '../tables.ts'
 
 const KEY: CheckpointKey = { projection: 'visits', topic: 'events', partition: 0 }
 /** Each differs from {@link KEY} in one part. */
@@ -32,7 +32,9 @@ async function read(key = KEY): Promise<Checkpoint> {
 
 async function move(nextOffset: bigint, { key = KEY, as = {} as Partial<Checkpoint>, recordTime = '' } = {}) {
   const moved = { ...(await read(key)), ...as }
-  await db.executeAll([fence([{ key, read: moved, nextOffset, recordTime: recordTime || undefined }])])
+  await db.executeAll([
+    fence([{ checkpoint: { key, current: () => moved }, to: { nextOffset, recordTime: recordTime || undefined } }]),
+  ])
 }
 
 async function moveOften(from: bigint): Promise<void> {

@@ -1,13 +1,6 @@
 import { type Db, sql, sqlStateOf, type Statement } from '@nextvisit/database'
 import type { FetchedRecord } from '@nextvisit/log'
-import { checkpoints } from '../tables.ts'
-
-/** The projection, topic and partition that a checkpoint belongs to. */
-export interface CheckpointKey {
-  readonly projection: string
-  readonly topic: string
-  readonly partition: number
-}
+import { type CheckpointKey, checkpoints } from '../tables.ts'
 
 export interface Checkpoint {
   readonly nextOffset: bigint
@@ -23,7 +16,7 @@ export interface PartitionCheckpoint {
   readonly key: CheckpointKey
   /** Reads the checkpoint. Creates it at offset 0 if the partition was never seen. */
   readonly open: () => Promise<Checkpoint>
-  /** Throws if there is none: it was not opened, or somebody deleted it. */
+  /** Throws if there is none: it was not opened, or its row was deleted. */
   readonly current: () => Checkpoint
   /** Notes the checkpoint that a commit wrote or a query found; undefined: there is none any more. */
   readonly replace: (checkpoint: Checkpoint | undefined) => void
@@ -115,12 +108,18 @@ export async function readFoldedKeys(db: Db, projection: string): Promise<readon
   return rows.map(({ keys }) => keys)
 }
 
-/** A checkpoint that a commit moves. */
+/** A checkpoint that a commit writes under. */
 export interface Move {
-  readonly key: CheckpointKey
-  readonly read: Checkpoint
-  readonly nextOffset: bigint
-  readonly recordTime: string | undefined
+  readonly checkpoint: Pick<PartitionCheckpoint, 'key' | 'current'>
+  /** Its new place. Absent: it keeps its offset, and the fence still guards it. */
+  readonly to?: Pick<Checkpoint, 'nextOffset' | 'recordTime'>
+}
+
+/** Returns the checkpoint as it will be once the move is committed. */
+export function movedCheckpoint({ checkpoint, to }: Move): Checkpoint {
+  const read = checkpoint.current()
+  const { nextOffset, recordTime = read.recordTime } = to ?? read
+  return { ...read, nextOffset, recordTime, version: read.version + 1n }
 }
 
 /**
@@ -128,26 +127,28 @@ export interface Move {
  * them in one order, so that commits never deadlock here.
  */
 export function fence(moves: readonly Move[]): Statement {
-  const rows = moves.toSorted(({ key: one }, { key: other }) =>
-    one.topic === other.topic ? one.partition - other.partition : one.topic < other.topic ? -1 : 1,
-  )
+  const rows = moves
+    .map((move) => ({ ...move.checkpoint.key, read: move.checkpoint.current(), next: movedCheckpoint(move) }))
+    .toSorted((one, other) =>
+      one.topic === other.topic ? one.partition - other.partition : one.topic < other.topic ? -1 : 1,
+    )
   return sql`
     SELECT advance_checkpoint(projection, topic, partition, read_version, next_offset, record_time)
     FROM unnest(
-      ${rows.map(({ key }) => key.projection)}::text[], ${rows.map(({ key }) => key.topic)}::text[],
-      ${rows.map(({ key }) => key.partition)}::int[], ${rows.map(({ read }) => read.version)}::bigint[],
-      ${rows.map(({ nextOffset }) => nextOffset)}::bigint[], ${rows.map(({ recordTime }) => recordTime)}::timestamptz[]
+      ${rows.map(({ projection }) => projection)}::text[], ${rows.map(({ topic }) => topic)}::text[],
+      ${rows.map(({ partition }) => partition)}::int[], ${rows.map(({ read }) => read.version)}::bigint[],
+      ${rows.map(({ next }) => next.nextOffset)}::bigint[], ${rows.map(({ next }) => next.recordTime)}::timestamptz[]
     ) AS moved (projection, topic, partition, read_version, next_offset, record_time)`
 }
 
-/** Tells whether a commit failed at the fence: another process has moved the checkpoint since it was read. */
+/** Returns true if a commit failed at the fence: another process has moved the checkpoint since it was read. */
 export function isStale(error: unknown): boolean {
   return sqlStateOf(error) === 'NV001'
 }
 
 const YEAR_10_000_MS = Date.UTC(10_000, 0)
 
-/** Returns Kafka's time of a record, ISO. A producer may send any number, or none: 1970 stands for whatever is no instant. */
+/** Returns Kafka's time of a record, ISO. A producer may send any number, or none: one that is no instant becomes 1970. */
 export function recordTimeOf({ timestampMs }: FetchedRecord): string {
   const isInstant = timestampMs >= 0 && timestampMs < YEAR_10_000_MS
   return new Date(isInstant ? timestampMs : 0).toISOString()

@@ -1,14 +1,15 @@
 import type { Statement } from '@nextvisit/database'
-import { insertDeadLetters } from '../dead-letters/insert-dead-letters.ts'
+import { insertDeadLetters } from './insert-dead-letters.ts'
 import { insertOutbox } from '../outbox/outbox.ts'
 import { type AnyFact, evolveDraft, type Recorded } from '../projection.ts'
 import type { Outcomes } from './bisect.ts'
 import { recordTimeOf } from './checkpoint.ts'
 import { commit } from './commit.ts'
 import type { Core } from './core.ts'
-import { decodeBatches } from './decode-batches.ts'
+import { decodeFacts } from './decode-facts.ts'
 import { dropDuplicates, rememberRecords } from './duplicates.ts'
-import type { Folded, PartitionBatch, Stale } from './partition-batch.ts'
+import type { Folded, Stale } from './outcome.ts'
+import type { PartitionBatch } from './partition-batch.ts'
 
 /**
  * Folds batches of different partitions together, and commits them in one transaction under the fences of all. Leaves out
@@ -19,7 +20,7 @@ export async function commitBatches<Fact extends AnyFact, Draft>(
   batches: readonly PartitionBatch[],
 ): Promise<Outcomes> {
   const { projection, db, serviceVersion } = core
-  const decoded = await decodeBatches(core, batches)
+  const decoded = await decodeFacts(core, batches)
   const recorded = decoded.flatMap((one) => one.recorded)
   const deadLetters = decoded.flatMap((one) => one.deadLetters)
   const { draft, duplicates, statements, outboxRows } = await foldRecords(core, recorded)
@@ -44,7 +45,7 @@ export async function commitBatches<Fact extends AnyFact, Draft>(
 
 function moveOf({ checkpoint, records, nextOffset }: PartitionBatch) {
   const last = records.at(-1)
-  return { checkpoint, advance: { nextOffset, recordTime: last && recordTimeOf(last) } }
+  return { checkpoint, to: { nextOffset, recordTime: last && recordTimeOf(last) } }
 }
 
 async function commitOthers<Fact extends AnyFact, Draft>(

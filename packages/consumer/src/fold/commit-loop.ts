@@ -17,7 +17,7 @@ export interface CommitLoop {
 }
 
 /** The part of a {@link Partition} that the loop uses. */
-export type CommitTurn = Pick<Partition, 'ready' | 'readySinceMs' | 'begin' | 'settle' | 'retryAtMs'>
+export type CommitTurn = Pick<Partition, 'takeReady' | 'readySinceMs' | 'begin' | 'conclude' | 'retryAtMs'>
 
 /** Bound one commit: these take Postgres about a tenth of its timeouts on a slow machine. */
 const MAX_RECORDS_A_COMMIT = 2_000
@@ -41,7 +41,7 @@ export function createCommitLoop<Fact extends AnyFact, Draft>(
         continue
       }
       const outcomes = await bisect([...taken.keys()], (batches) => commitBatches(core, batches))
-      for (const [batch, outcome] of outcomes) taken.get(batch)?.settle(outcome)
+      for (const [batch, outcome] of outcomes) taken.get(batch)?.conclude(outcome)
     }
   }
 
@@ -54,7 +54,7 @@ function takeBatches(owned: readonly CommitTurn[], nowMs: number): ReadonlyMap<P
   let records = 0
   let bytes = 0
   for (const partition of owned.toSorted((one, other) => one.readySinceMs() - other.readySinceMs())) {
-    const batch = partition.ready(nowMs)
+    const batch = partition.takeReady(nowMs)
     if (!batch) continue
     records += batch.records.length
     for (const { value } of batch.records) bytes += value?.length ?? 0
@@ -75,12 +75,12 @@ function createBell() {
       isRung = true
       wake?.()
     },
-    /** Resolves at a ring, or at `untilMs`, a `performance.now()` instant. */
-    rung: async (untilMs: number): Promise<void> => {
+    /** Resolves at a ring, or at `untilAtMs`, a `performance.now()` instant. */
+    rung: async (untilAtMs: number): Promise<void> => {
       if (!isRung) {
         const { promise, resolve } = Promise.withResolvers<void>()
         wake = resolve
-        const timer = untilMs < Infinity ? setTimeout(resolve, Math.max(0, untilMs - performance.now())) : undefined
+        const timer = untilAtMs < Infinity ? setTimeout(resolve, Math.max(0, untilAtMs - performance.now())) : undefined
         await promise
         clearTimeout(timer)
       }

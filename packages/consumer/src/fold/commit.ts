@@ -1,14 +1,18 @@
 import type { CommitDb, Db, Statement } from '@nextvisit/database'
-import { type Checkpoint, fence, isStale, type PartitionCheckpoint, readCheckpoints } from './checkpoint.ts'
-import type { Stale } from './partition-batch.ts'
+import {
+  type Checkpoint,
+  fence,
+  isStale,
+  type Move,
+  movedCheckpoint,
+  type PartitionCheckpoint,
+  readCheckpoints,
+} from './checkpoint.ts'
+import type { Stale } from './outcome.ts'
 
-/** The new place of a checkpoint. Without it the checkpoint keeps its offset, and the fence still guards it. */
-export type Advance = Pick<Checkpoint, 'nextOffset' | 'recordTime'>
-
-/** A checkpoint that a commit writes under. */
-export interface Moved {
+/** The move of a partition that this process owns. */
+interface OwnMove extends Move {
   readonly checkpoint: PartitionCheckpoint
-  readonly advance?: Advance
 }
 
 /**
@@ -17,37 +21,35 @@ export interface Moved {
  */
 export async function commit(
   db: CommitDb,
-  moved: readonly Moved[],
+  moves: readonly OwnMove[],
   statements: readonly Statement[],
 ): Promise<ReadonlyMap<PartitionCheckpoint, Stale>> {
-  const moves = moved.map(({ checkpoint, advance }) => {
-    const read = checkpoint.current()
-    const { nextOffset, recordTime = read.recordTime } = advance ?? read
-    return { checkpoint, key: checkpoint.key, read, nextOffset, recordTime }
-  })
+  const moved = moves.map((move) => ({
+    checkpoint: move.checkpoint,
+    read: move.checkpoint.current(),
+    next: movedCheckpoint(move),
+  }))
   try {
     await db.executeAll([fence(moves), ...statements])
   } catch (error) {
     if (!isStale(error)) throw error
-    const stale = await findStale(db, moves)
+    const stale = await findStale(db, moved)
     if (stale.size === 0) throw error // an empty map would mean that it is committed
     return stale
   }
-  for (const { checkpoint, read, nextOffset, recordTime } of moves) {
-    checkpoint.replace({ ...read, nextOffset, recordTime, version: read.version + 1n })
-  }
+  for (const { checkpoint, next } of moved) checkpoint.replace(next)
   return new Map()
 }
 
 /** Finds the checkpoints that have moved, and notes where they are: the next attempt continues from there. */
 async function findStale(
   db: Db,
-  moves: readonly { readonly checkpoint: PartitionCheckpoint; readonly read: Checkpoint }[],
+  moved: readonly { readonly checkpoint: PartitionCheckpoint; readonly read: Checkpoint }[],
 ): Promise<ReadonlyMap<PartitionCheckpoint, Stale>> {
-  const keys = moves.map(({ checkpoint }) => checkpoint.key)
+  const keys = moved.map(({ checkpoint }) => checkpoint.key)
   const found = await readCheckpoints(db, keys)
   const stale = new Map<PartitionCheckpoint, Stale>()
-  for (const [index, { checkpoint, read }] of moves.entries()) {
+  for (const [index, { checkpoint, read }] of moved.entries()) {
     const stored = found[index]
     if (stored?.version === read.version && stored.table === read.table) continue
     checkpoint.replace(stored)

@@ -1,7 +1,7 @@
-import type { FetchedBatch, FetchedRecord, Watermarks } from '@nextvisit/log'
-import { CheckpointOfAnotherLogError, CheckpointOutsideLogError, GapError } from '../errors.ts'
-import { type CheckpointKey, type PartitionCheckpoint, recordTimeOf } from './checkpoint.ts'
-import type { DeadBecause } from './decode-batches.ts'
+import type { FetchedBatch, FetchedRecord } from '@nextvisit/log'
+import { CheckpointOfAnotherLogError, GapError } from '../errors.ts'
+import { type PartitionCheckpoint, recordTimeOf } from './checkpoint.ts'
+import type { DeadBecause } from './decode-facts.ts'
 
 /** The part of a fetched batch that one partition contributes to a commit. It begins at the checkpoint. */
 export interface PartitionBatch {
@@ -12,42 +12,12 @@ export interface PartitionBatch {
   readonly deadBecause?: DeadBecause | undefined
 }
 
-/** The result of one attempt to commit a batch. */
-export type Outcome = Folded | Stale | Failed
-
-/** Committed, perhaps only the beginning of the batch: the checkpoint shows how much. */
-export interface Folded {
-  readonly outcome: 'folded'
-  readonly records: number
-  readonly deadLetters: number
-  readonly duplicates: number
-  /** The work that follows the commit, such as replies. Never rejects. */
-  readonly after?: Promise<unknown>
-}
-
-/** Another process has moved the checkpoint. Nothing was written, and the checkpoint was read again. */
-export interface Stale {
-  readonly outcome: 'stale'
-  /** A replay has swapped the read models. Otherwise another owner was faster. */
-  readonly isSwapped?: true
-  /** Follows an earlier part of the batch that was committed. */
-  readonly after?: Promise<unknown>
-}
-
-/** Nothing of the batch was committed, unless the answer to the commit was lost. */
-export interface Failed {
-  readonly outcome: 'failed'
-  readonly error: unknown
-}
-
-export const NOTHING_FOLDED = { outcome: 'folded', records: 0, deadLetters: 0, duplicates: 0 } as const
-
 /**
  * Returns the part of a fetched batch beyond the checkpoint; undefined if there is none. Throws {@link GapError} if the
  * batch begins after the checkpoint, and {@link CheckpointOfAnotherLogError} if the record before the checkpoint is in the
  * batch and is not the one that was folded.
  */
-export function restOf(
+export function unfoldedPartOf(
   checkpoint: PartitionCheckpoint,
   batch: FetchedBatch,
   deadBecause?: DeadBecause,
@@ -63,18 +33,4 @@ export function restOf(
   if (batch.nextOffset <= from) return undefined
   const records = begin === 0 ? batch.records : begin < 0 ? [] : batch.records.slice(begin)
   return { checkpoint, records, nextOffset: batch.nextOffset, deadBecause }
-}
-
-/**
- * Returns the offset to fetch from after an assignment: one record before the checkpoint, so that {@link restOf} can compare
- * it. A consumer may know older watermarks only; the fold skips records that it has folded.
- */
-export function fetchOffsetOf(nextOffset: bigint, { low, high }: Watermarks): bigint {
-  const next = nextOffset < high ? nextOffset : high
-  return next > low ? next - 1n : next
-}
-
-/** Returns an error if the log neither holds `offset` nor ends there. */
-export function outsideLog(key: CheckpointKey, offset: bigint, log: Watermarks): CheckpointOutsideLogError | undefined {
-  return offset < log.low || offset > log.high ? new CheckpointOutsideLogError(key, offset, log) : undefined
 }

@@ -3,15 +3,16 @@ import { plainCodec, type RecordCodec } from '@nextvisit/contracts'
 import type { CommitDb } from '@nextvisit/database'
 import type { FetchedBatch, FetchedRecord } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
-import { retryDeadLetters } from '../dead-letters/retry-dead-letters.ts'
+import { foldRetries } from './fold-retries.ts'
 import { orFoldFailed } from '../errors.ts'
 import type { AnyFact, FoldMode, Projection } from '../projection.ts'
-import { runTick } from '../ticks/run-tick.ts'
+import { runTick } from './run-tick.ts'
 import { bisect } from './bisect.ts'
 import { type Checkpoint, createPartitionCheckpoint } from './checkpoint.ts'
 import { commitBatches } from './commit-batches.ts'
 import type { Core } from './core.ts'
-import { type Folded, NOTHING_FOLDED, type PartitionBatch, restOf, type Stale } from './partition-batch.ts'
+import { type Folded, NOTHING_FOLDED, type Stale } from './outcome.ts'
+import { type PartitionBatch, unfoldedPartOf } from './partition-batch.ts'
 
 export interface PartitionFoldOptions<Fact extends AnyFact, Draft> {
   readonly projection: Projection<Fact, Draft>
@@ -28,9 +29,6 @@ export interface PartitionFoldOptions<Fact extends AnyFact, Draft> {
   readonly isHeldBack?: ((record: FetchedRecord) => boolean) | undefined
 }
 
-/** The result of one attempt, once what follows its commit is done. */
-export type FoldResult = Omit<Folded, 'after'> | Omit<Stale, 'after'>
-
 /** The fold of one partition without a commit loop: for rebuilds and specs. Not for concurrent use. */
 export interface PartitionFold {
   /** Reads the checkpoint. Creates it at offset 0 if this partition was never seen. */
@@ -42,12 +40,12 @@ export interface PartitionFold {
    * `FoldFailedError`, and the database's error while that is unavailable or busy. A commit that failed may have happened:
    * the next attempt finds out at the fence.
    */
-  readonly fold: (batch: FetchedBatch) => Promise<FoldResult>
+  readonly fold: (batch: FetchedBatch) => Promise<Folded | Stale>
   /** Makes the record at `offset` a dead letter from now on, for this reason. */
   readonly setAside: (offset: bigint, reason: string) => void
-  readonly tick: (instant: Date) => Promise<FoldResult>
+  readonly tick: (instant: Date) => Promise<Folded | Stale>
   /** Only retries dead letters, as many as go into one commit. */
-  readonly retry: () => Promise<FoldResult>
+  readonly retry: () => Promise<Folded | Stale>
 }
 
 export function createPartitionFold<Fact extends AnyFact, Draft>(
@@ -66,20 +64,19 @@ export function createPartitionFold<Fact extends AnyFact, Draft>(
     open: checkpoint.open,
     checkpoint: checkpoint.current,
     fold: async (batch) => {
-      const rest = restOf(checkpoint, batch, isHeldBack || setAside.size > 0 ? deadBecause : undefined)
+      const rest = unfoldedPartOf(checkpoint, batch, isHeldBack || setAside.size > 0 ? deadBecause : undefined)
       return rest ? foldBatch(core, rest) : NOTHING_FOLDED
     },
     setAside: (offset, reason) => void setAside.set(offset, reason),
     tick: (instant) => runTick(core, checkpoint, instant),
-    retry: async () =>
-      orFoldFailed(checkpoint.key, checkpoint.current().nextOffset, retryDeadLetters(core, checkpoint)),
+    retry: async () => orFoldFailed(checkpoint.key, checkpoint.current().nextOffset, foldRetries(core, checkpoint)),
   }
 }
 
 async function foldBatch<Fact extends AnyFact, Draft>(
   core: Core<Fact, Draft>,
   batch: PartitionBatch,
-): Promise<FoldResult> {
+): Promise<Folded | Stale> {
   const outcomes = await bisect([batch], (batches) => commitBatches(core, batches))
   const outcome = outcomes.get(batch)
   if (!outcome) throw new Error('A batch has no outcome')

@@ -1,18 +1,17 @@
 import { causeOfSetAside } from '@nextvisit/contracts'
 import { type FetchedBatch, type FetchedRecord, topicPartition } from '@nextvisit/log'
 import { mayPass, RunnerStoppedError } from '../errors.ts'
-import { runTick } from '../ticks/run-tick.ts'
-import { createProgressTracker, type PartitionProgress } from '../watch/partition-progress.ts'
+import { runTick } from './run-tick.ts'
+import { createProgressTracker, type ReportedPartition } from '../watch/partition-progress.ts'
 import type { RunnerMetrics } from '../watch/runner-metrics.ts'
 import type { Checkpoint, PartitionCheckpoint } from './checkpoint.ts'
 import type { Core } from './core.ts'
-import { type Folded, type Outcome, type PartitionBatch, restOf, type Stale } from './partition-batch.ts'
+import type { Folded, Outcome, Stale } from './outcome.ts'
+import { type PartitionBatch, unfoldedPartOf } from './partition-batch.ts'
 import type { AnyFact } from '../projection.ts'
 
 /** An assigned partition. It alone knows whether it is idle, ready, busy or paused; a halted partition is paused for long. */
-export interface Partition {
-  readonly topic: string
-  readonly partition: number
+export interface Partition extends ReportedPartition {
   readonly checkpoint: () => Checkpoint
   /**
    * Gives an idle partition its next batch. Resolves once the batch is committed, by this process or by another, and what
@@ -20,14 +19,17 @@ export interface Partition {
    * `RunnerStoppedError` once the process loses the partition.
    */
   readonly give: (batch: FetchedBatch) => Promise<void>
-  /** Returns what is left of its batch if a commit may begin now. Halts it at a gap, and in another log. */
-  readonly ready: (nowMs: number) => PartitionBatch | undefined
+  /**
+   * Returns the unfolded part of its batch if a commit may begin now. Ends a batch that is folded already. Halts the partition
+   * at a gap, and in another log.
+   */
+  readonly takeReady: (nowMs: number) => PartitionBatch | undefined
   /** The `performance.now()` instant since which a commit might begin; Infinity while it has no batch. */
   readonly readySinceMs: () => number
   /** Notes that a commit of the batch begins. */
   readonly begin: () => void
   /** Ends the commit: continues, tries again after a pause, or halts. Busy until what follows the commit is done. */
-  readonly settle: (outcome: Outcome) => void
+  readonly conclude: (outcome: Outcome) => void
   /** The `performance.now()` instant at which a pause ends; Infinity if it is not paused. */
   readonly retryAtMs: () => number
   /**
@@ -41,9 +43,6 @@ export interface Partition {
   readonly noticeEnd: (end: bigint) => void
   /** Reports that the partition cannot be read, until it is assigned again. */
   readonly halt: (error: Error) => void
-  /** Makes the record at which the partition is halted a dead letter, for an operator. Ignores other offsets. */
-  readonly setAside: (offset: bigint, by: string) => void
-  readonly progress: () => PartitionProgress
 }
 
 export interface PartitionOptions<Fact extends AnyFact, Draft> {
@@ -73,7 +72,7 @@ type State =
   | { readonly is: 'idle' }
   | { readonly is: 'ready'; readonly work: Work; readonly sinceMs: number }
   | { readonly is: 'busy'; readonly work: Work }
-  | { readonly is: 'paused'; readonly work: Work; readonly untilMs: number }
+  | { readonly is: 'paused'; readonly work: Work; readonly retryAtMs: number }
 
 const IDLE: State = { is: 'idle' }
 
@@ -130,13 +129,13 @@ export function createPartition<Fact extends AnyFact, Draft>(options: PartitionO
     if (signal.aborted) return abandon(work)
     if (!mayPass(error)) {
       noticeHalted(error)
-      state = { is: 'paused', work, untilMs: performance.now() + HALTED_RETRY_MS }
+      state = { is: 'paused', work, retryAtMs: performance.now() + HALTED_RETRY_MS }
       return
     }
     metrics.retries.inc()
     progress.noticeRefused(error)
     logger.warn({ ...place, err: error, backOffMs }, 'Cannot be folded now; trying again')
-    state = { is: 'paused', work, untilMs: performance.now() + backOffMs * (0.5 + Math.random()) }
+    state = { is: 'paused', work, retryAtMs: performance.now() + backOffMs * (0.5 + Math.random()) }
     backOffMs = Math.min(backOffMs * 2, LONGEST_BACK_OFF_MS)
   }
 
@@ -206,11 +205,11 @@ export function createPartition<Fact extends AnyFact, Draft>(options: PartitionO
       makeReady({ batch, stopTimer: metrics.foldSeconds.startTimer(), resolve, reject })
       return promise
     },
-    ready: (nowMs) => {
-      if (ticking || !(state.is === 'ready' || (state.is === 'paused' && state.untilMs <= nowMs))) return undefined
+    takeReady: (nowMs) => {
+      if (ticking || !(state.is === 'ready' || (state.is === 'paused' && state.retryAtMs <= nowMs))) return undefined
       const { work } = state
       try {
-        const rest = restOf(checkpoint, work.batch, setAside.size > 0 ? deadBecause : undefined)
+        const rest = unfoldedPartOf(checkpoint, work.batch, setAside.size > 0 ? deadBecause : undefined)
         if (rest) return rest
         state = { is: 'busy', work }
         void advance(work)
@@ -219,11 +218,11 @@ export function createPartition<Fact extends AnyFact, Draft>(options: PartitionO
       }
       return undefined
     },
-    readySinceMs: () => (state.is === 'ready' ? state.sinceMs : state.is === 'paused' ? state.untilMs : Infinity),
+    readySinceMs: () => (state.is === 'ready' ? state.sinceMs : state.is === 'paused' ? state.retryAtMs : Infinity),
     begin: () => {
       if (state.is === 'ready' || state.is === 'paused') state = { is: 'busy', work: state.work }
     },
-    settle: (outcome) => {
+    conclude: (outcome) => {
       if (state.is !== 'busy') return
       const { work } = state
       if (outcome.outcome === 'failed') return pause(work, outcome.error)
@@ -232,7 +231,7 @@ export function createPartition<Fact extends AnyFact, Draft>(options: PartitionO
       // Not awaited by the next commit: replies may take as long as Redis does.
       void Promise.resolve(outcome.after).then(() => (outcome.outcome === 'stale' ? makeReady(work) : advance(work)))
     },
-    retryAtMs: () => (state.is === 'paused' ? state.untilMs : Infinity),
+    retryAtMs: () => (state.is === 'paused' ? state.retryAtMs : Infinity),
     tick: async (instant, end) => {
       if (now().getTime() < noTickBeforeMs) return
       // A tick that waits for the checkpoint keeps its instant: under constant load a later one would never come due.

@@ -1,11 +1,11 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import type { Db } from '@nextvisit/database'
 import type { LogAdmin, Logger } from '@nextvisit/log'
-import { findRetries } from '../dead-letters/retry-dead-letters.ts'
+import { findRetries } from '../fold/fold-retries.ts'
 import { LogUnavailableError } from '../errors.ts'
 import type { Partition } from '../fold/partition.ts'
 import type { AnyFact, Projection } from '../projection.ts'
-import { createRounds, type Rounds } from './rounds.ts'
+import { createRounds, type Rounds } from '../watch/rounds.ts'
 
 export interface PartitionTicksOptions<Fact extends AnyFact, Draft> {
   readonly projection: Projection<Fact, Draft>

@@ -2,7 +2,7 @@ import { sql } from '@nextvisit/database'
 import { createLogger } from '@nextvisit/service-kit'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { givenVisitsDatabase } from '../../test/given-visits.ts'
-import type { ReportedPartition } from '../assign/assignments.ts'
+import type { ReportedPartition } from './partition-progress.ts'
 import { createAlarmWatch } from './alarm-watch.ts'
 
 it('warns once where alarms cannot be written, and says so for as long as it lasts', async () => {

@@ -1,7 +1,7 @@
 import type { Db } from '@nextvisit/database'
 import type { Logger } from '@nextvisit/log'
-import type { ReportedPartition } from '../assign/assignments.ts'
-import { createRounds, type Rounds } from '../ticks/rounds.ts'
+import type { ReportedPartition } from './partition-progress.ts'
+import { createRounds, type Rounds } from './rounds.ts'
 import { endAlarms, type PartitionAlarm, raiseAlarm, readSetAside } from './partition-alarms.ts'
 
 export interface AlarmWatchOptions {

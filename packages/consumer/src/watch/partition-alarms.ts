@@ -1,6 +1,6 @@
 import { type Db, sql, sqlStateOf } from '@nextvisit/database'
 import { FoldFailedError } from '../errors.ts'
-import type { CheckpointKey } from '../fold/checkpoint.ts'
+import type { CheckpointKey } from '../tables.ts'
 
 /** The reason why a partition makes no progress. An alarm ends when the checkpoint passes its offset. */
 export interface PartitionAlarm {

@@ -19,6 +19,15 @@ export interface PartitionProgress {
   readonly alarms: readonly PartitionAlarm[]
 }
 
+/** A partition in the terms of operators. */
+export interface ReportedPartition {
+  readonly topic: string
+  readonly partition: number
+  readonly progress: () => PartitionProgress
+  /** Makes the record at which the partition is halted a dead letter, for an operator. Ignores other offsets. */
+  readonly setAside: (offset: bigint, by: string) => void
+}
+
 export interface ProgressTrackerOptions {
   readonly topic: string
   readonly partition: number

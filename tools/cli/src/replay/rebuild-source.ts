@@ -2,7 +2,7 @@ import type { CatalogView } from '@nextvisit/catalog'
 import {
   type AnyFact,
   createPartitionFold,
-  decodeBatches,
+  decodeFacts,
   evolveDraft,
   type FoldContext,
   type Projection,
@@ -148,7 +148,7 @@ export function publishedTopic<Fact extends AnyFact, Draft>(
   }
 
   const foldWaiting = async (waiting: readonly FetchedRecord[]): Promise<void> => {
-    const [decoded] = await decodeBatches({ projection, codec: plainCodec }, [{ records: waiting }])
+    const [decoded] = await decodeFacts({ projection, codec: plainCodec }, [{ records: waiting }])
     const { recorded = [] } = decoded ?? {}
     const foldContext: FoldContext = { catalog, mode: 'rebuild' }
     const draft = evolveDraft(projection, await projection.load(db, recorded, foldContext), recorded, foldContext)

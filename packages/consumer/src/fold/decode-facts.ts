@@ -1,28 +1,28 @@
 import { HEADERS } from '@nextvisit/contracts'
 import type { FetchedRecord } from '@nextvisit/log'
-import type { FailedRecord } from '../dead-letters/insert-dead-letters.ts'
+import type { NewDeadLetter } from './insert-dead-letters.ts'
 import type { AnyFact, Recorded } from '../projection.ts'
 import type { Core } from './core.ts'
 
-export interface DecodedRecords<Fact> {
+export interface DecodedFacts<Fact> {
   readonly recorded: readonly Recorded<Fact>[]
-  readonly deadLetters: readonly FailedRecord[]
+  readonly deadLetters: readonly NewDeadLetter[]
 }
 
 /** Returns the reason why a record becomes a dead letter although it can be decoded. */
 export type DeadBecause = (record: FetchedRecord) => string | undefined
 
 /** Decodes the records of several partitions at once, and separates those that become dead letters. Never throws for data. */
-export async function decodeBatches<Fact extends AnyFact, Draft>(
+export async function decodeFacts<Fact extends AnyFact, Draft>(
   { projection, codec }: Pick<Core<Fact, Draft>, 'projection' | 'codec'>,
   batches: readonly { readonly records: readonly FetchedRecord[]; readonly deadBecause?: DeadBecause | undefined }[],
-): Promise<readonly DecodedRecords<Fact>[]> {
+): Promise<readonly DecodedFacts<Fact>[]> {
   const all = batches.flatMap(({ records }) => records)
   const decoded = await codec.decode(projection.schema, all)
   let at = 0
   return batches.map(({ records, deadBecause }) => {
     const recorded: Recorded<Fact>[] = []
-    const deadLetters: FailedRecord[] = []
+    const deadLetters: NewDeadLetter[] = []
     for (const record of records) {
       const result = decoded[at++]
       if (!result) throw new Error('The codec decoded fewer records than it was given')

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024
-const PROGRAM = path.join(import.meta.dirname, '../test/small-batches.fixture.ts')
+const PROGRAM = path.join(import.meta.dirname, '../../test/small-batches.fixture.ts')
 
 it('small batches after a backlog leave nothing to large collections (docs/reference/performance.md, Memory)', async () => {
   const flags = ['--max-semi-space-size=1', '--expose-gc', '--trace-gc-nvp']

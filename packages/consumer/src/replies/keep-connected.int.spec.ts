@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type CommitDb, type Db, openCommitDb, sql } from '@nextvisit/database'
 import { createTestDatabase } from '@nextvisit/testing'
 import { expect, inject, it, onTestFinished } from 'vitest'
-import { visitsConsumer } from '../test/visits-consumer.ts'
+import { visitsConsumer } from '../../test/visits-consumer.ts'
 import { keepConnected } from './keep-connected.ts'
 
 /** An idle connection is closed after half of this time, ms. */

@@ -1,9 +1,9 @@
-import { retryDeadLetters } from '../dead-letters/retry-dead-letters.ts'
+import { foldRetries } from './fold-retries.ts'
 import { orFoldFailed } from '../errors.ts'
-import type { PartitionCheckpoint } from '../fold/checkpoint.ts'
-import { commit } from '../fold/commit.ts'
-import type { Core } from '../fold/core.ts'
-import type { Folded, Stale } from '../fold/partition-batch.ts'
+import type { PartitionCheckpoint } from './checkpoint.ts'
+import { commit } from './commit.ts'
+import type { Core } from './core.ts'
+import type { Folded, Stale } from './outcome.ts'
 import { insertOutbox } from '../outbox/outbox.ts'
 import type { AnyFact } from '../projection.ts'
 
@@ -16,16 +16,16 @@ export async function runTick<Fact extends AnyFact, Draft>(
   checkpoint: PartitionCheckpoint,
   instant: Date,
 ): Promise<Folded | Stale> {
-  return orFoldFailed(checkpoint.key, checkpoint.current().nextOffset, commitTick(core, checkpoint, instant))
+  return orFoldFailed(checkpoint.key, checkpoint.current().nextOffset, retryAndTick(core, checkpoint, instant))
 }
 
-async function commitTick<Fact extends AnyFact, Draft>(
+async function retryAndTick<Fact extends AnyFact, Draft>(
   core: Core<Fact, Draft>,
   checkpoint: PartitionCheckpoint,
   instant: Date,
 ): Promise<Folded | Stale> {
   const { projection, db, context } = core
-  const retried = await retryDeadLetters(core, checkpoint)
+  const retried = await foldRetries(core, checkpoint)
   if (retried.outcome === 'stale') return retried
   const { partition } = checkpoint.key
   const writes = await projection.ticks?.tick(db, instant, { ...context, partition })

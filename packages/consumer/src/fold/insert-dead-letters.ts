@@ -1,10 +1,10 @@
 import type { Statement } from '@nextvisit/database'
 import type { FetchedRecord } from '@nextvisit/log'
-import { recordTimeOf } from '../fold/checkpoint.ts'
+import { recordTimeOf } from './checkpoint.ts'
 import { deadLetters } from '../tables.ts'
 
 /** A record that could not be parsed, or that an operator has set aside. */
-export interface FailedRecord {
+export interface NewDeadLetter {
   readonly record: FetchedRecord
   /** The cause of the dead letter. */
   readonly reason: string
@@ -14,7 +14,7 @@ export interface FailedRecord {
 export function insertDeadLetters(
   projection: string,
   serviceVersion: string,
-  failed: readonly FailedRecord[],
+  failed: readonly NewDeadLetter[],
 ): Statement[] {
   return deadLetters.insertMissing(
     failed.map(({ record, reason }) => ({

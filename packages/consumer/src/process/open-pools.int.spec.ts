@@ -3,7 +3,7 @@ import { createMetrics } from '@nextvisit/service-kit'
 import { givenScrape } from '@nextvisit/service-kit/test/given-scrape.ts'
 import { createTestDatabase } from '@nextvisit/testing'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
-import { visitsConsumer } from '../test/visits-consumer.ts'
+import { visitsConsumer } from '../../test/visits-consumer.ts'
 import { openPools } from './open-pools.ts'
 
 const SOON = { timeout: 30_000 }

@@ -2,15 +2,16 @@ import { causeOfFailedRetry } from '@nextvisit/contracts'
 import { type Db, sql, type Statement } from '@nextvisit/database'
 import type { FetchedRecord } from '@nextvisit/log'
 import { FoldFailedError, orFoldFailed } from '../errors.ts'
-import type { CheckpointKey, PartitionCheckpoint } from '../fold/checkpoint.ts'
-import { commit } from '../fold/commit.ts'
-import { foldRecords } from '../fold/commit-batches.ts'
-import type { Core } from '../fold/core.ts'
-import { decodeBatches } from '../fold/decode-batches.ts'
-import { type Folded, NOTHING_FOLDED, type Stale } from '../fold/partition-batch.ts'
+import type { PartitionCheckpoint } from './checkpoint.ts'
+import type { CheckpointKey } from '../tables.ts'
+import { commit } from './commit.ts'
+import { foldRecords } from './commit-batches.ts'
+import type { Core } from './core.ts'
+import { decodeFacts } from './decode-facts.ts'
+import { type Folded, NOTHING_FOLDED, type Stale } from './outcome.ts'
 import { messageOf } from '../watch/partition-alarms.ts'
 import type { AnyFact } from '../projection.ts'
-import type { FailedRecord } from './insert-dead-letters.ts'
+import type { NewDeadLetter } from './insert-dead-letters.ts'
 
 const RETRIES_PER_COMMIT = 100
 
@@ -18,7 +19,7 @@ const RETRIES_PER_COMMIT = 100
  * Folds dead letters that are to be retried, as many as fit in one commit. They are folded late: only this service changes,
  * and no form is queued.
  */
-export async function retryDeadLetters<Fact extends AnyFact, Draft>(
+export async function foldRetries<Fact extends AnyFact, Draft>(
   core: Core<Fact, Draft>,
   checkpoint: PartitionCheckpoint,
 ): Promise<Folded | Stale> {
@@ -44,7 +45,7 @@ async function foldOrBury<Fact extends AnyFact, Draft>(
     if (!(error instanceof FoldFailedError)) throw error
     if (others.length > 0) return foldOrBury(core, checkpoint, [first])
     const reason = causeOfFailedRetry(messageOf(error.cause))
-    const buried = settleRetries(checkpoint.key, serviceVersion, [], [{ record: first, reason }])
+    const buried = endRetries(checkpoint.key, serviceVersion, [], [{ record: first, reason }])
     const stale = await commit(db, [{ checkpoint }], [buried])
     return stale.get(checkpoint) ?? { ...NOTHING_FOLDED, deadLetters: 1 }
   }
@@ -56,12 +57,12 @@ async function foldLate<Fact extends AnyFact, Draft>(
   retries: readonly FetchedRecord[],
 ): Promise<Folded | Stale> {
   const { db, serviceVersion } = core
-  const [decoded] = await decodeBatches(core, [{ records: retries }])
+  const [decoded] = await decodeFacts(core, [{ records: retries }])
   const { recorded = [], deadLetters = [] } = decoded ?? {}
   const { duplicates, statements } = await foldRecords(core, recorded)
   const dead = new Set(deadLetters.map(({ record }) => record))
   const passed = retries.filter((record) => !dead.has(record))
-  const settled = settleRetries(checkpoint.key, serviceVersion, passed, deadLetters)
+  const settled = endRetries(checkpoint.key, serviceVersion, passed, deadLetters)
   const stale = await commit(db, [{ checkpoint }], [settled, ...statements])
   const records = recorded.length - duplicates.length
   return stale.get(checkpoint) ?? { outcome: 'folded', records, deadLetters: dead.size, duplicates: duplicates.length }
@@ -105,11 +106,11 @@ async function readRetries(db: Db, { projection, topic, partition }: CheckpointK
 }
 
 /** Returns the statement that ends a retry: folded records become `retried`, the others `dead` again with their new reason. */
-function settleRetries(
+function endRetries(
   { projection, topic, partition }: CheckpointKey,
   serviceVersion: string,
   folded: readonly FetchedRecord[],
-  failed: readonly FailedRecord[],
+  failed: readonly NewDeadLetter[],
 ): Statement {
   return sql`
     UPDATE dead_letters SET state = given.state, reason = coalesce(given.reason, dead_letters.reason),
