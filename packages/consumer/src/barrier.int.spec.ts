@@ -29,7 +29,7 @@ describe('a barrier', () => {
     expect(await countVisits(db)).toBe(200)
   })
 
-  it('hurries what gathers, as often as somebody waits for it', async () => {
+  it('fetches gathered records at each poll while a caller waits', async () => {
     const { log, db, logAdmin } = await givenBarrier()
     const { runner } = await givenRunner(log, db, { gatherMs: 600_000 })
     const barrier = createBarrier({ db, logAdmin, fetchNow: runner.fetchNow, projection: 'visits', topic: log.topic })

@@ -73,7 +73,7 @@ export interface ConsumerDefinition<
   readonly tables: TableSources
   readonly settledUntil?: SettledUntil
   readonly routes: (parts: RouteParts<Client>, memory: Memory) => readonly InternalRoute[]
-  /** Time for which records gather in the log while no caller waits for them. Default `GATHER_MS`. */
+  /** Time for which records gather in the log while no caller waits for them. Default: `GATHER_MS`. */
   readonly gatherMs?: number
   /** Its commits write records into the outbox. */
   readonly hasOutbox?: true

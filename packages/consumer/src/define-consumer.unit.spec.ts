@@ -22,7 +22,7 @@ it('derives from its names what commands and other services know it by', () => {
   })
 })
 
-it('has one memory for its projection and its routes, and one of its own for whoever needs none', () => {
+it('shares a memory between its projection and its routes, and creates one where none is given', () => {
   const seen: object[] = []
   const counting = defineConsumer({
     name: 'counting',

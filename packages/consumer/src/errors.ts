@@ -101,7 +101,7 @@ export class RunnerStoppedError extends ProjectionError {
   }
 }
 
-/** Kafka does not tell the number of partitions of a topic, or their ends. */
+/** Kafka does not return the number of partitions of a topic, or their ends. */
 export class LogUnavailableError extends ProjectionError {
   readonly code = 'LOG_UNAVAILABLE'
   readonly retryable = true
@@ -111,7 +111,7 @@ export class LogUnavailableError extends ProjectionError {
   }
 }
 
-/** Tells whether the same work may succeed later. Our own errors state it themselves, whatever caused them. */
+/** Returns true if the same work may succeed later. Our own errors state it themselves, whatever their cause. */
 export function mayPass(error: unknown): boolean {
   if (error instanceof Error && 'retryable' in error && typeof error.retryable === 'boolean') return error.retryable
   return isRetryable(error)

@@ -34,7 +34,7 @@ describe('a projection runner', () => {
     await expect.poll(visitsOf(db), soon).toBe(150)
   })
 
-  it('tells of each record that it folded, with its request and trace, to whoever debugs', async () => {
+  it('logs each folded record with its request and trace at the debug level', async () => {
     const { log, db } = await given()
     const lines: string[] = []
     const logger = createLogger('spec', 'debug', { write: (line) => void lines.push(line) })

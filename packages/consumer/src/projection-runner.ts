@@ -33,7 +33,7 @@ import { createSchemaGauges } from './watch/schema-gauges.ts'
 
 export interface ProjectionRunnerOptions<Fact extends AnyFact, Draft> {
   readonly projection: Projection<Fact, Draft>
-  /** Connections for ticks and everything else beside folds, which it must not delay. */
+  /** Connections for everything except folds: ticks, the outbox, alarms. They must not delay folds. */
   readonly db: CommitDb
   readonly foldDb: CommitDb
   readonly connection: LogConnection
@@ -44,15 +44,15 @@ export interface ProjectionRunnerOptions<Fact extends AnyFact, Draft> {
   readonly serviceVersion: string
   /** Default: `plainCodec`. */
   readonly codec?: RecordCodec
-  /** Called when this process cannot fold any more: exit, and let a new one take over. */
+  /** Called when this process can no longer fold. It should exit, and a new process take over. */
   readonly onFailure: (error: Error) => void
   /** Publishes the outbox. Absent: the projection has none. */
   readonly publisher?: Publisher
   readonly metrics?: Registry
   readonly tickEveryMs?: number
-  /** Default {@link GATHER_MS}. */
+  /** Default: {@link GATHER_MS}. */
   readonly gatherMs?: number
-  /** Tells whether a caller waits for what follows the fold of a record. Default: none does. */
+  /** Returns true if a caller waits for the reply to a record. Default: always false. */
   readonly isAwaited?: (record: FetchedRecord) => boolean
   /** Default: the group of the service with the projection's name. */
   readonly groupId?: string
@@ -60,7 +60,7 @@ export interface ProjectionRunnerOptions<Fact extends AnyFact, Draft> {
 }
 
 /**
- * Longest time of a stop. A call to a frozen Postgres or Kafka takes longer and is abandoned: the fence guards against a late
+ * Maximum duration of a stop. A call to a frozen Postgres or Kafka takes longer and is abandoned. The fence rejects its late
  * commit.
  */
 const STOP_WITHIN_MS = 5_000
@@ -74,9 +74,9 @@ export interface ProjectionRunner {
   readonly progress: () => readonly PartitionProgress[]
   /** Returns the reason why alarms are not in Postgres, where `nextvisit status` reads them. */
   readonly alarmProblem: () => string | undefined
-  /** Tells whether the record of a halted partition can be set aside now: see `deadLetterCalls.setAside`. */
+  /** Returns true if the record of a halted partition can be set aside now: see `deadLetterCalls.setAside`. */
   readonly canSetAside: (partition: Pick<PartitionProgress, 'topic' | 'partition'>, alarm: PartitionAlarm) => boolean
-  /** Fetches and folds gathered records now: a caller waits for them. */
+  /** Ends the pause between fetches: a caller waits for the gathered records. */
   readonly fetchNow: () => void
   /** Fetches an awaited record now if this process owns its partition. */
   readonly fetchUpTo: (record: AwaitedRecord) => void

@@ -131,7 +131,7 @@ describe('who asks why, of an event that was just answered', () => {
     })
   }
 
-  it('reads the decision on it, although nobody waited for that', async () => {
+  it('reads the decision on it, although no gateway waited for it', async () => {
     for (let time = 0; time < 5; time += 1) {
       const tracked = eventTracked({ received: new Date().toISOString() })
       await publish(tracked)

@@ -159,7 +159,7 @@ describe('a visit', () => {
     expect(offersOf(story.replies)).toEqual(['nps', undefined, 'nps'])
   })
 
-  it('that nobody waits for leaves the forms where they are', () => {
+  it('that no gateway waits for does not change the queue', () => {
     const story = fold(context, eventTracked(), { ...recorded(visit()), replyTo: undefined })
     expect(story.queue).toEqual(['nps waiting', 'ces waiting'])
     expect(story.replies).toHaveLength(1)
@@ -198,7 +198,7 @@ describe('an offer', () => {
     expect(story.facts).toEqual(['FormQueued nps', 'FormDelivered nps'])
   })
 
-  it('of a row nobody knows is passed over', () => {
+  it('of an unknown row is ignored', () => {
     const shown = visit()
     const story = fold(context, event, confirmed(shown, userIdFixture('nobody')))
     expect(story.queue).toEqual(['nps waiting'])
@@ -228,7 +228,7 @@ describe('a rebuild', () => {
 })
 
 describe('forms queued for later', () => {
-  it('are told with their times and the revision that decided', () => {
+  it('are reported with their times and the catalog revision of the decision', () => {
     const context = contextOf([{ ...nps, delay: '2h', expiresAfter: '1d', priority: 7 }])
     const event = eventTracked()
     const draft = evolveDraft(projection, emptyDraft(), [recorded(event)], context)
@@ -264,7 +264,7 @@ function tell(context: FoldContext, story: readonly { what: string; afterMs: num
   return draft
 }
 
-describe('whatever happens', () => {
+describe('any story of events and visits', () => {
   const always: Partial<Form> = { ...nps, id: 'always', frequency: { repeat: 'always' } }
   const steps = fc.array(
     fc.record({
@@ -274,7 +274,7 @@ describe('whatever happens', () => {
     { maxLength: 40 },
   )
 
-  it('a form has one open row a user, `once` is once, and each change is told once', () => {
+  it('leaves one open row for each form and user, queues a `once` form once, and reports each change once', () => {
     const context = contextOf([nps, { ...always, expiresAfter: '1m' }, { ...always, id: 'urgent', priority: 1 }])
     fc.assert(
       fc.property(steps, (story) => {

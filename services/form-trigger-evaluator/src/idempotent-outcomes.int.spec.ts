@@ -43,14 +43,14 @@ describe('the copy of a keyed record (decisions.md, Retries)', () => {
     expect(replies[1]).toEqual(replies[0])
   })
 
-  it('is replied though nobody waited for the first, which showed nothing', async () => {
+  it('gets a reply although no gateway waited for the first, which showed nothing', async () => {
     const [event, shown] = [eventTracked({ keyed: true }), visit({ keyed: true })]
     await given.foldUnheard(context, event, shown)
     const replies = await given.fold(context, event, shown)
     expect(replies).toMatchObject([{ formsQueued: 1 }, { offer: null, moreWaiting: false }])
   })
 
-  it('gets no reply where nobody waits for one', async () => {
+  it('gets no reply if no gateway waits for one', async () => {
     const first = eventTracked({ keyed: true })
     await given.fold(context, first)
     expect(await given.foldUnheard(context, first)).toEqual([])

@@ -126,7 +126,7 @@ describe('why a form did, or did not, reach a user', () => {
     ])
   })
 
-  it('is nothing for who was never identified, and nobody else', async () => {
+  it('is absent for a user who was never identified', async () => {
     await given.fold(contextOf([nps]), eventTracked(forAda))
     expect(await readForms(given.prisma, ada)).toBeUndefined()
     await given.fold(contextOf([nps]), identifyRequested({ ...forAda, received: at(MINUTE) }))

@@ -67,7 +67,7 @@ async function loadBatches(given: GivenEvaluator, connection: Connection): Promi
   return found
 }
 
-/** What `work` reads of these tables, which had a handful of users when Postgres last gathered statistics. */
+/** Counts the rows that `work` reads of these tables, which had few users when Postgres last gathered statistics. */
 async function rowsReadBy(work: (given: GivenEvaluator) => Promise<void>, connection: Connection): Promise<number> {
   const given = await givenTables()
   await givenUsers(given, [userId, ...someUsers(HANDFUL)])

@@ -118,7 +118,7 @@ describe('room that is only held', () => {
     expect(hurried).toBe(1)
   })
 
-  it('is told from room that is used up, of events as of active users', async () => {
+  it('differs from room that is used up, for events and for active users', async () => {
     const place = newPlace()
     await ledger.fold([eventTracked({ ...place }), identifyRequested({ ...place, userName: 'ada' })])
     const asked = [event(place, 2), event(place, 2), event(place, 1), event(place, 0)]
@@ -127,7 +127,7 @@ describe('room that is only held', () => {
     expect(await reserve(ledger.prisma, users, NOW)).toEqual(['granted', 'held', 'exhausted'])
   })
 
-  it('is left alone by who only looks', async () => {
+  it('is not used up by a request that only checks for room', async () => {
     const place = newPlace()
     expect(await reserve(ledger.prisma, [look(place, 1), look(place, 0)], NOW)).toEqual(['room', 'exhausted'])
     expect(await reserve(ledger.prisma, [event(place, 1)], NOW)).toEqual(['granted'])
@@ -135,7 +135,7 @@ describe('room that is only held', () => {
     expect(await ledger.counterOf(place, 'event')).toEqual({ count: 0, pending: 1, reservations: 1 })
   })
 
-  it('goes to who asks again: of N, some of which give back, exactly as many count as there is room for', async () => {
+  it('goes to requests that ask again: of N, some of which give back, exactly as many count as there is room for', async () => {
     const fates = fc.array(fc.constantFrom('count' as const, 'give back' as const), { minLength: 1, maxLength: 24 })
     await fc.assert(
       fc.asyncProperty(fates, fc.integer({ min: 0, max: 12 }), async (lives, room) => {

@@ -84,7 +84,7 @@ describe('folding (design.md, Metering)', () => {
     expect(await november()).toMatchObject({ events: 0, monthlyActiveUsers: 1, ...names })
   })
 
-  it('counts what nobody reserved, only metered events, and a user once a month', async () => {
+  it('counts unreserved units, only metered events, and a user once a month', async () => {
     const place = newPlace()
     await ledger.fold([
       eventTracked({ ...place }),

@@ -268,7 +268,7 @@ describe('claims that are given back', () => {
   })
 })
 
-describe('claims that nobody rode on', () => {
+describe('claims that no record uses', () => {
   it('are dropped once every partition has seen 60 s go by, and not before', async () => {
     const place = newPlace()
     await ask([claim(place, ['ghost'])])

@@ -46,7 +46,7 @@ export async function releaseClaims(db: Db, released: readonly ReleasedClaim[]):
   await db.$executeRaw(sql`SELECT release_names(${JSON.stringify(names)}::jsonb)`)
 }
 
-/** Tells whether any claim, in any partition, was last asked for at `deadline` or before. */
+/** Returns true if any claim, in any partition, was last asked for at `deadline` or before. */
 export async function hasClaimsUntil(db: Db, deadline: Date): Promise<boolean> {
   const [found] = await db.$queryRaw<unknown[]>(
     sql`SELECT 1 FROM claims WHERE asked_at <= ${deadline.toISOString()}::timestamptz LIMIT 1`,

@@ -34,7 +34,7 @@ const duration = (min: number, max: number) =>
     .tuple(fc.integer({ min, max }), fc.constantFrom(0, 0, 0, 1, 50, 900, -50, -900))
     .map(([minutes, ms]) => minutes * MINUTE + ms)
 
-/** What is said after a while: who they are, or that something happened `ago` before; or a tick. In ms. */
+/** A step of the story after a pause: an identify, an event that occurred `ago` before, or a tick. In ms. */
 interface Step {
   readonly after: number
   readonly kind: 'identify' | 'event' | 'tick'
@@ -129,7 +129,7 @@ describe('segments, live and rebuilt', () => {
     )
   }
 
-  /** What a replay brings the rebuilt rows to. */
+  /** Reads the instant to which a replay brings the rebuilt rows. */
   const readSettledUntil = async (): Promise<Date | undefined> => {
     const [settled] = await given.prisma.$queryRaw<{ instant: Date }[]>(
       raw(userProjector.settledUntil?.('users') ?? ''),

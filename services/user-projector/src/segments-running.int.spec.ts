@@ -99,7 +99,7 @@ describe('segments, computed by several processes over the log', () => {
     return Object.fromEntries(counted.map(({ id, members: found, kept }) => [id, [found, kept]]))
   }
 
-  it('are complete and exact, whoever joins and leaves meanwhile, and follow the clock', async () => {
+  it('are complete and exact while users join and leave, and follow the clock', async () => {
     const names = Array.from({ length: 400 }, (_, index) => `user-${index}`)
     const first = await start()
     await start()

@@ -86,7 +86,7 @@ describe('membership of segments', () => {
     expect(await membersOf('often')).toEqual(['ada 09:00'])
   })
 
-  it('is of nobody whom no identify has named', async () => {
+  it('has no member without an identify', async () => {
     const now = turn(active)
     await given.fold(now, eventTracked({ received: at('08:00') }))
     expect(await countsOf(now)).toEqual({ active: '0 (0/0)' })
@@ -148,7 +148,7 @@ describe('time alone', () => {
     expect(await membersOf('idle')).toEqual(['ada 09:00'])
   })
 
-  it('moves nobody past a fact that is on its way', async () => {
+  it('moves no user past a fact in flight', async () => {
     const now = turn(active)
     await given.fold(now, identifyRequested({ received: at('08:00') }), eventTracked({ received: at('08:00') }))
     expect(await given.settle(now, at('09:00:00.005'))).toBe(0)
@@ -254,14 +254,14 @@ describe('a catalog that changes', () => {
     expect(await membersOf('active')).toEqual(['ada 08:30'])
   })
 
-  it('misses no fact where a segment was gone for a while, and nobody was computed anew meanwhile', async () => {
+  it('misses no fact if a segment was removed for a while and no user was recomputed meanwhile', async () => {
     await given.fold({ catalog: catalogOf([active], 1) }, identifyRequested({ received: at('08:00') }))
     await given.fold({ catalog: catalogOf([], 2) }, eventTracked({ received: at('08:30') }))
     await given.settle({ catalog: catalogOf([active], 3) }, past(at('08:40')))
     expect(await membersOf('active')).toEqual(['ada 08:40'])
   })
 
-  it('holds up nobody whose time has come, however many are to be computed anew', async () => {
+  it('delays no due user, however many users are to be recomputed', async () => {
     const byId = Array.from({ length: 2_000 }, (_, index) => `user-${index}`).toSorted((one, other) =>
       userIdFixture(one).localeCompare(userIdFixture(other)),
     )

@@ -67,7 +67,7 @@ export async function givenProjector(databaseUrl: string, own: Partial<CommitDbO
     return due?.includes(partition) ?? false
   }
 
-  /** Ticks if a tick is due, like the core. Tells whether it was due, and whether it wrote anything. */
+  /** Ticks if a tick is due, like the core. Returns if it was due, and if it wrote anything. */
   async function tickOnce(turn: Turn, instant: string) {
     if (!(await isDue(turn, instant))) return { wasDue: false, hasWritten: false }
     const fold = await openFold(turn)
@@ -83,7 +83,7 @@ export async function givenProjector(databaseUrl: string, own: Partial<CommitDbO
     fold: (turn: Turn, ...facts: UserFact[]) => foldBatch(turn, 'live', facts),
     rebuild: (turn: Turn, ...facts: UserFact[]) => foldBatch(turn, 'rebuild', facts),
     isDue,
-    /** Ticks if a tick is due. Tells whether it wrote anything. */
+    /** Ticks if a tick is due. Returns true if it wrote anything. */
     tick: async (turn: Turn, instant: string): Promise<boolean> => (await tickOnce(turn, instant)).hasWritten,
     /** Ticks until none is due. Returns the number of ticks that wrote anything. */
     settle: async (turn: Turn, instant: string): Promise<number> => {

@@ -29,9 +29,9 @@ export interface AssignmentsOptions<Fact extends AnyFact, Draft> {
 
 /** The partitions that the consumer group has assigned to this process. */
 export interface Assignments {
-  /** Opens the checkpoints of an assignment. A later assignment may overtake it: only `begin` changes the owned partitions. */
+  /** Opens the checkpoints of an assignment. Only `begin` changes the owned partitions, as a later assignment may come first. */
   readonly positions: GroupReaderHandlers['positions']
-  /** Owns exactly these partitions from now on. The work of the last assignment ends, also for a partition that stays. */
+  /** Replaces the owned partitions. Ends the work of the last assignment, even on partitions that stay. */
   readonly begin: (assigned: ReadonlyMap<string, readonly number[]>) => void
   readonly owned: () => readonly Partition[]
   /** Returns owned partitions, and partitions whose checkpoints cannot be opened yet. */
@@ -106,14 +106,14 @@ export function createAssignments<Fact extends AnyFact, Draft>(options: Assignme
     }
   }
 
-  /** A partition that was assigned again before it was opened has waited since the first time. */
+  /** The wait of a partition counts from its first assignment, even if it is assigned again before it is opened. */
   const beginOpening = (topic: string, partitions: ReadonlyMap<number, Watermarks>): void => {
     for (const [name, { one }] of opening)
       if (one.topic === topic && !partitions.has(one.partition)) opening.delete(name)
     for (const [partition, { high }] of partitions) {
       const name = topicPartition(topic, partition)
       if (opening.has(name)) continue
-      // How many records wait is not known before: at least the next one.
+      // The number of waiting records is unknown until the checkpoint is read: it counts as one.
       const tracker = createProgressTracker({ topic, partition, logEnd: high + 1n, nextOffset: () => high, now })
       opening.set(name, { one: { topic, partition, progress: tracker.read, setAside: () => {} }, tracker })
     }

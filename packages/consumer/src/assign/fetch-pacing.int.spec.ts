@@ -24,7 +24,7 @@ async function countCommits(db: Db): Promise<number> {
   return Number(row?.commits)
 }
 
-it('lets records gather in the log after a fold, until somebody hurries', async () => {
+it('lets records gather in the log after a fold until a caller waits', async () => {
   const { log, db, runner, lag, visits } = await given()
   await log.publish(ofAda())
   await expect.poll(visits, soon).toBe(1)

@@ -3,8 +3,8 @@ import { type FetchedBatch, type FetchedRecord, topicPartition } from '@nextvisi
 import type { Partition } from '../fold/partition.ts'
 
 /**
- * Time for which records gather in the log while no caller waits for them. A commit of twenty records costs only twice as
- * much as a commit of one. A read that another process than the partition's owner answers may wait as long.
+ * Pause between fetches while no caller waits. A commit of twenty records costs only twice as much as a commit of one. A read
+ * that is answered by a process that does not own the partition may wait this long.
  */
 export const GATHER_MS = 400
 
@@ -14,22 +14,24 @@ export interface FetchPacing {
   readonly handle: (partition: Partition, batch: FetchedBatch) => Promise<void>
   /** Resolves when the next fetch may follow the one with these batches. */
   readonly mayFetch: (last: readonly FetchedBatch[]) => Promise<void>
-  /** Fetches gathered records now: a caller waits for them. */
+  /** Ends the pause between fetches: a caller waits for the gathered records. */
   readonly fetchNow: () => void
-  /** Fetches a record of an owned partition now, unless it was fetched: a caller waits for what follows its fold. */
+  /** Ends the pause if this record of an owned partition is not fetched yet: a caller waits for the reply to it. */
   readonly fetchUpTo: (record: AwaitedRecord) => void
   /** Forgets the last assignment. */
   readonly reassign: () => void
 }
 
-/** A wanted record that was not fetched in this time is in a partition that cannot be read. Others do not wait for it. */
+/** After this time a wanted record counts as unreadable, and no longer ends the pause. */
 const WANTED_FOR_MS = 1_000
 
 /**
- * Delays the next fetch for a short time after a batch: records gather in the log, and one fetch returns them all. Does not
- * delay while an idle partition lags behind the log's end, or has an awaited record. Does not delay either after a fetch of
- * awaited records alone: the next record is likely to be awaited, too, and a fetch in flight gets it before it is named.
- * `isAwaited` tells whether a caller waits for what follows the fold of a record.
+ * Pauses after a batch, so that records gather in the log and one fetch returns them all. Does not pause:
+ * - while an idle partition lags behind the log's end, or has an awaited record;
+ * - after a fetch of awaited records alone. The next record is likely to be awaited, too, and a fetch in flight returns it
+ *   before a gateway names it.
+ *
+ * `isAwaited` returns true if a caller waits for the reply to a record.
  */
 export function createFetchPacing(
   gatherMs: number,

@@ -29,12 +29,12 @@ async function read(pacing: FetchPacing, partition: Partition, batch: FetchedBat
   await pacing.mayFetch([batch])
 }
 
-/** Whether the next batch may be fetched, as far as nobody hurries. */
+/** Returns true if the next batch may be fetched without a call of `fetchNow`. */
 async function mayFetch(handled: Promise<unknown>): Promise<boolean> {
   return Promise.race([handled.then(() => true), sleep(20, false)])
 }
 
-/** Whether records gather before the next batch may be fetched. Ends that. */
+/** Returns true if records gather before the next batch may be fetched. Ends the pause. */
 async function gathers(pacing: FetchPacing, handled: Promise<unknown>): Promise<boolean> {
   const isFetchPacing = !(await mayFetch(handled))
   pacing.fetchNow()
@@ -43,7 +43,7 @@ async function gathers(pacing: FetchPacing, handled: Promise<unknown>): Promise<
 }
 
 describe('gathering', () => {
-  it('folds a batch at once, and lets the next one gather in the log until somebody hurries', async () => {
+  it('folds a batch at once, and lets the next one gather in the log until a caller waits', async () => {
     const pacing = createFetchPacing(FOR_EVER_MS)
     const partition = givenPartition()
     const handled = read(pacing, partition.one, batchOf())
@@ -59,7 +59,7 @@ describe('gathering', () => {
     await expect(Promise.all(both)).resolves.toHaveLength(2)
   })
 
-  it('begins again after somebody has hurried', async () => {
+  it('begins again after a caller has ended it', async () => {
     const pacing = createFetchPacing(FOR_EVER_MS)
     expect(await gathers(pacing, read(pacing, one, batchOf()))).toBe(true)
     expect(await gathers(pacing, read(pacing, one, batchOf({ offset: 1n })))).toBe(true)

@@ -93,7 +93,7 @@ it('finds the letter of a record by its place in the log, in whatever state', as
     expect(await answerOf(asks.readAt({ ...place, ...other }))).toEqual({ letter: null })
 })
 
-it('lists the letters that somebody has decided on in pages, the last decision first', async () => {
+it('lists decided letters in pages, the last decision first', async () => {
   const db = await givenConsumerDb()
   const asks = asksOn(db)
   await givenDeadLetters(db, [{ reason: NOT_JSON }, { reason: NOT_JSON }, { reason: NOT_JSON }, { reason: NOT_JSON }])
@@ -187,7 +187,7 @@ describe('a decision', () => {
     })
   })
 
-  it('leaves letters as they are that died after whoever decides has looked', async () => {
+  it('does not change letters that died after the operator has listed them', async () => {
     const db = await givenConsumerDb()
     const asks = asksOn(db)
     await givenDeadLetters(db, [{ reason: NOT_JSON }, { reason: NOT_JSON }])

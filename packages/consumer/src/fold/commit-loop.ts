@@ -65,7 +65,7 @@ function takeBatches(owned: readonly CommitTurn[], nowMs: number): ReadonlyMap<P
   return taken
 }
 
-/** A bell for one waiter. A ring that nobody waits for ends the next wait at once. */
+/** A bell for one waiter. A ring before the wait ends it at once. */
 function createBell() {
   let isRung = false
   let wake: (() => void) | undefined

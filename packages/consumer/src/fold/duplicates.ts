@@ -15,7 +15,7 @@ interface SeenRecord extends IdempotentRecord {
   readonly partition: number
 }
 
-/** Takes out duplicates of idempotent records: of records in the ledger, and of earlier ones among those given. */
+/** Separates duplicates of idempotent records, whether the first is in the ledger or among the given records. */
 export async function dropDuplicates<Fact extends AnyFact>(
   db: Db,
   idempotencyOf: Projection<Fact, never>['idempotencyOf'],
@@ -45,7 +45,7 @@ export async function dropDuplicates<Fact extends AnyFact>(
   }
 }
 
-/** Tells whether a record is a duplicate of one with the same id that was received at `predecessorMs`. */
+/** Returns true if a record is a duplicate of one with the same id that was received at `predecessorMs`. */
 export function isDuplicate({ receivedMs }: IdempotentRecord, predecessorMs: number): boolean {
   return predecessorMs === Infinity || receivedMs - predecessorMs < DUPLICATE_WINDOW_MS
 }

@@ -146,7 +146,7 @@ describe('a record that the fold throws for', () => {
     expect(await readLetters(db)).toEqual([])
   })
 
-  it('halts the partition again at the next one, which nobody has set aside', async () => {
+  it('halts the partition again at the next one, which is not set aside', async () => {
     const { log, db } = await given()
     await log.publish(ofAda('A bug'))
     await givenRunner(log, db)

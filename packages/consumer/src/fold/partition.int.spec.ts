@@ -59,7 +59,7 @@ function holdable() {
   }
 }
 
-/** What the example's ticks wrote: their instants, as far as it keeps them. */
+/** Reads the instants that the example's ticks wrote, as far as it keeps them. */
 async function readTicks(db: Db): Promise<{ count: number; last_event: string }[]> {
   return db.$queryRaw(sql`SELECT count, last_event FROM visits WHERE user_id = '00000000-0000-4000-8000-000000000000'`)
 }

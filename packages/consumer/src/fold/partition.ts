@@ -10,12 +10,12 @@ import type { Folded, Outcome, Stale } from './outcome.ts'
 import { type PartitionBatch, unfoldedPartOf } from './partition-batch.ts'
 import type { AnyFact } from '../projection.ts'
 
-/** An assigned partition. It alone knows whether it is idle, ready, busy or paused; a halted partition is paused for long. */
+/** An assigned partition, which is idle, ready, busy or paused. A halted partition is paused for a long time. */
 export interface Partition extends ReportedPartition {
   readonly checkpoint: () => Checkpoint
   /**
-   * Gives an idle partition its next batch. Resolves once the batch is committed, by this process or by another, and what
-   * follows the commit is done. Waits for an operator at a record that the fold throws for. Rejects with
+   * Gives an idle partition its next batch. Resolves once the batch is committed, by any process, and the work after the
+   * commit is done. Waits for an operator at a record for which the fold throws. Rejects with
    * `RunnerStoppedError` once the process loses the partition.
    */
   readonly give: (batch: FetchedBatch) => Promise<void>
@@ -28,13 +28,13 @@ export interface Partition extends ReportedPartition {
   readonly readySinceMs: () => number
   /** Notes that a commit of the batch begins. */
   readonly begin: () => void
-  /** Ends the commit: continues, tries again after a pause, or halts. Busy until what follows the commit is done. */
+  /** Handles the outcome of the commit: continues, retries after a pause, or halts. Busy until the work after the commit is done. */
   readonly conclude: (outcome: Outcome) => void
   /** The `performance.now()` instant at which a pause ends; Infinity if it is not paused. */
   readonly retryAtMs: () => number
   /**
-   * Ticks as of `instant`, when the log ended at `logEnd`: once the checkpoint has passed `logEnd`, and beside no commit.
-   * Never rejects: failures are in the progress, and the next call tries again.
+   * Ticks as of `instant`, at which the log ended at `logEnd`. Waits until the checkpoint has passed `logEnd` and no commit
+   * is running. Never rejects: failures are in the progress, and the next call retries.
    */
   readonly tick: (instant: Date, logEnd: bigint) => Promise<void>
   /** Notes a round of ticks that found no work here, or failed. */
@@ -83,9 +83,9 @@ const HALTED = 'This partition is halted, the others continue; see docs/runbooks
 
 const FIRST_BACK_OFF_MS = 100
 const LONGEST_BACK_OFF_MS = 2_000
-/** The cause of a halt may be gone (a missing right, for example), so the batch is tried again now and then. */
+/** The batch of a halted partition is retried: the cause, for example a missing privilege, may be fixed. */
 const HALTED_RETRY_MS = 60_000
-/** A failing tick may take as long as a statement may: the batches between ticks need time, too. */
+/** A failing tick may last until the statement timeout. The pause leaves time for batches. */
 const FAILED_TICK_PAUSE_MS = 5_000
 
 export function createPartition<Fact extends AnyFact, Draft>(options: PartitionOptions<Fact, Draft>): Partition {
@@ -109,7 +109,7 @@ export function createPartition<Fact extends AnyFact, Draft>(options: PartitionO
     ring()
   }
 
-  /** Passes on to the next part of the batch, or ends it. */
+  /** Continues with the next part of the batch, or completes it. */
   const advance = async (work: Work): Promise<void> => {
     backOffMs = FIRST_BACK_OFF_MS
     progress.noticeFolded(work.batch)
@@ -147,7 +147,7 @@ export function createPartition<Fact extends AnyFact, Draft>(options: PartitionO
 
   const noticeStale = ({ isSwapped }: Stale): void => {
     metrics.staleCommits.inc()
-    // Another owner's rows, or those of an own commit whose answer was lost.
+    // The outbox may hold rows of another owner, or of an own commit whose answer was lost.
     drainSoon()
     if (isSwapped) logger.info(place, SWAPPED)
     else logger.warn(place, OVERTAKEN)
@@ -160,7 +160,7 @@ export function createPartition<Fact extends AnyFact, Draft>(options: PartitionO
     logger.error({ ...place, deadLetters }, DEAD_LETTERS)
   }
 
-  /** Only where no commit of the partition can begin: while it is idle, or at the end of its batch. */
+  /** Called only while no commit of the partition can begin: when it is idle, or at the end of its batch. */
   const runPendingTick = async (): Promise<void> => {
     if (ticking || !pendingTick || signal.aborted || nextOffset() < pendingTick.logEnd || progress.halted()) return
     const { instant } = pendingTick

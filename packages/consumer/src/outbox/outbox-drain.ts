@@ -17,7 +17,7 @@ export interface OutboxDrainOptions {
   readonly owned: () => readonly number[]
   /** Returns the partition of a topic that a key belongs to. */
   readonly partitionOf: (topic: string, key: string) => Promise<number>
-  /** Default 250. */
+  /** Default: 250. */
   readonly drainAfterMs?: number
   /** Aborted when the runner stops: no drain begins any more. */
   readonly signal: AbortSignal
@@ -145,7 +145,7 @@ function readRows(db: Db, partitions: readonly number[]): Promise<StoredRow[]> {
     WHERE bytes_before < ${BYTES_PER_REQUEST} ORDER BY place, partition`)
 }
 
-/** Tells whether the limits of a request may have left rows behind. Later rows have a drain of their own. */
+/** Returns true if the limits of a request may have left rows behind. Later rows have a drain of their own. */
 function mayLeaveOthers(rows: readonly StoredRow[]): boolean {
   const bytes = rows.reduce((sum, { value }) => sum + Buffer.byteLength(value), 0)
   return rows.length === ROWS_PER_REQUEST || bytes >= BYTES_PER_REQUEST

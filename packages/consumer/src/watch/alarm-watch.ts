@@ -32,7 +32,7 @@ interface Found {
 export interface AlarmWatch extends Rounds {
   /** Returns the reason why alarms cannot be written at present. */
   readonly problem: () => string | undefined
-  /** Tells whether this alarm is in Postgres. Before that, operators cannot set its record aside. */
+  /** Returns true if this alarm is in Postgres. Before that, operators cannot set its record aside. */
   readonly isWritten: (partition: Place, alarm: PartitionAlarm) => boolean
 }
 
@@ -111,7 +111,7 @@ export function createAlarmWatch({ db, projection, reported, logger, everyMs }: 
   return { ...createRounds(runRound, everyMs), problem: () => problem, isWritten }
 }
 
-/** Tells whether two alarms of a kind are about the same record. */
+/** Returns true if two alarms of a kind are about the same record. */
 function isSame(one: PartitionAlarm, other: PartitionAlarm): boolean {
   return one.offset === other.offset && one.recordId === other.recordId
 }

@@ -89,7 +89,7 @@ describe('a partition that makes no progress (design.md, Failures)', () => {
     expect(await failing()).toBe(0)
   })
 
-  it('is reported where nobody can see whether records wait, although nothing is due', async () => {
+  it('is reported if the end of the log cannot be read, although no tick is due', async () => {
     const log = await givenLog()
     const { proxy, connection } = await givenFaultProxy(log.connection)
     const { db, passMinute } = await given(

@@ -35,12 +35,12 @@ export function createRunnerMetrics(registry: Registry, progress: () => readonly
     }),
     halted: gaugeOf({
       name: 'projection_halted',
-      help: '1: this partition is halted until somebody does something about it',
+      help: '1: this partition is halted until an operator acts',
       read: ({ alarms }) => (alarms.some(({ kind }) => kind === 'halted') ? 1 : 0),
     }),
     stalledSeconds: gaugeOf({
       name: 'projection_stalled_seconds',
-      help: 'How long records have waited while none was folded, however often that was tried',
+      help: 'Time for which records have waited while every attempt to fold them failed',
       read: ({ stalledMs }) => stalledMs / 1_000,
     }),
     ticksFailingSeconds: gaugeOf({

@@ -50,7 +50,7 @@ export function createSchemaGauges({ db, projection, registry, logger }: SchemaG
   register(
     {
       name: 'projection_dead_letters',
-      help: 'Records that were not folded and wait for somebody (dead) or for their next try (retry)',
+      help: 'Records that were not folded and wait for an operator (dead) or for their next attempt (retry)',
       labelNames: ['state'],
     },
     (gauge, { dead, retry }) => {
