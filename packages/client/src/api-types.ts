@@ -113,7 +113,7 @@ export interface components {
             readonly traits: {
                 readonly [key: string]: components["schemas"]["TraitValue"];
             };
-            /** @description How many trait operations and device facts were dropped, as the user has reached a limit; absent: none. */
+            /** @description Number of trait operations and device facts that were dropped because the user has reached a limit. Absent if none. */
             readonly droppedTraitOperations?: number;
             readonly country: string | null;
             readonly device: components["schemas"]["DeviceFacts"];
@@ -131,7 +131,7 @@ export interface components {
                 };
             };
             /**
-             * @description The user has had more events than are shown here: the first 1,000 by slug.
+             * @description True if the user has more events than the 1,000 shown, the first by slug.
              * @constant
              */
             readonly moreEvents?: true;

@@ -19,7 +19,7 @@ export type NextvisitErrorCode = 'UNANSWERED' | 'QUEUE_FULL' | 'CLOSED' | 'INVAL
 export class NextvisitError extends Error {
   override readonly name = 'NextvisitError'
   readonly code: NextvisitErrorCode
-  /** Whether the same call may succeed later. */
+  /** True if the same call may succeed later. */
   readonly retryable: boolean
   /** Calls without an answer. Each has its `idempotencyKey`, so calling it again counts once. */
   readonly items: readonly CallItem[]

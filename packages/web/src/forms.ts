@@ -28,7 +28,7 @@ export interface Forms {
 export function createForms(store: Store, marks: Marks): Forms {
   const handlers = new Set<FormHandler>()
   let timer: ReturnType<typeof setTimeout> | undefined
-  /** Whether the delay is over, but the page is hidden. */
+  /** True if the delay is over, but the page is hidden. */
   let isHeldBack = false
 
   /** Schedules the next form. At most one is shown per page and per answer. */

@@ -9,7 +9,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
 export interface Schedule {
   /** Delay in ms; 0 or less: never by time. */
   readonly afterMs: number
-  /** Whether it is also due at the next page. */
+  /** True if it is also due at the next page. */
   readonly onNextPage: boolean
 }
 

@@ -12,7 +12,7 @@ export interface Sending {
   readonly body: string
   /** Value of `Idempotency-Key`. */
   readonly key: string
-  /** Whether the request outlives its page. */
+  /** True if the request outlives its page. */
   readonly keepalive: boolean
 }
 

@@ -36,7 +36,7 @@ interface Program {
   readonly load: LoadName
   /** Admin key. Default: that of the organization without limits. */
   readonly adminKey?: string
-  /** Whether metering runs; the other consumers do not. */
+  /** True if metering runs; the other consumers do not run. */
   readonly withMetering?: true
 }
 

@@ -36,7 +36,7 @@ function missingHeadingsIn(document: string, text: string): string[] {
     .map(({ page, id }) => `${page}#${id}`)
 }
 
-/** As GitHub makes them: `Postgres is older than Kafka` is `postgres-is-older-than-kafka`. */
+/** Returns GitHub's anchor of a title: `Postgres is older than Kafka` is `postgres-is-older-than-kafka`. */
 function headingIdsIn(text: string): string[] {
   return Array.from(text.matchAll(/^#+ (.+)$/gm), ([, heading = '']) =>
     heading

@@ -22,7 +22,7 @@ export interface AuditOptions {
   readonly readModels: readonly ReadModel[]
   /** All requests of all callers, if the callers recorded them. */
   readonly ledger?: readonly LedgerEntry[]
-  /** Whether nothing is being written, so that a checkpoint before the log's end is a difference, not only lag. */
+  /** True if there are no writes, so that a checkpoint before the log's end is a difference, not only lag. */
   readonly isAtRest?: boolean
   /** Users in memory at once. More users need further passes over the log. */
   readonly usersAPass?: number

@@ -10,7 +10,7 @@ export interface LedgerEntry {
   /** HTTP status; undefined if the connection broke and the outcome is unknown. */
   readonly status: number | undefined
   readonly requestId: string | undefined
-  /** Whether it had an `Idempotency-Key`, and may be sent and recorded more than once. */
+  /** True if it had an `Idempotency-Key`, so that it may be sent and recorded more than once. */
   readonly keyed: boolean
   /** Name of a tracked event. */
   readonly eventName?: string

@@ -20,7 +20,7 @@ export interface Decided<Leaf> {
   readonly holds: boolean
   /** Decisive leaf: the first failing one of `all`, the first holding one of `any`, otherwise the last; null: none. */
   readonly leaf: Leaf | null
-  /** Whether the leaf is under an odd number of `not`. */
+  /** True if the leaf is under an odd number of `not`. */
   readonly negated: boolean
   /** Value of the user or the event. */
   readonly actual?: Value | undefined

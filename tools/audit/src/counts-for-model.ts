@@ -52,7 +52,7 @@ export function createCountsForModel(catalog: Catalog, findings: Findings): Mode
 
 interface EverAsked {
   readonly wheres: Wheres
-  /** Whether all revisions are known; false: the topic has lost some. */
+  /** True if all revisions are known; false if the topic has lost some. */
   readonly isWhole: boolean
 }
 

@@ -32,7 +32,7 @@ interface OfCaller extends OfUser {
   readonly source: 'admin' | 'sdk'
   readonly keyed: boolean
   readonly userName: string
-  /** Whether the record is history, which fills in unknown values and is not metered (docs/spec/decisions.md, Import). */
+  /** True for imported history, which fills in unknown values and is not metered (docs/spec/decisions.md, Import). */
   readonly imported?: true
 }
 

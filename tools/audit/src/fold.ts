@@ -27,7 +27,7 @@ export interface FoldOptions {
 }
 
 export interface Pass {
-  /** Whether the record's user belongs to this pass. */
+  /** Returns true if the record's user belongs to this pass. */
   readonly isMine: boolean
   readonly isFirstPass: boolean
 }

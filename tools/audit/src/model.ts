@@ -12,7 +12,7 @@ export interface FoldedFact {
   /** Partition of `user-events`. */
   readonly partition: number
   readonly offset: bigint
-  /** Whether it was a dead letter and folded later, at an unknown time, so that order-dependent columns are unknown. */
+  /** True if it was a dead letter and folded later, at an unknown time. Order-dependent columns are then unknown. */
   readonly isLate: boolean
 }
 

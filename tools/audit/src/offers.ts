@@ -22,7 +22,7 @@ interface Chance {
   readonly row: Row
   /** Reason why it was not offered; undefined: it may have been. */
   readonly refusal: string | undefined
-  /** Whether the row certainly waited at the visit. */
+  /** True if the row certainly waited at the visit. */
   readonly isCertain: boolean
 }
 

@@ -18,7 +18,7 @@ export interface RevisionRange {
   readonly last: number
   /** The project; undefined: it does not exist, or the revisions are unknown. */
   readonly rules: ProjectOfRevision | undefined
-  /** Whether the revisions are known; false: the catalog was compacted and no longer has them. */
+  /** True if the revisions are known; false if compaction has removed them from the catalog. */
   readonly isKnown: boolean
 }
 

@@ -25,9 +25,9 @@ export interface Row {
   readonly showFromMs: number
   /** Instant of expiry in ms; Infinity: never. */
   readonly expiresMs: number
-  /** Whether a record received at its expiry or later was evaluated, and may have expired it for records received before. */
+  /** True if a record received at its expiry or later was evaluated, and may have expired it for records received before. */
   isDue: boolean
-  /** Whether it expired or was cancelled, at an unknown position between records. */
+  /** True if it expired or was cancelled, at an unknown position between records. */
   isOver: boolean
   /** Instant of the cancellation, by the evaluator's clock. */
   cancelledMs?: number
@@ -37,7 +37,7 @@ export interface Row {
 
 export interface Offer {
   readonly at: string
-  /** Whether the visit was answered with it. */
+  /** True if the answer to the visit contained it. */
   readonly isConfirmed: boolean
 }
 

@@ -48,9 +48,9 @@ export interface QueueModel {
 export interface QueueModelOptions {
   readonly findings: Findings
   readonly catalog: Catalog
-  /** Whether the effects of time and of the catalog's latest revision must be visible, too. */
+  /** True if the effects of time and of the catalog's latest revision must be visible, too. */
   readonly isAtRest: boolean
-  /** Whether a visit received at this instant may have been offered the row. `key`: of user and row. */
+  /** Returns true if a visit received at this instant may have been offered the row. `key`: of user and row. */
   readonly mayBeOffered: (key: string, at: string) => boolean
   /** Counts the forms that each record queues, by record id. */
   readonly queuedBy?: Map<string, number> | undefined

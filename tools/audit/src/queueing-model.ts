@@ -26,7 +26,7 @@ export interface QueueingModel {
   readonly foldForm: (fact: FormFact) => void
   /** Receives each record that the evaluator has folded, in the same order. */
   readonly judge: OnActivity
-  /** Whether a visit received at this instant may have been offered the row. `key`: of user and row. */
+  /** Returns true if a visit received at this instant may have been offered the row. `key`: of user and row. */
   readonly mayBeOffered: (key: string, at: string) => boolean
   /** Compares the last decisions, and drops the users of this pass. */
   readonly compareUsers: (snapshot: Snapshot, range: UserRange) => Promise<void>

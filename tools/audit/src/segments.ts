@@ -11,7 +11,7 @@ export interface SegmentsOptions {
   readonly snapshot: Snapshot
   readonly range: UserRange
   readonly catalog: Catalog
-  /** Whether the effects of time and of the catalog's latest revision must be visible, too. */
+  /** True if the effects of time and of the catalog's latest revision must be visible, too. */
   readonly isAtRest: boolean
   /** Returns the state of a user according to the log; undefined if the log does not determine it. */
   readonly stateOf: (userKey: string) => Omit<Moment, 'at' | 'segments'> | undefined
@@ -26,7 +26,7 @@ interface UserRow {
   readonly asOf: string | null
   readonly revision: number
   readonly segments: readonly string[]
-  /** Whether time should have changed them more than a minute ago. */
+  /** True if time should have changed them more than a minute ago. */
   readonly isOverdue: boolean
 }
 

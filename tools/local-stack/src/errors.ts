@@ -16,7 +16,7 @@ export type StackErrorCode =
 export class StackError extends Error {
   override readonly name = 'StackError'
   readonly code: StackErrorCode
-  /** Whether the same start may succeed a moment later without any change. */
+  /** True if the same start may succeed a moment later without any change. */
   readonly retryable: boolean
 
   constructor(code: StackErrorCode, message: string, options: { retryable?: boolean; cause?: unknown } = {}) {

@@ -1,6 +1,6 @@
 import { callGateway, type GatewayAnswer } from './call-gateway.ts'
 
-/** One request and its answer, if there was one. */
+/** A request and its answer, if it got one. */
 export interface LedgerEntry extends GatewayAnswer {
   readonly route: 'identify-user' | 'track-event'
   readonly body: Readonly<Record<string, unknown>>

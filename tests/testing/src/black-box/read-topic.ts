@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type IHeaders, Kafka, logLevel } from 'kafkajs'
 
-/** One record, read without the services' code. */
+/** A record, read without the services' code. */
 export interface TopicRecord {
   readonly partition: number
   readonly offset: string

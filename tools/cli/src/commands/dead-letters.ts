@@ -7,13 +7,15 @@ import { listDeadLetters, showDeadLetter } from '../dead-letters/show-dead-lette
 
 export function deadLettersCommand(): Command {
   return new Command('dead-letters')
-    .description('Show, retry or discard records that a consumer could not parse; set one aside that it cannot fold.')
+    .description(
+      'Show, retry or discard records that a consumer could not parse; set aside a record that it cannot fold.',
+    )
     .addHelpText(
       'after',
       `
-A consumer that cannot parse a record stores it and continues; other consumers are not affected. Fix the consumer, then
-retry: it folds each record once, late, and queues nothing for it. A record that is parsed, but that the consumer fails
-to fold, halts its partition (nextvisit status); set-aside makes it a dead letter, too.
+A consumer stores a record that it cannot parse, and continues. Other consumers are not affected. Fix the consumer, then
+retry. The consumer folds each record once, late, and queues no forms for it. A parsed record that the consumer fails
+to fold halts its partition (see nextvisit status). set-aside makes it a dead letter, too.
 
 Example:
   nextvisit dead-letters list
@@ -29,15 +31,15 @@ Example:
 
 function listCommand(): Command {
   return new Command('list')
-    .description('Show how many dead letters there are, by consumer and cause.')
+    .description('Count the dead letters by consumer and cause.')
     .option('--service <name>', `only of this consumer: ${CONSUMER_NAMES}`)
-    .option('--all', 'also those that were retried or discarded')
-    .option('--json', 'for scripts')
+    .option('--all', 'also count retried and discarded letters')
+    .option('--json', 'print JSON for scripts')
     .addHelpText(
       'after',
       `
 Exits with 0 even if there are dead letters, 1 if a consumer's database does not answer, 2 if the arguments are
-wrong. Reads each service's database address, such as METERING_DATABASE_URL, or DATABASE_URL for all.
+invalid. Reads each service's database address, such as METERING_DATABASE_URL, or DATABASE_URL for all.
 
 Example:
   nextvisit dead-letters list --json | jq '.[] | {service, cause, dead}'`,
@@ -47,25 +49,25 @@ Example:
 
 function showCommand(): Command {
   return new Command('show')
-    .description('Show one dead letter: its position in the log, what is wrong with it, its key and headers.')
-    .argument('<letter>', 'its name in the list')
+    .description('Show a dead letter: its position in the log, cause, key and headers.')
+    .argument('<letter>', 'name of the letter in the list')
     .option('--value', 'also show the value, which may contain personal data')
     .addHelpText(
       'after',
-      '\nExits with 0 if done, 1 if there is no such letter, 2 if the arguments are wrong.\n\nExample:\n  nextvisit dead-letters show metering/12',
+      '\nExits with 0 if done, 1 if the letter does not exist, 2 if the arguments are invalid.\n\nExample:\n  nextvisit dead-letters show metering/12',
     )
     .action((letter: string, flags) => showDeadLetter(readEnvironment(), letter, flags))
 }
 
 function retryCommand(): Command {
   return selecting(new Command('retry'))
-    .description('Let the consumer retry dead letters, each once, and show the result.')
+    .description('Make the consumer retry dead letters, each once, and show the result.')
     .option('--no-wait', 'do not wait for the consumer')
     .addHelpText(
       'after',
       `
-Waits as long as their number falls. Exits with 0 when all are folded, 1 if some failed again, the consumer has not
-reached them or an --id does not exist, 2 if the arguments are wrong; see nextvisit dead-letters list. They are folded late:
+Waits while their number decreases. Exits with 0 when all are folded, 1 if some failed again, the consumer has not
+reached them or an --id does not exist, 2 if the arguments are invalid. The letters are folded late:
 if the order of a user's records matters, replay the consumer afterwards.
 
 Example:
@@ -76,29 +78,29 @@ Example:
 
 function discardCommand(): Command {
   return selecting(new Command('discard'))
-    .description('Discard dead letters: they are kept, but never folded.')
-    .option('--yes', 'do it; without this option, only show how many it would discard')
+    .description('Discard dead letters. They stay stored, but are never folded.')
+    .option('--yes', 'discard them; without it, only show their number')
     .addHelpText(
       'after',
-      "\nExits with 0 if done or nothing to discard, 1 if failed or an --id does not exist, 2 if the arguments are wrong or --yes is missing.\n\nExample:\n  nextvisit dead-letters discard --service metering --cause 'value is not JSON' --yes",
+      "\nExits with 0 if done or nothing to discard, 1 if failed or an --id does not exist, 2 if the arguments are invalid or --yes is missing.\n\nExample:\n  nextvisit dead-letters discard --service metering --cause 'value is not JSON' --yes",
     )
     .action((flags) => discardDeadLetters(readEnvironment(), flags))
 }
 
 function setAsideCommand(): Command {
   return new Command('set-aside')
-    .description('Make the record that a partition is halted at a dead letter, so that the partition continues.')
+    .description('Make the record that halts a partition a dead letter, so that the partition continues.')
     .argument('<service>', `the consumer: ${CONSUMER_NAMES}`)
-    .argument('<topic>', 'as nextvisit status shows it')
-    .argument('<partition>', 'its number')
-    .argument('<offset>', 'at which the partition is halted')
+    .argument('<topic>', 'topic in nextvisit status')
+    .argument('<partition>', 'number of the halted partition')
+    .argument('<offset>', 'offset at which the partition is halted')
     .option('--no-wait', 'do not wait for the consumer')
     .addHelpText(
       'after',
       `
-The owner of the partition does it within seconds, without a restart. Retry the dead letter once the consumer is fixed.
-Exits with 0 if done or done before, 1 if the partition is not halted at this offset or the consumer has not done it within
-20 s, 2 if the arguments are wrong.
+The partition's owner stores the dead letter within seconds, without a restart. Retry it after the consumer is fixed.
+Exits with 0 if done now or before, 1 if the partition is not halted at this offset or the owner has not done it within
+20 s, 2 if the arguments are invalid.
 
 Example:
   nextvisit dead-letters set-aside metering user-events 3 1704`,
@@ -111,7 +113,7 @@ Example:
 function selecting(command: Command): Command {
   return command
     .requiredOption('--service <name>', `the consumer: ${CONSUMER_NAMES}`)
-    .option('--id <id>', 'this letter; may be repeated', (id: string, ids?: string[]) => [...(ids ?? []), id])
-    .option('--cause <cause>', 'all letters with this cause, as shown by list')
+    .option('--id <id>', 'a letter by id; may be repeated', (id: string, ids?: string[]) => [...(ids ?? []), id])
+    .option('--cause <cause>', 'all letters with this cause (see list)')
     .option('--all', 'all letters')
 }

@@ -33,7 +33,7 @@ export function demoCommand(): Command {
       `
 If the organization demo already exists, it is reset to infra/demo-workspace.yaml: the command undoes other changes to it
 and lists them. Other organizations are unchanged. Exits with 0 if done, 1 if failed, 2 if the
-arguments are wrong.
+arguments are invalid.
 
 Example:
   nextvisit demo --gateway http://127.0.0.1:8080 --keys-file demo-keys.json`,

@@ -30,7 +30,7 @@ export function exportCommand(): Command {
 A line: {"topic","partition","offset","timestamp","key","headers","value"}; docs/reference/records.md describes every value. Times are
 times of publishing. The export reads the records that exist when it begins, partition by partition. The same past range therefore
 always gives the same lines. An incomplete file is named FILE.<random>.part; remove such files of killed exports.
-Exits with 0 if done, 1 if failed or if the reader of standard output closed it before the end, 2 if the arguments are wrong.
+Exits with 0 if done, 1 if failed or if the reader of standard output closed it before the end, 2 if the arguments are invalid.
 
 Example:
   nextvisit export --project acme/shop --from 2026-10-01 --to 2026-11-01 --out october.ndjson.gz

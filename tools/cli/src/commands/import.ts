@@ -53,7 +53,7 @@ Refused lines are written to FILE.rejects.ndjson, each with its number and error
 import them as a new file. A dry run writes to FILE.dry-run.rejects.ndjson, and leaves the files of an import as they are.
 FILE.import-state.json contains the progress: after a crash run the same command again to continue; nothing is imported twice.
 FILE.import-lock prevents a second run of the same file. If lines were appended, run the command again to import them.
-Exits with 0 if done, 1 if lines were rejected or the import failed, 2 if the arguments are wrong.
+Exits with 0 if done, 1 if lines were rejected or the import failed, 2 if the arguments are invalid.
 
 Example:
   nextvisit import history.ndjson.gz --project acme/shop --dry-run

@@ -31,7 +31,7 @@ export function keysCommand(): Command {
         .option('--name <name>', 'the name of the key in the file (default: a unique name)')
         .addHelpText(
           'after',
-          '\nExits with 0 if done, 2 if the arguments are wrong.\n\nExample:\n  nextvisit keys create --kind admin --environment P --name backend',
+          '\nExits with 0 if done, 2 if the arguments are invalid.\n\nExample:\n  nextvisit keys create --kind admin --environment P --name backend',
         )
         .action(createKey),
     )

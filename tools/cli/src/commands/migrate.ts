@@ -18,7 +18,7 @@ export function migrateCommand(): Command {
       `
 DATABASE_URL is the address of a role that may create schemas and roles. A service's own address, such as
 METERING_DATABASE_URL, is used by that service: its role gets the password in it. Without that address, the role's
-password is derived from the one in DATABASE_URL. Exits with 0 if done, 1 if failed, 2 if the arguments are wrong.
+password is derived from the one in DATABASE_URL. Exits with 0 if done, 1 if failed, 2 if the arguments are invalid.
 
 Example:
   DATABASE_URL=postgresql://postgres:…@host/nextvisit nextvisit migrate`,

@@ -55,7 +55,7 @@ export function refusalsCommand(): Command {
 Oldest first. The gateways keep the latest 50 of each reason, and during a flood 10 a second; the counts include all. No userName, value or
 name chosen by a caller is kept; requestId is the X-Request-Id of the answer. Redis may lose refusals. Reads REDIS_URL, and
 KAFKA_BROKERS for the workspace; with organization/project only if there are no refusals, to check that the project exists.
-Exits with 0 with or without refusals, after Ctrl-C, and if the reader closed the pipe; 1 if Redis is unavailable, 2 if the arguments are wrong.
+Exits with 0 with or without refusals, after Ctrl-C, and if the reader closed the pipe; 1 if Redis is unavailable, 2 if the arguments are invalid.
 
 Example:
   nextvisit refusals --project shop --follow

@@ -23,7 +23,7 @@ export function topicsCommand(): Command {
         )
         .addHelpText(
           'after',
-          '\nExits with 0 if done, 1 if failed, 2 if the arguments are wrong.\n\nExample:\n  KAFKA_BROKERS=kafka:9092 nextvisit topics create --replicas 3',
+          '\nExits with 0 if done, 1 if failed, 2 if the arguments are invalid.\n\nExample:\n  KAFKA_BROKERS=kafka:9092 nextvisit topics create --replicas 3',
         )
         .action(create),
     )

@@ -23,7 +23,7 @@ export function whyCommand(): Command {
       `
 Shows the last decision on each form and its state in the user's queue, including everything that was answered before.
 Reads FORM_TRIGGER_EVALUATOR_URLS and INTERNAL_TOKEN, and KAFKA_BROKERS for the workspace. The output contains values of traits and properties.
-Exits with 0 in either case, 1 if there is no such user or a part is unavailable, 2 if the arguments are wrong.
+Exits with 0 in either case, 1 if there is no such user or a part is unavailable, 2 if the arguments are invalid.
 
 Example:
   nextvisit why --project shop --user ada@example.com --form nps-after-checkout

@@ -1,7 +1,7 @@
 import type { FetchedRecord } from '@nextvisit/log'
 
 export interface ExportedRecord {
-  /** One object on one line, with its newline. The members and their order are fixed (docs/reference/records.md, Exports). */
+  /** Formats an object as one line with its newline. The members and their order are fixed (docs/reference/records.md, Exports). */
   readonly line: string
   readonly organization: unknown
   readonly project: unknown

@@ -75,7 +75,7 @@ export async function readPast(options: ReadPastOptions): Promise<ReadPast> {
 interface Part {
   readonly begin: bigint
   readonly end: bigint
-  /** Whether older records are skipped. */
+  /** True if older records are skipped. */
   readonly isCut: boolean
 }
 

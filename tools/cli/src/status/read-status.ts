@@ -22,7 +22,7 @@ export interface ConsumerStatus {
 export interface ServiceStatus {
   readonly service: string
   readonly processes: number
-  /** Whether all processes have the latest revision of every organization. */
+  /** True if all processes have the latest revision of every organization. */
   readonly hasCatalog: boolean
   /** Parts of the catalog that its processes do not understand. */
   readonly catalogProblems: readonly ViewProblem[]
