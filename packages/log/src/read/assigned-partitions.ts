@@ -1,9 +1,10 @@
 import { PartitionRefusedError, PositionOutsideLogError } from '../errors.ts'
+import { toError } from '../to-error.ts'
 import { topicPartition } from '../topic-partition.ts'
 import { NO_ERROR, OFFSET_OUT_OF_RANGE } from '../wire/error-codes.ts'
 import type { FetchedPartition, FetchPosition } from '../wire/fetch-message.ts'
 import { toFetchedBatches } from './fetched-batches.ts'
-import type { ReadLoopParts } from './read-loop.ts'
+import type { Given, ReadLoopParts } from './read-loop.ts'
 import type { FetchedBatch, GroupReaderHandlers } from './group-reader.ts'
 
 export interface AssignedPartitionsOptions {
@@ -11,6 +12,10 @@ export interface AssignedPartitionsOptions {
   readonly positions: readonly FetchPosition[]
   readonly maxBatchRecords: number
   readonly onBatch: GroupReaderHandlers['onBatch']
+  /** The latest batch of each partition, over all assignments and members of a reader. */
+  readonly latestBatches: Map<string, Promise<void>>
+  /** Batches that the member handles. */
+  readonly inFlight: Set<Promise<void>>
   readonly onHandled: (batch: FetchedBatch) => void
   /** Called when a partition cannot be read. It is not read again. */
   readonly onUnreadable: (topic: string, partition: number, error: Error) => void
@@ -34,13 +39,13 @@ interface Cursor extends FetchPosition {
 const MAX_MISSES = 3
 
 export function createAssignedPartitions(options: AssignedPartitionsOptions): AssignedPartitions {
-  const { maxBatchRecords, onBatch, onHandled, onUnreadable, onThrow, signal } = options
+  const { maxBatchRecords, onBatch, latestBatches, inFlight, onHandled, onUnreadable, onThrow, signal } = options
   /** Brokers serve partitions in this order, so the partition that had a batch last comes last. */
   const idle = new Map<string, Cursor>()
   let busy = 0
   for (const one of options.positions) idle.set(topicPartition(one.topic, one.partition), { ...one, misses: 0 })
 
-  const give: AssignedPartitions['give'] = (fetched) => {
+  function give(fetched: readonly FetchedPartition[]): Given {
     const batches: FetchedBatch[] = []
     const handling: Promise<void>[] = []
     let refusal: Error | undefined
@@ -58,7 +63,7 @@ export function createAssignedPartitions(options: AssignedPartitionsOptions): As
   }
 
   /** Returns a temporary refusal. Throws if the broker will never serve the partition. */
-  const refusalOf = (cursor: Cursor, { topic, partition, errorCode }: FetchedPartition): Error | undefined => {
+  function refusalOf(cursor: Cursor, { topic, partition, errorCode }: FetchedPartition): Error | undefined {
     cursor.misses = errorCode === OFFSET_OUT_OF_RANGE ? cursor.misses + 1 : 0
     if (errorCode === NO_ERROR) return undefined
     const refused = new PartitionRefusedError(topic, partition, errorCode)
@@ -68,7 +73,7 @@ export function createAssignedPartitions(options: AssignedPartitionsOptions): As
     return undefined
   }
 
-  const batchesOf = (cursor: Cursor, fetched: FetchedPartition): readonly FetchedBatch[] => {
+  function batchesOf(cursor: Cursor, fetched: FetchedPartition): readonly FetchedBatch[] {
     try {
       return toFetchedBatches(fetched, maxBatchRecords)
     } catch (error) {
@@ -77,26 +82,35 @@ export function createAssignedPartitions(options: AssignedPartitionsOptions): As
     }
   }
 
-  const giveUp = ({ topic, partition }: Cursor, error: Error): void => {
+  function giveUp({ topic, partition }: Cursor, error: Error): void {
     idle.delete(topicPartition(topic, partition))
     onUnreadable(topic, partition, error)
   }
 
-  const handle = async (name: string, cursor: Cursor, parts: readonly FetchedBatch[]): Promise<void> => {
+  async function handle(name: string, cursor: Cursor, parts: readonly FetchedBatch[]): Promise<void> {
     idle.delete(name)
     busy += 1
     try {
       for (const part of parts) {
-        await onBatch(part)
+        await handleInOrder(name, part)
         cursor.offset = part.nextOffset
         onHandled(part)
         if (signal.aborted) break
       }
       idle.set(name, cursor)
     } catch (error) {
-      onThrow(error instanceof Error ? error : new Error(String(error)))
+      onThrow(toError(error))
     }
     busy -= 1
+  }
+
+  /** A partition that was reassigned may still have a batch of its previous assignment in flight. */
+  async function handleInOrder(name: string, batch: FetchedBatch): Promise<void> {
+    const previous = latestBatches.get(name)
+    const handled = previous ? previous.catch(() => {}).then(() => onBatch(batch)) : onBatch(batch)
+    latestBatches.set(name, handled)
+    inFlight.add(handled)
+    await handled.finally(() => inFlight.delete(handled))
   }
 
   return {

@@ -39,7 +39,7 @@ export function createGroupMembership(
   let endPause: (() => void) | undefined
   signal.addEventListener('abort', () => endPause?.())
 
-  const pause = async (ms: number): Promise<void> => {
+  async function pause(ms: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const timer = setTimeout(resolve, ms)
     endPause = resolve
@@ -47,7 +47,7 @@ export function createGroupMembership(
     clearTimeout(timer)
   }
 
-  const joinNow = async (): Promise<void> => {
+  async function joinNow(): Promise<void> {
     await group.joinAndSync()
     isJoined = true
     if (signal.aborted) return
@@ -55,7 +55,7 @@ export function createGroupMembership(
     onAssigned(new Map(owned.map(({ topic, partitions }) => [topic, partitions.toSorted((a, b) => a - b)])))
   }
 
-  const sendHeartbeat = async (): Promise<void> => {
+  async function sendHeartbeat(): Promise<void> {
     try {
       await cluster.refreshMetadataIfOld()
       group.checkForStaleAssignment()
@@ -68,7 +68,7 @@ export function createGroupMembership(
     }
   }
 
-  const stay = async (): Promise<void> => {
+  async function stay(): Promise<void> {
     let failures = 0
     while (!signal.aborted) {
       dueAtMs = failures === 0 ? performance.now() + heartbeatIntervalMs : Infinity

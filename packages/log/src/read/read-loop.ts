@@ -57,7 +57,7 @@ export function createReadLoop(parts: ReadLoopParts, signal: AbortSignal): ReadL
   const turns = new Set<number>()
   const failures = new Map<number, number>()
 
-  const wake = (): void => {
+  function wake(): void {
     if (signal.aborted) return
     const { positions, areOthersBusy } = wanted()
     const maxWaitMs = areOthersBusy ? Math.min(parts.maxWaitMs, WAIT_BESIDE_BUSY_MS) : parts.maxWaitMs
@@ -68,7 +68,7 @@ export function createReadLoop(parts: ReadLoopParts, signal: AbortSignal): ReadL
     }
   }
 
-  const takeTurn = async (nodeId: number, fetchOnce: () => Promise<readonly FetchedPartition[]>): Promise<void> => {
+  async function takeTurn(nodeId: number, fetchOnce: () => Promise<readonly FetchedPartition[]>): Promise<void> {
     try {
       await readOnce(nodeId, fetchOnce)
       turns.delete(nodeId)
@@ -78,7 +78,7 @@ export function createReadLoop(parts: ReadLoopParts, signal: AbortSignal): ReadL
     }
   }
 
-  const readOnce = async (nodeId: number, fetchOnce: () => Promise<readonly FetchedPartition[]>): Promise<void> => {
+  async function readOnce(nodeId: number, fetchOnce: () => Promise<readonly FetchedPartition[]>): Promise<void> {
     let fetched: readonly FetchedPartition[]
     try {
       fetched = await fetchOnce()
@@ -98,7 +98,7 @@ export function createReadLoop(parts: ReadLoopParts, signal: AbortSignal): ReadL
   }
 
   /** Waits and refreshes the leaders. Rejects if no broker answers. */
-  const backOff = async (nodeId: number, error: unknown): Promise<void> => {
+  async function backOff(nodeId: number, error: unknown): Promise<void> {
     const count = (failures.get(nodeId) ?? 0) + 1
     failures.set(nodeId, count)
     logger[count > QUIET_FAILURES ? 'warn' : 'debug']({ err: error, broker: nodeId }, 'Cannot fetch; retrying')

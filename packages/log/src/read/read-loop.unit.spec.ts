@@ -39,6 +39,8 @@ function givenLoop({ leaders, mayFetch = async () => {}, refreshMetadata = async
   const partitions = createAssignedPartitions({
     positions: leaders.map((_, partition) => ({ topic, partition, offset: 0n })),
     maxBatchRecords: 10,
+    latestBatches: new Map(),
+    inFlight: new Set(),
     onBatch: ({ partition }) => new Promise((resolve) => handling.set(partition, resolve)),
     onHandled: ({ partition }) => void handling.delete(partition),
     onUnreadable: (_topic, _partition, error) => void unreadable.push(error),
