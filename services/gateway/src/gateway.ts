@@ -29,7 +29,7 @@ import { createTrackKind } from './ingest/kinds/track.ts'
 import { createVisitRoute } from './ingest/kinds/visit.ts'
 import { createRecordMany } from './ingest/record-many.ts'
 import { createSingleRoute } from './ingest/record-one.ts'
-import { createSegmentRoutes } from './ingest/segment-com/segment-routes.ts'
+import { createSegmentComRoutes } from './ingest/segment-com/segment-routes.ts'
 import { createStages } from './ingest/stages.ts'
 import { createCheckSignature } from './ingest/user-signature.ts'
 import { createUserEventPublisher } from './publishing/user-event-publisher.ts'
@@ -109,7 +109,7 @@ export function createGateway(parts: GatewayParts) {
       singleRoute(ROUTES.identifyUser, identify),
       singleRoute(ROUTES.trackEvent, track),
       createBatchRoute(recordMany, { identify, track }),
-      ...createSegmentRoutes({ recordMany, identify, track, onLeftOut }),
+      ...createSegmentComRoutes({ recordMany, identify, track, onLeftOut }),
       createVisitRoute({ ...parts, stages, admit: admitIdentify, userEvents }),
       singleRoute(ROUTES.trackSdkEvent, track),
       ...createUserRoutes(clients.userProjector.reads, clients.evaluator.reads),

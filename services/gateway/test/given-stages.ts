@@ -1,7 +1,7 @@
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import type { JsonObject } from '@nextvisit/domain'
 import type { PublishOutcome } from '@nextvisit/log'
-import type { Admitted } from '../src/admission/admission.ts'
+import type { AdmittedFact } from '../src/admission/admission.ts'
 import type { Idempotency } from '../src/http/idempotent-request.ts'
 import { answer, type CheckedRequest } from '../src/http/route.ts'
 import type { IdempotencyLock, KeptAnswers } from '../src/ingest/kept-answers.ts'
@@ -15,10 +15,10 @@ export const REQUEST = {
   project: { organization: 'acme', project: 'shop' },
 } as unknown as CheckedRequest
 
-export const ADMITTED: Admitted<ReturnType<typeof eventTracked>> = {
+export const ADMITTED: AdmittedFact<ReturnType<typeof eventTracked>> = {
   outcome: 'admitted',
   fact: eventTracked(),
-  settle: async () => undefined,
+  conclude: async () => undefined,
 }
 export const PUBLISHED: PublishOutcome = { outcome: 'published', offset: 0n }
 
@@ -29,7 +29,15 @@ export function idempotencyOf(key: string, content: string): Idempotency {
 
 /** Returns an item of a batch. */
 export function itemToPlan(kind: Kind, body: JsonObject, more: Partial<ItemToPlan> = {}): ItemToPlan {
-  const item = { outcome: 'asked', kind, request: REQUEST, id: 'record', body, length: 0, creation: undefined } as const
+  const item = {
+    outcome: 'requested',
+    kind,
+    request: REQUEST,
+    id: 'record',
+    body,
+    length: 0,
+    creation: undefined,
+  } as const
   return { ...item, idempotency: 'none', ...more }
 }
 
@@ -49,10 +57,10 @@ export function kindWith(kind: Partial<Kind<{ userName: string }>>): Kind {
 export function givenStages(parts: Partial<StagesParts> = {}) {
   const locks: { readonly ends: ('keep' | 'release' | 'abandon')[] }[] = []
   const waiters: { cancelled: number }[] = []
-  const begin: KeptAnswers['begin'] = async () => {
-    const lock = { ends: [] as ('keep' | 'release' | 'abandon')[] }
-    locks.push(lock)
-    const end = (how: 'keep' | 'release' | 'abandon') => async () => void lock.ends.push(how)
+  const lock: KeptAnswers['lock'] = async () => {
+    const ended = { ends: [] as ('keep' | 'release' | 'abandon')[] }
+    locks.push(ended)
+    const end = (how: 'keep' | 'release' | 'abandon') => async () => void ended.ends.push(how)
     const [keep, release, abandon] = [end('keep'), end('release'), end('abandon')]
     return { outcome: 'locked', isRetry: false, keep, release, abandon } satisfies IdempotencyLock
   }
@@ -63,12 +71,12 @@ export function givenStages(parts: Partial<StagesParts> = {}) {
   }
   const stages: Stages = createStages({
     checkSignature: () => true,
-    keptAnswers: { begin },
+    keptAnswers: { lock },
     knownUsers: { check: async () => 'exists' },
     userEvents: { partitionOf: (userId) => ({ userId, partition: 0 }), publish: async () => PUBLISHED },
     replies: { expect },
     onRecorded: () => undefined,
     ...parts,
   })
-  return { stages, locks, waiters, begin }
+  return { stages, locks, waiters, lock }
 }

@@ -25,21 +25,29 @@ export interface ItemToAdmit<Body> {
 }
 
 /** A fact with all verdicts of policy. */
-export interface Admitted<Fact> {
+export interface AdmittedFact<Fact> {
   readonly outcome: 'admitted'
   readonly fact: Fact
   /**
    * Caches after an ack, releases reservations and claims after a failure, and leaves unknown outcomes to the services.
    */
-  readonly settle: (published: Published) => Promise<void>
+  readonly conclude: (published: Published) => Promise<void>
+}
+
+/** Gives back room or names. Resolves once that is done, or at the deadline; never rejects. */
+export type Release = (deadlineAt?: number) => Promise<unknown>
+
+/** Gives back everything that an item acquired, or may have: services act on unanswered calls, too. */
+export function releaseAll(acquired: readonly Release[], deadlineAt?: number): Promise<unknown> {
+  return Promise.all(acquired.map((release) => release(deadlineAt)))
 }
 
 /** An admitted fact, or the refusal of its item. */
-export type Admission<Fact> = Admitted<Fact> | Refusal
+export type Admission<Fact> = AdmittedFact<Fact> | Refusal
 
 /** Returns the fields that every admitted fact has. */
 export function commonFields({ request, id, isKeyed, user }: ItemToAdmit<unknown>) {
-  const { kind: source, environment } = request.key.entry
+  const { kind, environment } = request.key.entry
   const { organization, project } = request.project
   return {
     id,
@@ -48,7 +56,7 @@ export function commonFields({ request, id, isKeyed, user }: ItemToAdmit<unknown
     userId: user.userId,
     received: isoInstant(request.receivedMs),
     environment,
-    source,
+    source: kind,
     keyed: isKeyed,
   } as const
 }

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import type { CheckedRequest } from '../http/route.ts'
 import type { AdmissionParts } from './admission.ts'
 import { createAdmitEvent } from './admit-event.ts'
-import type { Claimed } from './trait-registry.ts'
+import type { ClaimResult } from './trait-registry.ts'
 
 const [project] = staticCatalog([
   organizationConfig({ id: 'acme', plan: { eventsPerMonth: 10 }, projects: [{ id: 'shop' }] }),
@@ -18,7 +18,7 @@ const request = {
 const body = { userName: 'ada', eventName: 'A', slug: 'a' } as TrackBody
 
 /** Returns the releases after the trait registry answered a claim like this. */
-async function releasedAfter(claimed: Claimed): Promise<readonly string[]> {
+async function releasedAfter(claimed: ClaimResult): Promise<readonly string[]> {
   const released: string[] = []
   const admit = createAdmitEvent({
     knownUsers: { check: async () => 'exists' },

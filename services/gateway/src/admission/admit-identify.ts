@@ -1,6 +1,7 @@
 import type { Claim, ClaimVerdict, IdentifyRequested, Unchecked } from '@nextvisit/contracts'
 import {
   capsOnNewTraits,
+  type ChosenFields,
   chooseFields,
   countsInOwnMonth,
   type IdentifyBody,
@@ -9,7 +10,16 @@ import {
   toTraitOperations,
 } from '@nextvisit/domain'
 import { REFUSALS, refuse, refuseBody } from '../api/refusals.ts'
-import { type Admission, type AdmissionParts, commonFields, type ItemToAdmit, recordRefOf } from './admission.ts'
+import {
+  type Admission,
+  type AdmissionParts,
+  commonFields,
+  type ItemToAdmit,
+  recordRefOf,
+  type Release,
+  releaseAll,
+} from './admission.ts'
+import type { ClaimResult } from './trait-registry.ts'
 
 export type AdmitIdentify = ReturnType<typeof createAdmitIdentify>
 
@@ -19,14 +29,14 @@ export type AdmitIdentify = ReturnType<typeof createAdmitIdentify>
  */
 export function createAdmitIdentify({ knownUsers, metering, traitRegistry }: AdmissionParts) {
   return async (item: ItemToAdmit<IdentifyBody>): Promise<Admission<IdentifyRequested>> => {
-    const { request, body } = item
-    const { project, admissionDeadlineAt: deadlineAt } = request
+    const { project, key, deadlineAt: requestDeadlineAt, admissionDeadlineAt: deadlineAt } = item.request
     const common = commonFields(item)
     const recordRef = recordRefOf(item)
     const user = { userId: item.user.userId, month: monthOf(common.received) }
     const unchecked: Unchecked[] = []
+    const acquired: Release[] = []
 
-    const chosen = chooseFields(project, body)
+    const chosen = chooseFields(project, item.body)
     if (chosen.outcome === 'rejected') return refuseBody(chosen)
 
     const limit = project.plan.monthlyActiveUsers
@@ -35,53 +45,68 @@ export function createAdmitIdentify({ knownUsers, metering, traitRegistry }: Adm
       if (reserved === 'exhausted') return refuse(REFUSALS.mau)
       if (reserved === 'crowded') return refuse(REFUSALS.busy)
       if (reserved === 'unchecked') unchecked.push('mau')
+      acquired.push((releaseDeadlineAt) => metering.release(recordRef, releaseDeadlineAt))
     }
 
     const space = { kind: 'trait', ...recordRef } as const
     const disabled = [...project.disabledTraits]
-    const caps = capsOnNewTraits(project, request.key.entry, registeringSlugs(chosen.changes))
-    const claims = caps.map(({ slugs, limit: cap }): Claim => ({ ...space, slugs: [...slugs], disabled, limit: cap }))
-    // The services may have acted on unanswered calls, too.
-    const release = (releaseDeadlineAt?: number) =>
-      Promise.all([
-        limit === undefined ? undefined : metering.release(recordRef, releaseDeadlineAt),
-        ...claims.map((claim) => traitRegistry.release(claim, releaseDeadlineAt)),
-      ])
+    const claims = capsOnNewTraits(project, key.entry, registeringSlugs(chosen.changes)).map(
+      (cap): Claim => ({ ...space, slugs: [...cap.slugs], disabled, limit: cap.limit }),
+    )
+    for (const claim of claims) acquired.push((releaseDeadlineAt) => traitRegistry.release(claim, releaseDeadlineAt))
     const claimed = await Promise.all(claims.map((claim) => traitRegistry.claim(claim, deadlineAt)))
     if (claimed.some(({ outcome }) => outcome === 'crowded')) {
       // Awaited, so that the caller's next request finds the room again.
-      await release(request.deadlineAt)
+      await releaseAll(acquired, requestDeadlineAt)
       return refuse(REFUSALS.busy)
     }
     if (claimed.some(({ outcome }) => outcome === 'unchecked')) unchecked.push('traits')
-    const verdicts = claimed.flatMap((one) => (one.outcome === 'claimed' ? [...one.verdicts] : []))
-    const slugsOf = (wanted: ClaimVerdict) => verdicts.flatMap(([slug, verdict]) => (verdict === wanted ? slug : []))
-    const stripped = new Set(slugsOf('no-room'))
-    const kept = chosen.changes.filter((change) => !stripped.has(change.slug))
+    const names = namesOf(claimed, chosen)
 
     return {
       outcome: 'admitted',
-      fact: {
-        type: 'IdentifyRequested',
-        ...common,
-        userName: body.userName,
-        operations: toTraitOperations(kept),
-        device: chosen.device,
-        registeredTraits: slugsOf('new'),
-        strippedTraits: [...stripped],
-        droppedTraits: [...chosen.droppedTraits],
-        filteredFields: [...chosen.filteredFields],
-        unchecked,
-      },
-      settle: async (published) => {
-        if (published === 'not-published') void release()
+      fact: factOf(item, common, chosen, names, unchecked),
+      conclude: async (published) => {
+        if (published === 'not-published') void releaseAll(acquired)
         if (published !== 'published') return
         if (countsInOwnMonth(common)) metering.rememberCounted(user)
         // A record with a key may duplicate one without these slugs: of a visit that may differ, or of a time without
         // room. Consumers drop duplicates, so only slugs that were registered before are cached.
-        traitRegistry.remember(space, common.keyed ? slugsOf('registered') : registeringSlugs(kept))
+        traitRegistry.remember(space, common.keyed ? names.registered : registeringSlugs(names.kept))
         await knownUsers.mark(user.userId)
       },
     }
+  }
+}
+
+type Names = ReturnType<typeof namesOf>
+
+/** Sorts the slugs of an identify by the verdicts on them, and drops the changes whose slugs have no room. */
+function namesOf(claimed: readonly ClaimResult[], { changes }: ChosenFields) {
+  const verdicts = claimed.flatMap((one) => (one.outcome === 'claimed' ? [...one.verdicts] : []))
+  const slugsOf = (wanted: ClaimVerdict) => verdicts.flatMap(([slug, verdict]) => (verdict === wanted ? slug : []))
+  const stripped = new Set(slugsOf('no-room'))
+  const kept = changes.filter((change) => !stripped.has(change.slug))
+  return { added: slugsOf('new'), registered: slugsOf('registered'), stripped: [...stripped], kept }
+}
+
+function factOf(
+  { body }: ItemToAdmit<IdentifyBody>,
+  common: ReturnType<typeof commonFields>,
+  chosen: ChosenFields,
+  names: Names,
+  unchecked: Unchecked[],
+): IdentifyRequested {
+  return {
+    type: 'IdentifyRequested',
+    ...common,
+    userName: body.userName,
+    operations: toTraitOperations(names.kept),
+    device: chosen.device,
+    registeredTraits: names.added,
+    strippedTraits: names.stripped,
+    droppedTraits: [...chosen.droppedTraits],
+    filteredFields: [...chosen.filteredFields],
+    unchecked,
   }
 }

@@ -13,7 +13,7 @@ const LONGEST_PAUSE_MS = 160
  * Verdict on a reservation. `refused-by-cap`: there is room, but the cap on names refuses the record. `unchecked`:
  * metering did not answer in time. `crowded`: the organization asks too much at once.
  */
-type Reserved = 'granted' | 'exhausted' | 'refused-by-cap' | 'unchecked' | 'crowded'
+type ReserveResult = 'granted' | 'exhausted' | 'refused-by-cap' | 'unchecked' | 'crowded'
 type EventReservation = Extract<Reservation, { kind: 'event' }>
 type MauReservation = Extract<Reservation, { kind: 'mau' }>
 type CountedUser = Pick<MauReservation, 'userId' | 'month'>
@@ -55,7 +55,7 @@ export function createMetering(
     reservation: Reservation,
     deadlineAt: number,
     isRefusedByCap: () => Promise<boolean> = () => Promise.resolve(false),
-  ): Promise<Reserved> {
+  ): Promise<ReserveResult> {
     let asked = await askReserve(reservation, deadlineAt)
     if (asked.outcome === 'crowded') {
       void release(reservation) // metering may have granted it
@@ -86,7 +86,7 @@ export function createMetering(
       mayLease ? leases.take(reservation) : undefined,
     reserveEvent: reserve,
     /** Reserves an active user. A user who is known to count in the month needs no call. */
-    reserveMau: async (reservation: MauReservation, deadlineAt: number): Promise<Reserved> =>
+    reserveMau: async (reservation: MauReservation, deadlineAt: number): Promise<ReserveResult> =>
       counted.get(keyOf(reservation)) ? 'granted' : reserve(reservation, deadlineAt),
     /** Caches that a user counts in the month. Call it only after the ack of an identify. */
     rememberCounted: (user: CountedUser) => void counted.set(keyOf(user), true),

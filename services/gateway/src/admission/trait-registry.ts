@@ -7,7 +7,7 @@ const MAX_KNOWN_NAMES = 200_000
 type NameSpace = Pick<Claim, 'organization' | 'project' | 'kind'>
 
 /** Result of a claim. `claimed`: the verdicts by slug, for slugs that are not cached as known. */
-export type Claimed =
+export type ClaimResult =
   | { readonly outcome: 'claimed'; readonly verdicts: ReadonlyMap<string, ClaimVerdict> }
   /** The trait registry did not answer in time. */
   | { readonly outcome: 'unchecked' }
@@ -34,7 +34,7 @@ export function createTraitRegistry({ admission }: Pick<ServiceClient<typeof tra
      * Claims the slugs that this gateway does not know, in their order. A possible repeat claims all of its slugs: the
      * first request may have made them known, and a repeat gets the same answer.
      */
-    claim: async (claim: Claim, deadlineAt: number, mayBeRepeat = false): Promise<Claimed> => {
+    claim: async (claim: Claim, deadlineAt: number, mayBeRepeat = false): Promise<ClaimResult> => {
       const slugs = claim.slugs.filter((slug) => mayBeRepeat || !isKnown(claim, slug))
       if (slugs.length === 0) return { outcome: 'claimed', verdicts: new Map() }
       const asked = await askClaim({ ...claim, slugs }, deadlineAt)

@@ -112,7 +112,7 @@ function createTake(askForLease: AskForLease, nowMs: () => number): Take {
     leased -= 1
     return tell(true)
   }
-  function mayPass({ need, isOwedAnyway = false }: BatchTokens): boolean {
+  function hasTokensFor({ need, isOwedAnyway = false }: BatchTokens): boolean {
     return isOwedAnyway || tokens() + leased >= need
   }
   function takeWithoutRedis({ need, owed, isOwedAnyway = false }: BatchTokens, needAgain: number): RateLimitVerdict {
@@ -128,8 +128,8 @@ function createTake(askForLease: AskForLease, nowMs: () => number): Take {
     known = drain(known, limit, sentAt)
     // The requests expected during a lease, at the pace since the last call; at most twice the requests since then.
     const extra = Math.floor(requests * Math.min(2, LEASE_MS / (sentAt - leasedAt)))
-    const asked = batches
-    const request = { ...limit, need: waiting, batches: asked, extra, returned: leased, known: known.level }
+    const sent = batches
+    const request = { ...limit, need: waiting, batches: sent, extra, returned: leased, known: known.level }
     batches = []
     requests = 0
     leased = 0
@@ -138,7 +138,7 @@ function createTake(askForLease: AskForLease, nowMs: () => number): Take {
     waiting = 0
     asking = undefined
     if (!lease) return undefined
-    asked.forEach((batch, index) => (batch.hasPassed = lease.passed[index] === '1'))
+    sent.forEach((batch, index) => (batch.hasPassed = lease.passed[index] === '1'))
     known = { level: lease.known, atMs: sentAt }
     const isLate = nowMs() >= sentAt + LEASE_MS
     leased = lease.granted + (isLate ? 0 : lease.advance)
@@ -160,7 +160,7 @@ function createTake(askForLease: AskForLease, nowMs: () => number): Take {
   async function takeBatch(wanted: BatchTokens): Promise<RateLimitVerdict> {
     // A retry takes its first token again.
     const needAgain = wanted.need + 1
-    for (let calls = 0; calls < MAX_CALLS && mayPass(wanted); calls += 1) {
+    for (let calls = 0; calls < MAX_CALLS && hasTokensFor(wanted); calls += 1) {
       const batch: WaitingBatch = { ...wanted }
       batches.push(batch)
       let lease = await (asking ??= ask())

@@ -2,9 +2,9 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { RequestListener } from 'node:http'
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
 import { createDocuments, type ServedDocument } from '../api/documents.ts'
-import { type Refusal, REFUSALS, refuse } from '../api/refusals.ts'
+import { REFUSALS, refuse } from '../api/refusals.ts'
 import { type AnswerRequest, type AnswerRequestParts, createAnswerRequest } from './answer-request.ts'
-import { answer, type Answer, pathOf, type Route } from './route.ts'
+import { answer, pathOf, type Route, type Result } from './route.ts'
 import { writeAnswer, writePreflight, writeText } from './write-answer.ts'
 
 export interface AppParts extends AnswerRequestParts {
@@ -70,7 +70,7 @@ function createExpressApp({ routes, notReadyReasons, logger }: AppParts, answerR
   return app.use(answerError)
 }
 
-function respond(response: Response, result: Answer | Refusal, requestId = randomUUIDv7()): void {
+function respond(response: Response, result: Result, requestId = randomUUIDv7()): void {
   writeAnswer(response, result, { 'X-Request-Id': requestId })
 }
 

@@ -51,6 +51,13 @@ export function answer(status: number, body: object): Answer {
   return { outcome: 'answered', status, body }
 }
 
+/** The end of a request, or of an item of a batch. */
+export type Result = Answer | Refusal
+
+export function isResult(one: { readonly outcome: string }): one is Result {
+  return one.outcome === 'answered' || one.outcome === 'refused'
+}
+
 /** An item of a batch that was refused. */
 export interface RefusedItem {
   readonly refusal: Refusal
@@ -61,7 +68,7 @@ export interface RefusedItem {
 }
 
 /** The result of a route, with the items of the request that were refused. */
-export type Handled = (Answer | Refusal) & { readonly refusedItems?: readonly RefusedItem[] }
+export type Handled = Result & { readonly refusedItems?: readonly RefusedItem[] }
 
 /** The items that a request pays for. */
 export type Items = { readonly outcome: 'ok'; readonly items: readonly unknown[] }

@@ -1,9 +1,9 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import { errorBody, type Refusal } from '../api/refusals.ts'
+import { errorBody } from '../api/refusals.ts'
 import { discardBody } from './read-body.ts'
 import { UNREAD } from './unread-answers.ts'
-import type { Answer } from './route.ts'
+import type { Answer, Result } from './route.ts'
 
 /** Headers of every answer. */
 export const SECURITY_HEADERS = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' } as const
@@ -29,7 +29,7 @@ export const JSON_TYPE = 'application/json; charset=utf-8'
  */
 export function writeAnswer(
   response: ServerResponse,
-  result: Answer | Refusal,
+  result: Result,
   headers: Readonly<Record<string, string>>,
 ): boolean {
   if (response.headersSent || response.destroyed) return false

@@ -229,7 +229,7 @@ describe('a batch (decisions.md, Batch)', () => {
         route: '/v2/admin/track-event',
         bytes: JSON.stringify({ userName: user, eventName: 'first' }),
       }) as IdempotentRequest
-      await createKeptAnswers(gateway.redis, gateway.redisPrefix, REQUEST_BUDGET_MS).begin(running)
+      await createKeptAnswers(gateway.redis, gateway.redisPrefix, REQUEST_BUDGET_MS).lock(running)
       expect(statusesOf(await send(gateway, items))).toEqual([200, 200, 409, 503, 202, 503])
       expect([await eventsOf(gateway, user), await eventsOf(gateway, other)]).toEqual([[], ['a']])
     })

@@ -2,10 +2,10 @@ import { MAX_BODY_BYTES, ROUTES } from '@nextvisit/contracts'
 import { type BatchItem, parseBatch, parseBatchItem, parseUncheckedJson } from '@nextvisit/domain'
 import { errorBody, type Refusal, REFUSALS, refuse, refuseBody } from '../api/refusals.ts'
 import { inTurns } from '../http/in-turns.ts'
-import { answer, type CheckedRequest, type Route } from '../http/route.ts'
+import { answer, type CheckedRequest, type Route, type Result } from '../http/route.ts'
 import type { ItemToPlan } from './plan-batch.ts'
-import { askItem, type RecordMany, refusedItemsOf } from './record-many.ts'
-import type { Ended, Kind } from './stages.ts'
+import { itemOf, type RecordMany, refusedItemsOf } from './record-many.ts'
+import type { Kind } from './stages.ts'
 
 /** The kinds of items, by their `type`. */
 type ItemKinds = Readonly<Record<'identify' | 'track', Kind>>
@@ -24,13 +24,13 @@ export function createBatchRoute(recordMany: RecordMany, kinds: ItemKinds): Rout
       return idempotency === 'malformed' ? refuse(REFUSALS.idempotencyKey) : parsed
     },
     handle: async (batch, items) => {
-      const results = await recordMany(await inTurns(items, (item, at) => askBatchItem(batch, kinds, item, at)))
+      const results = await recordMany(await inTurns(items, (item, at) => itemOfBatch(batch, kinds, item, at)))
       return { ...answer(200, { results: results.map(resultBody) }), refusedItems: refusedItemsOf(results, items) }
     },
   }
 }
 
-function askBatchItem(batch: CheckedRequest, kinds: ItemKinds, item: unknown, position: number): ItemToPlan | Refusal {
+function itemOfBatch(batch: CheckedRequest, kinds: ItemKinds, item: unknown, position: number): ItemToPlan | Refusal {
   const parsed = parseBatchItem(item, position)
   if (parsed.outcome === 'rejected') return refuseBody(parsed)
   const bytes = singleBodyOf(parsed.body)
@@ -39,7 +39,7 @@ function askBatchItem(batch: CheckedRequest, kinds: ItemKinds, item: unknown, po
   const batchKey = typeof batch.idempotency === 'object' ? batch.idempotency.key : undefined
   // The item's own key, or else the key of the batch with the item's position.
   const key = idempotencyKey === undefined ? { key: batchKey, suffix: position } : { key: idempotencyKey }
-  return askItem(batch, kinds[type], body, { ...key, route: ROUTE_OF[type], bytes })
+  return itemOf(batch, kinds[type], body, { ...key, route: ROUTE_OF[type], bytes })
 }
 
 /** Returns the body for the single route, without white space. */
@@ -48,7 +48,7 @@ function singleBodyOf({ type: _type, idempotencyKey: _key, ...body }: BatchItem[
 }
 
 /** Returns the answer of the single route. */
-function resultBody(result: Ended): object {
+function resultBody(result: Result): object {
   if (result.outcome === 'refused') return errorBody(result.status, result.message)
   return { status: result.status, ...result.body }
 }

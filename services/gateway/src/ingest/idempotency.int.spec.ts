@@ -251,7 +251,7 @@ describe('when something fails (decisions.md, Retries)', () => {
       bytes: Buffer.from(JSON.stringify(body)),
     }) as IdempotentRequest
     // Such a gateway leaves a lock without an end, and the record.
-    await createKeptAnswers(gateway.redis, gateway.redisPrefix, REQUEST_BUDGET_MS).begin(request)
+    await createKeptAnswers(gateway.redis, gateway.redisPrefix, REQUEST_BUDGET_MS).lock(request)
     const died = await startGateway({ besides: gateway, redisUrl: 'redis://127.0.0.1:1' })
     await send({ key, body, through: died })
     await died.stop()

@@ -19,7 +19,7 @@ const newRequest = () => ({ recordId: randomUUID(), name: `acme/shop/${randomUUI
 type Request = ReturnType<typeof newRequest>
 
 async function lock(request: Request, by: KeptAnswers = keptAnswers): Promise<IdempotencyLock> {
-  const begun = await by.begin(request)
+  const begun = await by.lock(request)
   if (begun.outcome !== 'locked') throw new Error(`expected a lock, found ${begun.outcome}`)
   return begun
 }
@@ -33,7 +33,7 @@ describe('the memory of answers (decisions.md, Retries)', () => {
   it('lets one of many parallel requests answer', async () => {
     const request = newRequest()
     const outcomes = await Promise.all(
-      Array.from({ length: 20 }, async () => (await keptAnswers.begin(request)).outcome),
+      Array.from({ length: 20 }, async () => (await keptAnswers.lock(request)).outcome),
     )
     expect(outcomes.filter((outcome) => outcome === 'locked')).toHaveLength(1)
     expect(outcomes.filter((outcome) => outcome === 'running')).toHaveLength(19)
@@ -42,7 +42,7 @@ describe('the memory of answers (decisions.md, Retries)', () => {
   it('gives repeats the answer, for 24 h', async () => {
     const request = newRequest()
     await (await lock(request)).keep(ANSWER)
-    expect(await keptAnswers.begin(request)).toEqual({ outcome: 'answered', answer: ANSWER })
+    expect(await keptAnswers.lock(request)).toEqual({ outcome: 'answered', answer: ANSWER })
     const leftMs = await redis.client.pttl(`${prefix}answer:${request.name}`)
     expect(leftMs).toBeGreaterThan(24 * 3_600_000 - 60_000)
     expect(leftMs).toBeLessThanOrEqual(24 * 3_600_000)
@@ -55,18 +55,18 @@ describe('the memory of answers (decisions.md, Retries)', () => {
     const received = new Date().toISOString()
     const confirms = { type: 'VisitAnswered', id, ...user, received, visitId, formId: 'nps', queuedId } as const
     await (await lock(request)).keep({ ...ANSWER, confirms })
-    expect(await keptAnswers.begin(request)).toEqual({ outcome: 'answered', answer: { ...ANSWER, confirms } })
+    expect(await keptAnswers.lock(request)).toEqual({ outcome: 'answered', answer: { ...ANSWER, confirms } })
   })
 
   it('gives the key to no other request, whether the first runs, was released or was answered', async () => {
     const request = newRequest()
     const other = { ...request, recordId: randomUUID() }
     const first = await lock(request)
-    expect(await keptAnswers.begin(other)).toEqual({ outcome: 'taken' })
+    expect(await keptAnswers.lock(other)).toEqual({ outcome: 'taken' })
     await first.release()
-    expect(await keptAnswers.begin(other)).toEqual({ outcome: 'taken' })
+    expect(await keptAnswers.lock(other)).toEqual({ outcome: 'taken' })
     await (await lock(request)).keep(ANSWER)
-    expect(await keptAnswers.begin(other)).toEqual({ outcome: 'taken' })
+    expect(await keptAnswers.lock(other)).toEqual({ outcome: 'taken' })
   })
 
   it('abandons what was refused: the key is free for any request', async () => {
@@ -87,8 +87,8 @@ describe('the memory of answers (decisions.md, Retries)', () => {
     const request = newRequest()
     await lock(request)
     const beganAt = performance.now()
-    let again = await keptAnswers.begin(request)
-    await until(async () => (again = await keptAnswers.begin(request)).outcome !== 'running')
+    let again = await keptAnswers.lock(request)
+    await until(async () => (again = await keptAnswers.lock(request)).outcome !== 'running')
     expect(again).toMatchObject({ outcome: 'locked', isRetry: true })
     expect(performance.now() - beganAt).toBeGreaterThan(2_500)
   })
@@ -99,12 +99,12 @@ describe('the memory of answers (decisions.md, Retries)', () => {
     await runOut(request)
     const holder = await lock(request)
     await late.keep({ status: 202, body: { requestId: 'late' } })
-    expect(await keptAnswers.begin(request)).toEqual({ outcome: 'running' })
+    expect(await keptAnswers.lock(request)).toEqual({ outcome: 'running' })
     await late.abandon()
     await late.release()
-    expect(await keptAnswers.begin(request)).toEqual({ outcome: 'running' })
+    expect(await keptAnswers.lock(request)).toEqual({ outcome: 'running' })
     await holder.keep(ANSWER)
-    expect(await keptAnswers.begin(request)).toEqual({ outcome: 'answered', answer: ANSWER })
+    expect(await keptAnswers.lock(request)).toEqual({ outcome: 'answered', answer: ANSWER })
   })
 
   it('shares no key between names', async () => {
@@ -133,7 +133,7 @@ describe('the memory of answers (decisions.md, Retries)', () => {
     const again = await lock(request, deaf)
     expect(again.isRetry).toBe(true)
     await again.keep(ANSWER)
-    expect(await keptAnswers.begin(request)).toEqual({ outcome: 'answered', answer: ANSWER })
+    expect(await keptAnswers.lock(request)).toEqual({ outcome: 'answered', answer: ANSWER })
   })
 
   it('lets everybody in while Redis is unavailable, and rejects nothing', async () => {

@@ -32,7 +32,7 @@ export interface IdempotencyLock {
   readonly abandon: () => Promise<void>
 }
 
-export type Begun =
+export type LockResult =
   | IdempotencyLock
   | { readonly outcome: 'answered'; readonly answer: KeptAnswer }
   /** Another request holds the lock. */
@@ -93,7 +93,7 @@ export function createKeptAnswers(redis: ScriptRunner, keyPrefix: string, reques
     return evaluate().catch(evaluate)
   }
 
-  function lock(request: KeptRequest, holder: string, isRetry: boolean): IdempotencyLock {
+  function lockOf(request: KeptRequest, holder: string, isRetry: boolean): IdempotencyLock {
     const end = async (script: string, ...given: (string | number)[]) => {
       // A lock that cannot be ended expires.
       await run(script, request, holder, ...given).catch(() => undefined)
@@ -112,7 +112,7 @@ export function createKeptAnswers(redis: ScriptRunner, keyPrefix: string, reques
      * Locks a request, or finds its kept answer. Never rejects: without Redis every request gets a lock, and none is
      * kept.
      */
-    begin: async (request: KeptRequest | 'none'): Promise<Begun> => {
+    lock: async (request: KeptRequest | 'none'): Promise<LockResult> => {
       if (request === 'none') return NOTHING_KEPT
       const holder = randomUUID()
       try {
@@ -120,10 +120,10 @@ export function createKeptAnswers(redis: ScriptRunner, keyPrefix: string, reques
         const [state, kept] = BeginReply.parse(reply)
         if (state === 'answered') return { outcome: state, answer: KeptAnswer.parse(JSON.parse(kept)) }
         if (state === 'running' || state === 'taken') return { outcome: state }
-        return lock(request, holder, state === 'retry')
+        return lockOf(request, holder, state === 'retry')
       } catch {
         // A script that timed out may have run. If so, this request holds the lock, and ends it.
-        return lock(request, holder, false)
+        return lockOf(request, holder, false)
       }
     },
   }

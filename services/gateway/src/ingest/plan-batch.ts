@@ -1,10 +1,10 @@
 import { memberOf } from '@nextvisit/domain'
 import { REFUSALS, refuse } from '../api/refusals.ts'
-import type { CheckedRequest } from '../http/route.ts'
-import { type AskedItem, type Ended, hasEnded } from './stages.ts'
+import { type CheckedRequest, type Result, isResult } from '../http/route.ts'
+import { type RequestedItem } from './stages.ts'
 
 /** An item of a batch that asks for a record. */
-export interface ItemToPlan extends AskedItem {
+export interface ItemToPlan extends RequestedItem {
   /** Length as JSON, which decides how many items fit into a turn. */
   readonly length: number
   /** Creates the item's user, for a user who certainly does not exist. */
@@ -15,7 +15,7 @@ export interface ItemToPlan extends AskedItem {
 export interface UserCreation {
   readonly request: CheckedRequest
   readonly userName: string
-  readonly ask: () => AskedItem
+  readonly createItem: () => RequestedItem
 }
 
 /** One record of a batch: of an item, or the identify that creates the user of some items. */
@@ -32,7 +32,7 @@ export type Step = {
 /** The source of an item's result. */
 export interface PlannedResult {
   /** A step, or the result itself if the item needs no step. */
-  readonly from: number | Ended
+  readonly from: number | Result
   /** The step whose refusal also refuses the item. */
   readonly createdBy: number | undefined
 }
@@ -55,7 +55,7 @@ interface PlannedUser {
  * in flight. Each run of a user's events starts with the creation of that user. An identify ends a run, since it may be
  * refused.
  */
-export function planBatch(items: readonly (ItemToPlan | Ended)[]): BatchPlan {
+export function planBatch(items: readonly (ItemToPlan | Result)[]): BatchPlan {
   const steps: Step[] = []
   /** Users by userName. */
   const users = new Map<unknown, PlannedUser>()
@@ -64,7 +64,7 @@ export function planBatch(items: readonly (ItemToPlan | Ended)[]): BatchPlan {
   const add = (step: Step): number => steps.push(step) - 1
 
   const results = items.map((item): PlannedResult => {
-    if (hasEnded(item)) return { from: item, createdBy: undefined }
+    if (isResult(item)) return { from: item, createdBy: undefined }
     const { kind, idempotency, creation, id: recordId } = item
     const name = typeof idempotency === 'object' ? idempotency.name : undefined
     const first = name === undefined ? undefined : keyed.get(name)

@@ -1,19 +1,19 @@
+import { type Result, isResult } from '../http/route.ts'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { idempotencyOf, itemToPlan, kindWith, REQUEST } from '../../test/given-stages.ts'
 import { REFUSALS, refuse } from '../api/refusals.ts'
 import { type BatchPlan, type ItemToPlan, planBatch, type Step } from './plan-batch.ts'
-import { type Ended, hasEnded } from './stages.ts'
 
-type Items = readonly (ItemToPlan | Ended)[]
+type Items = readonly (ItemToPlan | Result)[]
 
 const [identify, track] = [kindWith({ identifies: true }), kindWith({ identifies: false })]
 const MALFORMED = refuse(REFUSALS.path)
 const KEY_OF_ANOTHER = refuse(REFUSALS.keyOfAnother)
-const ask = () => expect.unreachable('A plan asks for nothing')
+const createItem = () => expect.unreachable('A plan asks for nothing')
 
 /** `createsUsers`: as in batches of Segment's libraries. */
-const arbitraryItem = (createsUsers: boolean): fc.Arbitrary<ItemToPlan | Ended> =>
+const arbitraryItem = (createsUsers: boolean): fc.Arbitrary<ItemToPlan | Result> =>
   fc
     .record({
       userName: fc.constantFrom('ada', 'grace', 'alan'),
@@ -26,7 +26,7 @@ const arbitraryItem = (createsUsers: boolean): fc.Arbitrary<ItemToPlan | Ended> 
       if (isMalformed) return MALFORMED
       const idempotency = key === undefined ? 'none' : idempotencyOf(key, `${userName} ${isIdentify} ${content}`)
       const id = typeof idempotency === 'object' ? idempotency.recordId : 'random'
-      const creation = createsUsers && !isIdentify ? { request: REQUEST, userName, ask } : undefined
+      const creation = createsUsers && !isIdentify ? { request: REQUEST, userName, createItem } : undefined
       return itemToPlan(isIdentify ? identify : track, { userName }, { id, idempotency, creation })
     })
 const arbitraryBatch = fc.boolean().chain((createsUsers) => fc.array(arbitraryItem(createsUsers), { maxLength: 20 }))
@@ -41,15 +41,15 @@ const isIdentify = (step: Step) => step.type === 'item' && step.item.kind.identi
 
 /** Returns the first item with the key of this one. */
 function firstOf(items: Items, item: ItemToPlan): ItemToPlan {
-  const asked = items.flatMap((one) => (hasEnded(one) ? [] : [one]))
+  const planned = items.flatMap((one) => (isResult(one) ? [] : [one]))
   const name = nameOf(item)
-  return (name === undefined ? undefined : asked.find((one) => nameOf(one) === name)) ?? item
+  return (name === undefined ? undefined : planned.find((one) => nameOf(one) === name)) ?? item
 }
 
 it('has one step for each item, in their order, and one for all items with one key and one body', () => {
   everyPlan((items, { steps }) => {
     const planned = steps.flatMap((step) => (step.type === 'item' ? [step.item] : []))
-    expect(planned).toEqual(items.filter((item) => !hasEnded(item) && firstOf(items, item) === item))
+    expect(planned).toEqual(items.filter((item) => !isResult(item) && firstOf(items, item) === item))
   })
 })
 
@@ -60,7 +60,7 @@ it('takes the result of an item from its step, and refuses an item whose key ano
       return step?.type === 'item' ? step.item : from
     })
     const wanted = items.map((item) => {
-      if (hasEnded(item)) return item
+      if (isResult(item)) return item
       const first = firstOf(items, item)
       return first.id === item.id ? first : KEY_OF_ANOTHER
     })
@@ -78,7 +78,7 @@ it('numbers users by their names', () => {
 
 it('creates the user of an event before each run of events, once, and an identify ends the run', () => {
   everyPlan((items, { steps }) => {
-    const createsUsers = items.some((item) => !hasEnded(item) && item.creation !== undefined)
+    const createsUsers = items.some((item) => !isResult(item) && item.creation !== undefined)
     const wanted = steps.map((step, at) => {
       if (!createsUsers || step.type === 'creation' || isIdentify(step)) return undefined
       const own = steps.flatMap((one, position) => (one.user === step.user && position < at ? [position] : []))

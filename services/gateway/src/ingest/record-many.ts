@@ -5,26 +5,15 @@ import type { Logger } from '@nextvisit/service-kit'
 import { type Refusal, REFUSALS, refuse } from '../api/refusals.ts'
 import { type IdempotentContent, idempotentRequestOf } from '../http/idempotent-request.ts'
 import { costOfLength, inTurns } from '../http/in-turns.ts'
-import { answer, type CheckedRequest, type RefusedItem } from '../http/route.ts'
+import { answer, type CheckedRequest, type RefusedItem, type Result, isResult } from '../http/route.ts'
 import { type ItemToPlan, planBatch, type Step, type UserCreation } from './plan-batch.ts'
 import { admitItem } from './record-one.ts'
-import { type AdmittedItem, type Ended, hasEnded, type Kind, type Stages } from './stages.ts'
+import { type AdmittedItem, type Kind, type Stages } from './stages.ts'
 
-type Stage = AdmittedItem | Ended
-
-/** The stage of a step, given the earlier steps of its user. */
-interface Decision {
+/** A step with its admission; a step that ended before has its result. */
+interface AdmittedStep {
   readonly step: Step
-  readonly stage: Stage
-  /** True if this step, or an earlier one of the user, must be sent again: later steps may not overtake it. */
-  readonly isHeld: boolean
-}
-
-/** The steps of a user so far. */
-interface UserSoFar {
-  readonly last?: Promise<Decision>
-  /** Resolves to true if one of them identifies the user. */
-  readonly isIdentified?: Promise<boolean> | undefined
+  readonly admission: AdmittedItem | Result
 }
 
 /** Statuses of items that a caller sends again unchanged. */
@@ -39,67 +28,78 @@ export type RecordMany = ReturnType<typeof createRecordMany>
  * calls. Then all are published in their order. Resolves to the results of the items; never rejects.
  */
 export function createRecordMany(stages: Stages, logger: Logger) {
-  /** Starts all steps in their order. An event waits for earlier identifies of its user, and for no other item. */
-  async function decideAll(steps: readonly Step[]): Promise<readonly Decision[]> {
-    const users: UserSoFar[] = []
-    const deciding: Promise<Decision>[] = []
+  /**
+   * Starts all admissions in their order. An event waits for the identifies of its user before it, and for no other
+   * item: hence promises. A user's items must not wait for each other's locks.
+   */
+  async function admitAll(steps: readonly Step[]): Promise<readonly AdmittedStep[]> {
+    const admitting: Promise<AdmittedStep>[] = []
+    /** By user; resolves to true if an earlier step identifies the user. */
+    const identified: (Promise<boolean> | undefined)[] = []
     const start = (step: Step): void => {
-      const { last, isIdentified } = users[step.user] ?? {}
-      const creating = step.createdBy === undefined ? undefined : deciding[step.createdBy]
-      const admitting = admitStep(step, isIdentified, creating)
-      const decision = decide(step, admitting, last)
+      const { user, createdBy } = step
+      const before = identified[user]
+      const admission = admitStep(step, before, createdBy === undefined ? undefined : admitting[createdBy])
+      admitting.push(admission)
       const identifies = step.type === 'creation' || step.item.kind.identifies
-      users[step.user] = {
-        last: decision,
-        isIdentified: identifies ? isIdentifiedAfter(admitting, isIdentified) : isIdentified,
-      }
-      deciding.push(decision)
+      if (identifies) identified[user] = isIdentifiedAfter(admission, before)
     }
     await inTurns(steps, start, costOf)
-    return Promise.all(deciding)
+    return Promise.all(admitting)
   }
 
   async function admitStep(
     step: Step,
     isIdentified: Promise<boolean> | undefined,
-    creating: Promise<Decision> | undefined,
-  ): Promise<Stage> {
+    creating: Promise<AdmittedStep> | undefined,
+  ): Promise<AdmittedStep> {
     try {
       if (step.type === 'creation') {
-        const { request, userName, ask } = step.creation
+        const { request, userName, createItem } = step.creation
         const mayExist = (await isIdentified) || !(await stages.isMissing(request, userName))
-        return mayExist ? NOT_CREATED : await admitItem(stages, ask())
+        return { step, admission: mayExist ? NOT_CREATED : await admitItem(stages, createItem()) }
       }
-      const created = creating && (await creating).stage
-      return created?.outcome === 'refused' ? created : await admitItem(stages, step.item, isIdentified)
+      const creation = creating && (await creating).admission
+      const isRefused = creation?.outcome === 'refused'
+      return { step, admission: isRefused ? creation : await admitItem(stages, step.item, isIdentified) }
     } catch (err) {
-      return broken(step, err)
+      return { step, admission: broken(step, err) }
     }
   }
 
-  /** Refuses steps that would overtake an earlier one. Kept answers stay, since their records are in the log. */
-  async function decide(step: Step, admitting: Promise<Stage>, last?: Promise<Decision>): Promise<Decision> {
-    const stage = await admitting
-    const isHeld = last !== undefined && (await last).isHeld
-    if (!isHeld || stage.outcome === 'answered') return { step, stage, isHeld: isHeld || mustBeSentAgain(stage) }
-    if (stage.outcome === 'admitted') await stages.giveBack(stage).catch((err: unknown) => broken(step, err))
-    return { step, stage: refuse(REFUSALS.notRecorded), isHeld }
+  /**
+   * Refuses steps that would overtake an earlier one of their user which must be sent again. Kept answers stay, since
+   * their records are in the log.
+   */
+  async function refuseOvertaking(admitted: readonly AdmittedStep[]): Promise<readonly AdmittedStep[]> {
+    const blockedUsers = new Set<number>()
+    const givingBack: Promise<unknown>[] = []
+    const checked = admitted.map((one): AdmittedStep => {
+      const { step, admission } = one
+      const isBlocked = blockedUsers.has(step.user)
+      if (admission.outcome === 'refused' && isRetryable(admission)) blockedUsers.add(step.user)
+      if (!isBlocked || admission.outcome === 'answered') return one
+      if (admission.outcome === 'admitted')
+        givingBack.push(stages.giveBack(admission).catch((err: unknown) => broken(step, err)))
+      return { step, admission: refuse(REFUSALS.notRecorded) }
+    })
+    await Promise.all(givingBack)
+    return checked
   }
 
   /** Publishes in order. The records of a user are a sequence: after a failed one, none is sent. */
-  async function publishAll(decisions: readonly Decision[]): Promise<readonly Ended[]> {
+  async function publishAll(admitted: readonly AdmittedStep[]): Promise<readonly Result[]> {
     const sequences: RecordSequence[] = []
-    const publish = async ({ step, stage }: Decision): Promise<Ended> => {
-      if (hasEnded(stage)) return stage
+    const publish = async ({ step, admission }: AdmittedStep): Promise<Result> => {
+      if (isResult(admission)) return admission
       const sequence = (sequences[step.user] ??= { isBroken: false })
       try {
-        return await stages.publish(stage, sequence)
+        return await stages.publish(admission, sequence)
       } catch (err) {
         return broken(step, err)
       }
     }
-    const publishing = await inTurns(decisions, publish, ({ step }) => costOf(step))
-    return Promise.all(publishing)
+    return Promise.all(await inTurns(admitted, publish, ({ step }) => costOf(step)))
   }
 
   function broken(step: Step, err: unknown): Refusal {
@@ -109,20 +109,20 @@ export function createRecordMany(stages: Stages, logger: Logger) {
     return refuse(REFUSALS.broken)
   }
 
-  return async (items: readonly (ItemToPlan | Ended)[]): Promise<readonly Ended[]> => {
+  return async (items: readonly (ItemToPlan | Result)[]): Promise<readonly Result[]> => {
     const { steps, results } = planBatch(items)
-    const ended = await publishAll(await decideAll(steps))
+    const published = await publishAll(await refuseOvertaking(await admitAll(steps)))
     return results.map(({ from, createdBy }) => {
-      const creation = createdBy === undefined ? undefined : ended[createdBy]
+      const creation = createdBy === undefined ? undefined : published[createdBy]
       if (creation?.outcome === 'refused') return creation
-      return (typeof from === 'number' ? ended[from] : from) ?? refuse(REFUSALS.broken)
+      return (typeof from === 'number' ? published[from] : from) ?? refuse(REFUSALS.broken)
     })
   }
 }
 
-async function isIdentifiedAfter(admitting: Promise<Stage>, before?: Promise<boolean>): Promise<boolean> {
-  const stage = await admitting
-  return (stage.outcome !== 'refused' && stage !== NOT_CREATED) || (await before) === true
+async function isIdentifiedAfter(admitting: Promise<AdmittedStep>, before?: Promise<boolean>): Promise<boolean> {
+  const { admission } = await admitting
+  return (admission.outcome !== 'refused' && admission !== NOT_CREATED) || (await before) === true
 }
 
 /** Admitting or publishing an item costs about half as much as parsing it. */
@@ -130,17 +130,13 @@ function costOf(step: Step): number {
   return costOfLength(step.type === 'item' ? step.item.length : 0) / 2
 }
 
-function mustBeSentAgain(stage: Stage): boolean {
-  return stage.outcome === 'refused' && isRetryable(stage)
-}
-
 /** Returns true for a result after which a caller sends the item again. */
-export function isRetryable({ status }: Ended): boolean {
+export function isRetryable({ status }: Result): boolean {
   return RETRYABLE.includes(status)
 }
 
 /** Returns an item of a batch with its own id and `Idempotency-Key`. */
-export function askItem(
+export function itemOf(
   request: CheckedRequest,
   kind: Kind,
   body: JsonObject,
@@ -150,11 +146,11 @@ export function askItem(
   const { project, key } = request
   const idempotency = idempotentRequestOf({ ...content, project, apiKey: key.entry })
   const id = typeof idempotency === 'object' ? idempotency.recordId : randomUUIDv7()
-  return { outcome: 'asked', kind, request, id, idempotency, body, length: content.bytes.length, creation }
+  return { outcome: 'requested', kind, request, id, idempotency, body, length: content.bytes.length, creation }
 }
 
 /** Returns the items that were refused, as the caller sent them. */
-export function refusedItemsOf(results: readonly Ended[], items: readonly unknown[]): readonly RefusedItem[] {
+export function refusedItemsOf(results: readonly Result[], items: readonly unknown[]): readonly RefusedItem[] {
   return results.flatMap((result, item) =>
     result.outcome === 'refused' ? [{ refusal: result, item, body: items[item] }] : [],
   )

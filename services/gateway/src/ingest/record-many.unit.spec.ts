@@ -38,11 +38,11 @@ it('no item overtakes one of its user that must be sent again, whatever becomes 
     fc.asyncProperty(fc.array(arbitraryItem, { maxLength: 12 }), async (items) => {
       const published: number[] = []
       const abandoned: number[] = []
-      const { stages, locks, begin } = givenStages({
+      const { stages, locks, lock } = givenStages({
         keptAnswers: {
-          begin: async (request) => {
+          lock: async (request) => {
             const { alone } = items[Number(typeof request === 'object' && request.recordId)] ?? {}
-            return alone === 'kept' ? { outcome: 'answered', answer: { status: 200, body: {} } } : begin(request)
+            return alone === 'kept' ? { outcome: 'answered', answer: { status: 200, body: {} } } : lock(request)
           },
         },
         userEvents: {
@@ -62,8 +62,8 @@ it('no item overtakes one of its user that must be sent again, whatever becomes 
             for (let turn = 0; turn < turns; turn += 1) await nextTurn()
             if (alone === 500) throw new Error('a bug')
             if (typeof alone === 'number') return refuse({ status: alone, message: 'No' })
-            const settle = async (outcome: string) => void (outcome === 'not-published' && abandoned.push(position))
-            return { ...ADMITTED, fact: { ...ADMITTED.fact, id }, settle }
+            const conclude = async (outcome: string) => void (outcome === 'not-published' && abandoned.push(position))
+            return { ...ADMITTED, fact: { ...ADMITTED.fact, id }, conclude }
           },
         })
       const kinds = { identify: kindOf('identify'), track: kindOf('track') }
@@ -125,9 +125,9 @@ describe('the creation of a user', () => {
   const track = kindWith({})
   const withCreation = (admit: Parameters<typeof kindWith>[0]['admit']) => {
     const identify = kindWith({ identifies: true, ...(admit && { admit }) })
-    const ask = () =>
+    const createItem = () =>
       itemToPlan(identify, { userName: 'ada' }, { id: 'creation', idempotency: idempotencyOf('a', 'a') })
-    return itemToPlan(track, { userName: 'ada' }, { creation: { request: REQUEST, userName: 'ada', ask } })
+    return itemToPlan(track, { userName: 'ada' }, { creation: { request: REQUEST, userName: 'ada', createItem } })
   }
   /** Records two events with this creation; returns the number of records and the statuses of the events. */
   async function record(existence: 'missing' | 'exists', item: ReturnType<typeof withCreation>) {

@@ -83,7 +83,7 @@ describe('waiting for the evaluator (design.md, Replies)', () => {
     const kind = defineKind<{ userName: string }, IdentifyRequested>({
       identifies: true,
       parse: () => ({ outcome: 'ok', value: { userName: 'ada' } }),
-      admit: async () => ({ outcome: 'admitted', fact, settle: async () => undefined }),
+      admit: async () => ({ outcome: 'admitted', fact, conclude: async () => undefined }),
       mayReact: () => true,
       answer: (_fact, awaited) => {
         reply = awaited
@@ -92,7 +92,7 @@ describe('waiting for the evaluator (design.md, Replies)', () => {
       ...special,
     })
     const { requestId: id, idempotency, body } = request
-    const result = await recordOne(stages, { outcome: 'asked', kind, request, id, idempotency, body })
+    const result = await recordOne(stages, { outcome: 'requested', kind, request, id, idempotency, body })
     return { result, reply }
   }
 

@@ -1,23 +1,23 @@
 import type { RouteSignature } from '@nextvisit/contracts'
-import type { Route } from '../http/route.ts'
-import { type AdmittedItem, type AskedItem, type Ended, hasEnded, type Kind, type Stages } from './stages.ts'
+import { type Route, type Result, isResult } from '../http/route.ts'
+import { type AdmittedItem, type RequestedItem, type Kind, type Stages } from './stages.ts'
 
 /** Runs the stages up to admission: read, lock, admit. */
 export async function admitItem(
   stages: Stages,
-  asked: AskedItem,
+  item: RequestedItem,
   isIdentified?: Promise<boolean>,
-): Promise<AdmittedItem | Ended> {
-  const item = stages.read(asked)
-  if (hasEnded(item)) return item
-  const locked = await stages.lock(item)
-  return hasEnded(locked) ? locked : stages.admit(locked, isIdentified)
+): Promise<AdmittedItem | Result> {
+  const read = stages.read(item)
+  if (isResult(read)) return read
+  const locked = await stages.lock(read)
+  return isResult(locked) ? locked : stages.admit(locked, isIdentified)
 }
 
 /** Runs all stages of an item. */
-export async function recordOne(stages: Stages, asked: AskedItem): Promise<Ended> {
-  const admitted = await admitItem(stages, asked)
-  return hasEnded(admitted) ? admitted : stages.publish(admitted)
+export async function recordOne(stages: Stages, item: RequestedItem): Promise<Result> {
+  const admitted = await admitItem(stages, item)
+  return isResult(admitted) ? admitted : stages.publish(admitted)
 }
 
 /** Creates routes whose request is one record. */
@@ -26,7 +26,7 @@ export function createSingleRoute(stages: Stages) {
     ...signature,
     handle: (request) => {
       const { requestId: id, idempotency, body } = request
-      return recordOne(stages, { outcome: 'asked', kind, request, id, idempotency, body })
+      return recordOne(stages, { outcome: 'requested', kind, request, id, idempotency, body })
     },
   })
 }

@@ -2,11 +2,11 @@ import type { CatalogProject } from '@nextvisit/catalog'
 import type { EvaluatorReply, UserFact } from '@nextvisit/contracts'
 import { type JsonObject, type Rejection, userIdOf } from '@nextvisit/domain'
 import type { RecordSequence } from '@nextvisit/log'
-import type { Admission, Admitted, ItemToAdmit } from '../admission/admission.ts'
+import type { Admission, AdmittedFact, ItemToAdmit } from '../admission/admission.ts'
 import type { KnownUsers } from '../admission/known-users.ts'
-import { type Refusal, REFUSALS, refuse, refuseBody } from '../api/refusals.ts'
+import { REFUSALS, refuse, refuseBody } from '../api/refusals.ts'
 import type { Idempotency } from '../http/idempotent-request.ts'
-import type { Answer, CheckedRequest } from '../http/route.ts'
+import type { Answer, CheckedRequest, Result } from '../http/route.ts'
 import type { Replies } from '../publishing/replies.ts'
 import type { Published, UserEventPublisher, UserPartition } from '../publishing/user-event-publisher.ts'
 import type { IdempotencyLock, KeptAnswers } from './kept-answers.ts'
@@ -17,7 +17,7 @@ export interface Kind<Body extends SignedBody = SignedBody, Fact extends UserFac
   /** True if the record makes its user exist. */
   readonly identifies: boolean
   /** Parses the body by its rules. */
-  readonly parse: (asked: AskedItem) => { readonly outcome: 'ok'; readonly value: Body } | Rejection
+  readonly parse: (item: RequestedItem) => { readonly outcome: 'ok'; readonly value: Body } | Rejection
   /** Applies policy. `isIdentified`: true if an earlier item of the same batch identifies the user. */
   readonly admit: (item: ItemToAdmit<Body>, isIdentified?: Promise<boolean>) => Promise<Admission<Fact>>
   /** Returns true if a form may react to the fact, so that the answer waits for the evaluator's reply. */
@@ -34,8 +34,8 @@ export function defineKind<Body extends SignedBody, Fact extends UserFact>(kind:
 }
 
 /** A record that a request, or an item of its batch, asks for. */
-export interface AskedItem {
-  readonly outcome: 'asked'
+export interface RequestedItem {
+  readonly outcome: 'requested'
   readonly kind: Kind
   readonly request: CheckedRequest
   /** Id of the record. */
@@ -44,7 +44,7 @@ export interface AskedItem {
   readonly body: JsonObject
 }
 
-interface ReadItem extends Omit<AskedItem, 'outcome' | 'body'> {
+interface ReadItem extends Omit<RequestedItem, 'outcome' | 'body'> {
   readonly outcome: 'read'
   readonly body: SignedBody
 }
@@ -57,27 +57,20 @@ interface LockedItem extends ItemToAdmit<SignedBody> {
 }
 
 /** An item with reserved room and claimed names, until `publish` or `giveBack`. */
-export interface AdmittedItem extends Admitted<UserFact> {
+export interface AdmittedItem extends AdmittedFact<UserFact> {
   readonly item: LockedItem
-}
-
-/** The result of an item. */
-export type Ended = Answer | Refusal
-
-export function hasEnded(stage: { readonly outcome: string }): stage is Ended {
-  return stage.outcome === 'answered' || stage.outcome === 'refused'
 }
 
 /** The stages of an item, in order. Each may end it (decisions.md, Order of checks). */
 export interface Stages {
   /** Checks the rules of the body, and the signature. */
-  readonly read: (asked: AskedItem) => ReadItem | Ended
+  readonly read: (item: RequestedItem) => ReadItem | Result
   /** Locks the `Idempotency-Key`, and finds the partition of the record. */
-  readonly lock: (item: ReadItem) => Promise<LockedItem | Ended>
+  readonly lock: (item: ReadItem) => Promise<LockedItem | Result>
   /** Applies policy. */
-  readonly admit: (item: LockedItem, isIdentified?: Promise<boolean>) => Promise<AdmittedItem | Ended>
+  readonly admit: (item: LockedItem, isIdentified?: Promise<boolean>) => Promise<AdmittedItem | Result>
   /** Hands the record to the log before it returns; then awaits the ack and the reply, and keeps the answer. */
-  readonly publish: (item: AdmittedItem, sequence?: RecordSequence) => Promise<Ended>
+  readonly publish: (item: AdmittedItem, sequence?: RecordSequence) => Promise<Result>
   /** Releases everything that is held for an item that is not published. */
   readonly giveBack: (item: AdmittedItem) => Promise<void>
   /** Returns true if the user certainly does not exist. */
@@ -99,9 +92,9 @@ export function createStages(parts: StagesParts): Stages {
   const { checkSignature, keptAnswers, knownUsers, userEvents, replies, onRecorded } = parts
 
   return {
-    read: (asked) => {
-      const { kind, request, id, idempotency } = asked
-      const parsed = kind.parse(asked)
+    read: (item) => {
+      const { kind, request, id, idempotency } = item
+      const parsed = kind.parse(item)
       if (parsed.outcome === 'rejected') return refuseBody(parsed)
       const body = parsed.value
       if (request.key.entry.kind === 'sdk' && !checkSignature(request.project, body)) return refuse(REFUSALS.signature)
@@ -110,7 +103,7 @@ export function createStages(parts: StagesParts): Stages {
 
     lock: async ({ kind, request, id, idempotency, body }) => {
       if (idempotency === 'malformed') return refuse(REFUSALS.idempotencyKey)
-      const lock = await keptAnswers.begin(idempotency)
+      const lock = await keptAnswers.lock(idempotency)
       if (lock.outcome === 'running') return refuse(REFUSALS.stillRunning)
       if (lock.outcome === 'taken') return refuse(REFUSALS.keyOfAnother)
       // Byte for byte, since JSON.stringify is deterministic.
@@ -135,10 +128,10 @@ export function createStages(parts: StagesParts): Stages {
         if (admission?.outcome !== 'admitted') await endLock(item.lock, 'not-published')
       }
       if (admission.outcome === 'refused') return admission
-      return { outcome: 'admitted', item, fact: admission.fact, settle: admission.settle }
+      return { outcome: 'admitted', item, fact: admission.fact, conclude: admission.conclude }
     },
 
-    publish: async ({ item, fact, settle }, sequence) => {
+    publish: async ({ item, fact, conclude }, sequence) => {
       const { kind, request, id, user, lock } = item
       const { deadlineAt, traceparent, project } = request
       let waiter: ReturnType<Replies['expect']>
@@ -152,7 +145,7 @@ export function createStages(parts: StagesParts): Stages {
         const outcome = await userEvents.publish(fact, user, { deadlineAt, traceparent, replyTo, sequence })
         published = outcome.outcome
         if (published !== 'not-published') onRecorded(fact)
-        await settle(published)
+        await conclude(published)
         // An unknown outcome is not acknowledged either: the record may be missing in Kafka.
         if (outcome.outcome !== 'published') return refuse(REFUSALS.notRecorded)
         const position = { partition: user.partition, offset: outcome.offset }
@@ -165,9 +158,9 @@ export function createStages(parts: StagesParts): Stages {
       }
     },
 
-    giveBack: async ({ item, settle }) => {
+    giveBack: async ({ item, conclude }) => {
       try {
-        await settle('not-published')
+        await conclude('not-published')
       } finally {
         await endLock(item.lock, 'not-published')
       }

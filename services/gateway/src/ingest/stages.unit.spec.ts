@@ -17,14 +17,14 @@ const OUTCOMES: readonly PublishOutcome[] = [
 const FAULTS = [
   'parse',
   'signature',
-  'begin',
+  'lock',
   'partition',
   'admit',
   'mayReact',
   'expect',
   'publish',
   'onRecorded',
-  'settle',
+  'conclude',
   'reply',
   'answer',
 ] as const
@@ -54,9 +54,9 @@ function givenCourse({ fault, hasPartition, isAdmitted, mayReact, published }: C
       return true
     },
     keptAnswers: {
-      begin: async (request) => {
-        at('begin')
-        return base.begin(request)
+      lock: async (request) => {
+        at('lock')
+        return base.lock(request)
       },
     },
     userEvents: {
@@ -90,11 +90,11 @@ function givenCourse({ fault, hasPartition, isAdmitted, mayReact, published }: C
     },
     admit: async () => {
       at('admit')
-      const settle = async (outcome: string) => {
+      const conclude = async (outcome: string) => {
         settled.push(outcome)
-        at('settle')
+        at('conclude')
       }
-      return isAdmitted ? { ...ADMITTED, settle } : refuse(REFUSALS.user)
+      return isAdmitted ? { ...ADMITTED, conclude } : refuse(REFUSALS.user)
     },
     mayReact: () => {
       at('mayReact')

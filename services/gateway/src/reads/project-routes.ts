@@ -9,8 +9,8 @@ import {
 import { monthOf } from '@nextvisit/domain'
 import type { Asks } from '@nextvisit/service-kit'
 import { pageOf, parsePage } from '../api/page-query.ts'
-import { type Refusal, REFUSALS, refuse } from '../api/refusals.ts'
-import { answer, type Answer, type CheckedRequest, type Route } from '../http/route.ts'
+import { REFUSALS, refuse } from '../api/refusals.ts'
+import { answer, type CheckedRequest, type Route, type Result } from '../http/route.ts'
 
 interface ProjectRoutesParts {
   readonly metering: Asks<typeof meteringCalls>
@@ -36,7 +36,7 @@ export function createProjectRoutes({ metering, traitRegistry, userProjector }: 
   }
 
   /** Lists definitions by slug, in pages. */
-  async function listDefinitions(kind: 'trait' | 'event', request: CheckedRequest): Promise<Answer | Refusal> {
+  async function listDefinitions(kind: 'trait' | 'event', request: CheckedRequest): Promise<Result> {
     const { organization, project } = request.project
     const page = parsePage(request.parameters)
     if (page.outcome === 'refused') return page
@@ -47,11 +47,11 @@ export function createProjectRoutes({ metering, traitRegistry, userProjector }: 
   }
 
   /** Segments by id, with the number of members and the progress of computing them. */
-  async function listSegments({ parameters, project: place, deadlineAt }: CheckedRequest): Promise<Answer | Refusal> {
+  async function listSegments({ parameters, project: place, deadlineAt }: CheckedRequest): Promise<Result> {
     const { organization, project } = place
-    const asked = parsePage(parameters)
-    if (asked.outcome === 'refused') return asked
-    const { limit, after = '' } = asked.query
+    const parsed = parsePage(parameters)
+    if (parsed.outcome === 'refused') return parsed
+    const { limit, after = '' } = parsed.query
     const rest = segmentDefinitions(place).filter(({ id }) => id > after)
     const { page, next } = pageOf(rest, limit)
     const segments = page.map(({ id, definition }) => ({ id, definition }))
@@ -65,7 +65,7 @@ export function createProjectRoutes({ metering, traitRegistry, userProjector }: 
   }
 
   /** Members of a segment by user id, each with the instant of joining. */
-  async function listSegmentUsers(request: CheckedRequest): Promise<Answer | Refusal> {
+  async function listSegmentUsers(request: CheckedRequest): Promise<Result> {
     const { organization, project, config } = request.project
     const page = parsePage(request.parameters, (after) => Uuid.safeParse(after).success)
     if (page.outcome === 'refused') return page

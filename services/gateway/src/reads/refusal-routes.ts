@@ -9,13 +9,13 @@ export function createListRefusals({ read }: Pick<RefusalStore, 'read'>): Route 
   return {
     ...ROUTES.listRefusals,
     handle: async ({ parameters, project, receivedMs }) => {
-      const asked = parsePage(parameters, (after) => Uuid.safeParse(after).success)
-      if (asked.outcome === 'refused') return asked
+      const parsed = parsePage(parameters, (after) => Uuid.safeParse(after).success)
+      if (parsed.outcome === 'refused') return parsed
       const reason = parameters.get('reason') ?? undefined
       if (reason !== undefined && !REASONS.has(reason)) return refuse(REFUSALS.reason)
       const found = await read(project, receivedMs, reason).catch(() => undefined)
       if (!found) return refuse(REFUSALS.notRead)
-      const { limit, after } = asked.query
+      const { limit, after } = parsed.query
       const rest = after === undefined ? found.refusals : found.refusals.filter(({ id }) => id < after)
       const { page, next } = pageOf(rest, limit)
       return answer(200, { refusals: page, counts: found.counts, next })

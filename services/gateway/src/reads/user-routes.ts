@@ -8,14 +8,14 @@ import {
 import { checkUserName, userIdOf } from '@nextvisit/domain'
 import type { Asks } from '@nextvisit/service-kit'
 import { type Refusal, REFUSALS, refuse, refuseBody } from '../api/refusals.ts'
-import { answer, type Answer, type CheckedRequest, type Route } from '../http/route.ts'
+import { answer, type CheckedRequest, type Route, type Result } from '../http/route.ts'
 
 /** Routes that read one user (decisions.md, Beyond the document). */
 export function createUserRoutes(
   { readUser }: Asks<typeof userProjectorCalls>,
   { readQueue, readForms }: Asks<typeof formTriggerEvaluatorCalls>,
 ): readonly Route[] {
-  async function getUser(request: CheckedRequest): Promise<Answer | Refusal> {
+  async function getUser(request: CheckedRequest): Promise<Result> {
     const { deadlineAt } = request
     const named = namedUser(request)
     if (named.outcome === 'refused') return named
@@ -35,7 +35,7 @@ export function createUserRoutes(
   }
 
   /** Explains which forms reached this user, and why others did not. */
-  async function getUserForms(request: CheckedRequest): Promise<Answer | Refusal> {
+  async function getUserForms(request: CheckedRequest): Promise<Result> {
     const named = namedUser(request)
     if (named.outcome === 'refused') return named
     const { query, userName } = named

@@ -16,7 +16,7 @@ const signature = createHmac('sha256', 'shared secret').update('ada').digest('he
 /** Only the body matters: everything that passes was answered before. */
 const stages = createStages({
   checkSignature: createCheckSignature(SECRET_KEY),
-  keptAnswers: { begin: async () => ({ outcome: 'answered', answer: { status: 202, body: {} } }) },
+  keptAnswers: { lock: async () => ({ outcome: 'answered', answer: { status: 202, body: {} } }) },
 } as unknown as StagesParts)
 
 const kind = createTrackKind(() => Promise.reject(new Error('there is no policy in this spec')))
@@ -28,7 +28,7 @@ async function track(keyKind: KeyKind, requireUserSignature: boolean, members: o
   const project = staticCatalog([organizationConfig({ id: 'acme', projects })]).project('acme', 'shop')
   const body = { userName: 'ada', eventName: 'Checkout', ...members }
   const request = { project, key: { entry: { kind: keyKind } }, receivedMs: Date.now() } as unknown as CheckedRequest
-  const ended = await recordOne(stages, { outcome: 'asked', kind, request, id: 'a', idempotency: 'none', body })
+  const ended = await recordOne(stages, { outcome: 'requested', kind, request, id: 'a', idempotency: 'none', body })
   return ended.status
 }
 

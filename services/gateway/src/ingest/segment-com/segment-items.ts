@@ -3,10 +3,10 @@ import { ROUTES } from '@nextvisit/contracts'
 import { memberIn, memberOf, parseSegmentComMessage } from '@nextvisit/domain'
 import { refuseBody } from '../../api/refusals.ts'
 import { isIdempotencyKey } from '../../http/idempotent-request.ts'
-import { answer, type CheckedRequest } from '../../http/route.ts'
+import { answer, type CheckedRequest, type Result } from '../../http/route.ts'
 import type { ItemToPlan } from '../plan-batch.ts'
-import { askItem } from '../record-many.ts'
-import type { Ended, Kind } from '../stages.ts'
+import { itemOf } from '../record-many.ts'
+import type { Kind } from '../stages.ts'
 
 export interface SegmentItemParts {
   readonly identify: Kind
@@ -19,12 +19,12 @@ export interface SegmentItemParts {
 export const NOTHING_RECORDED = answer(200, {})
 
 /** Turns a message into an item (decisions.md, Segment's API). `type`: the route's; undefined: the message's own. */
-export function askMessage(
+export function itemOfMessage(
   { identify, track, onLeftOut }: SegmentItemParts,
   request: CheckedRequest,
   type: string | undefined,
   message: unknown,
-): ItemToPlan | Ended {
+): ItemToPlan | Result {
   const sentAt = memberIn(message, 'sentAt') ?? memberIn(request.body, 'sentAt')
   const clock = { sentAt, receivedMs: request.receivedMs }
   const parsed = parseSegmentComMessage(message, type ?? memberIn(message, 'type'), clock, request.project)
@@ -37,13 +37,13 @@ export function askMessage(
   const ofMessage = { ...content, suffix: 'message' }
   if (parsed.outcome === 'identify') {
     onLeftOut('trait', parsed.droppedTraits)
-    return askItem(request, identify, parsed.identify, ofMessage)
+    return itemOf(request, identify, parsed.identify, ofMessage)
   }
   const userName = memberOf(parsed.track, 'userName')
   const createUsers = request.project.config.segment?.createUsers ?? true
-  if (!createUsers || typeof userName !== 'string') return askItem(request, track, parsed.track, ofMessage)
-  const ask = () => askItem(request, identify, parsed.identify, { ...content, suffix: 'user' })
-  return askItem(request, track, parsed.track, ofMessage, { request, userName, ask })
+  if (!createUsers || typeof userName !== 'string') return itemOf(request, track, parsed.track, ofMessage)
+  const createItem = () => itemOf(request, identify, parsed.identify, { ...content, suffix: 'user' })
+  return itemOf(request, track, parsed.track, ofMessage, { request, userName, createItem })
 }
 
 /** Returns a message's `Idempotency-Key`. Some libraries send ids of another form, which are hashed. */

@@ -2,10 +2,10 @@ import { ROUTES } from '@nextvisit/contracts'
 import { inSegmentComWords, memberIn, parseSegmentComBatch, parseUncheckedJson } from '@nextvisit/domain'
 import { type Refusal, REFUSALS, refuse, refuseBody } from '../../api/refusals.ts'
 import { inTurns } from '../../http/in-turns.ts'
-import { answer, type CheckedRequest, type Route } from '../../http/route.ts'
+import { answer, type CheckedRequest, type Route, type Result } from '../../http/route.ts'
 import { isRetryable, type RecordMany, refusedItemsOf } from '../record-many.ts'
-import type { Ended } from '../stages.ts'
-import { askMessage, keyOfMessage, NOTHING_RECORDED, type SegmentItemParts } from './segment-items.ts'
+
+import { itemOfMessage, keyOfMessage, NOTHING_RECORDED, type SegmentItemParts } from './segment-items.ts'
 
 interface SegmentRoutesParts extends SegmentItemParts {
   readonly recordMany: RecordMany
@@ -32,14 +32,14 @@ const ROUTE_OF_TYPE = {
 const MAX_NAMED = 10
 
 /** Creates the routes for Segment's libraries (decisions.md, Segment's API). */
-export function createSegmentRoutes({ recordMany, track, ...parts }: SegmentRoutesParts): readonly Route[] {
+export function createSegmentComRoutes({ recordMany, track, ...parts }: SegmentRoutesParts): readonly Route[] {
   // Libraries ignore the number of queued forms, so nothing waits for the evaluator.
   const itemParts = { ...parts, track: { ...track, mayReact: () => false } }
 
   const recordAs =
     (type?: string): Route['handle'] =>
     async (request, messages) => {
-      const items = await inTurns(messages, (message) => askMessage(itemParts, request, type, message))
+      const items = await inTurns(messages, (message) => itemOfMessage(itemParts, request, type, message))
       const results = await recordMany(items)
       return { ...answerOf(request, messages, results), refusedItems: refusedItemsOf(results, messages) }
     }
@@ -67,7 +67,7 @@ export function createSegmentRoutes({ recordMany, track, ...parts }: SegmentRout
  * Returns the answer to a request. A library drops all messages on a 4xx, and sends all again on a 503. So a refused
  * message fails no other, and the answer is 503 only if no recorded message could be recorded twice.
  */
-function answerOf(request: CheckedRequest, messages: readonly unknown[], results: readonly Ended[]): Ended {
+function answerOf(request: CheckedRequest, messages: readonly unknown[], results: readonly Result[]): Result {
   const mustRepeat = results.some(isRetryable)
   const isRepeatable = results.every((result, index) => {
     const isRecorded = result.outcome === 'answered' && result !== NOTHING_RECORDED
