@@ -9,7 +9,7 @@ import {
   redisConfig,
 } from '@nextvisit/service-kit'
 import { z } from 'zod'
-import { REQUEST_BUDGET_MS } from './http/budget.ts'
+import { REQUEST_BUDGET_MS } from './http/request-budget.ts'
 import { isAddressRange } from './http/caller-address.ts'
 
 const gatewayConfig = z

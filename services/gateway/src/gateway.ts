@@ -14,26 +14,27 @@ import { createKnownUsers } from './admission/known-users.ts'
 import { createMetering } from './admission/metering.ts'
 import { createTraitRegistry } from './admission/trait-registry.ts'
 import { createUserProjector } from './admission/user-projector.ts'
-import { UNAVAILABLE_REASONS } from './api/refusals.ts'
+import { UNAVAILABLE_REASONS } from './refusals/refusals.ts'
 import { createSharedRateLimiter } from './billing/shared-rate-limiter.ts'
 import type { GatewayConfig } from './config.ts'
 import type { GatewayMetrics } from './gateway-metrics.ts'
 import { createApp } from './http/app.ts'
-import { admissionBudgetMs } from './http/budget.ts'
+import { admissionBudgetMs } from './http/request-budget.ts'
 import { createCallerAddress } from './http/caller-address.ts'
 import { createBatchRoute } from './ingest/batch-route.ts'
 import type { CountryOf } from './ingest/caller-country.ts'
-import { createKeptAnswers } from './ingest/kept-answers.ts'
+import { createKeptAnswers } from './idempotency/kept-answers.ts'
 import { createIdentifyKind } from './ingest/kinds/identify.ts'
 import { createTrackKind } from './ingest/kinds/track.ts'
 import { createVisitRoute } from './ingest/kinds/visit.ts'
 import { createRecordMany } from './ingest/record-many.ts'
 import { createSingleRoute } from './ingest/record-one.ts'
-import { createSegmentComRoutes } from './ingest/segment-com/segment-routes.ts'
+import { createSegmentComRoutes } from './ingest/segment-com/segment-com-routes.ts'
 import { createStages } from './ingest/stages.ts'
 import { createCheckSignature } from './ingest/user-signature.ts'
 import { createUserEventPublisher } from './publishing/user-event-publisher.ts'
-import { createReplies } from './publishing/replies.ts'
+import { createReplies } from './ingest/evaluator-replies.ts'
+import { createDocuments } from './openapi/documents.ts'
 import { createProjectRoutes } from './reads/project-routes.ts'
 import { answerRefusals, createListRefusals } from './reads/refusal-routes.ts'
 import { createUserRoutes } from './reads/user-routes.ts'
@@ -120,6 +121,7 @@ export function createGateway(parts: GatewayParts) {
       }),
       createListRefusals(refusalStore),
     ],
+    documents: createDocuments(),
     rateLimiter: createSharedRateLimiter({ ...parts, keyPrefix: redisPrefix, nowMs: () => performance.now() }),
     callerAddress: createCallerAddress(parts.trustedProxies),
     onAnswered: metrics.onAnswered,

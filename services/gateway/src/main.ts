@@ -15,7 +15,7 @@ import {
 import { readGatewayConfig } from './config.ts'
 import { createGatewayMetrics } from './gateway-metrics.ts'
 import { createGateway } from './gateway.ts'
-import { publishTimeoutMs } from './http/budget.ts'
+import { publishTimeoutMs } from './http/request-budget.ts'
 import { createHttpServer } from './http/http-server.ts'
 import { loadCountries } from './ingest/caller-country.ts'
 

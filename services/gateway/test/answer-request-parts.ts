@@ -3,7 +3,7 @@ import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { createApiKey, hashApiKey } from '@nextvisit/domain'
 import { createLogger } from '@nextvisit/service-kit'
 import type { AnswerRequestParts } from '../src/http/answer-request.ts'
-import { REQUEST_BUDGET_MS } from '../src/http/budget.ts'
+import { REQUEST_BUDGET_MS } from '../src/http/request-budget.ts'
 
 /** Keys of the only project of {@link answerRequestParts}. */
 export const KEY = createApiKey('admin', 'P', new Uint8Array(32))

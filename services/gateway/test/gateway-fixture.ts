@@ -11,7 +11,7 @@ import { inject } from 'vitest'
 import type { z } from 'zod'
 import { createGatewayMetrics } from '../src/gateway-metrics.ts'
 import { createGateway, type GatewayParts } from '../src/gateway.ts'
-import { publishTimeoutMs, REQUEST_BUDGET_MS } from '../src/http/budget.ts'
+import { publishTimeoutMs, REQUEST_BUDGET_MS } from '../src/http/request-budget.ts'
 import { createHttpServer } from '../src/http/http-server.ts'
 import { loadCountries } from '../src/ingest/caller-country.ts'
 

@@ -2,12 +2,12 @@ import { eventTracked } from '@nextvisit/contracts/fixtures'
 import type { JsonObject } from '@nextvisit/domain'
 import type { PublishOutcome } from '@nextvisit/log'
 import type { AdmittedFact } from '../src/admission/admission.ts'
-import type { Idempotency } from '../src/http/idempotent-request.ts'
+import type { Idempotency } from '../src/idempotency/idempotent-request.ts'
 import { answer, type CheckedRequest } from '../src/http/route.ts'
-import type { IdempotencyLock, KeptAnswers } from '../src/ingest/kept-answers.ts'
+import type { IdempotencyLock, KeptAnswers } from '../src/idempotency/kept-answers.ts'
 import type { ItemToPlan } from '../src/ingest/plan-batch.ts'
 import { createStages, defineKind, type Kind, type Stages, type StagesParts } from '../src/ingest/stages.ts'
-import type { ReplyWaiter } from '../src/publishing/replies.ts'
+import type { ReplyWaiter } from '../src/ingest/evaluator-replies.ts'
 
 /** The members of an admin request that stages read. */
 export const REQUEST = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
-import { REQUEST_BUDGET_MS } from '../http/budget.ts'
+import { REQUEST_BUDGET_MS } from '../http/request-budget.ts'
 
 const everybodyExists = () =>
   givenService({ lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'exists') }) })

@@ -1,5 +1,5 @@
 import { isoInstant } from '@nextvisit/domain'
-import type { Refusal } from '../api/refusals.ts'
+import type { Refusal } from '../refusals/refusals.ts'
 import type { CheckedRequest } from '../http/route.ts'
 import type { Published, UserPartition } from '../publishing/user-event-publisher.ts'
 import type { KnownUsers } from './known-users.ts'

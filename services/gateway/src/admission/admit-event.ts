@@ -1,6 +1,6 @@
 import type { Claim, EventTracked, Reservation, Unchecked } from '@nextvisit/contracts'
 import { capOnNewEvents, chooseProperties, countsForOf, monthOf, type TrackBody } from '@nextvisit/domain'
-import { type Refusal, REFUSALS, refuse } from '../api/refusals.ts'
+import { type Refusal, REFUSALS, refuse } from '../refusals/refusals.ts'
 import {
   type Admission,
   type AdmissionParts,

@@ -9,7 +9,7 @@ import {
   registeringSlugs,
   toTraitOperations,
 } from '@nextvisit/domain'
-import { REFUSALS, refuse, refuseBody } from '../api/refusals.ts'
+import { REFUSALS, refuse, refuseBody } from '../refusals/refusals.ts'
 import {
   type Admission,
   type AdmissionParts,

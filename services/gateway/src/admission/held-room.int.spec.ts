@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { GatewayFixture, GatewayFixtureOptions, Reply } from '../../test/gateway-fixture.ts'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
 import { releasedIn, reservationsIn } from '../../test/given-services.ts'
-import { REQUEST_BUDGET_MS } from '../http/budget.ts'
+import { REQUEST_BUDGET_MS } from '../http/request-budget.ts'
 
 const LIMIT_REACHED = 'Event tracking limit reached for this organization'
 const CAP_REACHED = 'Unique tracked events limit reached for your plan'

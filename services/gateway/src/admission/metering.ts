@@ -1,7 +1,7 @@
 import type { meteringCalls, Reservation, ReservedRecord } from '@nextvisit/contracts'
 import { createBatchedCall, remainingMs, type ServiceClient } from '@nextvisit/service-kit'
 import { LRUCache } from 'lru-cache'
-import { namesBudgetMs, outlastsRoomLease } from '../http/budget.ts'
+import { namesBudgetMs, outlastsRoomLease } from './admission-budget.ts'
 import { createRoomLeases, type LeasedUnit } from './room-leases.ts'
 
 const MAX_COUNTED_USERS = 200_000

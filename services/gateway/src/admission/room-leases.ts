@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { LeaseQuestion, Reservation, ReturnedUnits } from '@nextvisit/contracts'
 import type { BatchedCall } from '@nextvisit/service-kit'
-import { ROOM_LEASE_MS } from '../http/budget.ts'
+import { ROOM_LEASE_MS } from './admission-budget.ts'
 import { type EventForecast, FORECAST_MS, forecastEvents, unitsToLease } from './event-forecast.ts'
 
 /** Interval between questions in ms. A lease lasts longer, so the next one starts before it ends. */

@@ -1,7 +1,7 @@
 import type { LeaseQuestion, ReturnedUnits } from '@nextvisit/contracts'
 import type { Asked } from '@nextvisit/service-kit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { ROOM_LEASE_MS } from '../http/budget.ts'
+import { ROOM_LEASE_MS } from './admission-budget.ts'
 import { createRoomLeases } from './room-leases.ts'
 
 const ACME = { organization: 'acme', month: '2026-11' }

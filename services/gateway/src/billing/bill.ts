@@ -1,6 +1,6 @@
 import type { CatalogKey } from '@nextvisit/catalog'
 import type { RateLimit } from '@nextvisit/contracts'
-import { type Refusal, REFUSALS, refuse } from '../api/refusals.ts'
+import { type Refusal, REFUSALS, refuse } from '../refusals/refusals.ts'
 import { leastPriceOf, owedForRead, presenceOf, priceOf, restOf } from './price-of.ts'
 import { type BatchTokens, type RateLimiter, type RateLimitVerdict, rateLimitHeaders } from './rate-limiter.ts'
 

@@ -3,15 +3,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { CatalogKey, CatalogView } from '@nextvisit/catalog'
 import { type JsonObject, memberOf, type ParsedJson, parseJson } from '@nextvisit/domain'
 import type { Logger } from '@nextvisit/service-kit'
-import { type Refusal, REFUSALS, refuse, refuseBody } from '../api/refusals.ts'
+import { type Refusal, REFUSALS, refuse, refuseBody } from '../refusals/refusals.ts'
 import { type Bill, createBill } from '../billing/bill.ts'
 import type { RateLimiter } from '../billing/rate-limiter.ts'
 import type { NoteRefusal } from '../refusals/kept-refusals.ts'
-import { admissionBudgetMs, turnWithinMs } from './budget.ts'
+import { admissionBudgetMs, turnWithinMs } from './request-budget.ts'
 import type { CallerAddress } from './caller-address.ts'
 import { createFindKey, isKeyInBody, keyInHeaders, writeKeyIn } from './find-key.ts'
-import { idempotentRequestOf } from './idempotent-request.ts'
-import { inTurns } from './in-turns.ts'
+import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
+import { yieldBetween } from './yield-between.ts'
 import { type BodyReaderOptions, createBodyReader, type ReceivedBody } from './read-body.ts'
 import type { Aborted, CheckedRequest, Handled, Items, RefusedItem, Route } from './route.ts'
 import { traceParentOf } from './trace-parent.ts'
@@ -156,18 +156,6 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
     return handled
   }
 
-  function parseBody({ progress, bytes }: Arrived): ParsedBody | Refusal {
-    const parsed = bytes ? (progress.route.parseBody ?? parseJson)(bytes) : NO_BODY
-    if (parsed.outcome === 'rejected') return refuseBody(parsed)
-    // The key's text was found, but perhaps in another member.
-    if (progress.writeKey !== undefined && memberOf(parsed.body, 'writeKey') !== progress.writeKey) {
-      progress.key = undefined
-      return refuse(REFUSALS.key)
-    }
-    progress.body = parsed.body
-    return parsed
-  }
-
   function checkedRequestOf({ progress, key, bytes, receivedMs, deadlineAt }: Arrived, body: JsonObject) {
     const { route, request, traceparent, parameters } = progress
     const { project, entry } = key
@@ -196,7 +184,7 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
 
   function noteRefusedItems({ progress, key }: Arrived, items: readonly RefusedItem[]): Promise<unknown> {
     const { route, requestId } = progress
-    return inTurns(items, ({ refusal, item, body }) => onRefused({ route, requestId, key, item, body }, refusal))
+    return yieldBetween(items, ({ refusal, item, body }) => onRefused({ route, requestId, key, item, body }, refusal))
   }
 
   function release({ isInFlight, received }: Progress): void {
@@ -250,4 +238,16 @@ function begin(route: Route, parameters: URLSearchParams, request: IncomingMessa
     received: undefined,
     isInFlight: false,
   }
+}
+
+function parseBody({ progress, bytes }: Arrived): ParsedBody | Refusal {
+  const parsed = bytes ? (progress.route.parseBody ?? parseJson)(bytes) : NO_BODY
+  if (parsed.outcome === 'rejected') return refuseBody(parsed)
+  // The key's text was found, but perhaps in another member.
+  if (progress.writeKey !== undefined && memberOf(parsed.body, 'writeKey') !== progress.writeKey) {
+    progress.key = undefined
+    return refuse(REFUSALS.key)
+  }
+  progress.body = parsed.body
+  return parsed
 }

@@ -1,14 +1,22 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { RequestListener } from 'node:http'
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
-import { createDocuments, type ServedDocument } from '../api/documents.ts'
-import { REFUSALS, refuse } from '../api/refusals.ts'
+import { REFUSALS, refuse } from '../refusals/refusals.ts'
 import { type AnswerRequest, type AnswerRequestParts, createAnswerRequest } from './answer-request.ts'
 import { answer, pathOf, type Route, type Result } from './route.ts'
 import { writeAnswer, writePreflight, writeText } from './write-answer.ts'
 
+/** A static text that needs no key. */
+export interface ServedDocument {
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Called by each request, not at start. Answers share the bytes of a large text. */
+  readonly read: () => Promise<string | Uint8Array>
+}
+
 export interface AppParts extends AnswerRequestParts {
   readonly routes: readonly Route[]
+  readonly documents: readonly ServedDocument[]
   /** Returns the reasons why requests would fail now. */
   readonly notReadyReasons: () => readonly string[]
 }
@@ -30,7 +38,10 @@ export function createApp(parts: AppParts): RequestListener {
 }
 
 /** Creates the app for reads, health, the API's description, preflights, and unknown paths and methods (404, 405). */
-function createExpressApp({ routes, notReadyReasons, logger }: AppParts, answerRequest: AnswerRequest): Express {
+function createExpressApp(
+  { routes, documents, notReadyReasons, logger }: AppParts,
+  answerRequest: AnswerRequest,
+): Express {
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -44,7 +55,6 @@ function createExpressApp({ routes, notReadyReasons, logger }: AppParts, answerR
     const ready = answer(200, { status: 'available', reasons })
     respond(response, isReady ? ready : refuse(REFUSALS.notReady(reasons)))
   })
-  const documents = createDocuments()
   for (const { path, headers, read } of documents) {
     app.get(path, async (_request, response) =>
       writeText(response, 200, await read(), { ...headers, 'X-Request-Id': randomUUIDv7() }),

@@ -4,8 +4,8 @@ import { notFound } from '@nextvisit/service-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GatewayFixture, type Reply, startGateway } from '../../test/gateway-fixture.ts'
 import { startService } from '../../test/service-fixture.ts'
-import { readContent } from '../api/content.ts'
-import { createOpenApiDocument, openApiText } from '../api/document.ts'
+import { readContent } from '../openapi/content.ts'
+import { createOpenApiDocument, openApiText } from '../openapi/document.ts'
 
 const { paths = {} } = createOpenApiDocument()
 const required: readonly string[] = Object.entries(readContent().headers).flatMap(([name, header]) =>

@@ -14,9 +14,9 @@ import {
   parseUncheckedJson,
 } from '@nextvisit/domain'
 import { describeHostileTexts } from '@nextvisit/testing/hostile-text'
-import { parsePage } from '../api/page-query.ts'
+import { parsePage } from '../reads/page-query.ts'
 import { createCheckSignature } from '../ingest/user-signature.ts'
-import { idempotentRequestOf } from './idempotent-request.ts'
+import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
 
 const SECRET_KEY = 'ab'.repeat(32)
 const apiKey = { kind: 'sdk', environment: 'P' } as const

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import type { Duplex } from 'node:stream'
 import { maxBodyBytesAt } from '@nextvisit/contracts'
 import { createHttpPart } from '@nextvisit/service-kit'
-import { errorBody, type RefusalRule, REFUSALS, refuse } from '../api/refusals.ts'
+import { errorBody, type RefusalRule, REFUSALS, refuse } from '../refusals/refusals.ts'
 import { saysTooLarge } from './read-body.ts'
 import { pathOf } from './route.ts'
 import { createUnreadAnswers } from './unread-answers.ts'

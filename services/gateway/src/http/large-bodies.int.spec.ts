@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { answerRequestParts, KEY, SDK_KEY } from '../../test/answer-request-parts.ts'
 import { createAnswerRequest } from './answer-request.ts'
-import { admissionBudgetMs, turnWithinMs } from './budget.ts'
+import { admissionBudgetMs, turnWithinMs } from './request-budget.ts'
 import type { CheckedRequest, Route } from './route.ts'
 
 const OK = { outcome: 'answered', status: 200, body: {} } as const

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { CatalogKey, CatalogProject } from '@nextvisit/catalog'
 import type { RouteSignature, VisitAnswered } from '@nextvisit/contracts'
 import type { JsonObject, ParsedJson } from '@nextvisit/domain'
-import type { Refusal } from '../api/refusals.ts'
-import type { Idempotency } from './idempotent-request.ts'
+import type { Refusal } from '../refusals/refusals.ts'
+import type { Idempotency } from '../idempotency/idempotent-request.ts'
 
 /** A request after every check that comes before the body's own rules (decisions.md, Order of checks). */
 export interface CheckedRequest {

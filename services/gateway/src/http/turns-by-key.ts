@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { RouteSignature } from '@nextvisit/contracts'
-import { type Refusal, REFUSALS, refuse } from '../api/refusals.ts'
+import { type Refusal, REFUSALS, refuse } from '../refusals/refusals.ts'
 import type { Aborted } from './route.ts'
 
 /** Maximum size in bytes of a body that needs no turn. */

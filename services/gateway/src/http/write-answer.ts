@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import { errorBody } from '../api/refusals.ts'
+import { errorBody } from '../refusals/refusals.ts'
 import { discardBody } from './read-body.ts'
 import { UNREAD } from './unread-answers.ts'
 import type { Answer, Result } from './route.ts'

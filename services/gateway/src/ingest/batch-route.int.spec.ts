@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GatewayFixture, type GatewayFixtureOptions, startGateway } from '../../test/gateway-fixture.ts'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
 import { claimsIn, givenMetering, givenRegistry, reservationsIn } from '../../test/given-services.ts'
-import { REQUEST_BUDGET_MS } from '../http/budget.ts'
-import { type IdempotentRequest, idempotentRequestOf } from '../http/idempotent-request.ts'
-import { createKeptAnswers } from './kept-answers.ts'
+import { REQUEST_BUDGET_MS } from '../http/request-budget.ts'
+import { type IdempotentRequest, idempotentRequestOf } from '../idempotency/idempotent-request.ts'
+import { createKeptAnswers } from '../idempotency/kept-answers.ts'
 
 const BATCH = '/v2/admin/batch'
 

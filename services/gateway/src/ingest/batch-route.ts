@@ -1,7 +1,7 @@
 import { MAX_BODY_BYTES, ROUTES } from '@nextvisit/contracts'
 import { type BatchItem, parseBatch, parseBatchItem, parseUncheckedJson } from '@nextvisit/domain'
-import { errorBody, type Refusal, REFUSALS, refuse, refuseBody } from '../api/refusals.ts'
-import { inTurns } from '../http/in-turns.ts'
+import { errorBody, type Refusal, REFUSALS, refuse, refuseBody } from '../refusals/refusals.ts'
+import { yieldBetween } from '../http/yield-between.ts'
 import { answer, type CheckedRequest, type Route, type Result } from '../http/route.ts'
 import type { ItemToPlan } from './plan-batch.ts'
 import { itemOf, type RecordMany, refusedItemsOf } from './record-many.ts'
@@ -24,7 +24,7 @@ export function createBatchRoute(recordMany: RecordMany, kinds: ItemKinds): Rout
       return idempotency === 'malformed' ? refuse(REFUSALS.idempotencyKey) : parsed
     },
     handle: async (batch, items) => {
-      const results = await recordMany(await inTurns(items, (item, at) => itemOfBatch(batch, kinds, item, at)))
+      const results = await recordMany(await yieldBetween(items, (item, at) => itemOfBatch(batch, kinds, item, at)))
       return { ...answer(200, { results: results.map(resultBody) }), refusedItems: refusedItemsOf(results, items) }
     },
   }

@@ -1,5 +1,5 @@
 import { memberOf } from '@nextvisit/domain'
-import { REFUSALS, refuse } from '../api/refusals.ts'
+import { REFUSALS, refuse } from '../refusals/refusals.ts'
 import { type CheckedRequest, type Result, isResult } from '../http/route.ts'
 import { type RequestedItem } from './stages.ts'
 

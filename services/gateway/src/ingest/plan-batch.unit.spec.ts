@@ -2,7 +2,7 @@ import { type Result, isResult } from '../http/route.ts'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { idempotencyOf, itemToPlan, kindWith, REQUEST } from '../../test/given-stages.ts'
-import { REFUSALS, refuse } from '../api/refusals.ts'
+import { REFUSALS, refuse } from '../refusals/refusals.ts'
 import { type BatchPlan, type ItemToPlan, planBatch, type Step } from './plan-batch.ts'
 
 type Items = readonly (ItemToPlan | Result)[]

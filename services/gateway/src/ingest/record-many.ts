@@ -2,9 +2,9 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { JsonObject } from '@nextvisit/domain'
 import type { RecordSequence } from '@nextvisit/log'
 import type { Logger } from '@nextvisit/service-kit'
-import { type Refusal, REFUSALS, refuse } from '../api/refusals.ts'
-import { type IdempotentContent, idempotentRequestOf } from '../http/idempotent-request.ts'
-import { costOfLength, inTurns } from '../http/in-turns.ts'
+import { type Refusal, REFUSALS, refuse } from '../refusals/refusals.ts'
+import { type IdempotentContent, idempotentRequestOf } from '../idempotency/idempotent-request.ts'
+import { costOfLength, yieldBetween } from '../http/yield-between.ts'
 import { answer, type CheckedRequest, type RefusedItem, type Result, isResult } from '../http/route.ts'
 import { type ItemToPlan, planBatch, type Step, type UserCreation } from './plan-batch.ts'
 import { admitItem } from './record-one.ts'
@@ -44,7 +44,7 @@ export function createRecordMany(stages: Stages, logger: Logger) {
       const identifies = step.type === 'creation' || step.item.kind.identifies
       if (identifies) identified[user] = isIdentifiedAfter(admission, before)
     }
-    await inTurns(steps, start, costOf)
+    await yieldBetween(steps, start, costOf)
     return Promise.all(admitting)
   }
 
@@ -99,7 +99,7 @@ export function createRecordMany(stages: Stages, logger: Logger) {
         return broken(step, err)
       }
     }
-    return Promise.all(await inTurns(admitted, publish, ({ step }) => costOf(step)))
+    return Promise.all(await yieldBetween(admitted, publish, ({ step }) => costOf(step)))
   }
 
   function broken(step: Step, err: unknown): Refusal {

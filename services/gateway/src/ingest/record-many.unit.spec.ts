@@ -11,7 +11,7 @@ import {
   PUBLISHED,
   REQUEST,
 } from '../../test/given-stages.ts'
-import { REFUSALS, refuse } from '../api/refusals.ts'
+import { REFUSALS, refuse } from '../refusals/refusals.ts'
 import { createRecordMany } from './record-many.ts'
 import type { StagesParts } from './stages.ts'
 

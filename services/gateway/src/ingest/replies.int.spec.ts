@@ -3,7 +3,7 @@ import { until } from '@nextvisit/service-kit/test/until.ts'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type GatewayFixture, type Recorded, type Reply, startGateway } from '../../test/gateway-fixture.ts'
-import { REQUEST_BUDGET_MS } from '../http/budget.ts'
+import { REQUEST_BUDGET_MS } from '../http/request-budget.ts'
 
 const QUEUED_ID = '0192aa00-0000-5000-8000-000000000001'
 const project = {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type GatewayFixture, startGateway } from '../../test/gateway-fixture.ts'
 import { releasedIn, reservationsIn } from '../../test/given-services.ts'
 import { startService } from '../../test/service-fixture.ts'
-import { REQUEST_BUDGET_MS } from '../http/budget.ts'
+import { REQUEST_BUDGET_MS } from '../http/request-budget.ts'
 
 /** The exact body of every error. */
 const unavailable = (message: unknown) => ({ status: 503, error: 'Service Unavailable', message })

@@ -12,7 +12,7 @@ import {
   withLogAdmin,
 } from '@nextvisit/log'
 import { type BreakerWatch, createBreaker } from '@nextvisit/service-kit'
-import { UNAVAILABLE_REASONS } from '../api/refusals.ts'
+import { UNAVAILABLE_REASONS } from '../refusals/refusals.ts'
 
 const CONNECT_AGAIN_AFTER_MS = 1_000
 const COUNT_AGAIN_AFTER_MS = 5_000

@@ -8,8 +8,8 @@ import {
 } from '@nextvisit/contracts'
 import { monthOf } from '@nextvisit/domain'
 import type { Asks } from '@nextvisit/service-kit'
-import { pageOf, parsePage } from '../api/page-query.ts'
-import { REFUSALS, refuse } from '../api/refusals.ts'
+import { pageOf, parsePage } from './page-query.ts'
+import { REFUSALS, refuse } from '../refusals/refusals.ts'
 import { answer, type CheckedRequest, type Route, type Result } from '../http/route.ts'
 
 interface ProjectRoutesParts {

@@ -1,7 +1,7 @@
 import { type gatewayCalls, ROUTES, Uuid } from '@nextvisit/contracts'
 import type { Handlers, RefusalStore } from '@nextvisit/service-kit'
-import { pageOf, parsePage } from '../api/page-query.ts'
-import { REASONS, REFUSALS, refuse } from '../api/refusals.ts'
+import { pageOf, parsePage } from './page-query.ts'
+import { REASONS, REFUSALS, refuse } from '../refusals/refusals.ts'
 import { answer, type Route } from '../http/route.ts'
 
 /** Creates `GET /v2/admin/refusals`: recent refusals of all gateways (decisions.md, Refusals). */

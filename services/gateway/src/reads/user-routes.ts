@@ -7,7 +7,7 @@ import {
 } from '@nextvisit/contracts'
 import { checkUserName, userIdOf } from '@nextvisit/domain'
 import type { Asks } from '@nextvisit/service-kit'
-import { type Refusal, REFUSALS, refuse, refuseBody } from '../api/refusals.ts'
+import { type Refusal, REFUSALS, refuse, refuseBody } from '../refusals/refusals.ts'
 import { answer, type CheckedRequest, type Route, type Result } from '../http/route.ts'
 
 /** Routes that read one user (decisions.md, Beyond the document). */

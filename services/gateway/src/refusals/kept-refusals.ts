@@ -3,7 +3,7 @@ import type { CatalogKey } from '@nextvisit/catalog'
 import { isStorable, type KeptRefusal, type RouteSignature } from '@nextvisit/contracts'
 import { checkUserName, eventSlug, memberIn, userIdOf, userNameOfUserId, withoutCallersWords } from '@nextvisit/domain'
 import type { Logger, RefusalStore } from '@nextvisit/service-kit'
-import type { Refusal } from '../api/refusals.ts'
+import type { Refusal } from './refusals.ts'
 import { createGatheredRefusals } from './gathered-refusals.ts'
 
 /** A refused request, or a refused item of a batch, as far as it was read. */

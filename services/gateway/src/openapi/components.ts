@@ -15,7 +15,7 @@ import {
 } from '@nextvisit/contracts'
 import { z } from 'zod'
 import type { oas32, ZodOpenApiContentObject, ZodOpenApiExamplesObject, ZodOpenApiOverride } from 'zod-openapi'
-import { DEFAULT_LIMIT, MAX_LIMIT } from './page-query.ts'
+import { DEFAULT_LIMIT, MAX_LIMIT } from '../reads/page-query.ts'
 
 /** Parts of the public schemas that the document names. */
 const PARTS = {

@@ -1,12 +1,5 @@
 import { readFile } from 'node:fs/promises'
-
-/** A static text that needs no key. */
-export interface ServedDocument {
-  readonly path: string
-  readonly headers: Readonly<Record<string, string>>
-  /** Called by each request, not at start. Answers share the bytes of a large text. */
-  readonly read: () => Promise<string | Uint8Array>
-}
+import type { ServedDocument } from '../http/app.ts'
 
 /**
  * The page of the API's description. It loads Swagger UI from below its own path, so it works without a network. Paths

@@ -4,8 +4,8 @@ import { createFaultProxy, produceApiKey } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type GatewayFixture, startGateway } from '../../test/gateway-fixture.ts'
 import { startService } from '../../test/service-fixture.ts'
-import { REQUEST_BUDGET_MS } from '../http/budget.ts'
-import { type IdempotentRequest, idempotentRequestOf } from '../http/idempotent-request.ts'
+import { REQUEST_BUDGET_MS } from '../http/request-budget.ts'
+import { type IdempotentRequest, idempotentRequestOf } from './idempotent-request.ts'
 import { createKeptAnswers } from './kept-answers.ts'
 
 const UUID_V5 = /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { VisitAnswered } from '@nextvisit/contracts'
 import { z } from 'zod'
-import type { IdempotentRequest } from '../http/idempotent-request.ts'
+import type { IdempotentRequest } from './idempotent-request.ts'
 
 /** An ioredis client, whose `commandTimeout` bounds each command. */
 interface ScriptRunner {

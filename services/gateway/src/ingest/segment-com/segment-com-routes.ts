@@ -1,7 +1,7 @@
 import { ROUTES } from '@nextvisit/contracts'
 import { inSegmentComWords, memberIn, parseSegmentComBatch, parseUncheckedJson } from '@nextvisit/domain'
-import { type Refusal, REFUSALS, refuse, refuseBody } from '../../api/refusals.ts'
-import { inTurns } from '../../http/in-turns.ts'
+import { type Refusal, REFUSALS, refuse, refuseBody } from '../../refusals/refusals.ts'
+import { yieldBetween } from '../../http/yield-between.ts'
 import { answer, type CheckedRequest, type Route, type Result } from '../../http/route.ts'
 import { isRetryable, type RecordMany, refusedItemsOf } from '../record-many.ts'
 
@@ -39,7 +39,7 @@ export function createSegmentComRoutes({ recordMany, track, ...parts }: SegmentR
   const recordAs =
     (type?: string): Route['handle'] =>
     async (request, messages) => {
-      const items = await inTurns(messages, (message) => itemOfMessage(itemParts, request, type, message))
+      const items = await yieldBetween(messages, (message) => itemOfMessage(itemParts, request, type, message))
       const results = await recordMany(items)
       return { ...answerOf(request, messages, results), refusedItems: refusedItemsOf(results, messages) }
     }

@@ -2,8 +2,8 @@ import { DEVICE_FIELD_VALUES, ErrorBody, maxBodyBytesOf, type RouteSignature } f
 import { BODY_RULES, type BodyRule, SEGMENT_COM_RULES } from '@nextvisit/domain'
 import type { ZodOpenApiResponsesObject } from 'zod-openapi'
 import { headerRefs, json } from './components.ts'
-import { MAX_LIMIT } from './page-query.ts'
-import { bodyRuleStatus, errorBody, type RefusalRule, REFUSALS, UNAVAILABLE_REASONS } from './refusals.ts'
+import { MAX_LIMIT } from '../reads/page-query.ts'
+import { bodyRuleStatus, errorBody, type RefusalRule, REFUSALS, UNAVAILABLE_REASONS } from '../refusals/refusals.ts'
 
 /** Refusals by the names of their examples. */
 export type DocumentedRefusals = Readonly<Record<string, RefusalRule>>

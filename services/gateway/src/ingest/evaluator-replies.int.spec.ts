@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createLogger, createRedis, createRedisSubscriber } from '@nextvisit/service-kit'
 import { until } from '@nextvisit/service-kit/test/until.ts'
 import { expect, inject, it, onTestFinished } from 'vitest'
-import { createReplies } from './replies.ts'
+import { createReplies } from './evaluator-replies.ts'
 
 const logger = createLogger('test', 'silent')
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { inTurns } from './in-turns.ts'
+import { yieldBetween } from './yield-between.ts'
 
 /** Counts the turns of other work. */
 function givenOthers(): () => number {
@@ -15,13 +15,13 @@ function givenOthers(): () => number {
 
 /** Returns the number of turns that the items take. */
 async function turnsOf(items: readonly unknown[]): Promise<number> {
-  return new Set(await inTurns(items, givenOthers())).size
+  return new Set(await yieldBetween(items, givenOthers())).size
 }
 
 describe('many items of one request', () => {
   it('are taken in their order', async () => {
     const items = Array.from({ length: 120 }, (_, index) => index)
-    const results = await inTurns(items, (item, position) => `${item} ${position}`)
+    const results = await yieldBetween(items, (item, position) => `${item} ${position}`)
     expect(results).toEqual(items.map((item) => `${item} ${item}`))
   })
 

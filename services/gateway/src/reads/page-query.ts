@@ -1,4 +1,4 @@
-import { REFUSALS, type Refusal, refuse } from './refusals.ts'
+import { REFUSALS, type Refusal, refuse } from '../refusals/refusals.ts'
 
 export const DEFAULT_LIMIT = 100
 export const MAX_LIMIT = 1_000

@@ -15,7 +15,7 @@ import type { z } from 'zod'
 import { SCHEMAS } from './components.ts'
 import { parseContent } from './content.ts'
 import { createOpenApiDocument, openApiText } from './document.ts'
-import { REFUSALS } from './refusals.ts'
+import { REFUSALS } from '../refusals/refusals.ts'
 
 const COMMITTED = path.resolve(import.meta.dirname, '../../../../docs/reference/openapi.json')
 

@@ -12,7 +12,7 @@ const MAX_LEVELS = 8
  * Calls `act` for each item, in their order, and fewer large items a turn. `costOf` returns the bytes of JSON that cost
  * as much; default: the item's own, as far as they are worth counting.
  */
-export async function inTurns<Item, Result>(
+export async function yieldBetween<Item, Result>(
   items: readonly Item[],
   act: (item: Item, position: number) => Result,
   costOf: (item: Item) => number = (item) => costOfLength(lengthAsJson(item)),
