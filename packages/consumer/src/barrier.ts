@@ -135,7 +135,7 @@ function shared<T>(call: () => Promise<T>): () => Promise<T> {
   let inFlight: Promise<T> | undefined
   let next: Promise<T> | undefined
 
-  const begin = (): Promise<T> => {
+  function begin(): Promise<T> {
     next = undefined
     inFlight = call().finally(() => {
       inFlight = undefined

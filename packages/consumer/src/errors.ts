@@ -10,7 +10,9 @@ abstract class ProjectionError extends Error {
   }
 }
 
-const nameOf = ({ projection, topic, partition }: CheckpointKey): string => `${projection} on ${topic}/${partition}`
+function nameOf({ projection, topic, partition }: CheckpointKey): string {
+  return `${projection} on ${topic}/${partition}`
+}
 
 /** A batch begins after the checkpoint: the records in between were never read. Needs an operator. */
 export class GapError extends ProjectionError {

@@ -69,7 +69,7 @@ async function foldLane(
   signal: AbortSignal,
 ): Promise<void> {
   const folds = new Map(lane.map((fold) => [fold.partition, fold]))
-  const onBatch = async (batch: FetchedBatch): Promise<void> => {
+  async function onBatch(batch: FetchedBatch): Promise<void> {
     const fold = folds.get(batch.partition)
     if (!fold) return
     const before = fold.checkpoint().nextOffset

@@ -29,7 +29,9 @@ import { consumerHealth } from './process/consumer-health.ts'
 import { answerOperations } from './process/answer-operations.ts'
 
 const STOP_PUBLISHING_WITHIN_MS = 2_000
-const now = () => new Date()
+function now(): Date {
+  return new Date()
+}
 
 /**
  * Runs a consumer as this process until SIGTERM or SIGINT, or until a part fails (see `runService`). Ends the process with

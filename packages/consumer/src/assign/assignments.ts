@@ -59,7 +59,7 @@ export function createAssignments<Fact extends AnyFact, Draft>(options: Assignme
   let owned: ReadonlyMap<string, Partition> = new Map()
   let ended = new AbortController()
 
-  const open = async (topic: string, partition: number, marks: Watermarks): Promise<OpenedPartition> => {
+  async function open(topic: string, partition: number, marks: Watermarks): Promise<OpenedPartition> {
     const changed = await partitionCounts.refusalOf(topic, partition)
     const key = { projection: projection.name, topic, partition }
     // The number that a refused partition was read with is the wrong one: it is not stored.
@@ -72,7 +72,7 @@ export function createAssignments<Fact extends AnyFact, Draft>(options: Assignme
     return { checkpoint, fetchFrom: fetchOffsetOf(nextOffset, marks), logEnd: log.high, refusal }
   }
 
-  const readMarksOf = async (topic: string, partition: number): Promise<Watermarks> => {
+  async function readMarksOf(topic: string, partition: number): Promise<Watermarks> {
     const marks = (await readMarks(topic)).get(partition)
     if (!marks) throw new TopicMissingError([topic])
     return marks
@@ -91,7 +91,7 @@ export function createAssignments<Fact extends AnyFact, Draft>(options: Assignme
   }
 
   /** Tries again while Postgres or Kafka is unavailable. Throws errors that another attempt cannot fix. */
-  const keepOpening = async (topic: string, partition: number, marks: Watermarks): Promise<OpenedPartition> => {
+  async function keepOpening(topic: string, partition: number, marks: Watermarks): Promise<OpenedPartition> {
     for (let backOffMs = FIRST_BACK_OFF_MS; ; backOffMs = Math.min(backOffMs * 2, LONGEST_BACK_OFF_MS)) {
       if (signal.aborted) throw new RunnerStoppedError()
       try {
@@ -107,7 +107,7 @@ export function createAssignments<Fact extends AnyFact, Draft>(options: Assignme
   }
 
   /** The wait of a partition counts from its first assignment, even if it is assigned again before it is opened. */
-  const beginOpening = (topic: string, partitions: ReadonlyMap<number, Watermarks>): void => {
+  function beginOpening(topic: string, partitions: ReadonlyMap<number, Watermarks>): void {
     for (const [name, { one }] of opening)
       if (one.topic === topic && !partitions.has(one.partition)) opening.delete(name)
     for (const [partition, { high }] of partitions) {
@@ -119,7 +119,7 @@ export function createAssignments<Fact extends AnyFact, Draft>(options: Assignme
     }
   }
 
-  const take = (topic: string, partition: number): Partition => {
+  function take(topic: string, partition: number): Partition {
     const name = topicPartition(topic, partition)
     const found = opened.get(name)
     if (!found) throw new Error(`${name} was assigned, but its checkpoint was never opened`)

@@ -45,7 +45,7 @@ export function createFetchPacing(
   const wanted = new Map<string, { readonly offset: bigint; readonly sinceMs: number }>()
   let running: { readonly over: Promise<void>; readonly end: () => void } | undefined
 
-  const beginGathering = (): void => {
+  function beginGathering(): void {
     if (running) return
     const { promise: over, resolve } = Promise.withResolvers<void>()
     const timer = setTimeout(() => running?.end(), gatherMs)
@@ -59,17 +59,17 @@ export function createFetchPacing(
 
   const areAwaited = ({ records }: FetchedBatch): boolean => records.length > 0 && records.every(isAwaited)
 
-  const mayGather = (): boolean => {
+  function mayGather(): boolean {
     const oldestMs = performance.now() - WANTED_FOR_MS
     return ![...wanted].some(([name, { sinceMs }]) => sinceMs > oldestMs && !folding.has(name))
   }
 
-  const want = (name: string, offset: bigint): void => {
+  function want(name: string, offset: bigint): void {
     const before = wanted.get(name)?.offset ?? -1n
     wanted.set(name, { offset: before > offset ? before : offset, sinceMs: performance.now() })
   }
 
-  const notice = (name: string, { nextOffset, highWatermark }: FetchedBatch): void => {
+  function notice(name: string, { nextOffset, highWatermark }: FetchedBatch): void {
     read.set(name, nextOffset)
     if ((wanted.get(name)?.offset ?? -1n) < nextOffset) wanted.delete(name)
     if (nextOffset < highWatermark) want(name, highWatermark - 1n)

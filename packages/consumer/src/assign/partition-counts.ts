@@ -42,7 +42,7 @@ export function createPartitionCounts(
   const underWay = new Map<string, Promise<Seen>>()
 
   /** Concurrent callers share a look: Kafka may take long to answer. */
-  const look = async (topic: string): Promise<Seen> => {
+  async function look(topic: string): Promise<Seen> {
     const last = known.get(topic)
     if (last && performance.now() - last.atMs < LOOK_AGAIN_AFTER_MS) return last
     const looking = underWay.get(topic) ?? lookAgain(topic, last).finally(() => underWay.delete(topic))
@@ -50,7 +50,7 @@ export function createPartitionCounts(
     return looking
   }
 
-  const lookAgain = async (topic: string, last: Seen | undefined): Promise<Seen> => {
+  async function lookAgain(topic: string, last: Seen | undefined): Promise<Seen> {
     const found = await logAdmin.partitionCount(topic).catch((cause: unknown) => {
       if (last) return last.found // meanwhile nothing can be published or fetched
       throw new LogUnavailableError({ cause })

@@ -26,7 +26,7 @@ export interface PartitionCheckpoint {
 export function createPartitionCheckpoint(db: Db, key: CheckpointKey, keyPartitions?: number): PartitionCheckpoint {
   let stored: Checkpoint | undefined
 
-  const current = (): Checkpoint => {
+  function current(): Checkpoint {
     if (!stored) throw new Error(`${key.projection} has no checkpoint of ${key.topic}/${key.partition}`)
     return stored
   }

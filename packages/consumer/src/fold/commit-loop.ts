@@ -30,7 +30,7 @@ export function createCommitLoop<Fact extends AnyFact, Draft>(
 ): CommitLoop {
   const bell = createBell()
 
-  const run = async (signal: AbortSignal): Promise<void> => {
+  async function run(signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', bell.ring)
     while (!signal.aborted) {
       // One fetch gives several partitions their batches.

@@ -103,14 +103,14 @@ export function createPartition<Fact extends AnyFact, Draft>(options: PartitionO
   let ticking: Promise<void> | undefined
   let noTickBeforeMs = 0
 
-  const makeReady = (work: Work): void => {
+  function makeReady(work: Work): void {
     if (signal.aborted) return abandon(work)
     state = { is: 'ready', work, sinceMs: performance.now() }
     ring()
   }
 
   /** Continues with the next part of the batch, or completes it. */
-  const advance = async (work: Work): Promise<void> => {
+  async function advance(work: Work): Promise<void> {
     backOffMs = FIRST_BACK_OFF_MS
     progress.noticeFolded(work.batch)
     if (nextOffset() < work.batch.nextOffset) return makeReady(work)
@@ -120,12 +120,12 @@ export function createPartition<Fact extends AnyFact, Draft>(options: PartitionO
     work.resolve()
   }
 
-  const abandon = (work: Work): void => {
+  function abandon(work: Work): void {
     state = IDLE
     work.reject(new RunnerStoppedError())
   }
 
-  const pause = (work: Work, error: unknown): void => {
+  function pause(work: Work, error: unknown): void {
     if (signal.aborted) return abandon(work)
     if (!mayPass(error)) {
       noticeHalted(error)
@@ -139,13 +139,13 @@ export function createPartition<Fact extends AnyFact, Draft>(options: PartitionO
     backOffMs = Math.min(backOffMs * 2, LONGEST_BACK_OFF_MS)
   }
 
-  const noticeHalted = (error: unknown): void => {
+  function noticeHalted(error: unknown): void {
     if (!progress.noticeHalted(error)) return
     const { offset, recordId } = progress.halted() ?? {}
     logger.error({ ...place, offset: offset?.toString(), recordId, err: error }, HALTED)
   }
 
-  const noticeStale = ({ isSwapped }: Stale): void => {
+  function noticeStale({ isSwapped }: Stale): void {
     metrics.staleCommits.inc()
     // The outbox may hold rows of another owner, or of an own commit whose answer was lost.
     drainSoon()
@@ -153,7 +153,7 @@ export function createPartition<Fact extends AnyFact, Draft>(options: PartitionO
     else logger.warn(place, OVERTAKEN)
   }
 
-  const noticeFolded = ({ deadLetters, duplicates }: Folded): void => {
+  function noticeFolded({ deadLetters, duplicates }: Folded): void {
     metrics.duplicates.inc(duplicates)
     if (deadLetters === 0) return
     metrics.deadLetters.inc(deadLetters)
@@ -161,7 +161,7 @@ export function createPartition<Fact extends AnyFact, Draft>(options: PartitionO
   }
 
   /** Called only while no commit of the partition can begin: when it is idle, or at the end of its batch. */
-  const runPendingTick = async (): Promise<void> => {
+  async function runPendingTick(): Promise<void> {
     if (ticking || !pendingTick || signal.aborted || nextOffset() < pendingTick.logEnd || progress.halted()) return
     const { instant } = pendingTick
     pendingTick = undefined
@@ -171,7 +171,7 @@ export function createPartition<Fact extends AnyFact, Draft>(options: PartitionO
     ring() // a batch may have come
   }
 
-  const commitTick = async (instant: Date): Promise<void> => {
+  async function commitTick(instant: Date): Promise<void> {
     try {
       let outcome = await runTick(core, checkpoint, instant)
       while (outcome.outcome === 'stale') {

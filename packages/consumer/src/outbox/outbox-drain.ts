@@ -46,7 +46,7 @@ export function createOutboxDrain(options: OutboxDrainOptions): OutboxDrain {
    * Publishes rows in sequence order and deletes those that are in the log: at least once, with stable ids by which readers
    * drop duplicates. Stops at the first unpublished row of a partition. The next drain begins there.
    */
-  const drainOwned = async (): Promise<void> => {
+  async function drainOwned(): Promise<void> {
     for (;;) {
       const rows = await readRows(db, owned())
       if (rows.length === 0) return
@@ -59,7 +59,7 @@ export function createOutboxDrain(options: OutboxDrainOptions): OutboxDrain {
   }
 
   /** The publisher may refuse a record and accept the next, smaller one. Nothing behind a refused record is published. */
-  const publishInOrder = async (rows: readonly StoredRow[]) => {
+  async function publishInOrder(rows: readonly StoredRow[]) {
     const records = await Promise.all(rows.map(async (row) => [row, await asRecord(row)] as const))
     const deadlineAt = performance.now() + PUBLISH_WITHIN_MS
     const refused = new Set<number>()
@@ -83,7 +83,7 @@ export function createOutboxDrain(options: OutboxDrainOptions): OutboxDrain {
     return { published, failed }
   }
 
-  const asRecord = async ({ topic, key, value, headers }: OutboxRow): Promise<RecordToPublish> => {
+  async function asRecord({ topic, key, value, headers }: OutboxRow): Promise<RecordToPublish> {
     return { topic, key, value, headers, partition: await partitionOf(topic, key) }
   }
 
@@ -100,13 +100,13 @@ export function createOutboxDrain(options: OutboxDrainOptions): OutboxDrain {
     return next
   }
 
-  const endTimer = (): void => {
+  function endTimer(): void {
     clearTimeout(timer?.handle)
     timer = undefined
   }
 
   /** Keeps a drain that is planned for an earlier time. */
-  const drainAfter = (ms: number): void => {
+  function drainAfter(ms: number): void {
     const atMs = performance.now() + ms
     if (signal.aborted || (timer && timer.atMs <= atMs)) return
     endTimer()
@@ -119,7 +119,7 @@ export function createOutboxDrain(options: OutboxDrainOptions): OutboxDrain {
 
   const drainSoon = (): void => drainAfter(drainAfterMs)
 
-  const finished = (): Promise<void> => {
+  function finished(): Promise<void> {
     endTimer()
     return next ?? underWay
   }

@@ -11,7 +11,7 @@ import {
 import { z } from 'zod'
 import type { Consumer } from '../define-consumer.ts'
 
-const noRedis = z.unknown().transform((): { redisUrl?: string } => ({}))
+const NO_REDIS = z.unknown().transform((): { redisUrl?: string } => ({}))
 
 /** Reads the configuration of a consumer's process. Throws a `ConfigError` that lists every problem. */
 export function readConsumerConfig(
@@ -23,6 +23,6 @@ export function readConsumerConfig(
     .and(internalServerConfig)
     .and(logConfig)
     .and(modeConfig)
-    .and(hasReplies ? redisConfig : noRedis)
+    .and(hasReplies ? redisConfig : NO_REDIS)
   return readConfig(schema, env)
 }

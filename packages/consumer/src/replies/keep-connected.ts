@@ -9,7 +9,7 @@ const EVERY_MS = 4_000
  */
 export function keepConnected(db: Pick<Db, '$queryRaw'>, everyMs = EVERY_MS) {
   let timer: NodeJS.Timeout | undefined
-  const ask = (): void => {
+  function ask(): void {
     // The next query opens a lost connection again.
     db.$queryRaw(sql`SELECT 1 AS one`).catch(() => undefined)
   }

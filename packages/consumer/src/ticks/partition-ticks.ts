@@ -38,7 +38,7 @@ export function createPartitionTicks<Fact extends AnyFact, Draft>(options: Parti
   const retrying = new Set<string>()
   let round = 0
 
-  const runRound = async (): Promise<void> => {
+  async function runRound(): Promise<void> {
     round += 1
     const isLook = round % ROUNDS_PER_LOOK === 0
     for (const topic of projection.topics) {
@@ -48,7 +48,7 @@ export function createPartitionTicks<Fact extends AnyFact, Draft>(options: Parti
   }
 
   /** Takes the instant before it reads the log's end: every record in the log at the instant is folded first. */
-  const tickTopic = async (topic: string, isLook: boolean): Promise<void> => {
+  async function tickTopic(topic: string, isLook: boolean): Promise<void> {
     const instant = now()
     const ofTopic = owned().filter((one) => one.topic === topic)
     const partitions = ofTopic.map(({ partition }) => partition)
@@ -64,7 +64,7 @@ export function createPartitionTicks<Fact extends AnyFact, Draft>(options: Parti
   }
 
   /** After a failure the next round looks again: an unknown end is reported after a minute. */
-  const lookAtEnd = async (topic: string) => {
+  async function lookAtEnd(topic: string) {
     endUnknown.add(topic)
     const marks = await logAdmin.watermarks(topic).catch((cause: unknown) => {
       throw new LogUnavailableError({ cause })
@@ -74,12 +74,12 @@ export function createPartitionTicks<Fact extends AnyFact, Draft>(options: Parti
   }
 
   /** Returns the partitions with work: few queries, however many partitions are owned. */
-  const findDue = async (partitions: readonly number[], instant: Date): Promise<readonly number[]> => {
+  async function findDue(partitions: readonly number[], instant: Date): Promise<readonly number[]> {
     if (!projection.ticks || partitions.length === 0) return []
     return projection.ticks.due(db, instant, { partitions, catalog })
   }
 
-  const lookForRetries = async (topic: string, partitions: readonly number[]): Promise<readonly number[]> => {
+  async function lookForRetries(topic: string, partitions: readonly number[]): Promise<readonly number[]> {
     const { name } = projection
     const found = partitions.length === 0 ? [] : await findRetries(db, { projection: name, topic }, partitions)
     if (found.length > 0) retrying.add(topic)
@@ -88,7 +88,7 @@ export function createPartitionTicks<Fact extends AnyFact, Draft>(options: Parti
   }
 
   /** The round does not await it: a stalled partition must not delay the ticks of the others. */
-  const beginTick = (one: Partition, instant: Date, end: bigint): void => {
+  function beginTick(one: Partition, instant: Date, end: bigint): void {
     ticking.set(
       one,
       one.tick(instant, end).finally(() => ticking.delete(one)),
@@ -96,7 +96,7 @@ export function createPartitionTicks<Fact extends AnyFact, Draft>(options: Parti
   }
 
   /** Without the due partitions, or the log's end, no partition of the topic can tick. */
-  const onRoundFailed = (topic: string, err: unknown): void => {
+  function onRoundFailed(topic: string, err: unknown): void {
     if (signal.aborted) return
     logger.warn({ err, topic }, 'Cannot read the due partitions or the end of the log; ticks wait')
     for (const one of owned()) if (one.topic === topic) one.noticeTicks(err)

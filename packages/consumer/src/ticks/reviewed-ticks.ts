@@ -39,7 +39,7 @@ export function createReviewedTicks<Rows extends Unsettled>(
   { table, isDue, compare, tick }: ReviewedTicksOptions<Rows>,
   review: CatalogReview = createCatalogReview(),
 ): Ticks {
-  const findUnsettled = async (db: Db, scopes: readonly ReviewScope[], catalog: CatalogView) => {
+  async function findUnsettled(db: Db, scopes: readonly ReviewScope[], catalog: CatalogView) {
     const { unsettled, unfinished } = await compare(db, scopes, catalog)
     review.settle(scopes, unsettled, unfinished)
     return unsettled

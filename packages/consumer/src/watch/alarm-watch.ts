@@ -44,7 +44,7 @@ export function createAlarmWatch({ db, projection, reported, logger, everyMs }: 
   let problem: string | undefined
 
   /** Logs the first failure only: each round tries again. */
-  const runRound = async (): Promise<void> => {
+  async function runRound(): Promise<void> {
     try {
       await passOnAll()
       if (problem !== undefined) logger.info({}, 'Alarms are written again')
@@ -55,7 +55,7 @@ export function createAlarmWatch({ db, projection, reported, logger, everyMs }: 
     }
   }
 
-  const passOnAll = async (): Promise<void> => {
+  async function passOnAll(): Promise<void> {
     const found = reported().flatMap((one) => one.progress().alarms.map((alarm) => ({ one, alarm })))
     // Announces all of them before it writes the first, which may fail.
     for (const each of found) announce(each)
@@ -66,7 +66,7 @@ export function createAlarmWatch({ db, projection, reported, logger, everyMs }: 
     for (const [topic, ofTopic] of Map.groupBy(halted, ({ one }) => one.topic)) await passOnWishes(topic, ofTopic)
   }
 
-  const announce = (found: Found): void => {
+  function announce(found: Found): void {
     const { one, alarm } = found
     const known = raised.get(nameOf(found))
     const line = LOG_LINES[alarm.kind]
@@ -77,7 +77,7 @@ export function createAlarmWatch({ db, projection, reported, logger, everyMs }: 
     logger.error({ topic: one.topic, partition: one.partition, offset: String(offset), code, reason: message }, line)
   }
 
-  const raise = async (found: Found): Promise<void> => {
+  async function raise(found: Found): Promise<void> {
     const { one, alarm } = found
     const name = nameOf(found)
     if (performance.now() - (raised.get(name)?.atMs ?? -Infinity) < REPEAT_EVERY_MS) return
@@ -86,7 +86,7 @@ export function createAlarmWatch({ db, projection, reported, logger, everyMs }: 
   }
 
   /** A halt ends with the commit that passes its offset. */
-  const end = async (name: string, { one, alarm }: Found): Promise<void> => {
+  async function end(name: string, { one, alarm }: Found): Promise<void> {
     const { topic, partition } = one
     const isHere = (other: ReportedPartition) =>
       alarm.kind === 'ticks' ? other === one : other.topic === topic && other.partition === partition
@@ -96,7 +96,7 @@ export function createAlarmWatch({ db, projection, reported, logger, everyMs }: 
     raised.delete(name)
   }
 
-  const passOnWishes = async (topic: string, halted: readonly Found[]): Promise<void> => {
+  async function passOnWishes(topic: string, halted: readonly Found[]): Promise<void> {
     const partitions = halted.map(({ one }) => one.partition)
     for (const { partition, offset, by } of await readSetAside(db, { projection, topic }, partitions)) {
       halted.find(({ one }) => one.partition === partition)?.one.setAside(offset, by)

@@ -76,7 +76,7 @@ export function createProgressTracker(options: ProgressTrackerOptions): Progress
   /** Ends with a checkpoint past the halt: a later owner or a replay may have moved it. */
   const currentHalt = () => (halted && halted.offset >= nextOffset() ? halted : undefined)
 
-  const stall = (stalledMs: number): PartitionAlarm | undefined => {
+  function stall(stalledMs: number): PartitionAlarm | undefined {
     if (stalledMs < REPORTED_AFTER_MS) return undefined
     const cause = refused
       ? causeOf(refused.error)
@@ -84,7 +84,7 @@ export function createProgressTracker(options: ProgressTrackerOptions): Progress
     return { kind: 'stalled', offset: nextOffset(), sinceMs: nowMs() - stalledMs, ...cause }
   }
 
-  const failingTicks = (): PartitionAlarm | undefined => {
+  function failingTicks(): PartitionAlarm | undefined {
     if (!tickFailure) return undefined
     const { sinceMs, error } = tickFailure
     if (mayPass(error) && nowMs() - sinceMs < REPORTED_AFTER_MS) return undefined

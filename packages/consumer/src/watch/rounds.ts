@@ -12,11 +12,11 @@ export function createRounds(runRound: () => Promise<void>, everyMs: number): Ro
   let isStopped = false
   let round: Promise<void> = Promise.resolve()
 
-  const schedule = (): void => {
+  function schedule(): void {
     if (!isStopped) timer = setTimeout(beginRound, everyMs)
   }
 
-  const beginRound = (): void => {
+  function beginRound(): void {
     round = runRound().then(schedule)
   }
 

@@ -23,7 +23,7 @@ const READ_WITHIN_MS = 1_000
 export function createSchemaGauges({ db, projection, registry, logger }: SchemaGaugesOptions): SchemaGauges {
   let inFlight: Promise<Waiting | undefined> | undefined
   /** Runs one query at a time, however many scrapes give up waiting. */
-  const read = (): Promise<Waiting | undefined> => {
+  function read(): Promise<Waiting | undefined> {
     inFlight ??= readWaiting(db, projection)
       .catch(() => undefined)
       .finally(() => (inFlight = undefined))
