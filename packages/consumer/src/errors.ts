@@ -58,7 +58,7 @@ export class CheckpointOfAnotherLogError extends ProjectionError {
 }
 
 /** A record, named for operators. */
-export interface RecordRef {
+interface RecordRef {
   readonly offset: bigint
   /** `ce_id`, if the record has one. */
   readonly id?: string | undefined

@@ -2,12 +2,12 @@ import type { FormStep, FormStepCounts, FormStepsAnswer, FormStepsQuery } from '
 import { projectKeyOf, type StepTaken } from '@nextvisit/domain'
 
 /** The steps of forms in the last day, by this process's decisions. */
-export interface FormSteps {
+interface FormSteps {
   readonly add: (taken: readonly StepTaken[]) => void
   readonly read: (query: FormStepsQuery) => FormStepsAnswer
 }
 
-export interface FormStepsOptions {
+interface FormStepsOptions {
   readonly nowMs: () => number
   /** Maximum number of forms over all slices. Each costs about 250 bytes. */
   readonly maxEntries?: number

@@ -32,7 +32,7 @@ import { outboxRowsOf } from './queue-rows.ts'
 import { createQueueTicks } from './queue-tick.ts'
 import { saveDraft } from './save-draft.ts'
 
-export interface FormTriggerProjectionOptions {
+interface FormTriggerProjectionOptions {
   /** Replies to waiting gateways. */
   readonly publishReplies?: PublishReplies
   /** Called with the steps of forms once they are committed, for figures. */

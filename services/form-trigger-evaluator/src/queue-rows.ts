@@ -4,7 +4,7 @@ import type { RowOf, Statement } from '@nextvisit/database'
 import { queues, shownForms } from './tables.ts'
 
 /** The changes of a batch or a tick in queues. */
-export interface QueueWrites {
+interface QueueWrites {
   readonly updated?: readonly QueueRow[]
   /** The stored versions of the updated rows, by id. Absent for writes that deliver no form. */
   readonly stored?: ReadonlyMap<string, QueueRow>

@@ -15,7 +15,7 @@ import {
 import { counters, uniqueNames, usage } from './tables.ts'
 
 /** The additions of a batch. Rows of a key are merged when written; names, of which a record may carry 250, when folded. */
-export interface MeteringDraft {
+interface MeteringDraft {
   /** Every counter that the batch may touch, with the number of its metered events. */
   readonly counted: NewRow<typeof counters>[]
   readonly eventUnits: FoldedUnit[]

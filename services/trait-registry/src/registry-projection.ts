@@ -9,13 +9,13 @@ import { claims, definitionCounts, definitions } from './tables.ts'
  * The additions of a batch: a row for each name and partition, by both. A record carries up to 250 names, nearly always the
  * same ones. A row for each record would cost many times as much as the decoding of the record.
  */
-export type RegistryDraft = Map<string, AddedName>
+type RegistryDraft = Map<string, AddedName>
 
 /** The columns of a name in both tables. */
 type NameRows = RowOf<typeof definitions> & RowOf<typeof definitionCounts>
 type AddedName = { -readonly [Column in keyof NameRows]: NameRows[Column] }
 
-export interface RegistryProjectionOptions {
+interface RegistryProjectionOptions {
   /** Returns the number of partitions of `user-events`: a claim ends when every partition is folded past its lifetime. */
   readonly countPartitions: () => Promise<number>
 }

@@ -23,7 +23,7 @@ export function segmentsOf(catalog: CatalogView, { organization, project }: Proj
  * Users of this partition were computed with a later catalog than this process has. Nothing is folded until that catalog
  * arrives: otherwise their segments would go back to an older one.
  */
-export class CatalogBehindError extends Error {
+class CatalogBehindError extends Error {
   override readonly name = 'CatalogBehindError'
   readonly code = 'CATALOG_BEHIND'
   readonly retryable = true
@@ -37,7 +37,7 @@ export class CatalogBehindError extends Error {
 }
 
 /** A project's users in one partition. */
-export interface ProjectPartition extends ProjectRef {
+interface ProjectPartition extends ProjectRef {
   readonly partition: number
 }
 

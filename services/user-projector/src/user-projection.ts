@@ -15,7 +15,7 @@ import { saveDraft } from './save-draft.ts'
 import { segmentTicks } from './segment-tick.ts'
 import type { ProjectedUser, UserDraft } from './user-draft.ts'
 
-export interface UserProjectionOptions {
+interface UserProjectionOptions {
   /** Called with the number of increments of traits that are not numbers, for a metric. */
   readonly onSkippedIncrements?: (count: number) => void
   /** Called with the number of operations that were dropped because of a limit (decisions.md, Identify), for a metric. */

@@ -28,7 +28,7 @@ export interface AssignmentsOptions<Fact extends AnyFact, Draft> {
 }
 
 /** The partitions that the consumer group has assigned to this process. */
-export interface Assignments {
+interface Assignments {
   /** Opens the checkpoints of an assignment. Only `begin` changes the owned partitions, as a later assignment may come first. */
   readonly positions: GroupReaderHandlers['positions']
   /** Replaces the owned partitions. Ends the work of the last assignment, even on partitions that stay. */

@@ -9,7 +9,7 @@ import type { AnyFact } from '../projection.ts'
  * Commits the batches of all partitions of a process, one commit at a time: ready batches are loaded, folded and committed
  * together, and batches that arrive meanwhile go into the next commit. The load of Postgres follows commits, not partitions.
  */
-export interface CommitLoop {
+interface CommitLoop {
   /** Runs until aborted, and then ends the commit in flight. Rejects only for a bug. */
   readonly run: (signal: AbortSignal) => Promise<void>
   /** Wakes the loop: a partition may be ready. */

@@ -9,7 +9,7 @@ const PUBLISH_WITHIN_MS = 5_000
 const DRAIN_AFTER_MS = 250
 const DRAIN_AGAIN_AFTER_MS = 1_000
 
-export interface OutboxDrainOptions {
+interface OutboxDrainOptions {
   readonly db: Db
   readonly publisher: Publisher
   readonly logger: Logger
@@ -24,7 +24,7 @@ export interface OutboxDrainOptions {
 }
 
 /** Publishes the records that commits put into the outbox. */
-export interface OutboxDrain {
+interface OutboxDrain {
   /**
    * Drains the present rows. Ends early if the publisher or Postgres fails, and continues a second later. Never rejects.
    * Drains do not overlap: calls that come meanwhile share the next one.

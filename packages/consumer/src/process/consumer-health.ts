@@ -5,7 +5,7 @@ import type { ProjectionRunner } from '../projection-runner.ts'
 import type { PartitionAlarm } from '../watch/partition-alarms.ts'
 import type { PartitionProgress } from '../watch/partition-progress.ts'
 
-export interface ConsumerHealthOptions {
+interface ConsumerHealthOptions {
   readonly runner: Pick<ProjectionRunner, 'progress' | 'alarmProblem'>
   readonly catalog: Pick<LiveCatalogView, 'isCurrentWithin' | 'problems'>
   readonly db: Db

@@ -10,7 +10,7 @@ const UPKEEP_LIMITS = { maxConnections: 4 }
 const READ_LIMITS = { maxConnections: 3, statementTimeoutMs: 2_000 }
 
 /** A consumer's connections to its schema, in separate pools: slow reads delay no admission, and neither waits for folds. */
-export interface Pools {
+interface Pools {
   readonly foldDb: CommitDb
   /** For everything beside folds: ticks, the outbox, alarms. */
   readonly upkeepDb: CommitDb
@@ -18,7 +18,7 @@ export interface Pools {
   readonly readDb: Db
 }
 
-export interface PoolsOptions {
+interface PoolsOptions {
   readonly databaseUrl: string
   /** Names the connections in `pg_stat_activity`. */
   readonly clientId: string

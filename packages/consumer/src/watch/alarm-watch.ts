@@ -4,7 +4,7 @@ import type { ReportedPartition } from './partition-progress.ts'
 import { createRounds, type Rounds } from './rounds.ts'
 import { endAlarms, type PartitionAlarm, raiseAlarm, readSetAside } from './partition-alarms.ts'
 
-export interface AlarmWatchOptions {
+interface AlarmWatchOptions {
   readonly db: Db
   readonly projection: string
   readonly reported: () => readonly ReportedPartition[]
@@ -29,7 +29,7 @@ interface Found {
   readonly alarm: PartitionAlarm
 }
 
-export interface AlarmWatch extends Rounds {
+interface AlarmWatch extends Rounds {
   /** Returns the reason why alarms cannot be written at present. */
   readonly problem: () => string | undefined
   /** Returns true if this alarm is in Postgres. Before that, operators cannot set its record aside. */

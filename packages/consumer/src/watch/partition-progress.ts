@@ -28,7 +28,7 @@ export interface ReportedPartition {
   readonly setAside: (offset: bigint, by: string) => void
 }
 
-export interface ProgressTrackerOptions {
+interface ProgressTrackerOptions {
   readonly topic: string
   readonly partition: number
   /** The log's end when the partition was assigned. */

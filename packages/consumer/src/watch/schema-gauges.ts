@@ -3,7 +3,7 @@ import { type Db, sql } from '@nextvisit/database'
 import type { Logger } from '@nextvisit/log'
 import { Gauge, type Registry } from 'prom-client'
 
-export interface SchemaGaugesOptions {
+interface SchemaGaugesOptions {
   readonly db: Db
   readonly projection: string
   readonly registry: Registry
@@ -11,7 +11,7 @@ export interface SchemaGaugesOptions {
 }
 
 /** Counts of dead letters and outbox rows in the service's schema: metrics, and a log line at the start. */
-export interface SchemaGauges {
+interface SchemaGauges {
   /** Logs one line if there are dead letters. Never rejects. */
   readonly report: () => Promise<void>
 }
