@@ -34,7 +34,7 @@ import { createSchemaGauges } from './watch/schema-gauges.ts'
 export interface ProjectionRunnerOptions<Fact extends AnyFact, Draft> {
   readonly projection: Projection<Fact, Draft>
   /** Connections for everything except folds: ticks, the outbox, alarms. They must not delay folds. */
-  readonly db: CommitDb
+  readonly upkeepDb: CommitDb
   readonly foldDb: CommitDb
   readonly connection: LogConnection
   readonly catalog: CatalogView
@@ -89,15 +89,16 @@ export interface ProjectionRunner {
 export function createProjectionRunner<Fact extends AnyFact, Draft>(
   options: ProjectionRunnerOptions<Fact, Draft>,
 ): ProjectionRunner {
-  const { projection, db, foldDb, connection, catalog, logger, now, serviceVersion, publisher, onFailure } = options
+  const { projection, foldDb, upkeepDb, connection, catalog, logger, now, serviceVersion, publisher, onFailure } =
+    options
   const { groupId = consumerGroupOf(projection.name), tickEveryMs = 1_000, gatherMs = GATHER_MS } = options
   const registry = options.metrics ?? new Registry()
   const progress = () => reported().map((partition) => partition.progress())
   const metrics = createRunnerMetrics(registry, progress)
-  const waiting = createSchemaGauges({ db, projection: projection.name, registry, logger })
+  const waiting = createSchemaGauges({ db: upkeepDb, projection: projection.name, registry, logger })
   const logAdmin = createLogAdmin(connection, { logger })
   const partitionCounts = createPartitionCounts(logAdmin, connection.partitions, () =>
-    readFoldedKeys(db, projection.name),
+    readFoldedKeys(upkeepDb, projection.name),
   )
   const stopping = new AbortController()
   const { signal } = stopping
@@ -120,7 +121,7 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
   }
   const loop = createCommitLoop(core, (): readonly Partition[] => owned())
   const { positions, begin, owned, reported, find } = createAssignments<Fact, Draft>({
-    core: { ...core, db },
+    core: { ...core, db: upkeepDb },
     metrics,
     now,
     ring: loop.ring,
@@ -135,7 +136,8 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
 
   const partitionOf = async (topic: string, key: string) => partitionForKey(key, await partitionCounts.keysOf(topic))
   const ownedPartitions = () => [...new Set(owned().map(({ partition }) => partition))]
-  const outbox = publisher && createOutboxDrain({ db, publisher, logger, owned: ownedPartitions, partitionOf, signal })
+  const outbox =
+    publisher && createOutboxDrain({ db: upkeepDb, publisher, logger, owned: ownedPartitions, partitionOf, signal })
 
   const consumer = createGroupReader(
     connection,
@@ -162,11 +164,11 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
       onCrash: onFailure,
     },
   )
-  const alarms = createAlarmWatch({ db, projection: projection.name, reported, logger, everyMs: tickEveryMs })
+  const alarms = createAlarmWatch({ db: upkeepDb, projection: projection.name, reported, logger, everyMs: tickEveryMs })
 
   const ticks = createPartitionTicks({
     projection,
-    db,
+    db: upkeepDb,
     catalog,
     logAdmin,
     owned,

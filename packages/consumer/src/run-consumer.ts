@@ -66,8 +66,8 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const barrier = createBarrier({ db: admissionDb, logAdmin, fetchNow, ...own })
   const runner = createProjectionRunner({
     projection,
-    db: upkeepDb,
     foldDb,
+    upkeepDb,
     connection,
     catalog,
     logger,

@@ -14,8 +14,8 @@ export async function givenRunner({ topic, connection }: GivenLog, db: CommitDb,
   const onFailure = vi.fn<(error: Error) => void>()
   const runner = createProjectionRunner({
     projection: createVisitsProjection(topic),
-    db,
     foldDb: db,
+    upkeepDb: db,
     connection,
     catalog: staticCatalog([]),
     logger: createLogger('spec', 'silent'),

@@ -49,7 +49,7 @@ beforeAll(async () => {
   const publishReplies = createReplyPublisher(redis.client, logger)
   runner = createProjectionRunner({
     projection: { ...createFormTriggerProjection({ publishReplies }), topics: [topic] },
-    db: dbs.db,
+    upkeepDb: dbs.db,
     foldDb: dbs.db,
     connection,
     catalog: contextOf([nps]).catalog,

@@ -53,7 +53,7 @@ describe('segments, computed by several processes over the log', () => {
   const start = async (metrics = createMetrics('spec')) => {
     const runner = createProjectionRunner({
       projection: { ...createUserProjection(), topics: [log.topic] },
-      db: given.db,
+      upkeepDb: given.db,
       foldDb: given.db,
       connection: log.connection,
       catalog,

@@ -61,7 +61,7 @@ export async function givenReplay(
     const onFailure = vi.fn<(error: Error) => void>()
     const runner = createProjectionRunner({
       projection: consumer.projection(offlineParts(() => Promise.resolve(1))),
-      db,
+      upkeepDb: db,
       foldDb: db,
       connection,
       catalog,

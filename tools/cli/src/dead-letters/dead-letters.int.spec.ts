@@ -97,7 +97,7 @@ async function startConsumer(schema: z.ZodType<Counted>) {
   const logger = { ...createLogger('spec', 'silent'), warn: (_: object, line: string) => void logged.push(line) }
   const runner = createProjectionRunner({
     projection: countingProjection(schema),
-    db,
+    upkeepDb: db,
     foldDb: db,
     connection,
     catalog: staticCatalog([]),
