@@ -6,7 +6,7 @@ import type { FetchedBatch, GroupReader, GroupReaderHandlers, GroupReaderOptions
 import type { Watermarks } from '../src/watermarks.ts'
 import { givenConnection } from './given-topic.ts'
 
-export interface Member {
+interface Member {
   readonly reader: GroupReader
   readonly batches: FetchedBatch[]
   readonly assigned: (readonly number[])[]

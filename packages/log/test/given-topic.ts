@@ -12,20 +12,20 @@ export function givenConnection(): LogConnection {
   return { brokers: inject('kafkaBrokers').split(','), clientId: 'log-spec' }
 }
 
-/** A topic of this spec's own. */
+/** Creates a topic for one spec. */
 export async function givenTopic(partitions: number): Promise<string> {
   const { topic } = await createTestTopic(inject('kafkaBrokers'), { partitions, name: 'log-spec' })
   return topic
 }
 
-/** A fault proxy before the broker, and a connection that goes through it. */
+/** Starts a fault proxy before the broker, and returns a connection through it. */
 export async function givenFaultProxy(): Promise<{ proxy: FaultProxy; connection: LogConnection }> {
   const { proxy, connection } = await startFaultProxy(givenConnection())
   afterAll(() => proxy.stop())
   return { proxy, connection }
 }
 
-/** A started publisher, for one test. */
+/** Starts a publisher for one spec. */
 export async function givenPublisher(connection: LogConnection, options?: PublisherOptions): Promise<Publisher> {
   const publisher = createPublisher(connection, options)
   onTestFinished(() => publisher.stop(1_000))
@@ -45,7 +45,7 @@ export async function givenRecords(topic: string, partition: number, values: rea
   if (outcomes.some(({ outcome }) => outcome !== 'published')) throw new Error('The records were not published')
 }
 
-/** Everything in the topic, partition by partition. */
+/** Reads all records of a topic, partition by partition. */
 export async function readAll(topic: string, partitions: number): Promise<readonly FetchedRecord[]> {
   const from = new Map(Array.from({ length: partitions }, (_, partition) => [partition, 0n]))
   const records: FetchedRecord[] = []

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
+import { backOffAfter } from './back-off.ts'
 import type { Logger } from './log-connection.ts'
 
-export interface KeepTryingOptions {
+interface KeepTryingOptions {
   /** Log message of each failure. */
   readonly message: string
   readonly logger: Logger
@@ -18,12 +19,13 @@ const LONGEST_BACK_OFF_MS = 2_000
 export async function keepTrying<T>(attempt: () => Promise<T>, options: KeepTryingOptions): Promise<T> {
   const { message, logger, signal, giveUpAfterMs = Infinity } = options
   const giveUpAt = performance.now() + giveUpAfterMs
-  for (let backOffMs = FIRST_BACK_OFF_MS; ; backOffMs = Math.min(backOffMs * 2, LONGEST_BACK_OFF_MS)) {
+  for (let failures = 1; ; failures += 1) {
     signal?.throwIfAborted()
     try {
       return await attempt()
     } catch (error) {
       signal?.throwIfAborted()
+      const backOffMs = backOffAfter(failures, FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS)
       if (isFinal(error) || performance.now() + backOffMs > giveUpAt) throw error
       logger.warn({ err: error, backOffMs }, message)
       await sleep(backOffMs * (0.5 + Math.random()), undefined, signal && { signal }).catch(() => {})

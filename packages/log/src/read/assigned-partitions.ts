@@ -26,7 +26,7 @@ export interface AssignedPartitionsOptions {
 }
 
 /** The partitions of one assignment: their positions and their batches in flight. */
-export type AssignedPartitions = Pick<ReadLoopParts, 'wanted' | 'give'>
+type AssignedPartitions = Pick<ReadLoopParts, 'wanted' | 'give'>
 
 interface Cursor extends FetchPosition {
   /** Offset at which the next batch begins. */

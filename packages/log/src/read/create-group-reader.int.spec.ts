@@ -32,13 +32,13 @@ describe('a group reader', () => {
         [1, 10n],
       ])
     }
-    const { reader, batches } = await givenMember({ topic, positions })
+    const { assigned, batches } = await givenMember({ topic, positions })
     await until(() => batches.length > 0)
     await givenRecords(topic, 1, ['new'])
     await until(() => valuesOf(batches, 1).length > 0)
 
     expect(asked).toEqual([new Map([0, 1].map((partition) => [partition, { low: 0n, high: 10n }]))])
-    expect(reader.assigned()).toEqual(new Map([[topic, [0, 1]]]))
+    expect(assigned).toEqual([[0, 1]])
     expect(batches).toMatchObject([
       {
         partition: 0,

@@ -54,6 +54,5 @@ export function createGroupReader(
       stopping.abort()
       await member?.leave()
     },
-    assigned: () => member?.assigned() ?? new Map<string, readonly number[]>(),
   }
 }

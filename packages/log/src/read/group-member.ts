@@ -16,24 +16,16 @@ export interface GroupMember {
   readonly join: () => Promise<void>
   /** Leaves the group. Resolves once the batches in flight are handled. */
   readonly leave: () => Promise<void>
-  readonly assigned: () => ReadonlyMap<string, readonly number[]>
 }
 
-export interface GroupMemberOptions extends GroupReaderOptions {
+interface GroupMemberOptions extends GroupReaderOptions {
   /** The latest batch of each partition, over all members of a reader. */
   readonly latestBatches: Map<string, Promise<void>>
 }
 
-export interface GroupMemberHandlers extends GroupReaderHandlers {
+interface GroupMemberHandlers extends GroupReaderHandlers {
   /** The member lost its brokers or its group and has left. A new member may join. */
   readonly onLost: (error: Error) => void
-}
-
-/** The partitions that the member owns from one join of the group to the next. */
-interface Assignment {
-  readonly owned: ReadonlyMap<string, readonly number[]>
-  /** Aborted when these partitions are no longer read. */
-  readonly ending: AbortController
 }
 
 /** Grace period in ms for batches in flight before a rebalance and before leaving. */
@@ -64,13 +56,14 @@ export function createGroupMember(
   const noteOf = options.commitNote ?? (expected && (() => keysNote(expected)))
   const commits = createOffsetCommits((offsets) => membership.commit(offsets), logger, noteOf)
   const inFlight = new Set<Promise<void>>()
-  let assignment: Assignment | undefined
+  /** Aborted when the partitions of the current assignment are no longer read. */
+  let assignment: AbortController | undefined
 
   function onAssigned(owned: ReadonlyMap<string, readonly number[]>): void {
     commits.discard()
-    const begun: Assignment = { owned, ending: new AbortController() }
+    const begun = new AbortController()
     const isOver = (): boolean => assignment !== begun
-    assignment?.ending.abort()
+    assignment?.abort()
     assignment = begun
     readAssignment(owned, {
       connection,
@@ -89,7 +82,7 @@ export function createGroupMember(
       onThrow: handlers.onCrash,
       onFailed: (error) => void fail(error),
       stopped: signal,
-      ending: begun.ending.signal,
+      ending: begun.signal,
     }).catch((error: unknown) => {
       if (!isOver()) handlers.onCrash(toError(error))
     })
@@ -103,7 +96,7 @@ export function createGroupMember(
 
   /** Pauses reading. Batches that finish within the grace period are committed before another member begins. */
   async function onRebalance(): Promise<void> {
-    assignment?.ending.abort()
+    assignment?.abort()
     await isSettledWithin(FINISH_WITHIN_MS, Promise.allSettled(inFlight))
   }
 
@@ -158,5 +151,5 @@ export function createGroupMember(
     }
   }
 
-  return { join, leave, assigned: () => assignment?.owned ?? new Map<string, readonly number[]>() }
+  return { join, leave }
 }

@@ -1,8 +1,9 @@
 import type { OffsetsByTopicPartition } from 'kafkajs'
+import { backOffAfter } from '../connect/back-off.ts'
 import type { GroupOptions, LogCluster } from '../connect/cluster.ts'
 import { hasGivenUp, isRetryable, isUnknownMember, mustJoinAgain } from '../connect/kafkajs-errors.ts'
 
-export interface GroupMembershipHandlers {
+interface GroupMembershipHandlers {
   /** Called after each join with the partitions that this member now owns. */
   readonly onAssigned: (assigned: ReadonlyMap<string, readonly number[]>) => void
   /** Called when the group rebalances. The member rejoins once the promise resolves. */
@@ -12,7 +13,7 @@ export interface GroupMembershipHandlers {
 }
 
 /** Membership of a Kafka consumer group: heartbeats, assignments and commits. It reads no records. */
-export interface GroupMembership {
+interface GroupMembership {
   /** Joins, and sends heartbeats until `signal` is aborted. */
   readonly join: () => Promise<void>
   /** Sends a heartbeat now if one is due, which saves the process a wake-up. */
@@ -24,6 +25,7 @@ export interface GroupMembership {
 /** Maximum consecutive failures of heartbeats. */
 const MAX_FAILURES = 5
 const FIRST_BACK_OFF_MS = 100
+const LONGEST_BACK_OFF_MS = 1_600
 /** Longest pause, as a multiple of the heartbeat interval: a heartbeat that is due waits for `beatIfDue`. */
 const LONGEST_PAUSE = 1.5
 
@@ -72,7 +74,11 @@ export function createGroupMembership(
     let failures = 0
     while (!signal.aborted) {
       dueAtMs = failures === 0 ? performance.now() + heartbeatIntervalMs : Infinity
-      await pause(failures === 0 ? LONGEST_PAUSE * heartbeatIntervalMs : FIRST_BACK_OFF_MS * 2 ** (failures - 1))
+      await pause(
+        failures === 0
+          ? LONGEST_PAUSE * heartbeatIntervalMs
+          : backOffAfter(failures, FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS),
+      )
       if (signal.aborted) return
       try {
         if (isJoined) await sendHeartbeat()

@@ -75,5 +75,4 @@ export interface GroupReader {
   readonly start: () => Promise<void>
   /** Finishes the current batches and leaves the group. */
   readonly stop: () => Promise<void>
-  readonly assigned: () => ReadonlyMap<string, readonly number[]>
 }

@@ -35,8 +35,8 @@ describe('group readers of one group', () => {
       }),
     )
     const second = await givenMember(settings)
-    await until(() => first.reader.assigned().get(topic)?.length === 2)
-    const shared = [first, second].flatMap(({ reader }) => reader.assigned().get(topic) ?? [])
+    await until(() => [first, second].every(({ assigned }) => assigned.at(-1)?.length === 2))
+    const shared = [first, second].flatMap(({ assigned }) => assigned.at(-1) ?? [])
     expect(new Set(shared)).toEqual(new Set([0, 1, 2, 3]))
     const third = await givenMember(settings)
     await until(() => third.batches.length > 3)

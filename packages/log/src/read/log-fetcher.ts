@@ -5,7 +5,7 @@ import { BrokerUnreachableError, PartitionRefusedError, PositionOutsideLogError 
 import { NO_ERROR, OFFSET_OUT_OF_RANGE } from '../wire/error-codes.ts'
 import { type FetchedPartition, fetchMessage } from '../wire/fetch-message.ts'
 
-export interface LogFetcherOptions {
+interface LogFetcherOptions {
   readonly connectTimeoutMs: number
   readonly requestTimeoutMs: number
   /** Maximum time for which the broker holds a fetch that finds no records. */

@@ -2,7 +2,7 @@ import type { OffsetsByTopicPartition } from 'kafkajs'
 import type { Logger } from '../connect/log-connection.ts'
 import { topicPartition } from '../topic-partition.ts'
 
-export interface OffsetCommits {
+interface OffsetCommits {
   /** Notes the offset up to which a partition is handled. Notes are committed together, after a delay. */
   readonly note: (topic: string, partition: number, nextOffset: bigint) => void
   readonly flush: () => Promise<void>

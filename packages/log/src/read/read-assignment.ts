@@ -9,7 +9,7 @@ import type { GroupReaderHandlers, GroupReaderOptions } from './group-reader.ts'
 import { createReadLoop, type ReadLoopParts } from './read-loop.ts'
 import { requireInLog } from './require-in-log.ts'
 
-export interface AssignmentParts
+interface AssignmentParts
   extends Pick<AssignedPartitionsOptions, 'latestBatches' | 'inFlight' | 'onHandled' | 'onThrow' | 'onUnreadable'> {
   readonly connection: LogConnection
   readonly cluster: LogCluster

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { backOffAfter } from '../connect/back-off.ts'
 import { hasGivenUp, isRetryable } from '../connect/kafkajs-errors.ts'
 import type { Logger } from '../connect/log-connection.ts'
 import { isSettledWithin } from '../connect/within.ts'
@@ -35,7 +36,7 @@ export interface ReadLoopParts {
   readonly logger: Logger
 }
 
-export interface ReadLoop {
+interface ReadLoop {
   /** Fetches from each broker that leads a wanted partition and has no fetch in flight. */
   readonly wake: () => void
 }
@@ -102,7 +103,7 @@ export function createReadLoop(parts: ReadLoopParts, signal: AbortSignal): ReadL
     const count = (failures.get(nodeId) ?? 0) + 1
     failures.set(nodeId, count)
     logger[count > QUIET_FAILURES ? 'warn' : 'debug']({ err: error, broker: nodeId }, 'Cannot fetch; retrying')
-    await sleep(Math.min(FIRST_BACK_OFF_MS * 2 ** (count - 1), LONGEST_BACK_OFF_MS), undefined, { signal })
+    await sleep(backOffAfter(count, FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS), undefined, { signal })
     await refreshMetadata()
   }
 
