@@ -40,7 +40,7 @@ describe('a barrier', () => {
     }
   })
 
-  it('has every question see what was published before it, however many are asked at once', async () => {
+  it('shows every concurrent caller the records published before its call', async () => {
     const { log, db, barrier } = await givenBarrier()
     await givenRunner(log, db)
     for (let round = 1; round <= 10; round++) {

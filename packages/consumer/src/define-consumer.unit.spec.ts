@@ -14,7 +14,7 @@ const consumer = defineConsumer({
   routes: () => [],
 })
 
-it('derives from its names what commands and other services know it by', () => {
+it('derives its role and its variables from its names', () => {
   expect(consumer).toMatchObject({
     role: 'nextvisit_words',
     databaseVariable: 'TWO_WORDS_DATABASE_URL',

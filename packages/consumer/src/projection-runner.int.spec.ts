@@ -23,7 +23,7 @@ const visitsOf = (db: Db) => () => countVisits(db)
 const eventsOfAda = (count: number) => givenEvents(count, () => 'ada')
 
 describe('a projection runner', () => {
-  it('folds what is in the log, goes on from its checkpoint, and counts nothing twice', async () => {
+  it('folds the log, continues from its checkpoint, and counts nothing twice', async () => {
     const { log, db } = await given()
     await log.publish(givenEvents(100))
     const { runner } = await givenRunner(log, db)
@@ -85,7 +85,7 @@ describe('a projection runner', () => {
     for (const { onFailure } of owners) expect(onFailure).not.toHaveBeenCalled()
   })
 
-  it('owns what the last assignment gave it, also when it waited for Postgres through the one before', async () => {
+  it('owns the partitions of the last assignment, even if it waited for Postgres during the one before', async () => {
     const { log, db, openDb } = await given()
     const { promise: isBack, resolve: comeBack } = Promise.withResolvers<void>()
     const { runner } = await givenRunner(
@@ -101,7 +101,7 @@ describe('a projection runner', () => {
     expect(runner.progress()).toHaveLength(PARTITIONS / 2)
   })
 
-  it('goes on when Postgres cuts all its connections', async () => {
+  it('continues after Postgres closes all its connections', async () => {
     const { log, db, name } = await given()
     const { onFailure } = await givenRunner(log, db)
     const admin = openTestDb(inject('databaseUrl'), 'public')
@@ -180,7 +180,7 @@ describe('a projection runner', () => {
     await expect.poll(() => readOut(log), soon).toHaveLength(20)
   })
 
-  it('publishes what its last owner left in the outbox, without waiting for a tick', async () => {
+  it('publishes the outbox rows of its last owner without waiting for a tick', async () => {
     const { log, db } = await given()
     const { runner } = await givenRunner(log, db)
     await log.publish(givenEvents(20))
@@ -190,7 +190,7 @@ describe('a projection runner', () => {
     await expect.poll(() => readOut(log), soon).toHaveLength(20)
   })
 
-  it('publishes what a tick put into its outbox before later rounds look for it', async () => {
+  it('publishes the outbox rows of a tick before later rounds look for them', async () => {
     const { log, db } = await given()
     let rounds = 0
     const due: Ticks['due'] = async (_db, _instant, { partitions }) => ((rounds += 1) === 1 ? partitions : [])
@@ -218,7 +218,7 @@ describe('a projection runner', () => {
     expect(versions.map(({ version }) => version > 0n)).toEqual([false, false, true, false])
   })
 
-  it('goes on ticking, and sees the log grow, behind a batch that does not come through', async () => {
+  it('keeps ticking, and sees the log grow, while a batch cannot be committed', async () => {
     const { log, db } = await given()
     const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
     const visits = createVisitsProjection(log.topic)

@@ -19,7 +19,7 @@ function rebuild({ topic, connection }: GivenLog, db: CommitDb, until: ReadonlyM
 }
 
 describe('a rebuild', () => {
-  it('gives what the live read model was at its checkpoints, queues nothing, and goes on when it is run again', async () => {
+  it('produces the live rows as of its checkpoints, queues nothing, and continues when it is run again', async () => {
     const log = await givenLog()
     const [live, shadow] = [await givenVisitsDatabase(), await givenVisitsDatabase()]
     await log.publish(givenEvents(200), ['{"broken'])

@@ -15,7 +15,7 @@ beforeEach(async () => {
   given.takeSteps()
 })
 
-describe('what becomes of forms is counted', () => {
+describe('the steps of forms', () => {
   const pro = { ...nps, id: 'pro', audience: { trait: 'plan', is: 'pro' } }
   const context = contextOf([{ ...nps, expiresAfter: '1h' }, pro])
   const tracked = eventTracked({ received: at(0) })

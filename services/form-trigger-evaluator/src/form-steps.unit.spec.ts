@@ -17,7 +17,7 @@ function givenSteps(maxEntries?: number) {
   }
 }
 
-describe('what became of forms lately', () => {
+describe('the recent steps of forms', () => {
   it('is counted by project, form and step', () => {
     const { take, read } = givenSteps()
     take('nps', 'queued', 2)

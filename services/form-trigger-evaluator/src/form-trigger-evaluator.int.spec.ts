@@ -115,7 +115,7 @@ const routeParts = {
   fetchNow: () => {},
 }
 
-describe('who asks why, of an event that was just answered', () => {
+describe('a question about an event that was just answered', () => {
   const ofAda = identifyRequested()
   const user = { organization: ofAda.organization, project: ofAda.project, userId: ofAda.userId }
 

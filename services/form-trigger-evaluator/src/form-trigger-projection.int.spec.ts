@@ -32,7 +32,7 @@ async function offerAt(context: ReturnType<typeof contextOf>, ms: number) {
   return { formId: offer?.formId, answer: answer as UserFact }
 }
 
-describe('what a batch leaves behind', () => {
+describe('the state after a batch', () => {
   it('is the queue, the decision and the record for form-events', async () => {
     const event = eventTracked()
     const context = contextOf([{ ...nps, delay: '1h', expiresAfter: '1d', priority: 2 ** 40 }])
@@ -62,7 +62,7 @@ describe('what a batch leaves behind', () => {
     expect(await given.prisma.decision.findMany()).toMatchObject([{ outcome: 'repeat-exhausted', recordId: later.id }])
   })
 
-  it('is a state from which the next batch goes on', async () => {
+  it('is the state from which the next batch continues', async () => {
     const form = {
       ...nps,
       triggers: [{ event: 'checkout_completed', count: 3, within: '7d' }],
@@ -189,7 +189,7 @@ describe('an offer', () => {
 describe('a tick', () => {
   const expiring = contextOf([{ ...nps, expiresAfter: '1m' }])
 
-  it('expires what is due, once, and gives its turn back', async () => {
+  it('expires a due form once, and gives its turn back', async () => {
     await foldEach(expiring, eventTracked())
     await given.tick(expiring, MINUTE - 1)
     expect(await given.queue()).toEqual(['nps waiting'])
@@ -230,7 +230,7 @@ describe('a tick', () => {
     expect((await given.told()).filter((told) => told.startsWith('FormCancelled'))).toHaveLength(4)
   })
 
-  it('gives the turn of what it cancelled back', async () => {
+  it('gives the turn of a cancelled form back', async () => {
     await foldEach(contextOf([nps]), eventTracked())
     await given.tick(contextOf([{ ...nps, enabled: false }]), SECOND)
     await foldEach(contextOf([nps]), eventTracked({ received: at(MINUTE) }))
@@ -238,7 +238,7 @@ describe('a tick', () => {
     expect(await given.told()).toEqual(['FormQueued nps', 'FormCancelled nps', 'FormQueued nps'])
   })
 
-  it('cancels what was offered only after the offer has lapsed; a late answer delivers it all the same', async () => {
+  it('cancels an offered form only after the offer has lapsed; a late answer still delivers it', async () => {
     await foldEach(contextOf([nps]), eventTracked())
     const { answer } = await offerAt(contextOf([nps]), SECOND)
     await given.tick(contextOf([]), 2 * SECOND)
@@ -287,7 +287,7 @@ describe('a tick', () => {
 })
 
 describe("a user's queue, read", () => {
-  it('is what waits, in the order in which visits take it; what is offered is on its way', async () => {
+  it('contains the waiting forms in the order in which visits take them, without offered ones', async () => {
     const forms = [nps, { ...nps, id: 'urgent', priority: 5, expiresAfter: '1d' }, { ...nps, id: 'ces' }]
     const context = contextOf(forms)
     await foldEach(context, eventTracked(), eventTracked({ userName: 'bob' }))

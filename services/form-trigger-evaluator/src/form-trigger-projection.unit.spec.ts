@@ -55,7 +55,7 @@ describe('a tracked event', () => {
     expect(story.queue).toEqual(['nps waiting'])
   })
 
-  it('only counts when it was imported; what was imported before is known', () => {
+  it('only counts if it was imported; earlier imports are known', () => {
     const form: Partial<Form> = {
       ...nps,
       triggers: [{ event: 'checkout_completed', count: 2 }],
@@ -140,7 +140,7 @@ describe('a visit', () => {
     expect(story.replies.at(-1)).toMatchObject({ kind: 'visit', offer: { formId: 'ces' }, moreWaiting: true })
   })
 
-  it('is never offered what another visit was', () => {
+  it('is never offered the form of another visit', () => {
     const story = fold(context, eventTracked(), visit(), visit(), visit())
     expect(offersOf(story.replies)).toEqual(['ces', 'nps', undefined])
   })

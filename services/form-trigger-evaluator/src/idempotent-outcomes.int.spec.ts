@@ -19,7 +19,7 @@ async function kept(): Promise<string[]> {
 describe('the copy of a keyed record (decisions.md, Retries)', () => {
   const context = contextOf([nps, { id: 'welcome', triggers: [{ visit: {} }], priority: 5 }])
 
-  it('of an event is replied what the first was: it queued one form, though it queues no more', async () => {
+  it('of an event gets the reply to the first: one form queued, although it queues none', async () => {
     const first = eventTracked({ keyed: true })
     const replies = await given.fold(context, first)
     expect(replies).toMatchObject([{ kind: 'track', recordId: first.id, formsQueued: 1 }])
@@ -57,7 +57,7 @@ describe('the copy of a keyed record (decisions.md, Retries)', () => {
   })
 })
 
-describe('what is kept for copies', () => {
+describe('the outcomes that are kept for duplicates', () => {
   const context = contextOf([nps])
 
   it('is nothing of records without an Idempotency-Key', async () => {

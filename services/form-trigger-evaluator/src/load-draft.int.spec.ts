@@ -46,8 +46,8 @@ async function loadedFor(...facts: Parameters<typeof recorded>[0][]) {
   }
 }
 
-describe('what a batch loads of a user', () => {
-  it('does not grow with the names of their events, nor with what was shown to them', async () => {
+describe('the rows that a batch loads of a user', () => {
+  it('do not grow with the number of their events or of shown forms', async () => {
     await given.fold(contextOf([nps]), searched, checkout)
     const before = await loadedFor(checkout, visit())
     expect(before).toEqual({ slugs: ['checkout_completed', 'searched'], rows: 1 })

@@ -62,7 +62,7 @@ describe('a trigger that counts events with such properties', () => {
     ])
   })
 
-  it('forgets what has left the window', async () => {
+  it('forgets events that have left the window', async () => {
     await foldTotals(asking, 100, 100)
     await given.fold(asking, checkout(asking, 61, 100))
     expect(await outcomes()).toEqual([])

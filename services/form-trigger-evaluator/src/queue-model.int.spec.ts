@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => evaluator?.stop())
 
 describe('the queue', () => {
-  it('is what forms.md says, whatever happens', { timeout: campaign.withinMs }, async () => {
+  it('follows forms.md in every story', { timeout: campaign.withinMs }, async () => {
     expect.hasAssertions()
     const commands = fc.commands(queueCommands, { maxCommands: 60, size: 'max', ...campaign.replayCommands })
     await fc.assert(

@@ -70,7 +70,7 @@ async function comparedRows({ prisma }: GivenEvaluator): Promise<unknown> {
 }
 
 describe('the queue out of form-events', () => {
-  it('is the live one, but for open offers, whatever was published twice and however it is cut', async () => {
+  it('equals the live one except for open offers, with any repeated records and batch sizes', async () => {
     await tellStory()
     const states = await live.queue()
     expect(new Set(states.map((row) => row.split(' ')[1]))).toEqual(

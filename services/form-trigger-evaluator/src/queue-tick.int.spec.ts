@@ -80,7 +80,7 @@ it('looks for removed forms once for a partition, and then only where the catalo
   expect(review.beginTick(PARTITION)).toEqual([])
 })
 
-it('cancels what a batch queues under the catalog that it loaded, though the form is disabled before it commits', async () => {
+it('cancels a form that a batch queues under its loaded catalog, if the form is disabled before the commit', async () => {
   const { catalog, change } = givenCatalog()
   const projection = createFormTriggerProjection({ publishReplies: async () => {} })
   const due = (ms: number) =>
@@ -114,7 +114,7 @@ it('cancels what a batch queues under the catalog that it loaded, though the for
   expect(await due(3 * SECOND)).toEqual([])
 })
 
-it('looks at the forms of a new partition in pages, and goes on at the next tick', async () => {
+it('reads the forms of a new partition in pages, and continues at the next tick', async () => {
   const forms = Array.from({ length: 12_000 }, (_, nth) => ({ id: `form-${nth}` }))
   const { catalog } = contextOf(forms)
   const answers: number[] = []

@@ -20,7 +20,7 @@ const forAda = { userId: ada.userId }
 const pro = { ...nps, id: 'pro', audience: { trait: 'plan', is: 'pro' } }
 
 describe('why a form did, or did not, reach a user', () => {
-  it('is the last decision on each form, with what each gate compared', async () => {
+  it('is the last decision on each form, with the comparison of each gate', async () => {
     const [free, tracked] = [
       identifyRequested({ ...forAda, operations: { set: { plan: 'free' } } }),
       eventTracked({ ...forAda, received: at(SECOND) }),
@@ -58,7 +58,7 @@ describe('why a form did, or did not, reach a user', () => {
     })
   })
 
-  it('is also about an event whose properties are not as the trigger asks', async () => {
+  it('also covers an event whose properties do not match the trigger', async () => {
     const where = { property: 'total', atLeast: 100 }
     const large = { ...nps, triggers: [{ event: 'Checkout Completed', where }] }
     const context = contextOf([large])
@@ -93,7 +93,7 @@ describe('why a form did, or did not, reach a user', () => {
     })
   })
 
-  it('shows the queue: what is open first, then what became of the others', async () => {
+  it('shows the queue: open rows first, then closed ones', async () => {
     const forms = [
       { ...nps, id: 'a', priority: 9, expiresAfter: '1d' },
       { ...nps, id: 'b', delay: '1h' },

@@ -37,7 +37,7 @@ afterAll(() => given?.stop())
 
 const rowsReadBy = (work: () => Promise<unknown>) => countRowsRead(given.prisma, ['queue'], work)
 
-describe('what is open, over all users', () => {
+describe('the open rows of all users', () => {
   it('is counted up to a bound, with the oldest', async () => {
     const formIds = ['nps', 'nothing', 'many']
     expect(await readOpenCounts(given.prisma, { ...shop, formIds, countUpTo: 100 })).toEqual({
@@ -77,7 +77,7 @@ describe('what is open, over all users', () => {
     expect([...seen]).toEqual([...seen].toSorted())
   })
 
-  it('costs what is shown, however many wait', async () => {
+  it('reads only the shown rows, however many wait', async () => {
     const page = { ...shop, formId: 'many', limit: 50 }
     const after = { queuedAt: at(MANY / 2), queuedId: '00000000-0000-4000-8000-000000000000' }
     // A page of each partition, and one row more that says whether there is another page.

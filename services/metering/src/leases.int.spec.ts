@@ -31,7 +31,7 @@ const giveBack = ({ organization }: Place, lease: string | undefined, units: num
   returnLeased(ledger.prisma, [{ organization, month: '2026-11', lease: lease ?? '', units }])
 
 describe('leasing (docs/decisions/0017)', () => {
-  it('takes a sixteenth of what is left at most, and each question whole or not at all', async () => {
+  it('takes at most a sixteenth of the free room, and each question whole or not at all', async () => {
     const place = newPlace()
     await ledger.fold(leasedEvents(place, undefined, 4))
     await reserve(ledger.prisma, [event(place, 100)], NOW)
@@ -64,7 +64,7 @@ describe('leasing (docs/decisions/0017)', () => {
     expect(await eventsOf(place)).toEqual({ count: 0, pending: 5, reservations: 5 })
   })
 
-  it('holds room against those who ask for themselves', async () => {
+  it('holds room against single reservations', async () => {
     const place = newPlace()
     await givenLeases(place, 32, [2])
     const asked = Array.from({ length: 31 }, () => event(place, 32))
@@ -106,7 +106,7 @@ describe('folding a record that used a lease', () => {
 })
 
 describe('giving a lease back', () => {
-  it('frees what was not spent, whatever is folded of it by then', async () => {
+  it('frees the unspent units, however many are folded by then', async () => {
     const place = newPlace()
     const [lease] = await givenLeases(place, 1_000, [5])
     await ledger.fold(leasedEvents(place, lease, 1))
@@ -134,7 +134,7 @@ describe('giving a lease back', () => {
     expect(await eventsOf(place)).toMatchObject({ pending: 5, reservations: 5 })
   })
 
-  it('is done by the tick of its partition where the gateway is gone: what is left after 60 s', async () => {
+  it('is done by the tick of its partition after 60 s if the gateway is gone', async () => {
     const place = newPlace()
     const [first] = await givenLeases(place, 1_000, [5, 4])
     await ledger.fold(leasedEvents(place, first, 2))
@@ -147,7 +147,7 @@ describe('giving a lease back', () => {
 })
 
 describe('a lease between its fold and its return', () => {
-  it('is returned by what the fold has left, which the return waits for', async () => {
+  it('waits with its return for a concurrent fold, and returns the rest', async () => {
     const place = newPlace()
     const [lease] = await givenLeases(place, 1_000, [5])
     const other = await ledger.begin()
@@ -159,7 +159,7 @@ describe('a lease between its fold and its return', () => {
     expect(await eventsOf(place)).toEqual({ count: 2, pending: 0, reservations: 0 })
   })
 
-  it('is folded by what the return has left, which the fold waits for', async () => {
+  it('waits with its fold for a concurrent return, and folds the rest', async () => {
     const place = newPlace()
     const [lease] = await givenLeases(place, 1_000, [5])
     const other = await ledger.begin()
@@ -244,7 +244,7 @@ async function liveByItself(place: Place, limit: number, partition: number, fate
 }
 
 describe('many gateways', () => {
-  it('never pass the limit, lose no unit and never deadlock, whatever they lease, publish, give back or leave', async () => {
+  it('never pass the limit, lose no unit and never deadlock, in any mix of leases, publications and returns', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(life, { minLength: 5, maxLength: 25 }),

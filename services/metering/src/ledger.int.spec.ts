@@ -23,7 +23,7 @@ describe('reserving (design.md, Metering)', () => {
     expect(await reserve(ledger.prisma, [event(place, 3)], NOW)).toEqual(['granted'])
   })
 
-  it('draws on the organization for events, whatever the project, and on the project for active users', async () => {
+  it('draws on the organization for events of any project, and on the project for active users', async () => {
     const place = newPlace()
     const other = { ...place, project: 'blog' }
     expect(await reserve(ledger.prisma, [event(place, 1), event(other, 1)], NOW)).toEqual(['granted', 'held'])
@@ -47,7 +47,7 @@ describe('reserving (design.md, Metering)', () => {
     expect(await ledger.counterOf(place, 'mau')).toEqual({ count: 0, pending: 1, reservations: 1 })
   })
 
-  it('takes one unit for the parallel first identifies of a user, and none for a user who counts already', async () => {
+  it('takes one unit for parallel first identifies of a user, and none for a counted user', async () => {
     const place = newPlace()
     await ledger.fold([identifyRequested({ ...place, userName: 'ada' })])
     const asked = [mau(place, 2, 'ada'), mau(place, 2, 'bob'), mau(place, 2, 'bob'), mau(place, 2, 'eve')]
@@ -98,7 +98,7 @@ describe('reserving (design.md, Metering)', () => {
 })
 
 describe('room that is only held', () => {
-  it('hurries the fold of the records that hold it, since callers wait', async () => {
+  it('fetches the records that hold it at once, since callers wait', async () => {
     let hurried = 0
     const routes = metering.routes({
       db: ledger.prisma,
@@ -212,7 +212,7 @@ describe('giving back', () => {
     }
   })
 
-  it('drops what was not folded for 60 s, of the partition that ticks', async () => {
+  it('drops reservations that are unfolded for 60 s, of the ticking partition', async () => {
     const place = newPlace()
     await reserve(ledger.prisma, [event(place, 9), { ...event(place, 9), partition: 1 }], NOW)
     await reserve(ledger.prisma, [event(place, 9)], later(1_000))

@@ -57,7 +57,7 @@ describe('folding (design.md, Metering)', () => {
     ])
   })
 
-  it('knows the first month of a name, in whatever order a batch has them', async () => {
+  it('knows the first month of a name, in any order of the batch', async () => {
     const place = newPlace()
     const december = () => eventTracked({ ...place, received: '2026-12-01T00:00:00.000Z' })
     await ledger.fold([december(), eventTracked({ ...place }), december()])
@@ -149,7 +149,7 @@ async function liveOneRecord(place: Place, limit: number, fate: 'publish' | 'rel
 }
 
 describe('everything at once', () => {
-  it('never deadlocks, in whatever order batches and folds name counters, made already or not', async () => {
+  it('never deadlocks, in any order of new and known counters', async () => {
     for (let round = 0; round < 30; round += 1) {
       const [known, ...fresh] = Array.from({ length: 4 }, newPlace).toSorted(byOrganization) as [Place, ...Place[]]
       const first = event(known, 1_000)

@@ -177,7 +177,7 @@ describe('claiming names (design.md, Trait registry)', () => {
     ])
   })
 
-  it('takes slugs such as __proto__ for what they are', async () => {
+  it('treats slugs such as __proto__ like any other', async () => {
     const place = newPlace()
     const slugs = ['__proto__', 'constructor', '{a,"b\\', "o'brien", 'null', '']
     expect(await ask([claim(place, slugs)])).toEqual([slugs.map(() => 'new')])
@@ -345,7 +345,7 @@ describe('under concurrency', () => {
     )
   })
 
-  it('stays exact and never deadlocks between claims, folds and ticks, in whatever order they name things', async () => {
+  it('stays exact and never deadlocks between claims, folds and ticks, in any order of names', async () => {
     const names = Array.from({ length: 8 }, (_, index) => `name-${index}`)
     for (let round = 0; round < 20; round += 1) {
       const places = [newPlace(), newPlace()] as const
@@ -435,7 +435,7 @@ describe('definitions', () => {
     expect(second).toMatchObject({ definitions: [{ slug: 'd' }], next: null })
   })
 
-  it('are found by what their slugs begin with, whatever characters these are', async () => {
+  it('are found by prefixes of their slugs, with any characters', async () => {
     const place = newPlace()
     await fold(['a', 'a_1', 'a%', 'aé', 'a😀', 'A_1', 'b_1'].map((slug) => tracked(place, slug)))
     const find = async (prefix: string, after?: string) => {

@@ -28,7 +28,7 @@ function claimOf({ id: recordId, organization, project, slug }: EventTracked): C
 }
 
 describe('the claim of a keyed record’s copy (decisions.md, Retries)', () => {
-  it('is told what the claim of its first was, folded or not, for 24 h', async () => {
+  it('gets the verdict of its first claim, folded or not, for 24 h', async () => {
     const told = eventTracked({ keyed: true, newEvent: true })
     // Received before, but told second: it is the earliest record, and not the one that was told `new`.
     const rider = eventTracked({ keyed: true, received: new Date(RECEIVED.getTime() - 1).toISOString() })

@@ -23,7 +23,7 @@ it('keeps and writes one row a name, however many records carry it', () => {
   expect(new Set(lengths)).toEqual(new Set([250]))
 })
 
-it('keeps of a name what its earliest record says, whichever comes first', () => {
+it("keeps the definition of a name's earliest record, in any order", () => {
   const projection = createRegistryProjection({ countPartitions: async () => 1 })
   const records = recorded(
     [3, 1, 2].map((second) =>

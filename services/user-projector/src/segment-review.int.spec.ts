@@ -69,7 +69,7 @@ describe("the look for users whose segments are not the catalog's (design.md, Ti
     expect(await look(false)).toBe(0)
   })
 
-  it('computes a first user again whose batch had loaded the segments of before', async () => {
+  it('recomputes a new user whose batch had loaded the previous segments', async () => {
     const { catalog, change } = givenCatalog()
     const turn = { catalog }
     await given.clear()

@@ -102,7 +102,7 @@ describe('membership of segments', () => {
     expect(await segmentsOfUser('ada')).toEqual(['active', 'paying'])
   })
 
-  it('takes a fact that comes late for what was known since: nothing turns back', async () => {
+  it('keeps an ended membership ended after a late fact', async () => {
     const now = turn(active)
     await given.fold(now, identifyRequested({ received: at('08:00') }), eventTracked({ received: at('08:00') }))
     await given.tick(now, past(at('09:00')))
@@ -227,7 +227,7 @@ describe('a catalog that changes', () => {
     expect(await membersOf('paying')).toHaveLength(467)
   })
 
-  it('turns nothing back where a catalog at hand is older than what users were computed with', async () => {
+  it('undoes nothing if its catalog is older than the one with which users were computed', async () => {
     await joinAll({ catalog: catalogOf([paying], 1) })
     await given.settle({ catalog: catalogOf([active], 2) }, past(at('10:40')))
     const rows = await readAllRows(given.prisma)
@@ -277,7 +277,7 @@ describe('a catalog that changes', () => {
     expect(await membersOf('active')).toEqual([])
   })
 
-  it('moves whom it can where others were computed under a later one', async () => {
+  it('moves the users of its own catalog although others were computed under a later one', async () => {
     const now = { catalog: catalogOf([active], 1) }
     await given.fold(now, identifyRequested({ received: at('08:00') }), eventTracked({ received: at('08:10') }))
     const others = Array.from({ length: 1_000 }, (_, index) => `user-${index}`)
@@ -323,7 +323,7 @@ describe('owners of partitions', () => {
     })
   })
 
-  it('of whom one slept through a takeover compute nothing', async () => {
+  it('write nothing after another process has taken over', async () => {
     await given.fold(turn(), identifyRequested(plan('pro')))
     const later = { catalog: catalogOf([paying], 2) }
     const instant = past(at('11:00'))

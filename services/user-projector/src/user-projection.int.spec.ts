@@ -59,7 +59,7 @@ function readAda(place: Place): Promise<UserReadModel | undefined> {
 }
 
 describe('the read model of a user', () => {
-  it('shows what identifies and events came to, over batches', async () => {
+  it('shows the result of identifies and events over batches', async () => {
     const place = newPlace()
     const morning = '2026-11-02T08:00:00.000Z'
     const evening = '2026-11-02T18:00:00.000Z'
@@ -227,7 +227,7 @@ function lookUp(questions: ReturnType<typeof askedOf>[], barrier: Barrier, optio
 const answered = (...answers: string[]) => ({ outcome: 'answered', answer: { answers } })
 
 describe('looking users up', () => {
-  it('answers at once for users who are known', async () => {
+  it('answers at once for known users', async () => {
     const place = newPlace()
     await fold([identifyRequested({ ...place })])
     const answer = await lookUp([askedOf(place, 'ada', 1)], () => Promise.reject(new Error('asked')))
@@ -288,7 +288,7 @@ function readAdaBehind(barrier: Barrier, place: Place, options: CallOptions = {}
 }
 
 describe('reading a user', () => {
-  it('shows what was answered before, though it was not folded yet when it was asked', async () => {
+  it('shows records that were acknowledged before the call, although they are not folded yet', async () => {
     const place = newPlace()
     const answer = await readAdaBehind(async (partitions) => {
       expect(partitions).toEqual([partitionForKey(userIdFixture('ada'), PARTITIONS)])
@@ -306,11 +306,11 @@ describe('reading a user', () => {
     expect(await readAdaBehind(barrier, place)).toMatchObject({ answer: { userName: 'ada' } })
   })
 
-  it('does not say that a user is missing who may be in records that are not folded yet', async () => {
+  it('does not report a user as missing who may be in unfolded records', async () => {
     expect(await readAdaBehind(stuck, newPlace())).toEqual({ outcome: 'behind' })
   })
 
-  it('asks nothing more for a caller who is gone', async () => {
+  it('stops asking once the caller is gone', async () => {
     const asking = readAdaBehind(async (_, signal) => signal.throwIfAborted(), newPlace(), {
       signal: AbortSignal.abort(),
     })

@@ -52,7 +52,7 @@ describe('partitions that were added to a topic', () => {
     await expect.poll(() => countVisits(db), soon).toBe(40)
   })
 
-  it('are read, with what another program has published there, where an operator has said so', async () => {
+  it('are read, with the records of another program, if an operator has confirmed them', async () => {
     const [log, { db }] = [await givenLog(), await givenVisitsDatabase()]
     await addPartitions(log.connection, log.topic, PARTITIONS + 2)
     await log.publish(givenEvents(20))

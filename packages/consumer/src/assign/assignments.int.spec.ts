@@ -81,7 +81,7 @@ describe('assignments', () => {
     expect(assignments.find(TOPIC, 1)).toBeUndefined()
   })
 
-  it('give up what waits for Postgres when the next one begins', async () => {
+  it('abandon their wait for Postgres when the next one begins', async () => {
     const { db } = await givenVisitsDatabase()
     const assignments = givenAssignments(db, { projection: { ...createVisitsProjection(), load: loadFromNowhere } })
     await assignments.positions(TOPIC, marks(0))
@@ -119,7 +119,7 @@ describe('assignments', () => {
     expect(assignments.reported()).toEqual(assignments.owned())
   })
 
-  it('begin with no partition whose checkpoint was not read', async () => {
+  it('begin without partitions whose checkpoints were not read', async () => {
     const { db } = await givenVisitsDatabase()
     expect(() => givenAssignments(db).begin(given(0))).toThrow('user-events/0 was assigned')
   })

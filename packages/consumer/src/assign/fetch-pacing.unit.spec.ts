@@ -74,7 +74,7 @@ describe('gathering', () => {
     expect(await gathers(pacing, read(pacing, one, batchOf({ partition: 1, offset: 1n })))).toBe(true)
   })
 
-  it('goes on beside a partition that is halted, behind its end and awaited', async () => {
+  it('continues beside a halted partition that lags and is awaited', async () => {
     const pacing = createFetchPacing(FOR_EVER_MS)
     const halted = { give: () => new Promise<void>(() => {}) } as unknown as Partition
     void read(pacing, halted, batchOf({ partition: 1, behind: 5n }))
@@ -83,7 +83,7 @@ describe('gathering', () => {
     expect(await gathers(pacing, read(pacing, one, batchOf()))).toBe(true)
   })
 
-  it('goes on after a second in which a record was not fetched: its partition cannot be read', async () => {
+  it('continues after a second without the record: its partition cannot be read', async () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     onTestFinished(() => void vi.useRealTimers())
     const pacing = createFetchPacing(FOR_EVER_MS)
@@ -103,7 +103,7 @@ describe('gathering', () => {
 })
 
 describe('a record that a caller waits for', () => {
-  it('ends what gathers', async () => {
+  it('ends the pause', async () => {
     const pacing = createFetchPacing(FOR_EVER_MS)
     const handled = read(pacing, one, batchOf())
     pacing.fetchUpTo({ topic, partition: 0, offset: 1n })
@@ -118,7 +118,7 @@ describe('a record that a caller waits for', () => {
     expect(await gathers(pacing, read(pacing, one, batchOf({ offset: 1n })))).toBe(true)
   })
 
-  it('is the last one that was named, in whatever order the names come', async () => {
+  it('is the last named record, in any order of the names', async () => {
     const pacing = createFetchPacing(FOR_EVER_MS)
     pacing.fetchUpTo({ topic, partition: 0, offset: 2n })
     pacing.fetchUpTo({ topic, partition: 0, offset: 1n })
@@ -126,7 +126,7 @@ describe('a record that a caller waits for', () => {
     expect(await gathers(pacing, read(pacing, one, batchOf({ offset: 2n })))).toBe(true)
   })
 
-  it('hurries nothing where it was fetched before its name came', async () => {
+  it('ends no pause if the record was fetched before it was named', async () => {
     const pacing = createFetchPacing(FOR_EVER_MS)
     const handled = read(pacing, one, batchOf({ offset: 1n }))
     pacing.fetchUpTo({ topic, partition: 0, offset: 1n })

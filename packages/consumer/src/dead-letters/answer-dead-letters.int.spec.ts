@@ -83,7 +83,7 @@ describe('the dead letters of a cause', () => {
   })
 })
 
-it('finds the letter of a record by its place in the log, in whatever state', async () => {
+it('finds the dead letter of a record by its place in the log, in any state', async () => {
   const db = await givenConsumerDb()
   const asks = asksOn(db)
   await givenDeadLetters(db, [{ reason: NOT_JSON }, { reason: 'value is null', state: 'discarded' }])
@@ -155,7 +155,7 @@ describe('one dead letter', () => {
 })
 
 describe('a decision', () => {
-  it('is made for the dead of a cause, once, with who decided; and can be followed', async () => {
+  it('is made once for the dead letters of a cause, names the operator, and can be followed', async () => {
     const db = await givenConsumerDb()
     const asks = asksOn(db)
     await givenDeadLetters(db, [

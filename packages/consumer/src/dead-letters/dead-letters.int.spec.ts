@@ -45,14 +45,14 @@ describe('dead letters', () => {
       `${'['.repeat(100_000)}"\\u0000"${']'.repeat(100_000)}`,
       'value is nested too deep',
     ],
-  ])('takes a record with %s, and the partition goes on', async (_what, value, reason) => {
+  ])('stores a record with %s, and the partition continues', async (_what, value, reason) => {
     const { db } = await givenVisitsDatabase()
     const fold = await givenVisitsFold(db)
     expect(await fold.fold(batchOf(recordsOf(value, valueOf('Fine'))))).toMatchObject({ records: 1, deadLetters: 1 })
     expect(await readLetters(db)).toEqual([{ offset: 0n, state: 'dead', reason }])
   })
 
-  it('keeps the record whole, whatever bytes it is made of', async () => {
+  it('keeps the whole record, with any bytes', async () => {
     const { db } = await givenVisitsDatabase()
     const fold = await givenVisitsFold(db)
     const bytes = Buffer.from([0, 255, 254, 10])

@@ -67,14 +67,14 @@ async function readPartitions(db: Db): Promise<string> {
 const folded = expect.objectContaining({ outcome: 'folded', records: 1 })
 
 describe('a commit loop', () => {
-  it('commits what its partitions have ready in one transaction, with the checkpoints of all', async () => {
+  it('commits the ready batches of its partitions in one transaction, with all their checkpoints', async () => {
     const { db, seen, folds } = await given()
     expect(await foldAll(folds, batches())).toEqual([folded, folded, folded, folded])
     expect(seen.commits).toBe(1)
     expect(await readPartitions(db)).toBe('1/1 1/1 1/1 1/1')
   })
 
-  it('puts what arrives during a commit into the next one', async () => {
+  it('puts batches that arrive during a commit into the next one', async () => {
     let folding: Promise<unknown> = Promise.resolve()
     const load: typeof visits.load = async (own, batch, context) => {
       if (batch.some(({ partition }) => partition === 0)) folding = foldAll(folds.slice(1), batches().slice(1))
@@ -87,7 +87,7 @@ describe('a commit loop', () => {
     expect(await readPartitions(db)).toBe('1/1 1/1 1/1 1/1')
   })
 
-  it('bounds what one commit holds', async () => {
+  it('limits the records and bytes of one commit', async () => {
     const { db, seen, folds } = await given()
     const many = Array.from({ length: PARTITIONS }, (_, partition) => batchIn(partition, ...Array(900).fill('Fine')))
     await foldAll(folds, many)
@@ -102,7 +102,7 @@ describe('a commit loop', () => {
     expect(await readPartitions(db)).toBe('1/1 1/1 1/1 1/1')
   })
 
-  it('does not wait for what follows a commit before the next one', async () => {
+  it('begins the next commit without waiting for the work after the last one', async () => {
     const { promise: replied, resolve: reply } = Promise.withResolvers<void>()
     let isHeld = true
     const afterCommit = async (): Promise<void> => {
@@ -207,7 +207,7 @@ describe('a commit loop', () => {
     expect(await readPartitions(db)).toBe('0/0 0/0 0/0 0/0')
   })
 
-  it('finds out that a commit was made whose answer was lost', async () => {
+  it('detects a commit whose answer was lost', async () => {
     const { db } = await givenVisitsDatabase()
     let answers = 0
     const losing = interceptCommits(db, async (commit) => {
@@ -223,7 +223,7 @@ describe('a commit loop', () => {
     expect(await readPartitions(db)).toBe('1/1 1/1 1/1 1/1')
   })
 
-  it('files what is published under the partition of its record', async () => {
+  it('puts outbox rows under the partitions of their records', async () => {
     const { db, folds } = await given()
     await foldAll(folds, batches({ 1: batchIn(1, 'Fine', 'Fine') }))
     const rows = await db.$queryRaw<{ partition: number; key: string }[]>(
@@ -236,7 +236,7 @@ describe('a commit loop', () => {
     expect(rows).toEqual(keys)
   })
 
-  it('says of each partition what became of its records', async () => {
+  it('returns the outcome of each partition', async () => {
     const reported: (readonly [partition: number, offset: bigint])[] = []
     const afterCommit: typeof visits.afterCommit = async (_db, _draft, duplicates) =>
       void reported.push(...duplicates.map(({ partition, offset }) => [partition, offset] as const))

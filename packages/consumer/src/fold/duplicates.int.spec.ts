@@ -58,7 +58,7 @@ describe.each([1, 10])('the ledger of idempotent records, in batches of %i', (ba
     expect(await countFolded([fact, fact], batchRecords)).toBe(2)
   })
 
-  it('prunes what no duplicate can match any more, and nothing else', async () => {
+  it('prunes only rows that no duplicate can match any more', async () => {
     const { db } = await givenVisitsDatabase()
     const fold = await givenVisitsFold(db)
     const facts = [duplicatesAfter(0), duplicatesAfter(DAY_MS), duplicatesAfter(2 * DAY_MS + 1)].flat()
@@ -109,7 +109,7 @@ describe.each([1, 10])('duplicates that were dropped, in batches of %i', (batchR
     return db
   }
 
-  it('are reported after the commit, with who waits for a reply', async () => {
+  it('are reported after the commit, with the waiting gateways', async () => {
     const reported: unknown[] = []
     await foldDuplicates(async (db, duplicates) => {
       for (const { offset, replyTo } of duplicates) reported.push({ offset, replyTo, folded: await countVisits(db) })

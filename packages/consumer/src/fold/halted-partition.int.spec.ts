@@ -43,7 +43,7 @@ async function readLetters(db: Db): Promise<unknown> {
 }
 
 describe('a record that the fold throws for', () => {
-  it('halts its partition loudly: what stands before it is folded, and the others continue', async () => {
+  it('halts its partition and logs it: the records before it are folded, and the other partitions continue', async () => {
     const { log, db, bad } = await given()
     const metrics = new Registry()
     const lines: string[] = []
@@ -63,7 +63,7 @@ describe('a record that the fold throws for', () => {
     expect(onFailure).not.toHaveBeenCalled()
   })
 
-  it('halts the partition in the next process, too, which goes on with the others', async () => {
+  it('halts the partition in the next process, too, which continues with the others', async () => {
     const { log, db, openDb } = await given()
     const { runner } = await givenRunner(log, db)
     await expect.poll(() => readHalts(db), soon).toHaveLength(1)

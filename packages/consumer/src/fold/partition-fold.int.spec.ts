@@ -35,7 +35,7 @@ describe('a partition fold', () => {
     await expect(ticking.tick(new Date())).rejects.toBe(away)
   })
 
-  it.each([0, 1, 499, 500, 700, 999])('commits what stands before record %i of 1,000, and names it', async (bad) => {
+  it.each([0, 1, 499, 500, 700, 999])('commits the records before record %i of 1,000, and names it', async (bad) => {
     const { db } = await givenVisitsDatabase()
     const fold = await givenVisitsFold(db)
     const names = Array.from({ length: 1_000 }, (_, index) => (index === bad ? 'A bug' : 'Fine'))
@@ -54,7 +54,7 @@ describe('a partition fold', () => {
     ])
   })
 
-  it('commits what stands before a record that has to wait', async () => {
+  it('commits the records before a record that has to wait', async () => {
     const { db } = await givenVisitsDatabase()
     const behind = Object.assign(new Error('The catalog is behind'), { code: 'CATALOG_BEHIND', retryable: true })
     const load: typeof visits.load = async (own, batch, context) => {
@@ -68,7 +68,7 @@ describe('a partition fold', () => {
     expect(await countVisits(db)).toBe(7)
   })
 
-  it('folds in parts what takes Postgres too long as a whole', async () => {
+  it('folds a batch in parts if it takes Postgres too long as a whole', async () => {
     const { db } = await givenVisitsDatabase()
     const load: typeof visits.load = async (own, batch, context) => {
       if (batch.length > 3) await own.$executeRaw(sql`DO 'BEGIN RAISE SQLSTATE ''57014''; END'`)

@@ -117,7 +117,7 @@ describe('a partition', () => {
     expect(await readTicks(db)).toEqual([{ count: 2, last_event: at(2).toISOString() }])
   })
 
-  it('is given the next batch once what follows its commit is done', async () => {
+  it('gets the next batch once the work after its commit is done', async () => {
     const { db } = await givenVisitsDatabase()
     const reply = holdable()
     const visits = createVisitsProjection()
@@ -144,7 +144,7 @@ describe('a partition', () => {
     expect(await countVisits(db)).toBe(0)
   })
 
-  it('goes on from where another owner has come to, and counts that it was refused', async () => {
+  it('continues from the checkpoint of another owner, and counts the stale commit', async () => {
     const { db, openDb } = await givenVisitsDatabase()
     const { partition, registry } = await givenPartition(db)
     const other = await givenVisitsFold(openDb())

@@ -112,7 +112,7 @@ describe('the outbox', () => {
     expect(most).toEqual({ records: 100, bytes: 600_000 })
   })
 
-  it('keeps what was not published, and all behind it, for the next time', async () => {
+  it('keeps unpublished rows, and all rows behind them, for the next drain', async () => {
     const log = await givenLog()
     const { db } = await givenVisitsDatabase()
     const values = ['0', '1', 'x'.repeat(2_000), '3', '4']
@@ -128,7 +128,7 @@ describe('the outbox', () => {
     expect(await readLeft(db)).toEqual([])
   })
 
-  it('continues by itself with what was not published', async () => {
+  it('continues by itself with unpublished rows', async () => {
     const log = await givenLog()
     const { db } = await givenVisitsDatabase()
     await givenOutbox(db, log, 0, ['x'.repeat(2_000), '1'])
@@ -144,7 +144,7 @@ describe('the outbox', () => {
     expect(await readOut(log)).toEqual(['x'.repeat(2_000), '1'])
   })
 
-  it('lets no partition wait for one whose rows are refused', async () => {
+  it('drains a partition while the rows of another are refused', async () => {
     const log = await givenLog()
     const { db } = await givenVisitsDatabase()
     const refused = ['x'.repeat(2_000), ...numbers(150)]
@@ -158,7 +158,7 @@ describe('the outbox', () => {
     expect(await readLeft(db)).toEqual(refused)
   })
 
-  it('publishes nothing behind a row whose outcome is not known', async () => {
+  it('publishes nothing behind a row with an unknown outcome', async () => {
     const log = await givenLog()
     const { db } = await givenVisitsDatabase()
     const values = numbers(10).map((number) => number.repeat(200_000))

@@ -36,7 +36,7 @@ it('keeps the connection that a pause without work would close, until it is stop
   expect(await connectionOf(db)).not.toEqual(first)
 })
 
-it('goes on after the connection was lost', async () => {
+it('continues after the connection was lost', async () => {
   const db = await givenConnection()
   const kept = keepConnected(db, SILENT_MS / 10)
   await kept.start()

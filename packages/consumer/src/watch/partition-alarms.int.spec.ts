@@ -50,7 +50,7 @@ describe('the alarms of a partition', () => {
     expect(await readSetAside(db, KEY, [0])).toEqual([])
   })
 
-  it('end where what they report has ended, and no other does', async () => {
+  it('end with the condition that they report, and no others end', async () => {
     const db = await given()
     await raiseAlarm(db, KEY, halt)
     await raiseAlarm(db, KEY, { ...halt, kind: 'ticks', code: '57014' })

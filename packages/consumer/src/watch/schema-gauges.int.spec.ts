@@ -21,7 +21,7 @@ async function givenCutPublisher(log: GivenLog) {
   return { publisher, proxy }
 }
 
-describe('what waits in the schema, as it is scraped (metrics.md, Consumers)', () => {
+describe('the gauges of waiting rows (metrics.md, Consumers)', () => {
   it('is how many records wait in the outbox, and since when, until they are published', async () => {
     const log = await givenLog()
     const { db } = await givenVisitsDatabase()
