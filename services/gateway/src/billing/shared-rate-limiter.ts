@@ -85,109 +85,151 @@ async function giveUpAfter(patienceMs: number): Promise<undefined> {
   await nextTurn()
 }
 
+/** The bucket of one key, as this gateway knows it, with the tokens that it leased in advance. */
+function createLocalBucket(nowMs: () => number) {
+  let limit: RateLimit = { perSecond: 1, burst: 1 }
+  /** The shared bucket as last seen, never emptier than it is, plus the requests that passed here without Redis. */
+  let known: TokenBucket = { level: 0, atMs: nowMs() }
+  let leased = 0
+  let leasedAt = Number.NEGATIVE_INFINITY
+
+  function tokens(): number {
+    known = drain(known, limit, nowMs())
+    return tokensIn(known, limit)
+  }
+
+  function verdict(isAllowed: boolean, need = 1): RateLimitVerdict {
+    return verdictOf(isAllowed, Math.min(limit.burst, tokens() + leased), limit, need)
+  }
+
+  /** Applies the current limit of the key. A changed one starts without debt, and ends the lease. */
+  function setLimit(current: RateLimit): void {
+    if (current.burst === limit.burst && current.perSecond === limit.perSecond) return
+    leasedAt = Number.NEGATIVE_INFINITY
+    limit = current
+    known = { ...known, level: Math.min(known.level, limit.burst) }
+  }
+
+  function takeLeased(): RateLimitVerdict {
+    leased -= 1
+    return verdict(true)
+  }
+
+  function hasTokensFor({ need, isOwedAnyway = false }: BatchTokens): boolean {
+    return isOwedAnyway || tokens() + leased >= need
+  }
+
+  function takeWithoutRedis({ need, owed, isOwedAnyway = false }: BatchTokens, needAgain: number): RateLimitVerdict {
+    if (!isOwedAnyway && tokens() < need) return verdict(false, needAgain)
+    known = { ...known, level: known.level + need + owed }
+    return verdict(true)
+  }
+
+  /** Returns the leased tokens, and asks for those that `requests` since the last call let expect. */
+  function renewal(
+    requests: number,
+    sentAt: number,
+  ): Pick<TokenLeaseRequest, 'extra' | 'returned' | 'known'> & RateLimit {
+    known = drain(known, limit, sentAt)
+    // The requests expected during a lease, at the pace since the last call; at most twice the requests since then.
+    const extra = Math.floor(requests * Math.min(2, LEASE_MS / (sentAt - leasedAt)))
+    const returned = leased
+    leased = 0
+    leasedAt = sentAt
+    return { ...limit, extra, returned, known: known.level }
+  }
+
+  function accept(lease: TokenLease, sentAt: number): void {
+    known = { level: lease.known, atMs: sentAt }
+    const isLate = nowMs() >= sentAt + LEASE_MS
+    leased = lease.granted + (isLate ? 0 : lease.advance)
+  }
+
+  return {
+    tokens,
+    verdict,
+    setLimit,
+    takeLeased,
+    hasTokensFor,
+    takeWithoutRedis,
+    renewal,
+    accept,
+    hasLeased: () => leased > 0,
+    isLeaseValid: () => leased > 0 && nowMs() < leasedAt + LEASE_MS,
+    /** Returns true if tokens are left of the lease that was sent for at this instant. */
+    hasLeasedAt: (sentAt: number) => leased > 0 && leasedAt === sentAt,
+  }
+}
+
 /**
  * Takes tokens of one key. Recent requests decide how many are leased in advance; without a leased one, a request waits
  * for Redis. An empty bucket needs no call until its next token. Without Redis, the gateway continues with the last
  * known level.
  */
 function createTake(askForLease: AskForLease, nowMs: () => number): Take {
-  let limit: RateLimit = { perSecond: 1, burst: 1 }
-  /** The shared bucket as last seen, never emptier than it is, plus the requests that passed here without Redis. */
-  let known: TokenBucket = { level: 0, atMs: nowMs() }
-  let leased = 0
-  let leasedAt = Number.NEGATIVE_INFINITY
+  const bucket = createLocalBucket(nowMs)
   let requests = 0
   let waiting = 0
   let batches: WaitingBatch[] = []
   let asking: Promise<TokenLease | undefined> | undefined
 
-  function tokens(): number {
-    known = drain(known, limit, nowMs())
-    return tokensIn(known, limit)
-  }
-  function tell(isAllowed: boolean, need = 1): RateLimitVerdict {
-    return verdictOf(isAllowed, Math.min(limit.burst, tokens() + leased), limit, need)
-  }
-  function takeLeased(): RateLimitVerdict {
-    leased -= 1
-    return tell(true)
-  }
-  function hasTokensFor({ need, isOwedAnyway = false }: BatchTokens): boolean {
-    return isOwedAnyway || tokens() + leased >= need
-  }
-  function takeWithoutRedis({ need, owed, isOwedAnyway = false }: BatchTokens, needAgain: number): RateLimitVerdict {
-    if (!isOwedAnyway && tokens() < need) return tell(false, needAgain)
-    known = { ...known, level: known.level + need + owed }
-    return tell(true)
-  }
-
   async function ask(): Promise<TokenLease | undefined> {
     // Requests of one moment share a call.
     await Promise.resolve()
     const sentAt = nowMs()
-    known = drain(known, limit, sentAt)
-    // The requests expected during a lease, at the pace since the last call; at most twice the requests since then.
-    const extra = Math.floor(requests * Math.min(2, LEASE_MS / (sentAt - leasedAt)))
     const sent = batches
-    const request = { ...limit, need: waiting, batches: sent, extra, returned: leased, known: known.level }
+    const request = { ...bucket.renewal(requests, sentAt), need: waiting, batches: sent }
     batches = []
     requests = 0
-    leased = 0
-    leasedAt = sentAt
     const lease = await askForLease(request)
     waiting = 0
     asking = undefined
     if (!lease) return undefined
     sent.forEach((batch, index) => (batch.hasPassed = lease.passed[index] === '1'))
-    known = { level: lease.known, atMs: sentAt }
-    const isLate = nowMs() >= sentAt + LEASE_MS
-    leased = lease.granted + (isLate ? 0 : lease.advance)
-    const giveBack = () => {
-      if (leased > 0 && leasedAt === sentAt) asking ??= ask()
-    }
-    if (lease.advance > 0) setTimeout(giveBack, LEASE_MS).unref()
+    bucket.accept(lease, sentAt)
+    if (lease.advance > 0) setTimeout(() => giveBack(sentAt), LEASE_MS).unref()
     return lease
   }
 
-  function changeLimit(current: RateLimit): void {
-    leasedAt = Number.NEGATIVE_INFINITY
-    limit = current
-    // A changed limit starts without debt.
-    known = { ...known, level: Math.min(known.level, limit.burst) }
+  function giveBack(sentAt: number): void {
+    if (bucket.hasLeasedAt(sentAt)) asking ??= ask()
   }
 
   /** Takes all or nothing, and never from a lease: leased tokens go back with the call. */
   async function takeBatch(wanted: BatchTokens): Promise<RateLimitVerdict> {
     // A retry takes its first token again.
     const needAgain = wanted.need + 1
-    for (let calls = 0; calls < MAX_CALLS && hasTokensFor(wanted); calls += 1) {
+    for (let calls = 0; calls < MAX_CALLS && bucket.hasTokensFor(wanted); calls += 1) {
       const batch: WaitingBatch = { ...wanted }
       batches.push(batch)
       let lease = await (asking ??= ask())
       // The batch came too late for the call in flight.
       if (lease && batch.hasPassed === undefined) lease = await (asking ??= ask())
-      if (batch.hasPassed) return tell(true)
+      if (batch.hasPassed) return bucket.verdict(true)
       if (!lease) {
         batches = batches.filter((one) => one !== batch)
-        return takeWithoutRedis(batch, needAgain)
+        return bucket.takeWithoutRedis(batch, needAgain)
       }
       if (lease.retryInMs > 0) await sleep(lease.retryInMs)
     }
-    return tell(false, needAgain)
+    return bucket.verdict(false, needAgain)
   }
 
-  return async (current, batch) => {
-    if (current.burst !== limit.burst || current.perSecond !== limit.perSecond) changeLimit(current)
-    if (batch) return takeBatch(batch)
+  async function takeOne(): Promise<RateLimitVerdict> {
     requests += 1
-    if (leased > 0 && nowMs() < leasedAt + LEASE_MS) return takeLeased()
-    for (let calls = 0; calls < MAX_CALLS && tokens() >= 1; calls += 1) {
+    if (bucket.isLeaseValid()) return bucket.takeLeased()
+    for (let calls = 0; calls < MAX_CALLS && bucket.tokens() >= 1; calls += 1) {
       waiting += 1
       const lease = await (asking ??= ask())
-      if (!lease) return takeWithoutRedis({ need: 1, owed: 0 }, 1)
-      if (leased > 0) return takeLeased()
+      if (!lease) return bucket.takeWithoutRedis({ need: 1, owed: 0 }, 1)
+      if (bucket.hasLeased()) return bucket.takeLeased()
       if (lease.retryInMs > 0) await sleep(lease.retryInMs)
     }
-    return tell(false)
+    return bucket.verdict(false)
+  }
+
+  return (limit, batch) => {
+    bucket.setLimit(limit)
+    return batch ? takeBatch(batch) : takeOne()
   }
 }
