@@ -8,15 +8,15 @@ const SMALL_BODY_BYTES = 8_192
 /** Bytes of larger bodies of one key in work at once, some 600 events: docs/reference/performance.md, Batches. */
 const LARGE_BODY_BYTES_AT_ONCE = 196_608
 
-/** Runs `work`, of weight `size` (default 1), in its key's turn; 'crowded' if the turn did not come in time. */
-type InTurn = <Result>(key: string, work: () => Promise<Result>, size?: number) => Promise<Result | 'crowded'>
+/** Runs `task`, of weight `size` (default 1), in its key's turn; 'crowded' if the turn did not come in time. */
+type InTurn = <Result>(key: string, task: () => Promise<Result>, size?: number) => Promise<Result | 'crowded'>
 
 interface TurnsByKeyOptions {
-  /** Maximum weight of one key's works in progress. A heavier work runs alone. Default 3. */
+  /** Maximum weight of one key's tasks in progress. A heavier task runs alone. Default 3. */
   readonly atOnce?: number
-  /** After so long a work is assumed to wait on I/O and gives up its place. Default 250. */
-  readonly worksForMs?: number
-  /** How long a work waits for its turn. Default 1,500. */
+  /** After so long a task is assumed to wait on I/O and gives up its place. Default 250. */
+  readonly heldForMs?: number
+  /** How long a task waits for its turn. Default 1,500. */
   readonly withinMs?: number
 }
 
@@ -26,24 +26,24 @@ interface Waiting {
 }
 
 interface Line {
-  /** Weight of the works in progress. */
-  working: number
+  /** Weight of the tasks in progress. */
+  running: number
   readonly waiting: Waiting[]
 }
 
 /**
- * Bounds the works in progress of each key; the others wait in order. So one tenant's forty reads (each costs every
+ * Bounds the tasks in progress of each key; the others wait in order. So one tenant's forty reads (each costs every
  * process several times a record), large bodies or gzip bodies delay nobody else (decisions.md, Busy and broken, Slow
  * and large).
  */
-export function createTurnsByKey({ atOnce = 3, worksForMs = 250, withinMs = 1_500 }: TurnsByKeyOptions = {}): InTurn {
+export function createTurnsByKey({ atOnce = 3, heldForMs = 250, withinMs = 1_500 }: TurnsByKeyOptions = {}): InTurn {
   const lines = new Map<string, Line>()
-  const hasRoom = ({ working }: Line, size: number): boolean => working === 0 || working + size <= atOnce
+  const hasRoom = ({ running }: Line, size: number): boolean => running === 0 || running + size <= atOnce
 
   function beginNext(line: Line): void {
     for (let next = line.waiting[0]; next && hasRoom(line, next.size); next = line.waiting[0]) {
       line.waiting.shift()
-      line.working += next.size
+      line.running += next.size
       next.onTurn()
     }
   }
@@ -65,29 +65,29 @@ export function createTurnsByKey({ atOnce = 3, worksForMs = 250, withinMs = 1_50
     return promise
   }
 
-  /** Returns the function that ends a work in progress. */
+  /** Returns the function that ends a task in progress. */
   function begin(key: string, line: Line, size: number): () => void {
-    let isWorking = true
+    let isRunning = true
     const end = (): void => {
-      if (!isWorking) return
-      isWorking = false
+      if (!isRunning) return
+      isRunning = false
       clearTimeout(timer)
-      line.working -= size
+      line.running -= size
       beginNext(line)
-      if (line.working === 0) lines.delete(key)
+      if (line.running === 0) lines.delete(key)
     }
-    const timer = setTimeout(end, worksForMs)
+    const timer = setTimeout(end, heldForMs)
     return end
   }
 
-  return async (key, work, size = 1) => {
-    const line = lines.get(key) ?? { working: 0, waiting: [] }
+  return async (key, task, size = 1) => {
+    const line = lines.get(key) ?? { running: 0, waiting: [] }
     lines.set(key, line)
-    if (line.waiting.length === 0 && hasRoom(line, size)) line.working += size
+    if (line.waiting.length === 0 && hasRoom(line, size)) line.running += size
     else if (!(await turnComes(line, size))) return 'crowded'
     const end = begin(key, line, size)
     try {
-      return await work()
+      return await task()
     } finally {
       end()
     }
@@ -110,10 +110,10 @@ export function createRequestTurns(withinMs: { readonly read: number; readonly l
     { socket }: Pick<IncomingMessage, 'socket'>,
     keyHash: string,
     body: Uint8Array | undefined,
-    work: () => Promise<Result>,
+    task: () => Promise<Result>,
   ): Promise<Result | Refusal | Aborted> => {
     // The caller may have left meanwhile, and its repeat may be on its way.
-    const begin = async () => (socket.destroyed ? ({ outcome: 'aborted' } as const) : work())
+    const begin = async () => (socket.destroyed ? ({ outcome: 'aborted' } as const) : task())
     const result = await (body ? largeBodyInTurn(keyHash, begin, body.length) : readInTurn(keyHash, begin))
     return result === 'crowded' ? refuse(REFUSALS.busy) : result
   }
