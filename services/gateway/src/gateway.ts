@@ -13,7 +13,6 @@ import { createAdmitIdentify } from './admission/admit-identify.ts'
 import { createKnownUsers } from './admission/known-users.ts'
 import { createMetering } from './admission/metering.ts'
 import { createTraitRegistry } from './admission/trait-registry.ts'
-import { createUserProjector } from './admission/user-projector.ts'
 import { UNAVAILABLE_REASONS } from './refusals/refusals.ts'
 import { createSharedRateLimiter } from './billing/shared-rate-limiter.ts'
 import type { GatewayConfig } from './config.ts'
@@ -81,7 +80,6 @@ export function createGateway(parts: GatewayParts) {
     metering: clientOf('metering'),
     evaluator: clientOf('form-trigger-evaluator'),
   }
-  const userProjector = createUserProjector(clients.userProjector)
   const traitRegistry = createTraitRegistry(clients.traitRegistry)
   const metering = createMetering(clients.metering, requestBudgetMs)
 
@@ -89,7 +87,7 @@ export function createGateway(parts: GatewayParts) {
   const replies = createReplies({ ...parts, ...watch, onReplyAwaited: metrics.onReplyAwaited })
   const keptAnswers = createKeptAnswers(redis, redisPrefix, requestBudgetMs)
   const checkSignature = createCheckSignature(parts.secretKey)
-  const knownUsers = createKnownUsers(redis, redisPrefix, userProjector.lookUp)
+  const knownUsers = createKnownUsers(redis, redisPrefix, clients.userProjector)
   const { onRecorded, onLeftOut } = metrics
   const stages = createStages({ checkSignature, keptAnswers, knownUsers, userEvents, replies, onRecorded })
   const admissionParts = { knownUsers, metering, traitRegistry }

@@ -1,7 +1,6 @@
-import type { UserLookUp } from '@nextvisit/contracts'
-import type { RedisConnection } from '@nextvisit/service-kit'
+import type { Existence, UserLookUp, userProjectorCalls } from '@nextvisit/contracts'
+import { type BatchedCall, createBatchedCall, type RedisConnection, type ServiceClient } from '@nextvisit/service-kit'
 import { LRUCache } from 'lru-cache'
-import type { UserProjector } from './user-projector.ts'
 
 const MAX_IN_MEMORY = 200_000
 const MARKED_SECONDS = 7 * 24 * 60 * 60
@@ -12,9 +11,31 @@ export type KnownUsers = ReturnType<typeof createKnownUsers>
  * Creates the check that a user exists, from three sources: a cache in this process, markers in Redis that all gateways
  * share, and the user projector. Redis may be emptied at any moment.
  */
-export function createKnownUsers(redis: RedisConnection['client'], keyPrefix: string, lookUp: UserProjector['lookUp']) {
+export function createKnownUsers(
+  redis: RedisConnection['client'],
+  keyPrefix: string,
+  { admission }: Pick<ServiceClient<typeof userProjectorCalls>, 'admission'>,
+) {
   const marked = new LRUCache<string, true>({ max: MAX_IN_MEMORY })
+  /**
+   * Batched calls by partition. Each waits for its own part of the log, so a lagging partition delays only its own
+   * users.
+   */
+  const lookUps = new Map<number, BatchedCall<UserLookUp, Existence>>()
   const keyOf = (userId: string) => `${keyPrefix}user:${userId}`
+
+  function lookUpIn(partition: number): BatchedCall<UserLookUp, Existence> {
+    const lookUp = lookUps.get(partition) ?? createLookUp()
+    lookUps.set(partition, lookUp)
+    return lookUp
+  }
+
+  function createLookUp(): BatchedCall<UserLookUp, Existence> {
+    return createBatchedCall(admission.lookUpUsers, {
+      tenantOf: ({ organization }) => organization,
+      keyOf: ({ userId }) => userId,
+    })
+  }
 
   /** Marks a user as known. Resolves once other gateways see the marker, or Redis failed. Never rejects. */
   async function mark(userId: string): Promise<void> {
@@ -36,11 +57,12 @@ export function createKnownUsers(redis: RedisConnection['client'], keyPrefix: st
       marked.set(user.userId, true)
       return 'exists'
     }
-    const asked = await lookUp(user, deadlineAt)
-    if (asked.outcome === 'crowded') return 'crowded'
-    if (asked.outcome === 'unavailable' || asked.answer === 'unknown') return 'unchecked'
-    if (asked.answer === 'exists') void mark(user.userId)
-    return asked.answer
+    // The projector answers behind a barrier, as of the question.
+    const found = await lookUpIn(user.partition)(user, deadlineAt)
+    if (found.outcome === 'crowded') return 'crowded'
+    if (found.outcome === 'unavailable' || found.answer === 'unknown') return 'unchecked'
+    if (found.answer === 'exists') void mark(user.userId)
+    return found.answer
   }
 
   return { mark, check }
