@@ -53,7 +53,7 @@ describe('user exists (decisions.md, Track event: 404)', () => {
     expect(projector.calls).toHaveLength(1)
   })
 
-  it('asks nobody for a user that it knows: no call in the steady state', async () => {
+  it('makes no call for a user that it knows: none in the steady state', async () => {
     const projector = await everybodyExists()
     const gateway = await givenGateway({ services: { 'user-projector': projector.url } })
     await gateway.identify({ userName: 'ada' })

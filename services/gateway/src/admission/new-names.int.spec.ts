@@ -79,7 +79,7 @@ describe('new names (decisions.md, Track event: newEvent; design.md, Trait regis
     expect(claimsIn(names.calls).map(({ limit }) => limit)).toEqual([MAX_EVENT_NAMES, 0])
   })
 
-  it('holds every project to its bounds, whatever its plan says (decisions.md, Bounds)', async () => {
+  it('holds every project to its bounds under any plan (decisions.md, Bounds)', async () => {
     const names = await givenRegistry()
     const plan = { uniqueEvents: 1_000_000, uniqueTraits: 1_000_000 }
     const generous = await givenGateway({ plan, services: { 'trait-registry': names.url } })

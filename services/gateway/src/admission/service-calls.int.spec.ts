@@ -30,7 +30,7 @@ async function askEverything({ identify, track, visit, post, keys }: GatewayFixt
   return answers.map(({ status }) => status)
 }
 
-describe('what admission costs (design.md, Calls to services)', () => {
+describe('the cost of admission (design.md, Calls to services)', () => {
   it('is no call but the publish, for a known user and known names without limits', async () => {
     const gateway = await gatewayWith(undefined)
     expect(await askEverything(gateway)).toEqual([200, 202, 200, 202])

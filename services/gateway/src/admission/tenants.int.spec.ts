@@ -72,7 +72,7 @@ describe('a partition that is behind (design.md, User markers)', () => {
 })
 
 describe('reads that are slow', () => {
-  it('have a breaker of their own: admission goes on', async () => {
+  it('have a breaker of their own: admission continues', async () => {
     const projector = await givenService({
       readUser: () => Promise.reject(new Error('too slow')),
       lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'missing') }),

@@ -120,7 +120,7 @@ describe('rate limits shared through Redis (decisions.md, Busy and broken)', () 
     expect(await isAllowed('one', 2)).toBe(false)
   })
 
-  it('goes on where it was when Redis is emptied', async () => {
+  it('keeps its level when Redis is emptied', async () => {
     const keyPrefix = newPrefix()
     const { take, client } = await givenLimiter({ keyPrefix })
     const isAllowed = async () => (await take('key', { perSecond: HARDLY, burst: 3 })).isAllowed

@@ -168,7 +168,7 @@ describe('headers (draft-ietf-httpapi-ratelimit-headers)', () => {
     })
   })
 
-  it('are integers that clients can read, whatever the limit', async () => {
+  it('are integers that clients can read, for any limit', async () => {
     const limit = { perSecond: 1e-300, burst: 1 }
     expect(rateLimitHeaders('sdk', limit, await startBucket(limit).take())).toMatchObject({
       'RateLimit-Policy': '"sdk";q=1;w=2147483647',

@@ -14,7 +14,7 @@ export interface ServedDocument {
   readonly read: () => Promise<string | Uint8Array>
 }
 
-export interface AppParts extends AnswerRequestParts {
+interface AppParts extends AnswerRequestParts {
   readonly routes: readonly Route[]
   readonly documents: readonly ServedDocument[]
   /** Returns the reasons why requests would fail now. */

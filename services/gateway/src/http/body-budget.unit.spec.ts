@@ -28,7 +28,7 @@ describe('bytes in flight (decisions.md, Busy and broken)', () => {
     )
   })
 
-  it('come back, all of them, whatever was taken in between', () => {
+  it('all come back after any takes in between', () => {
     const step = fc.record({
       key: fc.constantFrom('a', 'b', KEY_IN_BODY),
       bytes: fc.integer({ min: 1, max: 400 }),

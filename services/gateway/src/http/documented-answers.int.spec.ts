@@ -175,7 +175,7 @@ describe('a refusal', () => {
   })
 })
 
-describe('what concerns an item of many alone', () => {
+describe('refusals of single items of a batch', () => {
   const DEEP = JSON.parse(`${'{"a":'.repeat(8)}{}${'}'.repeat(8)}`) as object
   it.each([
     ['batch', { items: [DEEP, { a: '\u0000' }] }, ROUTES.recordBatch.pattern, { 'idempotency-key': 'once' }],
@@ -187,7 +187,7 @@ describe('what concerns an item of many alone', () => {
   })
 })
 
-describe('what needs no key', () => {
+describe('routes that need no key', () => {
   it('serves the document as it is committed', async () => {
     const answer = await gateway.call('GET', '/openapi.json')
     expect(answer.text).toBe(openApiText())

@@ -29,6 +29,6 @@ it('finds a key only as long as the catalog has it', () => {
   expect(findKey(KEY)).toBeUndefined()
 })
 
-it('finds nothing by a text that is no key, whatever the catalog has', () => {
+it('finds no key by a text that is not a key, for any catalog', () => {
   expect(givenCatalog('no key').findKey('no key')).toBeUndefined()
 })

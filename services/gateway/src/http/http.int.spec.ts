@@ -165,7 +165,7 @@ describe('body (decisions.md, Order of checks)', () => {
     expect(read()).toMatch(/HTTP\/1\.1 413 .*HTTP\/1\.1 200 /s)
   })
 
-  it('drains within bounds: who goes on sending loses the connection', async () => {
+  it('drains within bounds: a caller who keeps sending loses the connection', async () => {
     const { socket } = rawSocket()
     const closed = new Promise((resolve) => socket.once('close', () => resolve('closed')))
     const chunk = Buffer.alloc(1_048_576)
@@ -263,7 +263,7 @@ describe('too much', () => {
   })
 })
 
-describe('what goes wrong inside', () => {
+describe('an internal error', () => {
   it('is a 500 that says nothing of the cause', async () => {
     const catalog = {
       ...(await import('@nextvisit/catalog/test/static-catalog.ts')).staticCatalog([]),

@@ -13,7 +13,7 @@ const BODY_WITHIN_MS = 2_000
 /** Share of the requests in flight whose bodies may be unfinished for one key. */
 const UNFINISHED_SHARE = 1 / 4
 /** Bodies of one key that are inflated at once. More would fill the thread pool. Inflating waits for nothing else. */
-const INFLATING = { atOnce: 8, worksForMs: 10_000 }
+const INFLATING = { atOnce: 8, heldForMs: 10_000 }
 
 const MAX_DISCARDED_BYTES = 1_048_576
 const MAX_DISCARD_MS = 1_000

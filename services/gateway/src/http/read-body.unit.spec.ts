@@ -35,7 +35,7 @@ const bomb = gzipSync(Buffer.alloc(511_000, ' '))
 /** Bodies of one key under a budget. `mostHeld`: the most bytes that they held at any time. */
 function givenBudget(maxBytes: number, atOnce = 8) {
   const open = createBodyBudget({ maxBytes, maxUnfinishedPerKey: 1_000 })
-  const turns = createTurnsByKey({ atOnce, worksForMs: LONG, withinMs: LONG })
+  const turns = createTurnsByKey({ atOnce, heldForMs: LONG, withinMs: LONG })
   const seen = { held: 0, mostHeld: 0 }
   return {
     seen,

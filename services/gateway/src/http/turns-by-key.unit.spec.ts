@@ -17,7 +17,7 @@ function givenReads() {
 }
 
 it('works on a few reads of a key at once, the others in their order, and not on fewer of another key', async () => {
-  const inTurn = createTurnsByKey({ atOnce: 2, worksForMs: LONG, withinMs: LONG })
+  const inTurn = createTurnsByKey({ atOnce: 2, heldForMs: LONG, withinMs: LONG })
   const { begun, read, end } = givenReads()
   const names = ['a', 'b', 'c', 'd']
   const results = names.map((name) => inTurn('one', read(name)))
@@ -36,7 +36,7 @@ it('works on a few reads of a key at once, the others in their order, and not on
 })
 
 it('counts works by their size, lets none overtake another, and runs one that alone counts too much', async () => {
-  const inTurn = createTurnsByKey({ atOnce: 10, worksForMs: LONG, withinMs: LONG })
+  const inTurn = createTurnsByKey({ atOnce: 10, heldForMs: LONG, withinMs: LONG })
   const { begun, read, end } = givenReads()
   const sizes = { a: 4, b: 6, c: 25, d: 1, e: 9 }
   const results = Object.entries(sizes).map(([name, size]) => inTurn('one', read(name), size))
@@ -53,7 +53,7 @@ it('counts works by their size, lets none overtake another, and runs one that al
 })
 
 it('lets smaller ones begin once the large one before them has waited too long', async () => {
-  const inTurn = createTurnsByKey({ atOnce: 10, worksForMs: LONG, withinMs: 20 })
+  const inTurn = createTurnsByKey({ atOnce: 10, heldForMs: LONG, withinMs: 20 })
   const { begun, read, end } = givenReads()
   const first = inTurn('one', read('a'), 8)
   const large = inTurn('one', read('b'), 9)
@@ -67,7 +67,7 @@ it('lets smaller ones begin once the large one before them has waited too long',
 })
 
 it('begins the next read where one takes long, and counts each only once', async () => {
-  const inTurn = createTurnsByKey({ atOnce: 1, worksForMs: 20, withinMs: LONG })
+  const inTurn = createTurnsByKey({ atOnce: 1, heldForMs: 20, withinMs: LONG })
   const { begun, read, end } = givenReads()
   const results = [inTurn('one', read('a')), inTurn('one', read('b'))]
   await expect.poll(() => begun).toEqual(['a', 'b'])
@@ -85,7 +85,7 @@ it('begins the next read where one takes long, and counts each only once', async
 })
 
 it('says where the turn did not come in time, and forgets that read', async () => {
-  const inTurn = createTurnsByKey({ atOnce: 1, worksForMs: LONG, withinMs: 20 })
+  const inTurn = createTurnsByKey({ atOnce: 1, heldForMs: LONG, withinMs: 20 })
   const { begun, read, end } = givenReads()
   const first = inTurn('one', read('a'))
   expect(await inTurn('one', read('b'))).toBe('crowded')
@@ -99,7 +99,7 @@ it('says where the turn did not come in time, and forgets that read', async () =
 })
 
 it('gives the place of a read that fails to the next one', async () => {
-  const inTurn = createTurnsByKey({ atOnce: 1, worksForMs: LONG, withinMs: LONG })
+  const inTurn = createTurnsByKey({ atOnce: 1, heldForMs: LONG, withinMs: LONG })
   const failing = inTurn('one', () => Promise.reject(new TypeError('a bug')))
   const next = inTurn('one', async () => 'b')
   await expect(failing).rejects.toThrow('a bug')

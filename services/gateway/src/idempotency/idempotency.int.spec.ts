@@ -228,7 +228,7 @@ describe('without Idempotency-Key', () => {
 })
 
 describe('when something fails (decisions.md, Retries)', () => {
-  it('goes on without Redis: each is answered and published, under one record id that consumers drop duplicates by', async () => {
+  it('works without Redis: each is answered and published, under one record id that consumers drop duplicates by', async () => {
     const without = await startGateway({ besides: gateway, redisUrl: 'redis://127.0.0.1:1' })
     const key = newKey()
     const answers = [await send({ key, through: without }), await send({ key, through: without })]
@@ -279,7 +279,7 @@ describe('when something fails (decisions.md, Retries)', () => {
     expect((await send({ key: newKey(), body })).body['newEvent']).toBe(false)
   })
 
-  it('leaves the key to the same request only where nobody heard what became of the record', async () => {
+  it('leaves the key to the same request only if the outcome of the record is unknown', async () => {
     const [host = '', port] = inject('kafkaBrokers').split(':')
     const proxy = createFaultProxy({ host, port: Number(port) })
     await proxy.start()

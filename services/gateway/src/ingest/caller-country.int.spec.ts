@@ -67,7 +67,7 @@ describe("a visit's country (decisions.md, Beyond the document)", () => {
     expect((await recordOf(gateway, 'admin')).country).toBeUndefined()
   })
 
-  it('is not taken from the header of somebody who is not trusted', async () => {
+  it('is not taken from the header of an untrusted caller', async () => {
     const untrusting = await startGateway()
     await visit(untrusting, { userName: 'ada' })
     expect((await recordOf(untrusting, 'ada')).country).toBeUndefined()

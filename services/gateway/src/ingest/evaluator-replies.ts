@@ -8,7 +8,7 @@ import {
   remainingMs,
 } from '@nextvisit/service-kit'
 
-export interface RepliesOptions extends BreakerWatch {
+interface RepliesOptions extends BreakerWatch {
   readonly redis: RedisConnection['client']
   /** A separate connection, since a subscribed one takes no other commands. */
   readonly subscriber: RedisConnection['client']

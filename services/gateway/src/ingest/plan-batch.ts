@@ -30,7 +30,7 @@ export type Step = {
 )
 
 /** The source of an item's result. */
-export interface PlannedResult {
+interface PlannedResult {
   /** A step, or the result itself if the item needs no step. */
   readonly from: number | Result
   /** The step whose refusal also refuses the item. */

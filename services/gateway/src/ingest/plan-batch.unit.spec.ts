@@ -1,6 +1,6 @@
 import { type Result, isResult } from '../http/route.ts'
 import * as fc from 'fast-check'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { idempotencyOf, itemToPlan, kindWith, REQUEST } from '../../test/given-stages.ts'
 import { REFUSALS, refuse } from '../refusals/refusals.ts'
 import { type BatchPlan, type ItemToPlan, planBatch, type Step } from './plan-batch.ts'
@@ -45,6 +45,40 @@ function firstOf(items: Items, item: ItemToPlan): ItemToPlan {
   const name = nameOf(item)
   return (name === undefined ? undefined : planned.find((one) => nameOf(one) === name)) ?? item
 }
+
+/** Returns the user of each step, and the step that creates it. */
+const stepsOf = (items: Items) => planBatch(items).steps.map(({ type, user, createdBy }) => ({ type, user, createdBy }))
+const itemFor = (kind: typeof track, userName: string, more: Partial<ItemToPlan> = {}) =>
+  itemToPlan(kind, { userName }, more)
+
+describe('an example batch', () => {
+  it('of two users has one step for each item, and a number for each user', () => {
+    expect(stepsOf([itemFor(identify, 'ada'), itemFor(track, 'grace'), itemFor(track, 'ada')])).toEqual([
+      { type: 'item', user: 0, createdBy: undefined },
+      { type: 'item', user: 1, createdBy: undefined },
+      { type: 'item', user: 0, createdBy: undefined },
+    ])
+  })
+
+  it('with one item twice has one step, whose result both items get', () => {
+    const twice = itemFor(track, 'ada', { id: 'k a', idempotency: idempotencyOf('k', 'a') })
+    const { steps, results } = planBatch([twice, twice])
+    expect(steps).toHaveLength(1)
+    expect(results.map(({ from }) => from)).toEqual([0, 0])
+  })
+
+  it('that creates users starts with the creation, and creates again behind an identify', () => {
+    const event = itemFor(track, 'ada', { creation: { request: REQUEST, userName: 'ada', createItem } })
+    expect(stepsOf([event, event, itemFor(identify, 'ada'), event])).toEqual([
+      { type: 'creation', user: 0, createdBy: undefined },
+      { type: 'item', user: 0, createdBy: 0 },
+      { type: 'item', user: 0, createdBy: 0 },
+      { type: 'item', user: 0, createdBy: undefined },
+      { type: 'creation', user: 0, createdBy: undefined },
+      { type: 'item', user: 0, createdBy: 4 },
+    ])
+  })
+})
 
 it('has one step for each item, in their order, and one for all items with one key and one body', () => {
   everyPlan((items, { steps }) => {

@@ -33,7 +33,7 @@ const arbitraryItem: fc.Arbitrary<Item> = fc.record({
   turns: fc.nat(2),
 })
 
-it('no item overtakes one of its user that must be sent again, whatever becomes of each, and whenever', async () => {
+it('no item overtakes one of its user that must be sent again, for any results in any order', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(arbitraryItem, { maxLength: 12 }), async (items) => {
       const published: number[] = []

@@ -110,7 +110,7 @@ function givenCourse({ fault, hasPartition, isAdmitted, mayReact, published }: C
 }
 
 describe('a lock of an Idempotency-Key', () => {
-  it('ends exactly once, and so does a waiter, whatever becomes of the item and wherever it throws', async () => {
+  it('ends exactly once, and so does a waiter, for any result of the item and any stage that throws', async () => {
     await fc.assert(
       fc.asyncProperty(arbitraryCourse, fc.boolean(), async (course, isBatch) => {
         const { stages, item, locks, waiters } = givenCourse(course)

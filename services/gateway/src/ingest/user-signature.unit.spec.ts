@@ -41,7 +41,7 @@ describe('userSignature (decisions.md, Beyond the document)', () => {
     expect(check(projectWith(false), { userName: 'ada', userSignature: 'wrong' })).toBe(true)
   })
 
-  it('lets nobody pass where there is no secret, or no key to read it with', () => {
+  it('lets no caller pass without a secret, or without the key to read it', () => {
     const given = { userName: 'ada', userSignature: sign('ada', 'shared secret') }
     expect(check(projectWith(true), given)).toBe(false)
     expect(createCheckSignature(undefined)(project, given)).toBe(false)

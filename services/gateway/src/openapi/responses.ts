@@ -6,7 +6,7 @@ import { MAX_LIMIT } from '../reads/page-query.ts'
 import { bodyRuleStatus, errorBody, type RefusalRule, REFUSALS, UNAVAILABLE_REASONS } from '../refusals/refusals.ts'
 
 /** Refusals by the names of their examples. */
-export type DocumentedRefusals = Readonly<Record<string, RefusalRule>>
+type DocumentedRefusals = Readonly<Record<string, RefusalRule>>
 
 type RuleForMember = (member: string) => RefusalRule
 

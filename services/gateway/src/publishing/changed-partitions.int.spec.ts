@@ -93,7 +93,7 @@ describe('the log of a gateway, when a topic has another number of partitions (d
     await expect.poll(() => former.partitionOf(ADA), soon).toBeDefined()
   })
 
-  it('goes on with the first ones where an operator has said so', async () => {
+  it('continues with the first partitions if an operator has said so', async () => {
     const { topic, connection } = await givenTopic(6)
     const [before, after] = [await givenTopic(3), { keys: 3, inTopic: 6 }]
     const log = await startLog({ ...connection, partitions: after }, topic)

@@ -86,7 +86,7 @@ describe('when Kafka fails under load (decisions.md, Busy and broken)', () => {
     await until(async () => (await track()).status === 202)
   }
 
-  it('keeps the reservation of a record that is in the log although nobody heard so', async () => {
+  it('keeps the reservation of a record that is in the log without an ack', async () => {
     proxy.onResponse(({ apiKey }) => (apiKey === produceApiKey ? 'lose' : 'pass'))
     const answers = await Promise.all(Array.from({ length: 10 }, track))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]))

@@ -17,7 +17,7 @@ import { UNAVAILABLE_REASONS } from '../refusals/refusals.ts'
 const CONNECT_AGAIN_AFTER_MS = 1_000
 const COUNT_AGAIN_AFTER_MS = 5_000
 
-export interface UserEventPublisherOptions extends BreakerWatch {
+interface UserEventPublisherOptions extends BreakerWatch {
   readonly connection: LogConnection
   readonly publisher: Publisher
   /** Default `user-events`. */
@@ -32,7 +32,7 @@ export interface UserPartition {
   readonly partition: number
 }
 
-export interface PublishOptions {
+interface PublishOptions {
   readonly deadlineAt: number
   /** The `traceparent` of the request. */
   readonly traceparent: string

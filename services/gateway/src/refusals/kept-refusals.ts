@@ -7,7 +7,7 @@ import type { Refusal } from './refusals.ts'
 import { createGatheredRefusals } from './gathered-refusals.ts'
 
 /** A refused request, or a refused item of a batch, as far as it was read. */
-export interface RefusedRequest {
+interface RefusedRequest {
   readonly route: RouteSignature
   /** Equal to `X-Request-Id`. */
   readonly requestId: string

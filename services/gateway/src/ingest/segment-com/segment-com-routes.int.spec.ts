@@ -167,7 +167,7 @@ describe('Segment’s API (decisions.md, Segment’s API)', () => {
     expect(strict.status).toBe(200)
   })
 
-  it('records a message once, however often and in whatever batch it comes', async () => {
+  it('records a message once, even if it comes often and in different batches', async () => {
     const user = newUser()
     const event = track(user, 'a', { timestamp: new Date().toISOString() })
     await sendBatch(gateway, [identify(user), event], { sentAt: sentAt() })
