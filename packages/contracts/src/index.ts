@@ -15,6 +15,7 @@ export * from './primitives.ts'
 export * from './public/admin-api.ts'
 /** The schemas of the public API's document, by name. */
 export * as publicApi from './public/admin-api.ts'
+export * from './public/body-limits.ts'
 export * from './public/cli-json-output.ts'
 export * from './public/form-decisions.ts'
 export * from './public/routes.ts'

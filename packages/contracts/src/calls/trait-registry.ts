@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { Instant, Uuid } from '../primitives.ts'
+import { BODY_LIMITS } from '../public/body-limits.ts'
 import { projectFields, unpublishedFields } from './call-fields.ts'
 import { type CallTable, defineBatchedCall, defineCall, Done } from './define-call.ts'
 
 /** Maximum number of names in one call, and in one question: an identify has at most as many operations. */
-export const MAX_CLAIMED_NAMES = 250
+export const MAX_CLAIMED_NAMES = BODY_LIMITS.traitOperations
 
 const names = {
   kind: z.enum(['trait', 'event']),

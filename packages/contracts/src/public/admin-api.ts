@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { WaitingForm } from '../calls/queue-row.ts'
+import { BODY_LIMITS, withSeparators } from './body-limits.ts'
 import { Definition } from '../calls/trait-registry.ts'
 import { SegmentMember, UserReadModel } from '../calls/user-projector.ts'
 import { Environment, Instant, KeyKind, Month, SlugId, Uuid } from '../primitives.ts'
@@ -11,21 +12,19 @@ import { TraitValue } from '../records/traits.ts'
  * Bodies and answers of the public routes, for OpenAPI and clients. The gateway validates bodies by hand, for speed
  * and for messages that name the invalid member; a spec compares the two. Lengths are code points.
  */
-const traitKey = z.string().min(1).max(100)
+const traitKey = z.string().min(1).max(BODY_LIMITS.traitKeyLength)
 const userName = z
   .string()
   .min(1)
-  .max(255)
+  .max(BODY_LIMITS.userNameLength)
   .regex(/\S/)
   .describe('Your name for the user, such as an id or an email. Used exactly as given; not only white space.')
 const userSignature = z
   .string()
   .nullish()
   .describe('Hex HMAC-SHA256 of userName; for SDK keys, if the project requires it.')
-const traitScalar = z.union([z.string().max(500), z.number(), z.boolean(), z.null()])
-const traitOperand = z.union([traitScalar, z.array(traitScalar).max(100)])
-const MAX_TRAIT_OPERATIONS = 250
-
+const traitScalar = z.union([z.string().max(BODY_LIMITS.traitStringLength), z.number(), z.boolean(), z.null()])
+const traitOperand = z.union([traitScalar, z.array(traitScalar).max(BODY_LIMITS.traitItems)])
 const operators = z.strictObject({
   $set: z.record(traitKey, traitOperand).nullish().describe('Set or overwrite traits.'),
   $setOnce: z.record(traitKey, traitOperand).nullish().describe('Set a trait only if it is not already set.'),
@@ -36,8 +35,8 @@ const operators = z.strictObject({
 
 export const UserAttributes = operators.refine(({ $unset, ...others }) => {
   const counts = Object.values(others).map((operands) => Object.keys(operands ?? {}).length)
-  return counts.reduce((total, count) => total + count, $unset?.length ?? 0) <= MAX_TRAIT_OPERATIONS
-}, `must hold at most ${MAX_TRAIT_OPERATIONS} operations`)
+  return counts.reduce((total, count) => total + count, $unset?.length ?? 0) <= BODY_LIMITS.traitOperations
+}, `must hold at most ${BODY_LIMITS.traitOperations} operations`)
 
 const deviceMembers = Object.fromEntries(
   DEVICE_FIELDS.map((field) => [field, (deviceValue(field) ?? z.string()).nullish()]),
@@ -49,7 +48,7 @@ export const DeviceInfo = z.object(deviceMembers)
 export const IdentifyUserBody = z.object({
   userName,
   userAttributes: UserAttributes.nullish().describe(
-    'Trait operations, applied in this order; at most 250 over all operators.',
+    `Trait operations, applied in this order; at most ${BODY_LIMITS.traitOperations} over all operators.`,
   ),
   $deviceInfo: DeviceInfo.nullish().describe('Unlisted members are dropped.'),
   userSignature,
@@ -67,12 +66,12 @@ type Property = string | number | boolean | null | readonly Property[] | { reado
 /** A value in the properties of an event. `z.record` drops the name `__proto__`; the gateway keeps it. */
 export const EventProperty: z.ZodType<Property> = z.lazy(() =>
   z.union([
-    z.string().max(2_048),
+    z.string().max(BODY_LIMITS.propertyStringLength),
     z.number(),
     z.boolean(),
     z.null(),
     z.array(EventProperty),
-    z.record(z.string().max(100), EventProperty),
+    z.record(z.string().max(BODY_LIMITS.propertyKeyLength), EventProperty),
   ]),
 )
 
@@ -94,16 +93,18 @@ export const TrackEventBody = z.object({
   eventName: z
     .string()
     .min(1)
-    .max(100)
+    .max(BODY_LIMITS.eventNameLength)
     .describe('At least one letter or digit; not form:*. `Checkout Completed` and `checkout_completed` are one event.'),
   occurredAt: z
     .string()
     .nullish()
     .describe('ISO 8601 with a time zone; at most 5 minutes ahead and 365 days back. Default: now.'),
   properties: z
-    .record(z.string().max(100), EventProperty)
+    .record(z.string().max(BODY_LIMITS.propertyKeyLength), EventProperty)
     .nullish()
-    .describe('Any data about the event: at most 32,768 bytes as JSON and 5 levels, including this object.'),
+    .describe(
+      `Any data about the event: at most ${withSeparators(BODY_LIMITS.propertiesBytes)} bytes as JSON and ${BODY_LIMITS.propertiesDepth} levels, including this object.`,
+    ),
   userSignature,
 })
 
@@ -133,7 +134,7 @@ export const TrackItem = TrackEventBody.extend({ type: z.literal('track'), idemp
 
 /** `POST /v2/admin/batch`. */
 export const BatchBody = z.object({
-  items: z.array(z.discriminatedUnion('type', [IdentifyItem, TrackItem])).max(1_000),
+  items: z.array(z.discriminatedUnion('type', [IdentifyItem, TrackItem])).max(BODY_LIMITS.batchItems),
 })
 
 const status = z.number().int().describe('The status of the answer of the single route.')

@@ -1,4 +1,5 @@
-import { BODY_LIMITS, BODY_RULES } from './body-rules.ts'
+import { BODY_LIMITS } from '@nextvisit/contracts'
+import { BODY_RULES } from './body-rules.ts'
 import { isJsonObject, type JsonObject, memberOf } from './json-object.ts'
 import { checkJson } from './parse-json.ts'
 import { reject, type Rejection } from './rejection.ts'

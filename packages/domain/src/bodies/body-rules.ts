@@ -1,21 +1,5 @@
+import { BODY_LIMITS } from '@nextvisit/contracts'
 import { nameRules } from './rejection.ts'
-
-/** Limits of bodies. Lengths are in Unicode code points (decisions.md, Words: lengths). */
-export const BODY_LIMITS = {
-  userNameLength: 255,
-  eventNameLength: 100,
-  traitKeyLength: 100,
-  traitOperations: 250,
-  traitStringLength: 500,
-  traitItems: 100,
-  depth: 8,
-  propertiesBytes: 32_768,
-  propertiesDepth: 5,
-  propertyKeyLength: 100,
-  propertyStringLength: 2_048,
-  timezoneLength: 64,
-  batchItems: 1_000,
-} as const
 
 export const TRAIT_OPERATORS = ['$set', '$setOnce', '$increment', '$decrement', '$unset'] as const
 

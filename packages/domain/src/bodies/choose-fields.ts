@@ -1,5 +1,5 @@
 import { type DeviceFacts, type EventTracked, KNOWN_FIELDS } from '@nextvisit/contracts'
-import type { TraitChange } from '../traits/trait-changes.ts'
+import type { TraitChange } from './trait-operations-body.ts'
 import { BODY_RULES } from './body-rules.ts'
 import { checkDeviceValue, isDeviceField } from './device-info.ts'
 import type { IdentifyBody } from './identify-body.ts'

@@ -1,5 +1,5 @@
 import type { DeviceFacts } from '@nextvisit/contracts'
-import { parseTraitChanges, type TraitChange } from '../traits/trait-changes.ts'
+import { parseTraitChanges, type TraitChange } from './trait-operations-body.ts'
 import { BODY_RULES } from './body-rules.ts'
 import { parseDeviceInfo } from './device-info.ts'
 import { type JsonObject, memberOf } from './json-object.ts'

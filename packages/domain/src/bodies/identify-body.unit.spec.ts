@@ -1,7 +1,7 @@
 import { DEVICE_FIELDS } from '@nextvisit/contracts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { toTraitOperations } from '../traits/trait-changes.ts'
+import { toTraitOperations } from './trait-operations-body.ts'
 import { parseIdentifyBody } from './identify-body.ts'
 
 /** Bodies as callers send them: through JSON.parse, so that `__proto__` is an own property. */

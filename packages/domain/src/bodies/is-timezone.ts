@@ -1,4 +1,4 @@
-import { BODY_LIMITS } from './body-rules.ts'
+import { BODY_LIMITS } from '@nextvisit/contracts'
 
 /**
  * Names of time zones that `Intl` accepts but does not list: links of the IANA database, and old short names of ICU. Taken

@@ -1,5 +1,5 @@
-import { isStorable } from '@nextvisit/contracts'
-import { BODY_LIMITS, BODY_RULES } from './body-rules.ts'
+import { BODY_LIMITS, isStorable } from '@nextvisit/contracts'
+import { BODY_RULES } from './body-rules.ts'
 import { isJsonObject, type JsonObject } from './json-object.ts'
 import { reject, type Rejection } from './rejection.ts'
 

@@ -1,4 +1,5 @@
-import { BODY_LIMITS, BODY_RULES } from './body-rules.ts'
+import { BODY_LIMITS } from '@nextvisit/contracts'
+import { BODY_RULES } from './body-rules.ts'
 import { reject, type Rejection } from './rejection.ts'
 import { isLongerThan } from './is-longer-than.ts'
 

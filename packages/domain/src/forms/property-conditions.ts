@@ -1,4 +1,5 @@
 import {
+  BODY_LIMITS,
   type EventTracked,
   isTraitValue,
   type PropertyCondition,
@@ -6,7 +7,6 @@ import {
   type TraitValue,
 } from '@nextvisit/contracts'
 import { isJsonObject } from '../bodies/json-object.ts'
-import { BODY_LIMITS } from '../bodies/body-rules.ts'
 import { compileTree, type ConditionResult, type IsMember } from './condition-tree.ts'
 import { valueTest } from './conditions.ts'
 

@@ -4,7 +4,7 @@ import { chooseFields, chooseProperties, type FieldPolicy } from '../bodies/choo
 import { reject, type Rejection } from '../bodies/rejection.ts'
 import { countsForOf } from '../forms/property-counts.ts'
 import { userIdOf } from '../ids.ts'
-import { toTraitOperations } from '../traits/trait-changes.ts'
+import { toTraitOperations } from '../bodies/trait-operations-body.ts'
 import type { ImportLine } from './import-line.ts'
 
 /** The part of a project that decides about imported lines. A project in the catalog fits. */

@@ -1,9 +1,8 @@
-import { PII_FIELDS, type TraitValue } from '@nextvisit/contracts'
-import { BODY_LIMITS } from '../bodies/body-rules.ts'
+import { BODY_LIMITS, PII_FIELDS, type TraitValue } from '@nextvisit/contracts'
 import type { FieldPolicy } from '../bodies/choose-fields.ts'
 import { isLongerThan } from '../bodies/is-longer-than.ts'
 import { isJsonObject } from '../bodies/json-object.ts'
-import { brokenByValue } from '../traits/trait-changes.ts'
+import { brokenByValue } from '../bodies/trait-operations-body.ts'
 
 const personalFields: ReadonlySet<string> = new Set(PII_FIELDS)
 

@@ -1,5 +1,5 @@
+import { BODY_LIMITS } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
-import { BODY_LIMITS } from '../bodies/body-rules.ts'
 import { traitsOf } from './segment-com-traits.ts'
 
 const read = (traits: object) => traitsOf(traits, { allowedFields: new Set() })

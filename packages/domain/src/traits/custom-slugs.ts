@@ -1,5 +1,5 @@
 import { KNOWN_FIELDS, type TraitOperations } from '@nextvisit/contracts'
-import type { TraitChange } from './trait-changes.ts'
+import type { TraitChange } from '../bodies/trait-operations-body.ts'
 
 const knownFields: ReadonlySet<string> = new Set(KNOWN_FIELDS)
 

@@ -1,8 +1,8 @@
-import type { TraitOperations, TraitScalar, TraitValue } from '@nextvisit/contracts'
-import { BODY_LIMITS, BODY_RULES, TRAIT_OPERATORS } from '../bodies/body-rules.ts'
-import { isLongerThan } from '../bodies/is-longer-than.ts'
-import { isJsonObject, type JsonObject, memberOf } from '../bodies/json-object.ts'
-import { type BodyRule, reject, type Rejection, shownWord } from '../bodies/rejection.ts'
+import { BODY_LIMITS, type TraitOperations, type TraitScalar, type TraitValue } from '@nextvisit/contracts'
+import { BODY_RULES, TRAIT_OPERATORS } from './body-rules.ts'
+import { isLongerThan } from './is-longer-than.ts'
+import { isJsonObject, type JsonObject, memberOf } from './json-object.ts'
+import { type BodyRule, reject, type Rejection, shownWord } from './rejection.ts'
 
 const operators: ReadonlySet<string> = new Set(TRAIT_OPERATORS)
 
