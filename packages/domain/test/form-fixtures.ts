@@ -3,7 +3,8 @@ import { compileForms, type FormIndex } from '../src/forms/form-index.ts'
 import { type Moment, momentOf } from '../src/forms/moment.ts'
 import { type OpenRow, queueOf } from '../src/forms/queue.ts'
 import type { TriggerContext } from '../src/forms/triggers.ts'
-import { type EventHistory, type UserState, withOccurrence } from '../src/forms/user-state.ts'
+import type { UserState } from '../src/forms/user-state.ts'
+import { type EventHistory, withOccurrence } from '../src/users/event-history.ts'
 
 /** Fixtures for the specs of the form rules: each function returns a valid part, and its argument overrides members. */
 

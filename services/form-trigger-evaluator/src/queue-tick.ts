@@ -10,7 +10,7 @@ import {
   OFFER_HOLDS_MS,
   type QueueChange,
   queueOf,
-  settledAt,
+  completeUpTo,
   stepOf,
   type StepTaken,
 } from '@nextvisit/domain'
@@ -36,14 +36,14 @@ export function createQueueTicks(onSteps: (taken: readonly StepTaken[]) => void)
   return {
     table: 'queue',
     isDue: (instant) => {
-      const asOf = settledAt(instant)
+      const asOf = completeUpTo(instant)
       return sql`
         EXISTS (SELECT FROM queue WHERE queue.partition = owned.partition AND ${overdue(asOf)})
         OR EXISTS (SELECT FROM queue WHERE queue.partition = owned.partition AND ${expired(asOf)})`
     },
     compare: findRemovedForms,
     tick: async (db, instant, removed, { partition }) => {
-      const asOf = settledAt(instant)
+      const asOf = completeUpTo(instant)
       const due = await readDueRows(db, { asOf, removed, partition })
       const moments = { asOf: momentOf(asOf.toISOString()), now: momentOf(instant.toISOString()) }
       const changes = due.map((one) => tickRow(one, moments))

@@ -7,7 +7,7 @@ import {
 } from '@nextvisit/consumer'
 import type { ProjectRef } from '@nextvisit/contracts'
 import { type Db, sql, type Sql, type Statement } from '@nextvisit/database'
-import { computeSegments, followTime, hasCurrentSegments, projectKeyOf, settledAt } from '@nextvisit/domain'
+import { computeSegments, followTime, hasCurrentSegments, projectKeyOf, completeUpTo } from '@nextvisit/domain'
 import { loadFollowed, type UserRow } from './load-draft.ts'
 import { type ComputedUsers, findOtherUsers, type OtherUsers, segmentsOf } from './project-segments.ts'
 import { saveDraft } from './save-draft.ts'
@@ -20,7 +20,7 @@ const MAX_USERS_A_TICK = 1_000
 export const segmentTicks: ReviewedTicksOptions<OtherUsers> = {
   table: 'segment_progress',
   isDue: (instant, ahead) => sql`EXISTS (
-    SELECT FROM users WHERE users.partition = owned.partition AND ${changesUntil(settledAt(instant), ahead)})`,
+    SELECT FROM users WHERE users.partition = owned.partition AND ${changesUntil(completeUpTo(instant), ahead)})`,
   compare: findOtherUsers,
   tick: tickSegments,
 }
@@ -36,7 +36,7 @@ async function tickSegments(
   context: TickContext,
 ): Promise<TickWrites> {
   const { partition } = context
-  const asOf = settledAt(instant)
+  const asOf = completeUpTo(instant)
   const ahead = others.filter(({ isAhead }) => isAhead)
   const stale = others.filter(({ isAhead }) => !isAhead)
   const [changing, old] = await Promise.all([readChanging(db, partition, asOf, ahead), readStale(db, partition, stale)])

@@ -4,7 +4,7 @@ import { FormsReadModel, GateReason } from '../public/form-decisions.ts'
 import { Trigger } from '../workspace/organization-config.ts'
 import { projectFields, UserQuery } from './call-fields.ts'
 import { type CallTable, defineCall } from './define-call.ts'
-import { QueueRow, WaitingForm } from './queue-row.ts'
+import { QueueRow, WaitingForm } from '../public/queue-row.ts'
 
 export const QueueAnswer = z.object({ waiting: z.array(WaitingForm) })
 

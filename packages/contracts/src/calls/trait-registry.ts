@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { Instant, Uuid } from '../primitives.ts'
+import { Uuid } from '../primitives.ts'
 import { BODY_LIMITS } from '../public/body-limits.ts'
+import { Definition } from '../public/definition.ts'
 import { projectFields, unpublishedFields } from './call-fields.ts'
 import { type CallTable, defineBatchedCall, defineCall, Done } from './define-call.ts'
 
@@ -52,14 +53,6 @@ export const DefinitionsQuery = z.object({
   prefix: z.string().optional(),
 })
 export type DefinitionsQuery = z.infer<typeof DefinitionsQuery>
-export const Definition = z.object({
-  slug: z.string(),
-  name: z.string(),
-  firstSeenAt: Instant,
-  lastSeenAt: Instant,
-  count: z.number().int(),
-})
-export type Definition = z.infer<typeof Definition>
 export const DefinitionsAnswer = z.object({ definitions: z.array(Definition), next: z.string().nullable() })
 export type DefinitionsAnswer = z.infer<typeof DefinitionsAnswer>
 

@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { Instant, SlugId, Uuid } from '../primitives.ts'
-import { DeviceFacts } from '../records/device-info.ts'
-import { slugMap, traitMap } from '../records/traits.ts'
+import { SlugId, Uuid } from '../primitives.ts'
+import { SegmentMember, UserReadModel } from '../public/user-read-model.ts'
 import { projectFields, UserQuery } from './call-fields.ts'
 import { type CallTable, defineBatchedCall, defineCall } from './define-call.ts'
 
@@ -10,39 +9,6 @@ export type UserLookUp = z.infer<typeof UserLookUp>
 /** `unknown`: the user's partition is not folded far enough to say that the user is missing. */
 export const Existence = z.enum(['exists', 'missing', 'unknown'])
 export type Existence = z.infer<typeof Existence>
-
-/** Maximum number of a user's events in an answer; a project may have many more names. */
-export const MAX_EVENTS_SHOWN = 1_000
-
-const EventSummary = z.object({ count: z.number().int(), firstAt: Instant, lastAt: Instant })
-type EventSummary = z.infer<typeof EventSummary>
-const isEventSummary = (input: unknown): input is EventSummary => EventSummary.safeParse(input).success
-
-/** The user projector's read model of one user. */
-export const UserReadModel = z.object({
-  userId: Uuid,
-  userName: z.string(),
-  traits: traitMap(),
-  droppedTraitOperations: z
-    .number()
-    .int()
-    .optional()
-    .describe(
-      'Number of trait operations and device facts that were dropped because the user has reached a limit. Absent if none.',
-    ),
-  country: z.string().nullable(),
-  device: DeviceFacts,
-  firstSeenAt: Instant,
-  lastSeenAt: Instant,
-  /** By slug, at most {@link MAX_EVENTS_SHOWN}. */
-  events: slugMap(EventSummary, isEventSummary),
-  moreEvents: z
-    .literal(true)
-    .optional()
-    .describe('True if the user has more events than the 1,000 shown, the first by slug.'),
-  segments: z.array(z.string()),
-})
-export type UserReadModel = z.infer<typeof UserReadModel>
 
 export const SegmentsQuery = z.object({
   ...projectFields,
@@ -65,7 +31,6 @@ export const SegmentMembersQuery = z.object({
   after: Uuid.optional(),
 })
 export type SegmentMembersQuery = z.infer<typeof SegmentMembersQuery>
-export const SegmentMember = z.object({ userId: Uuid, userName: z.string(), since: Instant })
 export const SegmentMembersAnswer = z.object({ users: z.array(SegmentMember), next: z.string().nullable() })
 export type SegmentMembersAnswer = z.infer<typeof SegmentMembersAnswer>
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { QueuedForm } from '../calls/queue-row.ts'
+import { QueuedForm } from './queue-row.ts'
 import { Instant, SlugId, Uuid } from '../primitives.ts'
 import { ConditionLeaf, PropertyLeaf } from '../workspace/condition.ts'
 import { Frequency, Trigger } from '../workspace/organization-config.ts'

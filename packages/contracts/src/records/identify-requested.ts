@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Instant } from '../primitives.ts'
-import { DeviceFacts } from './device-info.ts'
+import { DeviceFacts } from '../device-info.ts'
 import { TraitOperations } from './traits.ts'
 import { requestMembers, userFactMembers } from './user-fact-members.ts'
 

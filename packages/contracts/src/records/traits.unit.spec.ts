@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { eventTracked, identifyRequested } from '../../test/fixtures.ts'
-import { UserReadModel } from '../calls/user-projector.ts'
+import { UserReadModel } from '../public/user-read-model.ts'
 import { decodeRecord, encodeRecord } from './record-codec.ts'
 import { isTraitValue, TraitOperations, TraitValue } from './traits.ts'
 import { UserFact } from './records.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { SlugId } from '../primitives.ts'
-import { DEVICE_FIELDS } from '../records/device-info.ts'
+import { DEVICE_FIELDS } from '../device-info.ts'
 import { Duration } from './duration.ts'
 
 /** Maximum count in a condition or trigger. `apply` refuses a higher one (forms.md, Conditions). */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Environment, KeyKind, SlugId } from '../primitives.ts'
-import { DEFAULT_ALLOWED_FIELDS, KNOWN_FIELDS } from '../records/device-info.ts'
+import { DEFAULT_ALLOWED_FIELDS, KNOWN_FIELDS } from '../device-info.ts'
 import { Condition, COUNT_TOO_HIGH, MAX_COUNT, PropertyCondition } from './condition.ts'
 import { Duration } from './duration.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { SlugId } from '../primitives.ts'
-import { DEFAULT_ALLOWED_FIELDS, KNOWN_FIELDS } from '../records/device-info.ts'
+import { DEFAULT_ALLOWED_FIELDS, KNOWN_FIELDS } from '../device-info.ts'
 import { type Condition, NEVER, segmentsNamedIn } from './condition.ts'
 import {
   DEFAULT_RATE_LIMIT,

@@ -1,5 +1,5 @@
 import type { DeviceFacts } from '@nextvisit/contracts'
-import { parseTraitChanges, type TraitChange } from './trait-operations-body.ts'
+import { parseTraitOperations, type TraitChange } from './trait-operations-body.ts'
 import { BODY_RULES } from './body-rules.ts'
 import { parseDeviceInfo } from './device-info.ts'
 import { type JsonObject, memberOf } from './json-object.ts'
@@ -20,7 +20,7 @@ export function parseIdentifyBody(body: JsonObject): ParsedIdentifyBody {
   const userName = memberOf(body, 'userName')
   const rejection = checkIdentifiedUserName(userName)
   if (rejection) return rejection
-  const attributes = parseTraitChanges(memberOf(body, 'userAttributes'))
+  const attributes = parseTraitOperations(memberOf(body, 'userAttributes'))
   if (attributes.outcome === 'rejected') return attributes
   const deviceInfo = parseDeviceInfo(memberOf(body, '$deviceInfo'))
   if (deviceInfo.outcome === 'rejected') return deviceInfo

@@ -1,6 +1,6 @@
 export * from './batch-body.ts'
 export * from './body-rules.ts'
-export * from './choose-fields.ts'
+export * from './apply-allow-list.ts'
 export { checkDeviceValue } from './device-info.ts'
 export * from './identify-body.ts'
 export * from './json-object.ts'

@@ -22,7 +22,7 @@ export interface TrackBody {
   readonly occurredAt: string
   readonly evaluateTriggers: boolean
   readonly userSignature: string | undefined
-  /** As given. `chooseProperties` drops those that the project does not keep. */
+  /** As given. `applyAllowListToProperties` drops those that the project does not keep. */
   readonly properties: JsonObject | undefined
 }
 

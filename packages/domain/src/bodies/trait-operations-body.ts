@@ -14,13 +14,13 @@ export type TraitChange =
   | { readonly operator: 'decrement'; readonly slug: string; readonly value: number }
   | { readonly operator: 'unset'; readonly slug: string }
 
-export type ParsedTraitChanges = { readonly outcome: 'ok'; readonly changes: readonly TraitChange[] } | Rejection
+export type ParsedTraitOperations = { readonly outcome: 'ok'; readonly changes: readonly TraitChange[] } | Rejection
 
 /**
  * Parses `userAttributes` of a body, undefined for none. The changes are in the order of the object's own keys
  * (decisions.md, Identify).
  */
-export function parseTraitChanges(attributes: unknown): ParsedTraitChanges {
+export function parseTraitOperations(attributes: unknown): ParsedTraitOperations {
   if (attributes === undefined) return { outcome: 'ok', changes: [] }
   if (!isJsonObject(attributes)) return reject(BODY_RULES.attributes)
   if (countOperations(attributes) > BODY_LIMITS.traitOperations) return reject(BODY_RULES.operations)

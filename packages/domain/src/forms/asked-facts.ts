@@ -1,7 +1,7 @@
 import type { ProjectConfig, UserFact } from '@nextvisit/contracts'
 import { compileForms } from './form-index.ts'
 import { leavesOf } from './condition-tree.ts'
-import { countedByTrigger, countKeyOf, countsRaisedBy } from './count-key.ts'
+import { countedByTrigger, countKeyOf, countsRaisedBy } from '../users/count-key.ts'
 
 /** The facts about a user that triggers, gates and segments of projects read. */
 export interface AskedFacts {

@@ -1,6 +1,6 @@
 import { type Condition, durationMs, type EventLeaf, type TraitLeaf } from '@nextvisit/contracts'
 import { ageMsOf, type ConditionState, countTest, parseTraitDate } from './conditions.ts'
-import { countKeyOf } from './count-key.ts'
+import { countKeyOf } from '../users/count-key.ts'
 
 /**
  * Returns the first instant after `now` at which time alone can change the result of a condition; Infinity: never. Until

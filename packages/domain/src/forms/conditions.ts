@@ -8,8 +8,9 @@ import {
   type TraitValue,
 } from '@nextvisit/contracts'
 import { compileTree, type Evaluator, type IsMember } from './condition-tree.ts'
-import { countKeyOf } from './count-key.ts'
-import { countWithin, type UserState } from './user-state.ts'
+import { countKeyOf } from '../users/count-key.ts'
+import type { UserState } from './user-state.ts'
+import { countWithin } from '../users/event-history.ts'
 
 /** The part of a user's state that conditions read. */
 export type ConditionState = Pick<UserState, 'traits' | 'device' | 'events'>

@@ -1,7 +1,8 @@
 import type { DeviceFacts, EventTracked, IdentifyRequested, TraitValue } from '@nextvisit/contracts'
 import { applyIdentify, identifiedAt } from '../traits/apply-identify.ts'
-import { countKeysOf } from './count-key.ts'
-import { type EventHistory, startsSession, withOccurrence } from './user-state.ts'
+import { countKeysOf } from '../users/count-key.ts'
+import { startsSession } from './user-state.ts'
+import { type EventHistory, withOccurrence } from '../users/event-history.ts'
 
 /** The part of a `UserState` that is folded from the user's records: everything but the queue. */
 export interface UserActivity {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { DAY, MINUTE, NOW } from '../../test/form-fixtures.ts'
 import { NO_PROFILE } from '../traits/apply-identify.ts'
 import { foldEvent, foldIdentify, type UserActivity } from './fold-activity.ts'
-import { countWithin } from './user-state.ts'
+import { countWithin } from '../users/event-history.ts'
 
 const at = (ms: number) => new Date(NOW + ms).toISOString()
 

@@ -1,6 +1,6 @@
 import type { EventTracked, IdentifyRequested } from '@nextvisit/contracts'
-import { type FoldedEvent, type FoldedUser, profileFactsOf } from '../folded-user.ts'
-import { countsRaisedBy } from './count-key.ts'
+import { type FoldedEvent, type FoldedUser, profileFactsOf } from '../users/folded-user.ts'
+import { countsRaisedBy } from '../users/count-key.ts'
 import type { SegmentIndex } from './segments.ts'
 
 /** The state of a user's computed segments. Instants in ms since the epoch. */

@@ -1,6 +1,6 @@
 import { durationMs, type Form, type ProjectConfig } from '@nextvisit/contracts'
 import { compileGates, type FormGates } from './gates/gates.ts'
-import { countKeyOf } from './count-key.ts'
+import { countKeyOf } from '../users/count-key.ts'
 import { compileSegments, type SegmentIndex } from './segments.ts'
 import { type CompiledTrigger, compileTrigger } from './triggers.ts'
 

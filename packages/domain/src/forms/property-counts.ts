@@ -1,7 +1,8 @@
 import type { EventTracked, ProjectConfig } from '@nextvisit/contracts'
 import { eventSlug } from '../event-slug.ts'
 import { leavesOf } from './condition-tree.ts'
-import { type Counted, countedByTrigger, whereHashOf } from './count-key.ts'
+import { type Counted, countedByTrigger } from '../users/count-key.ts'
+import { whereHashOf } from '../users/where-hash.ts'
 import { compilePropertyCondition, type EventProperties } from './property-conditions.ts'
 
 /** A count of events whose properties meet a `where` (forms.md, Property counts). */

@@ -3,7 +3,7 @@ import { type Condition, type ProjectConfig, type Segment, segmentsNamedIn } fro
 import { type Clock, compileClock, stopped } from './condition-clock.ts'
 import { type IsMember, leavesOf } from './condition-tree.ts'
 import { compileCondition, type ConditionState, type Predicate } from './conditions.ts'
-import { countKeyOf } from './count-key.ts'
+import { countKeyOf } from '../users/count-key.ts'
 import { topologicalOrder } from './topological-order.ts'
 
 /** A segment compiled for evaluation. */

@@ -1,10 +1,11 @@
 import { durationMs, type EventTracked, type IdentifyRequested, type KeyKind, type Trigger } from '@nextvisit/contracts'
 import { eventSlug } from '../event-slug.ts'
-import { countedByTrigger, countKeyOf } from './count-key.ts'
-import { type CheckWhere, compileWhere } from './gates/where.ts'
+import { countedByTrigger, countKeyOf } from '../users/count-key.ts'
+import { type CheckWhere, compileWhere } from './trigger-where.ts'
 import { type Moment, momentOf } from './moment.ts'
 import type { EventProperties } from './property-conditions.ts'
-import { countOfSession, countWithin, type UserState } from './user-state.ts'
+import type { UserState } from './user-state.ts'
+import { countOfSession, countWithin } from '../users/event-history.ts'
 
 /** The record that triggers are matched against, beside the user: a tracked event or a visit. */
 export type TriggerContext = { readonly received: Moment } & (

@@ -1,6 +1,6 @@
 import type { EventTracked, IdentifyRequested, ProjectConfig } from '@nextvisit/contracts'
 import { BODY_RULES } from '../bodies/body-rules.ts'
-import { chooseFields, chooseProperties, type FieldPolicy } from '../bodies/choose-fields.ts'
+import { applyAllowList, applyAllowListToProperties, type FieldPolicy } from '../bodies/apply-allow-list.ts'
 import { reject, type Rejection } from '../bodies/rejection.ts'
 import { countsForOf } from '../forms/property-counts.ts'
 import { userIdOf } from '../ids.ts'
@@ -44,14 +44,14 @@ export function importedFact(
     if (policy.disabledEvents.has(line.body.slug)) return reject(BODY_RULES.disabledEvent)
     const { eventName, slug, occurredAt } = line.body
     const verdict = { newEvent: false, metered: false, evaluateTriggers: false }
-    const said = chooseProperties(policy, line.body.properties)
+    const said = applyAllowListToProperties(policy, line.body.properties)
     const event = { ...common, eventName, slug, occurredAt, ...verdict, ...said }
     return {
       outcome: 'ok',
       fact: { type: 'EventTracked', id: recordId(), ...event, ...countsForOf(policy.config, event) },
     }
   }
-  const chosen = chooseFields(policy, line.body)
+  const chosen = applyAllowList(policy, line.body)
   if (chosen.outcome === 'rejected') return chosen
   return {
     outcome: 'ok',

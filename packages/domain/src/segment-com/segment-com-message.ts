@@ -1,6 +1,6 @@
 import type { DeviceFacts, DeviceField } from '@nextvisit/contracts'
 import type { ParsedBatch } from '../bodies/batch-body.ts'
-import type { FieldPolicy } from '../bodies/choose-fields.ts'
+import type { FieldPolicy } from '../bodies/apply-allow-list.ts'
 import { checkDeviceValue } from '../bodies/device-info.ts'
 import { isJsonObject, type JsonObject, memberIn, memberOf } from '../bodies/json-object.ts'
 import { checkDepth, checkStrings } from '../bodies/parse-json.ts'

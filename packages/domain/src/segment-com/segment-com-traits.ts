@@ -1,5 +1,5 @@
 import { BODY_LIMITS, PII_FIELDS, type TraitValue } from '@nextvisit/contracts'
-import type { FieldPolicy } from '../bodies/choose-fields.ts'
+import type { FieldPolicy } from '../bodies/apply-allow-list.ts'
 import { isLongerThan } from '../bodies/is-longer-than.ts'
 import { isJsonObject } from '../bodies/json-object.ts'
 import { brokenByValue } from '../bodies/trait-operations-body.ts'

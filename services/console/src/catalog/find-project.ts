@@ -1,7 +1,7 @@
 import type { CatalogProject } from '@nextvisit/catalog'
 import type { ProjectRef } from '@nextvisit/contracts'
 import { type ApiHandler, type ApiRefusal, refuse } from '../http/api-route.ts'
-import type { Session } from '../session/sessions.ts'
+import type { Session } from '../http/sessions.ts'
 import type { KnownCatalog } from './known-catalog.ts'
 
 export const NO_CATALOG = refuse(

@@ -3,7 +3,7 @@ import { ErrorLine, ProgressLine } from '@nextvisit/contracts'
 import { createLogger } from '@nextvisit/service-kit'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { createSessions } from '../session/sessions.ts'
+import { createSessions } from '../http/sessions.ts'
 import { createCommandJob } from './command-job.ts'
 
 const Told = z.object({

@@ -2,7 +2,7 @@ import type { ErrorLine, ProgressLine } from '@nextvisit/contracts'
 import type { Logger } from '@nextvisit/service-kit'
 import type { ZodType } from 'zod'
 import { whoIs } from '../http/app.ts'
-import type { Session } from '../session/sessions.ts'
+import type { Session } from '../http/sessions.ts'
 import type { Failure } from './api.ts'
 import { type Cli, type CliEnd, type CliProcess, startCliProcess } from './cli-process.ts'
 

@@ -4,9 +4,9 @@ import { answered, refuse, serveApi } from '../http/api-route.ts'
 import { whoIs } from '../http/app.ts'
 import { forwarder } from '../http/forward.ts'
 import type { ConsumerCalls } from '../services.ts'
-import { maskFor } from '../session/mask.ts'
-import type { Session } from '../session/sessions.ts'
-import { withVisibleCauses } from '../session/visible-causes.ts'
+import { maskFor } from '../users/mask.ts'
+import type { Session } from '../http/sessions.ts'
+import { withVisibleCauses } from './visible-causes.ts'
 import { deadLettersApi, type Decide, type DeadLetterPath } from './api.ts'
 
 export interface DeadLetterRoutesParts {

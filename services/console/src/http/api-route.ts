@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { API_ROUTES, type ApiName } from '../api-routes.ts'
-import type { Session } from '../session/sessions.ts'
+import type { Session } from './sessions.ts'
 import type { RouteDefinition } from './define-route.ts'
 
 /** Refusal of a request, with its HTTP status. */

@@ -8,7 +8,7 @@ import express, {
 } from 'express'
 import type { ZodError } from 'zod'
 import type { ErrorAnswer } from '../api-routes.ts'
-import type { Session, Sessions } from '../session/sessions.ts'
+import type { Session, Sessions } from './sessions.ts'
 import { type ApiRefusal, type ApiRoute, refuse } from './api-route.ts'
 import { securityHeaders } from './security-headers.ts'
 import { sessionIdOf } from './session-cookie.ts'

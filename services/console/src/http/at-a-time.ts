@@ -1,4 +1,4 @@
-import type { Session } from '../session/sessions.ts'
+import type { Session } from './sessions.ts'
 import type { ApiRefusal, ApiResult } from './api-route.ts'
 
 /** Limits the concurrent work of each session to `most`. Answers further work with `refusal`. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createSessions } from '../session/sessions.ts'
+import { createSessions } from './sessions.ts'
 import { answered, type ApiResult, refuse } from './api-route.ts'
 import { createAtATime } from './at-a-time.ts'
 

@@ -1,7 +1,7 @@
 import type { CallTable } from '@nextvisit/contracts'
 import type { z } from 'zod'
 import type { ServiceCalls } from '../services.ts'
-import type { Session } from '../session/sessions.ts'
+import type { Session } from './sessions.ts'
 import { type ApiHandler, type ApiResult, refuse } from './api-route.ts'
 
 export interface ForwarderParts<Table extends CallTable, Input> {

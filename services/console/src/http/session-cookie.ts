@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { CookieOptions, Response } from 'express'
-import { SESSION_MS } from '../session/sessions.ts'
+import { SESSION_MS } from './sessions.ts'
 import type { Site } from './site.ts'
 
 const NAME = 'nextvisit_console'

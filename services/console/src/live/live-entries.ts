@@ -1,7 +1,7 @@
 import { decodeRecord, FormFact, type KeptRefusal, type ProjectRef, UserFact } from '@nextvisit/contracts'
 import type { FetchedRecord } from '@nextvisit/log'
 import { isSameProject } from '../catalog/known-catalog.ts'
-import { HIDE_PERSONAL } from '../session/mask.ts'
+import { HIDE_PERSONAL } from '../users/mask.ts'
 import { entryOf, formEntryOf } from '../users/timeline-entries.ts'
 import type { LiveEntry, LiveOutcome } from './api.ts'
 

@@ -1,4 +1,4 @@
-import type { ServiceState } from '../overview/api.ts'
+import type { ServiceState } from './service-state.ts'
 import type { PartitionReading, ProcessReading } from './read-process.ts'
 import type { Target } from './sample.ts'
 

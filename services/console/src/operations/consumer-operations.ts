@@ -1,6 +1,6 @@
 import type { DeadLetterGroup, OperationsAnswer, PartitionStatus } from '@nextvisit/contracts'
 import type { ConsumerProcess } from '../services.ts'
-import { withVisibleCauses } from '../session/visible-causes.ts'
+import { withVisibleCauses } from '../dead-letters/visible-causes.ts'
 import type { ConsumerOperations, PartitionLine } from './api.ts'
 
 /** Answer of one process; undefined: none. */

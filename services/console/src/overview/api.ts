@@ -1,6 +1,7 @@
 import { Instant } from '@nextvisit/contracts'
 import { z } from 'zod'
 import { type ApiTable, defineRoute, Nothing } from '../http/define-route.ts'
+import { ServiceState } from '../metrics/service-state.ts'
 
 /** A screen with details of a finding. A project is `organization/project`. */
 export const FindingPlace = z.discriminatedUnion('screen', [
@@ -20,28 +21,6 @@ export const Finding = z.strictObject({
   see: z.array(FindingPlace),
 })
 export type Finding = z.infer<typeof Finding>
-
-export const ServiceState = z.strictObject({
-  service: z.string(),
-  isConsumer: z.boolean(),
-  /** Number of configured processes, and of those that answered. */
-  processes: z.number().int(),
-  answering: z.number().int(),
-  /** The other processes, as `host:port`. */
-  silentProcesses: z.array(z.string()),
-  /**
-   * Set while no process answers: the time of the last answer (null: none since the console started), and an estimate of
-   * the records that wait.
-   */
-  silence: z.strictObject({ lastAnsweredAt: Instant.nullable(), recordsWaiting: z.number().nullable() }).nullable(),
-  /** Lag of a consumer; null: no process answers, or the metric is missing. */
-  lagSeconds: z.number().nullable(),
-  lagRecords: z.number().nullable(),
-  deadLetters: z.number().nullable(),
-  outboxSeconds: z.number().nullable(),
-  haltedPartitions: z.array(z.number().int()),
-})
-export type ServiceState = z.infer<typeof ServiceState>
 
 const count = z.strictObject({ name: z.string(), lastMinutes: z.number(), lastHour: z.number() })
 

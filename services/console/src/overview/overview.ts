@@ -4,7 +4,8 @@ import { bucketsOf, quantileMs, type Sample, secondsOf, totalOf, totalsOf } from
 import type { Seen } from '../metrics/sampler.ts'
 import type { ServiceReading } from '../metrics/service-readings.ts'
 import type { ReachedLimit } from '../registry/reached-limits.ts'
-import type { OverviewAnswer, ServiceState } from './api.ts'
+import type { ServiceState } from '../metrics/service-state.ts'
+import type { OverviewAnswer } from './api.ts'
 import { findingsOf } from './findings.ts'
 
 const NOW_MS = 60_000

@@ -5,7 +5,7 @@ import type { KnownCatalog } from '../catalog/known-catalog.ts'
 import { shortened } from '../forms/shortened.ts'
 import { answered, type ApiResult, refuse, serveApi } from '../http/api-route.ts'
 import type { CallsOf } from '../services.ts'
-import { maskFor } from '../session/mask.ts'
+import { maskFor } from '../users/mask.ts'
 import { type SegmentLine, type SegmentPath, segmentsApi } from './api.ts'
 
 export interface SegmentRoutesParts {

@@ -7,7 +7,7 @@ import { clearSessionCookie, sessionIdOf, setSessionCookie } from '../http/sessi
 import type { Site } from '../http/site.ts'
 import { type SessionAnswer, SignIn } from './api.ts'
 import type { TokenCheck } from './check-token.ts'
-import type { Session, Sessions } from './sessions.ts'
+import type { Session, Sessions } from '../http/sessions.ts'
 
 export interface SigningInParts {
   readonly site: Site

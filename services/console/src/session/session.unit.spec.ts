@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createTokenCheck } from './check-token.ts'
-import { createSessions, SESSION_MS } from './sessions.ts'
+import { createSessions, SESSION_MS } from '../http/sessions.ts'
 
 const tokens = { operator: 'operator-token-1234', viewer: 'viewer-token-12345' }
 

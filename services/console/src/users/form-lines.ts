@@ -9,7 +9,7 @@ import type {
 } from '@nextvisit/contracts'
 import { comparedInWords, gatesNotChecked, reasonInWords, triggerInWords } from '@nextvisit/domain'
 import { shortened } from '../forms/shortened.ts'
-import type { Mask } from '../session/mask.ts'
+import type { Mask } from './mask.ts'
 import type { FormLine } from './api.ts'
 
 export interface FormLinesParts extends FormsReadModel {

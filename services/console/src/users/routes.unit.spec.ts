@@ -4,7 +4,7 @@ import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
 import { answered } from '../http/api-route.ts'
 import { noAnswerOf } from '../services.ts'
-import { createSessions } from '../session/sessions.ts'
+import { createSessions } from '../http/sessions.ts'
 import { createUserRoutes } from './routes.ts'
 import type { Users } from './users.ts'
 

@@ -7,7 +7,7 @@ import {
   type QueuedForm,
   type UserFact,
 } from '@nextvisit/contracts'
-import type { Mask } from '../session/mask.ts'
+import type { Mask } from './mask.ts'
 import type { TimelineEntry } from './api.ts'
 import { gateLinesOf } from './form-lines.ts'
 import { replacedDecisions } from './replaced-decisions.ts'

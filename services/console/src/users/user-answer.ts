@@ -1,5 +1,5 @@
 import type { ProjectConfig, UserReadModel } from '@nextvisit/contracts'
-import type { Mask } from '../session/mask.ts'
+import type { Mask } from './mask.ts'
 import type { UserAnswer, UserPath } from './api.ts'
 
 export interface UserParts {

@@ -1,6 +1,6 @@
 import type { FormsReadModel, ProjectConfig, Trigger } from '@nextvisit/contracts'
 import { countedByTrigger } from '@nextvisit/domain'
-import type { Mask } from '../session/mask.ts'
+import type { Mask } from './mask.ts'
 import type { UserFormsAnswer } from './api.ts'
 import { formLinesOf, type FormLinesParts } from './form-lines.ts'
 

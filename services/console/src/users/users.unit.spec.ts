@@ -1,7 +1,7 @@
 import { Form, type FormDecision, type KeptRefusal, type QueuedForm } from '@nextvisit/contracts'
 import { eventTracked, organizationConfig } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
-import { HIDE_PERSONAL, type Mask, SHOW_ALL } from '../session/mask.ts'
+import { HIDE_PERSONAL, type Mask, SHOW_ALL } from './mask.ts'
 import { timeOf } from './find-request.ts'
 import { formLinesOf, type FormLinesParts } from './form-lines.ts'
 import { entryOf, timelineEntriesOf, whyNoForm } from './timeline-entries.ts'

@@ -1,5 +1,5 @@
 import type { Claim, EventTracked, Reservation, Unchecked } from '@nextvisit/contracts'
-import { capOnNewEvents, chooseProperties, countsForOf, monthOf, type TrackBody } from '@nextvisit/domain'
+import { capOnNewEvents, applyAllowListToProperties, countsForOf, monthOf, type TrackBody } from '@nextvisit/domain'
 import { type Refusal, REFUSALS, refuse } from '../refusals/refusals.ts'
 import {
   type Admission,
@@ -112,7 +112,7 @@ function factOf(
   const { project } = request
   const { userName, eventName, slug, occurredAt, evaluateTriggers, properties } = body
   const { received, environment } = common
-  const chosen = chooseProperties(project, properties)
+  const chosen = applyAllowListToProperties(project, properties)
   return {
     type: 'EventTracked',
     ...common,

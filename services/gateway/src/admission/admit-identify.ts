@@ -1,8 +1,8 @@
 import type { Claim, ClaimVerdict, IdentifyRequested, Unchecked } from '@nextvisit/contracts'
 import {
   capsOnNewTraits,
-  type ChosenFields,
-  chooseFields,
+  type AllowedFields,
+  applyAllowList,
   countsInOwnMonth,
   type IdentifyBody,
   monthOf,
@@ -36,7 +36,7 @@ export function createAdmitIdentify({ knownUsers, metering, traitRegistry }: Adm
     const unchecked: Unchecked[] = []
     const acquired: Release[] = []
 
-    const chosen = chooseFields(project, item.body)
+    const chosen = applyAllowList(project, item.body)
     if (chosen.outcome === 'rejected') return refuseBody(chosen)
 
     const limit = project.plan.monthlyActiveUsers
@@ -82,7 +82,7 @@ export function createAdmitIdentify({ knownUsers, metering, traitRegistry }: Adm
 type Names = ReturnType<typeof namesOf>
 
 /** Sorts the slugs of an identify by the verdicts on them, and drops the changes whose slugs have no room. */
-function namesOf(claimed: readonly ClaimResult[], { changes }: ChosenFields) {
+function namesOf(claimed: readonly ClaimResult[], { changes }: AllowedFields) {
   const verdicts = claimed.flatMap((one) => (one.outcome === 'claimed' ? [...one.verdicts] : []))
   const slugsOf = (wanted: ClaimVerdict) => verdicts.flatMap(([slug, verdict]) => (verdict === wanted ? slug : []))
   const stripped = new Set(slugsOf('no-room'))
@@ -93,7 +93,7 @@ function namesOf(claimed: readonly ClaimResult[], { changes }: ChosenFields) {
 function factOf(
   { body }: ItemToAdmit<IdentifyBody>,
   common: ReturnType<typeof commonFields>,
-  chosen: ChosenFields,
+  chosen: AllowedFields,
   names: Names,
   unchecked: Unchecked[],
 ): IdentifyRequested {

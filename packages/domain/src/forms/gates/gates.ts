@@ -16,7 +16,7 @@ import { live } from './live.ts'
 import { repeat } from './repeat.ts'
 import { sample } from './sample.ts'
 import { slot } from './slot.ts'
-import { where } from './where.ts'
+import { where } from '../trigger-where.ts'
 
 type FormGateName = Exclude<GateName, 'where'>
 

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
-import type { OverviewAnswer, ServiceState } from '../../../src/overview/api.ts'
+import type { ServiceState } from '../../../src/metrics/service-state.ts'
+import type { OverviewAnswer } from '../../../src/overview/api.ts'
 import { isLate } from '../../../src/overview/is-late.ts'
 import { figure, seconds } from '../parts/figures.ts'
 import { Mark, type MarkKind } from '../parts/mark.tsx'

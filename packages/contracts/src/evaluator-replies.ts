@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { SlugId, Uuid } from '../primitives.ts'
+import { SlugId, Uuid } from './primitives.ts'
 
 /** The evaluator's reply to a tracked event, over Redis pub/sub on the channel in the record's `reply-to`. */
 export const TrackReply = z.object({ kind: z.literal('track'), recordId: Uuid, formsQueued: z.number().int() })

@@ -1,8 +1,8 @@
 import type { EventTracked, IdentifyRequested } from '@nextvisit/contracts'
-import { countKeysOf } from './forms/count-key.ts'
-import { type EventHistory, withOccurrence } from './forms/user-state.ts'
-import { applyIdentify, identifiedAt, NO_PROFILE, type ProfileFacts } from './traits/apply-identify.ts'
-import type { SizedTraits } from './traits/trait-operations.ts'
+import { countKeysOf } from './count-key.ts'
+import { type EventHistory, withOccurrence } from './event-history.ts'
+import { applyIdentify, identifiedAt, NO_PROFILE, type ProfileFacts } from '../traits/apply-identify.ts'
+import type { SizedTraits } from '../traits/trait-operations.ts'
 
 /** A user as folded from identifies. Instants are ISO strings of one format, so they compare as text. */
 export interface FoldedUser extends SizedTraits {

@@ -1,11 +1,11 @@
 import type { Logger } from '@nextvisit/service-kit'
-import type { ConsoleConfig } from '../config.ts'
-import { replayCommand } from '../replay/replay-command.ts'
-import { createReplayRoutes } from '../replay/routes.ts'
-import { CONSUMERS } from '../services.ts'
-import { createSimulationRoutes } from '../simulation/routes.ts'
-import { simulationCommand } from '../simulation/simulation-command.ts'
-import { createCommandJob } from './command-job.ts'
+import type { ConsoleConfig } from './config.ts'
+import { replayCommand } from './replay/replay-command.ts'
+import { createReplayRoutes } from './replay/routes.ts'
+import { CONSUMERS } from './services.ts'
+import { createSimulationRoutes } from './simulation/routes.ts'
+import { simulationCommand } from './simulation/simulation-command.ts'
+import { createCommandJob } from './commands/command-job.ts'
 
 export interface CommandsParts extends Pick<ConsoleConfig, 'cliEntry' | 'operatorUrl' | 'commandEnvironment'> {
   readonly nowMs: () => number

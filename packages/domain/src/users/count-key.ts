@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import type { EventTracked, PropertyCondition, Trigger, UserFact } from '@nextvisit/contracts'
 import { eventSlug } from '../event-slug.ts'
+import { whereHashOf } from './where-hash.ts'
 
 /** An event that is counted: every occurrence, or only those that meet `where` (forms.md, Property conditions). */
 export interface Counted {
@@ -31,23 +31,4 @@ function propertyCountKey(slug: string, hash: string): string {
 /** Returns the event that a trigger counts. Without `count`, `within` and `since`, `where` is checked on the event itself. */
 export function countedByTrigger({ event, where, count, within, since }: Extract<Trigger, Counted>): Counted {
   return { event, where: (count ?? within ?? since) === undefined ? undefined : where }
-}
-
-/** Part of every hash. Raise it when the same `where` gets another meaning: counting then starts again under another key. */
-const MEANING = 1
-
-/** Returns a hash that is equal for equal conditions, whatever the order of their members. */
-export function whereHashOf(where: PropertyCondition): string {
-  return createHash('sha256')
-    .update(canonicalJson([MEANING, where]))
-    .digest('hex')
-    .slice(0, 16)
-}
-
-function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_name, member: unknown) =>
-    typeof member === 'object' && member !== null && !Array.isArray(member)
-      ? Object.fromEntries(Object.entries(member).toSorted(([one], [other]) => (one < other ? -1 : 1)))
-      : member,
-  )
 }

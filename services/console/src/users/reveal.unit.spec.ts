@@ -3,9 +3,9 @@ import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { expect, it } from 'vitest'
 import { createSegmentRoutes } from '../segments/routes.ts'
 import { createServices } from '../services.ts'
-import { createUserRoutes } from '../users/routes.ts'
-import { createUsers } from '../users/users.ts'
-import { createSessions } from './sessions.ts'
+import { createUserRoutes } from './routes.ts'
+import { createUsers } from './users.ts'
+import { createSessions } from '../http/sessions.ts'
 
 const config = organizationConfig({
   id: 'acme',

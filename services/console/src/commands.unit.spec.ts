@@ -1,6 +1,6 @@
 import { createLogger } from '@nextvisit/service-kit'
 import { expect, it } from 'vitest'
-import { createSessions } from '../session/sessions.ts'
+import { createSessions } from './http/sessions.ts'
 import { createCommands } from './commands.ts'
 
 const operator = createSessions(() => 0).open('operator', 'Grace')

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Role } from '../http/define-route.ts'
+import type { Role } from './define-route.ts'
 
 /** Names of the personal data that a viewer has asked for, a bounded number. */
 export interface Revealed {

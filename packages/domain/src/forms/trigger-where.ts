@@ -1,9 +1,9 @@
 import type { GateOutcome, PropertyCondition } from '@nextvisit/contracts'
-import { resultInWords } from '../condition-words.ts'
-import { excerptOf } from '../excerpt-of.ts'
-import type { Moment } from '../moment.ts'
-import { compilePropertyCondition, type EventProperties } from '../property-conditions.ts'
-import type { GateWords } from './gate.ts'
+import { resultInWords } from './condition-words.ts'
+import { excerptOf } from './excerpt-of.ts'
+import type { Moment } from './moment.ts'
+import { compilePropertyCondition, type EventProperties } from './property-conditions.ts'
+import type { GateWords } from './gates/gate.ts'
 
 /** The sentences of the gate `where`, which belongs to a trigger and looks at the event instead of the user. */
 export const where: GateWords<'where'> = {

@@ -2,13 +2,13 @@ import { DEFAULT_ALLOWED_FIELDS } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
 import { parseIdentifyBody } from './identify-body.ts'
 import { isCustomSlug } from '../traits/custom-slugs.ts'
-import { chooseFields, chooseProperties } from './choose-fields.ts'
+import { applyAllowList, applyAllowListToProperties } from './apply-allow-list.ts'
 
 function choose(project: { allowedFields?: string[]; disabledTraits?: string[] }, body: object) {
   const parsed = parseIdentifyBody({ userName: 'ada', ...body })
   if (parsed.outcome !== 'ok') throw new Error('the body must be right')
   const { allowedFields = DEFAULT_ALLOWED_FIELDS, disabledTraits } = project
-  return chooseFields({ allowedFields: new Set(allowedFields), disabledTraits: new Set(disabledTraits) }, parsed.value)
+  return applyAllowList({ allowedFields: new Set(allowedFields), disabledTraits: new Set(disabledTraits) }, parsed.value)
 }
 
 const rejected = (text: string) => ({ outcome: 'rejected', reason: 'invalid', message: expect.stringContaining(text) })
@@ -96,7 +96,7 @@ describe('which fields a project keeps (decisions.md, Identify: allow-list)', ()
 })
 
 const keep = (text: string, allowedFields: readonly string[] = DEFAULT_ALLOWED_FIELDS) =>
-  chooseProperties({ allowedFields: new Set(allowedFields) }, JSON.parse(text))
+  applyAllowListToProperties({ allowedFields: new Set(allowedFields) }, JSON.parse(text))
 
 describe('which properties of an event a project keeps (decisions.md, Track event)', () => {
   it('all but known fields at the top level that it does not keep, which are named', () => {
@@ -110,7 +110,7 @@ describe('which properties of an event a project keeps (decisions.md, Track even
   })
 
   it('adds nothing to the record if nothing was given, or filtered', () => {
-    expect(chooseProperties({ allowedFields: new Set() }, undefined)).toStrictEqual({})
+    expect(applyAllowListToProperties({ allowedFields: new Set() }, undefined)).toStrictEqual({})
     expect(keep('{}')).toStrictEqual({ properties: {} })
     expect(keep('{"phone":1}')).toStrictEqual({ properties: {}, filteredFields: ['phone'] })
     expect(keep('{"phones":1,"Email":2}')).toStrictEqual({ properties: { phones: 1, Email: 2 } })

@@ -2,7 +2,7 @@ import { KEPT_OCCURRENCES } from '@nextvisit/contracts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { history } from '../../test/form-fixtures.ts'
-import { countOfSession, countWithin, withOccurrence } from './user-state.ts'
+import { countOfSession, countWithin, withOccurrence } from './event-history.ts'
 
 const instants = fc.array(fc.integer({ min: 0, max: 500 }), { maxLength: 120 })
 const naiveCount = (all: readonly number[], from: number, to: number) =>

@@ -2,8 +2,7 @@ import { KEPT_OCCURRENCES } from '@nextvisit/contracts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { MINUTE, NOW, SECOND } from '../../test/form-fixtures.ts'
-import { keptOccurrences } from './kept-occurrences.ts'
-import { countWithin } from './user-state.ts'
+import { countWithin, keptOccurrences } from './event-history.ts'
 
 interface Arrival {
   readonly received: number

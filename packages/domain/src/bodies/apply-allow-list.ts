@@ -15,7 +15,7 @@ export interface FieldPolicy {
 }
 
 /** The part of an identify that a project keeps, and the names (never the values) of the rest. */
-export interface ChosenFields {
+export interface AllowedFields {
   readonly outcome: 'ok'
   readonly changes: readonly TraitChange[]
   readonly device: DeviceFacts
@@ -27,7 +27,7 @@ export interface ChosenFields {
  * Drops disabled slugs and known fields that the project does not keep from `$deviceInfo` and every operator. A device
  * field inside an operator becomes a device fact (decisions.md, Identify, allow-list).
  */
-export function chooseFields(project: FieldPolicy, body: IdentifyBody): ChosenFields | Rejection {
+export function applyAllowList(project: FieldPolicy, body: IdentifyBody): AllowedFields | Rejection {
   const droppedTraits = new Set<string>()
   const filteredFields = new Set<string>()
   const changes: TraitChange[] = []
@@ -65,7 +65,7 @@ export function chooseFields(project: FieldPolicy, body: IdentifyBody): ChosenFi
  * Returns the properties for an event's record, without the known fields at the top level that the project does not keep
  * (decisions.md, Track event). Without `properties` the record has neither member.
  */
-export function chooseProperties(
+export function applyAllowListToProperties(
   { allowedFields }: Pick<FieldPolicy, 'allowedFields'>,
   properties: JsonObject | undefined,
 ): Pick<EventTracked, 'properties' | 'filteredFields'> {
