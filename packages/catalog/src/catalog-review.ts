@@ -37,7 +37,7 @@ export interface CatalogReview {
    * Ends the comparison of scopes that `begin` or `beginTick` returned. `open`: their unsettled rows. `unfinished`: scopes of
    * all organizations that were compared in part, with the key to continue after. Scopes that changed meanwhile stay.
    */
-  readonly settle: (
+  readonly endComparison: (
     scopes: readonly ReviewScope[],
     open: readonly UnsettledRow[],
     unfinished?: readonly ReviewScope[],
@@ -90,7 +90,7 @@ export function createCatalogReview(): CatalogReview {
       return scopesOf(own)
     },
 
-    settle: (scopes, open, unfinished = []) => {
+    endComparison: (scopes, open, unfinished = []) => {
       for (const scope of scopes) {
         const { partition, organization } = scope
         const own = pending.get(partition)

@@ -19,7 +19,7 @@ function givenReview() {
 function givenSettled() {
   const review = givenReview()
   review.begin()
-  review.settle(review.beginTick(3), [])
+  review.endComparison(review.beginTick(3), [])
   return review
 }
 
@@ -29,67 +29,67 @@ const of = (...organizations: string[]) => organizations.map((organization) => (
 
 describe('what must be compared with the catalog', () => {
   it('is everything once, then the organizations that change, and those that are not settled', () => {
-    const { begin, beginTick, settle, change } = givenReview()
+    const { begin, beginTick, endComparison, change } = givenReview()
     expect(begin()).toEqual({ scopes: [], needTick: [3] })
     const whole = beginTick(3)
     expect(whole).toEqual(WHOLE)
-    settle(whole, of('acme'))
+    endComparison(whole, of('acme'))
     expect(begin()).toEqual({ scopes: of('acme'), needTick: [] })
     change('globex')
     const round = begin()
     expect(round).toEqual({ scopes: of('acme'), needTick: [3] })
-    settle(round.scopes, [])
+    endComparison(round.scopes, [])
     const changed = beginTick(3)
     expect(changed).toEqual(of('globex'))
-    settle(changed, [])
+    endComparison(changed, [])
     expect(begin()).toEqual(NOTHING)
   })
 
   it('goes on where the last look ended, beside the organizations that change', () => {
-    const { begin, beginTick, settle, change } = givenReview()
+    const { begin, beginTick, endComparison, change } = givenReview()
     const rest = { partition: 3, organization: undefined, after: ['globex', 'shop', 'nps'] }
     begin()
-    settle(beginTick(3), of('acme'), [rest])
+    endComparison(beginTick(3), of('acme'), [rest])
     change('globex')
     expect(begin()).toEqual({ scopes: [rest, ...of('acme')], needTick: [3] })
     const scopes = beginTick(3)
     expect(scopes).toEqual([rest, ...of('acme', 'globex')])
-    settle(scopes, [])
+    endComparison(scopes, [])
     expect(begin()).toEqual(NOTHING)
   })
 
   it('keeps what changes before a tick begins: a batch may still commit what follows the old catalog', () => {
-    const { begin, beginTick, settle, change } = givenSettled()
+    const { begin, beginTick, endComparison, change } = givenSettled()
     change('acme')
     for (const look of [1, 2]) {
       const { scopes, needTick } = begin()
       expect({ look, scopes, needTick }).toEqual({ look, scopes: [], needTick: [3] })
-      settle(scopes, [])
+      endComparison(scopes, [])
     }
-    settle(beginTick(3), [])
+    endComparison(beginTick(3), [])
     expect(begin()).toEqual(NOTHING)
   })
 
   it('keeps what changes while it is compared, also if a tick begins meanwhile', () => {
     for (const isTicked of [false, true]) {
-      const { begin, beginTick, settle, change } = givenSettled()
+      const { begin, beginTick, endComparison, change } = givenSettled()
       change('acme')
-      settle(beginTick(3), of('acme'))
+      endComparison(beginTick(3), of('acme'))
       const { scopes } = begin()
       change('acme')
       if (isTicked) beginTick(3)
-      settle(scopes, [])
+      endComparison(scopes, [])
       expect(begin()).toEqual(isTicked ? { scopes: of('acme'), needTick: [] } : { scopes: [], needTick: [3] })
     }
   })
 
   it('keeps what changes while the partition is compared whole', () => {
     for (const open of [[], ['acme']]) {
-      const { begin, beginTick, settle, change } = givenReview()
+      const { begin, beginTick, endComparison, change } = givenReview()
       begin()
       const scopes = beginTick(3)
       change('globex')
-      settle(scopes, of(...open))
+      endComparison(scopes, of(...open))
       expect(begin()).toEqual({ scopes: of(...open), needTick: [3] })
     }
   })
@@ -97,17 +97,17 @@ describe('what must be compared with the catalog', () => {
   it('is everything again for a partition that was away, for swapped tables and for another catalog', () => {
     const { catalog } = givenCatalog()
     const review = createCatalogReview()
-    const settle = (...[view, partitions, tables]: Parameters<typeof review.begin>) => {
+    const endComparison = (...[view, partitions, tables]: Parameters<typeof review.begin>) => {
       review.begin(view, partitions, tables)
       const scopes = review.beginTick(3)
-      review.settle(scopes, [])
+      review.endComparison(scopes, [])
       return scopes
     }
-    expect(settle(catalog, [3], 1n)).toEqual(WHOLE)
-    expect(settle(catalog, [3], 1n)).toEqual([])
+    expect(endComparison(catalog, [3], 1n)).toEqual(WHOLE)
+    expect(endComparison(catalog, [3], 1n)).toEqual([])
     review.begin(catalog, [], 1n)
-    expect(settle(catalog, [3], 1n)).toEqual(WHOLE)
-    expect(settle(catalog, [3], 2n)).toEqual(WHOLE)
-    expect(settle(staticCatalog([]), [3], 2n)).toEqual(WHOLE)
+    expect(endComparison(catalog, [3], 1n)).toEqual(WHOLE)
+    expect(endComparison(catalog, [3], 2n)).toEqual(WHOLE)
+    expect(endComparison(staticCatalog([]), [3], 2n)).toEqual(WHOLE)
   })
 })

@@ -1,4 +1,4 @@
-import { isRetryable } from '@nextvisit/database'
+import { isTransientError } from '@nextvisit/database'
 import type { CheckpointKey } from './tables.ts'
 
 /** Base of this package's errors. `retryable`: the same call may succeed later. */
@@ -116,7 +116,7 @@ export class LogUnavailableError extends ProjectionError {
 /** Returns true if the same work may succeed later. Our own errors state it themselves, whatever their cause. */
 export function mayPass(error: unknown): boolean {
   if (error instanceof Error && 'retryable' in error && typeof error.retryable === 'boolean') return error.retryable
-  return isRetryable(error)
+  return isTransientError(error)
 }
 
 /** Returns the error, or a {@link FoldFailedError} with its place if another attempt cannot help. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
-import { createAdapter, isConnectionFailure, isRetryable, sqlStateOf } from './index.ts'
+import { createAdapter, isConnectionFailure, isTransientError, sqlStateOf } from './index.ts'
 import { createTestDatabase, type TestDatabase } from '../test/test-database.ts'
 import { withClient } from './with-client.ts'
 
@@ -16,7 +16,7 @@ async function classify(work: () => Promise<unknown>) {
   return {
     sqlState: sqlStateOf(error),
     isConnectionFailure: isConnectionFailure(error),
-    isRetryable: isRetryable(error),
+    isRetryable: isTransientError(error),
   }
 }
 const bug = { isConnectionFailure: false, isRetryable: false }

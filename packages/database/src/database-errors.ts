@@ -57,7 +57,7 @@ export function isConnectionFailure(error: unknown): boolean {
 }
 
 /** Returns whether a retry may succeed: after a connection failure, or contention (locks, deadlock, timeout). */
-export function isRetryable(error: unknown): boolean {
+export function isTransientError(error: unknown): boolean {
   return isConnectionFailure(error) || CONTENDED.test(sqlStateOf(error) ?? '')
 }
 

@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { isConnectionFailure, isRetryable, sqlStateOf } from './database-errors.ts'
+import { isConnectionFailure, isTransientError, sqlStateOf } from './database-errors.ts'
 
 describe('the classification of errors', () => {
   it.each([undefined, null, 'text', 7, {}, new Error('other'), { meta: null, cause: 'x' }])(
     'takes anything that may be thrown: %j',
     (thrown) => {
-      expect([sqlStateOf(thrown), isConnectionFailure(thrown), isRetryable(thrown)]).toEqual([undefined, false, false])
+      expect([sqlStateOf(thrown), isConnectionFailure(thrown), isTransientError(thrown)]).toEqual([
+        undefined,
+        false,
+        false,
+      ])
     },
   )
 

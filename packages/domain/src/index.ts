@@ -1,5 +1,5 @@
 export * from './api-key.ts'
-export * from './traits/apply-identify.ts'
+export * from './traits/evolve-profile-facts.ts'
 export * from './bodies/index.ts'
 export * from './traits/carried-names.ts'
 export { registeringSlugs } from './traits/custom-slugs.ts'

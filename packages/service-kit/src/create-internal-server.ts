@@ -118,7 +118,7 @@ function answerCall(route: InternalRoute, logger: Logger): RequestHandler {
       else if (answer === behind()) refuse(response, 503, 'BEHIND', 'The requested rows are not folded yet; ask again.')
       else response.json(answer)
     } catch (err) {
-      const isPassing = abort.signal.aborted || isRetryable(err)
+      const isPassing = abort.signal.aborted || isExpectedToPass(err)
       logger[isPassing ? 'warn' : 'error']({ err, route: route.path }, 'an internal call failed')
       if (isPassing) refuse(response, 503, 'UNAVAILABLE', 'The service can not answer now; ask again.')
       else refuse(response, 500, 'INTERNAL_ERROR', 'The service failed to answer; its log has the error.')
@@ -133,7 +133,7 @@ function withinMsOf(headers: { [name: string]: string | string[] | undefined }):
   return remainingMs > 0 ? Math.min(remainingMs, MAX_DEADLINE_MS) : DEFAULT_DEADLINE_MS
 }
 
-function isRetryable(error: unknown): boolean {
+function isExpectedToPass(error: unknown): boolean {
   return error instanceof Error && 'retryable' in error && error.retryable === true
 }
 

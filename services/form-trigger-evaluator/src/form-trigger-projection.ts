@@ -17,8 +17,8 @@ import {
   confirm,
   countKeysOf,
   eventContextOf,
-  foldEvent,
-  foldIdentify,
+  evolveActivityByEvent,
+  evolveActivityByIdentify,
   idempotentRecordOf,
   type StepTaken,
   userKeyOf,
@@ -77,7 +77,7 @@ function userOf({ users }: FormsDraft, { fact, partition }: Recorded<UserFact>):
 function evolveIdentify(draft: FormsDraft, record: Recorded<IdentifyRequested>, context: FoldContext): void {
   const { fact, replyTo } = record
   const user = userOf(draft, record)
-  const startsSession = foldIdentify(user, fact)
+  const startsSession = evolveActivityByIdentify(user, fact)
   user.isChanged = true
   if (fact.source === 'admin' || context.mode !== 'live') return
   evaluateRecord(draft, user, { fact, trigger: visitContextOf(fact, startsSession) }, context)
@@ -89,7 +89,7 @@ function evolveEvent(draft: FormsDraft, record: Recorded<EventTracked>, context:
   const { fact } = record
   const user = userOf(draft, record)
   const { source, evaluateTriggers } = fact
-  foldEvent(user, fact)
+  evolveActivityByEvent(user, fact)
   for (const key of countKeysOf(fact)) user.changedCounts.add(key)
   user.isChanged ||= source === 'sdk'
   if (context.mode !== 'live') return

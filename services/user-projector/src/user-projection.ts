@@ -4,9 +4,9 @@ import {
   countEvent,
   followChange,
   idempotentRecordOf,
-  withIdentify,
+  evolveFoldedUser,
   mayChangeSegments,
-  withSdkContact,
+  withLastSeen,
   touchesProfile,
   userKeyOf,
 } from '@nextvisit/domain'
@@ -62,7 +62,7 @@ function foldUser(
 }
 
 function foldIdentify(draft: UserDraft, user: ProjectedUser, fact: IdentifyRequested): void {
-  const { user: profile, skippedIncrements, dropped } = withIdentify(user.profile, fact)
+  const { user: profile, skippedIncrements, dropped } = evolveFoldedUser(user.profile, fact)
   user.profile = profile
   user.isChanged = true
   draft.skippedIncrements += skippedIncrements
@@ -72,7 +72,7 @@ function foldIdentify(draft: UserDraft, user: ProjectedUser, fact: IdentifyReque
 /** Counts an event, also of a user without an identify. Only an identify creates the user. */
 function foldEvent(user: ProjectedUser, fact: EventTracked): void {
   if (user.profile && touchesProfile(fact)) {
-    user.profile = withSdkContact(user.profile, fact)
+    user.profile = withLastSeen(user.profile, fact)
     user.isChanged = true
   }
   for (const key of countEvent(user.events, fact)) user.changedCounts.add(key)

@@ -8,8 +8,8 @@ import {
   EMPTY_QUEUE,
   eventContextOf,
   expireDue,
-  foldEvent,
-  foldIdentify,
+  evolveActivityByEvent,
+  evolveActivityByIdentify,
   isOpen,
   momentOf,
   offer,
@@ -112,11 +112,11 @@ export function createSimulatedEvaluator(): SimulatedEvaluator {
         return undefined
       }
       if (fact.type === 'EventTracked') {
-        foldEvent(user, fact)
+        evolveActivityByEvent(user, fact)
         if (fact.evaluateTriggers) evaluate(user, fact, eventContextOf(fact))
         return undefined
       }
-      const startsSession = foldIdentify(user, fact)
+      const startsSession = evolveActivityByIdentify(user, fact)
       if (fact.source === 'admin') return undefined
       evaluate(user, fact, visitContextOf(fact, startsSession))
       return isAwaited ? offerAt(user, fact.received) : undefined

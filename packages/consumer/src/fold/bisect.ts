@@ -1,5 +1,5 @@
 import { HEADERS } from '@nextvisit/contracts'
-import { isRetryable, sqlStateOf } from '@nextvisit/database'
+import { isTransientError, sqlStateOf } from '@nextvisit/database'
 import { asFoldFailure } from '../errors.ts'
 import type { Failed, Folded, Outcome, Stale } from './outcome.ts'
 import type { PartitionBatch } from './partition-batch.ts'
@@ -57,7 +57,7 @@ function failureOf({ checkpoint, records }: PartitionBatch, error: unknown): Fai
 
 /** Fewer records may help, unless Postgres is unavailable or busy. */
 function isAboutRecords(error: unknown): boolean {
-  return !isRetryable(error) || TIMEOUTS.includes(sqlStateOf(error) ?? '')
+  return !isTransientError(error) || TIMEOUTS.includes(sqlStateOf(error) ?? '')
 }
 
 /** A lock that one partition waits for must not hold up the others. */

@@ -41,7 +41,7 @@ export function createReviewedTicks<Rows extends Unsettled>(
 ): Ticks {
   async function findUnsettled(db: Db, scopes: readonly ReviewScope[], catalog: CatalogView) {
     const { unsettled, unfinished } = await compare(db, scopes, catalog)
-    review.settle(scopes, unsettled, unfinished)
+    review.endComparison(scopes, unsettled, unfinished)
     return unsettled
   }
 

@@ -20,7 +20,7 @@ export const UserReadModel = z.object({
     .int()
     .optional()
     .describe(
-      'How many trait operations and device facts were dropped, as the user has reached a limit; absent: none.',
+      'Number of trait operations and device facts that were dropped because the user has reached a limit. Absent if none.',
     ),
   country: z.string().nullable(),
   device: DeviceFacts,
@@ -31,7 +31,7 @@ export const UserReadModel = z.object({
   moreEvents: z
     .literal(true)
     .optional()
-    .describe('The user has had more events than are shown here: the first 1,000 by slug.'),
+    .describe('True if the user has more events than the 1,000 shown, the first by slug.'),
   segments: z.array(z.string()),
 })
 export type UserReadModel = z.infer<typeof UserReadModel>

@@ -8,7 +8,10 @@ function choose(project: { allowedFields?: string[]; disabledTraits?: string[] }
   const parsed = parseIdentifyBody({ userName: 'ada', ...body })
   if (parsed.outcome !== 'ok') throw new Error('the body must be right')
   const { allowedFields = DEFAULT_ALLOWED_FIELDS, disabledTraits } = project
-  return applyAllowList({ allowedFields: new Set(allowedFields), disabledTraits: new Set(disabledTraits) }, parsed.value)
+  return applyAllowList(
+    { allowedFields: new Set(allowedFields), disabledTraits: new Set(disabledTraits) },
+    parsed.value,
+  )
 }
 
 const rejected = (text: string) => ({ outcome: 'rejected', reason: 'invalid', message: expect.stringContaining(text) })

@@ -7,7 +7,7 @@ import { DAY, eventContext, formIndex, history, HOUR, MINUTE, NOW, userState } f
 import { factsAskedBy } from './asked-facts.ts'
 import { countKeyOf, countKeysOf } from '../users/count-key.ts'
 import { evaluateForms } from './evaluate-forms.ts'
-import { foldEvent, type UserActivity } from './fold-activity.ts'
+import { evolveActivityByEvent, type UserActivity } from './evolve-activity.ts'
 import { countsForOf } from './property-counts.ts'
 import { compileSegments } from './segments.ts'
 
@@ -201,7 +201,7 @@ describe('a fold of such events', () => {
             eventName: 'checkout',
             ...(said !== undefined && { properties: { total: said } }),
           })
-          foldEvent(user, { ...fact, ...countsForOf(isApplied ? config : without, fact) })
+          evolveActivityByEvent(user, { ...fact, ...countsForOf(isApplied ? config : without, fact) })
         }
         const large = events.filter((one) => one.isApplied && one.total === 100)
         expect(user.events.get(largeKey)?.total ?? 0).toBe(large.length)

@@ -24,7 +24,7 @@ export function eventContextOf({ slug, source, received, occurredAt, properties 
   return { kind: 'event', slug, source, received: momentOf(received), occurredAt: Date.parse(occurredAt), properties }
 }
 
-/** Returns the context of a visit. `startsSession`: the result of `foldIdentify` for it. */
+/** Returns the context of a visit. `startsSession`: the result of `evolveActivityByIdentify` for it. */
 export function visitContextOf({ received }: IdentifyRequested, startsSession: boolean): TriggerContext {
   return { kind: 'visit', startsSession, received: momentOf(received) }
 }

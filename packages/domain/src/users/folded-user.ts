@@ -1,7 +1,7 @@
 import type { EventTracked, IdentifyRequested } from '@nextvisit/contracts'
 import { countKeysOf } from './count-key.ts'
 import { type EventHistory, withOccurrence } from './event-history.ts'
-import { applyIdentify, identifiedAt, NO_PROFILE, type ProfileFacts } from '../traits/apply-identify.ts'
+import { evolveProfileFacts, identifiedAt, NO_PROFILE, type ProfileFacts } from '../traits/evolve-profile-facts.ts'
 import type { SizedTraits } from '../traits/trait-operations.ts'
 
 /** A user as folded from identifies. Instants are ISO strings of one format, so they compare as text. */
@@ -30,12 +30,12 @@ export interface FoldedEvent extends EventHistory {
  * Identify). An imported identify counts at its own time and does not move `lastSeenAt` of a known user (decisions.md,
  * Import).
  */
-export function withIdentify(
+export function evolveFoldedUser(
   before: FoldedUser | undefined,
   fact: IdentifyRequested,
 ): { readonly user: FoldedUser; readonly skippedIncrements: number; readonly dropped: number } {
   const known = before ? profileFactsOf(before) : NO_PROFILE
-  const { traits, traitBytes, device: facts, skippedIncrements, dropped } = applyIdentify(known, fact)
+  const { traits, traitBytes, device: facts, skippedIncrements, dropped } = evolveProfileFacts(known, fact)
   const { $countryCode, ...device } = facts
   const seenAt = identifiedAt(fact)
   const user: FoldedUser = {
@@ -65,7 +65,7 @@ export function touchesProfile(fact: EventTracked | IdentifyRequested): boolean 
 }
 
 /** Folds an event from the user's own browser or app. */
-export function withSdkContact(before: FoldedUser, fact: EventTracked): FoldedUser {
+export function withLastSeen(before: FoldedUser, fact: EventTracked): FoldedUser {
   return { ...before, lastSeenAt: later(before.lastSeenAt, fact.received) }
 }
 

@@ -1,7 +1,7 @@
 import type { EventTracked, IdentifyRequested } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, visit } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
-import { type FoldedUser, withIdentify, withSdkContact } from './folded-user.ts'
+import { type FoldedUser, evolveFoldedUser, withLastSeen } from './folded-user.ts'
 
 const MORNING = '2026-11-02T08:00:00.000Z'
 const NOON = '2026-11-02T12:00:00.000Z'
@@ -9,8 +9,8 @@ const EVENING = '2026-11-02T18:00:00.000Z'
 
 const given = (...facts: (IdentifyRequested | EventTracked)[]): FoldedUser | undefined =>
   facts.reduce<FoldedUser | undefined>((user, fact) => {
-    if (fact.type === 'EventTracked') return user && withSdkContact(user, fact)
-    return withIdentify(user, fact).user
+    if (fact.type === 'EventTracked') return user && withLastSeen(user, fact)
+    return evolveFoldedUser(user, fact).user
   }, undefined)
 
 const LAST_YEAR = '2025-06-01T08:00:00.000Z'
@@ -67,14 +67,17 @@ describe('a user (decisions.md, Identify)', () => {
 
   it('tells how many increments were skipped', () => {
     const before = given(identifyRequested({ operations: { set: { plan: 'pro' } } }))
-    const { skippedIncrements } = withIdentify(before, identifyRequested({ operations: { increment: { plan: 1 } } }))
+    const { skippedIncrements } = evolveFoldedUser(
+      before,
+      identifyRequested({ operations: { increment: { plan: 1 } } }),
+    )
     expect(skippedIncrements).toBe(1)
   })
 
   it('tells how many operations were dropped, also in all', () => {
     const set = Object.fromEntries(Array.from({ length: 1_002 }, (_, at) => [`t${at}`, at]))
     const before = given(identifyRequested({ operations: { set } }))
-    const after = withIdentify(before, identifyRequested({ operations: { setOnce: { oneMore: 1 } } }))
+    const after = evolveFoldedUser(before, identifyRequested({ operations: { setOnce: { oneMore: 1 } } }))
     expect([before?.droppedTraitOperations, after.dropped, after.user.droppedTraitOperations]).toEqual([2, 1, 3])
   })
 })

@@ -17,9 +17,9 @@ import {
   eventContextOf,
   evolve,
   factsAskedBy,
-  foldEvent,
-  foldIdentify,
-  foldSdkContact,
+  evolveActivityByEvent,
+  evolveActivityByIdentify,
+  evolveActivityBySdkContact,
   type FormIndex,
   NO_PROFILE,
   projectKeyOf,
@@ -147,8 +147,8 @@ function foldTracked(
   fact: EventTracked,
 ): TriggerContext | undefined {
   const counted = countsFromProperties(compared, fact).filter((key) => asked.events.has(key))
-  if (counted.length > 0) foldEvent(user, fact, counted)
-  else foldSdkContact(user, fact)
+  if (counted.length > 0) evolveActivityByEvent(user, fact, counted)
+  else evolveActivityBySdkContact(user, fact)
   if (!fact.evaluateTriggers) return undefined
   return eventContextOf(fact)
 }
@@ -167,7 +167,7 @@ function foldIdentified(
   user: SimulatedUser,
   fact: IdentifyRequested,
 ): TriggerContext | undefined {
-  const startsSession = foldIdentify(user, keepAskedFacts(fact, asked))
+  const startsSession = evolveActivityByIdentify(user, keepAskedFacts(fact, asked))
   if (fact.source === 'admin') return undefined
   return visitContextOf(fact, startsSession)
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Client, isConnectionFailure, isRetryable } from '@nextvisit/database'
+import { type Client, isConnectionFailure, isTransientError } from '@nextvisit/database'
 import { ReplayError } from './replay-error.ts'
 
 /** Timeout of the first attempts. They are short and followed by longer pauses, because live folds queue behind a waiting lock. */
@@ -51,7 +51,7 @@ async function beginWithLocks(client: Client, { schema, locks, attempts = ATTEMP
       return
     } catch (error) {
       await client.query('ROLLBACK').catch(() => {})
-      if (!isRetryable(error) || isConnectionFailure(error)) throw error
+      if (!isTransientError(error) || isConnectionFailure(error)) throw error
       await sleep(waitMs * (PAUSE + Math.random()))
     }
   }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { CatalogView } from '@nextvisit/catalog'
 import { type Consumer, offlineParts } from '@nextvisit/consumer'
 import { type ReplayStep, TOPICS, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
-import { type Client, isRetryable, openCommitDb, withClient } from '@nextvisit/database'
+import { type Client, isTransientError, openCommitDb, withClient } from '@nextvisit/database'
 import { type LogConnection, readPartitionCount } from '@nextvisit/log'
 import type { Schemas, TableComparison } from './compare-tables.ts'
 import { codeFingerprint } from './code-fingerprint.ts'
@@ -68,7 +68,7 @@ export async function replayConsumer(
     try {
       return await replayOnce(consumer, { ...request, restart: request.restart && !hasBegun }, watched)
     } catch (error) {
-      if (!(error instanceof Error) || !isRetryable(error) || isSwapping || pauses === MAX_PAUSES) throw error
+      if (!(error instanceof Error) || !isTransientError(error) || isSwapping || pauses === MAX_PAUSES) throw error
       pauses += 1
       environment.onPause(error)
       await sleep(PAUSE_MS)

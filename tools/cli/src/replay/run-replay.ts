@@ -1,7 +1,7 @@
 import { type CatalogView, lookupsOf, readCatalog } from '@nextvisit/catalog'
 import type { Consumer } from '@nextvisit/consumer'
 import { TOPICS } from '@nextvisit/contracts'
-import { isRetryable } from '@nextvisit/database'
+import { isTransientError } from '@nextvisit/database'
 import type { LogConnection } from '@nextvisit/log'
 import { CliError, EXIT, isOurs } from '../errors.ts'
 import { isEqual } from './compare-tables.ts'
@@ -33,7 +33,7 @@ export async function runReplay(options: RunReplayOptions, report: ReplayReport)
     report.outcome(outcome)
     return outcome.outcome === 'swapped' || isEqual(outcome.comparisons)
   } catch (error) {
-    if (!(error instanceof Error) || isOurs(error) || !isRetryable(error)) throw error
+    if (!(error instanceof Error) || isOurs(error) || !isTransientError(error)) throw error
     const message = `Postgres was unavailable or busy (${firstLine(error)}). Run the same command again: it resumes.`
     throw new CliError(message, EXIT.failed, { cause: error })
   } finally {

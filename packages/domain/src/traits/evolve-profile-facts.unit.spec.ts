@@ -1,7 +1,7 @@
 import type { IdentifyRequested } from '@nextvisit/contracts'
 import { identifyRequested } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
-import { applyIdentify, identifiedAt, NO_PROFILE, type ProfileFacts } from './apply-identify.ts'
+import { evolveProfileFacts, identifiedAt, NO_PROFILE, type ProfileFacts } from './evolve-profile-facts.ts'
 import { traitBytesOf } from './trait-limits.ts'
 
 const RECEIVED = '2026-11-02T12:00:00.000Z'
@@ -22,7 +22,7 @@ const identify = (special: Partial<IdentifyRequested> = {}) =>
 
 describe('an identify and what is known of its user', () => {
   it('is laid over it (decisions.md, Identify)', () => {
-    expect(applyIdentify(KNOWN, identify())).toMatchObject({
+    expect(evolveProfileFacts(KNOWN, identify())).toMatchObject({
       traits: new Map([
         ['plan', 'pro'],
         ['city', 'London'],
@@ -32,7 +32,7 @@ describe('an identify and what is known of its user', () => {
   })
 
   it('fills in what is not known where it was imported (decisions.md, Import)', () => {
-    expect(applyIdentify(KNOWN, identify({ imported: true }))).toMatchObject({
+    expect(evolveProfileFacts(KNOWN, identify({ imported: true }))).toMatchObject({
       traits: new Map([
         ['plan', 'free'],
         ['city', 'London'],
@@ -44,7 +44,7 @@ describe('an identify and what is known of its user', () => {
   it('loses a device fact of more than 2,048 bytes, and keeps the one that is known', () => {
     const long = { $app: 'ä'.repeat(1_025), $urlOrScreenName: 'ä'.repeat(1_024) }
     for (const imported of [true, undefined]) {
-      const { device, dropped } = applyIdentify(KNOWN, identify({ device: long, ...(imported && { imported }) }))
+      const { device, dropped } = evolveProfileFacts(KNOWN, identify({ device: long, ...(imported && { imported }) }))
       expect(device).toEqual({ ...KNOWN.device, $urlOrScreenName: long.$urlOrScreenName })
       expect(dropped).toEqual(['$app'])
     }
@@ -53,7 +53,7 @@ describe('an identify and what is known of its user', () => {
   it('drops the same of an import as of an identify, where it does not fit', () => {
     const set = Object.fromEntries(Array.from({ length: 1_002 }, (_, at) => [`t${at}`, at]))
     for (const imported of [true, undefined]) {
-      const after = applyIdentify(NO_PROFILE, identify({ operations: { set }, ...(imported && { imported }) }))
+      const after = evolveProfileFacts(NO_PROFILE, identify({ operations: { set }, ...(imported && { imported }) }))
       expect([after.traits.size, after.dropped]).toEqual([1_000, ['t1000', 't1001']])
     }
   })

@@ -1,5 +1,5 @@
 import type { DeviceFacts, EventTracked, IdentifyRequested, TraitValue } from '@nextvisit/contracts'
-import { applyIdentify, identifiedAt } from '../traits/apply-identify.ts'
+import { evolveProfileFacts, identifiedAt } from '../traits/evolve-profile-facts.ts'
 import { countKeysOf } from '../users/count-key.ts'
 import { startsSession } from './user-state.ts'
 import { type EventHistory, withOccurrence } from '../users/event-history.ts'
@@ -18,8 +18,8 @@ export interface UserActivity {
 }
 
 /** Folds an identify. Returns whether it is a visit that starts a session. An imported identify never is. */
-export function foldIdentify(user: UserActivity, fact: IdentifyRequested): boolean {
-  const { traits, traitBytes, device } = applyIdentify(user, fact)
+export function evolveActivityByIdentify(user: UserActivity, fact: IdentifyRequested): boolean {
+  const { traits, traitBytes, device } = evolveProfileFacts(user, fact)
   const seenAt = Date.parse(identifiedAt(fact))
   user.traits = traits
   user.traitBytes = traitBytes
@@ -28,7 +28,7 @@ export function foldIdentify(user: UserActivity, fact: IdentifyRequested): boole
   if (fact.imported || fact.source === 'admin') return false
   const isFirst = startsSession(user, seenAt)
   if (isFirst) user.sessionStartedAt = seenAt
-  foldSdkContact(user, fact)
+  evolveActivityBySdkContact(user, fact)
   return isFirst
 }
 
@@ -36,15 +36,18 @@ export function foldIdentify(user: UserActivity, fact: IdentifyRequested): boole
  * Folds a tracked event of any age. Only an event from an SDK key counts for the session. `countKeys`: the counts that it
  * raises, by default all that its record names.
  */
-export function foldEvent(user: UserActivity, fact: EventTracked, countKeys = countKeysOf(fact)): void {
+export function evolveActivityByEvent(user: UserActivity, fact: EventTracked, countKeys = countKeysOf(fact)): void {
   const session = fact.source === 'sdk' ? user.sessionStartedAt : undefined
   const times = { occurredAt: Date.parse(fact.occurredAt), received: Date.parse(fact.received) }
   for (const key of countKeys) user.events.set(key, withOccurrence(user.events.get(key), times, session))
-  foldSdkContact(user, fact)
+  evolveActivityBySdkContact(user, fact)
 }
 
 /** Folds the SDK contact of a record, which prolongs the session. */
-export function foldSdkContact(user: UserActivity, { source, received }: EventTracked | IdentifyRequested): void {
+export function evolveActivityBySdkContact(
+  user: UserActivity,
+  { source, received }: EventTracked | IdentifyRequested,
+): void {
   if (source !== 'sdk') return
   const receivedAt = Date.parse(received)
   user.lastSdkContactAt = Math.max(user.lastSdkContactAt ?? receivedAt, receivedAt)

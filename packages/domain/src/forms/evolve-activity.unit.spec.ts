@@ -2,8 +2,8 @@ import type { EventTracked, IdentifyRequested } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, visit } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
 import { DAY, MINUTE, NOW } from '../../test/form-fixtures.ts'
-import { NO_PROFILE } from '../traits/apply-identify.ts'
-import { foldEvent, foldIdentify, type UserActivity } from './fold-activity.ts'
+import { NO_PROFILE } from '../traits/evolve-profile-facts.ts'
+import { evolveActivityByEvent, evolveActivityByIdentify, type UserActivity } from './evolve-activity.ts'
 import { countWithin } from '../users/event-history.ts'
 
 const at = (ms: number) => new Date(NOW + ms).toISOString()
@@ -11,7 +11,9 @@ const at = (ms: number) => new Date(NOW + ms).toISOString()
 /** A user after these records, and which of them were visits that started a session. */
 function fold(...facts: readonly (EventTracked | IdentifyRequested)[]) {
   const user: UserActivity = { ...NO_PROFILE, events: new Map() }
-  const starts = facts.map((fact) => (fact.type === 'EventTracked' ? foldEvent(user, fact) : foldIdentify(user, fact)))
+  const starts = facts.map((fact) =>
+    fact.type === 'EventTracked' ? evolveActivityByEvent(user, fact) : evolveActivityByIdentify(user, fact),
+  )
   return { ...user, sessions: starts.filter((isStart) => isStart === true).length }
 }
 

@@ -21,7 +21,7 @@ export const NO_PROFILE: ProfileFacts = { ...NO_TRAITS, device: {} }
  * identify only fills in unknown facts (decisions.md, Import). Operations that would exceed a limit are dropped. Returns
  * new facts; `before` is not changed.
  */
-export function applyIdentify(before: ProfileFacts, fact: IdentifyRequested): ProfileFacts & AppliedTraits {
+export function evolveProfileFacts(before: ProfileFacts, fact: IdentifyRequested): ProfileFacts & AppliedTraits {
   const { kept, dropped } = withinDeviceLimits(fact.device)
   const applied = fact.imported
     ? { ...applyImportedOperations(before, fact.operations), device: { ...kept, ...before.device } }
