@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { CatalogView } from '@nextvisit/catalog'
 import { addressesVariable } from '@nextvisit/contracts'
 import { type ConnectionOptions, createAdapter, type Db, type ServiceSchemaOptions } from '@nextvisit/database'
-import { createLogger, type InternalRoute, type Logger } from '@nextvisit/service-kit'
+import { createLogger, type CallRoute, type Logger } from '@nextvisit/service-kit'
 import { Registry } from 'prom-client'
 import type { Barrier } from './barrier.ts'
 import type { AnyFact, Projection } from './projection.ts'
@@ -72,7 +72,7 @@ export interface ConsumerDefinition<
   /** The source of the rows of each of its tables. */
   readonly tables: TableSources
   readonly settledUntil?: SettledUntil
-  readonly routes: (parts: RouteParts<Client>, memory: Memory) => readonly InternalRoute[]
+  readonly routes: (parts: RouteParts<Client>, memory: Memory) => readonly CallRoute[]
   /** Time for which records gather in the log while no caller waits for them. Default: `GATHER_MS`. */
   readonly gatherMs?: number
   /** Its commits write records into the outbox. */
@@ -89,7 +89,7 @@ export interface Consumer<Name extends string = string>
   > {
   /** `memory` is shared with `routes`. Default: a new one. */
   readonly projection: (parts: ProjectionParts, memory?: unknown) => Projection<AnyFact, unknown>
-  readonly routes: (parts: RouteParts<Db>, memory?: unknown) => readonly InternalRoute[]
+  readonly routes: (parts: RouteParts<Db>, memory?: unknown) => readonly CallRoute[]
   readonly openDb: (options: ConnectionOptions) => Promise<Db>
   /** Its login role, which may use its own schema only. */
   readonly role: string

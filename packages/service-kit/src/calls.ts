@@ -58,17 +58,17 @@ export type Handlers<Table extends CallTable> = {
 }
 
 /** A call with its handler: a route of an internal server. */
-export interface InternalRoute extends Pick<Call, 'question'> {
+export interface CallRoute extends Pick<Call, 'question'> {
   readonly path: string
   readonly handle: Handler<unknown, unknown>
 }
 
-/** Asks a service one question. Never rejects. */
-export type Ask<Question, Answer> = (question: Question, options?: CallOptions) => Promise<CallOutcome<Answer>>
+/** A call as a function: sends one question to a service. Never rejects. */
+export type CallFunction<Question, Answer> = (question: Question, options?: CallOptions) => Promise<CallOutcome<Answer>>
 
 /** The calls of a table as functions. */
-export type Asks<Table extends CallTable> = {
-  readonly [Name in keyof Table]: Ask<z.input<Table[Name]['question']>, z.output<Table[Name]['answer']>>
+export type CallClient<Table extends CallTable> = {
+  readonly [Name in keyof Table]: CallFunction<z.input<Table[Name]['question']>, z.output<Table[Name]['answer']>>
 }
 
 /** Carries one call to a service. Never rejects. */
@@ -79,30 +79,30 @@ export type Send = <Answer extends ZodType>(
 ) => Promise<CallOutcome<z.output<Answer>>>
 
 /** Returns the routes of a service, for its internal server. */
-export function serveCalls<Table extends CallTable>(table: Table, handlers: Handlers<Table>): readonly InternalRoute[] {
+export function serveCalls<Table extends CallTable>(table: Table, handlers: Handlers<Table>): readonly CallRoute[] {
   return Object.entries(table).map(([name, { path, question }]) => {
     // The compiler has checked each handler against its call; from here on they are one type.
-    const handle = handlers[name] as unknown as InternalRoute['handle']
+    const handle = handlers[name] as unknown as CallRoute['handle']
     return { path, question, handle }
   })
 }
 
 /** Returns the calls of a table as functions. `send` decides where they go: any process behind a breaker, or a certain one. */
-export function asksOf<Table extends CallTable>(table: Table, send: Send): Asks<Table> {
-  const asks = Object.entries(table).map(([name, call]) => [
+export function createCallClient<Table extends CallTable>(table: Table, send: Send): CallClient<Table> {
+  const calls = Object.entries(table).map(([name, call]) => [
     name,
     (question: unknown, options?: CallOptions) => send(call, question, options),
   ])
-  return Object.fromEntries(asks) as Asks<Table>
+  return Object.fromEntries(calls) as CallClient<Table>
 }
 
 /** Returns the calls of a table as functions that run the handlers in this process. They reject as the handlers do. */
-export function askHere<Table extends CallTable>(table: Table, handlers: Handlers<Table>): Asks<Table> {
-  return asksOf(table, sendHere(serveCalls(table, handlers)))
+export function createLocalClient<Table extends CallTable>(table: Table, handlers: Handlers<Table>): CallClient<Table> {
+  return createCallClient(table, sendLocally(serveCalls(table, handlers)))
 }
 
 /** Carries calls to routes in this process. Rejects as their handlers do, and for questions and answers that do not fit. */
-export function sendHere(routes: readonly InternalRoute[]): Send {
+export function sendLocally(routes: readonly CallRoute[]): Send {
   return async ({ path, question, answer }, asked, options = {}) => {
     const { signal = new AbortController().signal, deadlineAt = Infinity } = options
     const route = routes.find((one) => one.path === path)

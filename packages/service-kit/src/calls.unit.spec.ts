@@ -1,7 +1,16 @@
 import { type CallTable, defineBatchedCall, defineCall } from '@nextvisit/contracts'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
-import { askHere, type Asks, asksOf, behind, type Handlers, notFound, type Send, serveCalls } from './calls.ts'
+import {
+  createLocalClient,
+  type CallClient,
+  createCallClient,
+  behind,
+  type Handlers,
+  notFound,
+  type Send,
+  serveCalls,
+} from './calls.ts'
 
 const table = {
   double: defineCall({
@@ -31,7 +40,7 @@ export function doesNotCompile(send: Send): void {
   // @ts-expect-error one answer is not a list of answers
   serveCalls(table, { double, isEven: async () => ({ answers: true }) })
 
-  const asks = asksOf(table, send)
+  const asks = createCallClient(table, send)
   // @ts-expect-error the table has no such call
   void asks.triple({ n: 1 })
   // @ts-expect-error the question lacks a member
@@ -39,17 +48,17 @@ export function doesNotCompile(send: Send): void {
   // @ts-expect-error a member of the question has another type
   void asks.double({ n: '1' })
   // @ts-expect-error a client of other calls
-  const others: Asks<{ readonly double: typeof table.isEven }> = asks
+  const others: CallClient<{ readonly double: typeof table.isEven }> = asks
   void others
 }
 
 describe('the calls of a table', () => {
   it('are typed at both ends', () => {
-    type Double = Parameters<Asks<typeof table>['double']>[0]
+    type Double = Parameters<CallClient<typeof table>['double']>[0]
     expectTypeOf<Double>().toEqualTypeOf<{ n: number; by?: number | undefined }>()
     type Doubled = Parameters<Handlers<typeof table>['double']>[0]
     expectTypeOf<Doubled>().toEqualTypeOf<{ n: number; by: number }>()
-    const { isEven } = askHere(table, handlers)
+    const { isEven } = createLocalClient(table, handlers)
     expectTypeOf(isEven).parameter(0).toEqualTypeOf<{ questions: number[] }>()
   })
 
@@ -62,7 +71,7 @@ describe('the calls of a table', () => {
 
   it('are sent as they are asked', async () => {
     const sent: unknown[] = []
-    const asks = asksOf(table, async (...parts) => {
+    const asks = createCallClient(table, async (...parts) => {
       sent.push(parts)
       return { outcome: 'not-found' }
     })
@@ -73,7 +82,7 @@ describe('the calls of a table', () => {
 
 describe('calls within the process', () => {
   it('fill in defaults and answer', async () => {
-    const asks = askHere(table, handlers)
+    const asks = createLocalClient(table, handlers)
     expect(await asks.double({ n: 4 })).toEqual({ outcome: 'answered', answer: { product: 8 } })
     expect(await asks.isEven({ questions: [1, 2] })).toEqual({
       outcome: 'answered',
@@ -82,13 +91,13 @@ describe('calls within the process', () => {
   })
 
   it('have the outcomes that calls over HTTP have', async () => {
-    const asks = askHere(table, { double: async () => notFound(), isEven: async () => behind() })
+    const asks = createLocalClient(table, { double: async () => notFound(), isEven: async () => behind() })
     expect(await asks.double({ n: 4 })).toEqual({ outcome: 'not-found' })
     expect(await asks.isEven({ questions: [] })).toEqual({ outcome: 'behind' })
   })
 
   it('reject a question that does not fit, and an answer', async () => {
-    const asks = askHere(table, { ...handlers, double: async () => ({ product: Number.NaN }) })
+    const asks = createLocalClient(table, { ...handlers, double: async () => ({ product: Number.NaN }) })
     await expect(asks.double({ n: Number.NaN })).rejects.toThrow(z.ZodError)
     await expect(asks.double({ n: 4 })).rejects.toThrow(z.ZodError)
   })

@@ -1,4 +1,4 @@
-import { type Ask, remainingMs } from './calls.ts'
+import { type CallFunction, remainingMs } from './calls.ts'
 
 export interface BatchedCallOptions<Question> {
   /** The tenant of a question. Tenants take turns, and a tenant has one call in flight. */
@@ -23,7 +23,7 @@ export interface BatchedCallOptions<Question> {
  * - `unavailable`: the service did not answer in time, or could not be asked. It may still have acted.
  * - `crowded`: the service answers, but the tenant asks too much at once. The service may still have acted.
  */
-export type Asked<Answer> =
+export type BatchedOutcome<Answer> =
   | { readonly outcome: 'answered'; readonly answer: Answer }
   | { readonly outcome: 'unavailable' }
   | { readonly outcome: 'crowded' }
@@ -32,7 +32,7 @@ export type Asked<Answer> =
  * Asks one question, as part of a call. Never rejects. `deadlineAt` is a `performance.now()` instant; without it the question
  * has {@link UNAWAITED_MS}, because no request waits for the answer.
  */
-export type BatchedCall<Question, Answer> = (question: Question, deadlineAt?: number) => Promise<Asked<Answer>>
+export type BatchedCall<Question, Answer> = (question: Question, deadlineAt?: number) => Promise<BatchedOutcome<Answer>>
 
 interface Waiting<Question, Answer> {
   readonly question: Question
@@ -40,7 +40,7 @@ interface Waiting<Question, Answer> {
   readonly weight: number
   readonly bytes: number
   readonly deadlineAt: number
-  readonly resolve: (asked: Asked<Answer>) => void
+  readonly resolve: (asked: BatchedOutcome<Answer>) => void
   /** Ends the wait of a question whose time is over. */
   readonly expire: () => void
 }
@@ -70,7 +70,7 @@ const SHORTEST_CALL_MS = 50
  * failure of the service.
  */
 export function createBatchedCall<Question, Answer>(
-  ask: Ask<{ questions: Question[] }, { answers: Answer[] }>,
+  ask: CallFunction<{ questions: Question[] }, { answers: Answer[] }>,
   options: BatchedCallOptions<Question>,
 ): BatchedCall<Question, Answer> {
   const { tenantOf, keyOf = (question) => question, weightOf = () => 1, bytesOf = () => 0 } = options
@@ -128,7 +128,7 @@ export function createBatchedCall<Question, Answer>(
     const tenant = tenants.get(id) ?? { id, waiting: new Set(), isAsking: false, answeredUpTo: 0 }
     if (timeoutMs < SHORTEST_CALL_MS) return Promise.resolve(tenant.waiting.size > 0 ? CROWDED : UNAVAILABLE)
     if (weight > maxWeight || bytes > maxBytes || tenant.waiting.size >= maxWaiting) return Promise.resolve(CROWDED)
-    const { promise, resolve } = Promise.withResolvers<Asked<Answer>>()
+    const { promise, resolve } = Promise.withResolvers<BatchedOutcome<Answer>>()
     const position = positions
     const expire = (): void => {
       tenant.waiting.delete(one)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Ask } from './calls.ts'
+import type { CallFunction } from './calls.ts'
 import { createBatchedCall } from './create-batched-call.ts'
 
 const shortly = () => performance.now() + 200
@@ -8,7 +8,7 @@ const soon = () => performance.now() + 60_000
 /** A service that answers only when told to; says what each call asked. */
 function heldService() {
   const calls: { questions: readonly number[]; answer: (answers: readonly number[]) => void; fail: () => void }[] = []
-  const ask: Ask<{ questions: number[] }, { answers: number[] }> = ({ questions }) =>
+  const ask: CallFunction<{ questions: number[] }, { answers: number[] }> = ({ questions }) =>
     new Promise((resolve) => {
       calls.push({
         questions,

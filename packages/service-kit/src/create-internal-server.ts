@@ -3,7 +3,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { behind, type InternalRoute, notFound } from './calls.ts'
+import { behind, type CallRoute, notFound } from './calls.ts'
 import { createHttpPart } from './create-http-part.ts'
 
 export type Health =
@@ -19,7 +19,7 @@ export interface InternalServerOptions {
   /** 0 takes any free port; `start` returns it. */
   readonly port: number
   readonly token: string
-  readonly routes: readonly InternalRoute[]
+  readonly routes: readonly CallRoute[]
   /** Liveness: a process that makes no progress is replaced by its supervisor. */
   readonly isLive: () => Health | Promise<Health>
   /** Readiness: a request would succeed now. */
@@ -100,7 +100,7 @@ function checkToken(token: string): RequestHandler {
   }
 }
 
-function answerCall(route: InternalRoute, logger: Logger): RequestHandler {
+function answerCall(route: CallRoute, logger: Logger): RequestHandler {
   return async (request, response) => {
     const body = route.question.safeParse(request.body)
     if (!body.success) {

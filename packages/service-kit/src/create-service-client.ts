@@ -1,5 +1,5 @@
 import type { Call, CallTable } from '@nextvisit/contracts'
-import { type Asks, asksOf, type Send } from './calls.ts'
+import { type CallClient, createCallClient, type Send } from './calls.ts'
 import { type BreakerWatch, createBreaker } from './create-breaker.ts'
 import { createInternalClient } from './create-internal-client.ts'
 import { InternalCallError } from './errors.ts'
@@ -18,9 +18,9 @@ export interface ServiceClientOptions extends BreakerWatch {
 
 /** The calls of one service, to any of its processes. Calls of admission and reads have a breaker each. */
 export interface ServiceClient<Table extends CallTable> {
-  readonly admission: Asks<Table>
+  readonly admission: CallClient<Table>
   /** Slow reads never make admission fail fast. */
-  readonly reads: Asks<Table>
+  readonly reads: CallClient<Table>
   readonly stop: () => void
 }
 
@@ -49,14 +49,14 @@ export function createServiceClient<Table extends CallTable>(
         ({ outcome }) => outcome === 'unavailable',
         NOT_CALLED,
       )
-    return { asks: asksOf(table, send), stop: breaker.stop }
+    return { client: createCallClient(table, send), stop: breaker.stop }
   }
 
   const admission = callsBehind(service, admissionWithinMs)
   const reads = callsBehind(`${service} (reads)`, readWithinMs)
   return {
-    admission: admission.asks,
-    reads: reads.asks,
+    admission: admission.client,
+    reads: reads.client,
     stop: () => {
       admission.stop()
       reads.stop()

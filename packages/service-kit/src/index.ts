@@ -1,23 +1,23 @@
 export {
-  type Ask,
-  askHere,
-  type Asks,
-  asksOf,
+  type CallFunction,
+  createLocalClient,
+  type CallClient,
+  createCallClient,
   type Behind,
   behind,
   type CallContext,
   type CallOptions,
   type CallOutcome,
   type Handlers,
-  type InternalRoute,
+  type CallRoute,
   notFound,
   remainingMs,
   type Send,
-  sendHere,
+  sendLocally,
   serveCalls,
 } from './calls.ts'
 export { clusterCheckOf } from './cluster-check-of.ts'
-export { type Asked, type BatchedCall, createBatchedCall } from './create-batched-call.ts'
+export { type BatchedOutcome, type BatchedCall, createBatchedCall } from './create-batched-call.ts'
 export { type Breaker, type BreakerWatch, createBreaker } from './create-breaker.ts'
 export { createHttpPart } from './create-http-part.ts'
 export { createLogger } from './create-logger.ts'

@@ -2,7 +2,7 @@ import net from 'node:net'
 import { type CallTable, defineCall } from '@nextvisit/contracts'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { asksOf, type CallContext, type Handlers, type InternalRoute, notFound, serveCalls } from './calls.ts'
+import { createCallClient, type CallContext, type Handlers, type CallRoute, notFound, serveCalls } from './calls.ts'
 import { createLogger } from './create-logger.ts'
 import { createInternalClient } from './create-internal-client.ts'
 import { createInternalServer, type Health, type InternalServerOptions } from './create-internal-server.ts'
@@ -23,7 +23,7 @@ function serving(double: Handlers<typeof calls>['double']) {
 }
 const double = serving(async ({ n }) => ({ twice: 2 * n }))
 
-async function serve(routes: readonly InternalRoute[], own: Partial<InternalServerOptions> = {}) {
+async function serve(routes: readonly CallRoute[], own: Partial<InternalServerOptions> = {}) {
   const server = createInternalServer({
     host: '127.0.0.1',
     port: 0,
@@ -41,7 +41,7 @@ async function serve(routes: readonly InternalRoute[], own: Partial<InternalServ
 }
 
 function asksAt(...baseUrls: string[]) {
-  return asksOf(calls, createInternalClient({ baseUrls, token: TOKEN, timeoutMs: 2_000 }))
+  return createCallClient(calls, createInternalClient({ baseUrls, token: TOKEN, timeoutMs: 2_000 }))
 }
 
 /** Says nothing to anybody, and counts who tried. */

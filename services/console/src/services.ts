@@ -6,7 +6,13 @@ import {
   type ProjectRef,
   type ServiceName,
 } from '@nextvisit/contracts'
-import { type Ask, type Asks, asksOf, type CallOutcome, createInternalClient } from '@nextvisit/service-kit'
+import {
+  type CallFunction,
+  type CallClient,
+  createCallClient,
+  type CallOutcome,
+  createInternalClient,
+} from '@nextvisit/service-kit'
 import type { z } from 'zod'
 import { answered, type ApiRefusal, type ApiResult, refuse } from './http/api-route.ts'
 
@@ -56,7 +62,7 @@ export function createServices({ addresses, token }: ServicesParts) {
     table: Table,
     timeoutMs = WITHIN_MS,
     baseUrls = addresses[service],
-  ) => refusing(service, asksOf(table, createInternalClient({ baseUrls, token, timeoutMs })))
+  ) => refusing(service, createCallClient(table, createInternalClient({ baseUrls, token, timeoutMs })))
   const evaluatorCalls = CALLS['form-trigger-evaluator']
   const gateway = callsOf('gateway', CALLS.gateway, SOON_AGAIN_WITHIN_MS)
 
@@ -89,8 +95,8 @@ export function createServices({ addresses, token }: ServicesParts) {
   }
 }
 
-function refusing<Table extends CallTable>(service: string, asks: Asks<Table>): ServiceCalls<Table> {
-  const calls = Object.entries<Ask<never, unknown>>(asks).map(([name, ask]) => {
+function refusing<Table extends CallTable>(service: string, asks: CallClient<Table>): ServiceCalls<Table> {
+  const calls = Object.entries<CallFunction<never, unknown>>(asks).map(([name, ask]) => {
     return [name, async (question: never) => resultOf(service, await ask(question))]
   })
   return Object.fromEntries(calls) as ServiceCalls<Table>

@@ -9,7 +9,7 @@ import {
 } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { createPublisher, type LogConnection, type Publisher, withLogAdmin } from '@nextvisit/log'
-import { asksOf, createLogger, createRedis, type RedisConnection, sendHere } from '@nextvisit/service-kit'
+import { createCallClient, createLogger, createRedis, type RedisConnection, sendLocally } from '@nextvisit/service-kit'
 import { createTestDatabase, createTestTopic, type TestDatabase } from '@nextvisit/testing'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
@@ -123,7 +123,7 @@ describe('a question about an event that was just answered', () => {
     return withLogAdmin(connection, async (logAdmin) => {
       const barrier = createBarrier({ db: dbs.prisma, logAdmin, projection: 'form-trigger-evaluator', topic })
       const routes = formTriggerEvaluator.routes({ ...routeParts, db: dbs.prisma, readDb: dbs.prisma, barrier })
-      const asks = asksOf(formTriggerEvaluatorCalls, sendHere(routes))
+      const asks = createCallClient(formTriggerEvaluatorCalls, sendLocally(routes))
       return asks.readForms(user, {
         signal: AbortSignal.timeout(withinMs),
         deadlineAt: performance.now() + withinMs,

@@ -5,7 +5,7 @@ import {
   traitRegistryCalls,
   userProjectorCalls,
 } from '@nextvisit/contracts'
-import { createInternalServer, createLogger, type Handlers, type InternalRoute } from '@nextvisit/service-kit'
+import { createInternalServer, createLogger, type Handlers, type CallRoute } from '@nextvisit/service-kit'
 import { Registry } from 'prom-client'
 import type { z } from 'zod'
 import { TEST_TOKEN } from './gateway-fixture.ts'
@@ -30,14 +30,14 @@ export type ReceivedCall = {
 /** A real internal server with answers that a spec chooses. */
 export async function startService(answers: ServiceAnswers) {
   const calls: ReceivedCall[] = []
-  const routes = Object.entries(answers).map(([name, handle]): InternalRoute => {
+  const routes = Object.entries(answers).map(([name, handle]): CallRoute => {
     const { path, question }: Call = CALLS_OF_SERVICES[name as keyof Calls]
     return {
       path,
       question,
       handle: (asked, context) => {
         calls.push({ name, question: asked } as ReceivedCall)
-        return (handle as unknown as InternalRoute['handle'])(asked, context)
+        return (handle as unknown as CallRoute['handle'])(asked, context)
       },
     }
   })

@@ -3,7 +3,7 @@ import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { meteringCalls } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
-import { asksOf, sendHere } from '@nextvisit/service-kit'
+import { createCallClient, sendLocally } from '@nextvisit/service-kit'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { event, givenLedger, look, mau, newPlace, NOW, RECEIVED, type Place } from '../test/given-ledger.ts'
@@ -109,7 +109,7 @@ describe('room that is only held', () => {
       fetchNow: () => void (hurried += 1),
       countPartitions: () => Promise.resolve(1),
     })
-    const asks = asksOf(meteringCalls, sendHere(routes))
+    const asks = createCallClient(meteringCalls, sendLocally(routes))
     const place = newPlace()
     const ask = () => asks.reserve({ questions: [event(place, 1)] })
     expect(await ask()).toMatchObject({ answer: { answers: ['granted'] } })

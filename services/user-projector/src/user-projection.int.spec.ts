@@ -6,7 +6,7 @@ import { type TraitOperations, type UserFact, userProjectorCalls, type UserReadM
 import { eventTracked, identifyRequested, userIdFixture, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, createAdapter, openCommitDb } from '@nextvisit/database'
 import { partitionForKey } from '@nextvisit/log'
-import { asksOf, type CallOptions, sendHere } from '@nextvisit/service-kit'
+import { createCallClient, type CallOptions, sendLocally } from '@nextvisit/service-kit'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
@@ -215,7 +215,7 @@ function asksWith(barrier: Barrier) {
     catalog: context.catalog,
     now: () => new Date(),
   }
-  return asksOf(userProjectorCalls, sendHere(userProjector.routes(parts)))
+  return createCallClient(userProjectorCalls, sendLocally(userProjector.routes(parts)))
 }
 
 const within5s = () => ({ signal: AbortSignal.timeout(5_000), deadlineAt: performance.now() + 5_000 })

@@ -2,10 +2,10 @@ import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import type { Consumer } from '@nextvisit/consumer'
 import type { CallTable } from '@nextvisit/contracts'
 import type { Db } from '@nextvisit/database'
-import { type Asks, asksOf, sendHere } from '@nextvisit/service-kit'
+import { type CallClient, createCallClient, sendLocally } from '@nextvisit/service-kit'
 
 /** Returns the calls of a consumer, answered in this process. */
-export function askConsumer<Table extends CallTable>(consumer: Consumer, table: Table, db: Db): Asks<Table> {
+export function askConsumer<Table extends CallTable>(consumer: Consumer, table: Table, db: Db): CallClient<Table> {
   const routes = consumer.routes({
     db,
     readDb: db,
@@ -15,5 +15,5 @@ export function askConsumer<Table extends CallTable>(consumer: Consumer, table: 
     fetchNow: () => {},
     countPartitions: () => Promise.resolve(1),
   })
-  return asksOf(table, sendHere(routes))
+  return createCallClient(table, sendLocally(routes))
 }

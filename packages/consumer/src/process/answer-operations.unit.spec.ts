@@ -1,5 +1,5 @@
 import { operationsCalls } from '@nextvisit/contracts'
-import { askHere } from '@nextvisit/service-kit'
+import { createLocalClient } from '@nextvisit/service-kit'
 import { expect, it } from 'vitest'
 import { answerOperations } from './answer-operations.ts'
 
@@ -17,7 +17,7 @@ it('shows how far partitions are folded', async () => {
     alarms: [halted],
   }
   const handlers = answerOperations({ progress: () => [progress], canSetAside: () => false })
-  const asked = await askHere(operationsCalls, handlers).readOperations({})
+  const asked = await createLocalClient(operationsCalls, handlers).readOperations({})
   expect(asked).toEqual({
     outcome: 'answered',
     answer: {

@@ -1,5 +1,5 @@
 import { DONE, meteringCalls, type Reservation } from '@nextvisit/contracts'
-import { askHere, type Handlers } from '@nextvisit/service-kit'
+import { createLocalClient, type Handlers } from '@nextvisit/service-kit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { REQUEST_BUDGET_MS } from '../http/request-budget.ts'
 import { outlastsRoomLease, ROOM_LEASE_MS } from './admission-budget.ts'
@@ -37,7 +37,7 @@ function givenMetering(requestBudgetMs: number, isHeld: (calls: readonly string[
     },
     readUsage: () => Promise.reject(new Error('Nothing is read')),
   }
-  const metering = createMetering({ admission: askHere(meteringCalls, handlers) }, requestBudgetMs)
+  const metering = createMetering({ admission: createLocalClient(meteringCalls, handlers) }, requestBudgetMs)
   return { metering, calls }
 }
 

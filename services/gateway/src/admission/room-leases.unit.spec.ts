@@ -1,5 +1,5 @@
 import type { LeaseQuestion, ReturnedUnits } from '@nextvisit/contracts'
-import type { Asked } from '@nextvisit/service-kit'
+import type { BatchedOutcome } from '@nextvisit/service-kit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ROOM_LEASE_MS } from './admission-budget.ts'
 import { createRoomLeases } from './room-leases.ts'
@@ -10,7 +10,7 @@ const REFUSED = { outcome: 'answered', answer: false } as const
 
 /** Leases of a gateway, and the calls that metering gets. */
 function givenLeases(
-  answer: () => Asked<boolean> | Promise<Asked<boolean>> = () => GRANTED,
+  answer: () => BatchedOutcome<boolean> | Promise<BatchedOutcome<boolean>> = () => GRANTED,
   returning?: Promise<void>,
 ) {
   const asked: LeaseQuestion[] = []
@@ -83,7 +83,7 @@ describe('leases of room (docs/decisions/0017)', () => {
   })
 
   it('end some time after they were asked for, not after the answer; what is not spent is given back', async () => {
-    const answers: ((answer: Asked<boolean>) => void)[] = []
+    const answers: ((answer: BatchedOutcome<boolean>) => void)[] = []
     const { asked, returned, take, takeMany } = givenLeases(() => new Promise((resolve) => answers.push(resolve)))
     takeMany(8)
     await untilRenewed()
@@ -111,7 +111,7 @@ describe('leases of room (docs/decisions/0017)', () => {
 
   it('are given back whole where the answer comes too late, or not at all: they may have been granted', async () => {
     for (const outcome of [GRANTED, { outcome: 'unavailable' } as const]) {
-      const answers: ((answer: Asked<boolean>) => void)[] = []
+      const answers: ((answer: BatchedOutcome<boolean>) => void)[] = []
       const { returned, take, takeMany } = givenLeases(() => new Promise((resolve) => answers.push(resolve)))
       takeMany(8)
       await untilRenewed()
@@ -125,7 +125,8 @@ describe('leases of room (docs/decisions/0017)', () => {
 
   it('are asked for again soon where the answer comes too late: without one, all events ask for themselves', async () => {
     for (const answer of [GRANTED, REFUSED]) {
-      const answerLate = () => new Promise<Asked<boolean>>((resolve) => void setTimeout(resolve, ROOM_LEASE_MS, answer))
+      const answerLate = () =>
+        new Promise<BatchedOutcome<boolean>>((resolve) => void setTimeout(resolve, ROOM_LEASE_MS, answer))
       const { asked, returned, takeMany } = givenLeases(answerLate)
       for (let moment = 0; moment < 50; moment += 1) {
         takeMany(10)

@@ -1,5 +1,5 @@
 import { type Claim, type ClaimVerdict, MAX_CLAIMED_NAMES, type traitRegistryCalls } from '@nextvisit/contracts'
-import { type Asked, createBatchedCall, type ServiceClient } from '@nextvisit/service-kit'
+import { type BatchedOutcome, createBatchedCall, type ServiceClient } from '@nextvisit/service-kit'
 import { LRUCache } from 'lru-cache'
 
 const MAX_KNOWN_NAMES = 200_000
@@ -67,7 +67,7 @@ export function createTraitRegistry({ admission }: Pick<ServiceClient<typeof tra
   }
 }
 
-function answerOf<Answer>(asked: Asked<Answer>): Answer | undefined {
+function answerOf<Answer>(asked: BatchedOutcome<Answer>): Answer | undefined {
   return asked.outcome === 'answered' ? asked.answer : undefined
 }
 

@@ -7,15 +7,15 @@ import {
   Uuid,
 } from '@nextvisit/contracts'
 import { monthOf } from '@nextvisit/domain'
-import type { Asks } from '@nextvisit/service-kit'
+import type { CallClient } from '@nextvisit/service-kit'
 import { pageOf, parsePage } from './page-query.ts'
 import { REFUSALS, refuse } from '../refusals/refusals.ts'
 import { answer, type CheckedRequest, type Route, type Result } from '../http/route.ts'
 
 interface ProjectRoutesParts {
-  readonly metering: Asks<typeof meteringCalls>
-  readonly traitRegistry: Asks<typeof traitRegistryCalls>
-  readonly userProjector: Asks<typeof userProjectorCalls>
+  readonly metering: CallClient<typeof meteringCalls>
+  readonly traitRegistry: CallClient<typeof traitRegistryCalls>
+  readonly userProjector: CallClient<typeof userProjectorCalls>
 }
 
 /** Routes that read a project's counters, definitions and segments (decisions.md, Beyond the document). */

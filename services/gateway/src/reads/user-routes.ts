@@ -6,14 +6,14 @@ import {
   type UserQuery,
 } from '@nextvisit/contracts'
 import { checkUserName, userIdOf } from '@nextvisit/domain'
-import type { Asks } from '@nextvisit/service-kit'
+import type { CallClient } from '@nextvisit/service-kit'
 import { type Refusal, REFUSALS, refuse, refuseBody } from '../refusals/refusals.ts'
 import { answer, type CheckedRequest, type Route, type Result } from '../http/route.ts'
 
 /** Routes that read one user (decisions.md, Beyond the document). */
 export function createUserRoutes(
-  { readUser }: Asks<typeof userProjectorCalls>,
-  { readQueue, readForms }: Asks<typeof formTriggerEvaluatorCalls>,
+  { readUser }: CallClient<typeof userProjectorCalls>,
+  { readQueue, readForms }: CallClient<typeof formTriggerEvaluatorCalls>,
 ): readonly Route[] {
   async function getUser(request: CheckedRequest): Promise<Result> {
     const { deadlineAt } = request

@@ -1,10 +1,10 @@
 import { answerDeadLetters, type Consumer } from '@nextvisit/consumer'
 import { deadLetterCalls } from '@nextvisit/contracts'
 import { queryOn } from '@nextvisit/database'
-import { askHere, type Asks, type CallOutcome, type EnvironmentVariables } from '@nextvisit/service-kit'
+import { createLocalClient, type CallClient, type CallOutcome, type EnvironmentVariables } from '@nextvisit/service-kit'
 import { inConsumerDatabase } from '../consumer-database.ts'
 
-export type DeadLetterAsks = Asks<typeof deadLetterCalls>
+export type DeadLetterAsks = CallClient<typeof deadLetterCalls>
 
 /**
  * Runs `work` with the dead-letter calls of a consumer. This process answers them from the consumer's database, so the
@@ -16,7 +16,7 @@ export function withDeadLetters<Result>(
   work: (asks: DeadLetterAsks) => Promise<Result>,
 ): Promise<Result> {
   return inConsumerDatabase(env, consumer, (client) =>
-    work(askHere(deadLetterCalls, answerDeadLetters(consumer.name, queryOn(client)))),
+    work(createLocalClient(deadLetterCalls, answerDeadLetters(consumer.name, queryOn(client)))),
   )
 }
 

@@ -13,7 +13,7 @@ import { eventTracked, userIdFixture } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, prepareServiceSchema, queryOf, rolePassword, sql } from '@nextvisit/database'
 import { openTestDb } from '@nextvisit/database/testing'
 import { createPublisher, type LogConnection } from '@nextvisit/log'
-import { askHere, createLogger, createMetrics } from '@nextvisit/service-kit'
+import { createLocalClient, createLogger, createMetrics } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
 import { createTestDatabase, createTestTopic, interceptCommits } from '@nextvisit/testing'
 import { Client } from 'pg'
@@ -157,7 +157,7 @@ function nextvisitProcess(...args: readonly string[]): Promise<Ended> {
 
 /** As `list --json` prints them, without a process for each look. */
 async function groups(): Promise<readonly DeadLetterGroup[]> {
-  const asks = askHere(deadLetterCalls, answerDeadLetters('metering', queryOf(db)))
+  const asks = createLocalClient(deadLetterCalls, answerDeadLetters('metering', queryOf(db)))
   return (await answerOf(asks.readCauses({}))).groups
 }
 

@@ -3,7 +3,7 @@ import { formTriggerEvaluatorCalls, type FormsReadModel, type ProjectRef } from 
 import { checkUserName, userIdOf } from '@nextvisit/domain'
 import {
   addressesConfig,
-  asksOf,
+  createCallClient,
   createInternalClient,
   type EnvironmentVariables,
   internalTokenConfig,
@@ -42,7 +42,7 @@ export async function askWhy(env: EnvironmentVariables, question: WhyQuestion, t
   const userId = userIdOf(organization, project, userName)
   const baseUrls = services['form-trigger-evaluator']
   const send = createInternalClient({ baseUrls, token, timeoutMs: ANSWER_WITHIN_MS })
-  const asked = await asksOf(formTriggerEvaluatorCalls, send).readForms({ organization, project, userId })
+  const asked = await createCallClient(formTriggerEvaluatorCalls, send).readForms({ organization, project, userId })
   if (asked.outcome === 'not-found') {
     throw new CliError(
       `${organization}/${project} has no user ${userName}. Names must be exactly as given to identify-user.`,
