@@ -7,7 +7,7 @@ type Counts = Omit<z.infer<typeof deadLetterCalls.readDecision.answer>, 'deadAga
 
 export interface AwaitFoldedOptions {
   readonly readCounts: () => Promise<Counts>
-  /** Called with the number that still wait to be folded. */
+  /** Called with the number of pending dead letters. */
   readonly onWaiting: (waiting: number) => void
   readonly stalledAfterMs: number
   readonly pollEveryMs: number

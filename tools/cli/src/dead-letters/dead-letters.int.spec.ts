@@ -195,13 +195,13 @@ describe('nextvisit dead-letters', () => {
     )
     expect(both.map(({ exitCode }) => exitCode)).toEqual([0, 0])
     expect(both.map(({ stdout }) => stdout).toSorted()).toEqual([
-      '2 to be tried again.\n2 folded.\n',
       'None of these is dead: there is nothing to retry.\n',
+      'Retrying 2 dead letters.\n2 folded.\n',
     ])
     expect(await countFolded()).toEqual([1, 1, 1, 1])
 
     const others = await nextvisit('retry', '--service', 'metering', '--all')
-    expect(others).toMatchObject({ exitCode: 1, stdout: '5 to be tried again.\n0 folded.\n' })
+    expect(others).toMatchObject({ exitCode: 1, stdout: 'Retrying 5 dead letters.\n0 folded.\n' })
     expect(others.stderr).toContain('5 dead again')
     expect(await countFolded()).toEqual([1, 1, 1, 1])
   })
@@ -240,7 +240,7 @@ describe('nextvisit dead-letters', () => {
     expect(done).toMatchObject({ exitCode: 0, stdout: '1 discarded.\n' })
     await startConsumer(Mended)
     expect((await nextvisit('retry', '--service', 'metering', '--all')).stdout).toBe(
-      '1 to be tried again.\n1 folded.\n',
+      'Retrying 1 dead letter.\n1 folded.\n',
     )
     expect(await countFolded()).toEqual([1])
     expect((await nextvisit('show', `metering/${id}`)).stdout).toMatch(/state +discarded \(\S+, 2\d{3}-/)
@@ -324,8 +324,8 @@ describe('nextvisit dead-letters', () => {
   })
 
   it.each([
-    [retryDeadLetters, { service: 'metering' }, 'Say which: --id'],
-    [retryDeadLetters, { service: 'metering', all: true, cause: 'x' }, 'Say which: --id'],
+    [retryDeadLetters, { service: 'metering' }, 'Specify exactly one of --id'],
+    [retryDeadLetters, { service: 'metering', all: true, cause: 'x' }, 'Specify exactly one of --id'],
     [retryDeadLetters, { service: 'meter', all: true }, 'There is no consumer service meter. Known: user-projector'],
     [discardDeadLetters, { service: 'metering', id: ['forms/1'], yes: true }, 'is no dead letter of metering'],
     [discardDeadLetters, { service: 'metering', id: ['one'], yes: true }, 'is no dead letter of metering'],

@@ -31,7 +31,7 @@ export async function retryDeadLetters(
     await previewSelected(asks, flags.service, selected)
     const { count, decidedAt } = await decideAll(asks, selected, 'retry')
     if (decidedAt === null) return print('None of these is dead: there is nothing to retry.')
-    print(`${count} to be tried again.`)
+    print(`Retrying ${count} dead ${count === 1 ? 'letter' : 'letters'}.`)
     if (!flags.wait) return
     const progress = createProgress()
     const { retried, dead, retry } = await awaitFolded({
@@ -44,8 +44,8 @@ export async function retryDeadLetters(
     if (dead > 0) complain(`${dead} dead again; nextvisit dead-letters list shows what is wrong with them now.`)
     if (retry > 0)
       complain(
-        `${retry} still wait for ${consumer.name}, and have not become fewer for ${STALLED_AFTER_MS / 1_000} s: see ` +
-          `that it runs (nextvisit status), then look again with nextvisit dead-letters list --service ${consumer.name}.`,
+        `${retry} dead letters are still pending, with no progress for ${STALLED_AFTER_MS / 1_000} s. Check that ` +
+          `${consumer.name} is running (nextvisit status), then run nextvisit dead-letters list --service ${consumer.name}.`,
       )
     if (dead + retry > 0) throw new CliError('Not all were folded.')
   })
@@ -72,7 +72,7 @@ export async function discardDeadLetters(
 function selectionOf({ service, id, cause, all }: SelectionFlags): DeadLetterSelection {
   const given = [id, cause, all].filter((flag) => flag !== undefined)
   if (given.length !== 1) {
-    throw new CliError('Say which: --id (as often as needed), --cause or --all; one of them.', EXIT.usage)
+    throw new CliError('Specify exactly one of --id (repeatable), --cause or --all.', EXIT.usage)
   }
   if (id) return { by: 'ids', ids: id.map((one) => idOf(one, service)) }
   return cause === undefined ? { by: 'all' } : { by: 'cause', cause }

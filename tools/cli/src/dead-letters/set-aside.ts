@@ -19,7 +19,7 @@ export interface SetAsideArguments {
 const WAIT_MS = 20_000
 const POLL_EVERY_MS = 250
 
-/** Requests that the record which halts a partition becomes a dead letter, and waits for that. Throws where no record does. */
+/** Requests that the record which halts a partition becomes a dead letter, and waits for that. Throws if no record halts it. */
 export async function setAsideRecord(
   env: EnvironmentVariables,
   { service, topic, partition, offset }: SetAsideArguments,
@@ -33,12 +33,12 @@ export async function setAsideRecord(
     const asked = await answerOf(asks.setAside({ ...position, by: operatingUser() }))
     if (asked.outcome === 'refused') throw new CliError(`${asked.reason} Nothing was done.`)
     if (asked.outcome === 'dead-letter') return print(`It is a dead letter already: ${service}/${asked.id}.`)
-    print(`The record at offset ${offset} of ${topic}/${partition} is to be set aside.`)
+    print(`The record at offset ${offset} of ${topic}/${partition} will be set aside.`)
     if (!wait) return
     const id = await awaitDeadLetter(asks, position)
     if (id === undefined) {
       throw new CliError(
-        `${service} has not set it aside within ${WAIT_MS / 1_000} s: see that it runs (nextvisit status). It will, once it runs.`,
+        `${service} has not set it aside within ${WAIT_MS / 1_000} s. Check that it is running (nextvisit status); it will then set the record aside.`,
       )
     }
     print(`Set aside: ${service}/${id}. The partition continues.`)
