@@ -12,7 +12,7 @@ export interface WaitingRecord {
 }
 
 export interface PublishQueue {
-  /** False: the queue is full. */
+  /** Adds a record. Returns false if the queue is full. */
   readonly add: (waiting: WaitingRecord) => boolean
   /** Takes the oldest records that fit into one request, in order of arrival: at least one if there is any. */
   readonly take: () => readonly WaitingRecord[]

@@ -1,4 +1,4 @@
-/** One record on its way to the log. The partition is given, because reservations are settled by its owner. */
+/** A record to publish. The caller chooses the partition, because its owner settles reservations. */
 export interface RecordToPublish {
   readonly topic: string
   readonly partition: number
@@ -8,7 +8,7 @@ export interface RecordToPublish {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Records of one partition whose order matters: once one of them is not, or may not be, in the log, none is sent any more. */
+/** Ordered records of one partition. After one that failed or may have failed, no further record is sent. */
 export interface RecordSequence {
   isBroken: boolean
 }
@@ -16,9 +16,9 @@ export interface RecordSequence {
 /**
  * The outcome of publishing a record.
  * - `published`: in the log with `acks=all`.
- * - `not-published`: certainly not in the log (queue full, deadline passed in the queue, stopped, after a failed one of its
- *   sequence). Its reservations may be released.
- * - `unknown`: it was in a request whose answer did not come. It may be in the log or not. It is never sent again.
+ * - `not-published`: not in the log (queue full, deadline passed in the queue, stopped, or an earlier record of its sequence
+ *   failed). Its reservations may be released.
+ * - `unknown`: sent, but not acknowledged. It may or may not be in the log, and is never sent again.
  */
 export type PublishOutcome =
   | { readonly outcome: 'published'; readonly offset: bigint }
@@ -30,7 +30,7 @@ export interface Publisher {
   readonly start: () => Promise<void>
   /** Never rejects. `deadlineAt` is a `performance.now()` instant after which the caller no longer waits. */
   readonly publish: (record: RecordToPublish, deadlineAt: number, sequence?: RecordSequence) => Promise<PublishOutcome>
-  /** Whether the last exchange with the broker went well. */
+  /** Returns true if the last exchange with the broker succeeded. */
   readonly isConnected: () => boolean
   /** Lets the request in flight finish within `withinMs`, and refuses the rest. */
   readonly stop: (withinMs: number) => Promise<void>

@@ -1,29 +1,29 @@
 /**
- * Requests to the log begin so far apart where waiting gathers records: each request costs a gateway and the broker more than
- * ten records in one do. A caller waits so much longer at most.
+ * Minimum time in ms between requests while waiting gathers records, and the longest extra wait of a caller. A request costs
+ * a gateway and the broker more than ten records in one request do.
  */
 export const REQUEST_SPACING_MS = 5
-/** A request with so many records goes at once: it costs each of them next to nothing, and their callers wait. */
+/** Number of records with which a request is sent at once: the cost per record is small already. */
 const ENOUGH_RECORDS = 16
-/** A caller that sends one record after the other gathers nothing by waiting. */
+/** Consecutive waits without a further record, after which waiting is suspended: a single caller gathers none. */
 const LONE_WAITS = 4
-/** Then so many requests go at once, before waiting is tried again. */
+/** Requests that are sent at once before waiting resumes. */
 const REQUESTS_AT_ONCE = 32
 
 /** Decides how long the next request to the log waits for more records. */
 export interface RequestSpacing {
-  /** From `nowMs` on, in ms; 0: it goes at once. `records`: how many wait for it. Instants are those of `performance.now()`. */
+  /** Returns the wait in ms from `nowMs`, a `performance.now()` instant. `records`: number of records in the queue. */
   readonly waitMs: (nowMs: number, records: number) => number
-  /** A request begins, after a wait or at once, with so many records. */
+  /** Records that a request with this number of records begins. */
   readonly noticeRequest: (nowMs: number, records: number) => void
 }
 
-/** Whether a request for which so many records wait should go now. */
+/** Returns true if a request with this number of records should be sent at once. */
 export function areEnough(records: number): boolean {
   return records >= ENOUGH_RECORDS
 }
 
-/** A request goes at once after a pause, with enough records, and where the last waits gathered nothing. */
+/** Sends a request at once after a pause, with enough records, or if the last waits gathered none. */
 export function createRequestSpacing(spacingMs = REQUEST_SPACING_MS): RequestSpacing {
   let lastBeganMs = -Infinity
   let loneWaits = 0

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { areEnough, createRequestSpacing, REQUEST_SPACING_MS } from './request-spacing.ts'
 
-/** The fewest records that are enough. */
+/** Smallest number of records that is sent at once. */
 const ENOUGH = 16
 
 /** Sends a request `afterMs` after the last one was to begin, for which `waiting` records wait. Returns how long it waited. */
@@ -21,18 +21,18 @@ function givenRequests() {
 const waits = (count: number, send: () => number): number[] => Array.from({ length: count }, send)
 
 describe('the spacing of requests to the log', () => {
-  it('lets the first request go at once, and each that comes after a pause', () => {
+  it('sends the first request and each one after a pause at once', () => {
     const send = givenRequests()
     expect(waits(100, () => send(REQUEST_SPACING_MS, 1))).toEqual(waits(100, () => 0))
   })
 
-  it('makes requests wait for the rest of the spacing, as long as that gathers records', () => {
+  it('delays requests for the rest of the spacing while waiting gathers records', () => {
     const send = givenRequests()
     send(0, 1)
     expect(waits(100, () => send(2, 2))).toEqual(waits(100, () => 3))
   })
 
-  it('stops waiting where that gathers nothing, and tries again after 32 requests', () => {
+  it('suspends waiting that gathers no records, and resumes after 32 requests', () => {
     const send = givenRequests()
     send(0, 1)
     expect(waits(4, () => send(2, 1))).toEqual([3, 3, 3, 3])
@@ -41,7 +41,7 @@ describe('the spacing of requests to the log', () => {
     expect(send(2, 1)).toBe(0)
   })
 
-  it('lets a request go at once for which enough records wait', () => {
+  it('sends a request with enough records at once', () => {
     expect([ENOUGH - 1, ENOUGH].map(areEnough)).toEqual([false, true])
     const send = givenRequests()
     send(0, 1)
@@ -50,7 +50,7 @@ describe('the spacing of requests to the log', () => {
     expect(send(2, 9, ENOUGH - 1)).toBe(3)
   })
 
-  it('goes on waiting where some of the waits gather records', () => {
+  it('continues to wait while some waits gather records', () => {
     const send = givenRequests()
     send(0, 1)
     let n = 0
