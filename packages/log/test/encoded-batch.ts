@@ -16,6 +16,8 @@ export interface EncodedBatch {
   /** Codec, kind of timestamp, whether in a transaction, whether of control records. Default 0. */
   readonly attributes?: number
   readonly producerId?: bigint
+  readonly producerEpoch?: number
+  readonly firstSequence?: number
   /** In place of the encoded records. */
   readonly body?: (records: Buffer) => Buffer
 }
@@ -66,7 +68,7 @@ export function varint(value: bigint | number): Buffer {
 function encodedBatch(batch: EncodedBatch): Buffer {
   const { firstOffset, firstTimestamp, records, body = (bytes) => bytes } = batch
   const [leaderEpoch, magic, crc, attributes] = [int32(0), Buffer.from([2]), int32(0), int16(batch.attributes ?? 0)]
-  const [producerId, producerEpoch, sequence] = [int64(batch.producerId ?? -1n), Buffer.from([255, 255]), int32(-1)]
+  const producer = [int64(batch.producerId ?? -1n), int16(batch.producerEpoch ?? -1), int32(batch.firstSequence ?? -1)]
   const rest = Buffer.concat([
     leaderEpoch,
     magic,
@@ -75,9 +77,7 @@ function encodedBatch(batch: EncodedBatch): Buffer {
     int32(batch.lastOffsetDelta ?? records.at(-1)?.offsetDelta ?? 0),
     int64(firstTimestamp),
     int64(batch.maxTimestamp ?? firstTimestamp),
-    producerId,
-    producerEpoch,
-    sequence,
+    ...producer,
     int32(records.length),
     body(Buffer.concat(records.map(encodedRecord))),
   ])

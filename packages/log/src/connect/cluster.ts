@@ -2,6 +2,7 @@ import { Kafka, PartitionAssigners } from 'kafkajs'
 import Cluster from 'kafkajs/src/cluster/index.js'
 import ConsumerGroup from 'kafkajs/src/consumer/consumerGroup.js'
 import type { Message } from '../wire/message.ts'
+import type { ProducerId } from '../wire/record-batch.ts'
 import { createClientSockets } from './client-sockets.ts'
 import { kafkaConfig, type KafkaClientOptions } from './kafka-client.ts'
 import { isOverdue } from './kafkajs-errors.ts'
@@ -27,20 +28,27 @@ export interface LogCluster {
   readonly connect: (topics: readonly string[]) => Promise<void>
   readonly refreshMetadata: () => Promise<void>
   readonly refreshMetadataIfOld: () => Promise<void>
-  /** Groups partitions by the node id of their leader, {@link NO_LEADER} if there is none. */
+  /** Groups partitions by the node id of their leader, {@link NO_LEADER} or {@link NO_PARTITION} if there is none. */
   readonly byLeader: <One extends { readonly topic: string; readonly partition: number }>(
     all: readonly One[],
   ) => ReadonlyMap<number, readonly One[]>
   /** Sends a request and returns its answer. Rejects with kafkajs' errors. Aborting closes the connection. */
   readonly send: <Answer>(nodeId: number, message: Message<Answer>, signal?: AbortSignal) => Promise<Answer>
+  /** Gets the identity of a new idempotent producer from the controller. */
+  readonly createProducerId: () => Promise<ProducerId>
   /** Creates one member's client of a Kafka consumer group. Opens no connection. */
   readonly createGroup: (options: GroupOptions) => ConsumerGroup
   /** Destroys every socket. Requests in flight reject, and no later request reaches a broker. */
   readonly close: (reason: Error) => void
 }
 
-/** Node id of partitions without a leader. No request can be sent to it. */
-const NO_LEADER = -1
+/** Kafka's node id of a leader that is not elected yet. No request can be sent to it. */
+export const NO_LEADER = -1
+/** Node id for partitions that the metadata does not list. No request can be sent to it. */
+export const NO_PARTITION = -2
+
+/** Required by the request for a producer id, though our producer has no transactions. */
+const UNUSED_TIMEOUT_MS = 60_000
 
 /** Creates a client of kafkajs' internal cluster. Its public API fetches only as a member of a group. */
 export function createCluster(connection: LogConnection, options: ClusterOptions): LogCluster {
@@ -52,7 +60,7 @@ export function createCluster(connection: LogConnection, options: ClusterOptions
 
   const leaderOf = (topic: string, partition: number): number => {
     const found = cluster.findTopicPartitionMetadata(topic).find(({ partitionId }) => partitionId === partition)
-    return found?.leader ?? NO_LEADER
+    return found ? found.leader : NO_PARTITION
   }
 
   const send: LogCluster['send'] = async (nodeId, message, signal) => {
@@ -96,6 +104,11 @@ export function createCluster(connection: LogConnection, options: ClusterOptions
     refreshMetadataIfOld: () => cluster.refreshMetadataIfNecessary(),
     byLeader: (all) => Map.groupBy(all, ({ topic, partition }) => leaderOf(topic, partition)),
     send,
+    createProducerId: async () => {
+      const controller = await cluster.findControllerBroker()
+      const { producerId, producerEpoch } = await controller.initProducerId({ transactionTimeout: UNUSED_TIMEOUT_MS })
+      return { producerId: BigInt(producerId), producerEpoch }
+    },
     createGroup,
     close: (reason) => {
       sockets.cutOff(reason)

@@ -15,9 +15,13 @@ declare module 'kafkajs/src/cluster/index.js' {
   interface ConnectedBroker extends Broker {
     /** `Fetch` has its own connection, so that a fetch held by the broker delays no other request. */
     readonly connectionPool: { readonly getConnectionByRequest: (message: Message<unknown>) => Promise<Connection> }
+    initProducerId(options: {
+      readonly transactionTimeout: number
+    }): Promise<{ readonly producerId: string; readonly producerEpoch: number }>
   }
 
-  interface Cluster extends Omit<PublicCluster, 'findBroker'> {
+  interface Cluster extends Omit<PublicCluster, 'findBroker' | 'findControllerBroker'> {
+    findControllerBroker(): Promise<ConnectedBroker>
     findBroker(node: { readonly nodeId: string }): Promise<ConnectedBroker>
   }
 
@@ -59,32 +63,6 @@ declare module 'kafkajs/src/consumer/consumerGroup.js' {
     commitOffsets(offsets: OffsetsByTopicPartition): Promise<void>
     leave(): Promise<void>
   }
-}
-
-declare module 'kafkajs/src/protocol/requests/produce/v3/request.js' {
-  import type { IHeaders } from 'kafkajs'
-
-  export interface MessageToEncode {
-    readonly key: Buffer | string | null
-    readonly value: Buffer | string | null
-    readonly timestamp: string
-    readonly headers: IHeaders
-  }
-
-  /** A request to publish, whose sender and first sequence are as given. */
-  export default function produceRequest(request: {
-    readonly acks: number
-    readonly timeout: number
-    readonly producerEpoch: number
-    readonly topicData: readonly {
-      readonly topic: string
-      readonly partitions: readonly {
-        readonly partition: number
-        readonly firstSequence: number
-        readonly messages: readonly MessageToEncode[]
-      }[]
-    }[]
-  }): { readonly encode: () => Promise<{ readonly buffer: Buffer }> }
 }
 
 declare module 'kafkajs/src/network/requestQueue/index.js' {

@@ -143,7 +143,7 @@ describe('a publisher whose broker answers', () => {
     expect(Object.entries(record?.headers ?? {})).toEqual(Object.entries(headers))
   })
 
-  it('keeps the bytes of keys, values and headers of every length and script (our encoder, infra/patches)', async () => {
+  it('keeps the bytes of keys, values and headers of every length and script', async () => {
     const topic = await givenTopic(3)
     const publisher = await givenPublisher(givenConnection())
     const lengths = [0, 1, 63, 64, 127, 128, 511, 512, 8_191, 8_192, 70_000]

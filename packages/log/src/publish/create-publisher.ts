@@ -39,10 +39,9 @@ export interface PublishRequest {
 const sweepSpacingMs = 5
 
 /**
- * Publishes with one request in flight: whatever arrives meanwhile, and within the spacing of requests, forms the next one.
- * That is cheap, and it is the guard against kafkajs, whose idempotent producer loses acknowledged records when two of its
- * requests overlap, and when it is used again after one has failed. So a producer that failed is replaced, and what it had
- * in flight is `unknown`.
+ * Publishes with one request in flight. Records that arrive meanwhile, and within the spacing of requests, form the next one.
+ * This is cheap, and keeps the sequence of each partition certain. After a failed request the sequence is unknown, so the
+ * producer is replaced, and the outcome of its records is `unknown`.
  */
 export function createPublisher(connection: LogConnection, options: PublisherOptions = {}): Publisher {
   const { requestTimeoutMs = 1_500, connectTimeoutMs = 3_000, logger = silentLogger, onRequest = () => {} } = options
@@ -79,7 +78,7 @@ export function createPublisher(connection: LogConnection, options: PublisherOpt
     reconnect().catch(() => {}) // only when stopped
   }
 
-  /** kafkajs would notice only at the next request. This way the next request finds a connected producer. */
+  /** Connects before the next request, which would otherwise be the first to notice. */
   const replaceIdleProducer = (): void => {
     if (producer && inFlight.length === 0) replaceProducer(new Error('The broker closed the connection'))
   }

@@ -44,7 +44,6 @@ const onceEach = {
   ],
 }
 
-/** Guards our patch of kafkajs (infra/patches). */
 describe('a request to two brokers whose partitions move before it is repeated', () => {
   it('leaves out what the other broker has acknowledged', async () => {
     const brokers = await givenTwoBrokers([0, 1])

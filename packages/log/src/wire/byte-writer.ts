@@ -33,4 +33,36 @@ export class ByteWriter {
     this.at += this.bytes.write(text, this.at, 'latin1')
     return this
   }
+
+  /** A zigzag varint of a 32-bit number. */
+  varint(value: number): this {
+    let raw = zigzag(value)
+    for (; raw > LOW_BITS; raw >>>= 7) this.bytes[this.at++] = (raw & LOW_BITS) | CONTINUES
+    this.bytes[this.at++] = raw
+    return this
+  }
+
+  /** A text, or null, behind its size in UTF-8 as a varint. The size is -1 for null. */
+  text(text: string | null, size: number): this {
+    this.varint(size)
+    if (text === null || size === 0) return this
+    if (size > this.bytes.length - this.at) throw new RangeError('The text is longer than the rest of the buffer')
+    // As many bytes as characters: all of them are ASCII, and need no conversion.
+    this.at += this.bytes.write(text, this.at, size, size === text.length ? 'latin1' : 'utf8')
+    return this
+  }
+}
+
+const CONTINUES = 0x80
+const LOW_BITS = 0x7f
+
+/** Bytes of a 32-bit number as a zigzag varint. */
+export function varintSize(value: number): number {
+  let size = 1
+  for (let raw = zigzag(value); raw > LOW_BITS; raw >>>= 7) size += 1
+  return size
+}
+
+function zigzag(value: number): number {
+  return ((value << 1) ^ (value >> 31)) >>> 0
 }
