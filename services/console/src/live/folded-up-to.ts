@@ -1,4 +1,5 @@
 import { type PartitionStatus, TOPICS } from '@nextvisit/contracts'
+import { topicPartition } from '@nextvisit/log'
 import type { ConsumersOperations } from '../operations/consumer-operations.ts'
 
 /** Progress of a consumer, as its processes report it. */
@@ -38,14 +39,11 @@ export function orLast(
   last: readonly ConsumerProgress[],
 ): readonly ConsumerProgress[] {
   return consumers.map((consumer) => {
-    const named = new Set(consumer.partitions.map(nameOf))
+    const named = new Set(consumer.partitions.map(({ topic, partition }) => topicPartition(topic, partition)))
     const before = last.find(({ service }) => service === consumer.service)?.partitions ?? []
-    return { ...consumer, partitions: [...consumer.partitions, ...before.filter((one) => !named.has(nameOf(one)))] }
+    const silent = before.filter(({ topic, partition }) => !named.has(topicPartition(topic, partition)))
+    return { ...consumer, partitions: [...consumer.partitions, ...silent] }
   })
-}
-
-function nameOf({ topic, partition }: PartitionStatus): string {
-  return `${topic}/${partition}`
 }
 
 /** Computes how far every consumer has folded the log. `last`: the last report of each, including the present ones. */
