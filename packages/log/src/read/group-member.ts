@@ -84,7 +84,8 @@ export function createGroupMember(
       stopped: signal,
       ending: begun.signal,
     }).catch((error: unknown) => {
-      if (!isOver()) handlers.onCrash(toError(error))
+      // Once the member ends, its work is aborted: that is no crash, and the reader joins again.
+      if (!isOver() && !signal.aborted) handlers.onCrash(toError(error))
     })
   }
 

@@ -84,7 +84,7 @@ export function createReadLoop(parts: ReadLoopParts, signal: AbortSignal): ReadL
     try {
       fetched = await fetchOnce()
     } catch (error) {
-      const isOver = hasGivenUp(error) || (failures.get(nodeId) ?? 0) === MAX_FAILURES
+      const isOver = hasGivenUp(error) || (failures.get(nodeId) ?? 0) >= MAX_FAILURES
       if (signal.aborted || isOver || !isRetryable(error)) throw error
       return backOff(nodeId, error)
     }
