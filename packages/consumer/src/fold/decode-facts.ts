@@ -17,18 +17,24 @@ export async function decodeFacts<Fact extends AnyFact, Draft>(
   { projection, codec }: Pick<Core<Fact, Draft>, 'projection' | 'codec'>,
   batches: readonly { readonly records: readonly FetchedRecord[]; readonly deadBecause?: DeadBecause | undefined }[],
 ): Promise<readonly DecodedFacts<Fact>[]> {
-  const all = batches.flatMap(({ records }) => records)
+  // An operator sets a record aside because its decoding may throw.
+  const all = batches.flatMap(({ records, deadBecause }) =>
+    deadBecause ? records.filter((record) => deadBecause(record) === undefined) : records,
+  )
   const decoded = await codec.decode(projection.schema, all)
   let at = 0
   return batches.map(({ records, deadBecause }) => {
     const recorded: Recorded<Fact>[] = []
     const deadLetters: NewDeadLetter[] = []
     for (const record of records) {
+      const reason = deadBecause?.(record)
+      if (reason !== undefined) {
+        deadLetters.push({ record, reason })
+        continue
+      }
       const result = decoded[at++]
       if (!result) throw new Error('The codec decoded fewer records than it was given')
-      const reason = deadBecause?.(record)
-      if (reason !== undefined) deadLetters.push({ record, reason })
-      else if (result.outcome === 'rejected') deadLetters.push({ record, reason: result.reason })
+      if (result.outcome === 'rejected') deadLetters.push({ record, reason: result.reason })
       else recorded.push(recordedOf(record, result.fact))
     }
     return { recorded, deadLetters }
