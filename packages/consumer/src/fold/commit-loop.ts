@@ -1,6 +1,7 @@
 import { bisect } from './bisect.ts'
 import { commitBatches } from './commit-batches.ts'
 import type { Core } from './core.ts'
+import type { Outcome } from './outcome.ts'
 import type { Partition } from './partition.ts'
 import type { PartitionBatch } from './partition-batch.ts'
 import type { AnyFact } from '../projection.ts'
@@ -23,6 +24,12 @@ export type CommitTurn = Pick<Partition, 'takeReady' | 'readySinceMs' | 'begin' 
 const MAX_RECORDS_A_COMMIT = 2_000
 const MAX_RECORD_BYTES_A_COMMIT = 4 * 1024 * 1024
 
+/** Ends a batch that an attempt said nothing about, so that its partition is not busy forever. */
+const WITHOUT_OUTCOME: Outcome = {
+  outcome: 'failed',
+  error: new Error('A commit ended without an outcome of this batch'),
+}
+
 /** `owned`: the partitions that this process owns now. */
 export function createCommitLoop<Fact extends AnyFact, Draft>(
   core: Core<Fact, Draft>,
@@ -41,7 +48,7 @@ export function createCommitLoop<Fact extends AnyFact, Draft>(
         continue
       }
       const outcomes = await bisect([...taken.keys()], (batches) => commitBatches(core, batches))
-      for (const [batch, outcome] of outcomes) taken.get(batch)?.conclude(outcome)
+      for (const [batch, turn] of taken) turn.conclude(outcomes.get(batch) ?? WITHOUT_OUTCOME)
     }
   }
 

@@ -255,4 +255,25 @@ describe('a partition', () => {
     await partition.tick(at(2), 0n)
     expect(ticks).toBe(2)
   })
+
+  it('keeps the pause after a tick that fails at the end of a batch, though another one came due meanwhile', async () => {
+    const { db } = await givenVisitsDatabase()
+    const held = holdable()
+    held.hold()
+    const visits = createVisitsProjection()
+    const tick = () =>
+      held.run(() => {
+        throw new Error('Connection terminated unexpectedly')
+      })
+    const { partition } = await givenPartition(db, { projection: { ...visits, ticks: { ...visits.ticks, tick } } })
+    await partition.tick(at(1), 5n)
+    const given = partition.give(batchOf(records, 0, 5))
+    await expect.poll(held.begun).toBe(1)
+    await partition.tick(at(2), 5n)
+    held.letGo()
+    await given
+    await partition.give(batchOf(records, 5, 10))
+    expect(await countVisits(db)).toBe(10)
+    expect(held.begun()).toBe(1)
+  })
 })

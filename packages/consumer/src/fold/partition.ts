@@ -163,6 +163,8 @@ export function createPartition<Fact extends AnyFact, Draft>(options: PartitionO
   /** Called only while no commit of the partition can begin: when it is idle, or at the end of its batch. */
   async function runPendingTick(): Promise<void> {
     if (ticking || !pendingTick || signal.aborted || nextOffset() < pendingTick.logEnd || progress.halted()) return
+    // One that came due while a tick failed waits for the pause, too.
+    if (now().getTime() < noTickBeforeMs) return
     const { instant } = pendingTick
     pendingTick = undefined
     ticking = commitTick(instant)
