@@ -5,6 +5,7 @@ import { connectProducer, type IdempotentProducer } from './idempotent-producer.
 import { silentLogger } from '../connect/kafka-client.ts'
 import { keepTrying } from '../connect/keep-trying.ts'
 import type { LogConnection, Logger } from '../connect/log-connection.ts'
+import { toError } from '../to-error.ts'
 import { createPublishQueue, sizeOf, type WaitingRecord } from './publish-queue.ts'
 import type { Publisher, PublishOutcome, RecordToPublish } from './publisher.ts'
 import { areEnough, createRequestSpacing } from './request-spacing.ts'
@@ -116,7 +117,7 @@ export function createPublisher(connection: LogConnection, options: PublisherOpt
       if (offsets.includes(undefined)) replaceProducer(new Error('The broker left partitions unanswered'))
     } catch (error) {
       report(false)
-      const cause = error instanceof Error ? error : new Error(String(error))
+      const cause = toError(error)
       logger.warn({ err: cause, records }, 'A request to the log failed; its records may be there or not')
       for (const waiting of inFlight) waiting.settle({ outcome: 'unknown', cause })
       replaceProducer(cause)

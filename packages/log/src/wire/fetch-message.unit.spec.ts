@@ -61,7 +61,7 @@ const inLog: fc.Arbitrary<readonly EncodedBatch[]> = fc
     })
   })
 
-/** What is to come out of the log, from a position on. */
+/** The records that the log should return from a position on. */
 function expectedRecords(encoded: readonly EncodedBatch[], position: bigint): readonly FetchedRecord[] {
   const all = encoded.flatMap(({ firstOffset, firstTimestamp, records }) =>
     records.map(({ offsetDelta, timestampDelta, key, value, headers }) => ({

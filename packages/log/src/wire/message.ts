@@ -15,7 +15,7 @@ export interface Message<Answer> {
   readonly requestTimeout: number
 }
 
-/** What kafkajs takes for an encoder: it has the same bytes under two names. */
+/** The encoder interface of kafkajs, which has the same bytes under two names. */
 interface KafkajsEncoder {
   readonly buf: Buffer
   readonly buffer: Buffer
