@@ -210,9 +210,9 @@ describe('connections', () => {
 
 describe('stopping', () => {
   it.each([
-    ['sends its body at once', []],
-    ['asks first whether it may send its body', ['Expect: 100-continue']],
-  ])('answers what is under way with Connection: close, where the caller %s', async (_caller, headers) => {
+    ['sends its body at once', 'grace', []],
+    ['asks first whether it may send its body', 'henry', ['Expect: 100-continue']],
+  ])('answers what is under way with Connection: close, where the caller %s', async (_caller, userName, headers) => {
     const { promise: gate, resolve: open } = Promise.withResolvers<void>()
     const slow = await givenService({
       lookUpUsers: async ({ questions }) => {
@@ -221,7 +221,8 @@ describe('stopping', () => {
       },
     })
     const ending = await startGateway({ besides: gateway, services: { 'user-projector': slow.url } })
-    const body = '{"userName":"grace","eventName":"a"}'
+    // Another user in each case: the gateway remembers who exists, and would answer without asking.
+    const body = JSON.stringify({ userName, eventName: 'a' })
     const caller = await givenCaller(ending)
     const silent = await givenCaller(ending)
     const length = `Content-Length: ${body.length}`
