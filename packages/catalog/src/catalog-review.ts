@@ -44,7 +44,7 @@ export interface CatalogReview {
   ) => void
 }
 
-export interface ReviewRound {
+interface ReviewRound {
   /** The rows to compare now. */
   readonly scopes: readonly ReviewScope[]
   /** Partitions with changes that wait for a tick. */

@@ -37,7 +37,7 @@ export interface CatalogState {
 }
 
 /** The part of a view that needs no log. */
-export type CatalogLookups = Pick<CatalogView, 'project' | 'projects' | 'keyByHash' | 'revision' | 'problems'>
+type CatalogLookups = Pick<CatalogView, 'project' | 'projects' | 'keyByHash' | 'revision' | 'problems'>
 
 export function emptyCatalog(): CatalogState {
   return { organizations: new Map(), keys: new Map() }

@@ -11,7 +11,7 @@ const MAX_REQUESTS = 4
 /** Time after a 413 until batches grow again, because the limit may have been temporary. */
 const GROW_AFTER_MS = 60_000
 
-export interface CallQueueParts {
+interface CallQueueParts {
   readonly sendRequest: SendRequest
   readonly deadlineMs: number
   readonly maxQueued: number

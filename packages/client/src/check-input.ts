@@ -4,7 +4,7 @@ import { NextvisitError } from './nextvisit-error.ts'
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** Options as untyped JavaScript may pass them. Invalid ones throw a NextvisitError. */
-export interface UncheckedOptions {
+interface UncheckedOptions {
   readonly key: unknown
   readonly host: unknown
   readonly deadlineMs: unknown

@@ -3,7 +3,7 @@ import { isRetryable } from './retry.ts'
 import type { WaitingCall } from './waiting-call.ts'
 
 /** Outcome of a call in a batch. `again`: it has no answer yet. */
-export type Judgement<Call> =
+type Judgement<Call> =
   | { readonly outcome: 'answered'; readonly call: Call; readonly result: AnswerBody }
   | { readonly outcome: 'again'; readonly call: Call; readonly cause: Error }
 

@@ -5,7 +5,7 @@ import { isRetryable, parseRetryAfter } from './retry.ts'
 /** Timeout of a request in ms, longer than any answer of the gateway takes. */
 export const ANSWER_WITHIN_MS = 10_000
 
-export interface RequestOptions {
+interface RequestOptions {
   /** Path, such as `/v2/admin/batch`. */
   readonly path: string
   /** JSON body of a POST; absent for a GET. */

@@ -11,7 +11,7 @@ export function batchBody(calls: readonly Pick<WaitingCall, 'json'>[]): string {
   return `{"items":[${calls.map(({ json }) => json).join(',')}]}`
 }
 
-export interface BatchRules {
+interface BatchRules {
   /** Maximum bytes of a batch with several calls. */
   readonly maxBytes: number
   /** Users with a call in flight. */

@@ -4,14 +4,14 @@ import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 
 /** A received item. */
-export interface ArrivedItem {
+interface ArrivedItem {
   readonly type: string
   readonly userName: string
   readonly eventName?: string
   readonly idempotencyKey: string
 }
 
-export interface ArrivedRequest {
+interface ArrivedRequest {
   readonly path: string
   readonly headers: NodeJS.Dict<string | string[]>
   readonly bytes: number
@@ -21,7 +21,7 @@ export interface ArrivedRequest {
 }
 
 /** Answer to a request. `hang`: none. `cut`: the connection ends. An array: the results of a batch. */
-export type ScriptedAnswer =
+type ScriptedAnswer =
   | 'hang'
   | 'cut'
   | readonly object[]

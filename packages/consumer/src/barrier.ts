@@ -3,7 +3,7 @@ import type { Db } from '@nextvisit/database'
 import { type LogAdmin, partitionForKey, type Watermarks } from '@nextvisit/log'
 import { readNextOffsets } from './fold/checkpoint.ts'
 
-export interface BarrierOptions {
+interface BarrierOptions {
   readonly db: Db
   readonly logAdmin: Pick<LogAdmin, 'watermarks'>
   readonly projection: string
@@ -44,12 +44,12 @@ export function createBarrier({
   }
 }
 
-export interface CatchUpParts {
+interface CatchUpParts {
   readonly barrier: Barrier
   readonly countPartitions: () => Promise<number>
 }
 
-export interface CatchUpOptions {
+interface CatchUpOptions {
   /** The caller's: see `CallContext`. */
   readonly signal: AbortSignal
   /** A `performance.now()` instant. */

@@ -42,7 +42,7 @@ export interface TickContext extends FoldContext {
 }
 
 /** The inputs of `due`. */
-export interface DueContext extends Pick<FoldContext, 'catalog'> {
+interface DueContext extends Pick<FoldContext, 'catalog'> {
   readonly partitions: readonly number[]
 }
 

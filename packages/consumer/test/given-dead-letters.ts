@@ -16,7 +16,7 @@ export async function givenConsumerDb(): Promise<Db> {
   return db
 }
 
-export interface GivenDeadLetter {
+interface GivenDeadLetter {
   readonly reason: string
   readonly state?: string
   readonly value?: Buffer

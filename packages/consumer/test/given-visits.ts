@@ -20,7 +20,7 @@ import {
   type VisitsProjection,
 } from './visits-projection.ts'
 
-export interface GivenDatabase {
+interface GivenDatabase {
   readonly name: string
   readonly db: CommitDb
   /** Opens another client of the same database, like another process. */

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { SlugId, Uuid } from './primitives.ts'
 
 /** The evaluator's reply to a tracked event, over Redis pub/sub on the channel in the record's `reply-to`. */
-export const TrackReply = z.object({ kind: z.literal('track'), recordId: Uuid, formsQueued: z.number().int() })
+const TrackReply = z.object({ kind: z.literal('track'), recordId: Uuid, formsQueued: z.number().int() })
 
 /** The evaluator's reply to a visit: the offered form, and whether more forms wait. */
 export const VisitReply = z.object({
@@ -14,7 +14,7 @@ export const VisitReply = z.object({
 
 export const EvaluatorReply = z.discriminatedUnion('kind', [TrackReply, VisitReply])
 export type EvaluatorReply = z.infer<typeof EvaluatorReply>
-export type TrackReply = z.infer<typeof TrackReply>
+type TrackReply = z.infer<typeof TrackReply>
 export type VisitReply = z.infer<typeof VisitReply>
 
 /** Returns the name of the reply channel of one gateway process. */

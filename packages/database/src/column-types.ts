@@ -20,7 +20,7 @@ interface Values {
 export type SqlType = keyof Values
 
 /** A type of Postgres, with `?` if the column may be null. */
-export type ColumnType = SqlType | `${SqlType}?`
+type ColumnType = SqlType | `${SqlType}?`
 
 /** Columns by property. The name in SQL is the property in snake case: `userId` becomes `user_id`. */
 export type Columns = Readonly<Record<string, ColumnType>>

@@ -72,7 +72,7 @@ export type NewRow<Of extends { readonly upsert: (rows: never) => unknown }> = P
 /** A row read from a table: `RowOf<typeof users>`. */
 export type RowOf<Of extends { readonly parse: (row: object) => unknown }> = ReturnType<Of['parse']>
 
-export interface UpsertOptions {
+interface UpsertOptions {
   /** Condition on the rows to write, called `given`. Other rows are skipped and not locked. */
   readonly where?: Sql
 }

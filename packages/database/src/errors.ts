@@ -1,4 +1,4 @@
-export type MigrationErrorCode =
+type MigrationErrorCode =
   | 'MIGRATION_EDITED'
   | 'MIGRATION_FAILED'
   | 'MIGRATION_INCOMPLETE'

@@ -7,7 +7,7 @@ const SECRET_LENGTH = 32
 const CHECKSUM_LENGTH = 6
 const API_KEY = /^(nv_(admin|sdk)_(P|T)_[0-9A-Za-z]{32})([0-9A-Za-z]{6})$/
 
-export interface ParsedApiKey {
+interface ParsedApiKey {
   readonly kind: KeyKind
   readonly environment: Environment
 }

@@ -2,7 +2,7 @@ import type { Environment, KeyKind, UserFact } from '@nextvisit/contracts'
 import { projectNamespace, uuidV5 } from './ids.ts'
 
 /** The parts of a request with an `Idempotency-Key` that determine its record's id. */
-export interface KeyedRequestParts {
+interface KeyedRequestParts {
   readonly organization: string
   readonly project: string
   /** Kind and environment of the API key: each has its own namespace. */

@@ -13,7 +13,7 @@ import { encodedFetchResponse, int32 } from './encoded-batch.ts'
 import { givenConnection } from './given-topic.ts'
 
 /** 0 or 1: the two brokers' ids. */
-export type NodeId = 0 | 1
+type NodeId = 0 | 1
 
 export interface TwoBrokers {
   readonly connection: LogConnection

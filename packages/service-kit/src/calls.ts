@@ -30,7 +30,7 @@ export function remainingMs(deadlineAt: number): number {
 
 const NOT_FOUND = Symbol('not found')
 const BEHIND = Symbol('behind')
-export type NotFound = typeof NOT_FOUND
+type NotFound = typeof NOT_FOUND
 export type Behind = typeof BEHIND
 
 /** Returns the answer of a handler that knows nothing by that name; the caller's outcome is `not-found`. */
@@ -47,10 +47,7 @@ export function behind(): Behind {
 }
 
 /** Answers one call. An error that is `retryable` means that the caller may ask again. */
-export type Handler<Question, Answer> = (
-  question: Question,
-  context: CallContext,
-) => Promise<Answer | NotFound | Behind>
+type Handler<Question, Answer> = (question: Question, context: CallContext) => Promise<Answer | NotFound | Behind>
 
 /** One handler for each call of a table. */
 export type Handlers<Table extends CallTable> = {

@@ -1,6 +1,6 @@
 import { type CallFunction, remainingMs } from './calls.ts'
 
-export interface BatchedCallOptions<Question> {
+interface BatchedCallOptions<Question> {
   /** The tenant of a question. Tenants take turns, and a tenant has one call in flight. */
   readonly tenantOf: (question: Question) => string
   /** Questions with the same key that wait for the same call share one answer. Default: none share. */

@@ -4,14 +4,14 @@ import type { Duplex } from 'node:stream'
 import { Node, Yallist } from 'yallist'
 import { ListenError } from './errors.ts'
 
-export interface GracefulStopOptions {
+interface GracefulStopOptions {
   /** How long requests that are on their way on kept connections are still answered. Default 0. */
   readonly graceMs?: number
   /** After this time every connection is closed. */
   readonly withinMs: number
 }
 
-export interface HttpPartOptions extends GracefulStopOptions {
+interface HttpPartOptions extends GracefulStopOptions {
   readonly host: string
   /** 0 takes any free port; `start` returns it. */
   readonly port: number

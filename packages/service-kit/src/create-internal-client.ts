@@ -5,7 +5,7 @@ import { z, type ZodType } from 'zod'
 import type { CallOutcome, Send } from './calls.ts'
 import { InternalCallError } from './errors.ts'
 
-export interface InternalClientOptions {
+interface InternalClientOptions {
   /** Addresses of the service's processes. One is used until a call to it fails. */
   readonly baseUrls: readonly string[]
   readonly token: string

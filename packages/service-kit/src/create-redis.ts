@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import type { ZodType } from 'zod'
 
-export interface RedisConnectionOptions {
+interface RedisConnectionOptions {
   readonly url: string
   /** Name of the connection in Redis' client list and in the log. */
   readonly name: string
@@ -92,7 +92,7 @@ function createConnection(
   }
 }
 
-export interface SubscribeToOptions<Message> {
+interface SubscribeToOptions<Message> {
   readonly channel: string
   /** Schema of the messages, which are JSON. Others are ignored. */
   readonly schema: ZodType<Message>

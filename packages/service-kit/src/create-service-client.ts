@@ -4,7 +4,7 @@ import { type BreakerWatch, createBreaker } from './create-breaker.ts'
 import { createInternalClient } from './create-internal-client.ts'
 import { InternalCallError } from './errors.ts'
 
-export interface ServiceClientOptions extends BreakerWatch {
+interface ServiceClientOptions extends BreakerWatch {
   /** Addresses of the service's processes. */
   readonly baseUrls: readonly string[]
   readonly token: string

@@ -7,7 +7,7 @@ export interface ServicePart {
   readonly stop: () => Promise<unknown>
 }
 
-export interface RunServiceOptions {
+interface RunServiceOptions {
   readonly logger: Logger
   /** Started in this order, stopped in reverse. */
   readonly parts: readonly ServicePart[]
@@ -15,7 +15,7 @@ export interface RunServiceOptions {
   readonly stopWithinMs?: number
 }
 
-export interface RunningService {
+interface RunningService {
   /** Reports a part that cannot continue, such as a crashed consumer: stops the others and exits with 1. */
   readonly fail: (error: unknown) => void
 }

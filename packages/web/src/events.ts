@@ -16,7 +16,7 @@ const TRIED_FOR_MS = 3_600_000
 export type Property = string | number | boolean | null | readonly Property[] | { readonly [name: string]: Property }
 export type Properties = Readonly<Record<string, Property>>
 
-export interface EventParts {
+interface EventParts {
   /** Members of every body. */
   readonly user: { readonly userName: string; readonly userSignature?: string | undefined }
   readonly send: Send

@@ -7,7 +7,7 @@ import { createSimulationRoutes } from './simulation/routes.ts'
 import { simulationCommand } from './simulation/simulation-command.ts'
 import { createCommandJob } from './commands/command-job.ts'
 
-export interface CommandsParts extends Pick<ConsoleConfig, 'cliEntry' | 'operatorUrl' | 'commandEnvironment'> {
+interface CommandsParts extends Pick<ConsoleConfig, 'cliEntry' | 'operatorUrl' | 'commandEnvironment'> {
   readonly nowMs: () => number
   readonly logger: Logger
 }

@@ -38,7 +38,7 @@ const DEMO_KNOWN_WITHIN_MS = 3_000
 const nowMs = () => Date.now()
 const WEB = path.resolve(import.meta.dirname, '../generated/web')
 
-export interface ConsoleParts
+interface ConsoleParts
   extends Pick<ConsoleConfig, 'tokens' | 'publicUrl' | 'demoKeysFile' | 'gatewayUrl' | 'services' | 'kafka'>,
     Pick<ConsoleConfig, 'cliEntry' | 'operatorUrl' | 'commandEnvironment'> {
   readonly connection: LogConnection

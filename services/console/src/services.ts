@@ -49,7 +49,7 @@ const LATEST_REFUSALS = 200
 /** `error` of the refusal if a service has nothing by that name. */
 export const NOT_FOUND = 'not-found'
 
-export interface ServicesParts {
+interface ServicesParts {
   /** Internal addresses of the processes of each service. */
   readonly addresses: { readonly [Name in ServiceName]: readonly string[] }
   readonly token: string

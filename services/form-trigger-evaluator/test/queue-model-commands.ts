@@ -7,7 +7,7 @@ import { expectSame, type Expected, expectReplies, expectedReply, type QueueStor
 import { changes } from './queue-model-workspaces.ts'
 
 /** Commands for the queue. Each compares every effect with the model. */
-export type QueueCommand = fc.AsyncCommand<QueueStory, RunningEvaluator>
+type QueueCommand = fc.AsyncCommand<QueueStory, RunningEvaluator>
 
 /** Returns the records to send; none if there are none yet. */
 type Says = (story: QueueStory) => Sent | undefined

@@ -28,7 +28,7 @@ interface ModelUser {
   readonly happened: { readonly slug: string; readonly at: number; readonly session: number | undefined }[]
 }
 
-export interface ModelEvent {
+interface ModelEvent {
   readonly id: string
   readonly user: string
   readonly slug: string
@@ -38,7 +38,7 @@ export interface ModelEvent {
   readonly isLate: boolean
 }
 
-export interface ModelIdentify {
+interface ModelIdentify {
   readonly id: string
   readonly user: string
   readonly source: 'admin' | 'sdk'
@@ -48,7 +48,7 @@ export interface ModelIdentify {
   readonly isHeard: boolean
 }
 
-export interface ModelAnswer {
+interface ModelAnswer {
   readonly visitId: string
   readonly received: number
   readonly row: ModelRow

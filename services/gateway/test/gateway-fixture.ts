@@ -45,7 +45,7 @@ export interface GatewayFixtureOptions {
 }
 
 /** The parts that gateways of one installation share. */
-export interface Installation {
+interface Installation {
   readonly topic: string
   readonly redisPrefix: string
   readonly keys: { readonly admin: string; readonly adminT: string; readonly sdk: string }

@@ -6,7 +6,7 @@ import { inject, onTestFinished } from 'vitest'
 import type { RateLimiter } from '../src/billing/rate-limiter.ts'
 import { createSharedRateLimiter } from '../src/billing/shared-rate-limiter.ts'
 
-export interface LimiterOptions {
+interface LimiterOptions {
   readonly redisUrl?: string
   readonly keyPrefix?: string
   /** Default: practically endless, since a busy machine is not an outage. */
@@ -15,7 +15,7 @@ export interface LimiterOptions {
   readonly lateByMs?: () => number
 }
 
-export type GivenLimiter = Awaited<ReturnType<typeof givenLimiter>>
+type GivenLimiter = Awaited<ReturnType<typeof givenLimiter>>
 
 /** The limiter of one gateway, with its own Redis connection and id. */
 export async function givenLimiter(options: LimiterOptions = {}) {

@@ -19,7 +19,7 @@ import {
 const BY_SERVER = 1
 
 /** Fixtures shared by the tests of one browser. */
-export interface Shoppers {
+interface Shoppers {
   /** Returns the user of this test. */
   readonly userName: () => string
   /** Opens a browser profile, which ends with the test. */

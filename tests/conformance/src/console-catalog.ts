@@ -8,7 +8,7 @@ import { expect, it } from 'vitest'
 import { consoleStack, faultsOf, signIn, theConsole } from './console-pages.ts'
 
 /** Applies the demo's workspace file with another priority of its form. */
-export async function applyPriority(priority: number): Promise<void> {
+async function applyPriority(priority: number): Promise<void> {
   const { dataDirectory } = consoleStack()
   const file = path.join(dataDirectory, 'changed-workspace.yaml')
   const demo = await readFile(DEMO_WORKSPACE, 'utf8')

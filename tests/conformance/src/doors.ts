@@ -4,7 +4,7 @@ import { type ApiAnswer, call, JSON_TYPE } from './call.ts'
 import { segmentMessageOf } from './segment-message.ts'
 
 /** Body of a case. `Infinity` represents a JSON number that is too large. */
-export type CaseBody = Readonly<Record<string, unknown>>
+type CaseBody = Readonly<Record<string, unknown>>
 
 /** A request in the form of its single admin route. */
 export interface CaseRequest {

@@ -5,7 +5,7 @@ import { expect } from 'vitest'
 import { UUID_V7 } from './call.ts'
 import { baseAddress } from './product.ts'
 
-export interface RawAnswer {
+interface RawAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: unknown

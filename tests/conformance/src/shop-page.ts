@@ -23,7 +23,7 @@ export const ANY_REQUEST = 'fetch("/app.js").then(() => undefined)'
 export type ShopProject = 'NEXT_PAGE' | 'DELAYED'
 
 /** A page of the example application, with its history. */
-export interface ShopPage {
+interface ShopPage {
   readonly page: Page
   /** Forms shown since the page was opened, including before a reload. */
   readonly forms: readonly string[]

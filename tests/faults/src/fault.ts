@@ -5,7 +5,7 @@ import type { RecordingClient } from './recording-client.ts'
 import type { Random } from './seeded-random.ts'
 
 /** The hostile project and its client. Its calls may be refused; only the audit judges them. */
-export interface HostileCaller {
+interface HostileCaller {
   readonly project: CampaignProject
   readonly client: RecordingClient
 }

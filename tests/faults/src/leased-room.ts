@@ -48,7 +48,7 @@ export async function untilRoomIsFree(stack: CampaignStack, organization: string
 }
 
 /** A tracked event with the record's information about the event limit. */
-export interface TrackedEvent {
+interface TrackedEvent {
   readonly id: string
   /** The lease that the event used. */
   readonly lease?: string

@@ -9,7 +9,7 @@ import { createTraffic } from './traffic.ts'
 /** A stack under test and its callers. */
 export type CampaignContext = Omit<FaultContext, 'random'>
 
-export interface SeedOptions {
+interface SeedOptions {
   readonly seed: number
   readonly faults: readonly Fault[]
   readonly onResult?: (result: FaultResult) => void | Promise<void>

@@ -8,7 +8,7 @@ import type { Random } from './seeded-random.ts'
 const MOST_OPEN = 24
 const EVENTS = ['Signed In', 'checkout completed', 'Export Done', 'Page viewed'] as const
 
-export interface TrafficOptions {
+interface TrafficOptions {
   readonly client: RecordingClient
   readonly projects: readonly CampaignProject[]
   readonly random: Random
@@ -25,7 +25,7 @@ export interface Mix {
 }
 
 /** Requests of random users. Some have an `Idempotency-Key` and are retried if they fail. */
-export interface Traffic {
+interface Traffic {
   /** Identifies every user once, so that no user is unknown. */
   readonly begin: () => Promise<void>
   /** Sends requests until `stop`. */

@@ -3,7 +3,7 @@ import { LIMIT } from './race-families.ts'
 import type { Race } from './run-race.ts'
 
 /** The result of one race: the callers' answers, and the records in the log. */
-export interface RaceResult {
+interface RaceResult {
   readonly asked: number
   readonly passed: number
   readonly refused: number

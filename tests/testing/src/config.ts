@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 
 /** Source of the specs' Kafka, Postgres and Redis. `auto`: containers if an engine has the images, else local processes. */
-export type TestParts = 'auto' | 'docker' | 'local'
+type TestParts = 'auto' | 'docker' | 'local'
 
-export interface TestConfig {
+interface TestConfig {
   readonly parts: TestParts
   /** Address of a running part. If set, the specs use it and start none. */
   readonly kafkaBrokers: string | undefined

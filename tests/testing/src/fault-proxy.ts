@@ -14,7 +14,7 @@ export interface BrokerResponse {
   readonly frame: Buffer
 }
 
-export type LinkState = 'open' | 'black-hole' | 'refuse'
+type LinkState = 'open' | 'black-hole' | 'refuse'
 
 export interface FaultProxy {
   readonly start: () => Promise<void>
@@ -39,7 +39,7 @@ export const fetchApiKey = 1
 export const listOffsetsApiKey = 2
 export const metadataApiKey = 3
 
-export interface FaultProxyOptions {
+interface FaultProxyOptions {
   /** Makes metadata responses name the proxy as the broker, for clients in other processes, which cannot use `addressFor`. */
   readonly rewritesMetadata?: boolean
 }

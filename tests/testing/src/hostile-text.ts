@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 type Hostile = readonly [prefix: string, unit: string, suffix: string]
 
 /** A caller's text in a request: its reader, the start of a valid text, and texts that are always tried. */
-export interface CallersText {
+interface CallersText {
   readonly read: (text: string) => unknown
   readonly begins: readonly string[]
   readonly try?: readonly Hostile[]

@@ -3,13 +3,13 @@ import { modelsOf } from '@nextvisit/database/generator/testing'
 import type { Client } from 'pg'
 
 /** The description of a table, with types in Postgres' spelling, for example `timestamp(3) with time zone`. */
-export interface DescribedTable {
+interface DescribedTable {
   readonly columns: Readonly<Record<string, DescribedColumn>>
   /** Columns of the primary key, in its order. */
   readonly primaryKey: readonly string[]
 }
 
-export interface DescribedColumn {
+interface DescribedColumn {
   readonly type: string
   readonly isNullable: boolean
   readonly hasDefault: boolean
@@ -17,7 +17,7 @@ export interface DescribedColumn {
 
 type PrismaModel = ReturnType<typeof modelsOf>[number]
 
-export type DescribedTables = Readonly<Record<string, DescribedTable>>
+type DescribedTables = Readonly<Record<string, DescribedTable>>
 
 /** Returns the tables that the models of a `schema.prisma` describe. Throws for a type that `defineTable` does not know. */
 export function tablesOfPrismaSchema(text: string): DescribedTables {

@@ -27,7 +27,7 @@ interface SuiteFact {
   readonly userId: string
 }
 
-export interface ProjectionSuiteOptions {
+interface ProjectionSuiteOptions {
   /** At least a dozen facts of one partition in log order. They must cover everything that the fold handles. */
   readonly facts: readonly SuiteFact[]
   /** Reads all rows of the fold in a comparable form. */

@@ -12,7 +12,7 @@ const run = promisify(execFile)
 const ATTW = path.resolve(import.meta.dirname, '../node_modules/.bin/attw')
 const PACK_WITHIN_MS = 60_000
 
-export interface PublishedPackage {
+interface PublishedPackage {
   /** Folder of its package.json. */
   readonly folder: string
   /** Maximum size of the code that `import` loads, gzipped. */

@@ -4,7 +4,7 @@ import { applyMigrations, type ServiceSchemaOptions } from '@nextvisit/database'
 import { Client } from 'pg'
 import { readTestConfig } from './config.ts'
 
-export interface TestDatabaseOptions {
+interface TestDatabaseOptions {
   readonly schema: string
   /** Default: the core's migrations. */
   readonly migrations?: ServiceSchemaOptions['migrations']

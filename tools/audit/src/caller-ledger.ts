@@ -20,7 +20,7 @@ export interface LedgerEntry {
 }
 
 /** Compares the callers' answers with the log. `see` receives every readable record. */
-export interface LedgerModel {
+interface LedgerModel {
   readonly see: (fact: UserFact) => void
   /** Reports differences. `queuedBy`: number of forms that each record queued. */
   readonly compare: (queuedBy: ReadonlyMap<string, number>, findings: Findings) => void

@@ -43,7 +43,7 @@ interface DecisionRow extends UserRef {
 }
 
 /** Model of the evaluator's `decisions`: why a form did, or did not, reach a user (docs/spec/forms.md, Gates). */
-export interface DecisionsModel {
+interface DecisionsModel {
   readonly decide: (fact: UserFact, formId: string, possible: readonly PossibleDecision[]) => void
   /** Marks the last decision as unknown, because it is unknown whether the record triggered the form. */
   readonly markUnknown: (fact: UserFact, formId: string) => void

@@ -4,7 +4,7 @@ import type { FormRule } from './form-rules.ts'
 import { NEAR_MS } from './model.ts'
 
 /** The row that a fact of `form-events` changes and must match. */
-export interface RowBefore {
+interface RowBefore {
   readonly formId: string
   readonly state: 'waiting' | 'delivered' | 'expired' | 'cancelled'
   readonly expiresAt: string | null

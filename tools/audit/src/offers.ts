@@ -8,7 +8,7 @@ import { recordRefOf } from './snapshot.ts'
 import type { ActivityThen } from './triggers.ts'
 
 /** A visit that the evaluator has folded. */
-export interface FoldedVisit {
+interface FoldedVisit {
   readonly fact: Identified
   readonly how: FoldedFact
   /** The user's activity; undefined if the user's records are out of order, when the visit may have been offered any row. */

@@ -45,7 +45,7 @@ export interface QueueModel {
   readonly compareUsers: (snapshot: Snapshot, range: UserRange, findings: Findings) => Promise<void>
 }
 
-export interface QueueModelOptions {
+interface QueueModelOptions {
   readonly findings: Findings
   readonly catalog: Catalog
   /** True if the effects of time and of the catalog's latest revision must be visible, too. */

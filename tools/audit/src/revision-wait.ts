@@ -2,13 +2,13 @@
 export type Verdict = 'queue' | 'refuse' | 'undecided' | 'not triggered'
 
 /** A verdict that holds from one revision to another, both included. */
-export interface VerdictOfRevisions {
+interface VerdictOfRevisions {
   readonly first: number
   readonly last: number
   readonly verdict: Verdict
 }
 
-export interface PendingDecision {
+interface PendingDecision {
   readonly partition: number
   readonly organization: string
   /** First revision around the time when the record was received. It was evaluated then or later. */
@@ -24,7 +24,7 @@ export interface PendingDecision {
 const MOST_WAITING = 10_000
 
 /** Keeps decisions that depend on the evaluator's revision, until the log determines its possible revisions. */
-export interface RevisionWait {
+interface RevisionWait {
   readonly enqueue: (decision: PendingDecision) => void
   /** Reports, in the partition's order, that the evaluator had this revision here, and therefore no later one before. */
   readonly observe: (partition: number, organization: string, revision: number) => void

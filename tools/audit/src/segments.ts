@@ -7,7 +7,7 @@ import { OF_RANGE, type UserRange } from './model.ts'
 import type { Snapshot } from './snapshot.ts'
 import type { Condition } from './workspace-file.ts'
 
-export interface SegmentsOptions {
+interface SegmentsOptions {
   readonly snapshot: Snapshot
   readonly range: UserRange
   readonly catalog: Catalog

@@ -2,14 +2,14 @@ import type { OrganizationConfig, ProjectConfig } from '@nextvisit/contracts'
 import { hashApiKey, userIdOf } from '@nextvisit/domain'
 
 /** The demo's gateway, its configuration and its keys. */
-export interface DemoStack {
+interface DemoStack {
   readonly gatewayUrl: string
   readonly organizations: readonly OrganizationConfig[]
   readonly keys: { readonly admin: string; readonly sdk: string }
 }
 
 /** A command for the terminal, and its answer. */
-export interface DemoCommand {
+interface DemoCommand {
   readonly title: string
   readonly command: string
   /** The answer as JSON; `…` replaces unpredictable values. */

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 
-export interface ProcessInfo {
+interface ProcessInfo {
   readonly parent: number
   /** Start time in the system's own format. Together with the process id it is unique. */
   readonly startedAt: string

@@ -1,7 +1,7 @@
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { processInfo } from './process-info.ts'
 
-export type ProcessLock =
+type ProcessLock =
   | { readonly outcome: 'taken'; readonly release: () => Promise<void> }
   | { readonly outcome: 'busy'; readonly pid: number }
 

@@ -8,7 +8,7 @@ import { createTestDatabase } from '@nextvisit/testing'
 import { inject, onTestFinished, vi } from 'vitest'
 import { replayConsumer, type ReplayEnvironment, type ReplayRequest } from '../src/replay/replay-consumer.ts'
 
-export interface GivenReplayOptions {
+interface GivenReplayOptions {
   readonly connection: LogConnection
   readonly catalog?: CatalogView
 }

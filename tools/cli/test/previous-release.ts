@@ -14,7 +14,7 @@ export function hasPreviousRelease(): boolean {
   return spawnSync('git', ['cat-file', '-e', `${COMMIT}^{commit}`], { cwd: ROOT }).status === 0
 }
 
-export interface PreviousReading {
+interface PreviousReading {
   readonly revisions: Readonly<Record<string, number>>
   /** SHA-256 hashes of the valid keys. */
   readonly keys: readonly string[]

@@ -19,7 +19,7 @@ export interface ExternalParts {
   readonly redisUrl?: string
 }
 
-export interface StartConfig {
+interface StartConfig {
   readonly gatewayPort: number
   /** Port of the console; undefined: any free port. */
   readonly consolePort: number | undefined

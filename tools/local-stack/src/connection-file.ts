@@ -15,7 +15,7 @@ export interface Connection {
 }
 
 /** Addresses of a running stack and its services. */
-export interface RunningConnection extends Connection {
+interface RunningConnection extends Connection {
   /** URLs of internal servers, by variable. */
   readonly serviceUrls: ReadonlyMap<string, string>
 }

@@ -1,7 +1,7 @@
 import { containerName } from './docker.ts'
 import type { ProcessPlan } from './owned-process.ts'
 
-export interface ContainerOptions {
+interface ContainerOptions {
   readonly name: string
   readonly image: string
   /** Data folder of the stack. The names of container and volume derive from it. */

@@ -1,4 +1,4 @@
-export type StackErrorCode =
+type StackErrorCode =
   | 'ALREADY_RUNNING'
   | 'BROKEN_WORKSPACE'
   | 'DOWNLOAD_FAILED'

@@ -12,7 +12,7 @@ import { asPart, type Part, type PartOptions } from './part.ts'
 const KAFKA_VERSION = '4.1.2'
 const POM = path.join(import.meta.dirname, '..', 'pom.xml')
 
-export interface KafkaOptions extends PartOptions {
+interface KafkaOptions extends PartOptions {
   /** Port for clients, if it differs from the broker's own: the port of a fault proxy. */
   readonly advertisedPort?: number | undefined
 }

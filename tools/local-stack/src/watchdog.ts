@@ -4,9 +4,7 @@ import type { Socket } from 'node:net'
 /**
  * A process or container that must end when this process ends: a process id with its signal, or a container's name.
  */
-export type Charge =
-  | { readonly pid: number; readonly signal: 'TERM' | 'QUIT' | 'KILL' }
-  | { readonly container: string }
+type Charge = { readonly pid: number; readonly signal: 'TERM' | 'QUIT' | 'KILL' } | { readonly container: string }
 
 /**
  * Script of the watchdog. Each line of input is the whole list of charges, so the last line counts and a new watchdog needs

@@ -26,7 +26,7 @@ export async function readWorkspace(file: string, secrets: StackSecrets): Promis
   throw new StackError('BROKEN_WORKSPACE', `The workspace file is invalid; fix it and start again:${faults.join('')}`)
 }
 
-export interface ApplyStep {
+interface ApplyStep {
   readonly connection: LogConnection
   readonly organizations: readonly OrganizationConfig[]
   readonly secretKey: string

@@ -11,7 +11,7 @@ import type { RunnerMetrics } from '../watch/runner-metrics.ts'
 import type { PartitionCounts } from './partition-counts.ts'
 import type { AnyFact } from '../projection.ts'
 
-export interface AssignmentsOptions<Fact extends AnyFact, Draft> {
+interface AssignmentsOptions<Fact extends AnyFact, Draft> {
   /** A core whose database is not the one of folds. */
   readonly core: Core<Fact, Draft>
   readonly metrics: RunnerMetrics

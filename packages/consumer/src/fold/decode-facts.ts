@@ -4,7 +4,7 @@ import type { NewDeadLetter } from './insert-dead-letters.ts'
 import type { AnyFact, Recorded } from '../projection.ts'
 import type { Core } from './core.ts'
 
-export interface DecodedFacts<Fact> {
+interface DecodedFacts<Fact> {
   readonly recorded: readonly Recorded<Fact>[]
   readonly deadLetters: readonly NewDeadLetter[]
 }

@@ -14,7 +14,7 @@ import type { Core } from './core.ts'
 import { type Folded, NOTHING_FOLDED, type Stale } from './outcome.ts'
 import { type PartitionBatch, unfoldedPartOf } from './partition-batch.ts'
 
-export interface PartitionFoldOptions<Fact extends AnyFact, Draft> {
+interface PartitionFoldOptions<Fact extends AnyFact, Draft> {
   readonly projection: Projection<Fact, Draft>
   readonly db: CommitDb
   readonly topic: string

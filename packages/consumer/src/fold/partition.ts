@@ -45,7 +45,7 @@ export interface Partition extends ReportedPartition {
   readonly halt: (error: Error) => void
 }
 
-export interface PartitionOptions<Fact extends AnyFact, Draft> {
+interface PartitionOptions<Fact extends AnyFact, Draft> {
   /** The core of ticks. */
   readonly core: Core<Fact, Draft>
   /** Opened. */

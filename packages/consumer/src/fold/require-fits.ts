@@ -7,7 +7,7 @@ export const MAX_BYTES_A_COMMIT = 16 * 1024 * 1024
 /** Maximum bytes of the counts of one event of one user: two names, a slug, and up to 153 instants. */
 export const MAX_BYTES_AN_EVENT = 2_560
 
-export interface LoadedRows {
+interface LoadedRows {
   readonly rows: number
   readonly maxBytesARow: number
   /** Rows of users' events beside them, present or not. */

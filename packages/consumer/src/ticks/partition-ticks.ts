@@ -7,7 +7,7 @@ import type { Partition } from '../fold/partition.ts'
 import type { AnyFact, Projection } from '../projection.ts'
 import { createRounds, type Rounds } from '../watch/rounds.ts'
 
-export interface PartitionTicksOptions<Fact extends AnyFact, Draft> {
+interface PartitionTicksOptions<Fact extends AnyFact, Draft> {
   readonly projection: Projection<Fact, Draft>
   readonly db: Db
   readonly catalog: CatalogView

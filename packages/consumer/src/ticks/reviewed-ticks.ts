@@ -9,7 +9,7 @@ import { type Db, raw, sql, type Sql } from '@nextvisit/database'
 import type { TickContext, Ticks, TickWrites } from '../projection.ts'
 
 /** Rows that differ from the catalog. */
-export interface Unsettled extends UnsettledRow {
+interface Unsettled extends UnsettledRow {
   /** They follow a later catalog, which another process already has. This process leaves them alone. */
   readonly isAhead?: boolean
 }

@@ -30,8 +30,8 @@ export const DeadLetterGroup = z.object({
 })
 export type DeadLetterGroup = z.infer<typeof DeadLetterGroup>
 
-export const DeadLetterState = z.enum(['dead', 'retry', 'retried', 'discarded'])
-export type DeadLetterState = z.infer<typeof DeadLetterState>
+const DeadLetterState = z.enum(['dead', 'retry', 'retried', 'discarded'])
+type DeadLetterState = z.infer<typeof DeadLetterState>
 
 /** Position of a record in the log. */
 export const LogPosition = z.object({ topic: z.string().min(1).max(249), partition: count.min(0), offset: Whole })
@@ -77,8 +77,8 @@ export const RecordContent = z.object({
 export type RecordContent = z.infer<typeof RecordContent>
 
 /** Position in the list of decided dead letters. */
-export const DecidedPosition = z.object({ decidedAt: Instant, id: Whole })
-export type DecidedPosition = z.infer<typeof DecidedPosition>
+const DecidedPosition = z.object({ decidedAt: Instant, id: Whole })
+type DecidedPosition = z.infer<typeof DecidedPosition>
 
 /** Maximum number of dead letters in one decision. */
 export const MAX_DECIDED_DEAD_LETTERS = 10_000

@@ -14,13 +14,13 @@ export interface Call<Question extends ZodType = ZodType, Answer extends ZodType
 export type CallTable = Readonly<Record<string, Call>>
 
 /** A call that carries many questions; its answers have their order. */
-export type BatchedCallOf<Question extends ZodType, Answer extends ZodType> = Call<
+type BatchedCallOf<Question extends ZodType, Answer extends ZodType> = Call<
   z.ZodObject<{ questions: z.ZodArray<Question> }>,
   z.ZodObject<{ answers: z.ZodArray<Answer> }>
 >
 
 /** Maximum number of questions in one batched call. */
-export const MAX_QUESTIONS = 1_000
+const MAX_QUESTIONS = 1_000
 
 /** Defines a call. */
 export function defineCall<Question extends ZodType, Answer extends ZodType>(

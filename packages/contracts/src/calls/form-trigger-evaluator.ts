@@ -17,7 +17,7 @@ export const TriggerCountsAnswer = z.object({ counts: z.array(z.number().int().n
 export type TriggerCountsAnswer = z.infer<typeof TriggerCountsAnswer>
 
 /** Maximum number of forms in one question. */
-export const MAX_FORMS_ASKED = 100
+const MAX_FORMS_ASKED = 100
 const formIds = z.array(SlugId).max(MAX_FORMS_ASKED)
 
 /** A step of a form after one of its triggers matched: a gate stops it, or it is queued and passes through the queue. */

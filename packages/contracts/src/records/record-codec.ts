@@ -23,18 +23,18 @@ interface RecordFact {
 }
 
 /** A record in the log. */
-export interface RecordBytes {
+interface RecordBytes {
   readonly key: Buffer | null
   readonly value: Buffer | null
   readonly headers: Readonly<Record<string, string>>
 }
 
-export interface EncodedRecord {
+interface EncodedRecord {
   readonly value: string
   readonly headers: Readonly<Record<string, string>>
 }
 
-export interface EncodeOptions {
+interface EncodeOptions {
   /** The writer: `gateway`, `form-trigger-evaluator`, `import` or `cli`. */
   readonly source: string
   /** ISO instant for `ce_time`. */
@@ -73,7 +73,7 @@ export function encodeRecord(fact: RecordFact, options: EncodeOptions): EncodedR
   return { value: JSON.stringify(fact), headers }
 }
 
-export type Decoded<Fact> =
+type Decoded<Fact> =
   | { readonly outcome: 'ok'; readonly fact: Fact }
   | { readonly outcome: 'rejected'; readonly reason: string }
 

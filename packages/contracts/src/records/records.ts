@@ -10,7 +10,7 @@ import { type Topic, TOPICS } from './topics.ts'
 import { VisitAnswered } from './visit-answered.ts'
 
 /** Converts a value of one schema version to the next. Bytes in the log are never rewritten. */
-export type Upcaster = (value: Readonly<Record<string, unknown>>) => Record<string, unknown>
+type Upcaster = (value: Readonly<Record<string, unknown>>) => Record<string, unknown>
 
 /** A type of record: its topic, and its newest schema, which describes it. */
 export interface RecordType<Type extends string = string> {
@@ -40,7 +40,7 @@ export type RecordTypeName = keyof typeof RECORDS
 export const RECORD_TYPES = Object.keys(RECORDS) as readonly RecordTypeName[]
 
 /** Any record on a topic. */
-export type FactOn<OneTopic extends Topic> = {
+type FactOn<OneTopic extends Topic> = {
   [Type in RecordTypeName]: (typeof RECORDS)[Type]['topic'] extends OneTopic
     ? z.output<(typeof RECORDS)[Type]['schema']>
     : never

@@ -75,7 +75,7 @@ export const PropertyCondition = treeOf<PropertyLeaf>([['property', PropertyLeaf
 )
 
 const FACT_OPERATORS = ['is', 'isNot', 'in', 'notIn', 'exists'] as const
-export const DeviceLeaf = z
+const DeviceLeaf = z
   .strictObject({
     device: z.enum(DEVICE_FIELDS),
     is: z.string().optional(),
@@ -85,11 +85,11 @@ export const DeviceLeaf = z
     exists: z.boolean().optional(),
   })
   .refine(oneOperator(FACT_OPERATORS), { message: `needs exactly one of ${FACT_OPERATORS.join(', ')}` })
-export type DeviceLeaf = z.infer<typeof DeviceLeaf>
+type DeviceLeaf = z.infer<typeof DeviceLeaf>
 
 const countryCode = z.string().regex(/^[A-Z]{2}$/, 'must be a country code such as DE')
 /** A condition on the country: `{ country: DE }`, or `{ country: { in: [DE, AT] } }` for the other operators. */
-export const CountryLeaf = z.strictObject({
+const CountryLeaf = z.strictObject({
   country: z.union([
     countryCode,
     z
@@ -103,7 +103,7 @@ export const CountryLeaf = z.strictObject({
       .refine(oneOperator(FACT_OPERATORS), { message: `needs exactly one of ${FACT_OPERATORS.join(', ')}` }),
   ]),
 })
-export type CountryLeaf = z.infer<typeof CountryLeaf>
+type CountryLeaf = z.infer<typeof CountryLeaf>
 
 const COUNT_OPERATORS = ['atLeast', 'atMost', 'exactly'] as const
 export const EventLeaf = z
@@ -119,8 +119,8 @@ export const EventLeaf = z
   .refine(oneOperator(COUNT_OPERATORS), { message: `needs exactly one of ${COUNT_OPERATORS.join(', ')}` })
 export type EventLeaf = z.infer<typeof EventLeaf>
 
-export const SegmentLeaf = z.strictObject({ segment: SlugId })
-export type SegmentLeaf = z.infer<typeof SegmentLeaf>
+const SegmentLeaf = z.strictObject({ segment: SlugId })
+type SegmentLeaf = z.infer<typeof SegmentLeaf>
 
 export const ConditionLeaf = z.union([TraitLeaf, DeviceLeaf, CountryLeaf, EventLeaf, SegmentLeaf])
 export type ConditionLeaf = z.infer<typeof ConditionLeaf>

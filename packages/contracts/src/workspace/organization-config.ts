@@ -94,7 +94,7 @@ export const KeyEntry = z.strictObject({
 })
 export type KeyEntry = z.infer<typeof KeyEntry>
 /** A key in the workspace file, by its hash or by the name of an environment variable, `$NAME`. */
-export const KeyInFile = z.union(
+const KeyInFile = z.union(
   [
     KeyEntry,
     z.strictObject({
@@ -161,7 +161,7 @@ export const ProjectInFile = z.strictObject({
     .optional(),
   keys: z.array(KeyInFile).default([]),
 })
-export const OrganizationInFile = z.strictObject({
+const OrganizationInFile = z.strictObject({
   id: SlugId,
   plan: Plan.prefault({}),
   projects: z.array(ProjectInFile).default([]),

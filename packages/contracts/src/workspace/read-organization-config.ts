@@ -25,7 +25,7 @@ export interface NotUnderstood {
   readonly reason: string
 }
 
-export type ConfigReading =
+type ConfigReading =
   | {
       readonly outcome: 'read'
       readonly config: OrganizationConfig

@@ -14,7 +14,7 @@ export function isDeviceField(name: string): name is DeviceField {
   return deviceFields.has(name)
 }
 
-export type CheckedDeviceValue = { readonly outcome: 'ok'; readonly value: string } | Rejection
+type CheckedDeviceValue = { readonly outcome: 'ok'; readonly value: string } | Rejection
 
 /** Checks one device field against the contract's Device info table. `where` names it in the message. */
 export function checkDeviceValue(field: DeviceField, value: unknown, where: string): CheckedDeviceValue {
@@ -26,7 +26,7 @@ export function checkDeviceValue(field: DeviceField, value: unknown, where: stri
   return { outcome: 'ok', value }
 }
 
-export type ParsedDeviceInfo = { readonly outcome: 'ok'; readonly device: DeviceFacts } | Rejection
+type ParsedDeviceInfo = { readonly outcome: 'ok'; readonly device: DeviceFacts } | Rejection
 
 /** Parses `$deviceInfo` of a body, undefined for none. Unknown members are dropped (decisions.md, Identify). */
 export function parseDeviceInfo(input: unknown): ParsedDeviceInfo {

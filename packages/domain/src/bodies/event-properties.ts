@@ -4,7 +4,7 @@ import { isLongerThan } from './is-longer-than.ts'
 import { isJsonObject, type JsonObject } from './json-object.ts'
 import { type BodyRule, reject, type Rejection, shownWord } from './rejection.ts'
 
-export type ParsedProperties = { readonly outcome: 'ok'; readonly properties: JsonObject | undefined } | Rejection
+type ParsedProperties = { readonly outcome: 'ok'; readonly properties: JsonObject | undefined } | Rejection
 
 /** Checks `properties` of a body, undefined for none, and returns them as given (decisions.md, Track event). */
 export function parseEventProperties(properties: unknown): ParsedProperties {

@@ -13,7 +13,7 @@ export interface IdentifyBody {
   readonly userSignature: string | undefined
 }
 
-export type ParsedIdentifyBody = { readonly outcome: 'ok'; readonly value: IdentifyBody } | Rejection
+type ParsedIdentifyBody = { readonly outcome: 'ok'; readonly value: IdentifyBody } | Rejection
 
 /** Parses the body of an identify with either kind of key. Unknown top-level members are ignored (decisions.md, Order of checks). */
 export function parseIdentifyBody(body: JsonObject): ParsedIdentifyBody {

@@ -26,7 +26,7 @@ export interface TrackBody {
   readonly properties: JsonObject | undefined
 }
 
-export type ParsedTrackBody = { readonly outcome: 'ok'; readonly value: TrackBody } | Rejection
+type ParsedTrackBody = { readonly outcome: 'ok'; readonly value: TrackBody } | Rejection
 
 /** Parses the body of a tracked event (contract, Track event; decisions.md, Track event). */
 export function parseTrackBody(body: JsonObject, receivedMs: number, maxAgeMs = MAX_EVENT_AGE_MS): ParsedTrackBody {

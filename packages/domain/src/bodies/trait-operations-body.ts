@@ -14,7 +14,7 @@ export type TraitChange =
   | { readonly operator: 'decrement'; readonly slug: string; readonly value: number }
   | { readonly operator: 'unset'; readonly slug: string }
 
-export type ParsedTraitOperations = { readonly outcome: 'ok'; readonly changes: readonly TraitChange[] } | Rejection
+type ParsedTraitOperations = { readonly outcome: 'ok'; readonly changes: readonly TraitChange[] } | Rejection
 
 /**
  * Parses `userAttributes` of a body, undefined for none. The changes are in the order of the object's own keys

@@ -4,7 +4,7 @@ import { countsRaisedBy } from '../users/count-key.ts'
 import type { SegmentIndex } from './segments.ts'
 
 /** The state of a user's computed segments. Instants in ms since the epoch. */
-export interface MembershipClock {
+interface MembershipClock {
   /** The fingerprint of the project's segments that were used. Empty: there were none. */
   readonly fingerprint: string
   /** The instant that they were computed for. undefined: not computed yet. */

@@ -14,7 +14,7 @@ import { valueTest } from './conditions.ts'
 export type EventProperties = EventTracked['properties']
 
 /** Evaluates a `where` on the properties of an event that was received at `now` (ms). */
-export type EvaluateProperties = (properties: EventProperties, now: number) => ConditionResult<PropertyLeaf>
+type EvaluateProperties = (properties: EventProperties, now: number) => ConditionResult<PropertyLeaf>
 
 /** Compiles a `where` (forms.md, Property conditions). */
 export function compilePropertyCondition(condition: PropertyCondition): EvaluateProperties {

@@ -6,7 +6,7 @@ import type { TriggerContext } from './triggers.ts'
 import type { UserState } from './user-state.ts'
 
 /** A queue after a record was evaluated. */
-export interface EvaluatedQueue extends QueueChange {
+interface EvaluatedQueue extends QueueChange {
   /** One for each form that the record sets off. */
   readonly decisions: readonly EvaluatedForm[]
 }

@@ -7,7 +7,7 @@ import { countKeyOf } from '../users/count-key.ts'
 import { topologicalOrder } from './topological-order.ts'
 
 /** A segment compiled for evaluation. */
-export interface CompiledSegment {
+interface CompiledSegment {
   readonly id: string
   /**
    * Hash of the id and the condition, including those of the segments that it names. A user who was computed with it need

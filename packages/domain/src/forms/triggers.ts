@@ -30,7 +30,7 @@ export function visitContextOf({ received }: IdentifyRequested, startsSession: b
 }
 
 /** The part of a user's state that triggers count by. */
-export type CountedActivity = Pick<UserState, 'events' | 'sessionStartedAt'>
+type CountedActivity = Pick<UserState, 'events' | 'sessionStartedAt'>
 
 /** A compiled trigger. It matches whenever its count is reached, this occurrence included, not only when it is first reached. */
 export interface CompiledTrigger {

@@ -22,7 +22,7 @@ export type ImportLine = (
   readonly id: string | undefined
 }
 
-export type ParsedImportLine = { readonly outcome: 'ok'; readonly line: ImportLine } | Rejection
+type ParsedImportLine = { readonly outcome: 'ok'; readonly line: ImportLine } | Rejection
 
 /** Parses a line of history: the body of an admin route, its `type` and a time of any age (decisions.md, Import). */
 export function parseImportLine(bytes: Uint8Array, receivedMs: number): ParsedImportLine {

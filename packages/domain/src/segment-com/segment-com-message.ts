@@ -13,7 +13,7 @@ import { traitsOf } from './segment-com-traits.ts'
 const IGNORED_TYPES: readonly unknown[] = ['page', 'screen', 'group', 'alias']
 
 /** The time when a request was sent, by its caller's clock, and when it was received, by ours. */
-export interface SegmentComClock {
+interface SegmentComClock {
   readonly sentAt: unknown
   readonly receivedMs: number
 }
@@ -25,7 +25,7 @@ interface RecordableMessage {
 }
 
 /** A message as the body of a single route. A track also has an identify, because its user may have to be created first. */
-export type SegmentComMessage =
+type SegmentComMessage =
   | (RecordableMessage & { readonly outcome: 'identify'; readonly droppedTraits: number })
   | (RecordableMessage & { readonly outcome: 'track'; readonly track: JsonObject })
   /** Nextvisit keeps nothing of the message: its user is anonymous, or its type is ignored. */

@@ -6,7 +6,7 @@ import { brokenByValue } from '../bodies/trait-operations-body.ts'
 
 const personalFields: ReadonlySet<string> = new Set(PII_FIELDS)
 
-export interface SegmentComTraits {
+interface SegmentComTraits {
   /** Every name is an own property, `__proto__` included. */
   readonly $set: Readonly<Record<string, TraitValue>>
   /** Number of values that no trait can hold, and of names that no trait can have. */

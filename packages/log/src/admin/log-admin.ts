@@ -18,7 +18,7 @@ export interface TopicSettings {
   readonly replicationFactor?: number
 }
 
-export interface MemberDescription {
+interface MemberDescription {
   readonly memberId: string
   readonly clientId: string
   readonly host: string

@@ -13,7 +13,7 @@ export function requirePartitions(topic: string, found: number, { keys, inTopic 
   return keys
 }
 
-export interface PartitionCountQuestion {
+interface PartitionCountQuestion {
   readonly topic: string
   /** Default: any number of partitions is accepted. */
   readonly expected?: ExpectedPartitions | undefined

@@ -8,7 +8,7 @@ import { kafkaConfig, type KafkaClientOptions } from './kafka-client.ts'
 import { isOverdue } from './kafkajs-errors.ts'
 import type { LogConnection } from './log-connection.ts'
 
-export interface ClusterOptions extends KafkaClientOptions {
+interface ClusterOptions extends KafkaClientOptions {
   /** Age of metadata in ms beyond which `refreshMetadataIfOld` refreshes it. Default: 300,000. */
   readonly metadataMaxAgeMs?: number
   /** Called for each socket that closes before `close`. */
@@ -42,8 +42,6 @@ export interface LogCluster {
   readonly close: (reason: Error) => void
 }
 
-/** Kafka's node id of a leader that is not elected yet. No request can be sent to it. */
-export const NO_LEADER = -1
 /** Node id for partitions that the metadata does not list. No request can be sent to it. */
 export const NO_PARTITION = -2
 

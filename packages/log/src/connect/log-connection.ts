@@ -15,7 +15,7 @@ export interface LogConnection {
   readonly addressFor?: (advertised: BrokerAddress) => BrokerAddress
 }
 
-export interface BrokerAddress {
+interface BrokerAddress {
   readonly host: string
   readonly port: number
 }

@@ -30,7 +30,7 @@ export interface PublisherOptions {
   readonly onRequest?: (request: PublishRequest) => void
 }
 
-export interface PublishRequest {
+interface PublishRequest {
   readonly records: number
   readonly durationMs: number
   readonly isAcknowledged: boolean

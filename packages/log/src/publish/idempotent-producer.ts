@@ -24,7 +24,7 @@ export interface IdempotentProducer {
   readonly discard: (reason: Error) => void
 }
 
-export interface IdempotentProducerOptions {
+interface IdempotentProducerOptions {
   readonly requestTimeoutMs: number
   readonly connectTimeoutMs: number
   readonly logger: Logger

@@ -11,7 +11,7 @@ export interface WaitingRecord {
   readonly isSettled: () => boolean
 }
 
-export interface PublishQueue {
+interface PublishQueue {
   /** Adds a record. Returns false if the queue is full. */
   readonly add: (waiting: WaitingRecord) => boolean
   /** Takes the oldest records that fit into one request, in order of arrival: at least one if there is any. */
@@ -22,7 +22,7 @@ export interface PublishQueue {
   readonly waiting: () => readonly WaitingRecord[]
 }
 
-export interface PublishQueueLimits {
+interface PublishQueueLimits {
   readonly maxQueuedRecords: number
   readonly maxQueuedBytes: number
   readonly maxBatchRecords: number

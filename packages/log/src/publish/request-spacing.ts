@@ -11,7 +11,7 @@ const LONE_WAITS = 4
 const REQUESTS_AT_ONCE = 32
 
 /** Decides how long the next request to the log waits for more records. */
-export interface RequestSpacing {
+interface RequestSpacing {
   /** Returns the wait in ms from `nowMs`, a `performance.now()` instant. `records`: number of records in the queue. */
   readonly waitMs: (nowMs: number, records: number) => number
   /** Records that a request with this number of records begins. */

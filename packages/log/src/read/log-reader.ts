@@ -20,7 +20,7 @@ export interface ReadOptions {
   readonly signal?: AbortSignal
 }
 
-export interface LogReader {
+interface LogReader {
   /**
    * Reads partitions from the given positions, one batch at a time, in order within each partition. Prefetches once while
    * batches are handled, so two fetches are held. Resolves at the end or when aborted. Rejects with the errors of `onBatch`,
@@ -34,7 +34,7 @@ export interface LogReader {
   ) => Promise<void>
 }
 
-export interface LogReaderOptions {
+interface LogReaderOptions {
   readonly maxBytesPerPartition?: number
   readonly maxBatchRecords?: number
   /** Default: 30,000 when reading to an end, never when following. */

@@ -9,7 +9,7 @@ export interface AbortedTransaction {
 }
 
 /** The batches of one partition in the response to a fetch. */
-export interface EncodedBatches {
+interface EncodedBatches {
   readonly topic: string
   readonly partition: number
   /** Offset at which the fetch began. The first batch may begin before it. */

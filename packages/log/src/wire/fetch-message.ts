@@ -11,7 +11,7 @@ export interface FetchPosition {
   readonly offset: bigint
 }
 
-export interface FetchRequest {
+interface FetchRequest {
   /** The broker serves them in this order, up to `maxBytes`. */
   readonly positions: readonly FetchPosition[]
   /** How long the broker may hold a fetch that finds nothing, in milliseconds. */

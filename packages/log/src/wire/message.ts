@@ -22,13 +22,13 @@ interface KafkajsEncoder {
   readonly size: () => number
 }
 
-export interface DecodedResponse<Answer> {
+interface DecodedResponse<Answer> {
   readonly answer: Answer
   /** Milliseconds for which the broker asks to be left alone. kafkajs' connection obeys. */
   readonly clientSideThrottleTime: number
 }
 
-export interface MessageParts<Answer> {
+interface MessageParts<Answer> {
   readonly apiName: string
   readonly apiKey: number
   readonly apiVersion: number

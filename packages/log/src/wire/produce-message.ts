@@ -12,7 +12,7 @@ export interface PartitionToProduce {
   readonly records: readonly RecordToEncode[]
 }
 
-export interface ProduceRequest extends ProducerId {
+interface ProduceRequest extends ProducerId {
   readonly partitions: readonly PartitionToProduce[]
   readonly timestampMs: number
   /** How long the leader may wait for its followers, in milliseconds. */
@@ -20,7 +20,7 @@ export interface ProduceRequest extends ProducerId {
 }
 
 /** One partition in the response to a produce request. */
-export interface ProducedPartition {
+interface ProducedPartition {
   readonly topic: string
   readonly partition: number
   /** Kafka's error code; 0 for none. */

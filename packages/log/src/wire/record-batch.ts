@@ -14,7 +14,7 @@ export interface ProducerId {
 }
 
 /** A batch's records with the sizes of their texts, so that each byte is written once, in its place. */
-export interface MeasuredBatch {
+interface MeasuredBatch {
   readonly records: readonly MeasuredRecord[]
   /** Bytes of the encoded batch. */
   readonly size: number

@@ -9,7 +9,7 @@ export interface Cli {
   readonly environment: Readonly<Record<string, string>>
 }
 
-export interface CliProcessOptions {
+interface CliProcessOptions {
   readonly cli: Cli
   readonly args: readonly string[]
   /** Added to the environment of the CLI. */

@@ -43,7 +43,7 @@ export interface CommandJob<Request, Result> {
   readonly close: () => Promise<void>
 }
 
-export interface CommandJobParts {
+interface CommandJobParts {
   readonly cli: Cli
   readonly nowMs: () => number
   readonly logger: Logger

@@ -9,7 +9,7 @@ import type { Session } from '../http/sessions.ts'
 import { withVisibleCauses } from './visible-causes.ts'
 import { deadLettersApi, type Decide, type DeadLetterPath } from './api.ts'
 
-export interface DeadLetterRoutesParts {
+interface DeadLetterRoutesParts {
   readonly consumers: ReadonlyMap<string, ConsumerCalls>
   readonly logger: Logger
 }

@@ -12,7 +12,7 @@ import type { CountedPeriod, FormFigures, FormSummary } from './api.ts'
 const HOUR_MS = 3_600_000
 
 /** Counts of one process of the evaluator; undefined: it does not answer. */
-export type ProcessSteps = FormStepsAnswer | undefined
+type ProcessSteps = FormStepsAnswer | undefined
 
 /** Returns the counted part of the last `hours`; undefined if no process answers. */
 export function periodOf(processes: readonly ProcessSteps[], hours: number, nowMs: number): CountedPeriod | undefined {
@@ -51,7 +51,7 @@ export function stateOf(form: Form | undefined, nowMs: number): FormSummary['sta
   return form.endsAt !== undefined && Date.parse(form.endsAt) <= nowMs ? 'over' : 'live'
 }
 
-export interface FormParts {
+interface FormParts {
   readonly formId: string
   /** undefined: not in the workspace. */
   readonly form: Form | undefined

@@ -9,7 +9,7 @@ import { formSettingsOf } from './form-settings.ts'
 import { formSummaryOf, periodOf } from './form-summary.ts'
 import { shortened } from './shortened.ts'
 
-export interface FormRoutesParts {
+interface FormRoutesParts {
   readonly catalog: () => Promise<KnownCatalog>
   readonly evaluator: CallsOf<'form-trigger-evaluator'>
   /** Each process of the evaluator. */

@@ -39,7 +39,7 @@ export type ApiHandler<Input, Answer> = (
 type ScreenRoutes = { readonly [Name in ApiName]?: RouteDefinition }
 
 /** One handler for each route of a table. */
-export type ApiHandlers<Table extends ScreenRoutes> = {
+type ApiHandlers<Table extends ScreenRoutes> = {
   readonly [Name in keyof Table]: Table[Name] extends RouteDefinition<infer Input, infer Answer>
     ? ApiHandler<z.output<Input>, z.input<Answer>>
     : never

@@ -26,7 +26,7 @@ export interface AppParts {
 
 const MAX_BODY = '16kb'
 
-export const NOT_OWN_REQUEST = refuse(
+const NOT_OWN_REQUEST = refuse(
   403,
   'foreign-request',
   'Only pages of the console may send this request. Behind a proxy, CONSOLE_PUBLIC_URL must be the address that your browser shows.',

@@ -4,7 +4,7 @@ import type { ServiceCalls } from '../services.ts'
 import type { Session } from './sessions.ts'
 import { type ApiHandler, type ApiResult, refuse } from './api-route.ts'
 
-export interface ForwarderParts<Table extends CallTable, Input> {
+interface ForwarderParts<Table extends CallTable, Input> {
   readonly services: ReadonlyMap<string, ServiceCalls<Table>>
   /** Removes data that the session may not see from every answer. */
   readonly mask: <Answer>(answer: Answer, session: Session, input: Input) => Answer

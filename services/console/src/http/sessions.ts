@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Role } from './define-route.ts'
 
 /** Names of the personal data that a viewer has asked for, a bounded number. */
-export interface Revealed {
+interface Revealed {
   readonly add: (name: string) => void
   readonly has: (name: string) => boolean
 }

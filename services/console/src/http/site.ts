@@ -11,7 +11,7 @@ export interface Site {
 }
 
 /** A page of another site needs a preflight to send this header, and the console answers none. */
-export const OWN_HEADER = 'x-nextvisit-console'
+const OWN_HEADER = 'x-nextvisit-console'
 
 /** `publicUrl`: address behind a proxy. Without it, the address is `Host` over HTTP. */
 export function createSite(publicUrl: string | undefined): Site {

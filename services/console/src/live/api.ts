@@ -6,7 +6,7 @@ import { type ApiTable, defineRoute } from '../http/define-route.ts'
 export const LiveOutcome = z.enum(['recorded', 'queued', 'delivered', 'ended', 'refused'])
 export type LiveOutcome = z.infer<typeof LiveOutcome>
 
-export const LiveQuery = z.strictObject({
+const LiveQuery = z.strictObject({
   /** Both, or neither for every project. */
   organization: SlugId.optional(),
   project: SlugId.optional(),

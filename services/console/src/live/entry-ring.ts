@@ -1,5 +1,5 @@
 /** Entries of a ring since a position. */
-export interface RingPart<Entry> {
+interface RingPart<Entry> {
   /** Newest last. */
   readonly entries: readonly Entry[]
   /** Position of the newest entry, and start of the next read. */

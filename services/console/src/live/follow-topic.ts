@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLogReader, type FetchedRecord, type LogConnection, withLogAdmin } from '@nextvisit/log'
 
-export interface FollowOptions {
+interface FollowOptions {
   readonly connection: LogConnection
   readonly topic: string
   /** Number of the newest records of each partition to start with. */

@@ -18,7 +18,7 @@ import {
 import { createPendingRecords } from './pending-records.ts'
 import { createSeenNames } from './seen-names.ts'
 
-export interface LiveFeedParts {
+interface LiveFeedParts {
   readonly connection: LogConnection
   /** Reads how far each consumer has folded the log. */
   readonly readProgress: () => Promise<readonly ConsumerProgress[]>

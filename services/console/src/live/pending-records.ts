@@ -1,11 +1,11 @@
 import type { FetchedRecord } from '@nextvisit/log'
 
-export interface PendingBounds {
+interface PendingBounds {
   readonly maxRecords: number
   readonly maxBytes: number
 }
 
-export interface PendingRecords {
+interface PendingRecords {
   readonly add: (partition: number, records: readonly FetchedRecord[]) => void
   /** Removes and returns the records below these offsets, by partition. `dropped`: number that did not fit since the last call. */
   readonly take: (upTo: ReadonlyMap<number, bigint>) => {

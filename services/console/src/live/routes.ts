@@ -8,7 +8,7 @@ import type { Session } from '../http/sessions.ts'
 import { liveApi, type LiveEntry } from './api.ts'
 import type { LiveFeed } from './live-feed.ts'
 
-export interface LiveRoutesParts {
+interface LiveRoutesParts {
   readonly catalog: () => Promise<KnownCatalog>
   readonly feed: Pick<LiveFeed, 'look'>
 }

@@ -1,6 +1,6 @@
 import type { LiveEntry } from './api.ts'
 
-export interface SeenNames {
+interface SeenNames {
   readonly learn: (entries: readonly LiveEntry[]) => void
   /** Adds the userName, if a fact contained it. */
   readonly name: (entry: LiveEntry) => LiveEntry

@@ -21,7 +21,7 @@ export interface Sampler {
   readonly look: () => Seen
 }
 
-export interface SamplerOptions {
+interface SamplerOptions {
   readonly targets: readonly Target[]
   /** Reads the metrics of a process as text. Rejects if it does not answer. */
   readonly scrape: (url: string) => Promise<string>

@@ -36,8 +36,8 @@ export const ConsumerOperations = z.strictObject({
 })
 export type ConsumerOperations = z.infer<typeof ConsumerOperations>
 
-export const ConsumersAnswer = z.strictObject({ consumers: z.array(ConsumerOperations) })
-export type ConsumersAnswer = z.infer<typeof ConsumersAnswer>
+const ConsumersAnswer = z.strictObject({ consumers: z.array(ConsumerOperations) })
+type ConsumersAnswer = z.infer<typeof ConsumersAnswer>
 
 export const operationsApi = {
   listConsumers: defineRoute({ role: 'viewer', input: Nothing, answer: ConsumersAnswer }),

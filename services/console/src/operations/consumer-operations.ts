@@ -4,7 +4,7 @@ import { withVisibleCauses } from '../dead-letters/visible-causes.ts'
 import type { ConsumerOperations, PartitionLine } from './api.ts'
 
 /** Answer of one process; undefined: none. */
-export interface ProcessOperations {
+interface ProcessOperations {
   readonly url: string
   readonly answer: OperationsAnswer | undefined
 }
@@ -23,7 +23,7 @@ export async function askOperations(processes: readonly ConsumerProcess[]): Prom
   return Map.groupBy(answers, ({ service }) => service)
 }
 
-export interface ConsumerOperationsParts {
+interface ConsumerOperationsParts {
   readonly service: string
   readonly processes: readonly ProcessOperations[]
   /** Of the whole service; undefined: not counted in time. */

@@ -4,7 +4,7 @@ import { createSharedRead } from '../shared-read.ts'
 import { operationsApi } from './api.ts'
 import { askOperations, consumerOperationsOf } from './consumer-operations.ts'
 
-export interface OperationsRoutesParts {
+interface OperationsRoutesParts {
   readonly consumers: ReadonlyMap<string, ConsumerCalls>
   readonly processes: readonly ConsumerProcess[]
   readonly partitionCount: number

@@ -25,7 +25,7 @@ export type Finding = z.infer<typeof Finding>
 const count = z.strictObject({ name: z.string(), lastMinutes: z.number(), lastHour: z.number() })
 
 /** Figures of the last minute; null: not enough samples. */
-export const CurrentFigures = z.strictObject({
+const CurrentFigures = z.strictObject({
   eventsPerSecond: z.number().nullable(),
   identifiesPerSecond: z.number().nullable(),
   answersPerSecond: z.number().nullable(),

@@ -13,7 +13,7 @@ const RECENT_MS = 5 * 60_000
 /** Slightly less than the sampler keeps. */
 const WHOLE_HOUR_MS = 59 * 60_000
 
-export interface OverviewParts extends Seen {
+interface OverviewParts extends Seen {
   /** Number of partitions of the topics keyed by user. */
   readonly partitionCount: number
   /** Reached limits, as far as known. */

@@ -4,7 +4,7 @@ import type { ReachedLimit } from '../registry/reached-limits.ts'
 import { overviewApi } from './api.ts'
 import { overviewOf } from './overview.ts'
 
-export interface OverviewRoutesParts {
+interface OverviewRoutesParts {
   readonly sampler: Pick<Sampler, 'look'>
   readonly readReachedLimits: () => Promise<readonly ReachedLimit[]>
   readonly partitionCount: number

@@ -12,7 +12,7 @@ import {
   roughInWords,
 } from './forecast.ts'
 
-export interface UsageParts {
+interface UsageParts {
   readonly plan: CatalogProject['plan']
   /** Metering's counters of this month and the previous one. */
   readonly usage: UsageAnswer

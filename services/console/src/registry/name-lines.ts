@@ -4,12 +4,9 @@ import { eventSlug } from '@nextvisit/domain'
 import type { NameKind, NameLine, NamesPage } from './api.ts'
 
 /** Names in the workspace file. */
-export type DeclaredNames = Pick<
-  CatalogProject,
-  'declaredTraits' | 'disabledTraits' | 'declaredEvents' | 'disabledEvents'
->
+type DeclaredNames = Pick<CatalogProject, 'declaredTraits' | 'disabledTraits' | 'declaredEvents' | 'disabledEvents'>
 
-export interface NamesPageParts {
+interface NamesPageParts {
   readonly kind: NameKind
   /** The registry's page of at most `limit` definitions after `after` with `prefix`. */
   readonly page: DefinitionsAnswer

@@ -13,7 +13,7 @@ export interface ReachedLimit {
   readonly line: LimitLine
 }
 
-export interface ReachedLimitsParts {
+interface ReachedLimitsParts {
   readonly catalog: () => Promise<Pick<KnownCatalog, 'projects'>>
   readonly metering: Pick<CallsOf<'metering'>, 'readUsage'>
   readonly nowMs: () => number

@@ -7,7 +7,7 @@ import { registryApi } from './api.ts'
 import { projectUsageOf } from './limit-lines.ts'
 import { namesPageOf, slugPrefixOf } from './name-lines.ts'
 
-export interface RegistryRoutesParts {
+interface RegistryRoutesParts {
   readonly catalog: () => Promise<KnownCatalog>
   readonly metering: CallsOf<'metering'>
   readonly registry: CallsOf<'trait-registry'>

@@ -33,7 +33,7 @@ export function replayCommand(operatorUrl: string): CommandKind<StartReplay, Rep
 }
 
 /** Folds a line of the command into the result. */
-export function evolveReplay(so: ReplayResult, line: ReplayLine): ReplayResult {
+function evolveReplay(so: ReplayResult, line: ReplayLine): ReplayResult {
   switch (line.type) {
     case 'begin':
       return { ...so, step: 'fold', records: line.records, resumedFrom: line.resumedFrom, isPaused: false }

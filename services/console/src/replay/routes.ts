@@ -3,7 +3,7 @@ import { runAnswerOf } from '../commands/run-answer.ts'
 import { answered, refuse, serveApi } from '../http/api-route.ts'
 import { type ReplayAnswer, replayApi, type ReplayResult, type StartReplay } from './api.ts'
 
-export interface ReplayRoutesParts {
+interface ReplayRoutesParts {
   /** undefined: this console starts no replays. */
   readonly job: CommandJob<StartReplay, ReplayResult> | undefined
   readonly obstacle: ReplayAnswer['obstacle']

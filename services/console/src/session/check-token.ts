@@ -7,7 +7,7 @@ export type TokenCheck =
   /** Wrong, after too many wrong tokens. */
   | { readonly outcome: 'too-many'; readonly retryAfterSeconds: number }
 
-export interface TokenCheckOptions {
+interface TokenCheckOptions {
   readonly tokens: { readonly operator: string; readonly viewer: string | undefined }
   readonly nowMs: () => number
 }

@@ -9,7 +9,7 @@ import { type SessionAnswer, SignIn } from './api.ts'
 import type { TokenCheck } from './check-token.ts'
 import type { Session, Sessions } from '../http/sessions.ts'
 
-export interface SigningInParts {
+interface SigningInParts {
   readonly site: Site
   readonly sessions: Sessions
   readonly checkToken: (token: string) => TokenCheck

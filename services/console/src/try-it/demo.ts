@@ -16,7 +16,7 @@ export interface Demo {
   readonly keys: z.infer<typeof DemoKeys>
 }
 
-export interface FindDemoParts {
+interface FindDemoParts {
   /** File that `nextvisit demo` writes. */
   readonly keysFile: string | undefined
   readonly catalog: () => Promise<KnownCatalog>

@@ -4,7 +4,7 @@ import { answered, type ApiResult, refuse, serveApi } from '../http/api-route.ts
 import { type TryAnswer, tryItApi } from './api.ts'
 import type { Demo } from './demo.ts'
 
-export interface TryItParts {
+interface TryItParts {
   readonly findDemo: () => Promise<Demo | undefined>
   /** Public address of the gateway. */
   readonly gatewayUrl: string | undefined

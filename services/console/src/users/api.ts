@@ -26,7 +26,7 @@ const named = z.strictObject({ name: z.string(), value: z.string() })
 /** The text is ours, so pages show instants in it in the reader's time zone. Values of users are shown unchanged. */
 const withInstants = { withInstants: z.boolean() }
 
-export const GateLine = z.strictObject({
+const GateLine = z.strictObject({
   gate: z.string(),
   outcome: z.enum(['passed', 'failed', 'not-looked-at']),
   /** The values that the gate compared. */
@@ -57,7 +57,7 @@ export const FormLine = z.strictObject({
 })
 export type FormLine = z.infer<typeof FormLine>
 
-export const QueueLine = z.strictObject({
+const QueueLine = z.strictObject({
   queuedId: Uuid,
   formId: SlugId,
   state: z.enum(['waiting', 'offered', 'delivered', 'expired', 'cancelled']),
@@ -91,7 +91,7 @@ export type UserAnswer = z.infer<typeof UserAnswer>
 export const UserFormsAnswer = z.strictObject({ forms: z.array(FormLine), queue: z.array(QueueLine) })
 export type UserFormsAnswer = z.infer<typeof UserFormsAnswer>
 
-export const TimelineQuery = z.strictObject({
+const TimelineQuery = z.strictObject({
   ...UserPath.shape,
   /** Each step reads the same number of records further back. */
   depth: z.coerce.number<number>().int().min(1).max(MAX_DEPTH).default(1),

@@ -15,7 +15,7 @@ export type FoundRequest =
   /** The log has more records around that time than are read, and none of the read ones has the id. */
   | { readonly outcome: 'too-many-records'; readonly read: number; readonly fromMs: number; readonly untilMs: number }
 
-export interface FindRequestOptions {
+interface FindRequestOptions {
   /** For specs, which use their own topic. */
   readonly topic?: string
   readonly maxRecords?: number

@@ -22,7 +22,7 @@ const NO_REFUSALS = refuse(
 )
 const NO_LOG = refuse(503, 'no-log', 'The log cannot be read because Kafka does not answer. The Overview says more.')
 
-export interface UserOfRequestParts {
+interface UserOfRequestParts {
   readonly findRequest: (requestId: string) => Promise<FoundRequest>
   readonly readRefusals: ReadRefusals
   readonly knownCatalog: () => Promise<KnownCatalog | undefined>

@@ -10,7 +10,7 @@ export interface BackwardsReading {
   readonly sinceMs: number | undefined
 }
 
-export interface BackwardsOptions {
+interface BackwardsOptions {
   readonly topic: string
   readonly partition: number
   readonly isWanted: (record: FetchedRecord) => boolean

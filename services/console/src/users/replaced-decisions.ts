@@ -1,7 +1,7 @@
 import type { FormDecision, FormFact, ProjectConfig, UserFact } from '@nextvisit/contracts'
 import { compileForms } from '@nextvisit/domain'
 
-export interface ReplacedParts {
+interface ReplacedParts {
   readonly fact: UserFact
   readonly decisions: readonly FormDecision[]
   readonly formFacts: readonly FormFact[]

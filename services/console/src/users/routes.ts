@@ -13,7 +13,7 @@ import { userAnswerOf } from './user-answer.ts'
 import { countedTriggers, userFormsAnswerOf } from './user-forms-answer.ts'
 import type { UserLog, Users } from './users.ts'
 
-export interface UserRoutesParts {
+interface UserRoutesParts {
   readonly catalog: () => Promise<KnownCatalog>
   readonly users: Users
   readonly readRefusals: ReadRefusals

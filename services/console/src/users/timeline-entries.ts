@@ -15,7 +15,7 @@ import { namedValues } from './user-answer.ts'
 
 type Detail = TimelineEntry['details'][number]
 /** Entry of a fact in the log. Refusals, and decisions that queued nothing, are not in the log. */
-export type FactEntry = TimelineEntry & { readonly kind: Exclude<TimelineEntry['kind'], 'decision' | 'refused'> }
+type FactEntry = TimelineEntry & { readonly kind: Exclude<TimelineEntry['kind'], 'decision' | 'refused'> }
 
 const detail = (name: string, value: string): Detail => ({ name, value, withInstants: false })
 const instantDetail = (name: string, value: string): Detail => ({ name, value, withInstants: true })
@@ -23,7 +23,7 @@ const instantDetail = (name: string, value: string): Detail => ({ name, value, w
 const said = (values: Readonly<Record<string, unknown>>, mask: Mask, prefix = ''): Detail[] =>
   namedValues(values, mask).map(({ name, value }) => detail(prefix + name, value))
 
-export interface TimelineParts {
+interface TimelineParts {
   readonly facts: readonly UserFact[]
   readonly formFacts: readonly FormFact[]
   /** Last decision on each form, and the queue; undefined: the evaluator does not answer. */

@@ -2,7 +2,7 @@ import type { ProjectConfig, UserReadModel } from '@nextvisit/contracts'
 import type { Mask } from './mask.ts'
 import type { UserAnswer, UserPath } from './api.ts'
 
-export interface UserParts {
+interface UserParts {
   readonly path: UserPath
   readonly user: UserReadModel | undefined
   readonly config: ProjectConfig | undefined

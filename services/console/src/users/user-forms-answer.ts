@@ -4,7 +4,7 @@ import type { Mask } from './mask.ts'
 import type { UserFormsAnswer } from './api.ts'
 import { formLinesOf, type FormLinesParts } from './form-lines.ts'
 
-export interface UserFormsParts extends Pick<FormLinesParts, 'config' | 'soFar' | 'mask' | 'nowMs'> {
+interface UserFormsParts extends Pick<FormLinesParts, 'config' | 'soFar' | 'mask' | 'nowMs'> {
   /** undefined: the user was never identified. */
   readonly model: FormsReadModel | undefined
 }
@@ -25,7 +25,7 @@ export function userFormsAnswerOf({ model = { forms: [], queue: [] }, ...parts }
   }
 }
 
-export interface CountedTriggersParts {
+interface CountedTriggersParts {
   readonly model: Pick<FormsReadModel, 'forms'>
   readonly config: Pick<ProjectConfig, 'forms'> | undefined
   readonly mask: Pick<Mask, 'isMasked'>

@@ -34,7 +34,7 @@ export interface Users {
   readonly findRequest: (requestId: string) => Promise<FoundRequest>
 }
 
-export interface UsersParts {
+interface UsersParts {
   readonly connection: LogConnection
   readonly projector: CallsOf<'user-projector'>
   readonly evaluator: CallsOf<'form-trigger-evaluator'>

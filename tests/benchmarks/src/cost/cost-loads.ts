@@ -12,7 +12,7 @@ export interface CostLoad {
   readonly expected: string
 }
 
-export interface LoadTarget {
+interface LoadTarget {
   readonly gatewayUrl: string
   readonly keys: { readonly admin: string; readonly sdk: string }
 }

@@ -5,7 +5,7 @@ export interface Measurable {
   readonly processes: () => ReadonlyMap<string, { readonly pid: number }>
 }
 
-export interface Cpu<Result> {
+interface Cpu<Result> {
   readonly result: Result
   /** CPU seconds of each process. */
   readonly cpuSeconds: Record<string, number>

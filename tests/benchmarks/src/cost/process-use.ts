@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 
 /** Resource use of a process and its descendants. */
-export interface ProcessUse {
+interface ProcessUse {
   /** User and system time since the start, including ended children. */
   readonly cpuSeconds: number
   /** Resident memory of the process itself, without its children. */

@@ -12,7 +12,7 @@ const SCREENS: Readonly<Record<string, number>> = {
   consumers: 5_000,
 }
 
-export interface OpenConsoles {
+interface OpenConsoles {
   /** Stops polling. Resolves to the number of answers; rejects if the console did not answer. */
   readonly close: () => Promise<number>
 }

@@ -1,4 +1,4 @@
-export interface PreparedRequest {
+interface PreparedRequest {
   /** URL of the gateway, such as `http://127.0.0.1:8080`. */
   readonly url: string
   /** Path, such as `/v2/admin/track-event`. */

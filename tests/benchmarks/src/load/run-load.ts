@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createHttpConnection, type HttpAnswer, type HttpConnection } from './http-connection.ts'
 
-export interface Load {
+interface Load {
   readonly url: string
   /** Returns the bytes of the next request. */
   readonly next: () => Buffer

@@ -1,7 +1,7 @@
 import type { Page } from '@nextvisit/testing/browser'
 
 /** Responsiveness of a screen. */
-export interface ScreenFigures {
+interface ScreenFigures {
   /** Longest time in ms in which the page was blocked. */
   readonly longestTaskMs: number
   /** Sum of blocked times of more than 50 ms, in ms. */

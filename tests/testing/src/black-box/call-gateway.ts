@@ -4,7 +4,7 @@ import { eventually } from './throw-away-stack.ts'
 /** Exceeds the limit of every answer, so that late answers are measured. */
 const GIVE_UP_AFTER_MS = 15_000
 
-export interface GatewayRequest {
+interface GatewayRequest {
   readonly gatewayUrl: string
   /** `/v2/admin/identify-user` */
   readonly route: string

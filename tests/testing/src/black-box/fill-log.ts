@@ -8,7 +8,7 @@ const EVENTS = ['Checkout Completed', 'Signed In', 'Page Viewed', 'Export Starte
 const NO_PROJECT = { organization: '', project: '' }
 const PUBLISH_WITHIN_MS = 30_000
 
-export interface Filling {
+interface Filling {
   /** Projects of the facts. Ten consecutive facts belong to one project. */
   readonly projects: readonly ProjectRef[]
   readonly facts: number

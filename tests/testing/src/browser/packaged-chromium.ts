@@ -9,7 +9,7 @@ import { createBrotliDecompress } from 'node:zlib'
 import { cached } from '@nextvisit/local-stack'
 
 /** A Chromium for Linux x64. `libraries` is a folder of shared libraries that machines without a desktop lack. */
-export interface PackagedChromium {
+interface PackagedChromium {
   readonly executablePath: string
   readonly libraries: string
 }

@@ -9,7 +9,7 @@ import { applyWorkspace } from '../workspace/apply-workspace.ts'
 import { awaitViews } from '../workspace/await-views.ts'
 import { readWorkspace } from '../workspace/read-workspace.ts'
 
-export interface ApplyFlags {
+interface ApplyFlags {
   readonly prune?: true
   readonly dryRun?: true
   readonly overwrite?: true

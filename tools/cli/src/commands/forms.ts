@@ -12,7 +12,7 @@ import { print } from '../output.ts'
 import { createProgress } from '../progress.ts'
 import { readWorkspaceWithoutSecrets } from '../workspace/read-workspace.ts'
 
-export interface DryRunFlags {
+interface DryRunFlags {
   /** Start of the period, ms since the epoch; `to` is its end. */
   readonly from: number
   readonly to?: number

@@ -5,7 +5,7 @@ import { readEnvironment } from '../config.ts'
 import { addressesOf } from '../database-addresses.ts'
 import { print } from '../output.ts'
 
-export interface MigrateFlags {
+interface MigrateFlags {
   readonly printAddresses?: true
 }
 

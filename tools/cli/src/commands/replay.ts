@@ -9,7 +9,7 @@ import { errorLineOf, printLine } from '../json-lines.ts'
 import { createReplayLines, createReplayText } from '../replay/replay-report.ts'
 import { type RunReplayOptions, runReplay } from '../replay/run-replay.ts'
 
-export interface ReplayFlags {
+interface ReplayFlags {
   readonly dryRun?: true
   readonly acceptDifferences?: true
   readonly restart?: true

@@ -5,7 +5,7 @@ import { print } from '../output.ts'
 import { askWhy, type Why, type WhyQuestion } from '../why/ask-why.ts'
 import { decisionLines, queuedLine } from '../why/decision-lines.ts'
 
-export interface WhyFlags extends WhyQuestion {
+interface WhyFlags extends WhyQuestion {
   readonly json?: true
 }
 

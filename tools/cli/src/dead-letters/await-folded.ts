@@ -5,7 +5,7 @@ import type { z } from 'zod'
 /** Dead letters of a decision by state. */
 type Counts = Omit<z.infer<typeof deadLetterCalls.readDecision.answer>, 'deadAgain'>
 
-export interface AwaitFoldedOptions {
+interface AwaitFoldedOptions {
   readonly readCounts: () => Promise<Counts>
   /** Called with the number of pending dead letters. */
   readonly onWaiting: (waiting: number) => void

@@ -13,7 +13,7 @@ const STALLED_AFTER_MS = 20_000
 const POLL_EVERY_MS = 250
 const NOTHING_TO_DISCARD = 'None of these is dead: there is nothing to discard.'
 
-export interface SelectionFlags {
+interface SelectionFlags {
   readonly service: string
   readonly id?: readonly string[]
   readonly cause?: string

@@ -8,7 +8,7 @@ import { print } from '../output.ts'
 import { answerOf, type DeadLetterAsks, withDeadLetters } from './ask-dead-letters.ts'
 
 /** Arguments as typed. */
-export interface SetAsideArguments {
+interface SetAsideArguments {
   readonly service: string
   readonly topic: string
   readonly partition: string

@@ -13,7 +13,7 @@ type WholeDeadLetter = z.infer<typeof deadLetterCalls.read.answer>
 
 const MAX_CAUSES = 10_000
 
-export interface ListFlags {
+interface ListFlags {
   readonly service?: string
   readonly all?: boolean
   readonly json?: boolean

@@ -1,6 +1,6 @@
 import type { FetchedRecord } from '@nextvisit/log'
 
-export interface ExportedRecord {
+interface ExportedRecord {
   /** Formats an object as one line with its newline. The members and their order are fixed (docs/reference/records.md, Exports). */
   readonly line: string
   readonly organization: unknown

@@ -18,7 +18,7 @@ export interface ReadPast {
   readonly since: string | null
 }
 
-export interface ReadPastOptions {
+interface ReadPastOptions {
   readonly connection: LogConnection
   readonly topics: Topics
   readonly simulation: Simulation

@@ -47,7 +47,7 @@ export interface Period {
 }
 
 /** Tallies of a project's forms under one catalog, by form id. */
-export type Tallies = ReadonlyMap<string, FormTally>
+type Tallies = ReadonlyMap<string, FormTally>
 export interface SimulatedProject extends ComparedProject {
   readonly tallies: { readonly proposed: Tallies; readonly today: Tallies | undefined }
 }

@@ -8,7 +8,7 @@ import { readStoredCheckpoints } from '../status/read-consumer.ts'
 const LOOK_AGAIN_AFTER_MS = 50
 const UNAVAILABLE_AGAIN_AFTER_MS = 1_000
 
-export interface ConsumerLagOptions {
+interface ConsumerLagOptions {
   readonly admin: Pick<LogAdmin, 'watermarks'>
   /** Databases of all consumers, by name. */
   readonly databases: ReadonlyMap<string, ConsumerDatabase>

@@ -26,7 +26,7 @@ export type JudgedLine = { readonly line: Line } & (
 )
 
 /** Judges a line; the result depends on earlier lines. `now` becomes `received`. */
-export type JudgeLine = (line: Line, now: Date) => JudgedLine
+type JudgeLine = (line: Line, now: Date) => JudgedLine
 
 /** Creates a judge of the lines of one import. */
 export function createJudge(policy: ImportPolicy, users: Pick<KnownUsers, 'add' | 'has'>): JudgeLine {

@@ -11,7 +11,7 @@ export interface Line {
   readonly bytes: Buffer
 }
 
-export interface LineFile {
+interface LineFile {
   /** Yields every line that is not blank. */
   readonly lines: () => AsyncGenerator<Line>
   /** Returns the share of the file that was read, from 0 to 1. */

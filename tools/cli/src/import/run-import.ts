@@ -14,7 +14,7 @@ import { type Reject, rejectOf, rejectsFileOf, writeRejects } from './rejects.ts
 const RECORD_OVERHEAD_BYTES = 1_000
 const EXAMPLES = 5
 
-export interface ImportOptions {
+interface ImportOptions {
   readonly file: string
   readonly policy: ImportPolicy
   readonly users: KnownUsers

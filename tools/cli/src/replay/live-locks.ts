@@ -16,7 +16,7 @@ const PAUSE = 2
 /** Timeouts that end a hanging replay, which must not keep the locks. */
 const WORK_LIMITS = "SET LOCAL idle_in_transaction_session_timeout = '15s'; SET LOCAL statement_timeout = '30s'"
 
-export interface LiveLocks {
+interface LiveLocks {
   /** Schema of the locked tables. */
   readonly schema: string
   /** `LOCK TABLE` statements. */

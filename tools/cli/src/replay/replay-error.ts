@@ -1,4 +1,4 @@
-export type ReplayErrorCode =
+type ReplayErrorCode =
   | 'REPLAY_RUNS'
   | 'REPLAY_OF_OTHER_CODE'
   | 'SCHEMAS_DIFFER'

@@ -10,7 +10,7 @@ import { dropReplaced, requireNothingForeign } from './foreign-objects.ts'
 import { dropSchema, replacedOf, requireSameMigrations, type ShadowOptions } from './shadow-schema.ts'
 import { coreTableSources } from '@nextvisit/consumer'
 
-export interface ReplayOptions extends Pick<ShadowOptions, 'adminUrl' | 'tableSources' | 'migrations'> {
+interface ReplayOptions extends Pick<ShadowOptions, 'adminUrl' | 'tableSources' | 'migrations'> {
   /** Connection as the owner of the schemas. It holds the replay's lock. */
   readonly client: Client
   readonly schemas: Schemas

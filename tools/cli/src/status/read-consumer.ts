@@ -9,7 +9,7 @@ export interface StoredCheckpoint {
   readonly recordTimeMs: number | undefined
 }
 
-export interface ConsumerAnswer {
+interface ConsumerAnswer {
   readonly checkpoints: readonly StoredCheckpoint[]
   /** Number of undecided dead letters. */
   readonly deadLetters: number

@@ -11,7 +11,7 @@ export interface OrganizationStatus {
   readonly keys: number
 }
 
-export interface LogAnswer {
+interface LogAnswer {
   /** Watermarks by topic and partition. */
   readonly watermarks: ReadonlyMap<string, ReadonlyMap<number, Watermarks>>
   /** Messages about topics whose number of partitions differs from `KAFKA_PARTITIONS`. */

@@ -9,7 +9,7 @@ import { ask, type PartAnswer } from './part.ts'
 import { type Alarm, type Outbox, readConsumer } from './read-consumer.ts'
 import { type OrganizationStatus, readLog } from './read-log.ts'
 
-export interface ConsumerStatus {
+interface ConsumerStatus {
   readonly service: string
   /** Lag in records; null while the log is unavailable. */
   readonly lagRecords: number | null
@@ -19,7 +19,7 @@ export interface ConsumerStatus {
   readonly alarms: readonly Alarm[]
 }
 
-export interface ServiceStatus {
+interface ServiceStatus {
   readonly service: string
   readonly processes: number
   /** True if all processes have the latest revision of every organization. */

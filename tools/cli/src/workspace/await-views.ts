@@ -3,7 +3,7 @@ import { askViews, type CatalogState, emptyCatalog, readCatalog, type ViewsRepor
 import { TOPICS } from '@nextvisit/contracts'
 import { type LogConnection, withLogAdmin } from '@nextvisit/log'
 
-export interface AwaitViewsOptions {
+interface AwaitViewsOptions {
   readonly connection: LogConnection
   /** Timeout in ms. Default 15,000. */
   readonly withinMs?: number

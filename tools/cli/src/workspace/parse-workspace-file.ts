@@ -7,7 +7,7 @@ import { checkWorkspace } from './check-workspace.ts'
 import { explainIssue } from './explain-issue.ts'
 import { type Path, readYaml } from './read-yaml.ts'
 
-export type ParsedWorkspace =
+type ParsedWorkspace =
   | { readonly outcome: 'ok'; readonly organizations: readonly OrganizationConfig[] }
   | { readonly outcome: 'invalid'; readonly faults: readonly WorkspaceFault[] }
 

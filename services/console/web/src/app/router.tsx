@@ -28,10 +28,10 @@ import { User } from '../users/user.tsx'
 import { Shell } from './shell.tsx'
 
 /** `tz` is absent for local time. A type alias, because the router requires an index signature. */
-export type CommonSearch = { readonly tz?: 'utc' | undefined }
+type CommonSearch = { readonly tz?: 'utc' | undefined }
 
-export const USER_TABS = ['timeline', 'forms', 'profile'] as const
-export type UserTab = (typeof USER_TABS)[number]
+const USER_TABS = ['timeline', 'forms', 'profile'] as const
+type UserTab = (typeof USER_TABS)[number]
 
 /** `depth`: number of steps back in the timeline. `request`: its entries are highlighted. */
 interface UserSearch {
@@ -150,7 +150,7 @@ const segment = createRoute({
   validateSearch: (search): { readonly after?: string | undefined } => ({ after: text(search['after']) }),
 })
 
-export const NAME_KINDS = ['traits', 'events'] as const
+const NAME_KINDS = ['traits', 'events'] as const
 
 const registry = createRoute({
   getParentRoute: () => root,

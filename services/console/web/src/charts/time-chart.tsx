@@ -12,7 +12,7 @@ export interface Line {
   readonly latest: number | null
 }
 
-export interface TimeChartProps {
+interface TimeChartProps {
   readonly title: string
   /** Seconds since the epoch. */
   readonly at: readonly number[]

@@ -6,7 +6,7 @@ import { right, TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
 import { RunbookLink } from '../parts/with-links.tsx'
 
-export interface DeadLetterCausesProps {
+interface DeadLetterCausesProps {
   readonly service: string
   readonly groups: NonNullable<ConsumerOperations['deadLetters']>
 }

@@ -11,7 +11,7 @@ import { userOfRecord } from './user-of-record.ts'
 type Content = NonNullable<DeadLetterAnswer['content']>
 type Shown = NonNullable<Content['value']>
 
-export interface DeadLetterContentProps {
+interface DeadLetterContentProps {
   readonly path: DeadLetterPath
   readonly letter: DeadLetterAnswer
 }

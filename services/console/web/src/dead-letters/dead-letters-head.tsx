@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-export interface DeadLettersHeadProps {
+interface DeadLettersHeadProps {
   readonly consumer: string
   /** Cause of the shown letter. */
   readonly causeId?: string

@@ -8,7 +8,7 @@ import { figure } from '../parts/figures.ts'
 import { NOTHING_DECIDED } from './decision-card.tsx'
 import { reloadDeadLetters } from './reload-dead-letters.ts'
 
-export interface DecideProps {
+interface DecideProps {
   readonly consumer: string
   readonly selected: Asked['selected']
   /** Number of selected letters that are dead. */

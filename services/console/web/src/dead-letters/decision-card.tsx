@@ -9,7 +9,7 @@ import { Time } from '../parts/time.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
 import { reloadDeadLetters } from './reload-dead-letters.ts'
 
-export interface DecisionCardProps {
+interface DecisionCardProps {
   readonly consumer: string
   /** Names the decision. */
   readonly decidedAt: string

@@ -4,7 +4,7 @@ import { Switch, type SwitchProps } from '../parts/switch.tsx'
 import { Time } from '../parts/time.tsx'
 
 /** From the address; absent: 24 hours. */
-export type Hours = 1 | undefined
+type Hours = 1 | undefined
 
 const PERIODS: SwitchProps<Hours>['options'] = [
   { value: 1, label: 'Last hour' },

@@ -1,4 +1,4 @@
-export interface ShareProps {
+interface ShareProps {
   readonly value: number
   readonly of: number
   /** `on`: on the way to the user. `off`: stopped. */

@@ -6,7 +6,7 @@ import { QUEUED_FORM_COLUMNS, QueuedFormCells } from '../parts/queued-form.tsx'
 import { TableCard } from '../parts/table-card.tsx'
 import { openCount } from './form-state.tsx'
 
-export interface WaitingProps {
+interface WaitingProps {
   readonly form: Pick<FormAnswer, 'open' | 'rows' | 'next'>
   readonly organization: string
   readonly project: string

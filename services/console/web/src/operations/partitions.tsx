@@ -10,7 +10,7 @@ import { right, TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
 import { RunbookLink } from '../parts/with-links.tsx'
 
-export interface PartitionsProps {
+interface PartitionsProps {
   readonly title: string
   readonly service: string
   readonly partitions: readonly PartitionLine[]
@@ -42,7 +42,7 @@ export function Partitions({ title, service, partitions }: PartitionsProps) {
   )
 }
 
-export interface WellPartitionsProps {
+interface WellPartitionsProps {
   readonly service: string
   readonly partitions: readonly PartitionLine[]
   /** Total number of partitions. */

@@ -4,7 +4,7 @@ import { EmptyCard } from '../parts/notes.tsx'
 import { right, TableCard } from '../parts/table-card.tsx'
 import { Time, timeText, useZone } from '../parts/time.tsx'
 
-export interface CountsProps {
+interface CountsProps {
   readonly title: string
   readonly head: string
   readonly counts: OverviewAnswer['answers']

@@ -1,7 +1,7 @@
 import { type ReactNode, type SyntheticEvent, useId, useRef, useState } from 'react'
 import { ErrorNote } from './notes.tsx'
 
-export interface ActionDialogProps {
+interface ActionDialogProps {
   /** Label of the button that opens the dialog. */
   readonly label: string
   /** Label of the confirming button; as a question, the title of the dialog. */

@@ -33,7 +33,7 @@ export function RunTimes({ run: { by, startedAt, endedAt } }: { readonly run: Co
   )
 }
 
-export interface RunProgressProps {
+interface RunProgressProps {
   readonly run: CommandRunAnswer
   /** Current activity, such as `Folding the log`. */
   readonly doing: string

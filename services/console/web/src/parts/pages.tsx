@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router'
 
-export interface PagesProps {
+interface PagesProps {
   readonly page: number
   readonly hasNext: boolean
   /** Total, such as `120 forms`. */
@@ -27,7 +27,7 @@ export function Pages({ page, hasNext, what }: PagesProps) {
   )
 }
 
-export interface CursorPagesProps {
+interface CursorPagesProps {
   /** From the address; absent on the first page. */
   readonly after: string | undefined
   readonly next: string | null

@@ -5,7 +5,7 @@ import { ErrorNote } from './notes.tsx'
 
 type RevealName = 'revealUser' | 'revealSegment' | 'revealDeadLetter'
 
-export interface RevealProps<Name extends RevealName> {
+interface RevealProps<Name extends RevealName> {
   readonly name: Name
   readonly input: Input<Name>
   /** Label of the button. */

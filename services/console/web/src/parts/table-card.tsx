@@ -7,7 +7,7 @@ interface RightColumn {
 /** Head of a column of numbers. */
 export const right = (name: string): RightColumn => ({ right: name })
 
-export interface TableCardProps {
+interface TableCardProps {
   readonly title: string
   /** Absent if rows have their own heads. */
   readonly columns?: readonly (string | RightColumn)[]
@@ -54,7 +54,7 @@ function Head({ columns }: Required<Pick<TableCardProps, 'columns'>>) {
   )
 }
 
-export interface NamedRowProps {
+interface NamedRowProps {
   readonly name: string
   /** `value`: long text. `num`: digits of equal width. */
   readonly kind?: 'value' | 'num'

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { ErrorNote, Loading } from './notes.tsx'
 
-export interface WithAnswerProps<Answer> {
+interface WithAnswerProps<Answer> {
   /** Result of `useQuery`. */
   readonly query: { readonly data: Answer | undefined; readonly error: Error | null; readonly refetch: () => unknown }
   /** Name of the answer while it loads, such as `the forms`. */

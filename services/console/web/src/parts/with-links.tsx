@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-export interface RunbookLinkProps {
+interface RunbookLinkProps {
   /** Page of docs/runbooks, such as `lag`. */
   readonly name: string
   /** Id of a heading of that page. */

@@ -10,7 +10,7 @@ export interface ChosenProject {
   readonly names: readonly string[]
 }
 
-export interface WithProjectProps {
+interface WithProjectProps {
   /** From the address; the first project if absent or not in the workspace. */
   readonly chosen: string | undefined
   readonly children: (project: ChosenProject) => ReactNode
@@ -28,7 +28,7 @@ export function WithProject({ chosen, children }: WithProjectProps) {
   return children({ path, name, names })
 }
 
-export interface ProjectSelectProps extends Pick<ChosenProject, 'names'> {
+interface ProjectSelectProps extends Pick<ChosenProject, 'names'> {
   /** undefined: all projects. */
   readonly name: string | undefined
   readonly onChoose: (name: string | undefined) => void

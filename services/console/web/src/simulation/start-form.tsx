@@ -7,7 +7,7 @@ import { withoutReload } from '../parts/without-reload.ts'
 
 const DEFAULT_DAYS = 7
 
-export interface StartFormProps {
+interface StartFormProps {
   readonly editor: RefObject<HTMLTextAreaElement | null>
   readonly workspace: string
   readonly onEdit: (workspace: string) => void

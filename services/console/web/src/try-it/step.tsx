@@ -9,7 +9,7 @@ import { withoutReload } from '../parts/without-reload.ts'
 
 type TryName = 'tryIdentify' | 'tryTrack' | 'tryVisit'
 
-export interface StepProps<Name extends TryName> {
+interface StepProps<Name extends TryName> {
   readonly number: number
   readonly title: string
   readonly about: string

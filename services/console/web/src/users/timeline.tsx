@@ -14,7 +14,7 @@ const ROUTE = '/users/$organization/$project/$userId'
 /** More entries at once would slow the page down (`pnpm benchmark:screens`). */
 const SHOWN_AT_ONCE = 200
 
-export interface TimelineProps {
+interface TimelineProps {
   readonly path: UserPath
   /** The head above the tabs is shown. Otherwise the button that reveals personal data appears here. */
   readonly isHeadShown: boolean
