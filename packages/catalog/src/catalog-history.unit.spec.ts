@@ -23,7 +23,7 @@ function historyOf(...records: readonly CatalogRecord[]) {
 }
 
 describe('the history of the catalog', () => {
-  it('says who applied a revision, when, and what it changed', () => {
+  it('lists each revision with its operator, time and changes', () => {
     const { revisions } = historyOf(revision(1, 100, APPLIED), revision(2, 200), revision(3, null, APPLIED))
     expect(revisions).toMatchObject([
       {
@@ -44,14 +44,14 @@ describe('the history of the catalog', () => {
     ])
   })
 
-  it('does not know what the first one changed that a compacted log has, and compares the next with it', () => {
+  it('compares each revision with the one before it in a compacted log; the first has no changes', () => {
     expect(historyOf(revision(7, 100), revision(9, 300)).revisions).toMatchObject([
       { revision: 7, comparedWith: null, changes: [] },
       { revision: 9, comparedWith: 7, changes: ['~ acme plan.eventsPerMonth 100 → 300'] },
     ])
   })
 
-  it('shows of two equal revisions which one counts', () => {
+  it('marks the second of two equal revisions as late', () => {
     expect(historyOf(revision(1, 100), revision(1, 200), revision(2, 300)).revisions).toMatchObject([
       { outcome: 'counts' },
       { outcome: 'late', changes: [] },
@@ -59,7 +59,7 @@ describe('the history of the catalog', () => {
     ])
   })
 
-  it('says why a record of a later version is not understood', () => {
+  it('gives the reason why a record of a later version is not understood', () => {
     const later: CatalogRecord = {
       outcome: 'unreadable',
       organization: 'acme',
@@ -74,7 +74,7 @@ describe('the history of the catalog', () => {
     })
   })
 
-  it('keeps the latest five hundred, and a hundred changes of each', () => {
+  it('keeps the latest 500 revisions with 100 changes each', () => {
     const many = OrganizationConfig.parse({
       id: 'acme',
       projects: [{ id: 'shop', events: Array.from({ length: 150 }, (_, index) => ({ slug: `event-${index}` })) }],

@@ -5,7 +5,7 @@ import { createCatalogMetrics } from './catalog-metrics.ts'
 const problem = { organization: 'acme', revision: 7, usedRevision: 6, reason: 'config.plan: of a later version' }
 
 describe('createCatalogMetrics', () => {
-  it('shows what the view says now', async () => {
+  it('reads the view at each scrape', async () => {
     const registry = new Registry()
     const held = { problems: [problem], asOfMs: 0 }
     createCatalogMetrics(registry, { problems: () => held.problems, currentAsOfMs: () => held.asOfMs }, () => 5_500)

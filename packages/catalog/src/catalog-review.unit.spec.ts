@@ -27,8 +27,8 @@ const WHOLE = [{ partition: 3, organization: undefined }]
 const NOTHING = { scopes: [], needTick: [] }
 const of = (...organizations: string[]) => organizations.map((organization) => ({ partition: 3, organization }))
 
-describe('what must be compared with the catalog', () => {
-  it('is everything once, then the organizations that change, and those that are not settled', () => {
+describe('a catalog review', () => {
+  it('compares all rows once, then changed organizations and unsettled rows', () => {
     const { begin, beginTick, endComparison, change } = givenReview()
     expect(begin()).toEqual({ scopes: [], needTick: [3] })
     const whole = beginTick(3)
@@ -45,7 +45,7 @@ describe('what must be compared with the catalog', () => {
     expect(begin()).toEqual(NOTHING)
   })
 
-  it('goes on where the last look ended, beside the organizations that change', () => {
+  it('continues an unfinished comparison beside changed organizations', () => {
     const { begin, beginTick, endComparison, change } = givenReview()
     const rest = { partition: 3, organization: undefined, after: ['globex', 'shop', 'nps'] }
     begin()
@@ -58,7 +58,7 @@ describe('what must be compared with the catalog', () => {
     expect(begin()).toEqual(NOTHING)
   })
 
-  it('keeps what changes before a tick begins: a batch may still commit what follows the old catalog', () => {
+  it('keeps a change that precedes a tick, because a batch may still commit rows of the old catalog', () => {
     const { begin, beginTick, endComparison, change } = givenSettled()
     change('acme')
     for (const look of [1, 2]) {
@@ -70,7 +70,7 @@ describe('what must be compared with the catalog', () => {
     expect(begin()).toEqual(NOTHING)
   })
 
-  it('keeps what changes while it is compared, also if a tick begins meanwhile', () => {
+  it('keeps an organization that changes during its comparison, also if a tick begins meanwhile', () => {
     for (const isTicked of [false, true]) {
       const { begin, beginTick, endComparison, change } = givenSettled()
       change('acme')
@@ -83,7 +83,7 @@ describe('what must be compared with the catalog', () => {
     }
   })
 
-  it('keeps what changes while the partition is compared whole', () => {
+  it('keeps an organization that changes during the comparison of all', () => {
     for (const open of [[], ['acme']]) {
       const { begin, beginTick, endComparison, change } = givenReview()
       begin()
@@ -94,7 +94,7 @@ describe('what must be compared with the catalog', () => {
     }
   })
 
-  it('is everything again for a partition that was away, for swapped tables and for another catalog', () => {
+  it('compares all rows again for a returned partition, swapped tables or another catalog', () => {
     const { catalog } = givenCatalog()
     const review = createCatalogReview()
     const endComparison = (...[view, partitions, tables]: Parameters<typeof review.begin>) => {

@@ -1,22 +1,12 @@
-import type { KeyEntry, NotUnderstood, OrganizationConfig, ProjectConfig } from '@nextvisit/contracts'
+import type { KeyEntry, NotUnderstood } from '@nextvisit/contracts'
+import type { ProjectPolicy } from '@nextvisit/domain'
 
-/** A project, with sets for look-ups by name, which are built once per revision. */
-export interface CatalogProject {
-  readonly organization: string
-  readonly project: string
+/** A project in the catalog. Its sets are built once per revision. */
+export interface CatalogProject extends ProjectPolicy {
   /** Revision of the organization's record. */
   readonly revision: number
-  readonly config: ProjectConfig
   /** Its forms, segments and keys that this process does not understand. */
   readonly notUnderstood: readonly NotUnderstood[]
-  readonly plan: OrganizationConfig['plan']
-  readonly allowedFields: ReadonlySet<string>
-  /** Slugs that are disabled, also of events, which the workspace file may name. */
-  readonly disabledTraits: ReadonlySet<string>
-  readonly disabledEvents: ReadonlySet<string>
-  /** Slugs that the workspace file declares and does not disable. The project knows them before the first record. */
-  readonly declaredTraits: ReadonlySet<string>
-  readonly declaredEvents: ReadonlySet<string>
 }
 
 export interface CatalogKey {

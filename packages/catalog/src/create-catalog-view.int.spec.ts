@@ -7,7 +7,7 @@ import { createCatalogView } from './create-catalog-view.ts'
 
 const silent = { info: () => {}, warn: () => {}, error: () => {}, debug: () => {} }
 
-it('sees the end of the catalog again and again on one connection, and on a new one after a cut', async () => {
+it("a catalog view reads the log's end over one connection, and over a new one after a cut", async () => {
   const { connection, topic } = await createTestTopic(inject('kafkaBrokers'))
   const { proxy, connection: proxied } = await startFaultProxy(connection)
   onTestFinished(() => proxy.stop())

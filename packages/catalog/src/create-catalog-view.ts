@@ -4,6 +4,7 @@ import { TOPICS } from '@nextvisit/contracts'
 import {
   createGroupReader,
   type FetchedBatch,
+  type FetchedRecord,
   type LogAdmin,
   type LogConnection,
   type Logger,
@@ -54,43 +55,28 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
   const lookups = lookupsOf(state)
   const listeners: ((organization: string) => void)[] = []
   const stopping = new AbortController()
-  const firstCurrent = Promise.withResolvers<void>()
-  /** The offset after the last record that was read. */
-  let position = 0n
-  /** The log's end at an instant. Once the position has reached it, the view is current as of that instant. */
-  let mark = { end: 0n, atMs: 0 }
-  let currentAsOfMs = 0
   let running: Promise<unknown> = Promise.resolve()
-
-  const confirmMark = (): void => {
-    if (mark.atMs === 0 || position < mark.end) return
-    if (currentAsOfMs === 0) lookups.problems().forEach(complain)
-    currentAsOfMs = mark.atMs
-    firstCurrent.resolve()
-  }
 
   const complain = (problem: CatalogProblem): void => {
     logger.error({ topic, ...problem }, 'This process does not understand all of a catalog record')
   }
+  const progress = createProgress({ onFirstCurrent: () => lookups.problems().forEach(complain) })
 
-  const onBatch = async (batch: FetchedBatch): Promise<void> => {
-    for (const fetched of batch.records) {
-      if (fetched.offset < position) continue
-      const record = readCatalogRecord(fetched)
-      if (record.outcome === 'skipped') {
-        const { reason } = record
-        logger.error(
-          { topic, offset: String(fetched.offset), reason },
-          'Skipped a catalog record that names no organization',
-        )
-      }
-      if (record.outcome === 'tombstone' || record.outcome === 'skipped' || !foldCatalog(state, record)) continue
-      // Not while the view reads the history of the catalog at its start.
-      if (currentAsOfMs > 0) announce(record)
-      for (const listener of listeners) listener(record.organization)
+  const onBatch = async ({ records, nextOffset }: FetchedBatch): Promise<void> => {
+    for (const fetched of records) if (fetched.offset >= progress.position()) takeRecord(fetched)
+    progress.advance(nextOffset)
+  }
+
+  const takeRecord = (fetched: FetchedRecord): void => {
+    const record = readCatalogRecord(fetched)
+    if (record.outcome === 'skipped') {
+      const context = { topic, offset: String(fetched.offset), reason: record.reason }
+      logger.error(context, 'Skipped a catalog record that names no organization')
     }
-    if (batch.nextOffset > position) position = batch.nextOffset
-    confirmMark()
+    if (record.outcome === 'tombstone' || record.outcome === 'skipped' || !foldCatalog(state, record)) return
+    // Not while the view reads the history of the catalog at its start.
+    if (progress.currentAsOfMs() > 0) announce(record)
+    for (const listener of listeners) listener(record.organization)
   }
 
   const announce = ({ organization, revision }: { organization: string; revision: number | undefined }): void => {
@@ -116,7 +102,7 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
       },
       {
         // One record back: with a record to read, the reader commits this view's report again.
-        positions: async () => new Map([[0, position > 0n ? position - 1n : 0n]]),
+        positions: async () => new Map([[0, progress.position() > 0n ? progress.position() - 1n : 0n]]),
         onBatch,
         onCrash: ended.reject,
       },
@@ -159,13 +145,10 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
   }
 
   const readEnd = async (log: LogAdmin): Promise<void> => {
-    const [positionBefore, atMs] = [position, performance.now()]
+    const [positionBefore, atMs] = [progress.position(), performance.now()]
     const end = (await log.watermarks(topic)).get(0)?.high
     if (end === undefined) return
-    if (end >= positionBefore) {
-      mark = { end, atMs }
-      return confirmMark()
-    }
+    if (end >= positionBefore) return progress.noteEnd(end, atMs)
     // The view may hold a log that was deleted, so it is not confirmed as current.
     logger.error(
       { topic },
@@ -187,19 +170,56 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
   return {
     ...lookups,
     onChange: (listener) => listeners.push(listener),
-    currentAsOfMs: () => currentAsOfMs,
-    isCurrentWithin: (ms) => performance.now() - currentAsOfMs <= ms,
+    currentAsOfMs: progress.currentAsOfMs,
+    isCurrentWithin: (ms) => performance.now() - progress.currentAsOfMs() <= ms,
     start: () => {
       running = Promise.all([follow(), watchEnd(), removeOldGroups().catch(() => {})])
-      return firstCurrent.promise
+      return progress.firstCurrent
     },
     stop: async () => {
       stopping.abort()
-      firstCurrent.reject(new CatalogViewStoppedError())
-      firstCurrent.promise.catch(() => {})
+      progress.abandon()
       await running
       // Stopping does not wait for a Kafka that is down.
       await Promise.race([removeOwnGroup().catch(() => {}), sleep(REMOVE_GROUP_WITHIN_MS, undefined, { ref: false })])
+    },
+  }
+}
+
+/**
+ * Tracks the position of a view. The log's end is noted with its instant; once the position has reached it, the view is
+ * current as of that instant.
+ */
+function createProgress({ onFirstCurrent }: { readonly onFirstCurrent: () => void }) {
+  const firstCurrent = Promise.withResolvers<void>()
+  /** The offset after the last record that was read. */
+  let position = 0n
+  let noted = { end: 0n, atMs: 0 }
+  let currentAsOfMs = 0
+
+  const confirm = (): void => {
+    if (noted.atMs === 0 || position < noted.end) return
+    if (currentAsOfMs === 0) onFirstCurrent()
+    currentAsOfMs = noted.atMs
+    firstCurrent.resolve()
+  }
+
+  return {
+    position: () => position,
+    currentAsOfMs: () => currentAsOfMs,
+    firstCurrent: firstCurrent.promise,
+    advance: (nextOffset: bigint): void => {
+      if (nextOffset > position) position = nextOffset
+      confirm()
+    },
+    noteEnd: (end: bigint, atMs: number): void => {
+      noted = { end, atMs }
+      confirm()
+    },
+    /** Rejects `firstCurrent`, unless it was reached. */
+    abandon: (): void => {
+      firstCurrent.reject(new CatalogViewStoppedError())
+      firstCurrent.promise.catch(() => {})
     },
   }
 }

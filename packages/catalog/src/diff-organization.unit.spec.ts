@@ -13,8 +13,8 @@ function linesOf(held: OrganizationConfig | null, wanted: OrganizationConfig | n
 
 const key = { name: 'backend', kind: 'admin', environment: 'P', sha256: 'a'.repeat(64) }
 
-describe('the difference', () => {
-  it('tells what is new, changed and gone', () => {
+describe('the difference of two configurations', () => {
+  it('lists added, changed and removed parts', () => {
     const held = acme(
       { plan: { eventsPerMonth: 100 } },
       { keys: [key], forms: [{ id: 'nps' }, { id: 'old' }], sdk: { pingAgainInSeconds: 30 }, signingSecret: 'x' },
@@ -47,7 +47,7 @@ describe('the difference', () => {
     ])
   })
 
-  it('names all that comes with a new organization', () => {
+  it('lists every part of a new organization', () => {
     expect(linesOf(null, acme({}, { keys: [key], forms: [{ id: 'nps' }] }))).toEqual([
       '+ acme organization',
       '+ acme/shop project',
@@ -56,7 +56,7 @@ describe('the difference', () => {
     ])
   })
 
-  it('says that the keys of what is removed are revoked', () => {
+  it('reports the keys of removed projects as revoked', () => {
     expect(linesOf(acme({}, { keys: [key] }), acme({ projects: [] }))).toEqual([
       '- acme/shop project (its keys are revoked)',
     ])
@@ -69,12 +69,12 @@ describe('the difference', () => {
     expect(lines.join()).not.toMatch(/before|after/)
   })
 
-  it('says that a key has become another one, without its hash', () => {
+  it('reports a replaced key without its hash', () => {
     const lines = linesOf(acme({}, { keys: [key] }), acme({}, { keys: [{ ...key, sha256: 'b'.repeat(64) }] }))
     expect(lines).toEqual(['~ acme/shop key backend sha256 (another one)'])
   })
 
-  it('is empty where only the order of named things differs', () => {
+  it('is empty if only the order of named parts differs', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.stringMatching(/^[a-z]{1,5}$/)), fc.infiniteStream(fc.nat()), (ids, weights) => {
         const shuffled = ids

@@ -65,7 +65,7 @@ describe('the catalog', () => {
     expect(fold(records[1]!, records[2]!).keyByHash(HASH)).toBeUndefined()
   })
 
-  it('prepares what is looked up in a project', () => {
+  it('prepares the sets of a project for look-ups', () => {
     const catalog = staticCatalog([
       OrganizationConfig.parse({
         id: 'acme',
@@ -89,7 +89,7 @@ describe('the catalog', () => {
     expect([...catalog.projects()]).toEqual([project])
   })
 
-  it('finds a project whose id is a word of the language, and none that is not there', () => {
+  it('finds a project named constructor, and no missing project', () => {
     const { project } = fold(configured('constructor', 1, { projects: [{ id: 'constructor' }] }))
     expect(project('constructor', 'constructor')?.project).toBe('constructor')
     expect(project('constructor', 'shop')).toBeUndefined()
@@ -117,7 +117,7 @@ describe('the catalog', () => {
   describe('with a record that cannot be read', () => {
     const [web, other] = ['b'.repeat(64), 'c'.repeat(64)]
 
-    it('takes the keys that it names, and leaves everything else as it was', () => {
+    it('takes the keys that the record names, and keeps everything else', () => {
       const { keyByHash, project, revision, problems } = fold(
         configured('acme', 1, withKey('backend')),
         unreadable('acme', 2, shop(keyOf(web))),
@@ -130,13 +130,13 @@ describe('the catalog', () => {
       ])
     })
 
-    it('refuses a key that it names in a way that is not understood', () => {
+    it('refuses a key with a member that is not understood', () => {
       const limited = { ...keyOf(HASH), expiresAt: '2026-12-01T00:00:00.000Z' }
       const { keyByHash } = fold(configured('acme', 1, withKey('backend')), unreadable('acme', 2, shop(limited)))
       expect(keyByHash(HASH)).toBeUndefined()
     })
 
-    it('refuses every key of the organization, and of no other, if not even a revision can be read', () => {
+    it('refuses every key of the organization, and of no other, if its revision cannot be read', () => {
       const { keyByHash, revision } = fold(
         configured('acme', 1, withKey('backend')),
         configured('other', 1, withKey('their', other)),
@@ -148,7 +148,7 @@ describe('the catalog', () => {
       expect(revision('acme')).toBe(1)
     })
 
-    it('goes on with the next record that can be read', () => {
+    it('continues with the next readable record', () => {
       const { counted, keyByHash, revision, problems } = fold(
         configured('acme', 1),
         unreadable('acme', 2),
@@ -161,7 +161,7 @@ describe('the catalog', () => {
       expect([revision('acme'), problems()]).toEqual([3, []])
     })
 
-    it('gives nothing to a process that has no older record', () => {
+    it('has no project in a process without an older record', () => {
       const { keyByHash, projects, problems } = fold(unreadable('acme', 2, shop(keyOf(HASH))))
       expect([keyByHash(HASH), [...projects()]]).toEqual([undefined, []])
       expect(problems()).toMatchObject([{ revision: 2, usedRevision: 0 }])
@@ -173,7 +173,7 @@ describe('the catalog', () => {
     expect(keyByHash(HASH)?.project.organization).toBe('acme')
   })
 
-  it('leaves it there when that organization applies again, and passes it on when it is released', () => {
+  it('leaves a key there when that organization applies again, and moves it when it is released', () => {
     const [mine, taken] = [configured('acme', 1, withKey('mine')), configured('thief', 1, withKey('taken'))]
     const again = configured('acme', 2, { ...withKey('renamed'), plan: { eventsPerMonth: 10 } })
     const { keyByHash } = fold(mine, taken, again)
@@ -190,7 +190,7 @@ describe('the catalog', () => {
   it.each([
     ['is released first', ['acme', 'other']],
     ['is taken first', ['other', 'acme']],
-  ])('lets a key move to another organization, whether it %s', (_name, order) => {
+  ])('lets a key move to another organization if it %s', (_name, order) => {
     const moves = new Map([
       ['acme', configured('acme', 2, {})],
       ['other', configured('other', 1, withKey('moved'))],

@@ -46,11 +46,11 @@ function foldSample(name: string) {
 describe('a record of a later version', () => {
   const ALL_HOLDS = { revision: 7, config: { requireUserSignature: true } }
 
-  it('is among the samples for each of these specs', () => {
+  it('has a sample for each of these specs', () => {
     expect(readdirSync(SAMPLES)).toHaveLength(11)
   })
 
-  it('with unknown settings holds', () => {
+  it('with unknown settings is used', () => {
     const { shop, isValid, problems } = foldSample('unknown-settings')
     expect(shop).toMatchObject({ ...ALL_HOLDS, plan: { eventsPerMonth: 1_000 }, notUnderstood: [] })
     expect(shop?.config.forms.map(({ triggers }) => triggers.length)).toEqual([1, 1])
@@ -62,7 +62,7 @@ describe('a record of a later version', () => {
     ['new-operator-in-an-audience', ['form csat']],
     ['new-gate', ['form csat']],
     ['deep-condition', ['form csat']],
-  ])('with a %s holds but for what carries it', (sample, expected) => {
+  ])('with a %s is used except for the parts that contain it', (sample, expected) => {
     const { shop, isValid, problems } = foldSample(sample)
     expect(shop).toMatchObject(ALL_HOLDS)
     expect(shop?.notUnderstood.map(({ kind, id }) => `${kind} ${id}`)).toEqual(expected)
@@ -70,20 +70,20 @@ describe('a record of a later version', () => {
     expect(problems()).toMatchObject([{ organization: 'acme', revision: 7, usedRevision: 7 }])
   })
 
-  it('leaves the other forms at work, and its segment is computed again by a process that understands it', () => {
+  it('leaves other forms active, and a process that understands its segment computes it again', () => {
     const config = foldSample('new-operator-in-a-segment').shop!.config
     const understood = foldSample('unknown-settings').shop!.config
     const forms = compileForms(config)
     expect(forms.onEvent('checkout')).toEqual([])
     expect(forms.onVisit.map(({ id }) => id)).toEqual(['csat'])
     expect(forms.byId.get('nps')?.isEnabled).toBe(true)
-    const pro = { traits: new Map([['plan', 'pro']]), device: {}, events: new Map() }
+    const pro = { profile: { traits: new Map([['plan', 'pro']]), traitBytes: 0, device: {} }, events: new Map() }
     expect(compileSegments(config).membershipAt(pro, 0)).toEqual({ segments: [], changesAt: undefined })
     expect(compileSegments(understood).membershipAt(pro, 0).segments).toEqual(['paying'])
-    expect(compileSegments(config).definitions).not.toBe(compileSegments(understood).definitions)
+    expect(compileSegments(config).fingerprint).not.toBe(compileSegments(understood).fingerprint)
   })
 
-  it('with a key that is limited in a new way refuses that key only', () => {
+  it('with a key that has an unknown limit refuses that key only', () => {
     const { shop, isValid } = foldSample('limited-key')
     expect(shop).toMatchObject({ ...ALL_HOLDS, notUnderstood: [{ kind: 'key', id: 'web' }] })
     expect([isValid(BACKEND), isValid(WEB)]).toEqual([true, false])

@@ -8,7 +8,7 @@ const kind = fc.constantFrom('admin' as const, 'sdk' as const)
 const environment = fc.constantFrom('P' as const, 'T' as const)
 
 describe('API keys (decisions.md, Keys)', () => {
-  it('have the decided form, and say their kind and environment', () => {
+  it('have the specified form with their kind and environment', () => {
     fc.assert(
       fc.property(kind, environment, bytes, (k, e, random) => {
         const key = createApiKey(k, e, random)
@@ -18,11 +18,11 @@ describe('API keys (decisions.md, Keys)', () => {
     )
   })
 
-  it('stay the same for the same bytes, checksum included', () => {
+  it('are equal for equal random bytes, checksum included', () => {
     expect(createApiKey('admin', 'P', new Uint8Array(32))).toBe('nv_admin_P_000000000000000000000000000000002qWboD')
   })
 
-  it('differ wherever the random bytes do', () => {
+  it('differ for different random bytes', () => {
     const keys = Array.from({ length: 1_000 }, () => createApiKey('sdk', 'T', randomBytes(32)))
     expect(new Set(keys).size).toBe(1_000)
   })
@@ -52,7 +52,7 @@ describe('API keys (decisions.md, Keys)', () => {
     },
   )
 
-  it('needs 32 random bytes', () => {
+  it('need 32 random bytes', () => {
     expect(() => createApiKey('admin', 'P', new Uint8Array(31))).toThrow('32 random bytes')
   })
 

@@ -32,7 +32,7 @@ describe('eventSlug (decisions.md, Track event, slug)', () => {
     )
   })
 
-  it('does not care for case of letters, padding or how characters are composed', () => {
+  it('ignores case, padding and the composition of characters', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[a-zäöü0-9 ._-]{1,40}$/), (name) => {
         expect(eventSlug(` ${name.toUpperCase()} `)).toBe(eventSlug(name))

@@ -1,4 +1,4 @@
-import type { Environment, KeyKind, UserFact } from '@nextvisit/contracts'
+import { type Environment, isRequestFact, type KeyKind, type UserFact } from '@nextvisit/contracts'
 import { projectNamespace, uuidV5 } from './ids.ts'
 
 /** The parts of a request with an `Idempotency-Key` that determine its record's id. */
@@ -31,7 +31,7 @@ export function keyedRecordId(parts: KeyedRequestParts): string {
  * are remembered for ever (`Infinity`), because a file can be imported again years later (decisions.md, Import).
  */
 export function idempotentRecordOf(fact: UserFact): { readonly id: string; readonly receivedMs: number } | undefined {
-  if (fact.type === 'VisitAnswered') return undefined
+  if (!isRequestFact(fact)) return undefined
   if (fact.imported) return { id: fact.id, receivedMs: Number.POSITIVE_INFINITY }
   return fact.keyed ? { id: fact.id, receivedMs: Date.parse(fact.received) } : undefined
 }

@@ -6,8 +6,8 @@ import { remembered } from './remembered.ts'
 
 const quoted = (text: string) => JSON.stringify(text)
 
-describe('a rule that remembers', () => {
-  it('says what the rule says, whatever came before', () => {
+describe('a remembered rule', () => {
+  it("returns the rule's results in any order of texts", () => {
     const texts = fc.array(
       fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('', '\ud800', '\ufffd', 'a', 'a\u0308')),
     )
@@ -19,7 +19,7 @@ describe('a rule that remembers', () => {
     )
   })
 
-  it('asks once for a text, and again after `max` others', () => {
+  it('calls the rule once for a text, and again after `max` others', () => {
     const rule = vi.fn<(text: string) => string>((text) => `of ${text}`)
     const remembering = remembered(2, rule)
     for (const text of ['a', 'b', 'a', 'b']) remembering(text)
@@ -29,14 +29,14 @@ describe('a rule that remembers', () => {
     expect(rule).toHaveBeenCalledTimes(4)
   })
 
-  it('asks again where there was no result', () => {
+  it('calls the rule again if there was no result', () => {
     const rule = vi.fn<(text: string) => string | undefined>(() => undefined)
     const remembering = remembered(2, rule)
     for (const text of ['a', 'a']) expect(remembering(text)).toBeUndefined()
     expect(rule).toHaveBeenCalledTimes(2)
   })
 
-  it('keeps no body alive that a text was cut from', () => {
+  it('keeps no body in memory that a text is a slice of', () => {
     setFlagsFromString('--expose-gc')
     const collect = runInNewContext('gc') as () => void
     const bodyBytes = 500_000

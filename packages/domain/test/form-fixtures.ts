@@ -1,10 +1,11 @@
 import { type Form, ProjectConfig } from '@nextvisit/contracts'
 import { compileForms, type FormIndex } from '../src/forms/form-index.ts'
-import { type Moment, momentOf } from '../src/forms/moment.ts'
-import { type OpenRow, queueOf } from '../src/forms/queue.ts'
+import { type Moment, momentOf } from '../src/time/moment.ts'
+import { type OpenRow, queueOf } from '../src/forms/queue/queue.ts'
 import type { TriggerContext } from '../src/forms/triggers.ts'
 import type { UserState } from '../src/forms/user-state.ts'
-import { type EventHistory, withOccurrence } from '../src/users/event-history.ts'
+import type { Profile } from '../src/users/profile.ts'
+import { type EventHistory, withOccurrence } from '../src/counts/event-history.ts'
 
 /** Fixtures for the specs of the form rules: each function returns a valid part, and its argument overrides members. */
 
@@ -14,19 +15,26 @@ export const MINUTE = 60 * SECOND
 export const HOUR = 60 * MINUTE
 export const DAY = 24 * HOUR
 
-/** A user's state, with the queue in parts. When a form was last shown is in ms. */
-export interface UserInput extends Partial<Omit<UserState, 'queue'>> {
+/** A user's state, with the profile and the queue in parts. `lastAt`: in ms. */
+export interface UserInput
+  extends Partial<Omit<UserState, 'profile' | 'queue'>>,
+    Partial<Pick<Profile, 'traits' | 'device'>> {
   readonly open?: ReadonlyMap<string, OpenRow>
   readonly shown?: ReadonlyMap<string, { readonly times: number; readonly lastAt: number }>
 }
 
 /** A user after one `checkout`. */
-export function userState({ open = new Map(), shown = new Map(), ...special }: UserInput = {}): UserState {
+export function userState({
+  open = new Map(),
+  shown = new Map(),
+  traits = new Map(),
+  device = {},
+  ...special
+}: UserInput = {}): UserState {
   const clocks = [...shown].map(([formId, { times, lastAt }]) => [formId, { times, lastAt: iso(lastAt) }] as const)
   return {
     userId: '00000000-0000-5000-8000-000000000001',
-    traits: new Map(),
-    device: {},
+    profile: { traits, traitBytes: 0, device },
     firstSeenAt: NOW - DAY,
     events: new Map([['checkout', history([NOW])]]),
     queue: queueOf([...open.values()], new Map(clocks)),

@@ -1,5 +1,5 @@
 import type { FoldContext } from '@nextvisit/consumer'
-import type { EventTracked, IdentifyRequested, VisitReply } from '@nextvisit/contracts'
+import type { IdentifyRequested, RequestFact, VisitReply } from '@nextvisit/contracts'
 import {
   chooseForm,
   compileForms,
@@ -18,7 +18,7 @@ import { changeQueue, type DraftUser, type FormsDraft, projectOf } from './forms
 export function evaluateRecord(
   draft: FormsDraft,
   user: DraftUser,
-  { fact, trigger }: { readonly fact: IdentifyRequested | EventTracked; readonly trigger: TriggerContext },
+  { fact, trigger }: { readonly fact: RequestFact; readonly trigger: TriggerContext },
   { catalog }: FoldContext,
 ): number {
   const { id: recordId, organization, project, userId, received: decidedAt } = fact

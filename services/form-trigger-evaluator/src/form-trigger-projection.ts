@@ -9,6 +9,7 @@ import {
   type EvaluatorReply,
   type EventTracked,
   type IdentifyRequested,
+  type RequestFact,
   TOPICS,
   UserFact,
   type VisitAnswered,
@@ -17,8 +18,8 @@ import {
   confirm,
   countKeysOf,
   eventContextOf,
-  evolveActivityByEvent,
-  evolveActivityByIdentify,
+  evolveByEvent,
+  evolveByIdentify,
   idempotentRecordOf,
   type StepTaken,
   userKeyOf,
@@ -77,7 +78,7 @@ function userOf({ users }: FormsDraft, { fact, partition }: Recorded<UserFact>):
 function evolveIdentify(draft: FormsDraft, record: Recorded<IdentifyRequested>, context: FoldContext): void {
   const { fact, replyTo } = record
   const user = userOf(draft, record)
-  const startsSession = evolveActivityByIdentify(user, fact)
+  const startsSession = evolveByIdentify(user, fact)
   user.isChanged = true
   if (fact.source === 'admin' || context.mode !== 'live') return
   evaluateRecord(draft, user, { fact, trigger: visitContextOf(fact, startsSession) }, context)
@@ -89,7 +90,7 @@ function evolveEvent(draft: FormsDraft, record: Recorded<EventTracked>, context:
   const { fact } = record
   const user = userOf(draft, record)
   const { source, evaluateTriggers } = fact
-  evolveActivityByEvent(user, fact)
+  evolveByEvent(user, fact)
   for (const key of countKeysOf(fact)) user.changedCounts.add(key)
   user.isChanged ||= source === 'sdk'
   if (context.mode !== 'live') return
@@ -108,7 +109,7 @@ function evolveAnswer(draft: FormsDraft, record: Recorded<VisitAnswered>, { mode
 /** Replies to a waiting gateway, and keeps the reply for duplicates of an idempotent record (decisions.md, Retries). */
 function reply(
   draft: FormsDraft,
-  { fact: { id, keyed, received }, partition, replyTo }: Recorded<EventTracked | IdentifyRequested>,
+  { fact: { id, keyed, received }, partition, replyTo }: Recorded<RequestFact>,
   given: EvaluatorReply,
 ): void {
   if (replyTo) draft.replies.push({ channel: replyTo, reply: given })

@@ -3,25 +3,25 @@ import type { AddressedReply } from '@nextvisit/consumer'
 import type { EvaluatorReply, GateOutcome, GateReason, ProjectRef, Trigger, UserRef } from '@nextvisit/contracts'
 import {
   EMPTY_QUEUE,
-  NO_PROFILE,
+  EMPTY_PROFILE,
+  type Profile,
   projectKeyOf,
   type Queue,
   type QueueChange,
   stepsOf,
   type StepTaken,
-  type UserActivity,
+  type UserState,
 } from '@nextvisit/domain'
 import type { QueueFact } from './queue-rows.ts'
 
-/** A user whom a batch loads and changes: the `UserState` of the rules. */
-export interface DraftUser extends UserRef, UserActivity {
+/** A user whom a batch loads and changes. */
+export interface DraftUser extends UserRef, UserState {
   /** The partition of `user-events` that all facts of the user share. */
   readonly partition: number
-  queue: Queue
   /** The stored queue: rows that differ from it must be written. */
   storedQueue: Queue
   /** The stored traits: others must be written. Absent: there was no row. */
-  storedTraits?: UserActivity['traits']
+  storedTraits?: Profile['traits']
   /** True if columns of the user must be written. The queue and the counts of events are apart. */
   isChanged: boolean
   /** The counts to write. */
@@ -85,7 +85,7 @@ export function newUser({ organization, project, userId }: UserRef, partition: n
     project,
     userId,
     partition,
-    ...NO_PROFILE,
+    profile: EMPTY_PROFILE,
     events: new Map(),
     queue: EMPTY_QUEUE,
     storedQueue: EMPTY_QUEUE,

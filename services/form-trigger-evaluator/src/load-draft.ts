@@ -73,10 +73,9 @@ function putUser(draft: FormsDraft, found: JsonRow): void {
   const row = users.parse(found)
   const user = draft.users.get(userKeyOf(row))
   if (!user) return
-  user.traits = new Map(Object.entries(JSON.parse(row.traits) as Record<string, TraitValue>))
-  user.storedTraits = user.traits
-  user.traitBytes = row.traitBytes
-  user.device = JSON.parse(row.device) as DeviceFacts
+  const traits = new Map(Object.entries(JSON.parse(row.traits) as Record<string, TraitValue>))
+  user.profile = { traits, traitBytes: row.traitBytes, device: JSON.parse(row.device) as DeviceFacts }
+  user.storedTraits = traits
   user.firstSeenAt = msOf(row.firstSeenAt)
   user.sessionStartedAt = msOf(row.sessionStartedAt)
   user.lastSdkContactAt = msOf(row.lastSdkContactAt)

@@ -20,12 +20,14 @@ export function saveDraft(draft: FormsDraft): readonly Statement[] {
 }
 
 function userRowOf(user: DraftUser) {
-  const { traits, storedTraits } = user
+  const { profile, storedTraits } = user
+  const { traits, traitBytes } = profile
   return {
     ...user,
+    traitBytes,
     // Traits may be long, and most records change other columns only.
     traits: traits === storedTraits ? undefined : JSON.stringify(Object.fromEntries(traits)),
-    device: JSON.stringify(user.device),
+    device: JSON.stringify(profile.device),
     firstSeenAt: isoOf(user.firstSeenAt),
     sessionStartedAt: isoOf(user.sessionStartedAt),
     lastSdkContactAt: isoOf(user.lastSdkContactAt),

@@ -1,4 +1,4 @@
-import type { RouteSignature, UserFact } from '@nextvisit/contracts'
+import { isRequestFact, type RouteSignature, type UserFact } from '@nextvisit/contracts'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>
@@ -71,7 +71,7 @@ export function createGatewayMetrics(registry: Registry) {
     /** Counts a record that is in the log, or may be, and its missing checks (decisions.md, Busy and broken). */
     onRecorded: (fact: UserFact) => {
       records.inc({ type: fact.type })
-      for (const check of fact.type === 'VisitAnswered' ? [] : fact.unchecked) unchecked.inc({ check })
+      for (const check of isRequestFact(fact) ? fact.unchecked : []) unchecked.inc({ check })
     },
     onLeftOut: (reason: string, count: number) => leftOut.inc({ reason }, count),
     onRefused: (reason: string) => refusals.inc({ reason }),

@@ -1,5 +1,5 @@
 import type { Projection } from '@nextvisit/consumer'
-import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
+import { type EventTracked, type IdentifyRequested, type RequestFact, TOPICS, UserFact } from '@nextvisit/contracts'
 import { type NewRow, sql } from '@nextvisit/database'
 import { carriedNames, idempotentRecordOf, monthOf } from '@nextvisit/domain'
 import { fulfilLeased } from './leases.ts'
@@ -113,7 +113,7 @@ function foldIdentify(draft: MeteringDraft, fact: IdentifyRequested, partition: 
   draft.memberUnits.push({ ...counter, unit: userId })
 }
 
-function addNames({ names }: MeteringDraft, fact: EventTracked | IdentifyRequested): void {
+function addNames({ names }: MeteringDraft, fact: RequestFact): void {
   const { organization, project, received } = fact
   const firstMonth = monthOf(received)
   for (const { kind, slug } of carriedNames(fact)) {

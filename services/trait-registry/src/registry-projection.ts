@@ -1,5 +1,5 @@
 import type { Projection, Recorded } from '@nextvisit/consumer'
-import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
+import { type RequestFact, TOPICS, UserFact } from '@nextvisit/contracts'
 import { type RowOf, sql } from '@nextvisit/database'
 import { type CarriedName, carriedNames, idempotentRecordOf } from '@nextvisit/domain'
 import { CLAIM_LIFETIME_MS, dropUnusedClaims, hasClaimsUntil } from './claims.ts'
@@ -71,13 +71,13 @@ const CHANGES_DEFINITION = sql`NOT EXISTS (
     AND (given.registered_by IS NULL OR before.registered_by <= given.registered_by)
 )`
 
-function addNames(draft: RegistryDraft, { fact, partition }: Recorded<EventTracked | IdentifyRequested>): void {
+function addNames(draft: RegistryDraft, { fact, partition }: Recorded<RequestFact>): void {
   for (const name of carriedNames(fact)) addName(draft, fact, partition, name)
 }
 
 function addName(
   draft: RegistryDraft,
-  { organization, project, received, id }: EventTracked | IdentifyRequested,
+  { organization, project, received, id }: RequestFact,
   partition: number,
   { kind, slug, name, isNew }: CarriedName,
 ): void {

@@ -1,5 +1,5 @@
 import { type FoldContext, type Recorded, requireFits, readTraitBytes } from '@nextvisit/consumer'
-import type { TraitValue, UserFact, UserRef } from '@nextvisit/contracts'
+import { type DeviceFacts, isRequestFact, type TraitValue, type UserFact, type UserRef } from '@nextvisit/contracts'
 import { type Db, msOf, type RowOf, sql } from '@nextvisit/database'
 import {
   countsRaisedBy,
@@ -26,7 +26,7 @@ export async function loadDraft(
   { catalog }: Pick<FoldContext, 'catalog'>,
 ): Promise<UserDraft> {
   const draft = emptyDraft()
-  const activity = batch.flatMap(({ fact, partition }) => (fact.type === 'VisitAnswered' ? [] : { fact, partition }))
+  const activity = batch.flatMap(({ fact, partition }) => (isRequestFact(fact) ? { fact, partition } : []))
   if (activity.length === 0) return draft
   const segments = await readProjectSegments(
     db,
@@ -71,12 +71,13 @@ export async function loadFollowed(
   return draft
 }
 
-function putProfile(draft: UserDraft, { definitions: fingerprint, asOf, changesAt, ...row }: UserRow): void {
+function putProfile(draft: UserDraft, { definitions: fingerprint, asOf, changesAt, country, ...row }: UserRow): void {
   const user = draft.users.get(userKeyOf(row))
   if (!user) return
   const traits = new Map(Object.entries(JSON.parse(row.traits) as Record<string, TraitValue>))
-  user.profile = { ...row, traits, device: JSON.parse(row.device) as Record<string, string> }
-  user.clock = { fingerprint, asOf: msOf(asOf), changesAt: msOf(changesAt) }
+  const device = JSON.parse(row.device) as DeviceFacts
+  user.profile = { ...row, traits, device: country === null ? device : { ...device, $countryCode: country } }
+  user.computed = { fingerprint, asOf: msOf(asOf), changesAt: msOf(changesAt) }
   user.stored = { ...user.stored, fingerprint, traits }
 }
 

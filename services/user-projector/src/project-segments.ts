@@ -2,13 +2,11 @@ import type { CatalogView, ReviewScope } from '@nextvisit/catalog'
 import type { Compared } from '@nextvisit/consumer'
 import type { ProjectRef } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
-import { compileSegments, type FollowedSegments, NO_SEGMENTS, projectKeyOf } from '@nextvisit/domain'
+import { compileSegments, NO_SEGMENTS, projectKeyOf, type SegmentedUser } from '@nextvisit/domain'
 import { segmentProgress } from './tables.ts'
 
 /** A project's segments in one revision of the catalog. */
-export interface ProjectSegments extends FollowedSegments {
-  readonly revision: number
-}
+export type ProjectSegments = SegmentedUser['segments'] & { readonly revision: number }
 
 /** Returns a project's segments in the present catalog; none if the project was removed. */
 export function segmentsOf(catalog: CatalogView, { organization, project }: ProjectRef): ProjectSegments {
@@ -74,7 +72,7 @@ export async function readProjectSegments(
 }
 
 function currentOf(catalog: CatalogView, { organization, project }: ProjectRef) {
-  return { organization, project, definitions: segmentsOf(catalog, { organization, project }).index.definitions }
+  return { organization, project, definitions: segmentsOf(catalog, { organization, project }).index.fingerprint }
 }
 
 /** A partition's users of a project that were computed with the same segments. */

@@ -66,7 +66,7 @@ export async function readSegments(
     segmentProgress.selectByKeys(db, [{ organization, project }], ['organization', 'project']),
   ])
   return {
-    segments: segments.map(({ id, definition: fingerprint }) => ({
+    segments: segments.map(({ id, fingerprint }) => ({
       members: sum(counts.filter(({ segmentId }) => segmentId === id).map(({ members }) => members)),
       usersComputed: sum(progress.filter((row) => row.segments.includes(fingerprint)).map((row) => row.users)),
     })),

@@ -1,14 +1,14 @@
 import { isoOf, type Statement } from '@nextvisit/database'
-import type { FoldedUser } from '@nextvisit/domain'
+import type { IdentifiedUser } from '@nextvisit/domain'
 import { segmentCounts, segmentMembers, segmentProgress, userEvents, users } from './tables.ts'
 import type { ProjectedUser, UserDraft } from './user-draft.ts'
 
-type IdentifiedUser = ProjectedUser & { readonly profile: FoldedUser }
+type ChangedUser = ProjectedUser & { readonly profile: IdentifiedUser }
 
 /** Returns statements for the rows that a batch has changed: one for each table, however many rows. */
 export function saveDraft(draft: UserDraft): readonly Statement[] {
   const all = [...draft.users.values()]
-  const changed = all.filter((user): user is IdentifiedUser => user.isChanged && user.profile !== undefined)
+  const changed = all.filter((user): user is ChangedUser => user.isChanged && user.profile !== undefined)
   return [
     ...users.upsertKeeping('traits', changed.map(userRowOf)),
     ...userEvents.upsert(all.flatMap(changedEvents)),
@@ -19,17 +19,20 @@ export function saveDraft(draft: UserDraft): readonly Statement[] {
   ]
 }
 
-function userRowOf({ profile, partition, clock, stored }: IdentifiedUser) {
+/** The country is a device fact with a column of its own. */
+function userRowOf({ profile, partition, computed, stored }: ChangedUser) {
   const { traits } = profile
+  const { $countryCode: country = null, ...device } = profile.device
   return {
     ...profile,
     // Traits may be long, and a visit changes other columns only.
     traits: traits === stored.traits ? undefined : JSON.stringify(Object.fromEntries(traits)),
-    device: JSON.stringify(profile.device),
+    country,
+    device: JSON.stringify(device),
     partition,
-    definitions: clock.fingerprint,
-    asOf: isoOf(clock.asOf),
-    changesAt: isoOf(clock.changesAt),
+    definitions: computed.fingerprint,
+    asOf: isoOf(computed.asOf),
+    changesAt: isoOf(computed.changesAt),
   }
 }
 
@@ -64,8 +67,8 @@ function memberCounts(user: ProjectedUser) {
   ]
 }
 
-function progress({ organization, project, partition, segments, clock, stored }: ProjectedUser) {
-  if (stored.fingerprint === clock.fingerprint) return []
+function progress({ organization, project, partition, segments, computed, stored }: ProjectedUser) {
+  if (stored.fingerprint === computed.fingerprint) return []
   const { index, revision } = segments
   const rowOf = (definitions: string, by: number) => ({
     organization,
@@ -73,11 +76,11 @@ function progress({ organization, project, partition, segments, clock, stored }:
     definitions,
     partition,
     // For a fingerprint that the project no longer has, the stored row names its segments.
-    ...(definitions === index.definitions
-      ? { segments: index.segments.map(({ definition }) => definition), revision }
+    ...(definitions === index.fingerprint
+      ? { segments: index.segments.map(({ fingerprint }) => fingerprint), revision }
       : { segments: [], revision: 0 }),
     users: by,
   })
   const before = stored.fingerprint === undefined ? [] : [rowOf(stored.fingerprint, -1)]
-  return [...before, rowOf(clock.fingerprint, 1)]
+  return [...before, rowOf(computed.fingerprint, 1)]
 }

@@ -44,8 +44,8 @@ async function tickSegments(
   const isStale = new Set(stale.map((computed) => `${projectKeyOf(computed)}/${computed.definitions}`))
   for (const user of draft.users.values()) {
     if (hasCurrentSegments(user)) followTime(user, asOf.getTime())
-    else if (isStale.has(`${projectKeyOf(user)}/${user.clock.fingerprint}`)) {
-      computeSegments(user, Math.max(asOf.getTime(), user.clock.asOf ?? -Infinity))
+    else if (isStale.has(`${projectKeyOf(user)}/${user.computed.fingerprint}`)) {
+      computeSegments(user, Math.max(asOf.getTime(), user.computed.asOf ?? -Infinity))
     }
   }
   const statements = saveDraft(draft)

@@ -35,7 +35,7 @@ async function membersOf(segmentId: string): Promise<string[]> {
 async function countsOf({ catalog }: Turn): Promise<Record<string, string>> {
   const config = catalog.project('acme', 'shop')?.config
   const segments = config ? compileSegments(config).segments : []
-  const asked = segments.map(({ id, definition }) => ({ id, definition }))
+  const asked = segments.map(({ id, fingerprint }) => ({ id, fingerprint }))
   const answer = await readSegments(given.prisma, { ...shop, segments: asked })
   return Object.fromEntries(
     answer.segments.map(({ members, usersComputed }, index) => [

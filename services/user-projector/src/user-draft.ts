@@ -1,9 +1,9 @@
 import type { UserRef } from '@nextvisit/contracts'
-import type { FoldedUser, FollowedUser } from '@nextvisit/domain'
+import type { Profile, SegmentedUser } from '@nextvisit/domain'
 import type { ProjectSegments } from './project-segments.ts'
 
 /** A user whom a batch loads and changes. */
-export interface ProjectedUser extends UserRef, FollowedUser {
+export interface ProjectedUser extends UserRef, SegmentedUser {
   readonly partition: number
   /** From the catalog at the time of the load: it may change before the batch is folded. */
   readonly segments: ProjectSegments
@@ -11,7 +11,7 @@ export interface ProjectedUser extends UserRef, FollowedUser {
   stored: {
     readonly fingerprint?: string
     readonly memberships: ReadonlyMap<string, number>
-    readonly traits?: FoldedUser['traits']
+    readonly traits?: Profile['traits']
   }
   /** The counts of events to write. */
   readonly changedCounts: Set<string>
@@ -40,7 +40,7 @@ export function newUser(
     userId,
     partition,
     segments,
-    clock: { fingerprint: '', asOf: undefined, changesAt: undefined },
+    computed: { fingerprint: '', asOf: undefined, changesAt: undefined },
     events: new Map(),
     memberships: new Map(),
     stored: { memberships: new Map() },

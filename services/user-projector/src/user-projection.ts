@@ -1,10 +1,10 @@
 import { createReviewedTicks, type Projection } from '@nextvisit/consumer'
-import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
+import { type EventTracked, type IdentifyRequested, type RequestFact, TOPICS, UserFact } from '@nextvisit/contracts'
 import {
   countEvent,
   followChange,
   idempotentRecordOf,
-  evolveFoldedUser,
+  identifyUser,
   mayChangeSegments,
   withLastSeen,
   touchesProfile,
@@ -50,11 +50,7 @@ export function createUserProjection(options: UserProjectionOptions = {}): Proje
 }
 
 /** Changes the user of a fact, and their segments if the change may matter to one. */
-function foldUser(
-  { users }: UserDraft,
-  fact: IdentifyRequested | EventTracked,
-  change: (user: ProjectedUser) => void,
-): void {
+function foldUser({ users }: UserDraft, fact: RequestFact, change: (user: ProjectedUser) => void): void {
   const user = users.get(userKeyOf(fact))
   if (!user) return
   if (mayChangeSegments(fact, user.segments)) followChange(user, fact.received, () => change(user))
@@ -62,7 +58,7 @@ function foldUser(
 }
 
 function foldIdentify(draft: UserDraft, user: ProjectedUser, fact: IdentifyRequested): void {
-  const { user: profile, skippedIncrements, dropped } = evolveFoldedUser(user.profile, fact)
+  const { user: profile, skippedIncrements, dropped } = identifyUser(user.profile, fact)
   user.profile = profile
   user.isChanged = true
   draft.skippedIncrements += skippedIncrements

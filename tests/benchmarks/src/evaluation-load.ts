@@ -8,13 +8,12 @@ import {
   queueOf,
   type ShownForm,
   type TriggerContext,
-  type UserActivity,
   type UserState,
 } from '@nextvisit/domain'
 
 /** A record, and the user's state before it. */
 export interface Evaluation {
-  readonly user: UserState & UserActivity
+  readonly user: UserState
   readonly context: TriggerContext
   /** The event; undefined for a visit. */
   readonly fact: EventTracked | undefined
@@ -108,15 +107,17 @@ function userOf(at: number, random: () => number): Evaluation['user'] {
   const open = Array.from({ length: Math.floor(random() * 3) }, () => openRow(`form-${Math.floor(random() * FORMS)}`))
   return {
     userId: `${at.toString(16).padStart(8, '0')}-0000-5000-8000-000000000000`,
-    traits: new Map<string, string | number | boolean>([
-      ...traits,
-      ['plan', random() < 0.4 ? 'pro' : 'free'],
-      ['age', Math.floor(random() * 80)],
-      ['churned', random() < 0.1],
-      ['signedUpAt', new Date(NOW - random() * 365 * DAY).toISOString()],
-    ]),
-    traitBytes: 0,
-    device: { $deviceOs: random() < 0.5 ? 'iOS' : 'Android', $countryCode: 'DE' },
+    profile: {
+      traits: new Map<string, string | number | boolean>([
+        ...traits,
+        ['plan', random() < 0.4 ? 'pro' : 'free'],
+        ['age', Math.floor(random() * 80)],
+        ['churned', random() < 0.1],
+        ['signedUpAt', new Date(NOW - random() * 365 * DAY).toISOString()],
+      ]),
+      traitBytes: 0,
+      device: { $deviceOs: random() < 0.5 ? 'iOS' : 'Android', $countryCode: 'DE' },
+    },
     firstSeenAt: NOW - random() * 100 * DAY,
     sessionStartedAt: NOW - 20 * MINUTE,
     lastSdkContactAt: NOW - MINUTE,

@@ -1,23 +1,29 @@
-import { OrganizationConfig, type ProjectConfig, type QueueRow, type UserFact } from '@nextvisit/contracts'
+import {
+  OrganizationConfig,
+  type ProjectConfig,
+  type QueueRow,
+  type RequestFact,
+  type UserFact,
+} from '@nextvisit/contracts'
 import {
   cancel,
   chooseForm,
   compileForms,
   confirm,
   countsForOf,
+  EMPTY_PROFILE,
   EMPTY_QUEUE,
   eventContextOf,
   expireDue,
-  evolveActivityByEvent,
-  evolveActivityByIdentify,
+  evolveByEvent,
+  evolveByIdentify,
   isOpen,
   momentOf,
   offer,
-  type Queue,
   type QueueChange,
   queueForms,
   type TriggerContext,
-  type UserActivity,
+  type UserState,
   visitContextOf,
 } from '@nextvisit/domain'
 import type { FormFact as AuditedFormFact, UserFact as AuditedUserFact } from '../src/facts.ts'
@@ -25,11 +31,6 @@ import { type History, PARTITION } from './audit-history.ts'
 
 /** An offer in the reply to a visit. */
 export type Offer = Pick<QueueRow, 'formId'> & { readonly queuedId: string }
-
-interface SimulatedUser extends UserActivity {
-  readonly userId: string
-  queue: Queue
-}
 
 /** An evaluator with the rules of the domain, without Kafka and Postgres. Its history is correct. */
 export interface SimulatedEvaluator {
@@ -47,7 +48,7 @@ const ORGANIZATION = 'acme'
 export function createSimulatedEvaluator(): SimulatedEvaluator {
   const catalog: { readonly project: ProjectConfig; readonly record: object }[] = []
   let revision = 0
-  const users = new Map<string, SimulatedUser>()
+  const users = new Map<string, UserState>()
   const records: UserFact[] = []
   const forms: object[] = []
   const decisions = new Map<string, object>()
@@ -58,16 +59,12 @@ export function createSimulatedEvaluator(): SimulatedEvaluator {
     const config = projectNow()
     return config && fact.type === 'EventTracked' ? { ...fact, ...countsForOf(config, fact) } : fact
   }
-  const change = (user: SimulatedUser, { queue, facts }: QueueChange): void => {
+  const change = (user: UserState, { queue, facts }: QueueChange): void => {
     user.queue = queue
     forms.push(...facts)
   }
 
-  const evaluate = (
-    user: SimulatedUser,
-    fact: Exclude<UserFact, { type: 'VisitAnswered' }>,
-    trigger: TriggerContext,
-  ) => {
+  const evaluate = (user: UserState, fact: RequestFact, trigger: TriggerContext) => {
     const { id: recordId, organization, project, userId, received: decidedAt } = fact
     const config = projectNow()
     if (!config) return
@@ -83,7 +80,7 @@ export function createSimulatedEvaluator(): SimulatedEvaluator {
     }
   }
 
-  const offerAt = (user: SimulatedUser, received: string): Offer | undefined => {
+  const offerAt = (user: UserState, received: string): Offer | undefined => {
     const config = projectNow()
     const row = config && chooseForm(compileForms(config), user, momentOf(received)).offer
     if (!row) return undefined
@@ -112,11 +109,11 @@ export function createSimulatedEvaluator(): SimulatedEvaluator {
         return undefined
       }
       if (fact.type === 'EventTracked') {
-        evolveActivityByEvent(user, fact)
+        evolveByEvent(user, fact)
         if (fact.evaluateTriggers) evaluate(user, fact, eventContextOf(fact))
         return undefined
       }
-      const startsSession = evolveActivityByIdentify(user, fact)
+      const startsSession = evolveByIdentify(user, fact)
       if (fact.source === 'admin') return undefined
       evaluate(user, fact, visitContextOf(fact, startsSession))
       return isAwaited ? offerAt(user, fact.received) : undefined
@@ -147,6 +144,6 @@ export function createSimulatedEvaluator(): SimulatedEvaluator {
   }
 }
 
-function newUser(userId: string): SimulatedUser {
-  return { userId, traits: new Map(), traitBytes: 0, device: {}, events: new Map(), queue: EMPTY_QUEUE }
+function newUser(userId: string): UserState {
+  return { userId, profile: EMPTY_PROFILE, events: new Map(), queue: EMPTY_QUEUE }
 }

@@ -12,8 +12,8 @@ export type Existence = z.infer<typeof Existence>
 
 export const SegmentsQuery = z.object({
   ...projectFields,
-  /** With the definition that the caller knows: progress is that of exactly this one. */
-  segments: z.array(z.object({ id: SlugId, definition: z.string() })).max(1_000),
+  /** `fingerprint`: of the condition that the caller knows. Progress is that of exactly this one. */
+  segments: z.array(z.object({ id: SlugId, fingerprint: z.string() })).max(1_000),
 })
 export type SegmentsQuery = z.infer<typeof SegmentsQuery>
 export const SegmentsAnswer = z.object({

@@ -6,7 +6,7 @@ import { SegmentMember, UserReadModel } from './user-read-model.ts'
 import { Environment, Instant, KeyKind, Month, SlugId, Uuid } from '../primitives.ts'
 import { DEVICE_FIELD_VALUES, DEVICE_FIELDS, DeviceFacts, type DeviceField } from '../device-info.ts'
 import { FormsReadModel } from './form-decisions.ts'
-import { TraitValue } from '../records/traits.ts'
+import { type TraitOperations, TraitValue } from '../records/traits.ts'
 
 /**
  * Bodies and answers of the public routes, for OpenAPI and clients. The gateway validates bodies by hand, for speed
@@ -31,7 +31,7 @@ const operators = z.strictObject({
   $increment: z.record(traitKey, z.number()).nullish().describe('Increment numeric traits.'),
   $decrement: z.record(traitKey, z.number()).nullish().describe('Decrement numeric traits.'),
   $unset: z.array(traitKey).nullish().describe('Trait keys to remove.'),
-})
+} satisfies { readonly [Operator in keyof TraitOperations as `$${Operator}`]-?: z.ZodType })
 
 export const UserAttributes = operators.refine(({ $unset, ...others }) => {
   const counts = Object.values(others).map((operands) => Object.keys(operands ?? {}).length)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { KeyKind } from '../primitives.ts'
 import { EventTracked } from './event-tracked.ts'
 import { FormCancelled } from './form-cancelled.ts'
 import { FormDelivered } from './form-delivered.ts'
@@ -49,6 +50,14 @@ type FactOn<OneTopic extends Topic> = {
 /** Any record on `user-events`. */
 export const UserFact = schemaOn(TOPICS.userEvents)
 export type UserFact = FactOn<typeof TOPICS.userEvents>
+
+/** A fact that records a caller's request or an imported line, with the members that describe it (`requestMembers`). */
+export type RequestFact = Extract<UserFact, { readonly source: KeyKind }>
+
+/** Returns true for the facts that callers cause, in contrast to those that the gateway adds, such as `VisitAnswered`. */
+export function isRequestFact(fact: UserFact): fact is RequestFact {
+  return 'source' in fact
+}
 
 /** Any record on `form-events`: the log of the evaluator's decisions. */
 export const FormFact = schemaOn(TOPICS.formEvents)

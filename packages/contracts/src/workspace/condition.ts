@@ -25,22 +25,8 @@ const count = z.number().int().min(0).max(MAX_COUNT, COUNT_TOO_HIGH)
 const oneOperator = (keys: readonly string[]) => (leaf: object) =>
   keys.filter((key) => Object.hasOwn(leaf, key) && (leaf as Record<string, unknown>)[key] !== undefined).length === 1
 
-const VALUE_OPERATORS = [
-  'is',
-  'isNot',
-  'in',
-  'notIn',
-  'contains',
-  'startsWith',
-  'exists',
-  'atLeast',
-  'atMost',
-  'moreThan',
-  'lessThan',
-  'before',
-  'after',
-] as const
-const valueOperators = {
+/** The operators on the value of a trait or a property (forms.md, Conditions), with the schemas of their operands. */
+const VALUE_OPERATORS = {
   is: scalar.optional(),
   isNot: scalar.optional(),
   in: z.array(scalar).min(1).optional(),
@@ -55,17 +41,20 @@ const valueOperators = {
   before: dateOperand.optional(),
   after: dateOperand.optional(),
 }
-const needsOneOperator = { message: `needs exactly one of ${VALUE_OPERATORS.join(', ')}` }
+export type ValueOperator = keyof typeof VALUE_OPERATORS
+
+const hasOneValueOperator = oneOperator(Object.keys(VALUE_OPERATORS))
+const needsOneOperator = { message: `needs exactly one of ${Object.keys(VALUE_OPERATORS).join(', ')}` }
 
 export const TraitLeaf = z
-  .strictObject({ trait: z.string().min(1), ...valueOperators })
-  .refine(oneOperator(VALUE_OPERATORS), needsOneOperator)
+  .strictObject({ trait: z.string().min(1), ...VALUE_OPERATORS })
+  .refine(hasOneValueOperator, needsOneOperator)
 export type TraitLeaf = z.infer<typeof TraitLeaf>
 
 /** A condition on a property of an event, given by a path such as `cart.total` (forms.md, Property conditions). */
 export const PropertyLeaf = z
-  .strictObject({ property: z.string().min(1), ...valueOperators })
-  .refine(oneOperator(VALUE_OPERATORS), needsOneOperator)
+  .strictObject({ property: z.string().min(1), ...VALUE_OPERATORS })
+  .refine(hasOneValueOperator, needsOneOperator)
 export type PropertyLeaf = z.infer<typeof PropertyLeaf>
 
 /** A condition of a trigger or a count on the properties of an event (forms.md, Property conditions). */

@@ -1,5 +1,6 @@
 import { type DeviceFacts, type EventTracked, KNOWN_FIELDS } from '@nextvisit/contracts'
-import type { TraitChange } from './trait-operations-body.ts'
+import { toTraitOperations, TRAIT_OPERATORS, type TraitChange } from '../traits/trait-operators.ts'
+import type { ProjectPolicy } from '../project-policy.ts'
 import { BODY_RULES } from './body-rules.ts'
 import { checkDeviceValue, isDeviceField } from './device-info.ts'
 import type { IdentifyBody } from './identify-body.ts'
@@ -7,12 +8,6 @@ import type { JsonObject } from './json-object.ts'
 import { reject, type Rejection } from './rejection.ts'
 
 const knownFields: ReadonlySet<string> = new Set(KNOWN_FIELDS)
-
-/** The part of a project that decides which fields are kept. A project in the catalog fits. */
-export interface FieldPolicy {
-  readonly allowedFields: ReadonlySet<string>
-  readonly disabledTraits: ReadonlySet<string>
-}
 
 /** The part of an identify that a project keeps, and the names (never the values) of the rest. */
 export interface AllowedFields {
@@ -27,12 +22,14 @@ export interface AllowedFields {
  * Drops disabled slugs and known fields that the project does not keep from `$deviceInfo` and every operator. A device
  * field inside an operator becomes a device fact (decisions.md, Identify, allow-list).
  */
-export function applyAllowList(project: FieldPolicy, body: IdentifyBody): AllowedFields | Rejection {
+export function applyAllowList(
+  project: Pick<ProjectPolicy, 'allowedFields' | 'disabledTraits'>,
+  body: IdentifyBody,
+): AllowedFields | Rejection {
   const droppedTraits = new Set<string>()
   const filteredFields = new Set<string>()
   const changes: TraitChange[] = []
-  const set: [string, string][] = []
-  const setOnce: [string, string][] = []
+  const inOperators: TraitChange[] = []
   const keeps = (slug: string) => {
     if (project.disabledTraits.has(slug)) droppedTraits.add(slug)
     else if (knownFields.has(slug) && !project.allowedFields.has(slug)) filteredFields.add(slug)
@@ -44,14 +41,13 @@ export function applyAllowList(project: FieldPolicy, body: IdentifyBody): Allowe
     if (isDeviceField(slug)) {
       const checked = checkDeviceChange(slug, change)
       if (checked.outcome === 'rejected') return checked
-      if (checked.value !== undefined) (change.operator === 'set' ? set : setOnce).push([slug, checked.value])
+      if (checked.value !== undefined) inOperators.push({ ...change, value: checked.value })
     }
     if (keeps(slug) && !isDeviceField(slug)) changes.push(change)
   }
   // The last entry wins: `$deviceInfo` over `$set` over `$setOnce`.
-  const device = Object.entries({ ...Object.fromEntries([...setOnce, ...set]), ...body.device }).filter(([field]) =>
-    keeps(field),
-  )
+  const facts = [...Object.values(toTraitOperations(inOperators)).toReversed(), body.device]
+  const device = Object.entries<string>(Object.assign({}, ...facts)).filter(([field]) => keeps(field))
   return {
     outcome: 'ok',
     changes,
@@ -66,7 +62,7 @@ export function applyAllowList(project: FieldPolicy, body: IdentifyBody): Allowe
  * (decisions.md, Track event). Without `properties` the record has neither member.
  */
 export function applyAllowListToProperties(
-  { allowedFields }: Pick<FieldPolicy, 'allowedFields'>,
+  { allowedFields }: Pick<ProjectPolicy, 'allowedFields'>,
   properties: JsonObject | undefined,
 ): Pick<EventTracked, 'properties' | 'filteredFields'> {
   if (!properties) return {}
@@ -81,10 +77,11 @@ export function applyAllowListToProperties(
 /** Returns the value of a device field inside a trait operation. `null` and `$unset` give none: device facts are never removed. */
 function checkDeviceChange(
   slug: Parameters<typeof checkDeviceValue>[0],
-  change: TraitChange,
+  { operator, value }: TraitChange,
 ): { readonly outcome: 'ok'; readonly value: string | undefined } | Rejection {
-  const where = `userAttributes.$${change.operator}.${slug}`
-  if (change.operator === 'increment' || change.operator === 'decrement') return reject(BODY_RULES.counted(where))
-  if (change.operator === 'unset' || change.value === null) return { outcome: 'ok', value: undefined }
-  return checkDeviceValue(slug, change.value, where)
+  const where = `userAttributes.$${operator}.${slug}`
+  const { operand } = TRAIT_OPERATORS[operator]
+  if (operand === 'number') return reject(BODY_RULES.counted(where))
+  if (operand === 'none' || value === null) return { outcome: 'ok', value: undefined }
+  return checkDeviceValue(slug, value, where)
 }

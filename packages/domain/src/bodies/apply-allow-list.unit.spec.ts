@@ -14,10 +14,10 @@ function choose(project: { allowedFields?: string[]; disabledTraits?: string[] }
   )
 }
 
-const rejected = (text: string) => ({ outcome: 'rejected', reason: 'invalid', message: expect.stringContaining(text) })
+const rejected = (text: string) => ({ outcome: 'rejected', message: expect.stringContaining(text) })
 
-describe('which fields a project keeps (decisions.md, Identify: allow-list)', () => {
-  it('by default keeps every device field, email and name; other known fields are dropped, by name only', () => {
+describe('the allow-list of a project (decisions.md, Identify: allow-list)', () => {
+  it('keeps by default every device field, email and name, and lists other known fields by name only', () => {
     const $set = { email: 'a@b.c', name: 'Ada', phone: '1', birthday: 'x', plan: 'pro' }
     expect(
       choose({}, { userAttributes: { $set, $unset: ['phone', 'gender'] }, $deviceInfo: { $app: 'shop' } }),
@@ -46,7 +46,7 @@ describe('which fields a project keeps (decisions.md, Identify: allow-list)', ()
     })
   })
 
-  it('checks a device field inside a trait operation even where it is not kept', () => {
+  it('checks a device field inside a trait operation even if it is not kept', () => {
     expect(choose({ allowedFields: [] }, { userAttributes: { $set: { $deviceOs: 'BeOS' } } })).toMatchObject(
       rejected('$set.$deviceOs'),
     )
@@ -101,8 +101,8 @@ describe('which fields a project keeps (decisions.md, Identify: allow-list)', ()
 const keep = (text: string, allowedFields: readonly string[] = DEFAULT_ALLOWED_FIELDS) =>
   applyAllowListToProperties({ allowedFields: new Set(allowedFields) }, JSON.parse(text))
 
-describe('which properties of an event a project keeps (decisions.md, Track event)', () => {
-  it('all but known fields at the top level that it does not keep, which are named', () => {
+describe('the allow-list on properties of an event (decisions.md, Track event)', () => {
+  it('drops known fields at the top level that the project does not keep, and lists their names', () => {
     const text = '{"total":1,"phone":"1","email":"a@b.c","$browser":"x","to":{"phone":"2"},"__proto__":{"gender":"x"}}'
     expect(JSON.stringify(keep(text))).toBe(
       '{"properties":{"total":1,"email":"a@b.c","$browser":"x","to":{"phone":"2"},"__proto__":{"gender":"x"}},"filteredFields":["phone"]}',
@@ -112,7 +112,7 @@ describe('which properties of an event a project keeps (decisions.md, Track even
     )
   })
 
-  it('adds nothing to the record if nothing was given, or filtered', () => {
+  it('adds no member to the record without properties or without filtered fields', () => {
     expect(applyAllowListToProperties({ allowedFields: new Set() }, undefined)).toStrictEqual({})
     expect(keep('{}')).toStrictEqual({ properties: {} })
     expect(keep('{"phone":1}')).toStrictEqual({ properties: {}, filteredFields: ['phone'] })

@@ -1,7 +1,8 @@
 import { BODY_LIMITS } from '@nextvisit/contracts'
+import { TRAIT_OPERATOR_NAMES } from '../traits/trait-operators.ts'
 import { nameRules } from './rejection.ts'
 
-export const TRAIT_OPERATORS = ['$set', '$setOnce', '$increment', '$decrement', '$unset'] as const
+const operators = TRAIT_OPERATOR_NAMES.map((name) => `$${name}`).join(', ')
 
 const { userNameLength, eventNameLength, traitKeyLength, traitOperations, traitStringLength, traitItems, depth } =
   BODY_LIMITS
@@ -31,7 +32,6 @@ export const BODY_RULES = nameRules({
   noUserName: {
     message: 'userName not found',
     when: 'A userName that is missing, empty or only white space',
-    reason: 'no-user-name',
   },
   userName: {
     message: 'userName must be a string that is not empty',
@@ -53,7 +53,7 @@ export const BODY_RULES = nameRules({
     when: `More than ${traitOperations} operations`,
   },
   operator: (member: string) => ({
-    message: `${member} is not an operator: use ${TRAIT_OPERATORS.join(', ')}`,
+    message: `${member} is not an operator: use ${operators}`,
     when: 'An unknown operator',
   }),
   operands: (member: string) => ({

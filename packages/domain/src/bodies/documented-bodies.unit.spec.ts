@@ -22,7 +22,7 @@ const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: 
 /** `z.record` drops this key in silence; ours keeps it, which other tests pin. */
 const isComparable = (body: unknown) => !JSON.stringify(body).includes('__proto__')
 
-describe('the schemas that callers are shown', () => {
+describe('the documented schemas of bodies', () => {
   it('take and refuse the same identify bodies as the rules', () => {
     const attributes = fc.record(
       { $set: operands, $setOnce: operands, $increment: operands, $decrement: operands, $unset: unset },
@@ -58,7 +58,7 @@ describe('the schemas that callers are shown', () => {
     expect(IdentifyUserBody.safeParse(body).success).toBe(count === 250)
   })
 
-  it('take and refuse the same tracked events, but for what only rules can say', () => {
+  it('take and refuse the same tracked events, except for limits on bytes and levels', () => {
     const name = fc.oneof(
       fc.constantFrom('a', '', 'a'.repeat(100), 'a'.repeat(101), 'a'.repeat(255), 'a'.repeat(256)),
       fc.integer(),

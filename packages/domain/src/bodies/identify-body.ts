@@ -1,5 +1,6 @@
 import type { DeviceFacts } from '@nextvisit/contracts'
-import { parseTraitOperations, type TraitChange } from './trait-operations-body.ts'
+import type { TraitChange } from '../traits/trait-operators.ts'
+import { parseTraitOperations } from './trait-operations-body.ts'
 import { BODY_RULES } from './body-rules.ts'
 import { parseDeviceInfo } from './device-info.ts'
 import { type JsonObject, memberOf } from './json-object.ts'

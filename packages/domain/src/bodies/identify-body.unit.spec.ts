@@ -1,7 +1,7 @@
 import { DEVICE_FIELDS } from '@nextvisit/contracts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { toTraitOperations } from './trait-operations-body.ts'
+import { toTraitOperations } from '../traits/trait-operators.ts'
 import { parseIdentifyBody } from './identify-body.ts'
 
 /** Bodies as callers send them: through JSON.parse, so that `__proto__` is an own property. */
@@ -13,14 +13,16 @@ const slugs = (count: number) => Array.from({ length: count }, (_, index) => `tr
 const operands = (count: number) => Object.fromEntries(slugs(count).map((slug, index) => [slug, index]))
 const rejected = (words: string) => ({
   outcome: 'rejected',
-  reason: 'invalid',
   message: expect.stringContaining(words),
 })
 
 describe('userName (decisions.md, Identify)', () => {
-  it.each([{}, { userName: null }, { userName: '' }, { userName: ' \t\n\u3000' }])('%j: userName not found', (body) => {
-    expect(parse(body)).toMatchObject({ outcome: 'rejected', reason: 'no-user-name', message: 'userName not found' })
-  })
+  it.each([{}, { userName: null }, { userName: '' }, { userName: ' \t\n\u3000' }])(
+    'is refused as not found for the body %j',
+    (body) => {
+      expect(parse(body)).toMatchObject({ outcome: 'rejected', rule: 'noUserName', message: 'userName not found' })
+    },
+  )
 
   it.each([1, true, {}, [[]], 'a'.repeat(256), '😀'.repeat(256)])(
     'is of no other type, nor longer than 255',
@@ -33,8 +35,8 @@ describe('userName (decisions.md, Identify)', () => {
     expect(parse({ userName })).toMatchObject({ outcome: 'ok', value: { userName } })
   })
 
-  it('is looked at before the rest of the body', () => {
-    expect(parse({ userAttributes: 1 })).toMatchObject({ reason: 'no-user-name' })
+  it('is checked before the rest of the body', () => {
+    expect(parse({ userAttributes: 1 })).toMatchObject({ rule: 'noUserName' })
   })
 })
 
@@ -49,7 +51,7 @@ describe('userAttributes (decisions.md, Identify: trait values, slugs)', () => {
       $decrement: operands(50),
       $unset: slugs(50),
     },
-  ])('holds 250 operations over all operators, and not one more', (userAttributes) => {
+  ])('holds at most 250 operations over all operators', (userAttributes) => {
     expect(parse({ userName: 'ada', userAttributes })).toMatchObject({ outcome: 'ok' })
     const more = { ...userAttributes, $unset: [...(userAttributes.$unset ?? []), 'one'] }
     expect(parse({ userName: 'ada', userAttributes: more })).toMatchObject(rejected('at most 250 operations'))
@@ -82,7 +84,7 @@ describe('userAttributes (decisions.md, Identify: trait values, slugs)', () => {
     [[[]], 'array of strings, numbers'],
     [[{}], 'must be a string, a finite number'],
     [Array.from({ length: 101 }, () => 1), 'at most 100'],
-  ])('refuses a value, naming the member', (value, message) => {
+  ])('refuses an invalid value, and names the member', (value, message) => {
     expect(withSet({ plan: value })).toMatchObject(rejected('userAttributes.$set.plan'))
     expect(withSet({ plan: value })).toMatchObject(rejected(message))
   })
@@ -126,7 +128,7 @@ describe('userAttributes (decisions.md, Identify: trait values, slugs)', () => {
     expect(parse({ userName: 'ada', userAttributes })).toMatchObject(rejected('userAttributes'))
   })
 
-  it('takes null as left out (decisions.md, Words)', () => {
+  it('treats null as absent (decisions.md, Words)', () => {
     const body = {
       userName: 'ada',
       userAttributes: { $set: null, $unset: null },
@@ -145,7 +147,7 @@ describe('userAttributes (decisions.md, Identify: trait values, slugs)', () => {
     })
   })
 
-  it('carries any slug and value to the record unchanged, __proto__ among them', () => {
+  it('carries every slug and value to the record unchanged, __proto__ included', () => {
     const slug = fc.oneof(
       fc.constantFrom('__proto__', 'constructor', 'toString', 'hasOwnProperty'),
       fc.string({ minLength: 1, maxLength: 20 }),
@@ -180,12 +182,12 @@ describe('userAttributes (decisions.md, Identify: trait values, slugs)', () => {
 })
 
 describe('$deviceInfo (contract, Device info object; decisions.md, Identify)', () => {
-  it.each(['DE', 'de', 'dE'])('stores the country %s in upper case', ($countryCode) => {
+  it.each(['DE', 'de', 'dE'])('holds the country %s in upper case', ($countryCode) => {
     expect(device({ $countryCode })).toMatchObject({ value: { device: { $countryCode: 'DE' } } })
   })
 
-  it.each(['XX', 'XK', 'EU', 'DEU', '', 'D', 'ß', 49, {}, 'DE '])('invalid country: %j', ($countryCode) => {
-    expect(device({ $countryCode })).toMatchObject({ reason: 'invalid', message: 'invalid country passed' })
+  it.each(['XX', 'XK', 'EU', 'DEU', '', 'D', 'ß', 49, {}, 'DE '])('is refused for the country %j', ($countryCode) => {
+    expect(device({ $countryCode })).toMatchObject({ rule: 'country', message: 'invalid country passed' })
   })
 
   it.each(['Europe/Berlin', 'UTC', 'Etc/GMT+5', 'America/Argentina/Buenos_Aires'])(
@@ -204,17 +206,17 @@ describe('$deviceInfo (contract, Device info object; decisions.md, Identify)', (
     ['$deviceType', 'web', 'Web'],
     ['$deviceSize', 'tablet', 'phone'],
     ['$preferredTheme', 'dark', ''],
-  ])('%s is one of its table', (field, right, wrong) => {
+  ])('takes for %s only values of its table', (field, right, wrong) => {
     expect(device({ [field]: right })).toMatchObject({ value: { device: { [field]: right } } })
     expect(device({ [field]: wrong })).toMatchObject(rejected(`$deviceInfo.${field} must be one of`))
   })
 
-  it('refuses what is no string, naming the member', () => {
+  it('refuses a value that is not a string, and names the member', () => {
     for (const field of DEVICE_FIELDS.filter((name) => name !== '$countryCode'))
       expect(device({ [field]: 1 })).toMatchObject(rejected(`$deviceInfo.${field}`))
   })
 
-  it('drops unknown members, and takes null as left out', () => {
+  it('drops unknown members, and treats null as absent', () => {
     const parsed = device({ $app: 'shop', $battery: 1, other: {}, $browser: null })
     expect(parsed).toMatchObject({ outcome: 'ok', value: { device: { $app: 'shop' } } })
     expect(parsed).not.toMatchObject({ value: { device: { $browser: null } } })

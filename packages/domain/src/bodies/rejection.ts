@@ -4,8 +4,6 @@ export interface BodyRule extends Partial<RuleName> {
   readonly message: string
   /** The input that breaks the rule, as the API document describes it. */
   readonly when: string
-  /** The contract answers a missing userName like a missing key, and a message that is too large like a body that is. */
-  readonly reason?: 'no-user-name' | 'too-large' | 'invalid'
 }
 
 /** The members that {@link nameRules} adds to a rule. */
@@ -16,15 +14,13 @@ export interface RuleName {
   readonly member?: string
 }
 
-/** The reason why a body is refused. */
+/** A body that breaks a rule. */
 export interface Rejection extends Omit<BodyRule, 'when'> {
   readonly outcome: 'rejected'
-  readonly reason: NonNullable<BodyRule['reason']>
 }
 
-export function reject({ message, reason = 'invalid', rule, member }: Omit<BodyRule, 'when'>): Rejection {
-  const name = { ...(rule !== undefined && { rule }), ...(member !== undefined && { member }) }
-  return { outcome: 'rejected', reason, message, ...name }
+export function reject({ message, rule, member }: Omit<BodyRule, 'when'>): Rejection {
+  return { outcome: 'rejected', message, ...(rule !== undefined && { rule }), ...(member !== undefined && { member }) }
 }
 
 /** Shortens a caller's word for a message. */

@@ -1,18 +1,9 @@
-import { BODY_LIMITS, type TraitOperations, type TraitScalar, type TraitValue } from '@nextvisit/contracts'
-import { BODY_RULES, TRAIT_OPERATORS } from './body-rules.ts'
+import { BODY_LIMITS, type TraitScalar, type TraitValue } from '@nextvisit/contracts'
+import { TRAIT_OPERATOR_NAMES, TRAIT_OPERATORS, type TraitChange } from '../traits/trait-operators.ts'
+import { BODY_RULES } from './body-rules.ts'
 import { isLongerThan } from './is-longer-than.ts'
 import { isJsonObject, type JsonObject, memberOf } from './json-object.ts'
 import { type BodyRule, reject, type Rejection, shownWord } from './rejection.ts'
-
-const operators: ReadonlySet<string> = new Set(TRAIT_OPERATORS)
-
-/** One slug under one operator. A flat list keeps the caller's order, in which caps grant names. */
-export type TraitChange =
-  | { readonly operator: 'set'; readonly slug: string; readonly value: TraitValue }
-  | { readonly operator: 'setOnce'; readonly slug: string; readonly value: TraitValue }
-  | { readonly operator: 'increment'; readonly slug: string; readonly value: number }
-  | { readonly operator: 'decrement'; readonly slug: string; readonly value: number }
-  | { readonly operator: 'unset'; readonly slug: string }
 
 type ParsedTraitOperations = { readonly outcome: 'ok'; readonly changes: readonly TraitChange[] } | Rejection
 
@@ -26,8 +17,7 @@ export function parseTraitOperations(attributes: unknown): ParsedTraitOperations
   if (countOperations(attributes) > BODY_LIMITS.traitOperations) return reject(BODY_RULES.operations)
   const changes: TraitChange[] = []
   for (const member of Object.keys(attributes)) {
-    const operands = memberOf(attributes, member)
-    const rejection = operands === undefined ? checkOperator(member) : readOperator(member, operands, changes)
+    const rejection = readOperator(member, memberOf(attributes, member), changes)
     if (rejection) return rejection
   }
   return { outcome: 'ok', changes }
@@ -35,63 +25,29 @@ export function parseTraitOperations(attributes: unknown): ParsedTraitOperations
 
 /** Counts the operations of all operators before any is read (decisions.md, Identify). */
 function countOperations(attributes: JsonObject): number {
-  const counts = TRAIT_OPERATORS.map((operator) => {
-    const operands = memberOf(attributes, operator)
+  const counts = TRAIT_OPERATOR_NAMES.map((operator) => {
+    const operands = memberOf(attributes, `$${operator}`)
     if (Array.isArray(operands)) return operands.length
     return isJsonObject(operands) ? Object.keys(operands).length : 0
   })
   return counts.reduce((total, count) => total + count, 0)
 }
 
-/** Converts changes to the form of a record. `Object.fromEntries` makes own properties of every slug, `__proto__` included. */
-export function toTraitOperations(changes: readonly TraitChange[]): TraitOperations {
-  const values: Record<'set' | 'setOnce', [string, TraitValue][]> = { set: [], setOnce: [] }
-  const numbers: Record<'increment' | 'decrement', [string, number][]> = { increment: [], decrement: [] }
-  const unset: string[] = []
-  for (const change of changes) {
-    if (change.operator === 'unset') unset.push(change.slug)
-    else if (change.operator === 'set' || change.operator === 'setOnce')
-      values[change.operator].push([change.slug, change.value])
-    else numbers[change.operator].push([change.slug, change.value])
-  }
-  return {
-    ...(values.set.length > 0 && { set: Object.fromEntries(values.set) }),
-    ...(values.setOnce.length > 0 && { setOnce: Object.fromEntries(values.setOnce) }),
-    ...(numbers.increment.length > 0 && { increment: Object.fromEntries(numbers.increment) }),
-    ...(numbers.decrement.length > 0 && { decrement: Object.fromEntries(numbers.decrement) }),
-    ...(unset.length > 0 && { unset }),
-  }
-}
-
-function checkOperator(member: string): Rejection | undefined {
-  return operators.has(member) ? undefined : reject(BODY_RULES.operator(`userAttributes.${shownWord(member)}`))
-}
-
 /** Adds one operator's changes to the list, or returns the rejection. */
 function readOperator(member: string, operands: unknown, changes: TraitChange[]): Rejection | undefined {
   const where = `userAttributes.${member}`
-  switch (member) {
-    case '$set':
-    case '$setOnce':
-      return eachOperand(where, operands, (slug, value) => {
-        const rule = brokenByValue(value)
-        if (rule) return reject(rule(`${where}.${shownWord(slug)}`))
-        changes.push({ operator: member === '$set' ? 'set' : 'setOnce', slug, value: value as TraitValue })
-        return undefined
-      })
-    case '$increment':
-    case '$decrement':
-      return eachOperand(where, operands, (slug, value) => {
-        if (typeof value !== 'number' || !Number.isFinite(value))
-          return reject(BODY_RULES.finiteNumber(`${where}.${shownWord(slug)}`))
-        changes.push({ operator: member === '$increment' ? 'increment' : 'decrement', slug, value })
-        return undefined
-      })
-    case '$unset':
-      return readUnset(where, operands, changes)
-    default:
-      return checkOperator(member)
-  }
+  const operator = TRAIT_OPERATOR_NAMES.find((name) => member === `$${name}`)
+  if (!operator) return reject(BODY_RULES.operator(`userAttributes.${shownWord(member)}`))
+  if (operands === undefined) return undefined
+  const { operand } = TRAIT_OPERATORS[operator]
+  if (operand === 'none') return readSlugs(where, operands, (slug) => changes.push({ operator, slug }))
+  const brokenBy = operand === 'number' ? brokenByNumber : brokenByValue
+  return eachOperand(where, operands, (slug, value) => {
+    const rule = brokenBy(value)
+    if (rule) return reject(rule(`${where}.${shownWord(slug)}`))
+    changes.push({ operator, slug, value: value as TraitValue })
+    return undefined
+  })
 }
 
 function eachOperand(
@@ -107,13 +63,13 @@ function eachOperand(
   return undefined
 }
 
-function readUnset(where: string, operands: unknown, changes: TraitChange[]): Rejection | undefined {
+function readSlugs(where: string, operands: unknown, take: (slug: string) => void): Rejection | undefined {
   if (!Array.isArray(operands)) return reject(BODY_RULES.unset(where))
   for (const slug of operands as readonly unknown[]) {
     if (typeof slug !== 'string') return reject(BODY_RULES.unsetItem(where))
     const rejection = checkSlug(where, slug)
     if (rejection) return rejection
-    changes.push({ operator: 'unset', slug })
+    take(slug)
   }
   return undefined
 }
@@ -122,6 +78,10 @@ function checkSlug(where: string, slug: string): Rejection | undefined {
   return slug === '' || isLongerThan(slug, BODY_LIMITS.traitKeyLength)
     ? reject(BODY_RULES.traitKey(`${where}.${shownWord(slug)}`))
     : undefined
+}
+
+function brokenByNumber(value: unknown): RuleOfMember | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? undefined : BODY_RULES.finiteNumber
 }
 
 type RuleOfMember = (member: string) => BodyRule

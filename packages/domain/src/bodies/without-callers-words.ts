@@ -1,5 +1,5 @@
 import { DEVICE_FIELDS } from '@nextvisit/contracts'
-import { TRAIT_OPERATORS } from './body-rules.ts'
+import { TRAIT_OPERATOR_NAMES } from '../traits/trait-operators.ts'
 
 const OWN_WORDS: ReadonlySet<string> = new Set([
   'The body',
@@ -7,7 +7,7 @@ const OWN_WORDS: ReadonlySet<string> = new Set([
   'properties',
   '$deviceInfo',
   'type',
-  ...TRAIT_OPERATORS,
+  ...TRAIT_OPERATOR_NAMES.map((name) => `$${name}`),
   ...DEVICE_FIELDS,
 ])
 const ITEM = /^items\[\d{1,3}\]$/

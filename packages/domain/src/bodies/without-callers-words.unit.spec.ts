@@ -20,14 +20,14 @@ describe('a message without the words of its caller (decisions.md, Refusals)', (
     expect(kept(parseIdentifyBody({ userName: 'ada', ...body }))).toContain(message)
   })
 
-  it('has the position of an item, and nothing else that looks like one', () => {
+  it('names the position of an item, and nothing else that resembles one', () => {
     expect(withoutCallersWords(BODY_RULES.itemType('items[3].type'))).toBe('items[3].type must be identify or track')
     expect(withoutCallersWords(BODY_RULES.finiteNumber('properties.items[3].a'))).toBe(
       'properties.… must be a finite number',
     )
   })
 
-  it('holds no word of any body', () => {
+  it('contains no word of any body', () => {
     const word = fc.constantFrom(SECRET, `${SECRET}.type`, `$${SECRET}`, SECRET.repeat(60), `items[3].${SECRET}`)
     const value = fc.oneof(word, fc.constant(Infinity), fc.dictionary(word, fc.anything()), fc.array(fc.array(word)))
     const operators = fc.oneof(word, fc.constantFrom('$set', '$setOnce', '$increment', '$decrement', '$unset'))

@@ -1,7 +1,7 @@
-import type { ProjectConfig, UserFact } from '@nextvisit/contracts'
+import { isRequestFact, type ProjectConfig, type UserFact } from '@nextvisit/contracts'
 import { compileForms } from './form-index.ts'
-import { leavesOf } from './condition-tree.ts'
-import { countedByTrigger, countKeyOf, countsRaisedBy } from '../users/count-key.ts'
+import { leavesOf } from '../conditions/condition-tree.ts'
+import { countedByTrigger, countKeyOf, countsRaisedBy } from '../counts/count-key.ts'
 
 /** The facts about a user that triggers, gates and segments of projects read. */
 export interface AskedFacts {
@@ -36,7 +36,7 @@ export function factsAskedBy(projects: readonly ProjectConfig[]): AskedFacts {
  * evaluated.
  */
 export function countsAskedBy(fact: UserFact, project: ProjectConfig | undefined): readonly string[] {
-  if (fact.type === 'VisitAnswered') return []
+  if (!isRequestFact(fact)) return []
   const raised = countsRaisedBy(fact)
   const isEvaluated = fact.type === 'EventTracked' ? fact.evaluateTriggers : fact.source === 'sdk'
   if (!project || !isEvaluated) return raised

@@ -1,7 +1,7 @@
 import type { GateOutcome, GateReason, Trigger } from '@nextvisit/contracts'
 import type { CompiledForm, FormIndex } from './form-index.ts'
 import { type CheckedGates, checkGates } from './gates/gates.ts'
-import type { AdmittedForm } from './queue.ts'
+import type { AdmittedForm } from './queue/queue.ts'
 import type { CompiledTrigger, TriggerContext } from './triggers.ts'
 import type { UserState } from './user-state.ts'
 

@@ -1,7 +1,7 @@
 import { durationMs, type Form, type ProjectConfig } from '@nextvisit/contracts'
 import { compileGates, type FormGates } from './gates/gates.ts'
-import { countKeyOf } from '../users/count-key.ts'
-import { compileSegments, type SegmentIndex } from './segments.ts'
+import { countKeyOf } from '../counts/count-key.ts'
+import { compileSegments, type SegmentIndex } from '../segments/segments.ts'
 import { type CompiledTrigger, compileTrigger } from './triggers.ts'
 
 /** A form compiled for evaluation, once per catalog revision. */

@@ -1,11 +1,11 @@
 import { durationMs, type EventTracked, type IdentifyRequested, type KeyKind, type Trigger } from '@nextvisit/contracts'
 import { eventSlug } from '../event-slug.ts'
-import { countedByTrigger, countKeyOf } from '../users/count-key.ts'
-import { type CheckWhere, compileWhere } from './trigger-where.ts'
-import { type Moment, momentOf } from './moment.ts'
-import type { EventProperties } from './property-conditions.ts'
-import type { UserState } from './user-state.ts'
-import { countOfSession, countWithin } from '../users/event-history.ts'
+import { countedByTrigger, countKeyOf } from '../counts/count-key.ts'
+import { type CheckWhere, compileWhere } from './gates/where.ts'
+import { type Moment, momentOf } from '../time/moment.ts'
+import type { EventProperties } from '../conditions/property-conditions.ts'
+import type { UserActivity } from '../users/activity.ts'
+import { countOfSession, countWithin } from '../counts/event-history.ts'
 
 /** The record that triggers are matched against, beside the user: a tracked event or a visit. */
 export type TriggerContext = { readonly received: Moment } & (
@@ -24,13 +24,10 @@ export function eventContextOf({ slug, source, received, occurredAt, properties 
   return { kind: 'event', slug, source, received: momentOf(received), occurredAt: Date.parse(occurredAt), properties }
 }
 
-/** Returns the context of a visit. `startsSession`: the result of `evolveActivityByIdentify` for it. */
+/** Returns the context of a visit. `startsSession`: the result of `evolveByIdentify` for it. */
 export function visitContextOf({ received }: IdentifyRequested, startsSession: boolean): TriggerContext {
   return { kind: 'visit', startsSession, received: momentOf(received) }
 }
-
-/** The part of a user's state that triggers count by. */
-type CountedActivity = Pick<UserState, 'events' | 'sessionStartedAt'>
 
 /** A compiled trigger. It matches whenever its count is reached, this occurrence included, not only when it is first reached. */
 export interface CompiledTrigger {
@@ -42,9 +39,9 @@ export interface CompiledTrigger {
   /** Key of the count that it reads (`countKeyOf`). undefined: it counts nothing. */
   readonly countKey: string | undefined
   /** Returns its count at an instant (ms since the epoch). undefined: it counts nothing. */
-  readonly countSoFar: ((user: CountedActivity, atMs: number) => number) | undefined
+  readonly countSoFar: ((user: Pick<UserActivity, 'events' | 'sessionStartedAt'>, atMs: number) => number) | undefined
   /** Returns whether it matches, apart from `where`. `user` is the state after the record. */
-  readonly matches: (user: UserState, context: TriggerContext) => boolean
+  readonly matches: (user: UserActivity, context: TriggerContext) => boolean
   /** Checks the event's properties. undefined: the trigger has no `where`. */
   readonly checkWhere: CheckWhere | undefined
 }

@@ -14,7 +14,7 @@ import {
 } from '../../test/form-fixtures.ts'
 import { evaluateForms } from './evaluate-forms.ts'
 import type { TriggerContext } from './triggers.ts'
-import { startsSession } from './user-state.ts'
+import { startsSession } from '../users/activity.ts'
 
 const checkouts = (...times: number[]) => ({ events: new Map([['checkout', history(times)]]) })
 const inSession = (count: number, startedAt: number) => ({
@@ -49,7 +49,7 @@ const rows: readonly Row[] = [
   ['count reached in the window', weekly, checkouts(NOW - 7 * DAY + 1, NOW - HOUR, NOW), eventContext(), true],
   ['a window is open at its start', weekly, checkouts(NOW - 7 * DAY, NOW - HOUR, NOW), eventContext(), false],
   [
-    'a window is closed at its end: what lies ahead of it is outside',
+    'a window is closed at its end: later occurrences are outside',
     { event: 'checkout', count: 2, within: '1h' },
     checkouts(NOW, NOW + 1),
     eventContext(),
@@ -107,7 +107,7 @@ describe('the triggers of forms.md', () => {
     expect(decisions.length > 0).toBe(matches)
   })
 
-  it('are alternatives: any one is enough, and two queue once', () => {
+  it('are alternatives: two that match queue the form once', () => {
     const index = formIndex([{ triggers: [{ event: 'checkout' }, threeDays] }])
     expect(evaluateForms(index, userState({ firstSeenAt: 0, ...checkouts(NOW) }), eventContext())).toHaveLength(1)
   })
@@ -115,25 +115,33 @@ describe('the triggers of forms.md', () => {
 
 describe('a session', () => {
   it.each([
-    ['the first visit ever', {}, true],
-    ['the first visit, after SDK events', { lastSdkContactAt: NOW - 1 }, true],
-    ['30 minutes after the last contact', { sessionStartedAt: NOW - DAY, lastSdkContactAt: NOW - 30 * MINUTE }, true],
-    ['a moment less', { sessionStartedAt: NOW - DAY, lastSdkContactAt: NOW - 30 * MINUTE + 1 }, false],
-  ])('%s', (_what, user, starts) => expect(startsSession(user, NOW)).toBe(starts))
+    ['starts with the first visit', {}, true],
+    ['starts with the first visit after SDK events', { lastSdkContactAt: NOW - 1 }, true],
+    [
+      'starts with a visit 30 minutes after the last contact',
+      { sessionStartedAt: NOW - DAY, lastSdkContactAt: NOW - 30 * MINUTE },
+      true,
+    ],
+    [
+      'does not start with a visit a moment earlier',
+      { sessionStartedAt: NOW - DAY, lastSdkContactAt: NOW - 30 * MINUTE + 1 },
+      false,
+    ],
+  ])('%s', (_what, user, starts) => expect(startsSession(userState(user), NOW)).toBe(starts))
 })
 
-describe('what the gateway asks of a form index', () => {
-  it('is whether an event of this slug could queue a form', () => {
+describe('a form index', () => {
+  it('tells if an event of a slug could queue a form', () => {
     const index = formIndex([{ id: 'on' }, { id: 'off', enabled: false, triggers: [{ event: 'search' }] }])
     expect(['checkout', 'search', 'other', '__proto__'].map(index.reactsTo)).toEqual([true, false, false, false])
   })
 
-  it('says yes to every event where a form reacts to firstSeen', () => {
+  it('reacts to every event if a form has a firstSeen trigger', () => {
     const index = formIndex([{ triggers: [threeDays] }])
     expect(index.reactsTo('anything')).toBe(true)
   })
 
-  it('is whether a visit could bring a form back', () => {
+  it('tells if a visit could show a form', () => {
     expect(formIndex([{}]).reactsToVisits()).toBe(true)
     expect(formIndex([{ enabled: false }]).reactsToVisits()).toBe(false)
     expect(formIndex([]).reactsToVisits()).toBe(false)

@@ -20,7 +20,7 @@ function lineOf(line: object): ImportLine {
 }
 
 describe('a line of history (decisions.md, Import)', () => {
-  it('is what an admin route takes, however old', () => {
+  it('has the body of an admin route and a time of any age', () => {
     expect(lineOf(track())).toMatchObject({
       type: 'track',
       body: { userName: 'ada', slug: 'signed_up', occurredAt: '1999-12-31T22:59:59.000Z' },
@@ -53,27 +53,27 @@ describe('a line of history (decisions.md, Import)', () => {
     [track({ id: 7 }), 'id must be a string of 1 to 255 characters'],
     [track({ id: '' }), 'id must be'],
     [track({ note: 'x'.repeat(MAX_LINE_BYTES) }), `at most ${MAX_LINE_BYTES} bytes`],
-  ])('is refused, naming what is wrong: %j', (line, message) => {
+  ])('is refused with the wrong member: %j', (line, message) => {
     expect(parse(line)).toMatchObject(rejected(message))
   })
 })
 
-describe('the id of its record', () => {
+describe("the id of an imported line's record", () => {
   const place = { organization: 'acme', project: 'shop' }
   const idOf = (line: object, ordinal = 0, where = place) =>
     importedRecordId(where, identityOfLine(lineOf(line)), ordinal)
 
-  it('is the same for what says the same, in other words too', () => {
+  it('is equal for lines of equal meaning', () => {
     const one = idOf(track())
     expect(idOf(track())).toBe(one)
     expect(idOf(track({ occurredAt: '1999-12-31T22:59:59.000Z', unknown: 1 }))).toBe(one)
   })
 
-  it('of a line without properties is what it was before there were properties', () => {
+  it('does not depend on absent properties', () => {
     expect(idOf(track())).toBe('614f0b6f-6540-525b-b5c0-d1ff980064fb')
   })
 
-  it('is another for another line, place or ordinal', () => {
+  it('differs for another line, project or ordinal', () => {
     const lines = [
       track(),
       track({ userName: 'bob' }),
@@ -94,7 +94,7 @@ describe('the id of its record', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  it('goes by the id that the file gives, whatever else the line says', () => {
+  it('depends on nothing else if the line has an id', () => {
     expect(idOf(track({ id: 'a', eventName: 'Other' }))).toBe(idOf(track({ id: 'a' })))
   })
 })

@@ -1,21 +1,14 @@
-import type { EventTracked, IdentifyRequested, ProjectConfig } from '@nextvisit/contracts'
+import type { EventTracked, RequestFact } from '@nextvisit/contracts'
 import { BODY_RULES } from '../bodies/body-rules.ts'
-import { applyAllowList, applyAllowListToProperties, type FieldPolicy } from '../bodies/apply-allow-list.ts'
+import { applyAllowList, applyAllowListToProperties } from '../bodies/apply-allow-list.ts'
 import { reject, type Rejection } from '../bodies/rejection.ts'
-import { countsForOf } from '../forms/property-counts.ts'
+import { countsForOf } from '../counts/property-counts.ts'
 import { userIdOf } from '../ids.ts'
-import { toTraitOperations } from '../bodies/trait-operations-body.ts'
+import { toTraitOperations } from '../traits/trait-operators.ts'
+import type { ProjectPolicy } from '../project-policy.ts'
 import type { ImportLine } from './import-line.ts'
 
-/** The part of a project that decides about imported lines. A project in the catalog fits. */
-export interface ImportPolicy extends FieldPolicy {
-  readonly organization: string
-  readonly project: string
-  readonly disabledEvents: ReadonlySet<string>
-  readonly config: ProjectConfig
-}
-
-export type ImportedFact = { readonly outcome: 'ok'; readonly fact: IdentifyRequested | EventTracked } | Rejection
+export type ImportedFact = { readonly outcome: 'ok'; readonly fact: RequestFact } | Rejection
 
 /**
  * Converts a line to its record (decisions.md, Import). Imports reserve no room: names are registered even over a cap.
@@ -23,7 +16,7 @@ export type ImportedFact = { readonly outcome: 'ok'; readonly fact: IdentifyRequ
  */
 export function importedFact(
   line: ImportLine,
-  policy: ImportPolicy,
+  policy: ProjectPolicy,
   { received, recordId }: { readonly received: string; readonly recordId: () => string },
 ): ImportedFact {
   const { organization, project } = policy

@@ -1,15 +1,19 @@
 import { DEFAULT_ALLOWED_FIELDS, ProjectConfig, UserFact } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
 import { userIdOf } from '../ids.ts'
+import type { ProjectPolicy } from '../project-policy.ts'
 import { parseImportLine } from './import-line.ts'
 import { importedFact } from './imported-fact.ts'
 
-const policy = {
+const policy: ProjectPolicy = {
   organization: 'acme',
   project: 'shop',
   allowedFields: new Set(DEFAULT_ALLOWED_FIELDS),
   disabledTraits: new Set(['note']),
   disabledEvents: new Set(['legacy_click']),
+  declaredTraits: new Set(),
+  declaredEvents: new Set(),
+  plan: {},
   config: ProjectConfig.parse({
     id: 'shop',
     segments: [{ id: 'big', where: { event: 'paid', atLeast: 2, where: { property: 'total', atLeast: 100 } } }],
@@ -25,7 +29,7 @@ function factOf(line: object) {
 }
 
 describe('the record of an imported line (decisions.md, Import)', () => {
-  it('is marked, and counts for nothing', () => {
+  it('is marked, unmetered and triggers no form', () => {
     const line = { type: 'track', userName: 'ada', eventName: 'Signed Up', occurredAt: '2001-01-01T00:00:00Z' }
     const made = factOf(line)
     expect(made).toEqual({
@@ -54,7 +58,7 @@ describe('the record of an imported line (decisions.md, Import)', () => {
     expect(made.outcome === 'ok' && UserFact.parse(made.fact)).toEqual(made.outcome === 'ok' && made.fact)
   })
 
-  it('names the counts by properties that the project asks for now', () => {
+  it('names the property counts of the present project', () => {
     const line = { type: 'track', userName: 'ada', eventName: 'Paid', occurredAt: '2001-01-01T00:00:00Z' }
     const countsForOf = (properties: object) => {
       const made = factOf({ ...line, properties })
@@ -64,7 +68,7 @@ describe('the record of an imported line (decisions.md, Import)', () => {
     expect(countsForOf({ total: 99 })).toBeUndefined()
   })
 
-  it('has what the project keeps, and the names of the rest', () => {
+  it('has the traits and fields that the project keeps, and the names of the rest', () => {
     const made = factOf({
       type: 'identify',
       userName: 'ada',
@@ -97,7 +101,7 @@ describe('the record of an imported line (decisions.md, Import)', () => {
     expect(factOf({ ...line, properties: null })).toEqual(factOf(line))
   })
 
-  it('is not, of an event that is disabled, nor of a device field that is wrong', () => {
+  it('does not exist for a disabled event or an invalid device field', () => {
     const line = { type: 'track', userName: 'ada', eventName: 'Legacy Click', occurredAt: '2001-01-01T00:00:00Z' }
     expect(factOf(line)).toMatchObject({ outcome: 'rejected', message: expect.stringContaining('disabled') })
     const identify = { type: 'identify', userName: 'ada', userAttributes: { $set: { $deviceOs: 'BeOS' } } }

@@ -1,11 +1,11 @@
 import type { DeviceFacts, DeviceField } from '@nextvisit/contracts'
 import type { ParsedBatch } from '../bodies/batch-body.ts'
-import type { FieldPolicy } from '../bodies/apply-allow-list.ts'
+import type { ProjectPolicy } from '../project-policy.ts'
 import { checkDeviceValue } from '../bodies/device-info.ts'
 import { isJsonObject, type JsonObject, memberIn, memberOf } from '../bodies/json-object.ts'
 import { checkDepth, checkStrings } from '../bodies/parse-json.ts'
 import { reject, type Rejection } from '../bodies/rejection.ts'
-import { parseInstant } from '../occurred-at.ts'
+import { parseInstant } from '../time/occurred-at.ts'
 import { SEGMENT_COM_LIMITS, SEGMENT_COM_RULES } from './segment-com-rules.ts'
 import { traitsOf } from './segment-com-traits.ts'
 
@@ -44,7 +44,7 @@ export function parseSegmentComMessage(
   message: unknown,
   type: unknown,
   clock: SegmentComClock,
-  project: Pick<FieldPolicy, 'allowedFields'>,
+  project: Pick<ProjectPolicy, 'allowedFields'>,
 ): SegmentComMessage {
   if (!isJsonObject(message)) return reject(SEGMENT_COM_RULES.message)
   // Depth and size bound the cost of all other checks.

@@ -31,7 +31,7 @@ describe('the traits of a message (decisions.md, Segment’s API)', () => {
     })
   })
 
-  it('leave out and count what no trait can hold', () => {
+  it('exclude and count values that no trait can hold', () => {
     const traits = { ok: 1, list: [[1]], objects: [{}], long: 'x'.repeat(501), ['k'.repeat(101)]: 1, '': 1 }
     expect(read({ userId: 'ada', traits })).toMatchObject({
       identify: { userAttributes: { $set: { ok: 1 } } },
@@ -39,7 +39,7 @@ describe('the traits of a message (decisions.md, Segment’s API)', () => {
     })
   })
 
-  it('leave out a personal field that the project does not keep, with everything in it', () => {
+  it('exclude a personal field that the project does not keep, with everything in it', () => {
     const message = { userId: 'ada', traits: { address: { city: 'Bonn' } } }
     expect(read(message)).toMatchObject({ identify: { userAttributes: { $set: {} } }, droppedTraits: 1 })
     expect(read(message, 'identify', undefined, ['address'])).toMatchObject({
@@ -47,7 +47,7 @@ describe('the traits of a message (decisions.md, Segment’s API)', () => {
     })
   })
 
-  it('always become operations that an identify takes, as far as there are not too many', () => {
+  it('always become valid operations of an identify, unless there are too many', () => {
     fc.assert(
       fc.property(fc.object({ maxDepth: 3, maxKeys: 4 }), (given) => {
         const traits: unknown = JSON.parse(JSON.stringify(given))
@@ -63,12 +63,12 @@ describe('the traits of a message (decisions.md, Segment’s API)', () => {
 })
 
 describe('the time of an event (decisions.md, Segment’s API)', () => {
-  it('is corrected by how far the caller’s clock is off', () => {
+  it('is corrected by the error of the caller’s clock', () => {
     expect(timeOf('2026-11-02T11:59:00.500+01:00', '2026-11-02T11:00:00Z')).toBe('2026-11-02T09:59:00.500Z')
     expect(timeOf('2026-11-02T08:00:00Z', '2026-11-02T09:00:00Z')).toBe('2026-11-02T09:00:00.000Z')
   })
 
-  it('is when RudderStack’s libraries say that it was, unless the caller says more', () => {
+  it('is originalTimestamp, as RudderStack’s libraries send it, unless there is a timestamp', () => {
     const [originalTimestamp, sent] = ['2026-11-02T10:59:00Z', '2026-11-02T11:00:00Z']
     const of = (members: object) => {
       const parsed = read({ userId: 'ada', event: 'a', ...members }, 'track', sent)
@@ -81,12 +81,12 @@ describe('the time of an event (decisions.md, Segment’s API)', () => {
     expect(of({ originalTimestamp, timestamp: 'now' })).toBe('now')
   })
 
-  it('is as given without a time that it was sent', () => {
+  it('is unchanged without sentAt', () => {
     expect(timeOf('2026-11-02T09:59:00Z')).toBe('2026-11-02T09:59:00Z')
     expect(timeOf('2026-11-02T09:59:00Z', 'noon')).toBe('2026-11-02T09:59:00Z')
   })
 
-  it('is left to the rules of an event where it is no time', () => {
+  it('is passed on to the rules of an event if it is no time', () => {
     expect(timeOf('noon', '2026-11-02T10:00:00Z')).toBe('noon')
     expect(timeOf(5)).toBe(5)
     expect(timeOf(undefined)).toBe(undefined)
@@ -106,7 +106,7 @@ describe('the user of a message', () => {
     (message) => expect(read(message, 'track')).toEqual({ outcome: 'ignored', reason: 'anonymous' }),
   )
 
-  it('is asked for where there is none', () => {
+  it('is required', () => {
     expect(read({ userId: null })).toMatchObject({
       outcome: 'rejected',
       message: 'userId or anonymousId must be given',
@@ -131,7 +131,7 @@ describe('an id that is a number', () => {
     '1e400',
   ]
 
-  it.each(['identify', 'track'])('is refused by name where it may not be the one that was sent: %s', (type) => {
+  it.each(['identify', 'track'])('is refused by name if it may be rounded: %s', (type) => {
     for (const number of inexact)
       for (const [member, others] of [
         ['userId', '"anonymousId":"x"'],
@@ -143,16 +143,16 @@ describe('an id that is a number', () => {
         })
   })
 
-  it('is taken up to the largest whole number that is exact', () => {
+  it('is taken up to the largest exact whole number', () => {
     for (const id of ['9007199254740991', '-9007199254740991', '0'])
       expect(readText(`{"userId":${id},"messageId":${id}}`, 'identify')).toMatchObject({ identify: { userName: id } })
   })
 
-  it('names nobody where it was refused', () => {
+  it('names no user in a refusal', () => {
     expect(userNameOfUserId(JSON.parse('1193046900000000001'))).not.toBeTypeOf('string')
   })
 
-  it('does not matter where nothing reads it', () => {
+  it('is ignored in a message that is ignored', () => {
     expect(readText('{"userId":1e19,"messageId":1e19}', 'page').outcome).toBe('ignored')
     expect(readText('{"anonymousId":1e19}', 'track').outcome).toBe('ignored')
     expect(readText('{"userId":"ada","anonymousId":1e19}', 'track').outcome).toBe('track')
@@ -162,13 +162,13 @@ describe('an id that is a number', () => {
 describe('a message that is too large', () => {
   it.each(['identify', 'track', 'page'])('is refused before anything in it is read: %s', (type) => {
     expect(read(messageOf(32_768), type).outcome).not.toBe('rejected')
-    expect(read(messageOf(32_769), type)).toMatchObject({ outcome: 'rejected', reason: 'too-large' })
+    expect(read(messageOf(32_769), type)).toMatchObject({ outcome: 'rejected', rule: 'messageBytes' })
   })
 
   it.each(['sentAt', 'writeKey', 'type'])('is measured with its %s', (name) => {
     expect(read({ [name]: '', ...messageOf(32_768 - `"${name}":"",`.length) }).outcome).toBe('identify')
-    expect(read({ [name]: 'ü', ...messageOf(32_767 - `"${name}":"",`.length) })).toMatchObject({ reason: 'too-large' })
-    expect(read({ [name]: 'x'.repeat(40_000) })).toMatchObject({ reason: 'too-large' })
+    expect(read({ [name]: 'ü', ...messageOf(32_767 - `"${name}":"",`.length) })).toMatchObject({ rule: 'messageBytes' })
+    expect(read({ [name]: 'x'.repeat(40_000) })).toMatchObject({ rule: 'messageBytes' })
   })
 
   it('is measured after its depth', () => {
@@ -207,7 +207,7 @@ describe('the context of a message', () => {
     expect(JSON.stringify(recorded)).not.toContain('10.0.0.1')
   })
 
-  it.each([[undefined], ['x'], [{ os: 'x', app: null, device: [] }]])('may be anything: %j', (context) => {
+  it.each([[undefined], ['x'], [{ os: 'x', app: null, device: [] }]])('may have any value: %j', (context) => {
     expect(read({ userId: 'ada', context })).toMatchObject({ identify: { $deviceInfo: {} } })
   })
 })

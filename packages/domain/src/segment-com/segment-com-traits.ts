@@ -1,5 +1,5 @@
 import { BODY_LIMITS, PII_FIELDS, type TraitValue } from '@nextvisit/contracts'
-import type { FieldPolicy } from '../bodies/apply-allow-list.ts'
+import type { ProjectPolicy } from '../project-policy.ts'
 import { isLongerThan } from '../bodies/is-longer-than.ts'
 import { isJsonObject } from '../bodies/json-object.ts'
 import { brokenByValue } from '../bodies/trait-operations-body.ts'
@@ -18,7 +18,7 @@ interface SegmentComTraits {
  * does not keep, with everything in them, and names that are too long. Reading ends at one trait more than an identify may
  * have, which then refuses it. Recursive: the caller must have checked the depth.
  */
-export function traitsOf(traits: unknown, { allowedFields }: Pick<FieldPolicy, 'allowedFields'>): SegmentComTraits {
+export function traitsOf(traits: unknown, { allowedFields }: Pick<ProjectPolicy, 'allowedFields'>): SegmentComTraits {
   const set = new Map<string, TraitValue>()
   let dropped = 0
   const read = (slug: string, value: unknown) => {

@@ -1,5 +1,6 @@
-import type { EventTracked, IdentifyRequested } from '@nextvisit/contracts'
-import { customTraitSlugs } from './custom-slugs.ts'
+import type { RequestFact } from '@nextvisit/contracts'
+import { registeringSlugs } from './custom-slugs.ts'
+import { traitChangesOf } from './trait-operators.ts'
 
 /** A name in a record: of its event, or of a trait. */
 export interface CarriedName {
@@ -11,12 +12,12 @@ export interface CarriedName {
 }
 
 /** Returns the names that folding a record registers, whatever its verdict. */
-export function carriedNames(fact: EventTracked | IdentifyRequested): readonly CarriedName[] {
+export function carriedNames(fact: RequestFact): readonly CarriedName[] {
   if (fact.type === 'EventTracked') {
     return [{ kind: 'event', slug: fact.slug, name: fact.eventName, isNew: fact.newEvent }]
   }
   const registered = new Set(fact.registeredTraits)
-  return customTraitSlugs(fact.operations).map((slug) => {
+  return registeringSlugs(traitChangesOf(fact.operations)).map((slug) => {
     return { kind: 'trait', slug, name: slug, isNew: registered.has(slug) }
   })
 }

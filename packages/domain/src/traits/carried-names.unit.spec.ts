@@ -2,14 +2,14 @@ import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
 import { expect, it } from 'vitest'
 import { carriedNames } from './carried-names.ts'
 
-it('carries the name of its event, and whether it was new', () => {
+it("an event's record carries its name, marked if it is new", () => {
   const event = eventTracked({ eventName: 'Checkout Completed', slug: 'checkout_completed', newEvent: true })
   expect(carriedNames(event)).toEqual([
     { kind: 'event', slug: 'checkout_completed', name: 'Checkout Completed', isNew: true },
   ])
 })
 
-it('carries each trait once, and which of them it has registered', () => {
+it("an identify's record carries each trait once, marked if it is new", () => {
   const identify = identifyRequested({
     operations: { set: { plan: 'pro', seats: 1 }, increment: { seats: 1 } },
     registeredTraits: ['plan'],

@@ -1,5 +1,5 @@
-import { KNOWN_FIELDS, type TraitOperations } from '@nextvisit/contracts'
-import type { TraitChange } from '../bodies/trait-operations-body.ts'
+import { KNOWN_FIELDS } from '@nextvisit/contracts'
+import { TRAIT_OPERATORS, type TraitChange } from './trait-operators.ts'
 
 const knownFields: ReadonlySet<string> = new Set(KNOWN_FIELDS)
 
@@ -10,13 +10,8 @@ export function isCustomSlug(slug: string): boolean {
 
 /** Returns the custom slugs that changes register, each once, in the order in which they are admitted. `$unset` registers nothing. */
 export function registeringSlugs(changes: readonly TraitChange[]): readonly string[] {
-  const registering = changes.filter(({ operator, slug }) => operator !== 'unset' && isCustomSlug(slug))
+  const registering = changes.filter(({ operator, slug }) => {
+    return TRAIT_OPERATORS[operator].operand !== 'none' && isCustomSlug(slug)
+  })
   return [...new Set(registering.map(({ slug }) => slug))]
-}
-
-/** Returns the custom slugs that the operations of a record register, each once (decisions.md, Identify). */
-export function customTraitSlugs(operations: TraitOperations): readonly string[] {
-  const { set = {}, setOnce = {}, increment = {}, decrement = {} } = operations
-  const slugs = new Set([set, setOnce, increment, decrement].flatMap((members) => Object.keys(members)))
-  return [...slugs].filter(isCustomSlug)
 }

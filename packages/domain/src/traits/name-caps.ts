@@ -1,13 +1,5 @@
-import { type KeyEntry, MAX_EVENT_NAMES, MAX_TRAIT_SLUGS, type Plan, type ProjectConfig } from '@nextvisit/contracts'
-
-/** The part of a project that limits its names and who may create them. A project in the catalog fits. */
-export interface NamePolicy {
-  readonly plan: Plan
-  readonly config: Pick<ProjectConfig, 'clientCreatedEvents' | 'clientCreatedTraits'>
-  /** Slugs that the workspace file declares. */
-  readonly declaredEvents: ReadonlySet<string>
-  readonly declaredTraits: ReadonlySet<string>
-}
+import { type KeyEntry, MAX_EVENT_NAMES, MAX_TRAIT_SLUGS } from '@nextvisit/contracts'
+import type { ProjectPolicy } from '../project-policy.ts'
 
 /** The part of the request's API key that decides about names. */
 type NamingKey = Pick<KeyEntry, 'kind' | 'environment'>
@@ -17,7 +9,7 @@ type NamingKey = Pick<KeyEntry, 'kind' | 'environment'>
  * 0 if the project does not let clients create events and does not declare this one (docs/decisions, 7).
  */
 export function capOnNewEvents(
-  { plan, config, declaredEvents }: NamePolicy,
+  { plan, config, declaredEvents }: Pick<ProjectPolicy, 'plan' | 'config' | 'declaredEvents'>,
   { kind, environment }: NamingKey,
   slug: string,
 ): { readonly limit: number; readonly reason: 'newEvent' | 'uniqueEvents' } {
@@ -32,7 +24,7 @@ export function capOnNewEvents(
  * create traits (docs/decisions, 7).
  */
 export function capsOnNewTraits(
-  { plan, config, declaredTraits }: NamePolicy,
+  { plan, config, declaredTraits }: Pick<ProjectPolicy, 'plan' | 'config' | 'declaredTraits'>,
   { kind }: NamingKey,
   slugs: readonly string[],
 ): readonly { readonly slugs: readonly string[]; readonly limit: number }[] {

@@ -1,37 +1,38 @@
-import { MAX_EVENT_NAMES, MAX_TRAIT_SLUGS } from '@nextvisit/contracts'
+import { MAX_EVENT_NAMES, MAX_TRAIT_SLUGS, ProjectConfig } from '@nextvisit/contracts'
 import { expect, it } from 'vitest'
-import { capOnNewEvents, capsOnNewTraits, type NamePolicy } from './name-caps.ts'
+import { capOnNewEvents, capsOnNewTraits } from './name-caps.ts'
 
+const config = ProjectConfig.parse({ id: 'shop', clientCreatedEvents: false, clientCreatedTraits: false })
 const project = {
   plan: { uniqueEvents: 5, uniqueTraits: 7 },
-  config: { clientCreatedEvents: false, clientCreatedTraits: false },
+  config,
   declaredEvents: new Set(['checkout']),
   declaredTraits: new Set(['plan']),
-} as NamePolicy
-const open = { ...project, config: { clientCreatedEvents: true, clientCreatedTraits: true } }
-const unplanned = { ...project, plan: { uniqueEvents: undefined, uniqueTraits: undefined } } as NamePolicy
+}
+const open = { ...project, config: ProjectConfig.parse({ id: 'shop' }) }
+const unplanned = { ...project, plan: {} }
 const server = { kind: 'admin', environment: 'P' } as const
 const capOf = (...given: Parameters<typeof capOnNewEvents>) => capOnNewEvents(...given).limit
 const client = { kind: 'sdk', environment: 'P' } as const
 
-it('caps new events by the plan in P, and by the bound of every project', () => {
+it('new events are capped by the plan in P, and by the bound of every project', () => {
   const staging = { kind: 'admin', environment: 'T' } as const
   expect([capOf(project, server, 'a'), capOf(project, staging, 'a')]).toEqual([5, MAX_EVENT_NAMES])
   expect(capOf(unplanned, server, 'a')).toBe(MAX_EVENT_NAMES)
 })
 
-it('lets clients create no events but declared ones, unless the project says so', () => {
+it('SDK keys create only declared events, unless the project allows others', () => {
   expect(capOnNewEvents(project, client, 'a')).toEqual({ limit: 0, reason: 'newEvent' })
   expect(capOnNewEvents(project, client, 'checkout')).toEqual({ limit: 5, reason: 'uniqueEvents' })
   expect(capOnNewEvents(open, client, 'a')).toEqual({ limit: 5, reason: 'uniqueEvents' })
 })
 
-it('caps new traits by the plan, and by the bound of every project', () => {
+it('new traits are capped by the plan, and by the bound of every project', () => {
   expect(capsOnNewTraits(project, server, ['a', 'plan'])).toEqual([{ slugs: ['a', 'plan'], limit: 7 }])
   expect(capsOnNewTraits(unplanned, server, ['a'])).toEqual([{ slugs: ['a'], limit: MAX_TRAIT_SLUGS }])
 })
 
-it('lets clients create no traits but declared ones, unless the project says so', () => {
+it('SDK keys create only declared traits, unless the project allows others', () => {
   expect(capsOnNewTraits(open, client, ['a', 'plan'])).toEqual([{ slugs: ['a', 'plan'], limit: 7 }])
   expect(capsOnNewTraits(project, client, ['a', 'plan'])).toEqual([
     { slugs: ['plan'], limit: 7 },

@@ -1,22 +1,10 @@
 import type { TraitOperations, TraitValue } from '@nextvisit/contracts'
+import { EMPTY_PROFILE, type Profile, type ProfileChange } from '../users/profile.ts'
 import { traitBytesOf, USER_LIMITS } from './trait-limits.ts'
+import { TRAIT_OPERATORS, traitChangesOf } from './trait-operators.ts'
 
-/** A user's traits, and their total size in bytes (`traitBytesOf`). */
-export interface SizedTraits {
-  readonly traits: ReadonlyMap<string, TraitValue>
-  readonly traitBytes: number
-}
-
-export interface AppliedTraits extends SizedTraits {
-  /** Slugs whose increment or decrement was skipped, in the order of application, for a metric. */
-  readonly skippedIncrements: readonly string[]
-  /** Slugs of operations that a limit dropped, in the order of application. */
-  readonly dropped: readonly string[]
-}
-
-export const NO_TRAITS: SizedTraits = { traits: new Map(), traitBytes: 0 }
-
-const UNLIMITED = { traits: Infinity, traitBytes: Infinity }
+type TraitLimits = { readonly [Limit in 'traits' | 'traitBytes']: number }
+const UNLIMITED: TraitLimits = { traits: Infinity, traitBytes: Infinity }
 
 /**
  * Applies one request's operations to a user's traits, in the order set, setOnce, increment, decrement, unset
@@ -27,43 +15,34 @@ const UNLIMITED = { traits: Infinity, traitBytes: Infinity }
  * that would exceed a limit is dropped, and the trait keeps its value.
  */
 export function applyTraitOperations(
-  before: SizedTraits,
+  before: Profile,
   operations: TraitOperations,
-  limits: { readonly traits: number; readonly traitBytes: number } = USER_LIMITS,
-): AppliedTraits {
-  const { current, put, unset, dropped } = createTraitWriter(before, limits)
+  limits: TraitLimits = USER_LIMITS,
+): ProfileChange {
+  const { traits, put, unset, changed } = createTraitWriter(before, limits)
   const skippedIncrements: string[] = []
-
-  const add = (slug: string, amount: number) => {
-    const { traits } = current()
-    const value = traits.has(slug) ? traits.get(slug) : 0
-    const sum = typeof value === 'number' ? value + amount : Number.NaN
-    if (Number.isFinite(sum)) put(slug, sum)
+  for (const { operator, slug, value } of traitChangesOf(operations)) {
+    const after = TRAIT_OPERATORS[operator].apply(traits().get(slug), value as never)
+    if (after === undefined) unset(slug)
+    else if (typeof after !== 'number' || Number.isFinite(after)) put(slug, after)
     else skippedIncrements.push(slug)
   }
-
-  for (const [slug, value] of Object.entries(operations.set ?? {})) put(slug, value)
-  for (const [slug, value] of Object.entries(operations.setOnce ?? {}))
-    if (!current().traits.has(slug)) put(slug, value)
-  for (const [slug, amount] of Object.entries(operations.increment ?? {})) add(slug, amount)
-  for (const [slug, amount] of Object.entries(operations.decrement ?? {})) add(slug, -amount)
-  for (const slug of operations.unset ?? []) unset(slug)
-  return { ...current(), skippedIncrements, dropped }
+  return { ...changed(), skippedIncrements }
 }
 
 /**
  * Applies an imported identify's operations: only unset traits get the values that a user without traits would have
  * (decisions.md, Import). They overwrite, increment and remove nothing. The same limits apply.
  */
-export function applyImportedOperations(before: SizedTraits, operations: TraitOperations): AppliedTraits {
-  const alone = applyTraitOperations(NO_TRAITS, operations, UNLIMITED)
-  const { current, put, dropped } = createTraitWriter(before, USER_LIMITS)
-  for (const [slug, value] of alone.traits) if (!current().traits.has(slug)) put(slug, value)
-  return { ...current(), skippedIncrements: alone.skippedIncrements, dropped }
+export function applyImportedOperations(before: Profile, operations: TraitOperations): ProfileChange {
+  const { profile: alone, skippedIncrements } = applyTraitOperations(EMPTY_PROFILE, operations, UNLIMITED)
+  const { traits, put, changed } = createTraitWriter(before, USER_LIMITS)
+  for (const [slug, value] of alone.traits) if (!traits().has(slug)) put(slug, value)
+  return { ...changed(), skippedIncrements }
 }
 
 /** Writes to a copy, which the first change makes. The size is updated with each change, so nothing is measured twice. */
-function createTraitWriter(before: SizedTraits, limits: { readonly traits: number; readonly traitBytes: number }) {
+function createTraitWriter(before: Profile, limits: TraitLimits) {
   const dropped: string[] = []
   let { traits, traitBytes } = before
   let copy: Map<string, TraitValue> | undefined
@@ -75,8 +54,8 @@ function createTraitWriter(before: SizedTraits, limits: { readonly traits: numbe
   }
 
   return {
-    dropped,
-    current: (): SizedTraits => ({ traits, traitBytes }),
+    traits: () => traits,
+    changed: () => ({ profile: { traits, traitBytes, device: before.device }, dropped }),
     put: (slug: string, value: TraitValue): void => {
       const known = traits.get(slug)
       if (known !== undefined && isSame(known, value)) return
@@ -100,6 +79,5 @@ function createTraitWriter(before: SizedTraits, limits: { readonly traits: numbe
 
 /** Returns whether two values are equal as JSON, so that nothing needs to be written. */
 function isSame(one: TraitValue, other: TraitValue): boolean {
-  if (Array.isArray(one) && Array.isArray(other)) return JSON.stringify(one) === JSON.stringify(other)
-  return one === other
+  return one === other || (Array.isArray(one) && Array.isArray(other) && JSON.stringify(one) === JSON.stringify(other))
 }

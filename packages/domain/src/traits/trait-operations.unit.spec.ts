@@ -2,21 +2,21 @@ import type { TraitOperations, TraitValue } from '@nextvisit/contracts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { traitBytesOf } from './trait-limits.ts'
-import { customTraitSlugs } from './custom-slugs.ts'
-import { applyTraitOperations, NO_TRAITS, type SizedTraits } from './trait-operations.ts'
+import { registeringSlugs } from './custom-slugs.ts'
+import { EMPTY_PROFILE, type Profile } from '../users/profile.ts'
+import { applyTraitOperations } from './trait-operations.ts'
+import { toTraitOperations, traitChangesOf } from './trait-operators.ts'
 
-const sized = (traits: ReadonlyMap<string, TraitValue>): SizedTraits => ({
+const sized = (traits: ReadonlyMap<string, TraitValue>): Profile => ({
+  ...EMPTY_PROFILE,
   traits,
   traitBytes: [...traits].reduce((sum, [slug, value]) => sum + traitBytesOf(slug, value), 0),
 })
 
 const given = (traits: Record<string, TraitValue>) => ({
   when: (operations: TraitOperations) => {
-    const { traits: after, skippedIncrements } = applyTraitOperations(
-      sized(new Map(Object.entries(traits))),
-      operations,
-    )
-    return { traits: Object.fromEntries(after), skippedIncrements }
+    const { profile, skippedIncrements } = applyTraitOperations(sized(new Map(Object.entries(traits))), operations)
+    return { traits: Object.fromEntries(profile.traits), skippedIncrements }
   },
 })
 
@@ -26,12 +26,12 @@ describe('applyTraitOperations (decisions.md, Identify)', () => {
     expect(after.traits).toEqual({ plan: 'pro', seats: 1, tags: ['a', null] })
   })
 
-  it('sets once only what is not set, and null is set', () => {
+  it('sets with setOnce only unset traits; null is set', () => {
     const after = given({ plan: 'free', source: null }).when({ setOnce: { plan: 'pro', source: 'ad', since: 2026 } })
     expect(after.traits).toEqual({ plan: 'free', source: null, since: 2026 })
   })
 
-  it('increments and decrements from what is there, and from 0 where nothing is', () => {
+  it('increments and decrements a known trait, and an unset one from 0', () => {
     const after = given({ logins: 2 }).when({ increment: { logins: 3, fresh: 1.5 }, decrement: { credit: 4 } })
     expect(after.traits).toEqual({ logins: 5, fresh: 1.5, credit: -4 })
   })
@@ -57,12 +57,12 @@ describe('applyTraitOperations (decisions.md, Identify)', () => {
     expect(after.traits).toEqual({ n: 14 })
   })
 
-  it('takes __proto__ and constructor for slugs like any other', () => {
+  it('takes __proto__ and constructor as ordinary slugs', () => {
     const operations = JSON.parse(
       '{"set":{"__proto__":"x","constructor":1},"increment":{"constructor":2,"toString":1}}',
     )
-    const after = applyTraitOperations(NO_TRAITS, operations as TraitOperations)
-    expect([...after.traits]).toEqual([
+    const after = applyTraitOperations(EMPTY_PROFILE, operations as TraitOperations)
+    expect([...after.profile.traits]).toEqual([
       ['__proto__', 'x'],
       ['constructor', 3],
       ['toString', 1],
@@ -70,11 +70,12 @@ describe('applyTraitOperations (decisions.md, Identify)', () => {
     expect(({} as Record<string, unknown>)['x']).toBeUndefined()
   })
 
-  it('agrees with a model that looks at one slug at a time, and leaves what it was given alone', () => {
+  it('agrees with a model of one slug, and does not change its input', () => {
     fc.assert(
       fc.property(someTraits, someOperations, (before, operations) => {
         const kept = structuredClone([...before])
-        const { traits, traitBytes, skippedIncrements } = applyTraitOperations(sized(before), operations)
+        const { profile, skippedIncrements } = applyTraitOperations(sized(before), operations)
+        const { traits, traitBytes } = profile
         expect(traitBytes).toBe(sized(traits).traitBytes)
         for (const slug of SLUGS) {
           const expected = modelOfOneSlug(slug, before, operations)
@@ -92,19 +93,20 @@ const full = (count: number) => sized(new Map(Array.from({ length: count }, (_, 
 const textOf = (slug: string, bytes: number) => 'x'.repeat(bytes - traitBytesOf(slug, ''))
 
 describe('the limits of a user (decisions.md, Identify)', () => {
-  it('drop what would make more than 1,000 traits; traits that are there can still change', () => {
-    const { traits, dropped } = applyTraitOperations(full(999), {
+  it('drop the operation that would create trait 1,001; known traits can still change', () => {
+    const { profile, dropped } = applyTraitOperations(full(999), {
       set: { fits: 1, tooMany: 2, t0: 'changed' },
       setOnce: { tooManyToo: 3, t1: 'kept' },
       increment: { oneMore: 1, t2: 1 },
       unset: ['t3', 'tooMany'],
     })
     expect(dropped).toEqual(['tooMany', 'tooManyToo', 'oneMore'])
+    const { traits } = profile
     expect(traits.size).toBe(999)
     expect([traits.get('fits'), traits.get('t0'), traits.get('t1'), traits.get('t2')]).toEqual([1, 'changed', 1, 3])
   })
 
-  it('drop what would make more than 262,144 bytes, and keep the value before it', () => {
+  it('drop the operation that would exceed 262,144 bytes, and keep the value before it', () => {
     const before = sized(
       new Map([
         ['long', textOf('long', 262_144 - 20)],
@@ -113,9 +115,13 @@ describe('the limits of a user (decisions.md, Identify)', () => {
     )
     expect(before.traitBytes).toBe(262_144 - 12)
     const grown = applyTraitOperations(before, { set: { n: 'x'.repeat(15) } })
-    expect([grown.traitBytes, grown.dropped]).toEqual([262_144, []])
+    expect([grown.profile.traitBytes, grown.dropped]).toEqual([262_144, []])
     const tooLong = applyTraitOperations(before, { set: { n: 'x'.repeat(16), long: '' }, setOnce: { m: 1 } })
-    expect([tooLong.traits.get('n'), tooLong.traits.get('m'), tooLong.dropped]).toEqual(['abc', 1, ['n']])
+    expect([tooLong.profile.traits.get('n'), tooLong.profile.traits.get('m'), tooLong.dropped]).toEqual([
+      'abc',
+      1,
+      ['n'],
+    ])
   })
 
   it('count slug and value as JSON in UTF-8, and numbers as Postgres writes them out', () => {
@@ -125,7 +131,7 @@ describe('the limits of a user (decisions.md, Identify)', () => {
     expect(traitBytesOf('n', [5e-324, 7])).toBe(3 + 10 + 324)
   })
 
-  it('give the same map where nothing changes, so that nothing is written', () => {
+  it('keep the same map if nothing changes, so that nothing is written', () => {
     const before = sized(
       new Map<string, TraitValue>([
         ['plan', 'pro'],
@@ -134,20 +140,29 @@ describe('the limits of a user (decisions.md, Identify)', () => {
       ]),
     )
     const same = { set: { plan: 'pro', tags: ['a', 1], off: null }, setOnce: { plan: 'x' }, unset: ['gone'] }
-    expect(applyTraitOperations(before, same).traits).toBe(before.traits)
+    expect(applyTraitOperations(before, same).profile.traits).toBe(before.traits)
   })
 })
 
-describe('customTraitSlugs (decisions.md, Identify, allow-list)', () => {
-  it('names each custom slug of every operator once; unset and known fields register nothing', () => {
-    const slugs = customTraitSlugs({
+describe('the slugs that a record registers (decisions.md, Identify, allow-list)', () => {
+  it('are the custom slugs of every operator but unset, each once', () => {
+    const changes = traitChangesOf({
       set: { plan: 'pro', email: 'a@b.c', $deviceOs: 'iOS' },
       setOnce: { plan: 'free', source: 'ad' },
       increment: { logins: 1 },
       decrement: { credit: 1 },
       unset: ['old'],
     })
-    expect(slugs).toEqual(['plan', 'source', 'logins', 'credit'])
+    expect(registeringSlugs(changes)).toEqual(['plan', 'source', 'logins', 'credit'])
+  })
+})
+
+describe('the changes of a record', () => {
+  it('convert back to its operations, in the order of application', () => {
+    const operations = { unset: ['gone'], set: { plan: 'pro' }, decrement: { n: 1 } }
+    const changes = traitChangesOf(operations)
+    expect(changes.map(({ operator }) => operator)).toEqual(['set', 'decrement', 'unset'])
+    expect(toTraitOperations(changes)).toEqual(operations)
   })
 })
 

@@ -1,4 +1,11 @@
-import { decodeRecord, FormFact, type KeptRefusal, type ProjectRef, UserFact } from '@nextvisit/contracts'
+import {
+  decodeRecord,
+  FormFact,
+  isRequestFact,
+  type KeptRefusal,
+  type ProjectRef,
+  UserFact,
+} from '@nextvisit/contracts'
 import type { FetchedRecord } from '@nextvisit/log'
 import { isSameProject } from '../catalog/known-catalog.ts'
 import { HIDE_PERSONAL } from '../users/mask.ts'
@@ -28,7 +35,7 @@ function userEntry(fact: UserFact): KeptEntry {
   const { organization, project, userId } = fact
   const { details: _, ...entry } = entryOf(fact, HIDE_PERSONAL)
   const common = { ...entry, organization, project, userId, refusal: null }
-  if (fact.type === 'VisitAnswered') return { entry: { ...common, userName: null, marks: [] }, event: undefined }
+  if (!isRequestFact(fact)) return { entry: { ...common, userName: null, marks: [] }, event: undefined }
   const marks = [
     ...(fact.environment === 'T' ? ['test key'] : []),
     ...(fact.imported ? ['imported'] : []),

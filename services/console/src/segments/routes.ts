@@ -1,4 +1,4 @@
-import { type CatalogProject, type SegmentDefinition, segmentDefinitions } from '@nextvisit/catalog'
+import { type CatalogProject, type CatalogSegment, catalogSegments } from '@nextvisit/catalog'
 import { treeInWords } from '@nextvisit/domain'
 import { createInProject } from '../catalog/find-project.ts'
 import type { KnownCatalog } from '../catalog/known-catalog.ts'
@@ -26,9 +26,9 @@ export function createSegmentRoutes({ catalog, projector }: SegmentRoutesParts) 
 
   async function readLines(
     { organization, project }: CatalogProject,
-    shown: readonly SegmentDefinition[],
+    shown: readonly CatalogSegment[],
   ): Promise<ApiResult<SegmentLine[]>> {
-    const asked = shown.map(({ id, definition }) => ({ id, definition }))
+    const asked = shown.map(({ id, fingerprint }) => ({ id, fingerprint }))
     const read = await projector.readSegments({ organization, project, segments: asked })
     if (read.outcome === 'refused') return read
     const { segments: progress, usersTotal } = read.answer
@@ -38,18 +38,18 @@ export function createSegmentRoutes({ catalog, projector }: SegmentRoutesParts) 
 
   return serveApi(segmentsApi, {
     listSegments: inProject(async (project, { page }) => {
-      const all = segmentDefinitions(project)
+      const all = catalogSegments(project)
       const lines = await readLines(project, all.slice((page - 1) * SEGMENTS_A_PAGE, page * SEGMENTS_A_PAGE))
       return lines.outcome === 'refused'
         ? lines
         : answered({ segments: lines.answer, pageSize: SEGMENTS_A_PAGE, total: all.length })
     }),
     readSegment: inProject(async (project, { after, ...path }, session) => {
-      const definition = segmentDefinitions(project).find(({ id }) => id === path.segmentId)
+      const segment = catalogSegments(project).find(({ id }) => id === path.segmentId)
       const written = project.config.segments.find(({ id }) => id === path.segmentId)
-      if (!definition || !written) return NO_SEGMENT
+      if (!segment || !written) return NO_SEGMENT
       const [lines, page] = await Promise.all([
-        readLines(project, [definition]),
+        readLines(project, [segment]),
         projector.readSegmentMembers({ ...path, limit: MEMBERS_A_PAGE, after }),
       ])
       if (lines.outcome === 'refused') return lines

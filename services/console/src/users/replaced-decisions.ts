@@ -1,4 +1,10 @@
-import type { FormDecision, FormFact, ProjectConfig, UserFact } from '@nextvisit/contracts'
+import {
+  type FormDecision,
+  type FormFact,
+  isRequestFact,
+  type ProjectConfig,
+  type UserFact,
+} from '@nextvisit/contracts'
 import { compileForms } from '@nextvisit/domain'
 
 interface ReplacedParts {
@@ -23,7 +29,7 @@ export function replacedDecisions({ fact, decisions, formFacts, config }: Replac
 }
 
 function formsSetOffBy(fact: UserFact, config: ProjectConfig): readonly { readonly id: string }[] {
-  if (fact.type === 'VisitAnswered') return []
+  if (!isRequestFact(fact)) return []
   if (fact.type === 'EventTracked') return fact.evaluateTriggers ? compileForms(config).onEvent(fact.slug) : []
   return fact.source === 'sdk' ? compileForms(config).onVisit : []
 }

@@ -7,6 +7,7 @@ import {
   type QueuedForm,
   type UserFact,
 } from '@nextvisit/contracts'
+import { TRAIT_OPERATORS, traitChangesOf } from '@nextvisit/domain'
 import type { Mask } from './mask.ts'
 import type { TimelineEntry } from './api.ts'
 import { gateLinesOf } from './form-lines.ts'
@@ -20,8 +21,8 @@ type FactEntry = TimelineEntry & { readonly kind: Exclude<TimelineEntry['kind'],
 const detail = (name: string, value: string): Detail => ({ name, value, withInstants: false })
 const instantDetail = (name: string, value: string): Detail => ({ name, value, withInstants: true })
 /** Details with values of a user or an event. */
-const said = (values: Readonly<Record<string, unknown>>, mask: Mask, prefix = ''): Detail[] =>
-  namedValues(values, mask).map(({ name, value }) => detail(prefix + name, value))
+const said = (values: Readonly<Record<string, unknown>>, mask: Mask): Detail[] =>
+  namedValues(values, mask).map(({ name, value }) => detail(name, value))
 
 interface TimelineParts {
   readonly facts: readonly UserFact[]
@@ -129,13 +130,10 @@ export function entryOf(fact: UserFact, mask: Mask): FactEntry {
     return { ...common, kind: 'event', title: `Event ${fact.eventName}`, details }
   }
   const isVisit = fact.source === 'sdk'
-  const { set = {}, setOnce = {}, increment = {}, decrement = {}, unset = [] } = fact.operations
   const details = [
-    ...said(set, mask, 'set '),
-    ...said(setOnce, mask, 'set once '),
-    ...said(increment, mask, 'increment '),
-    ...said(decrement, mask, 'decrement '),
-    ...unset.map((name) => detail(`unset ${name}`, '')),
+    ...traitChangesOf(fact.operations).map(({ operator, slug, value }) =>
+      detail(`${TRAIT_OPERATORS[operator].words} ${slug}`, value === undefined ? '' : mask.value(value)),
+    ),
     ...said(fact.device, mask),
     ...unchecked,
     ...imported,

@@ -1,4 +1,4 @@
-import { segmentDefinitions } from '@nextvisit/catalog'
+import { catalogSegments } from '@nextvisit/catalog'
 import {
   type meteringCalls,
   ROUTES,
@@ -52,9 +52,9 @@ export function createProjectRoutes({ metering, traitRegistry, userProjector }: 
     const parsed = parsePage(parameters)
     if (parsed.outcome === 'refused') return parsed
     const { limit, after = '' } = parsed.query
-    const rest = segmentDefinitions(place).filter(({ id }) => id > after)
+    const rest = catalogSegments(place).filter(({ id }) => id > after)
     const { page, next } = pageOf(rest, limit)
-    const segments = page.map(({ id, definition }) => ({ id, definition }))
+    const segments = page.map(({ id, fingerprint }) => ({ id, fingerprint }))
     const read = await userProjector.readSegments({ organization, project, segments }, { deadlineAt })
     if (read.outcome !== 'answered') return refuse(REFUSALS.notRead)
     const { usersTotal, segments: progress } = read.answer

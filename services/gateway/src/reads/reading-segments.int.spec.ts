@@ -48,7 +48,7 @@ describe('GET /v2/admin/segments and their users (decisions.md, Beyond the docum
     await service.stop()
   })
 
-  it('list them by id with members and progress, each by its present definition', async () => {
+  it('list them by id with members and progress, each by its present fingerprint', async () => {
     const page = SegmentsPage.parse((await gateway.get('/v2/admin/segments')).body)
     const progress = { usersComputed: 3, usersTotal: 9 }
     expect(page).toEqual({
@@ -59,9 +59,9 @@ describe('GET /v2/admin/segments and their users (decisions.md, Beyond the docum
       ],
       next: null,
     })
-    const definition = expect.stringMatching(/^[0-9a-f]{32}$/)
+    const fingerprint = expect.stringMatching(/^[0-9a-f]{32}$/)
     expect(service.calls.at(-1)?.question).toMatchObject({
-      segments: ['active', 'lost', 'paying'].map((id) => ({ id, definition })),
+      segments: ['active', 'lost', 'paying'].map((id) => ({ id, fingerprint })),
     })
   })
 

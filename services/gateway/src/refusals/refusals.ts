@@ -214,13 +214,13 @@ export function refuse({ status, message, rule, member, headers }: Omit<RefusalR
 
 /** Refuses a body by one of its own rules. */
 export function refuseBody(rejection: Rejection): Refusal {
-  return refuse({ ...rejection, status: bodyRuleStatus(rejection.reason) })
+  return refuse({ ...rejection, status: bodyRuleStatus(rejection.rule) })
 }
 
-/** Returns 400, but 401 for a missing userName (contract, Identify user) and 413 for a message that is too large. */
-export function bodyRuleStatus(reason: Rejection['reason'] | undefined): number {
-  if (reason === 'no-user-name') return 401
-  return reason === 'too-large' ? 413 : 400
+/** Returns the status of a broken rule: 400, but 401 for a missing userName (contract, Identify user) and 413 for a message that is too large. */
+export function bodyRuleStatus(rule: string | undefined): number {
+  if (rule === BODY_RULES.noUserName.rule) return 401
+  return rule === SEGMENT_COM_RULES.messageBytes.rule ? 413 : 400
 }
 
 /** Returns the body of an error: exactly these three members (decisions.md, Order of checks). */

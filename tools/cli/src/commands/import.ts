@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { access, constants, stat } from 'node:fs/promises'
 import { lookupsOf, readCatalog } from '@nextvisit/catalog'
 import { TOPICS, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
-import type { ImportPolicy } from '@nextvisit/domain'
+import type { ProjectPolicy } from '@nextvisit/domain'
 import { createLogAdmin, createPublisher, type LogConnection, readPartitionCount } from '@nextvisit/log'
 import { consumers } from '@nextvisit/services'
 import { Command, InvalidArgumentError } from 'commander'
@@ -126,7 +126,7 @@ function printCounts(
   process.exitCode = EXIT.failed
 }
 
-async function readPolicy(connection: LogConnection, { organization, project }: ProjectOption): Promise<ImportPolicy> {
+async function readPolicy(connection: LogConnection, { organization, project }: ProjectOption): Promise<ProjectPolicy> {
   const { state } = await readCatalog(connection, TOPICS.catalog)
   const policy = lookupsOf(state).project(organization, project)
   if (policy) return policy

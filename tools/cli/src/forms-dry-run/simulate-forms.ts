@@ -1,10 +1,12 @@
-import type {
-  EventTracked,
-  FormFact,
-  IdentifyRequested,
-  ProjectConfig,
-  ProjectRef,
-  UserFact,
+import {
+  type EventTracked,
+  type FormFact,
+  type IdentifyRequested,
+  isRequestFact,
+  type ProjectConfig,
+  type ProjectRef,
+  type RequestFact,
+  type UserFact,
 } from '@nextvisit/contracts'
 import {
   type AskedFacts,
@@ -17,11 +19,11 @@ import {
   eventContextOf,
   evolve,
   factsAskedBy,
-  evolveActivityByEvent,
-  evolveActivityByIdentify,
-  evolveActivityBySdkContact,
+  evolveByEvent,
+  evolveByIdentify,
+  evolveBySdkContact,
   type FormIndex,
-  NO_PROFILE,
+  EMPTY_PROFILE,
   projectKeyOf,
   type Queue,
   queueForms,
@@ -97,7 +99,7 @@ export function createSimulation(projects: readonly ComparedProject[], { from, t
 
     takeUserFact: (fact: UserFact): void => {
       const state = states.get(projectKeyOf(fact))
-      if (!state || fact.type === 'VisitAnswered' || Date.parse(fact.received) >= to) return
+      if (!state || !isRequestFact(fact) || Date.parse(fact.received) >= to) return
       if (ledger.takeIsDuplicate(fact)) return
       const user = userOf(state, fact.userId)
       const context = fact.type === 'EventTracked' ? foldTracked(state, user, fact) : foldIdentified(state, user, fact)
@@ -135,7 +137,7 @@ function userOf({ users }: ProjectState, userId: string): SimulatedUser {
   const known = users.get(userId)
   if (known) return known
   const queues = { proposed: EMPTY_QUEUE, today: EMPTY_QUEUE }
-  const user: SimulatedUser = { userId, ...NO_PROFILE, events: new Map(), queues }
+  const user: SimulatedUser = { userId, profile: EMPTY_PROFILE, events: new Map(), queues }
   users.set(userId, user)
   return user
 }
@@ -147,8 +149,8 @@ function foldTracked(
   fact: EventTracked,
 ): TriggerContext | undefined {
   const counted = countsFromProperties(compared, fact).filter((key) => asked.events.has(key))
-  if (counted.length > 0) evolveActivityByEvent(user, fact, counted)
-  else evolveActivityBySdkContact(user, fact)
+  if (counted.length > 0) evolveByEvent(user, fact, counted)
+  else evolveBySdkContact(user, fact)
   if (!fact.evaluateTriggers) return undefined
   return eventContextOf(fact)
 }
@@ -167,7 +169,7 @@ function foldIdentified(
   user: SimulatedUser,
   fact: IdentifyRequested,
 ): TriggerContext | undefined {
-  const startsSession = evolveActivityByIdentify(user, keepAskedFacts(fact, asked))
+  const startsSession = evolveByIdentify(user, keepAskedFacts(fact, asked))
   if (fact.source === 'admin') return undefined
   return visitContextOf(fact, startsSession)
 }
@@ -176,7 +178,7 @@ function foldIdentified(
 function simulate(
   user: SimulatedUser,
   { name, side }: { readonly name: SideName; readonly side: Side },
-  { fact, context }: { readonly fact: EventTracked | IdentifyRequested; readonly context: TriggerContext },
+  { fact, context }: { readonly fact: RequestFact; readonly context: TriggerContext },
 ): Queue {
   const { received } = context
   // The revision of a simulated row is never read.

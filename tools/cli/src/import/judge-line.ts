@@ -1,10 +1,10 @@
-import type { EventTracked, IdentifyRequested } from '@nextvisit/contracts'
+import type { RequestFact } from '@nextvisit/contracts'
 import {
   identityOfLine,
   type ImportedFact,
   importedFact,
   importedRecordId,
-  type ImportPolicy,
+  type ProjectPolicy,
   parseImportLine,
 } from '@nextvisit/domain'
 import type { KnownUsers } from './known-users.ts'
@@ -16,7 +16,7 @@ const MAPS = 256
 export type JudgedLine = { readonly line: Line } & (
   | {
       readonly outcome: 'record'
-      readonly fact: IdentifyRequested | EventTracked
+      readonly fact: RequestFact
       /** Set for an event of a user that no earlier line has identified. */
       readonly isOfUnknown: boolean
     }
@@ -29,7 +29,7 @@ export type JudgedLine = { readonly line: Line } & (
 type JudgeLine = (line: Line, now: Date) => JudgedLine
 
 /** Creates a judge of the lines of one import. */
-export function createJudge(policy: ImportPolicy, users: Pick<KnownUsers, 'add' | 'has'>): JudgeLine {
+export function createJudge(policy: ProjectPolicy, users: Pick<KnownUsers, 'add' | 'has'>): JudgeLine {
   const ordinalOf = createOrdinals()
   return (line, now) => {
     const parsed = parseImportLine(line.bytes, now.getTime())

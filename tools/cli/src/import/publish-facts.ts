@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { encodeRecord, type EventTracked, type IdentifyRequested, TOPICS } from '@nextvisit/contracts'
+import { encodeRecord, type RequestFact, TOPICS } from '@nextvisit/contracts'
 import { type LogConnection, partitionForKey, type Publisher, type RecordToPublish } from '@nextvisit/log'
 import { CliError } from '../errors.ts'
 import { IMPORT_SOURCE, readImportedIds } from './imported-ids.ts'
@@ -23,7 +23,7 @@ export interface ImportLog {
  * and sends only missing records again. (If the first one still arrives later, consumers drop the duplicate.)
  */
 export async function publishFacts(
-  facts: readonly (IdentifyRequested | EventTracked)[],
+  facts: readonly RequestFact[],
   positions: Map<number, bigint>,
   { connection, publisher, partitions }: ImportLog,
 ): Promise<void> {
@@ -47,10 +47,7 @@ export async function publishFacts(
   }
 }
 
-function recordOf(
-  fact: IdentifyRequested | EventTracked,
-  partitions: number,
-): { readonly id: string; readonly toPublish: RecordToPublish } {
+function recordOf(fact: RequestFact, partitions: number): { readonly id: string; readonly toPublish: RecordToPublish } {
   const encoded = encodeRecord(fact, { source: IMPORT_SOURCE, time: fact.received })
   const partition = partitionForKey(fact.userId, partitions)
   return { id: fact.id, toPublish: { topic: TOPICS.userEvents, partition, key: fact.userId, ...encoded } }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type ImportPolicy, MAX_LINE_BYTES } from '@nextvisit/domain'
+import { type ProjectPolicy, MAX_LINE_BYTES } from '@nextvisit/domain'
 import { CliError, EXIT } from '../errors.ts'
 import type { AwaitRoom } from './consumer-lag.ts'
 import { type ImportState, readState, writeState } from './import-state.ts'
@@ -16,7 +16,7 @@ const EXAMPLES = 5
 
 interface ImportOptions {
   readonly file: string
-  readonly policy: ImportPolicy
+  readonly policy: ProjectPolicy
   readonly users: KnownUsers
   readonly log: ImportLog
   /** End of the log by partition, before this import publishes. */

@@ -1,19 +1,20 @@
 import type { Condition } from '@nextvisit/contracts'
-import { leavesOf } from '../condition-tree.ts'
-import { resultInWords } from '../condition-words.ts'
-import { compileEvaluator } from '../conditions.ts'
-import { excerptOf } from '../excerpt-of.ts'
+import { leavesOf } from '../../conditions/condition-tree.ts'
+import { resultInWords } from '../../conditions/condition-words.ts'
+import { compileCondition } from '../../conditions/conditions.ts'
+import { excerptOf } from './excerpt-of.ts'
 import type { Gate } from './gate.ts'
 
-const EVERYBODY: Condition = { all: [] }
+const ALL_USERS: Condition = { all: [] }
 
 /** Passes for users who meet the form's condition. */
 export const audience: Gate<'audience'> = {
   atVisit: true,
   reasons: { 'not-in-audience': 'the user was not in the audience' },
+  setting: () => undefined,
   describe: (result) => resultInWords('the user', result),
-  compile: ({ audience: condition = EVERYBODY }) => {
-    const evaluate = compileEvaluator(condition)
+  compile: ({ audience: condition = ALL_USERS }) => {
+    const evaluate = compileCondition(condition)
     return {
       reason: 'not-in-audience',
       asks: leavesOf(condition),

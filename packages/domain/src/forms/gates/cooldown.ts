@@ -1,12 +1,16 @@
 import { durationMs } from '@nextvisit/contracts'
-import { hasPassed, type Moment } from '../moment.ts'
-import { type Queue, stateAt } from '../queue.ts'
+import { hasPassed, type Moment } from '../../time/moment.ts'
+import { type Queue, stateAt } from '../queue/queue.ts'
 import type { ComparedValues, Gate } from './gate.ts'
 
 /** Passes once the project's cooldown is over since any form was shown. Without a cooldown, nothing is looked up. */
 export const cooldown: Gate<'cooldown'> = {
   atVisit: true,
   reasons: { 'cooling-down': 'another form was shown too recently' },
+  setting: ({ cooldown: { ignore } }, { formCooldown }) =>
+    durationMs(formCooldown) > 0
+      ? { name: 'Cooldown', words: ignore ? 'ignored' : `${formCooldown} after any form was shown` }
+      : undefined,
   describe: ({ cooldownSeconds, lastShown }) => {
     if (cooldownSeconds === 0) return 'none'
     if (!lastShown) return `${cooldownSeconds} s since any form; none was shown before`

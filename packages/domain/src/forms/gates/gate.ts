@@ -7,8 +7,8 @@ import type {
   GateReasonOf,
   ProjectConfig,
 } from '@nextvisit/contracts'
-import type { IsMember } from '../condition-tree.ts'
-import type { Moment } from '../moment.ts'
+import type { IsMember } from '../../conditions/condition-tree.ts'
+import type { Moment } from '../../time/moment.ts'
 import type { UserState } from '../user-state.ts'
 
 /** The values that a gate compared, as a decision records them. */
@@ -22,10 +22,18 @@ export interface GateWords<Name extends GateName> {
   readonly describe: (compared: ComparedValues<Name>) => string
 }
 
-/** A rule that decides whether a form is queued (forms.md, Gates). */
+/** The setting of a gate in the workspace file, as the console shows it: `Cooldown`, `7d after any form was shown`. */
+export interface GateSetting {
+  readonly name: string
+  readonly words: string
+}
+
+/** A rule that decides if a form is queued (forms.md, Gates). */
 export interface Gate<Name extends GateName> extends GateWords<Name> {
   /** A visit checks the gate again before it shows the form. Without it, the result from queueing stands. */
   readonly atVisit: boolean
+  /** Describes the form's setting for the console. undefined: the form has none, or another part of its page shows it. */
+  readonly setting: (form: Form, project: Pick<ProjectConfig, 'formCooldown'>) => GateSetting | undefined
   readonly compile: (form: Form, project: ProjectConfig) => CompiledGate
 }
 

@@ -6,17 +6,17 @@ import {
   type GateReason,
   type ProjectConfig,
 } from '@nextvisit/contracts'
-import type { IsMember } from '../condition-tree.ts'
-import type { Moment } from '../moment.ts'
+import type { IsMember } from '../../conditions/condition-tree.ts'
+import type { Moment } from '../../time/moment.ts'
 import type { UserState } from '../user-state.ts'
 import { audience } from './audience.ts'
 import { cooldown } from './cooldown.ts'
-import type { CompiledGate, Gate, GateWords } from './gate.ts'
+import type { CompiledGate, Gate, GateSetting, GateWords } from './gate.ts'
 import { live } from './live.ts'
 import { repeat } from './repeat.ts'
 import { sample } from './sample.ts'
 import { slot } from './slot.ts'
-import { where } from '../trigger-where.ts'
+import { where } from './where.ts'
 
 type FormGateName = Exclude<GateName, 'where'>
 
@@ -44,6 +44,11 @@ export function compileGates(form: Form, project: ProjectConfig): FormGates {
     atVisit: AT_VISIT.map((name) => gates[name]),
     live: gates.live,
   }
+}
+
+/** Describes the settings of a form's gates, in the order of the gates. */
+export function gateSettingsOf(form: Form, project: Pick<ProjectConfig, 'formCooldown'>): readonly GateSetting[] {
+  return TO_QUEUE.flatMap((name) => GATES[name].setting(form, project) ?? [])
 }
 
 /** The outcomes of gates, up to the first that fails. No reason: every gate passed. */

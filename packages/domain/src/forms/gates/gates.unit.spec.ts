@@ -57,7 +57,7 @@ const rows: readonly Row[] = [
   ['repeat', 'times: none left', { frequency: { repeat: { times: 3 } } }, delivered(NOW - DAY, 3), 'repeat-exhausted'],
   [
     'repeat',
-    'times: what waits counts',
+    'times: a waiting row counts',
     { frequency: { repeat: { times: 3 } } },
     { ...delivered(NOW, 2), ...open() },
     'repeat-exhausted',
@@ -102,7 +102,7 @@ describe('the gates of forms.md', () => {
     })
   }
 
-  it('records the first gate that fails, in the order of the table', () => {
+  it('record the first gate that fails, in the order of the table', () => {
     const reasons = []
     const form: FormInput = {
       ...daily,
@@ -133,7 +133,7 @@ describe('the gates of forms.md', () => {
     ])
   })
 
-  it('draws a sample by hash of form and user, the same for ever', () => {
+  it('draw a sample by a fixed hash of form and user', () => {
     const users = Array.from({ length: 2_000 }, (_, n) => `user-${n}`)
     const index = formIndex([{ sample: 25 }])
     const drawn = users.filter(
@@ -157,7 +157,7 @@ describe('a queued form', () => {
     ])
   })
 
-  it('never expires unless it says so', () => {
+  it('never expires without expiresAfter', () => {
     const [decision] = evaluateForms(formIndex([{}]), userState(), eventContext())
     expect(decision).toMatchObject({ showFrom: NOW, expiresAt: undefined })
   })

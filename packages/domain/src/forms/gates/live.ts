@@ -4,6 +4,7 @@ import type { Gate } from './gate.ts'
 export const live: Gate<'live'> = {
   atVisit: true,
   reasons: { 'not-live': 'the form was not live at that moment' },
+  setting: () => undefined,
   describe: ({ enabled, startsAt, endsAt, now }) =>
     [enabled ? 'enabled' : 'disabled', startsAt && `from ${startsAt}`, endsAt && `until ${endsAt}`, `at ${now}`]
       .filter(Boolean)

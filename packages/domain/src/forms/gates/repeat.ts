@@ -1,6 +1,6 @@
 import { durationMs } from '@nextvisit/contracts'
-import { timesInWords } from '../condition-words.ts'
-import { hasPassed } from '../moment.ts'
+import { timesInWords } from '../../conditions/condition-words.ts'
+import { hasPassed } from '../../time/moment.ts'
 import type { ComparedValues, Gate } from './gate.ts'
 
 /** Limits how often a user gets the form. Waiting and delivered rows count; cancelled and expired ones do not. */
@@ -10,6 +10,10 @@ export const repeat: Gate<'repeat'> = {
     'repeat-exhausted': 'the form was queued before (shown, or still waiting) as often as its frequency allows',
     'too-soon': 'the user has had the form too recently',
   },
+  setting: ({ frequency: { repeat: rule } }) => ({
+    name: 'Frequency',
+    words: rule === 'always' ? 'whenever a trigger matches' : `${frequencyInWords(rule)} per user`,
+  }),
   describe: ({ rule, timesQueued, lastShownAt }) => {
     const queued = timesQueued === 0 ? 'not queued' : `queued ${timesInWords(timesQueued)}`
     const shown = lastShownAt === null ? 'never shown yet' : `last shown ${lastShownAt}`
@@ -32,7 +36,7 @@ export const repeat: Gate<'repeat'> = {
 }
 
 /** Returns a frequency in words: `{ every: 30d }` becomes `every 30d`. */
-export function frequencyInWords(rule: ComparedValues<'repeat'>['rule']): string {
+function frequencyInWords(rule: ComparedValues<'repeat'>['rule']): string {
   if (typeof rule === 'string') return rule
   return 'every' in rule ? `every ${rule.every}` : `at most ${timesInWords(rule.times)}`
 }

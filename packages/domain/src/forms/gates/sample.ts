@@ -5,6 +5,7 @@ import type { Gate } from './gate.ts'
 export const sample: Gate<'sample'> = {
   atVisit: false,
   reasons: { 'sampled-out': 'the user was not drawn for the sample' },
+  setting: ({ sample: percent }) => (percent < 100 ? { name: 'Sample', words: `${percent} % of users` } : undefined),
   describe: ({ bucket, threshold }) =>
     bucket === null ? 'everybody' : `drew ${bucket} of 10000; in below ${threshold} (${threshold / 100} %)`,
   compile: ({ id, sample: percent }) => {

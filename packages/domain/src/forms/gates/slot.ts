@@ -4,6 +4,7 @@ import type { Gate } from './gate.ts'
 export const slot: Gate<'slot'> = {
   atVisit: false,
   reasons: { 'already-waiting': 'the form was waiting for the user already' },
+  setting: () => undefined,
   describe: ({ waiting }) => (waiting ? `${waiting.state} since ${waiting.queuedAt}` : 'free'),
   compile: ({ id }) => ({
     reason: 'already-waiting',

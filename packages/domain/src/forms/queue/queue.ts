@@ -1,0 +1,224 @@
+import type { FormFact, FormQueued, QueueRow, UserRef, VisitAnswered } from '@nextvisit/contracts'
+import { formFactIdOf, queuedIdOf } from './form-ids.ts'
+import type { Moment } from '../../time/moment.ts'
+
+/**
+ * A user's queue (forms.md, The queue) and the transitions of its rows:
+ *
+ *     enqueue                → waiting
+ *     offer        waiting   → offered
+ *     expireDue    offered   → waiting     30 s passed without a confirmation
+ *                  waiting   → expired     also an offered row whose 30 s have passed
+ *     cancel       waiting   → cancelled
+ *     confirm      any state → delivered   an answer may come after the row has expired or was cancelled
+ *
+ * Every change but an open offer is a fact on `form-events`. Only {@link evolve} changes a queue by a fact, in the
+ * evaluator and in `forms dry-run`. A rebuild folds single rows with {@link evolveRow}.
+ */
+export interface Queue {
+  /** By id: every open row, and those others that a fact may still name. */
+  readonly rows: ReadonlyMap<string, QueueRow>
+  /** The open rows by form id: each form has one slot. */
+  readonly open: ReadonlyMap<string, OpenRow>
+  /** By form id. Only delivered rows count: a cancelled or expired one was never shown. */
+  readonly shown: ReadonlyMap<string, ShownForm>
+}
+
+/** A row that waits or is offered. Rows are replaced, never changed. */
+export type OpenRow = QueueRow & { readonly state: 'waiting' | 'offered' }
+
+/** How often a form was shown to a user, and the last time: the clock of its frequency and of the cooldown. */
+export interface ShownForm {
+  readonly times: number
+  readonly lastAt: string
+}
+
+/** A changed queue, with the facts that record the change, in order. */
+export interface QueueChange {
+  readonly queue: Queue
+  readonly facts: readonly FormFact[]
+}
+
+export const EMPTY_QUEUE: Queue = { rows: new Map(), open: new Map(), shown: new Map() }
+
+/** Time in ms after which an offer that was not confirmed waits again. */
+export const OFFER_HOLDS_MS = 30_000
+
+/** Builds a queue from its stored rows. */
+export function queueOf(rows: readonly QueueRow[], shown: Queue['shown'] = new Map()): Queue {
+  return {
+    rows: new Map(rows.map((row) => [row.id, row])),
+    open: new Map(rows.filter(isOpen).map((row) => [row.formId, row])),
+    shown,
+  }
+}
+
+export function isOpen(row: QueueRow): row is OpenRow {
+  return row.state === 'waiting' || row.state === 'offered'
+}
+
+/** Returns the state of an open row at `instant` (ms), after the changes that time alone brings. */
+export function stateAt(row: OpenRow, instant: number): 'waiting' | 'offered' | 'expired' {
+  if (row.offeredAt !== null && instant - Date.parse(row.offeredAt) < OFFER_HOLDS_MS) return 'offered'
+  return row.expiresAt !== null && instant >= Date.parse(row.expiresAt) ? 'expired' : 'waiting'
+}
+
+/**
+ * Folds a fact into a queue. The log may contain a fact twice, the second time after later facts of its row. Therefore a
+ * row only moves forward, and a delivery of one row counts once.
+ */
+export function evolve(queue: Queue, fact: FormFact): Queue {
+  const before = queue.rows.get(fact.queuedId)
+  const after = evolveRow(before, fact)
+  if (!after || after === before) return queue
+  const next = withRow(queue, after)
+  if (fact.type !== 'FormDelivered') return next
+  const { times, lastAt } = queue.shown.get(fact.formId) ?? { times: 0, lastAt: null }
+  const shown: ShownForm = {
+    times: before?.state === 'delivered' ? times : times + 1,
+    lastAt: laterOf(lastAt, fact.at),
+  }
+  return { ...next, shown: new Map(queue.shown).set(fact.formId, shown) }
+}
+
+/** Folds a fact into its row. Returns the same object if the row is past that, undefined if it was never queued. */
+export function evolveRow(row: QueueRow | undefined, fact: FormFact): QueueRow | undefined {
+  if (fact.type === 'FormQueued') return row ?? waitingRow(fact)
+  if (!row) return undefined
+  switch (fact.type) {
+    case 'FormExpired':
+      return isOpen(row) ? { ...row, state: 'expired', offeredAt: null } : row
+    case 'FormCancelled':
+      return isOpen(row) ? { ...row, state: 'cancelled', offeredAt: null } : row
+    case 'FormDelivered': {
+      const shownAt = laterOf(row.shownAt, fact.at)
+      return { ...row, state: 'delivered', offeredAt: null, shownAt, visitId: fact.visitId }
+    }
+  }
+}
+
+/** A form that passed every gate. Instants in ms. */
+export interface AdmittedForm {
+  readonly formId: string
+  readonly priority: number
+  readonly showFrom: number
+  readonly expiresAt?: number | undefined
+}
+
+/** The record that queues a form, and the revision of the configuration that was used. */
+export interface QueueCause {
+  readonly user: UserRef
+  readonly recordId: string
+  readonly received: Moment
+  readonly catalogRevision: number
+}
+
+/** Puts a form into the queue. The row's id is the same each time that the record is processed. */
+export function enqueue(
+  queue: Queue,
+  form: AdmittedForm,
+  { user, recordId, received, catalogRevision }: QueueCause,
+): QueueChange {
+  const queuedId = queuedIdOf(recordId, received.iso, form.formId)
+  return changeBy(queue, {
+    type: 'FormQueued',
+    id: formFactIdOf(queuedId, 'FormQueued'),
+    organization: user.organization,
+    project: user.project,
+    userId: user.userId,
+    queuedId,
+    formId: form.formId,
+    at: received.iso,
+    causeId: recordId,
+    priority: form.priority,
+    showFrom: isoOf(form.showFrom),
+    ...(form.expiresAt === undefined ? {} : { expiresAt: isoOf(form.expiresAt) }),
+    catalogRevision,
+  })
+}
+
+/** Offers a waiting row to a visit. Other visits do not get it until the offer is confirmed or has expired. */
+export function offer(queue: Queue, row: OpenRow, visit: Moment): Queue {
+  return withRow(queue, { ...row, state: 'offered', offeredAt: visit.iso })
+}
+
+/**
+ * Delivers a row, whatever its state, once the gateway has answered a visit with its form. Nothing changes if the row is
+ * unknown, or if the same answer has delivered it.
+ */
+export function confirm(
+  queue: Queue,
+  { queuedId, visitId, received }: Pick<VisitAnswered, 'queuedId' | 'visitId' | 'received'>,
+): QueueChange {
+  const row = queue.rows.get(queuedId)
+  if (!row || (row.state === 'delivered' && row.visitId === visitId)) return { queue, facts: [] }
+  const id = formFactIdOf(queuedId, 'FormDelivered', visitId)
+  return changeBy(queue, { type: 'FormDelivered', id, ...subjectOf(row), at: received, visitId })
+}
+
+/** Applies the changes that time alone brings: unconfirmed offers wait again, and due rows expire. */
+export function expireDue(queue: Queue, now: Moment): QueueChange {
+  let next = queue
+  const facts: FormFact[] = []
+  for (const row of queue.open.values()) {
+    const state = stateAt(row, now.ms)
+    if (state === 'expired') facts.push(endOf(row, 'FormExpired', now))
+    else if (state !== row.state) next = withRow(next, { ...row, state, offeredAt: null })
+  }
+  return changeBy(next, ...facts)
+}
+
+/** Removes a row from the queue because its form was removed or disabled. */
+export function cancel(queue: Queue, row: OpenRow, now: Moment): QueueChange {
+  return changeBy(queue, endOf(row, 'FormCancelled', now))
+}
+
+function changeBy(queue: Queue, ...facts: readonly FormFact[]): QueueChange {
+  return { queue: facts.reduce(evolve, queue), facts }
+}
+
+/** Adds a row to the queue, or replaces the row with its id. */
+function withRow({ rows, open, shown }: Queue, row: QueueRow): Queue {
+  const openAfter = new Map(open)
+  if (isOpen(row)) openAfter.set(row.formId, row)
+  else if (open.get(row.formId)?.id === row.id) openAfter.delete(row.formId)
+  return { rows: new Map(rows).set(row.id, row), open: openAfter, shown }
+}
+
+function waitingRow({ organization, project, userId, queuedId, formId, at, ...fact }: FormQueued): QueueRow {
+  return {
+    organization,
+    project,
+    userId,
+    id: queuedId,
+    formId,
+    state: 'waiting',
+    priority: fact.priority,
+    queuedAt: at,
+    showFrom: fact.showFrom,
+    expiresAt: fact.expiresAt ?? null,
+    offeredAt: null,
+    shownAt: null,
+    visitId: null,
+    causeId: fact.causeId,
+    catalogRevision: fact.catalogRevision,
+  }
+}
+
+/** Returns the members that every fact about a row has. */
+function subjectOf({ organization, project, userId, id, formId }: QueueRow) {
+  return { organization, project, userId, queuedId: id, formId }
+}
+
+function endOf(row: QueueRow, type: 'FormExpired' | 'FormCancelled', now: Moment): FormFact {
+  return { type, id: formFactIdOf(row.id, type), ...subjectOf(row), at: now.iso }
+}
+
+/** Returns the later instant. Instants have one format, so they compare as text. */
+function laterOf(one: string | null, other: string): string {
+  return one !== null && one > other ? one : other
+}
+
+function isoOf(ms: number): string {
+  return new Date(ms).toISOString()
+}

@@ -1,2 +1,0 @@
-export * from './segment-com-message.ts'
-export * from './segment-com-rules.ts'

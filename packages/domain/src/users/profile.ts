@@ -1,0 +1,21 @@
+import type { DeviceFacts, TraitValue } from '@nextvisit/contracts'
+
+/** The facts about a user that identifies change. */
+export interface Profile {
+  readonly traits: ReadonlyMap<string, TraitValue>
+  /** Total size of the traits in bytes (`traitBytesOf`). */
+  readonly traitBytes: number
+  readonly device: DeviceFacts
+}
+
+/** The profile of a user who was never identified. */
+export const EMPTY_PROFILE: Profile = { traits: new Map(), traitBytes: 0, device: {} }
+
+/** A changed profile, and the operations without effect. */
+export interface ProfileChange {
+  readonly profile: Profile
+  /** Slugs whose increment or decrement was skipped, in the order of application, for a metric. */
+  readonly skippedIncrements: readonly string[]
+  /** Slugs and device fields of operations that a limit dropped, in the order of application. */
+  readonly dropped: readonly string[]
+}
