@@ -1,14 +1,13 @@
 import { createEvents, type Properties } from './events.ts'
 import { createForms, type FormHandler } from './forms.ts'
-import { isHidden } from './is-hidden.ts'
 import { createMarks } from './marks.ts'
+import { isHidden, listen, watchNavigation } from './page.ts'
 import { createPauses } from './pauses.ts'
 import type { Result, TrackAnswer, VisitAnswer } from './result.ts'
 import { createSend } from './send.ts'
 import { createStore } from './store.ts'
 import { userScope } from './user-scope.ts'
 import { createVisits } from './visits.ts'
-import { listen, watchNavigation } from './watch-navigation.ts'
 
 /** Value of a trait: a text of at most 500 characters, a number, a boolean, `null`, or a list of at most 100 of these. */
 export type TraitValue = TraitScalar | readonly TraitScalar[]

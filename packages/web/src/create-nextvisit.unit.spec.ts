@@ -9,12 +9,12 @@ afterEach(() => {
 
 const CLOSED = { outcome: 'unanswered', reason: 'closed' }
 
-describe('without a page, such as on a server', () => {
+describe('a client without a page, such as on a server', () => {
   it.each([
     ['valid options', { key: 'nv_sdk_P_x', host: 'https://nextvisit.example.com', userName: 'ada' }],
     ['traits that are not JSON', { key: '', host: '', userName: '', traits: { total: 1n } }],
     ['nothing', {}],
-  ])('a client with %s does nothing and throws nothing', async (_name, options) => {
+  ])('with %s does nothing and throws nothing', async (_name, options) => {
     const nextvisit = createNextvisit(options as unknown as NextvisitOptions)
     const removeHandler = nextvisit.onForm(() => undefined)
     expect([await nextvisit.visit(), await nextvisit.track('Looked')]).toEqual([CLOSED, CLOSED])
@@ -27,7 +27,7 @@ describe('a stored form', () => {
   it.each([
     ['is handed over to a handler', false],
     ['is not handed over after close: another user may be signed in', true],
-  ])('%s', async (_what, isClosed) => {
+  ])('%s', async (_title, isClosed) => {
     vi.useFakeTimers()
     vi.stubGlobal('document', { visibilityState: 'visible' })
     vi.stubGlobal('navigator', {})

@@ -1,9 +1,8 @@
-import { isHidden } from './is-hidden.ts'
+import { isHidden } from './page.ts'
 import type { Pauses } from './pauses.ts'
-import { ageOfKey, createRequestKey } from './request-key.ts'
 import type { Result, TrackAnswer } from './result.ts'
 import { retryDelayMs } from './retry.ts'
-import type { Send } from './send.ts'
+import { ageOfKey, createRequestKey, type Send } from './send.ts'
 import type { Store } from './store.ts'
 
 /** Prefix of stored events: `{ eventName, properties }` under the event's key. */

@@ -1,7 +1,7 @@
-import { isHidden } from './is-hidden.ts'
 import type { Marks } from './marks.ts'
-import type { Store } from './store.ts'
+import { isHidden } from './page.ts'
 import type { VisitAnswer } from './result.ts'
+import type { Store } from './store.ts'
 
 /** Prefix of stored forms: `<onPageDelay> <feedbackId>` under the key of the visit, so that a visit answered twice stores one. */
 const PREFIX = 'form:'

@@ -3,7 +3,7 @@ const SEEN_WITHIN_MS = 5_000
 
 /** Marks of recent actions, which all tabs see at once; storage becomes visible only a moment later. */
 export interface Marks {
-  /** Sets a mark. Resolves to whether it was unset, or to `true` without locks: without https or storage. */
+  /** Sets a mark. Resolves to true if it was unset, or without locks: without https or storage. */
   readonly mark: (name: string) => Promise<boolean>
   readonly isMarked: (name: string) => Promise<boolean>
 }

@@ -4,7 +4,7 @@ import type { TrackAnswer, VisitAnswer } from './result.ts'
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 
-it('has the types of the gateway’s answers', () => {
+it('answers have the types of the gateway’s schemas', () => {
   // The compiler compares the types; the values check the schemas.
   const visit: VisitAnswer = contracts.VisitAnswer.parse({
     message: 'ok',

@@ -4,7 +4,7 @@ const LONGEST_PAUSE_MS = 60_000
 const LONGEST_RETRY_AFTER_MS = 3_600_000
 
 /**
- * Returns whether the same request with the same `Idempotency-Key` may be sent again after this HTTP status: it arrived too
+ * Returns true if the same request with the same `Idempotency-Key` may be sent again after this HTTP status: it arrived too
  * slowly, its first try is still running, it was rate-limited, or the server failed (docs/spec/decisions.md, Retries, Busy and broken).
  */
 export function isRetryable(status: number): boolean {

@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { isRetryable, retryDelayMs } from './retry.ts'
 
-describe('a request is sent again', () => {
-  it.each([408, 409, 429, 500, 502, 503, 504])('after %i', (status) => expect(isRetryable(status)).toBe(true))
-  it.each([200, 202, 400, 401, 402, 403, 404, 413, 415, 422])('not after %i', (status) =>
+describe('isRetryable', () => {
+  it.each([408, 409, 429, 500, 502, 503, 504])('is true for status %i', (status) =>
+    expect(isRetryable(status)).toBe(true),
+  )
+  it.each([200, 202, 400, 401, 402, 403, 404, 413, 415, 422])('is false for status %i', (status) =>
     expect(isRetryable(status)).toBe(false),
   )
 })
 
-describe('the pause before it', () => {
+describe('the delay before a retry', () => {
   it.each([
     [1, 500, 1_000],
     [2, 1_000, 2_000],

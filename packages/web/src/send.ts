@@ -6,7 +6,8 @@ const GIVE_UP_AFTER_MS = 10_000
 /** Maximum bytes of a request with `keepalive`. A browser refuses more than 64 KiB in total. */
 const MAX_KEPT_BYTES = 60_000
 
-export interface Sending {
+/** Sends a request once. Never rejects. */
+export type Send = <Answer>(request: {
   readonly route: 'identify-user' | 'track-event'
   /** Body as JSON. */
   readonly body: string
@@ -14,10 +15,7 @@ export interface Sending {
   readonly key: string
   /** True if the request outlives its page. */
   readonly keepalive: boolean
-}
-
-/** Sends a request once. Never rejects. */
-export type Send = <Answer>(sending: Sending) => Promise<Attempt<Answer>>
+}) => Promise<Attempt<Answer>>
 
 /** Creates a function that sends requests to `host`, the gateway's URL. */
 export function createSend(host: string, apiKey: string): Send {
@@ -41,4 +39,14 @@ export function createSend(host: string, apiKey: string): Send {
       return { outcome: 'failed', retryAfterMs: 0 }
     }
   }
+}
+
+/** Creates an `Idempotency-Key`. It begins with the time, so that keys sort by age. Works without https, unlike `randomUUID`. */
+export function createRequestKey(): string {
+  return `${Date.now()}-${crypto.getRandomValues(new Uint32Array(4)).join('')}`
+}
+
+/** Returns the age of a key in ms by this browser's clock. */
+export function ageOfKey(key: string): number {
+  return Date.now() - Number.parseInt(key, 10)
 }

@@ -1,7 +1,7 @@
 /** Storage that outlives a page. Operations never fail: without `localStorage`, values last as long as the page. */
 export interface Store {
   readonly get: (name: string) => string | undefined
-  /** Stores a value. Returns whether it outlives the page. */
+  /** Stores a value. Returns true if it outlives the page. */
   readonly set: (name: string, value: string) => boolean
   /** Removes a value and returns it. */
   readonly take: (name: string) => string | undefined

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { userScope } from './user-scope.ts'
 
-it('differs by user and by key, and does not contain the userName', () => {
+it('the scope of a user differs by user and by key, and does not contain the userName', () => {
   const userNames = Array.from({ length: 20_000 }, (_, number) => `user-${number}@example.com`)
   const scopes = new Set(userNames.flatMap((userName) => [userScope('one', userName), userScope('other', userName)]))
   expect(scopes.size).toBe(2 * userNames.length)

@@ -1,18 +1,17 @@
-import { isHidden } from './is-hidden.ts'
 import type { Marks } from './marks.ts'
+import { isHidden } from './page.ts'
 import type { Pauses } from './pauses.ts'
-import { createRequestKey } from './request-key.ts'
 import type { Attempt, Result, VisitAnswer } from './result.ts'
 import { retryDelayMs } from './retry.ts'
-import { type Schedule, scheduleAfter } from './schedule.ts'
-import type { Send } from './send.ts'
+import { scheduleAfter } from './schedule.ts'
+import { createRequestKey, type Send } from './send.ts'
 import type { Store } from './store.ts'
 
 /** Stored name of the key of a visit without an answer. */
 const UNANSWERED = 'visit'
 const MAX_ATTEMPTS = 5
 
-export interface VisitParts {
+interface VisitParts {
   /** Body as JSON. */
   readonly body: string
   readonly send: Send
@@ -39,7 +38,7 @@ export function createVisits(parts: VisitParts): Visits {
   const { body, send, store, marks, pauses, lockName, isClosed, onAnswer } = parts
   let ownKey: string
   let isDue = false
-  let schedule: Schedule | undefined
+  let schedule: ReturnType<typeof scheduleAfter> | undefined
   let underWay: Promise<Result<VisitAnswer>> | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
   let settle!: () => void

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createMarks } from './marks.ts'
 import { createPauses } from './pauses.ts'
 import type { Attempt, VisitAnswer } from './result.ts'
-import type { Send, Sending } from './send.ts'
+import type { Send } from './send.ts'
 import type { Store } from './store.ts'
 import { createVisits } from './visits.ts'
 
@@ -34,14 +34,14 @@ afterEach(() => {
 })
 
 /** Creates a tab whose requests `respond` answers. */
-function givenTab(respond: (sending: Sending) => Attempt<VisitAnswer>) {
+function givenTab(respond: (request: Parameters<Send>[0]) => Attempt<VisitAnswer>) {
   const sent: string[] = []
   const answered: string[] = []
   const visits = createVisits({
     body: '{}',
-    send: (async (sending: Sending) => {
-      sent.push(sending.key)
-      return respond(sending)
+    send: (async (request: Parameters<Send>[0]) => {
+      sent.push(request.key)
+      return respond(request)
     }) as Send,
     store,
     marks: createMarks('test:'),

@@ -1,3 +1,8 @@
+/** Returns true if the page is hidden. */
+export function isHidden(): boolean {
+  return document.visibilityState === 'hidden'
+}
+
 /**
  * Calls `onPage` when a single-page application shows another URL. Returns a function that stops it. It listens to the
  * Navigation API; without that, it wraps `history.pushState` and `replaceState`.

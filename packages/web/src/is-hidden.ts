@@ -1,4 +1,0 @@
-/** Returns whether the page is hidden. */
-export function isHidden(): boolean {
-  return document.visibilityState === 'hidden'
-}
