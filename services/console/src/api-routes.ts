@@ -52,8 +52,8 @@ export const API_ROUTES = {
   revealDeadLetter: { method: 'POST', path: 'dead-letters/:service/:id/reveal' },
   decideDeadLetters: { method: 'POST', path: 'dead-letters/:service/decide' },
   readDecision: { method: 'GET', path: 'dead-letters/:service/decisions/:decidedAt' },
-  listDecidedLetters: { method: 'GET', path: 'decided-letters/:service' },
-  readRecordLetters: { method: 'GET', path: 'records/:topic/:partition/:offset/dead-letters' },
+  listDecidedDeadLetters: { method: 'GET', path: 'decided-letters/:service' },
+  readDeadLettersOfRecord: { method: 'GET', path: 'records/:topic/:partition/:offset/dead-letters' },
   setRecordAside: { method: 'POST', path: 'halts/:service/set-aside' },
 
   listRevisions: { method: 'GET', path: 'catalog' },

@@ -27,7 +27,7 @@ function read(env: Readonly<Record<string, string>>) {
   return readConsoleConfig()
 }
 
-it('passes to commands how to reach the log, and no token or database of its own', () => {
+it('the configuration passes the settings for the log to commands, and no token or database of the console', () => {
   const { commandEnvironment, cliEntry, operatorUrl } = read({ ...GIVEN, NODE_OPTIONS: '--max-old-space-size=64' })
   expect(commandEnvironment).toMatchObject({ KAFKA_BROKERS: 'one:9092', KAFKA_SASL_PASSWORD: 'of-kafka' })
   const names = Object.keys(commandEnvironment).filter((name) => !name.startsWith('KAFKA_'))
@@ -38,7 +38,7 @@ it('passes to commands how to reach the log, and no token or database of its own
   })
 })
 
-it('starts no commands without configuration for them', () => {
+it('the console starts no commands without configuration for them', () => {
   expect(read({ ...GIVEN, CONSOLE_CLI: '', CONSOLE_OPERATOR_DATABASE_URL: '' })).toMatchObject({
     cliEntry: undefined,
     operatorUrl: undefined,
@@ -47,7 +47,7 @@ it('starts no commands without configuration for them', () => {
 
 const readWrongAddress = () => read({ ...GIVEN, CONSOLE_OPERATOR_DATABASE_URL: 'secret@host' })
 
-it('refuses an invalid operator address without repeating it', () => {
+it('the configuration refuses an invalid operator address without repeating it', () => {
   expect(readWrongAddress).toThrow('CONSOLE_OPERATOR_DATABASE_URL is wrong: must be an address like postgresql://')
   expect(readWrongAddress).not.toThrow('secret@host')
 })

@@ -5,12 +5,13 @@ import type { Logger } from '@nextvisit/service-kit'
 import type { ApiName } from './api-routes.ts'
 import { createKnownCatalog } from './catalog/known-catalog.ts'
 import { createCatalogRoutes } from './catalog/routes.ts'
-import { createCommands } from './commands.ts'
 import type { ConsoleConfig } from './config.ts'
 import { createDeadLetterRoutes } from './dead-letters/routes.ts'
+import type { Dependencies } from './dependencies.ts'
 import { createFormRoutes } from './forms/routes.ts'
 import type { ApiRoute } from './http/api-route.ts'
 import { createApp } from './http/app.ts'
+import { createSessions } from './http/sessions.ts'
 import { createSite } from './http/site.ts'
 import { readWebFiles } from './http/web-files.ts'
 import { progressOf } from './live/folded-up-to.ts'
@@ -23,12 +24,13 @@ import { createOperationsRoutes } from './operations/routes.ts'
 import { createOverviewRoutes } from './overview/routes.ts'
 import { createReachedLimits } from './registry/reached-limits.ts'
 import { createRegistryRoutes } from './registry/routes.ts'
+import { createReplay } from './replay/routes.ts'
 import { createSegmentRoutes } from './segments/routes.ts'
 import { createServices } from './services.ts'
 import type { sessionApi } from './session/api.ts'
 import { createTokenCheck } from './session/check-token.ts'
-import { createSigningIn } from './session/routes.ts'
-import { createSessions } from './http/sessions.ts'
+import { createSessionRouter } from './session/routes.ts'
+import { createSimulation } from './simulation/routes.ts'
 import { createFindDemo } from './try-it/demo.ts'
 import { createTryItRoutes } from './try-it/routes.ts'
 import { createUserRoutes } from './users/routes.ts'
@@ -53,44 +55,66 @@ type SignedInRoutes = Readonly<Record<Exclude<ApiName, keyof typeof sessionApi>,
 /** Wires the console together. Reads the built pages, and opens nothing else. */
 export async function createConsole(parts: ConsoleParts) {
   const { connection, tokens, logger, gatewayUrl } = parts
-  const partitionCount = parts.kafka.partitions.keys
-  const services = createServices({ addresses: parts.services, token: parts.internalToken })
-  const { readRefusals, consumers, processes, projector, evaluator, metering } = services
+  const dependencies: Dependencies = {
+    ...createServices(parts.services, parts.internalToken),
+    connection,
+    catalog: createKnownCatalog(connection),
+    partitionCount: parts.kafka.partitions.keys,
+    nowMs,
+    logger,
+  }
   const targets = Object.entries(parts.services).flatMap(([service, urls]) => urls.map((url) => ({ service, url })))
   const sampler = createSampler({ targets, scrape, nowMs })
+  const readProgress = async () => progressOf(await askOperations(dependencies.processes))
+  const feed = createLiveFeed({ ...dependencies, readProgress })
+  const findDemo = createFindDemo({ ...dependencies, keysFile: parts.demoKeysFile })
+  const cli =
+    parts.cliEntry === undefined ? undefined : { entry: parts.cliEntry, environment: parts.commandEnvironment }
+  const replay = createReplay({ ...parts, cli, nowMs })
+  const simulation = createSimulation({ cli, nowMs, logger })
+  const routes: SignedInRoutes = {
+    ...createOverviewRoutes({
+      ...dependencies,
+      readSamples: sampler.read,
+      readReachedLimits: createReachedLimits(dependencies),
+    }),
+    ...createLiveRoutes({ ...dependencies, feed }),
+    ...createUserRoutes({ ...dependencies, users: createUsers(dependencies) }),
+    ...createFormRoutes(dependencies),
+    ...simulation.routes,
+    ...createSegmentRoutes(dependencies),
+    ...createRegistryRoutes(dependencies),
+    ...createOperationsRoutes(dependencies),
+    ...createDeadLetterRoutes(dependencies),
+    ...replay.routes,
+    ...createCatalogRoutes(dependencies),
+    ...createTryItRoutes({ findDemo, gatewayUrl }),
+  }
+
+  /** Signing in while Kafka is unavailable must not wait for the catalog. */
+  async function canTry(): Promise<boolean> {
+    if (gatewayUrl === undefined) return false
+    const hasDemo = findDemo().then((demo) => demo !== undefined)
+    return Promise.race([hasDemo, sleep(DEMO_KNOWN_WITHIN_MS, false, { ref: false })])
+  }
+
   const site = createSite(parts.publicUrl)
   const sessions = createSessions(nowMs)
-  const catalog = createKnownCatalog(connection)
-  const findDemo = createFindDemo({ keysFile: parts.demoKeysFile, catalog, logger })
-  // Signing in while Kafka is unavailable must not wait for the catalog.
-  const hasDemo = async () => (await findDemo()) !== undefined
-  const canTry = async () =>
-    gatewayUrl !== undefined && Promise.race([hasDemo(), sleep(DEMO_KNOWN_WITHIN_MS, false, { ref: false })])
-  const users = createUsers({ connection, projector, evaluator, partitionCount })
-  const readProgress = async () => progressOf(await askOperations(processes))
-  const feed = createLiveFeed({ connection, readProgress, readRefusals, nowMs, logger })
-  const readReachedLimits = createReachedLimits({ catalog, metering, nowMs })
-  const commands = createCommands({ ...parts, nowMs })
-  const routes: SignedInRoutes = {
-    ...createOverviewRoutes({ sampler, readReachedLimits, partitionCount, nowMs }),
-    ...createLiveRoutes({ catalog, feed }),
-    ...createUserRoutes({ catalog, users, readRefusals, nowMs }),
-    ...createFormRoutes({ ...services, catalog, nowMs }),
-    ...createSegmentRoutes({ catalog, projector }),
-    ...createRegistryRoutes({ ...services, catalog, nowMs }),
-    ...createOperationsRoutes({ consumers, processes, partitionCount }),
-    ...createDeadLetterRoutes({ consumers, logger }),
-    ...createCatalogRoutes(connection),
-    ...createTryItRoutes({ findDemo, gatewayUrl }),
-    ...commands.routes,
-  }
   const app = createApp({
     site,
     sessions,
     routes: Object.values(routes),
-    signingIn: createSigningIn({ site, sessions, checkToken: createTokenCheck({ tokens, nowMs }), canTry, logger }),
+    sessionRouter: createSessionRouter({
+      site,
+      sessions,
+      checkToken: createTokenCheck(tokens, nowMs),
+      canTry,
+      logger,
+    }),
     webFiles: await readWebFiles(WEB, site.basePath),
     logger,
   })
-  return { app, sampler, feed, commands }
+  /** Ends running commands. An interrupted replay is safe, and resumes when it is started again. */
+  const stopCommands = async (): Promise<void> => void (await Promise.all([replay.close(), simulation.close()]))
+  return { app, sampler, feed, stopCommands }
 }

@@ -1,12 +1,19 @@
-import { configOrExit, createInternalServer, createLogger, createMetrics, runService } from '@nextvisit/service-kit'
+import { createServer } from 'node:http'
+import {
+  configOrExit,
+  createHttpPart,
+  createInternalServer,
+  createLogger,
+  createMetrics,
+  runService,
+} from '@nextvisit/service-kit'
 import { readConsoleConfig } from './config.ts'
 import { createConsole } from './console.ts'
-import { createHttpServer } from './http/http-server.ts'
 
 const config = configOrExit(readConsoleConfig)
 const logger = createLogger('console', config.logLevel)
 const connection = { ...config.kafka, clientId: 'nextvisit-console' }
-const { app, sampler, feed, commands } = await createConsole({
+const { app, sampler, feed, stopCommands } = await createConsole({
   ...config,
   connection,
   internalToken: config.internalServer.token,
@@ -21,7 +28,13 @@ const internalServer = createInternalServer({
   metrics: createMetrics('console'),
   logger,
 })
-const server = createHttpServer({ ...config, listener: app })
+/** The server for browsers. */
+const server = createHttpPart(createServer({ headersTimeout: 5_000, requestTimeout: 10_000 }, app), {
+  host: config.host,
+  port: config.port,
+  portVariable: 'CONSOLE_PORT',
+  withinMs: 3_000,
+})
 
 runService({
   logger,
@@ -29,7 +42,7 @@ runService({
     { name: 'sampler', ...sampler },
     // These start on demand.
     { name: 'live', start: () => Promise.resolve(), stop: feed.stop },
-    { name: 'commands', start: () => Promise.resolve(), stop: commands.stop },
+    { name: 'commands', start: () => Promise.resolve(), stop: stopCommands },
     {
       name: 'server',
       start: async () => {

@@ -23,7 +23,7 @@ export type ServiceCalls<Table extends CallTable> = {
   ) => Promise<ApiResult<z.output<Table[Name]['answer']>>>
 }
 export type CallsOf<Name extends ServiceName> = ServiceCalls<(typeof CALLS)[Name]>
-export type ConsumerCalls = ServiceCalls<typeof consumerCalls>
+type ConsumerCalls = ServiceCalls<typeof consumerCalls>
 
 /** A process of a consumer. */
 export interface ConsumerProcess {
@@ -31,9 +31,6 @@ export interface ConsumerProcess {
   readonly url: string
   readonly calls: ConsumerCalls
 }
-
-/** Reads the latest refusals of a project. undefined: no gateway answers, or Redis does not. */
-export type ReadRefusals = (project: ProjectRef, limit?: number) => Promise<readonly KeptRefusal[] | undefined>
 
 /** Names of the consumers. Every service but the gateway is one. */
 export const CONSUMERS = (Object.keys(CALLS) as ServiceName[]).filter((name) => name !== 'gateway')
@@ -49,14 +46,14 @@ const LATEST_REFUSALS = 200
 /** `error` of the refusal if a service has nothing by that name. */
 export const NOT_FOUND = 'not-found'
 
-interface ServicesParts {
-  /** Internal addresses of the processes of each service. */
-  readonly addresses: { readonly [Name in ServiceName]: readonly string[] }
-  readonly token: string
-}
+/** Internal addresses of the processes of each service. */
+type Addresses = { readonly [Name in ServiceName]: readonly string[] }
 
-/** Creates the calls to every service. Nothing is connected before the first call. */
-export function createServices({ addresses, token }: ServicesParts) {
+/** The services as the console calls them. */
+export type Services = ReturnType<typeof createServices>
+
+/** Creates the calls to every service. Nothing is connected before the first call. `token`: shared by all services. */
+export function createServices(addresses: Addresses, token: string) {
   const callsOf = <Table extends CallTable>(
     service: ServiceName,
     table: Table,
@@ -66,9 +63,13 @@ export function createServices({ addresses, token }: ServicesParts) {
   const evaluatorCalls = CALLS['form-trigger-evaluator']
   const gateway = callsOf('gateway', CALLS.gateway, SOON_AGAIN_WITHIN_MS)
 
-  const readRefusals: ReadRefusals = async ({ organization, project }, limit = LATEST_REFUSALS) => {
-    const asked = await gateway.readRefusals({ organization, project, limit })
-    return asked.outcome === 'answered' ? (asked.answer.refusals ?? undefined) : undefined
+  /** Reads the latest refusals of a project. undefined: no gateway answers, or Redis does not. */
+  async function readRefusals(
+    { organization, project }: ProjectRef,
+    limit = LATEST_REFUSALS,
+  ): Promise<readonly KeptRefusal[] | undefined> {
+    const result = await gateway.readRefusals({ organization, project, limit })
+    return result.outcome === 'answered' ? (result.answer.refusals ?? undefined) : undefined
   }
 
   return {
@@ -95,9 +96,9 @@ export function createServices({ addresses, token }: ServicesParts) {
   }
 }
 
-function refusing<Table extends CallTable>(service: string, asks: CallClient<Table>): ServiceCalls<Table> {
-  const calls = Object.entries<CallFunction<never, unknown>>(asks).map(([name, ask]) => {
-    return [name, async (question: never) => resultOf(service, await ask(question))]
+function refusing<Table extends CallTable>(service: string, client: CallClient<Table>): ServiceCalls<Table> {
+  const calls = Object.entries<CallFunction<never, unknown>>(client).map(([name, call]) => {
+    return [name, async (question: never) => resultOf(service, await call(question))]
   })
   return Object.fromEntries(calls) as ServiceCalls<Table>
 }

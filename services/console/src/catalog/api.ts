@@ -1,10 +1,8 @@
 import { Instant } from '@nextvisit/contracts'
 import { z } from 'zod'
-import { type ApiTable, defineRoute } from '../http/define-route.ts'
+import { defineRoute } from '../http/define-route.ts'
 
-const Change = z.strictObject({ sign: z.enum(['+', '~', '-']), where: z.string(), what: z.string() })
-
-export const RevisionLine = z.strictObject({
+const RevisionLine = z.strictObject({
   organization: z.string(),
   /** null: not readable. */
   revision: z.number().int().nullable(),
@@ -16,36 +14,33 @@ export const RevisionLine = z.strictObject({
   problem: z.string().nullable(),
   /** Revision that the changes are relative to. 0: this is the first one. null: the log no longer has the one before. */
   comparedWith: z.number().int().nullable(),
-  changes: z.array(Change),
+  changes: z.array(z.strictObject({ sign: z.enum(['+', '~', '-']), where: z.string(), what: z.string() })),
   moreChanges: z.number().int(),
 })
 export type RevisionLine = z.infer<typeof RevisionLine>
-
-export const CatalogAnswer = z.strictObject({
-  /** With the revision in effect. */
-  organizations: z.array(
-    z.strictObject({ organization: z.string(), revision: z.number().int(), isRemoved: z.boolean() }),
-  ),
-  /** Latest first, a bounded number. */
-  revisions: z.array(RevisionLine),
-  /** The log has older revisions, which are not returned. */
-  isCut: z.boolean(),
-  /** The revisions that running processes have read, as `metering.1f2e…`; null: Kafka did not answer in time. */
-  views: z
-    .strictObject({
-      current: z.array(z.string()),
-      lagging: z.array(z.string()),
-      silent: z.array(z.string()),
-      problems: z.array(z.string()),
-    })
-    .nullable(),
-})
-export type CatalogAnswer = z.infer<typeof CatalogAnswer>
 
 export const catalogApi = {
   listRevisions: defineRoute({
     role: 'viewer',
     input: z.strictObject({ organization: z.string().optional() }),
-    answer: CatalogAnswer,
+    answer: z.strictObject({
+      /** With the revision in effect. */
+      organizations: z.array(
+        z.strictObject({ organization: z.string(), revision: z.number().int(), isRemoved: z.boolean() }),
+      ),
+      /** Latest first, a bounded number. */
+      revisions: z.array(RevisionLine),
+      /** The log has older revisions, which are not returned. */
+      isCut: z.boolean(),
+      /** The revisions that running processes have read, as `metering.1f2e…`; null: Kafka did not answer in time. */
+      views: z
+        .strictObject({
+          current: z.array(z.string()),
+          lagging: z.array(z.string()),
+          silent: z.array(z.string()),
+          problems: z.array(z.string()),
+        })
+        .nullable(),
+    }),
   }),
-} satisfies ApiTable
+}

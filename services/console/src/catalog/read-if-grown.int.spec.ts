@@ -3,7 +3,7 @@ import { createTestTopic } from '@nextvisit/testing'
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { createReadIfGrown } from './read-if-grown.ts'
 
-it('reads a topic once, and again when it has grown', async () => {
+it('readIfGrown reads a topic once, and again when it has grown', async () => {
   const { connection, topic } = await createTestTopic(inject('kafkaBrokers'))
   const publisher = createPublisher(connection)
   await publisher.start()

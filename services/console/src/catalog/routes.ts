@@ -7,10 +7,12 @@ import {
   type ViewsReport,
 } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
-import { type LogConnection, withLogAdmin } from '@nextvisit/log'
+import { withLogAdmin } from '@nextvisit/log'
+import type { Answer } from '../api-routes.ts'
+import type { Dependencies } from '../dependencies.ts'
 import { answered, refuse, serveApi } from '../http/api-route.ts'
 import { createSharedRead } from '../shared-read.ts'
-import { type CatalogAnswer, catalogApi, type RevisionLine } from './api.ts'
+import { catalogApi, type RevisionLine } from './api.ts'
 import { createReadIfGrown } from './read-if-grown.ts'
 
 const SHOWN_REVISIONS = 100
@@ -20,7 +22,7 @@ const NO_LOG = refuse(
   'The catalog cannot be read because Kafka does not answer. The Overview says more.',
 )
 
-export function createCatalogRoutes(connection: LogConnection) {
+export function createCatalogRoutes({ connection }: Pick<Dependencies, 'connection'>) {
   const readIfGrown = createReadIfGrown(TOPICS.catalog, () => readCatalogHistory(connection, TOPICS.catalog))
   const read = createSharedRead(() =>
     withLogAdmin(connection, async (admin) => {
@@ -43,7 +45,7 @@ function catalogAnswerOf(
   { state, revisions, isCut }: CatalogHistory,
   views: ViewsReport | null,
   organization: string | undefined,
-): CatalogAnswer {
+): Answer<'listRevisions'> {
   const wanted = revisions.filter((one) => organization === undefined || one.organization === organization)
   return {
     organizations: Array.from(state.organizations, ([id, { revision, config }]) => ({

@@ -2,7 +2,7 @@ import { ErrorLine, Instant, ProgressLine } from '@nextvisit/contracts'
 import { z } from 'zod'
 
 /** Reason why a command ended without an outcome. */
-export const Failure = ErrorLine.omit({ type: true })
+const Failure = ErrorLine.omit({ type: true })
 export type Failure = z.infer<typeof Failure>
 
 /** The part of an answer that every run of a command has. */

@@ -22,11 +22,11 @@ interface CliProcessOptions {
 }
 
 export type CliEnd =
-  | { readonly how: 'exited'; readonly exitCode: number; readonly complaint: string }
-  | { readonly how: 'killed'; readonly signal: string; readonly complaint: string }
-  | { readonly how: 'not-started' }
+  | { readonly reason: 'exited'; readonly exitCode: number; readonly stderr: string }
+  | { readonly reason: 'killed'; readonly signal: string; readonly stderr: string }
+  | { readonly reason: 'not-started' }
   /** Killed because it printed a line longer than any expected one. */
-  | { readonly how: 'too-much-output' }
+  | { readonly reason: 'too-much-output' }
 
 export interface CliProcess {
   readonly ended: Promise<CliEnd>
@@ -37,7 +37,7 @@ export interface CliProcess {
 /** Far above the longest outcome. */
 const MAX_LINE_CHARACTERS = 4 * 2 ** 20
 /** Only the beginning of standard error is kept. */
-const MAX_COMPLAINT_CHARACTERS = 300
+const MAX_STDERR_CHARACTERS = 300
 const KILL_AFTER_MS = 3_000
 
 /**
@@ -46,7 +46,7 @@ const KILL_AFTER_MS = 3_000
  */
 export function startCliProcess(options: CliProcessOptions): CliProcess {
   const child = spawnOf(options)
-  return child ? follow(child, options) : { ended: Promise.resolve({ how: 'not-started' }), stop: () => {} }
+  return child ? follow(child, options) : { ended: Promise.resolve({ reason: 'not-started' }), stop: () => {} }
 }
 
 /** Returns undefined if the machine has no room for a process. */
@@ -71,7 +71,7 @@ function hasStreams(child: ChildProcess): child is ChildProcessWithoutNullStream
 }
 
 function follow(child: ChildProcessWithoutNullStreams, { input = '', onLine }: CliProcessOptions): CliProcess {
-  let [rest, complaint, hasTooMuch] = ['', '', false]
+  let [rest, stderr, hasTooMuch] = ['', '', false]
   let killing: NodeJS.Timeout | undefined
 
   const stop = (): void => {
@@ -88,19 +88,19 @@ function follow(child: ChildProcessWithoutNullStreams, { input = '', onLine }: C
     if (hasTooMuch) stop()
   })
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    complaint = (complaint + text).slice(0, MAX_COMPLAINT_CHARACTERS)
+    stderr = (stderr + text).slice(0, MAX_STDERR_CHARACTERS)
   })
   // The command may end before it has read everything.
   child.stdin.on('error', () => {})
   child.stdin.end(input)
 
   const ended = new Promise<CliEnd>((resolve) => {
-    child.once('error', () => resolve({ how: 'not-started' }))
+    child.once('error', () => resolve({ reason: 'not-started' }))
     child.once('close', (exitCode, signal) => {
       clearTimeout(killing)
-      if (hasTooMuch) resolve({ how: 'too-much-output' })
-      else if (exitCode === null) resolve({ how: 'killed', signal: signal ?? 'unknown', complaint })
-      else resolve({ how: 'exited', exitCode, complaint })
+      if (hasTooMuch) resolve({ reason: 'too-much-output' })
+      else if (exitCode === null) resolve({ reason: 'killed', signal: signal ?? 'unknown', stderr })
+      else resolve({ reason: 'exited', exitCode, stderr })
     })
   })
   return { ended, stop }

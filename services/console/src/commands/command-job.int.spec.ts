@@ -22,11 +22,11 @@ function givenJob() {
     {
       name: 'work',
       argsOf: (args: readonly string[]) => args,
-      inputOf: () => 'what is piped',
+      inputOf: () => 'the piped text',
       environment: { DATABASE_URL: 'postgresql://one' },
       line: z.discriminatedUnion('type', [Told, ProgressLine, ErrorLine]),
-      begin: (): { readonly told?: Told } => ({}),
-      evolve: (so, line) => (line.type === 'told' ? { told: line } : so),
+      initialResult: (): { readonly told?: Told } => ({}),
+      evolve: (result, line) => (line.type === 'told' ? { told: line } : result),
       outcomeOf: ({ told }) => told && 'told',
     },
     {
@@ -40,25 +40,25 @@ function givenJob() {
   )
   onTestFinished(job.close)
   const session = createSessions(() => 0).open('operator', 'Grace')
-  const hasEnded = () => expect.poll(() => job.look()?.endedAtMs, { timeout: 20_000 }).toBe(0)
-  const hasBegun = () => expect.poll(() => job.look()?.progress, { timeout: 20_000 }).toBeDefined()
+  const hasEnded = () => expect.poll(() => job.run()?.endedAtMs, { timeout: 20_000 }).toBe(0)
+  const hasBegun = () => expect.poll(() => job.run()?.progress, { timeout: 20_000 }).toBeDefined()
   return { job, session, hasEnded, hasBegun, logged }
 }
 
 describe('the job of a command', () => {
   it('starts it without a shell or this environment, and keeps its result', async () => {
     const { job, session, hasEnded, logged } = givenJob()
-    expect(job.look()).toBeUndefined()
-    const asked = ['tell', '$HOME; echo `id`', '']
-    expect(job.start(asked, session)).toBe('started')
+    expect(job.run()).toBeUndefined()
+    const args = ['tell', '$HOME; echo `id`', '']
+    expect(job.start(args, session)).toBe('started')
     await hasEnded()
-    const run = job.look()
+    const run = job.run()
     expect(run).toMatchObject({ by: 'Grace', progress: { share: 0.5, records: 10 }, failure: undefined })
     expect(run?.result.told).toEqual({
       type: 'told',
-      args: asked.slice(1),
+      args: args.slice(1),
       environment: ['DATABASE_URL', 'KAFKA_BROKERS', 'NEXTVISIT_DATA'],
-      input: 'what is piped',
+      input: 'the piped text',
     })
     expect(logged).toEqual([
       expect.objectContaining({ action: 'work ended', by: 'Grace', role: 'operator', outcome: 'told' }),
@@ -70,14 +70,14 @@ describe('the job of a command', () => {
     expect(job.stop('Ada')).toBe(false)
     job.start(['hang'], session)
     await hasBegun()
-    expect(job.start(['tell'], session)).toBe('runs')
-    expect(job.look()?.endedAtMs).toBeUndefined()
+    expect(job.start(['tell'], session)).toBe('busy')
+    expect(job.run()?.endedAtMs).toBeUndefined()
     expect(job.stop('Ada')).toBe(true)
     await hasEnded()
-    expect(job.look()?.failure).toMatchObject({ code: 'STOPPED', message: 'Ada stopped it.' })
+    expect(job.run()?.failure).toMatchObject({ code: 'STOPPED', message: 'Ada stopped it.' })
     expect(job.start(['tell'], session)).toBe('started')
     await hasEnded()
-    expect(job.look()).toMatchObject({ failure: undefined, result: { told: { type: 'told' } } })
+    expect(job.run()).toMatchObject({ failure: undefined, result: { told: { type: 'told' } } })
   })
 
   it('ends with the process that started it, even if it ignores SIGTERM', async () => {
@@ -85,7 +85,7 @@ describe('the job of a command', () => {
     job.start(['hang on'], session)
     await hasBegun()
     await job.close()
-    expect(job.look()).toMatchObject({ endedAtMs: 0, failure: { code: 'KILLED' } })
+    expect(job.run()).toMatchObject({ endedAtMs: 0, failure: { code: 'KILLED' } })
   })
 
   it('ends immediately if the process cannot be started, and the next one can', async () => {
@@ -93,20 +93,20 @@ describe('the job of a command', () => {
     // Longer than the machine's limit for an argument, so `spawn` throws.
     expect(job.start(['tell', 'x'.repeat(2 ** 22)], session)).toBe('started')
     await hasEnded()
-    expect(job.look()?.failure).toMatchObject({ code: 'NOT_STARTED' })
+    expect(job.run()?.failure).toMatchObject({ code: 'NOT_STARTED' })
     expect(job.start(['tell'], session)).toBe('started')
     await hasEnded()
-    expect(job.look()).toMatchObject({ failure: undefined, result: { told: { type: 'told' } } })
+    expect(job.run()).toMatchObject({ failure: undefined, result: { told: { type: 'told' } } })
   })
 
   it.each([
     ['fail', { code: 'REPLAY_RUNS', message: 'Another replay runs.' }],
     ['break', { code: 'ENDED', message: expect.stringContaining('exit code 2') }],
     ['chatter', { code: 'TOO_MUCH_OUTPUT' }],
-  ])('says why it ended where it is told to %s', async (what, failure) => {
+  ])('reports the failure of a command that is told to %s', async (scenario, failure) => {
     const { job, session, hasEnded } = givenJob()
-    job.start([what], session)
+    job.start([scenario], session)
     await hasEnded()
-    expect(job.look()?.failure).toMatchObject(failure)
+    expect(job.run()?.failure).toMatchObject(failure)
   })
 })

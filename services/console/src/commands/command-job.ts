@@ -1,13 +1,13 @@
 import type { ErrorLine, ProgressLine } from '@nextvisit/contracts'
 import type { Logger } from '@nextvisit/service-kit'
 import type { ZodType } from 'zod'
-import { whoIs } from '../http/app.ts'
+import { sessionFields } from '../http/app.ts'
 import type { Session } from '../http/sessions.ts'
 import type { Failure } from './api.ts'
 import { type Cli, type CliEnd, type CliProcess, startCliProcess } from './cli-process.ts'
 
 /** A long-running command of `nextvisit`, and the fold of the lines that it prints. */
-export interface CommandKind<Request, Line, Result> {
+export interface Command<Request, Line, Result> {
   /** Name in the log. */
   readonly name: string
   /** Returns arguments from a closed set, never free text. */
@@ -16,7 +16,7 @@ export interface CommandKind<Request, Line, Result> {
   readonly environment?: Readonly<Record<string, string>>
   readonly maxHeapMb?: number
   readonly line: ZodType<Line>
-  readonly begin: (request: Request) => Result
+  readonly initialResult: (request: Request) => Result
   readonly evolve: (result: Result, line: Line) => Result
   /** Returns the outcome in one word; undefined: none yet. */
   readonly outcomeOf: (result: Result) => string | undefined
@@ -24,6 +24,7 @@ export interface CommandKind<Request, Line, Result> {
 
 /** The current or last run of a command. */
 export interface CommandRun<Result> {
+  /** Name of the session that started it. */
   readonly by: string
   readonly startedAtMs: number
   readonly endedAtMs: number | undefined
@@ -33,17 +34,7 @@ export interface CommandRun<Result> {
   readonly result: Result
 }
 
-export interface CommandJob<Request, Result> {
-  /** Returns `runs` if another run has not ended. */
-  readonly start: (request: Request, session: Session) => 'started' | 'runs'
-  readonly look: () => CommandRun<Result> | undefined
-  /** Returns false if nothing runs. */
-  readonly stop: (by: string) => boolean
-  /** Stops the run, and resolves when it has ended. */
-  readonly close: () => Promise<void>
-}
-
-interface CommandJobParts {
+export interface CommandJobParts {
   readonly cli: Cli
   readonly nowMs: () => number
   readonly logger: Logger
@@ -53,44 +44,45 @@ type AnyLine = { readonly type: string } | ProgressLine | ErrorLine
 
 /** Runs a command, one run at a time. A run outlives the session that started it, and ends with this process. */
 export function createCommandJob<Request, Line extends AnyLine, Result>(
-  kind: CommandKind<Request, Line, Result>,
+  command: Command<Request, Line, Result>,
   { cli, nowMs, logger }: CommandJobParts,
-): CommandJob<Request, Result> {
+) {
   let run: CommandRun<Result> | undefined
   let running: { readonly child: CliProcess; stoppedBy?: string } | undefined
 
-  function hear(text: string): void {
-    const line = parse(kind.line, text)
+  function onLine(text: string): void {
+    const line = parse(command.line, text)
     if (!line || !run) return
     if (isProgress(line)) run = { ...run, progress: line }
     else if (isError(line)) run = { ...run, failure: line }
-    else run = { ...run, result: kind.evolve(run.result, line) }
+    else run = { ...run, result: command.evolve(run.result, line) }
   }
 
-  function end(session: Session, how: CliEnd): void {
+  function onEnd(session: Session, end: CliEnd): void {
     const stoppedBy = running?.stoppedBy
     running = undefined
     if (!run) return
-    const outcome = kind.outcomeOf(run.result)
+    const outcome = command.outcomeOf(run.result)
     const isExplained = outcome !== undefined || run.failure !== undefined || stoppedBy !== undefined
-    const failure = outcome === undefined ? (run.failure ?? failureOf(how, stoppedBy)) : undefined
+    const failure = outcome === undefined ? (run.failure ?? failureOf(end, stoppedBy)) : undefined
     run = { ...run, endedAtMs: nowMs(), failure }
-    const said = { action: `${kind.name} ended`, ...whoIs(session), outcome: outcome ?? failure?.code }
-    if (isExplained) logger.info(said, 'console action')
-    else logger.warn({ ...said, ...how }, 'console action')
+    const fields = { action: `${command.name} ended`, ...sessionFields(session), outcome: outcome ?? failure?.code }
+    if (isExplained) logger.info(fields, 'console action')
+    else logger.warn({ ...fields, ...end }, 'console action')
   }
 
   return {
-    start: (request, session) => {
-      if (running) return 'runs'
-      const result = kind.begin(request)
+    /** Returns `busy` if another run has not ended. */
+    start: (request: Request, session: Session): 'started' | 'busy' => {
+      if (running) return 'busy'
+      const result = command.initialResult(request)
       const child = startCliProcess({
         cli,
-        args: kind.argsOf(request),
-        environment: kind.environment ?? {},
-        input: kind.inputOf?.(request) ?? '',
-        maxHeapMb: kind.maxHeapMb,
-        onLine: hear,
+        args: command.argsOf(request),
+        environment: command.environment ?? {},
+        input: command.inputOf?.(request) ?? '',
+        maxHeapMb: command.maxHeapMb,
+        onLine,
       })
       run = {
         by: session.name,
@@ -101,17 +93,19 @@ export function createCommandJob<Request, Line extends AnyLine, Result>(
         result,
       }
       running = { child }
-      void child.ended.then((how) => end(session, how))
+      void child.ended.then((end) => onEnd(session, end))
       return 'started'
     },
-    look: () => run,
-    stop: (by) => {
+    run: (): CommandRun<Result> | undefined => run,
+    /** Returns false if nothing runs. */
+    stop: (by: string): boolean => {
       if (!running) return false
       running.stoppedBy = by
       running.child.stop()
       return true
     },
-    close: async () => {
+    /** Stops the run, and resolves when it has ended. */
+    close: async (): Promise<void> => {
       const child = running?.child
       child?.stop()
       await child?.ended
@@ -138,13 +132,13 @@ function isError(line: AnyLine): line is ErrorLine {
 /** Explains the end of a command that printed neither an outcome nor an error. */
 function failureOf(end: CliEnd, stoppedBy: string | undefined): Failure {
   if (stoppedBy !== undefined) return failed('STOPPED', `${stoppedBy} stopped it.`)
-  if (end.how === 'not-started')
+  if (end.reason === 'not-started')
     return failed('NOT_STARTED', 'The process could not be started because the machine has no room for it.')
-  if (end.how === 'too-much-output')
+  if (end.reason === 'too-much-output')
     return failed('TOO_MUCH_OUTPUT', 'The result is too large for the console. Run the command on a terminal.')
-  if (end.how === 'killed' && end.signal === 'SIGABRT')
+  if (end.reason === 'killed' && end.signal === 'SIGABRT')
     return failed('OUT_OF_MEMORY', 'The command ran out of memory. Run it on a machine with more memory.')
-  if (end.how === 'killed') return failed('KILLED', `The command was killed by ${end.signal}.`)
+  if (end.reason === 'killed') return failed('KILLED', `The command was killed by ${end.signal}.`)
   return failed(
     'ENDED',
     `The command ended with exit code ${end.exitCode} and without a message that the console understands. CONSOLE_CLI must be the nextvisit of this version; the log of the console says more.`,

@@ -10,7 +10,7 @@ function messageFor(role: 'viewer' | 'operator', code: string): string | undefin
 }
 
 it.each(['UNEXPECTED', 'COMMAND_FAILED', 'LIVE_IS_BUSY', 'BAD_CONFIG', 'A_NEW_ONE'])(
-  'hides the message of a failure with the code %s from viewers',
+  'a run hides the message of a failure with the code %s from viewers',
   (code) => {
     expect(messageFor('viewer', code)).toContain('Only operators see the message')
     expect(messageFor('viewer', code)).not.toContain('db.internal')
@@ -18,6 +18,6 @@ it.each(['UNEXPECTED', 'COMMAND_FAILED', 'LIVE_IS_BUSY', 'BAD_CONFIG', 'A_NEW_ON
   },
 )
 
-it.each(['REPLAY_RUNS', 'STOPPED', 'INVALID_WORKSPACE'])('shows the message of %s to everyone', (code) => {
+it.each(['REPLAY_RUNS', 'STOPPED', 'INVALID_WORKSPACE'])('a run shows the message of %s to viewers', (code) => {
   expect(messageFor('viewer', code)).toBe(MESSAGE)
 })

@@ -8,44 +8,28 @@ import {
   SlugId,
 } from '@nextvisit/contracts'
 import { z } from 'zod'
-import { type ApiTable, defineRoute, Nothing } from '../http/define-route.ts'
+import { defineRoute, Nothing } from '../http/define-route.ts'
 
 const service = SlugId
 
-export type DeadLetterLine = z.infer<typeof DeadLetter>
+const DeadLetterPath = z.strictObject({ service, id: DeadLetter.shape.id })
 
-export const DeadLetterPath = z.strictObject({ service, id: DeadLetter.shape.id })
-export type DeadLetterPath = z.infer<typeof DeadLetterPath>
-
-/** `content` is null for a viewer who has not asked for it. */
-export type DeadLetterAnswer = z.infer<typeof deadLetterCalls.read.answer>
-
-/** State of one record in each consumer. `letter` is null if the consumer has none, or does not answer. */
-export const DeadLettersOfRecord = z.strictObject({
-  consumers: z.array(z.strictObject({ service, isAnswering: z.boolean(), letter: DeadLetter.nullable() })),
-})
-export type DeadLettersOfRecord = z.infer<typeof DeadLettersOfRecord>
-
-/** The last letter of the previous page: time of the decision, and id. */
+/** The last dead letter of the previous page: time of the decision, and id. */
 const DecidedCursor = z
   .string()
   .transform((text) => text.split(','))
   .pipe(z.tuple([Instant, DeadLetter.shape.id]))
   .transform(([decidedAt, id]) => ({ decidedAt, id }))
 
-export const Decide = z.strictObject({ service, decision: DeadLetterDecision, selected: SeenDeadLetters })
-export type Decide = z.infer<typeof Decide>
-
-export type DecisionProgress = z.infer<typeof deadLetterCalls.readDecision.answer>
-
 export const deadLettersApi = {
   /** Lists a page of the dead letters of one cause that wait for a decision or a retry. */
   listDeadLetters: defineRoute({
     role: 'viewer',
     input: z.strictObject({ service, causeId: DeadLetter.shape.causeId, after: DeadLetter.shape.id.optional() }),
-    // `atOnce`: maximum number of letters in one decision.
+    // `atOnce`: maximum number of dead letters in one decision.
     answer: deadLetterCalls.list.answer.extend({ atOnce: z.number().int() }),
   }),
+  /** `content` is null for a viewer who has not asked for it. */
   readDeadLetter: defineRoute({ role: 'viewer', input: DeadLetterPath, answer: deadLetterCalls.read.answer }),
   revealDeadLetter: defineRoute({
     role: 'viewer',
@@ -55,10 +39,10 @@ export const deadLettersApi = {
   }),
   decideDeadLetters: defineRoute({
     role: 'operator',
-    input: Decide,
+    input: z.strictObject({ service, decision: DeadLetterDecision, selected: SeenDeadLetters }),
     answer: deadLetterCalls.decide.answer,
-    logged: ({ selected, ...asked }) => ({
-      ...asked,
+    logged: ({ selected, ...input }) => ({
+      ...input,
       letters:
         selected.by === 'ids' ? selected.ids.join(', ') : `of cause ${selected.causeId}, up to ${selected.lastId}`,
     }),
@@ -68,23 +52,26 @@ export const deadLettersApi = {
     input: z.strictObject({ service, decidedAt: Instant }),
     answer: deadLetterCalls.readDecision.answer,
   }),
-  /** Lists a page of the letters that were retried or discarded. */
-  listDecidedLetters: defineRoute({
+  /** Lists a page of the dead letters that were retried or discarded. */
+  listDecidedDeadLetters: defineRoute({
     role: 'viewer',
     input: z.strictObject({ service, after: DecidedCursor.optional() }),
     // `next`: `after` of the next page.
     answer: z.strictObject({ letters: z.array(DeadLetter), next: z.string().nullable() }),
   }),
-  readRecordLetters: defineRoute({
+  /** Reads the state of one record in each consumer. `letter` is null if the consumer has none, or does not answer. */
+  readDeadLettersOfRecord: defineRoute({
     role: 'viewer',
     input: z.strictObject({ ...LogPosition.shape, partition: z.coerce.number<number>().int().min(0) }),
-    answer: DeadLettersOfRecord,
+    answer: z.strictObject({
+      consumers: z.array(z.strictObject({ service, isAnswering: z.boolean(), letter: DeadLetter.nullable() })),
+    }),
   }),
   /** Sets a record of `user-events` aside. */
   setRecordAside: defineRoute({
     role: 'operator',
     input: z.strictObject({ service, partition: z.number().int().min(0), offset: DeadLetter.shape.offset }),
     answer: Nothing,
-    logged: ({ partition, ...place }) => ({ ...place, partition: String(partition) }),
+    logged: ({ partition, ...position }) => ({ ...position, partition: String(partition) }),
   }),
-} satisfies ApiTable
+}

@@ -1,29 +1,23 @@
 import { MAX_DECIDED_DEAD_LETTERS, TOPICS } from '@nextvisit/contracts'
-import type { Logger } from '@nextvisit/service-kit'
+import type { Input } from '../api-routes.ts'
+import type { Dependencies } from '../dependencies.ts'
 import { answered, refuse, serveApi } from '../http/api-route.ts'
-import { whoIs } from '../http/app.ts'
-import { forwarder } from '../http/forward.ts'
-import type { ConsumerCalls } from '../services.ts'
-import { maskFor } from '../users/mask.ts'
+import { sessionFields } from '../http/app.ts'
+import { createForward } from '../http/forward.ts'
 import type { Session } from '../http/sessions.ts'
+import { maskFor } from '../users/mask.ts'
+import { deadLettersApi } from './api.ts'
 import { withVisibleCauses } from './visible-causes.ts'
-import { deadLettersApi, type Decide, type DeadLetterPath } from './api.ts'
-
-interface DeadLetterRoutesParts {
-  readonly consumers: ReadonlyMap<string, ConsumerCalls>
-  readonly logger: Logger
-}
 
 const LETTERS_A_PAGE = 50
 
-export function createDeadLetterRoutes({ consumers, logger }: DeadLetterRoutesParts) {
-  const forward = forwarder({
-    services: consumers,
-    mask: (answer, session, input) => withVisibleCauses(answer, isVisible(input, session)),
-  })
+export function createDeadLetterRoutes({ consumers, logger }: Pick<Dependencies, 'consumers' | 'logger'>) {
+  const forward = createForward(consumers, (answer, session, input: { service: string; id?: string }) =>
+    withVisibleCauses(answer, isVisible(input, session)),
+  )
   const decide = forward(
     'decide',
-    ({ decision, selected }: Decide, { name: by }) => ({ decision, selected, by }),
+    ({ decision, selected }: Input<'decideDeadLetters'>, { name: by }) => ({ decision, selected, by }),
     answered,
   )
 
@@ -42,27 +36,30 @@ export function createDeadLetterRoutes({ consumers, logger }: DeadLetterRoutesPa
       revealed.add(nameOf(path))
       return answered({})
     },
-    decideDeadLetters: async (asked, session) => {
-      const decided = await decide(asked, session)
+    decideDeadLetters: async (input, session) => {
+      const decided = await decide(input, session)
       if (decided.outcome === 'refused') return decided
-      const { service, decision } = asked
+      const { service, decision } = input
       const { count } = decided.answer
-      logger.info({ action: 'dead letters decided', ...whoIs(session), service, decision, count }, 'console action')
+      logger.info(
+        { action: 'dead letters decided', ...sessionFields(session), service, decision, count },
+        'console action',
+      )
       return decided
     },
     readDecision: forward('readDecision', ({ decidedAt }) => ({ decidedAt }), answered),
-    listDecidedLetters: forward(
+    listDecidedDeadLetters: forward(
       'listDecided',
       ({ after }) => ({ after, limit: LETTERS_A_PAGE }),
       ({ letters, next }) => answered({ letters, next: next && `${next.decidedAt},${next.id}` }),
     ),
-    readRecordLetters: async (position, session) => {
-      const asked = Array.from(consumers, async ([service, { readAt }]) => {
+    readDeadLettersOfRecord: async (position, session) => {
+      const letters = Array.from(consumers, async ([service, { readAt }]) => {
         const found = await readAt(position)
         const isAnswering = found.outcome === 'answered'
         return { service, isAnswering, letter: isAnswering ? found.answer.letter : null }
       })
-      return answered(withVisibleCauses({ consumers: await Promise.all(asked) }, session.role === 'operator'))
+      return answered(withVisibleCauses({ consumers: await Promise.all(letters) }, session.role === 'operator'))
     },
     setRecordAside: forward(
       'setAside',
@@ -73,12 +70,11 @@ export function createDeadLetterRoutes({ consumers, logger }: DeadLetterRoutesPa
   })
 }
 
-/** Operators see everything; viewers see a letter that they have revealed. */
-function isVisible(input: { readonly service: string; readonly id?: string }, session: Session): boolean {
-  const { service, id } = input
+/** Operators see everything; viewers see a dead letter that they have revealed. */
+function isVisible({ service, id }: { readonly service: string; readonly id?: string }, session: Session): boolean {
   return !maskFor(session, id === undefined ? service : nameOf({ service, id })).isMasked
 }
 
-function nameOf({ service, id }: DeadLetterPath): string {
+function nameOf({ service, id }: Input<'readDeadLetter'>): string {
   return `${service}/${id}`
 }

@@ -6,7 +6,7 @@ it.each([
   ['folding it failed: TypeError: ada@example.com', 'folding it failed: •••'],
   ['set aside by ops:ann: TypeError: ada@example.com', 'set aside by ops: •••'],
   ['set aside by Grace: TypeError: ada@example.com', 'set aside by Grace: •••'],
-])('shows of "%s" no error to a viewer', (cause, visible) => {
+])('withVisibleCauses hides the error in "%s" from a viewer', (cause, visible) => {
   expect(withVisibleCauses({ cause }, false)).toEqual({ cause: visible })
   expect(withVisibleCauses({ cause }, true)).toEqual({ cause })
 })

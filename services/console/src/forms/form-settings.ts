@@ -1,9 +1,12 @@
 import { durationMs, type Form, type ProjectConfig } from '@nextvisit/contracts'
 import { gateSettingsOf } from '@nextvisit/domain'
-import type { FormAnswer } from './api.ts'
+import type { Answer } from '../api-routes.ts'
 
 /** Describes the conditions under which the workspace file queues and shows a form. */
-export function formSettingsOf(form: Form, project: Pick<ProjectConfig, 'formCooldown'>): FormAnswer['settings'] {
+export function formSettingsOf(
+  form: Form,
+  project: Pick<ProjectConfig, 'formCooldown'>,
+): Answer<'readForm'>['settings'] {
   const { priority, delay, expiresAfter } = form
   return [
     ...gateSettingsOf(form, project),

@@ -5,7 +5,7 @@ import { formSettingsOf } from './form-settings.ts'
 const settingsOf = (settings: object, formCooldown = '0s') =>
   formSettingsOf(Form.parse({ id: 'nps', ...settings }), { formCooldown }).map(({ name, words }) => `${name}: ${words}`)
 
-it('describes when a form is queued and shown', () => {
+it('the settings of a form describe when a form is queued and shown', () => {
   expect(settingsOf({})).toEqual([
     'Frequency: once per user',
     'Shown: from the next visit on',

@@ -7,7 +7,8 @@ import {
   type OpenCountsAnswer,
 } from '@nextvisit/contracts'
 import { reasonInWords } from '@nextvisit/domain'
-import type { CountedPeriod, FormFigures, FormSummary } from './api.ts'
+import type { Answer } from '../api-routes.ts'
+import type { FormSummary } from './api.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -15,7 +16,11 @@ const HOUR_MS = 3_600_000
 type ProcessSteps = FormStepsAnswer | undefined
 
 /** Returns the counted part of the last `hours`; undefined if no process answers. */
-export function periodOf(processes: readonly ProcessSteps[], hours: number, nowMs: number): CountedPeriod | undefined {
+export function periodOf(
+  processes: readonly ProcessSteps[],
+  hours: number,
+  nowMs: number,
+): Answer<'readForm'>['period'] | undefined {
   const begins = processes.flatMap((steps) => steps?.since ?? []).toSorted()
   const [since, completeSince] = [begins[0], begins.at(-1)]
   if (since === undefined || completeSince === undefined) return undefined
@@ -24,8 +29,8 @@ export function periodOf(processes: readonly ProcessSteps[], hours: number, nowM
 }
 
 /** Adds up the counts of all processes for the form at this index of the question. */
-export function figuresOf(processes: readonly ProcessSteps[], place: number): FormFigures {
-  const all: readonly FormStepCounts[] = processes.flatMap((steps) => steps?.forms[place] ?? [])
+export function figuresOf(processes: readonly ProcessSteps[], index: number): FormSummary['figures'] {
+  const all: readonly FormStepCounts[] = processes.flatMap((steps) => steps?.forms[index] ?? [])
   const sum = (step: FormStep): number => all.reduce((total, counts) => total + (counts[step] ?? 0), 0)
   const stopped = GateReason.options
     .map((reason) => ({ reason, words: reasonInWords(reason), count: sum(reason) }))
@@ -43,7 +48,7 @@ export function figuresOf(processes: readonly ProcessSteps[], place: number): Fo
   }
 }
 
-/** Tells why a form can or cannot be queued now. */
+/** Returns the reason why a form can or cannot be queued now. */
 export function stateOf(form: Form | undefined, nowMs: number): FormSummary['state'] {
   if (!form) return 'gone'
   if (!form.enabled) return 'disabled'
@@ -58,16 +63,16 @@ interface FormParts {
   readonly processes: readonly ProcessSteps[]
   readonly open: OpenCountsAnswer
   /** Index of the form in the question. */
-  readonly place: number
+  readonly index: number
   readonly nowMs: number
 }
 
-export function formSummaryOf({ formId, form, processes, open, place, nowMs }: FormParts): FormSummary {
+export function formSummaryOf({ formId, form, processes, open, index, nowMs }: FormParts): FormSummary {
   return {
     formId,
     name: form?.name ?? null,
     state: stateOf(form, nowMs),
-    figures: figuresOf(processes, place),
-    open: open.forms[place] ?? { count: 0, isMore: false, oldestAt: null },
+    figures: figuresOf(processes, index),
+    open: open.forms[index] ?? { count: 0, isMore: false, oldestAt: null },
   }
 }

@@ -47,11 +47,11 @@ describe('stateOf', () => {
     ['disabled', { enabled: false, endsAt: '2026-01-01T00:00:00Z' }],
     ['not-yet', { startsAt: '2026-11-23T09:00:01Z' }],
     ['over', { endsAt: '2026-11-23T09:00:00Z' }],
-  ])('%s: %o', (state, settings) => {
+  ])('is %s for %o', (state, settings) => {
     expect(stateOf(Form.parse({ id: 'nps', ...settings }), nowMs)).toBe(state)
   })
 
-  it('gone, if the workspace does not contain the form', () => {
+  it('is gone if the workspace does not contain the form', () => {
     expect(stateOf(undefined, nowMs)).toBe('gone')
   })
 })

@@ -1,21 +1,13 @@
 import type { Form, FormStepsQuery } from '@nextvisit/contracts'
 import { treeInWords, triggerInWords } from '@nextvisit/domain'
 import { createInProject } from '../catalog/find-project.ts'
-import type { KnownCatalog } from '../catalog/known-catalog.ts'
+import type { Dependencies } from '../dependencies.ts'
 import { answered, serveApi } from '../http/api-route.ts'
-import { type CallsOf, noAnswerOf } from '../services.ts'
+import { noAnswerOf } from '../services.ts'
 import { formsApi } from './api.ts'
 import { formSettingsOf } from './form-settings.ts'
 import { formSummaryOf, periodOf } from './form-summary.ts'
 import { shortened } from './shortened.ts'
-
-interface FormRoutesParts {
-  readonly catalog: () => Promise<KnownCatalog>
-  readonly evaluator: CallsOf<'form-trigger-evaluator'>
-  /** Each process of the evaluator. */
-  readonly evaluators: readonly CallsOf<'form-trigger-evaluator'>[]
-  readonly nowMs: () => number
-}
 
 /** Maximum count of open forms: of each form of a list, and of a form alone. */
 const COUNT_UP_TO_IN_LIST = 500
@@ -24,21 +16,26 @@ const FORMS_A_PAGE = 50
 const ROWS_A_PAGE = 50
 const NO_EVALUATOR = noAnswerOf('form-trigger-evaluator')
 
-export function createFormRoutes({ catalog, evaluator, evaluators, nowMs }: FormRoutesParts) {
+export function createFormRoutes({
+  catalog,
+  evaluator,
+  evaluators,
+  nowMs,
+}: Pick<Dependencies, 'catalog' | 'evaluator' | 'evaluators' | 'nowMs'>) {
   const inProject = createInProject(catalog)
   const readSteps = (query: FormStepsQuery) =>
     Promise.all(
       evaluators.map(async ({ readFormSteps }) => {
-        const asked = await readFormSteps(query)
-        return asked.outcome === 'answered' ? asked.answer : undefined
+        const steps = await readFormSteps(query)
+        return steps.outcome === 'answered' ? steps.answer : undefined
       }),
     )
 
   return serveApi(formsApi, {
-    listForms: inProject(async ({ config: { forms: all } }, { hours, find, page, ...place }) => {
+    listForms: inProject(async ({ config: { forms: all } }, { hours, find, page, ...path }) => {
       const wanted = all.filter(isNamed(find))
       const shown = wanted.slice((page - 1) * FORMS_A_PAGE, page * FORMS_A_PAGE)
-      const query = { ...place, formIds: shown.map(({ id }) => id) }
+      const query = { ...path, formIds: shown.map(({ id }) => id) }
       const [processes, open] = await Promise.all([
         readSteps({ ...query, hours }),
         evaluator.readOpenCounts({ ...query, countUpTo: COUNT_UP_TO_IN_LIST }),
@@ -49,19 +46,19 @@ export function createFormRoutes({ catalog, evaluator, evaluators, nowMs }: Form
       const parts = { processes, open: open.answer, nowMs: nowMs() }
       return answered({
         period,
-        forms: shown.map((form, index) => formSummaryOf({ ...parts, formId: form.id, form, place: index })),
+        forms: shown.map((form, index) => formSummaryOf({ ...parts, formId: form.id, form, index })),
         found: wanted.length,
         pageSize: FORMS_A_PAGE,
         total: all.length,
       })
     }),
-    readForm: inProject(async ({ config }, { formId, hours, after, ...place }) => {
+    readForm: inProject(async ({ config }, { formId, hours, after, ...path }) => {
       const form = config.forms.find(({ id }) => id === formId)
-      const query = { ...place, formIds: [formId] }
+      const query = { ...path, formIds: [formId] }
       const [processes, open, page] = await Promise.all([
         readSteps({ ...query, hours }),
         evaluator.readOpenCounts({ ...query, countUpTo: COUNT_UP_TO }),
-        evaluator.readOpenRows({ ...place, formId, limit: ROWS_A_PAGE, after }),
+        evaluator.readOpenRows({ ...path, formId, limit: ROWS_A_PAGE, after }),
       ])
       const period = periodOf(processes, hours, nowMs())
       if (!period) return NO_EVALUATOR
@@ -69,7 +66,7 @@ export function createFormRoutes({ catalog, evaluator, evaluators, nowMs }: Form
       if (page.outcome === 'refused') return page
       const { rows, next } = page.answer
       return answered({
-        ...formSummaryOf({ formId, form, processes, open: open.answer, place: 0, nowMs: nowMs() }),
+        ...formSummaryOf({ formId, form, processes, open: open.answer, index: 0, nowMs: nowMs() }),
         period,
         triggers: (form?.triggers ?? []).map(triggerInWords).map(shortened),
         audience: form?.audience ? shortened(treeInWords(form.audience)) : null,

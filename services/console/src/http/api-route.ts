@@ -35,20 +35,14 @@ export type ApiHandler<Input, Answer> = (
   session: Session,
 ) => Promise<ApiResult<Answer>> | ApiResult<Answer>
 
-/** Routes of one screen that have a method and a path. */
-type ScreenRoutes = { readonly [Name in ApiName]?: RouteDefinition }
-
-/** One handler for each route of a table. */
-type ApiHandlers<Table extends ScreenRoutes> = {
-  readonly [Name in keyof Table]: Table[Name] extends RouteDefinition<infer Input, infer Answer>
-    ? ApiHandler<z.output<Input>, z.input<Answer>>
-    : never
-}
-
-/** The routes of a screen by name. A route without a handler, or with an answer of another shape, does not compile. */
-export function serveApi<Table extends ScreenRoutes>(
+/** Returns the routes of a screen by name. A route without a handler, or with an answer of another shape, does not compile. */
+export function serveApi<Table extends { readonly [Name in ApiName]?: RouteDefinition }>(
   table: Table,
-  handlers: ApiHandlers<Table>,
+  handlers: {
+    readonly [Name in keyof Table]: Table[Name] extends RouteDefinition<infer Input, infer Answer>
+      ? ApiHandler<z.output<Input>, z.input<Answer>>
+      : never
+  },
 ): { readonly [Name in keyof Table]: ApiRoute } {
   const routes = Object.entries(table).map(([name, definition]) => {
     const handle = handlers[name as keyof Table] as unknown as ApiRoute['handle']

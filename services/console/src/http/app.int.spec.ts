@@ -8,7 +8,7 @@ import { createLogger } from '@nextvisit/service-kit'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { createTokenCheck } from '../session/check-token.ts'
-import { createSigningIn } from '../session/routes.ts'
+import { createSessionRouter } from '../session/routes.ts'
 import { createSessions } from './sessions.ts'
 import { answered, type ApiRoute } from './api-route.ts'
 import { createApp } from './app.ts'
@@ -32,7 +32,7 @@ async function givenConsole(publicUrl?: string): Promise<string> {
   const site = createSite(publicUrl)
   const sessions = createSessions(nowMs)
   const logger = createLogger('console', 'silent')
-  const checkToken = createTokenCheck({ tokens: { operator: TOKEN, viewer: VIEWER_TOKEN }, nowMs })
+  const checkToken = createTokenCheck({ operator: TOKEN, viewer: VIEWER_TOKEN }, nowMs)
   const Change = z.strictObject({ name: z.string().max(5), note: z.string().optional() })
   const change: ApiRoute = {
     method: 'POST',
@@ -50,7 +50,7 @@ async function givenConsole(publicUrl?: string): Promise<string> {
       site,
       sessions,
       routes: [change],
-      signingIn: createSigningIn({ site, sessions, checkToken, canTry: async () => false, logger }),
+      sessionRouter: createSessionRouter({ site, sessions, checkToken, canTry: async () => false, logger }),
       webFiles: await readWebFiles(folder, site.basePath),
       logger,
     }),
@@ -114,7 +114,7 @@ describe('the HTTP of the console', () => {
     ['gzip, br', 'gzip'],
     ['identity', null],
     ['gzip;q=0', null],
-  ])('sends its files as a browser takes them: %s', async (accepted, sent) => {
+  ])('compresses its files as the browser accepts: %s', async (accepted, sent) => {
     const address = await givenConsole()
     const response = await fetch(`${address}/assets/app.js`, { headers: { 'accept-encoding': accepted } })
     expect(response.headers.get('content-encoding')).toBe(sent)
@@ -122,8 +122,8 @@ describe('the HTTP of the console', () => {
   })
 
   it.each([
-    ['hands the prefix on', '/ops/nextvisit'],
-    ['cuts the prefix off', ''],
+    ['passes the prefix on', '/ops/nextvisit'],
+    ['strips the prefix', ''],
   ])('works behind a proxy that %s', async (_, prefix) => {
     const address = await givenConsole('https://example.com/ops/nextvisit')
     expect(await (await fetch(`${address}${prefix}/users`)).text()).toContain('<base href="/ops/nextvisit/" />')

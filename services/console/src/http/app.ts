@@ -8,18 +8,16 @@ import express, {
 } from 'express'
 import type { ZodError } from 'zod'
 import type { ErrorAnswer } from '../api-routes.ts'
-import type { Session, Sessions } from './sessions.ts'
 import { type ApiRefusal, type ApiRoute, refuse } from './api-route.ts'
-import { securityHeaders } from './security-headers.ts'
-import { sessionIdOf } from './session-cookie.ts'
+import { type Session, sessionIdOf, type Sessions } from './sessions.ts'
 import type { Site } from './site.ts'
 
-export interface AppParts {
+interface AppParts {
   readonly site: Site
   readonly sessions: Sessions
   readonly routes: readonly ApiRoute[]
-  /** Signs in and out: the only routes that need no session. */
-  readonly signingIn: RequestHandler
+  /** Answers the routes that need no session: it signs people in and out. */
+  readonly sessionRouter: RequestHandler
   readonly webFiles: RequestHandler
   readonly logger: Logger
 }
@@ -36,7 +34,7 @@ const NO_SUCH_ROUTE = refuse(404, 'no-such-route', 'The console has no such addr
 const FAILED = refuse(500, 'failed', 'The request failed. The log of the console says why.')
 
 /** Creates the console's HTTP app: the JSON API below `api/`, and the one page for every other address. */
-export function createApp({ site, sessions, routes, signingIn, webFiles, logger }: AppParts): Express {
+export function createApp({ site, sessions, routes, sessionRouter, webFiles, logger }: AppParts): Express {
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -49,7 +47,7 @@ export function createApp({ site, sessions, routes, signingIn, webFiles, logger 
     if (request.method === 'GET' || request.method === 'HEAD' || site.isOwnRequest(request)) return next()
     sendRefusal(response, NOT_OWN_REQUEST)
   })
-  app.use('/api', signingIn)
+  app.use('/api', sessionRouter)
   for (const route of routes) {
     const answer = answerWith(route, sessions, logger)
     if (route.method === 'GET') app.get(`/api/${route.path}`, answer)
@@ -60,6 +58,33 @@ export function createApp({ site, sessions, routes, signingIn, webFiles, logger 
   app.use((_request, response) => sendRefusal(response, NO_SUCH_ROUTE))
   app.use(answerError(logger))
   return app
+}
+
+/** Allows scripts, styles and requests of the console only, nothing inline, and no frames. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join('; ')
+
+/** Sets the headers that protect a page from other sites. */
+const securityHeaders: RequestHandler = (_request, response, next) => {
+  response.set({
+    'content-security-policy': CONTENT_SECURITY_POLICY,
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+  })
+  next()
 }
 
 /** Removes the path prefix, which some proxies pass on and others strip. */
@@ -81,7 +106,7 @@ function answerWith(route: ApiRoute, sessions: Sessions, logger: Logger): Reques
     const input = route.input.safeParse(inputOf(request))
     if (!input.success) return sendRefusal(response, badInput(input.error))
     if (route.method === 'POST')
-      logger.info({ action: route.path, ...whoIs(session), ...route.logged(input.data) }, 'console action')
+      logger.info({ action: route.path, ...sessionFields(session), ...route.logged(input.data) }, 'console action')
     const result = await route.handle(input.data, session)
     if (result.outcome === 'refused') return sendRefusal(response, result)
     response.json(route.answer.parse(result.answer))
@@ -116,7 +141,7 @@ export function badInput({ issues: [fault] }: ZodError): ApiRefusal {
 }
 
 /** Members that identify a session in the log. */
-export function whoIs({ role, name, logName }: Session): Readonly<Record<string, string>> {
+export function sessionFields({ role, name, logName }: Session): Readonly<Record<string, string>> {
   return { role, by: name, session: logName }
 }
 

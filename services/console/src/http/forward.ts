@@ -1,22 +1,19 @@
 import type { CallTable } from '@nextvisit/contracts'
 import type { z } from 'zod'
 import type { ServiceCalls } from '../services.ts'
-import type { Session } from './sessions.ts'
 import { type ApiHandler, type ApiResult, refuse } from './api-route.ts'
-
-interface ForwarderParts<Table extends CallTable, Input> {
-  readonly services: ReadonlyMap<string, ServiceCalls<Table>>
-  /** Removes data that the session may not see from every answer. */
-  readonly mask: <Answer>(answer: Answer, session: Session, input: Input) => Answer
-}
+import type { Session } from './sessions.ts'
 
 const NO_CONSUMER = refuse(404, 'no-such-consumer', 'There is no such consumer. Operations lists them.')
 
-/** Makes handlers that pass a question on to the service that their input names, and mask its answer. */
-export function forwarder<Table extends CallTable, Named extends { readonly service: string }>({
-  services,
-  mask,
-}: ForwarderParts<Table, Named>) {
+/**
+ * Makes handlers that pass a question on to the service that their input names. `mask` removes data that the session may not
+ * see from every answer.
+ */
+export function createForward<Table extends CallTable, Named extends { readonly service: string }>(
+  services: ReadonlyMap<string, ServiceCalls<Table>>,
+  mask: <Answer>(answer: Answer, session: Session, input: Named) => Answer,
+) {
   return <Name extends keyof Table, Input extends Named, Answer>(
     name: Name,
     questionOf: (input: Input, session: Session) => z.input<Table[Name]['question']>,
@@ -25,7 +22,7 @@ export function forwarder<Table extends CallTable, Named extends { readonly serv
     async (input, session) => {
       const calls = services.get(input.service)
       if (!calls) return NO_CONSUMER
-      const asked = await calls[name](questionOf(input, session))
-      return asked.outcome === 'refused' ? asked : resultOf(mask(asked.answer, session, input))
+      const result = await calls[name](questionOf(input, session))
+      return result.outcome === 'refused' ? result : resultOf(mask(result.answer, session, input))
     }
 }

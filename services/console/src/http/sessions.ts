@@ -1,11 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { CookieOptions, Response } from 'express'
 import type { Role } from './define-route.ts'
-
-/** Names of the personal data that a viewer has asked for, a bounded number. */
-interface Revealed {
-  readonly add: (name: string) => void
-  readonly has: (name: string) => boolean
-}
+import type { Site } from './site.ts'
 
 /** Session of a signed-in person. */
 export interface Session {
@@ -16,8 +13,11 @@ export interface Session {
   readonly expiresAtMs: number
   /** Identifies the session in the log. It gives no access. */
   readonly logName: string
-  /** Users `organization/project/userId`, segments whose members are shown, and dead letters `metering/12`. */
-  readonly revealed: Revealed
+  /**
+   * Names of the personal data that a viewer has asked for, a bounded number: users `organization/project/userId`, segments
+   * whose members are shown, and dead letters `metering/12`.
+   */
+  readonly revealed: { readonly add: (name: string) => void; readonly has: (name: string) => boolean }
 }
 
 export interface Sessions {
@@ -27,6 +27,7 @@ export interface Sessions {
 }
 
 export const SESSION_MS = 12 * 3_600_000
+const COOKIE = 'nextvisit_console'
 /** One more ends the oldest. */
 const MAX_SESSIONS = 1_000
 const ID_BYTES = 32
@@ -57,7 +58,7 @@ export function createSessions(nowMs: () => number): Sessions {
 }
 
 /** Beyond {@link MAX_REVEALED} names the oldest is dropped. */
-function createRevealed(): Revealed {
+function createRevealed(): Session['revealed'] {
   const names = new Set<string>()
   return {
     add: (name) => {
@@ -68,4 +69,23 @@ function createRevealed(): Revealed {
     },
     has: (name) => names.has(name),
   }
+}
+
+/** Returns the session id in the cookie of a request. */
+export function sessionIdOf({ headers }: IncomingMessage): string | undefined {
+  const pairs = (headers.cookie ?? '').split(';').map((pair) => pair.trim().split('='))
+  return pairs.find(([name]) => name === COOKIE)?.[1]
+}
+
+/** Sets the cookie so that scripts cannot read it and requests of other sites do not carry it. */
+export function setSessionCookie(response: Response, site: Site, id: string): void {
+  response.cookie(COOKIE, id, { ...optionsOf(site), maxAge: SESSION_MS })
+}
+
+export function clearSessionCookie(response: Response, site: Site): void {
+  response.clearCookie(COOKIE, optionsOf(site))
+}
+
+function optionsOf({ basePath, isSecure }: Site): CookieOptions {
+  return { httpOnly: true, sameSite: 'strict', secure: isSecure, path: basePath }
 }

@@ -6,7 +6,7 @@ export interface Site {
   readonly basePath: string
   /** Cookies are sent over TLS only. */
   readonly isSecure: boolean
-  /** Tells whether a page of the console sent a request. Other sites cannot forge that. */
+  /** Returns true if a page of the console sent the request. Other sites cannot forge that. */
   readonly isOwnRequest: (request: IncomingMessage) => boolean
 }
 

@@ -1,47 +1,35 @@
-/** Entries of a ring since a position. */
-interface RingPart<Entry> {
-  /** Newest last. */
-  readonly entries: readonly Entry[]
-  /** Position of the newest entry, and start of the next read. */
-  readonly last: number
-  /** Number of entries since then that are missing, because they exceed the ring or the limit. */
-  readonly skipped: number
-}
-
-export interface ReadOptions<Entry> {
-  /** undefined: read everything, and count nothing as skipped. */
-  readonly after: number | undefined
-  readonly isWanted: (entry: Entry) => boolean
-  readonly limit: number
-}
-
-export interface EntryRing<Entry> {
-  readonly push: (entries: readonly Entry[]) => void
-  /** Counts entries that were dropped before they were decoded. */
-  readonly skip: (count: number) => void
-  readonly read: (options: ReadOptions<Entry>) => RingPart<Entry>
-}
-
 /** Creates a ring of the newest entries. Each has a position; positions grow from `first`, including those of dropped entries. */
-export function createEntryRing<Entry>(capacity: number, first: number): EntryRing<Entry> {
+export function createEntryRing<Entry>(capacity: number, first: number) {
   let kept: { readonly position: number; readonly entry: Entry }[] = []
   let last = first
   return {
-    push: (entries) => {
+    push: (entries: readonly Entry[]): void => {
       for (const entry of entries) kept.push({ position: ++last, entry })
       // In bulk: dropping one at a time would move all of them each time.
       if (kept.length > 2 * capacity) kept = kept.slice(-capacity)
     },
-    skip: (count) => {
+    /** Counts entries that were dropped before they were decoded. */
+    skip: (count: number): void => {
       last += count
     },
-    read: ({ after, isWanted, limit }) => {
+    /**
+     * Reads the entries after a position, newest last. `last`: position of the newest entry, and start of the next read.
+     * `skipped`: number of entries since `after` that exceed the ring or the limit. Without `after`, reads everything, and
+     * counts nothing as skipped.
+     */
+    read: ({ after, isWanted, limit }: RingQuery<Entry>) => {
       const since = Math.max(after ?? first, first)
       const there = kept.slice(-capacity).filter(({ position }) => position > since)
       const wanted = there.filter(({ entry }) => isWanted(entry)).map(({ entry }) => entry)
-      const entries = wanted.slice(-limit)
+      const entries: readonly Entry[] = wanted.slice(-limit)
       const unseen = Math.max(0, last - since) - there.length
       return { entries, last, skipped: after === undefined ? 0 : unseen + wanted.length - entries.length }
     },
   }
+}
+
+interface RingQuery<Entry> {
+  readonly after: number | undefined
+  readonly isWanted: (entry: Entry) => boolean
+  readonly limit: number
 }

@@ -10,7 +10,8 @@ import type { FetchedRecord } from '@nextvisit/log'
 import { isSameProject } from '../catalog/known-catalog.ts'
 import { HIDE_PERSONAL } from '../users/mask.ts'
 import { entryOf, formEntryOf } from '../users/timeline-entries.ts'
-import type { LiveEntry, LiveOutcome } from './api.ts'
+import type { Input } from '../api-routes.ts'
+import type { LiveEntry } from './api.ts'
 
 /** An entry in memory: small, and without values. The userName is masked on read. */
 export interface KeptEntry {
@@ -73,16 +74,19 @@ export function refusalEntry({ organization, project }: ProjectRef, refusal: Kep
   return { entry, event }
 }
 
-export interface LiveFilter {
-  readonly place: ProjectRef | undefined
+/** Selects entries. undefined: any. */
+export interface LiveQuery {
+  readonly project: ProjectRef | undefined
   /** Slug of an event. */
   readonly event: string | undefined
-  readonly outcome: LiveOutcome | undefined
+  readonly outcome: Input<'readLive'>['outcome']
   /** Projects whose refusals pass. */
   readonly refusalsOf: readonly ProjectRef[]
+  /** `cursor` of the previous answer. */
+  readonly after: string | undefined
 }
 
-const OUTCOMES: { readonly [Kind in LiveEntry['kind']]: LiveOutcome } = {
+const OUTCOMES: { readonly [Kind in LiveEntry['kind']]: NonNullable<LiveQuery['outcome']> } = {
   identify: 'recorded',
   event: 'recorded',
   visit: 'recorded',
@@ -94,10 +98,10 @@ const OUTCOMES: { readonly [Kind in LiveEntry['kind']]: LiveOutcome } = {
   refused: 'refused',
 }
 
-export function passesFilter({ entry, event }: KeptEntry, filter: LiveFilter): boolean {
-  const { place, outcome } = filter
-  if (place && !isSameProject(place, entry)) return false
-  if (entry.kind === 'refused' && !filter.refusalsOf.some((project) => isSameProject(project, entry))) return false
+export function passesFilter({ entry, event }: KeptEntry, filter: Omit<LiveQuery, 'after'>): boolean {
+  const { project, outcome } = filter
+  if (project && !isSameProject(project, entry)) return false
+  if (entry.kind === 'refused' && !filter.refusalsOf.some((other) => isSameProject(other, entry))) return false
   if (filter.event !== undefined && event !== filter.event) return false
   return outcome === undefined || OUTCOMES[entry.kind] === outcome
 }

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { formEntriesOf, passesFilter, refusalEntry, userEntriesOf } from './live-entries.ts'
 
 const AT = '2026-11-23T03:00:00.000Z'
-const place = { organization: 'demo', project: 'shop' }
+const shop = { organization: 'demo', project: 'shop' }
 const userId = '15e46d0f-a922-5800-a3fd-9c536cb14c9a'
 const REQUEST = '01a2066e-3ec0-780c-9db5-05517574891e'
 
@@ -14,11 +14,11 @@ function recordOf(fact: UserFact | FormFact): FetchedRecord {
   return { topic: 't', partition: 0, offset: 0n, timestampMs: 0, key: null, value: Buffer.from(value), headers }
 }
 const track = (own: Parameters<typeof eventTracked>[0] = {}) =>
-  eventTracked({ ...place, userId, userName: 'ada', eventName: 'Checkout', slug: 'checkout', ...own })
+  eventTracked({ ...shop, userId, userName: 'ada', eventName: 'Checkout', slug: 'checkout', ...own })
 const [queued] = formEntriesOf(
   recordOf({
     type: 'FormQueued',
-    ...place,
+    ...shop,
     id: REQUEST,
     userId,
     queuedId: REQUEST,
@@ -31,7 +31,7 @@ const [queued] = formEntriesOf(
   }),
 )
 const [event] = userEntriesOf(recordOf(track()))
-const refused = refusalEntry(place, {
+const refused = refusalEntry(shop, {
   id: REQUEST,
   at: AT,
   reason: 'user',
@@ -47,8 +47,8 @@ const refused = refusalEntry(place, {
 describe('entries of Live', () => {
   it('name the fact and its user, and no value', () => {
     const secret = { set: { card: '4242' } }
-    const [identified] = userEntriesOf(recordOf(identifyRequested({ ...place, userName: 'ada', operations: secret })))
-    expect(identified?.entry).toMatchObject({ ...place, kind: 'identify', title: 'Identified', userName: 'ada' })
+    const [identified] = userEntriesOf(recordOf(identifyRequested({ ...shop, userName: 'ada', operations: secret })))
+    expect(identified?.entry).toMatchObject({ ...shop, kind: 'identify', title: 'Identified', userName: 'ada' })
     expect(JSON.stringify(identified)).not.toMatch(/card|4242/)
     const [withProperties] = userEntriesOf(recordOf(track({ properties: { card: '4242' } })))
     expect(withProperties).toMatchObject({
@@ -82,16 +82,16 @@ describe('entries of Live', () => {
 
   it('can be filtered by project, event and outcome', () => {
     const entries = [event, queued, refused].filter((entry) => entry !== undefined)
-    const all = { place: undefined, event: undefined, outcome: undefined, refusalsOf: [place] }
+    const all = { project: undefined, event: undefined, outcome: undefined, refusalsOf: [shop] }
     const kinds = (filter: Partial<Parameters<typeof passesFilter>[1]>) =>
       entries.filter((entry) => passesFilter(entry, { ...all, ...filter })).map(({ entry }) => entry.kind)
     expect(kinds({})).toEqual(['event', 'queued', 'refused'])
-    expect(kinds({ place })).toEqual(['event', 'queued', 'refused'])
-    expect(kinds({ place: { ...place, project: 'other' } })).toEqual([])
+    expect(kinds({ project: shop })).toEqual(['event', 'queued', 'refused'])
+    expect(kinds({ project: { ...shop, project: 'other' } })).toEqual([])
     expect(kinds({ event: 'checkout' })).toEqual(['event', 'refused'])
     expect(kinds({ outcome: 'queued' })).toEqual(['queued'])
     expect(kinds({ event: 'checkout', outcome: 'refused' })).toEqual(['refused'])
-    expect(kinds({ refusalsOf: [{ ...place, project: 'other' }] })).toEqual(['event', 'queued'])
+    expect(kinds({ refusalsOf: [{ ...shop, project: 'other' }] })).toEqual(['event', 'queued'])
     expect(kinds({ refusalsOf: [] })).toEqual(['event', 'queued'])
   })
 })

@@ -7,11 +7,12 @@ import { createLogger } from '@nextvisit/service-kit'
 import { createTestTopic } from '@nextvisit/testing'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import type { ConsumerProgress } from './folded-up-to.ts'
-import { createLiveFeed, type LiveLook, type LiveSeen } from './live-feed.ts'
+import type { LiveQuery } from './live-entries.ts'
+import { createLiveFeed, type LiveReading } from './live-feed.ts'
 
 const AT = '2026-11-23T03:00:00.000Z'
-const place = { organization: 'demo', project: 'shop' }
-const ALL: LiveLook = { place: undefined, event: undefined, outcome: undefined, after: undefined, refusalsOf: [] }
+const shop = { organization: 'demo', project: 'shop' }
+const ALL: LiveQuery = { project: undefined, event: undefined, outcome: undefined, after: undefined, refusalsOf: [] }
 
 const refusal: KeptRefusal = {
   id: '01a2066e-3ec0-780c-9db5-05517574891e',
@@ -44,13 +45,13 @@ async function givenFeed() {
   const checkpoints = { metering: 0, 'user-projector': 0 }
   const refusals: KeptRefusal[] = []
   const clock = { nowMs: Date.parse(AT) }
-  const asked = { count: 0, isFailing: false }
+  const progressReads = { count: 0, isFailing: false }
   const logged: string[] = []
   const feed = createLiveFeed({
     connection,
     readProgress: async () => {
-      asked.count += 1
-      if (asked.isFailing) throw new TypeError('A bug')
+      progressReads.count += 1
+      if (progressReads.isFailing) throw new TypeError('A bug')
       return Object.entries(checkpoints).map(([service, offset]) => ({
         service,
         processes: 1,
@@ -80,65 +81,68 @@ async function givenFeed() {
   }
 
   /** Reads until the newest entries are there. */
-  async function see(isDone: (seen: LiveSeen) => boolean, look: Partial<LiveLook> = {}): Promise<LiveSeen> {
-    let seen = feed.look({ ...ALL, ...look })
+  async function readUntil(
+    isDone: (reading: LiveReading) => boolean,
+    query: Partial<LiveQuery> = {},
+  ): Promise<LiveReading> {
+    let reading = feed.read({ ...ALL, ...query })
     await expect
       .poll(
         () => {
-          seen = feed.look({ ...ALL, ...look })
-          return isDone(seen)
+          reading = feed.read({ ...ALL, ...query })
+          return isDone(reading)
         },
         { timeout: 20_000 },
       )
       .toBe(true)
-    return seen
+    return reading
   }
   const trackIn = (partition: number, names: readonly string[]) => {
-    const facts = names.map((name) => eventTracked({ ...place, id: randomUUID(), eventName: name, slug: name }))
+    const facts = names.map((name) => eventTracked({ ...shop, id: randomUUID(), eventName: name, slug: name }))
     return publish(users.topic, facts, partition)
   }
   const track = (...names: readonly string[]) => trackIn(0, names)
   const decide = (fact: FormFact) => publish(forms.topic, [fact])
-  return { feed, checkpoints, refusals, clock, asked, logged, see, track, trackIn, decide }
+  return { feed, checkpoints, refusals, clock, progressReads, logged, readUntil, track, trackIn, decide }
 }
 
-const titlesIn = ({ entries }: LiveSeen) => entries.map(({ title }) => title).toSorted()
-const follows = ({ state }: LiveSeen) => state === 'follows'
+const titlesIn = ({ entries }: LiveReading) => entries.map(({ title }) => title).toSorted()
+const follows = ({ state }: LiveReading) => state === 'follows'
 
 describe('the feed of Live', () => {
   it('shows a fact when every consumer has folded it, and not before', async () => {
-    const { checkpoints, see, track } = await givenFeed()
+    const { checkpoints, readUntil, track } = await givenFeed()
     await track('a', 'b', 'c')
     checkpoints.metering = 3
     checkpoints['user-projector'] = 1
-    expect(titlesIn(await see((seen) => follows(seen) && seen.entries.length > 0))).toEqual(['Event a'])
+    expect(titlesIn(await readUntil((reading) => follows(reading) && reading.entries.length > 0))).toEqual(['Event a'])
     checkpoints['user-projector'] = 3
-    expect(titlesIn(await see(({ entries }) => entries.length > 1))).toEqual(['Event a', 'Event b', 'Event c'])
-    expect(titlesIn(await see(() => true, { event: 'b' }))).toEqual(['Event b'])
-    expect(titlesIn(await see(() => true, { place: { ...place, project: 'other' } }))).toEqual([])
+    expect(titlesIn(await readUntil(({ entries }) => entries.length > 1))).toEqual(['Event a', 'Event b', 'Event c'])
+    expect(titlesIn(await readUntil(() => true, { event: 'b' }))).toEqual(['Event b'])
+    expect(titlesIn(await readUntil(() => true, { project: { ...shop, project: 'other' } }))).toEqual([])
   })
 
   it('shows form events and refusals, each once', async () => {
-    const { refusals, see, decide } = await givenFeed()
+    const { refusals, readUntil, decide } = await givenFeed()
     const id = randomUUID()
-    const common = { ...place, id, userId: id, queuedId: id, formId: 'nps', at: AT }
+    const common = { ...shop, id, userId: id, queuedId: id, formId: 'nps', at: AT }
     await decide({ type: 'FormDelivered', ...common, visitId: id })
     refusals.push(refusal)
-    const look = { refusalsOf: [place] }
-    const both = await see((seen) => follows(seen) && seen.entries.length > 1, look)
+    const query = { refusalsOf: [shop] }
+    const both = await readUntil((reading) => follows(reading) && reading.entries.length > 1, query)
     expect(titlesIn(both)).toEqual(['Form nps delivered', 'User not found'])
     refusals.unshift({ ...refusal, id: '01a2066e-3ec0-780c-9db5-055175748920', message: 'Slow down' })
     const { cursor } = both
-    expect(titlesIn(await see(({ entries }) => entries.length > 0, { ...look, after: cursor ?? undefined }))).toEqual([
-      'Slow down',
-    ])
-    expect(titlesIn(await see(() => true, { outcome: 'delivered' }))).toEqual(['Form nps delivered'])
+    expect(
+      titlesIn(await readUntil(({ entries }) => entries.length > 0, { ...query, after: cursor ?? undefined })),
+    ).toEqual(['Slow down'])
+    expect(titlesIn(await readUntil(() => true, { outcome: 'delivered' }))).toEqual(['Form nps delivered'])
   })
 
   it('skips entries beyond the limit, and counts them', async () => {
-    const { checkpoints, see, track } = await givenFeed()
+    const { checkpoints, readUntil, track } = await givenFeed()
     const flood = 3_000
-    let { cursor } = await see(follows)
+    let { cursor } = await readUntil(follows)
     await track(...Array.from({ length: flood }, (_, nth) => `e${nth}`))
     checkpoints.metering = flood
     checkpoints['user-projector'] = flood
@@ -146,11 +150,11 @@ describe('the feed of Live', () => {
     await expect
       .poll(
         async () => {
-          const seen = await see(() => true, { after: cursor ?? undefined })
-          expect(seen.entries.length).toBeLessThanOrEqual(100)
-          cursor = seen.cursor
-          shown += seen.entries.length
-          skipped += seen.skipped
+          const reading = await readUntil(() => true, { after: cursor ?? undefined })
+          expect(reading.entries.length).toBeLessThanOrEqual(100)
+          cursor = reading.cursor
+          shown += reading.entries.length
+          skipped += reading.skipped
           return shown + skipped
         },
         { timeout: 20_000 },
@@ -165,46 +169,46 @@ describe('the feed of Live', () => {
     await Promise.all([trackIn(0, names), trackIn(1, names)])
     checkpoints.metering = 90
     checkpoints['user-projector'] = 90
-    let seen = feed.look(ALL)
+    let reading = feed.read(ALL)
     await expect
-      .poll(() => (seen = feed.look({ ...ALL, after: seen.cursor ?? undefined })).state, { timeout: 20_000 })
+      .poll(() => (reading = feed.read({ ...ALL, after: reading.cursor ?? undefined })).state, { timeout: 20_000 })
       .toBe('follows')
-    expect(seen.entries).toHaveLength(100)
-    expect(seen.skipped).toBe(0)
+    expect(reading.entries).toHaveLength(100)
+    expect(reading.skipped).toBe(0)
   })
 
   it('shows refusals of the requested projects only', async () => {
-    const { refusals, see } = await givenFeed()
+    const { refusals, readUntil } = await givenFeed()
     refusals.push(refusal)
-    const theirs = await see(({ entries }) => entries.length > 0, { refusalsOf: [place] })
+    const theirs = await readUntil(({ entries }) => entries.length > 0, { refusalsOf: [shop] })
     expect(titlesIn(theirs)).toEqual(['User not found'])
-    expect(titlesIn(await see(() => true))).toEqual([])
+    expect(titlesIn(await readUntil(() => true))).toEqual([])
   })
 
   it('continues after a bug, and logs it once', async () => {
-    const { asked, logged, checkpoints, see, track } = await givenFeed()
-    asked.isFailing = true
-    await see(() => asked.count > 1)
+    const { progressReads, logged, checkpoints, readUntil, track } = await givenFeed()
+    progressReads.isFailing = true
+    await readUntil(() => progressReads.count > 1)
     expect(logged.map((line) => JSON.parse(line))).toMatchObject([{ msg: 'Live: release failed; retrying' }])
-    asked.isFailing = false
+    progressReads.isFailing = false
     await track('a')
     checkpoints.metering = 1
     checkpoints['user-projector'] = 1
-    expect(titlesIn(await see(({ entries }) => entries.length > 0))).toEqual(['Event a'])
+    expect(titlesIn(await readUntil(({ entries }) => entries.length > 0))).toEqual(['Event a'])
   })
 
   it('reads nothing while no page is open, and restarts with the newest records', async () => {
-    const { feed, asked, checkpoints, clock, see, track } = await givenFeed()
+    const { feed, progressReads, checkpoints, clock, readUntil, track } = await givenFeed()
     await track('a')
     checkpoints.metering = 9
     checkpoints['user-projector'] = 9
-    const first = await see((seen) => seen.entries.length > 0)
+    const first = await readUntil((reading) => reading.entries.length > 0)
     clock.nowMs += 11_000
-    const before = asked.count
+    const before = progressReads.count
     await sleep(2_000)
-    expect(asked.count).toBe(before)
-    expect(feed.look({ ...ALL, after: first.cursor ?? undefined })).toMatchObject({ state: 'starting', entries: [] })
-    const again = await see((seen) => seen.entries.length > 0, { after: first.cursor ?? undefined })
+    expect(progressReads.count).toBe(before)
+    expect(feed.read({ ...ALL, after: first.cursor ?? undefined })).toMatchObject({ state: 'starting', entries: [] })
+    const again = await readUntil((reading) => reading.entries.length > 0, { after: first.cursor ?? undefined })
     expect(titlesIn(again)).toEqual(['Event a'])
     expect(again.skipped).toBe(0)
   })

@@ -1,19 +1,5 @@
 import type { FetchedRecord } from '@nextvisit/log'
 
-interface PendingBounds {
-  readonly maxRecords: number
-  readonly maxBytes: number
-}
-
-interface PendingRecords {
-  readonly add: (partition: number, records: readonly FetchedRecord[]) => void
-  /** Removes and returns the records below these offsets, by partition. `dropped`: number that did not fit since the last call. */
-  readonly take: (upTo: ReadonlyMap<number, bigint>) => {
-    readonly records: readonly FetchedRecord[]
-    readonly dropped: number
-  }
-}
-
 interface Queue {
   readonly records: FetchedRecord[]
   bytes: number
@@ -23,7 +9,13 @@ interface Queue {
  * Holds records until every consumer has folded them. When full, it drops the oldest of the largest partition, so a halted
  * partition does not displace the others.
  */
-export function createPendingRecords({ maxRecords, maxBytes }: PendingBounds): PendingRecords {
+export function createPendingRecords({
+  maxRecords,
+  maxBytes,
+}: {
+  readonly maxRecords: number
+  readonly maxBytes: number
+}) {
   const queues = new Map<number, Queue>()
   let dropped = 0
 
@@ -39,7 +31,7 @@ export function createPendingRecords({ maxRecords, maxBytes }: PendingBounds): P
   }
 
   return {
-    add: (partition, records) => {
+    add: (partition: number, records: readonly FetchedRecord[]): void => {
       const queue = queues.get(partition) ?? { records: [], bytes: 0 }
       queues.set(partition, queue)
       queue.records.push(...records)
@@ -51,7 +43,10 @@ export function createPendingRecords({ maxRecords, maxBytes }: PendingBounds): P
       )
       makeRoom(maxBytes, (of) => of.bytes, countOfBytes)
     },
-    take: (upTo) => {
+    /** Removes and returns the records below these offsets, by partition. `dropped`: number that did not fit since the last call. */
+    take: (
+      upTo: ReadonlyMap<number, bigint>,
+    ): { readonly records: readonly FetchedRecord[]; readonly dropped: number } => {
       const records = [...queues].flatMap(([partition, queue]) => {
         const end = upTo.get(partition)
         if (end === undefined) return []

@@ -40,7 +40,7 @@ describe('records waiting to be folded', () => {
   it.each([
     ['records', { maxRecords: 3, maxBytes: 1_000 }],
     ['bytes', { maxRecords: 1_000, maxBytes: 30 }],
-  ])('are bounded in %s: the oldest give way, and are counted once', (_, bounds) => {
+  ])('are bounded in %s: the oldest are dropped, and counted once', (_, bounds) => {
     const pending = createPendingRecords(bounds)
     pending.add(0, records(0, 0, 5, 10))
     const upTo = new Map([[0, 100n]])
@@ -56,7 +56,7 @@ describe('records waiting to be folded', () => {
   it.each([
     ['records', { maxRecords: 10, maxBytes: 1_000 }],
     ['bytes', { maxRecords: 1_000, maxBytes: 100 }],
-  ])('of a halted partition give way to those of the others: bounded in %s', (_, bounds) => {
+  ])('of a halted partition are dropped before those of the others, bounded in %s', (_, bounds) => {
     const pending = createPendingRecords(bounds)
     pending.add(0, records(0, 0, 20, 10))
     pending.take(new Map())

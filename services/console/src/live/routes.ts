@@ -1,16 +1,15 @@
 import type { ProjectRef } from '@nextvisit/contracts'
 import { eventSlug } from '@nextvisit/domain'
 import { findProject, NO_CATALOG } from '../catalog/find-project.ts'
-import type { KnownCatalog } from '../catalog/known-catalog.ts'
+import type { Dependencies } from '../dependencies.ts'
 import { answered, refuse, serveApi } from '../http/api-route.ts'
-import { maskFor, revealedName } from '../users/mask.ts'
 import type { Session } from '../http/sessions.ts'
+import { maskFor, revealedName } from '../users/mask.ts'
 import { liveApi, type LiveEntry } from './api.ts'
 import type { LiveFeed } from './live-feed.ts'
 
-interface LiveRoutesParts {
-  readonly catalog: () => Promise<KnownCatalog>
-  readonly feed: Pick<LiveFeed, 'look'>
+interface LiveRoutesParts extends Pick<Dependencies, 'catalog'> {
+  readonly feed: Pick<LiveFeed, 'read'>
 }
 
 /** Refusals are read of at most this many projects together: every two seconds each costs Redis some look-ups. */
@@ -21,26 +20,26 @@ export function createLiveRoutes({ catalog, feed }: LiveRoutesParts) {
   return serveApi(liveApi, {
     readLive: async ({ organization, project, event, outcome, after }, session) => {
       if ((organization === undefined) !== (project === undefined)) return HALF_A_PROJECT
-      const place = organization !== undefined && project !== undefined ? { organization, project } : undefined
-      const shown = await projectsOf(catalog, place)
+      const chosen = organization !== undefined && project !== undefined ? { organization, project } : undefined
+      const shown = await projectsOf(catalog, chosen)
       if (shown.outcome === 'refused') return shown
       const refusalsOf = shown.projects.length <= MAX_PROJECTS ? shown.projects : []
       // A name without a letter or digit has no slug, and matches no event.
       const slug = event === '' ? undefined : eventSlug(event) || event
-      const { entries, hasRefusals, ...seen } = feed.look({ place, event: slug, outcome, after, refusalsOf })
+      const { entries, hasRefusals, ...state } = feed.read({ project: chosen, event: slug, outcome, after, refusalsOf })
       return answered({
-        ...seen,
-        entries: entries.map((entry) => shownTo(session, entry)),
+        ...state,
+        entries: entries.map((entry) => maskedFor(session, entry)),
         refusals: refusalsOf.length < shown.projects.length ? 'too-many-projects' : hasRefusals ? 'read' : 'no-answer',
       })
     },
   })
 }
 
-async function projectsOf(catalog: LiveRoutesParts['catalog'], place: ProjectRef | undefined) {
-  if (place) {
-    const found = await findProject(catalog, place)
-    return found.outcome === 'refused' ? found : ({ outcome: 'found', projects: [place] } as const)
+async function projectsOf(catalog: Dependencies['catalog'], chosen: ProjectRef | undefined) {
+  if (chosen) {
+    const found = await findProject(catalog, chosen)
+    return found.outcome === 'refused' ? found : ({ outcome: 'found', projects: [chosen] } as const)
   }
   const known = await catalog().catch(() => undefined)
   if (!known) return NO_CATALOG
@@ -48,7 +47,7 @@ async function projectsOf(catalog: LiveRoutesParts['catalog'], place: ProjectRef
   return { outcome: 'found', projects } as const
 }
 
-function shownTo(session: Session, entry: LiveEntry): LiveEntry {
+function maskedFor(session: Session, entry: LiveEntry): LiveEntry {
   const { organization, project, userId, userName } = entry
   if (userName === null || userId === null) return entry
   return { ...entry, userName: maskFor(session, revealedName({ organization, project, userId })).userName(userName) }

@@ -1,16 +1,10 @@
 import type { LiveEntry } from './api.ts'
 
-interface SeenNames {
-  readonly learn: (entries: readonly LiveEntry[]) => void
-  /** Adds the userName, if a fact contained it. */
-  readonly name: (entry: LiveEntry) => LiveEntry
-}
-
 /** Remembers the userNames of recent facts: form events and refusals contain only user ids. */
-export function createSeenNames(capacity: number): SeenNames {
+export function createSeenNames(capacity: number) {
   const names = new Map<string, string>()
   return {
-    learn: (entries) => {
+    learn: (entries: readonly LiveEntry[]): void => {
       for (const { userId, userName } of entries) {
         if (userId === null || userName === null) continue
         names.delete(userId)
@@ -19,7 +13,8 @@ export function createSeenNames(capacity: number): SeenNames {
       const oldest = names.keys()
       for (let excess = names.size - capacity; excess > 0; excess -= 1) names.delete(oldest.next().value ?? '')
     },
-    name: (entry) =>
+    /** Adds the userName, if a fact contained it. */
+    name: (entry: LiveEntry): LiveEntry =>
       entry.userName === null && entry.userId !== null
         ? { ...entry, userName: names.get(entry.userId) ?? null }
         : entry,

@@ -4,7 +4,7 @@ import { createSeenNames } from './seen-names.ts'
 
 const entryOf = (userId: string | null, userName: string | null) => ({ userId, userName }) as LiveEntry
 
-it('knows the names of the latest users, up to its capacity', () => {
+it('the seen names are those of the latest users, up to the capacity', () => {
   const names = createSeenNames(2)
   const nameOf = (userId: string) => names.name(entryOf(userId, null)).userName
   names.learn([entryOf('1', 'ada'), entryOf('2', 'bob'), entryOf('2', null), entryOf(null, null)])

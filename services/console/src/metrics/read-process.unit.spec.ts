@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { readProcess } from './read-process.ts'
 
-it('adds up the counters of a gateway over routes, and skips other metrics', () => {
+it('readProcess adds up the counters of a gateway over routes, and skips other metrics', () => {
   const { counters, openBreakers, deadLetters } = readProcess(`
 # HELP nextvisit_gateway_request_seconds From the first byte
 # TYPE nextvisit_gateway_request_seconds histogram
@@ -18,7 +18,7 @@ process_cpu_seconds_total{service="gateway"} 12.5 1700000000000
   expect(deadLetters).toBeNull()
 })
 
-it('reads the partitions of a consumer', () => {
+it('readProcess returns the partitions of a consumer', () => {
   const { partitions, deadLetters, outboxSeconds } = readProcess(`
 projection_lag_seconds{partition="3",service="metering"} 1.5
 projection_lag_records{partition="3",service="metering"} 7

@@ -1,24 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type LastAnswer, lastAnswerAfter } from './last-answer.ts'
 import { type ProcessReading, readProcess } from './read-process.ts'
 import { increasesOf, type Sample, type Target } from './sample.ts'
-import { type ServiceReading, serviceReadings } from './service-readings.ts'
+import { type LastAnswer, lastAnswerAfter, type ServiceReading, serviceReadings } from './service-readings.ts'
 
 /** Samples, and the state of the services. */
-export interface Seen {
+export interface SamplerState {
   /** Samples of the last hour, oldest first. */
   readonly samples: readonly Sample[]
   /** State at the last sample; empty before the first. */
   readonly services: readonly ServiceReading[]
   /** By service. */
   readonly lastAnswers: ReadonlyMap<string, LastAnswer>
-}
-
-export interface Sampler {
-  readonly start: () => Promise<void>
-  readonly stop: () => Promise<void>
-  /** Returns the samples. For a while after each call they are more frequent. */
-  readonly look: () => Seen
 }
 
 interface SamplerOptions {
@@ -30,18 +22,18 @@ interface SamplerOptions {
 
 const WATCHED_EVERY_MS = 5_000
 const UNWATCHED_EVERY_MS = 15_000
-/** Samples are frequent this long after the last look. A page asks every few seconds. */
-const LOOKING_MS = 20_000
+/** Samples are frequent this long after the last read. A page reads every few seconds. */
+const WATCHED_MS = 20_000
 const KEPT_MS = 3_600_000
 
 /** Reads the metrics of every process periodically, and keeps the last hour in memory. */
-export function createSampler({ targets, scrape, nowMs }: SamplerOptions): Sampler {
+export function createSampler({ targets, scrape, nowMs }: SamplerOptions) {
   const samples: Sample[] = []
   const lastCounters = new Map<string, ReadonlyMap<string, number>>()
   const lastAnswers = new Map<string, LastAnswer>()
   const stopping = new AbortController()
   let services: readonly ServiceReading[] = []
-  let lookedAtMs = -Infinity
+  let readAtMs = -Infinity
   /** Ends the pause between two samples. */
   let pause = new AbortController()
   let running: Promise<void> = Promise.resolve()
@@ -77,7 +69,7 @@ export function createSampler({ targets, scrape, nowMs }: SamplerOptions): Sampl
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       await takeSample()
-      const isWatched = nowMs() - lookedAtMs < LOOKING_MS
+      const isWatched = nowMs() - readAtMs < WATCHED_MS
       pause = new AbortController()
       const signal = AbortSignal.any([stopping.signal, pause.signal])
       await sleep(isWatched ? WATCHED_EVERY_MS : UNWATCHED_EVERY_MS, undefined, { signal }).catch(() => undefined)
@@ -85,17 +77,18 @@ export function createSampler({ targets, scrape, nowMs }: SamplerOptions): Sampl
   }
 
   return {
-    start: () => {
+    start: (): Promise<void> => {
       running = run()
       return Promise.resolve()
     },
-    stop: async () => {
+    stop: async (): Promise<void> => {
       stopping.abort()
       await running
     },
-    look: () => {
-      const wasWatched = nowMs() - lookedAtMs < LOOKING_MS
-      lookedAtMs = nowMs()
+    /** Returns the samples. For a while after each call they are more frequent. */
+    read: (): SamplerState => {
+      const wasWatched = nowMs() - readAtMs < WATCHED_MS
+      readAtMs = nowMs()
       const isOld = nowMs() - (samples.at(-1)?.atMs ?? 0) > WATCHED_EVERY_MS
       if (!wasWatched && isOld) pause.abort()
       return { samples, services, lastAnswers }

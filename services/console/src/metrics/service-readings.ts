@@ -1,6 +1,30 @@
-import type { ServiceState } from './service-state.ts'
+import { Instant } from '@nextvisit/contracts'
+import { z } from 'zod'
 import type { PartitionReading, ProcessReading } from './read-process.ts'
-import type { Target } from './sample.ts'
+import { type Sample, type Target, totalOf } from './sample.ts'
+
+/** The state of a service's processes, as their last answers report it. */
+export const ServiceState = z.strictObject({
+  service: z.string(),
+  isConsumer: z.boolean(),
+  /** Number of configured processes, and of those that answered. */
+  processes: z.number().int(),
+  answering: z.number().int(),
+  /** The other processes, as `host:port`. */
+  silentProcesses: z.array(z.string()),
+  /**
+   * Set while no process answers: the time of the last answer (null: none since the console started), and an estimate of
+   * the records that wait.
+   */
+  silence: z.strictObject({ lastAnsweredAt: Instant.nullable(), recordsWaiting: z.number().nullable() }).nullable(),
+  /** Lag of a consumer; null: no process answers, or the metric is missing. */
+  lagSeconds: z.number().nullable(),
+  lagRecords: z.number().nullable(),
+  deadLetters: z.number().nullable(),
+  outboxSeconds: z.number().nullable(),
+  haltedPartitions: z.array(z.number().int()),
+})
+export type ServiceState = z.infer<typeof ServiceState>
 
 /** State of a service, from the metrics of its processes. */
 export interface ServiceReading extends Omit<ServiceState, 'silence'> {
@@ -52,4 +76,22 @@ function processesOf(
 function largest(values: readonly (number | null)[]): number | null {
   const known = values.filter((value) => value !== null)
   return known.length === 0 ? null : Math.max(...known)
+}
+
+/** State of a service at the last answer of one of its processes. */
+export interface LastAnswer {
+  readonly atMs: number
+  readonly lagRecords: number
+  /** Number of records that the gateways have published since, which wait, too. */
+  readonly recordedSince: number
+}
+
+/** Updates the last answer of a service with one more sample; undefined: none yet. */
+export function lastAnswerAfter(
+  before: LastAnswer | undefined,
+  { answering, lagRecords }: Pick<ServiceReading, 'answering' | 'lagRecords'>,
+  sample: Sample,
+): LastAnswer | undefined {
+  if (answering > 0) return { atMs: sample.atMs, lagRecords: lagRecords ?? 0, recordedSince: 0 }
+  return before && { ...before, recordedSince: before.recordedSince + totalOf([sample], 'record') }
 }

@@ -1,23 +1,20 @@
 import type { DeadLetterGroup, OperationsAnswer, PartitionStatus } from '@nextvisit/contracts'
-import type { ConsumerProcess } from '../services.ts'
 import { withVisibleCauses } from '../dead-letters/visible-causes.ts'
+import type { ConsumerProcess } from '../services.ts'
 import type { ConsumerOperations, PartitionLine } from './api.ts'
 
-/** Answer of one process; undefined: none. */
-interface ProcessOperations {
-  readonly url: string
-  readonly answer: OperationsAnswer | undefined
-}
-
-/** Answers of the processes of each consumer, by its name. */
-export type ConsumersOperations = ReadonlyMap<string, readonly ProcessOperations[]>
+/** The processes of each consumer, by its name. `answer` is undefined for a process that does not answer. */
+export type ConsumersOperations = ReadonlyMap<
+  string,
+  readonly { readonly url: string; readonly answer: OperationsAnswer | undefined }[]
+>
 
 /** Asks every process of every consumer at the same time. */
 export async function askOperations(processes: readonly ConsumerProcess[]): Promise<ConsumersOperations> {
   const answers = await Promise.all(
     processes.map(async ({ service, url, calls }) => {
-      const asked = await calls.readOperations({})
-      return { service, url, answer: asked.outcome === 'answered' ? asked.answer : undefined }
+      const result = await calls.readOperations({})
+      return { service, url, answer: result.outcome === 'answered' ? result.answer : undefined }
     }),
   )
   return Map.groupBy(answers, ({ service }) => service)
@@ -25,7 +22,7 @@ export async function askOperations(processes: readonly ConsumerProcess[]): Prom
 
 interface ConsumerOperationsParts {
   readonly service: string
-  readonly processes: readonly ProcessOperations[]
+  readonly processes: NonNullable<ReturnType<ConsumersOperations['get']>>
   /** Of the whole service; undefined: not counted in time. */
   readonly deadLetters: readonly DeadLetterGroup[] | undefined
   readonly partitionCount: number

@@ -8,7 +8,7 @@ function owned(partition: number, alarms: PartitionStatus['alarms'] = []): Parti
   return { topic: 'user-events', partition, nextOffset: '7', lagRecords: 2, lagSeconds: 1.5, alarms }
 }
 
-it('names the owner of each partition, and partitions without one', () => {
+it('the operations of a consumer name the owner of each partition, and partitions without one', () => {
   const { partitions, ...rest } = consumerOperationsOf({
     service: 'metering',
     processes: [
@@ -28,7 +28,7 @@ it('names the owner of each partition, and partitions without one', () => {
   ])
 })
 
-it('includes messages of errors only on request: they may quote personal data', () => {
+it('the operations of a consumer include messages of errors only on request: they may quote personal data', () => {
   const alarm = {
     kind: 'halted',
     offset: '7',
@@ -50,7 +50,7 @@ it('includes messages of errors only on request: they may quote personal data', 
   expect(messages(false)).toEqual([null])
 })
 
-it('includes partitions if dead letters were not counted in time', () => {
+it('the operations of a consumer include partitions if dead letters were not counted in time', () => {
   const { partitions, deadLetters } = consumerOperationsOf({
     service: 'metering',
     processes: [{ url: 'http://one:1', answer: { partitions: [owned(0)] } }],

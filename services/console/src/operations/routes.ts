@@ -1,17 +1,15 @@
+import type { Dependencies } from '../dependencies.ts'
 import { answered, serveApi } from '../http/api-route.ts'
-import type { ConsumerCalls, ConsumerProcess } from '../services.ts'
 import { createSharedRead } from '../shared-read.ts'
 import { operationsApi } from './api.ts'
 import { askOperations, consumerOperationsOf } from './consumer-operations.ts'
 
-interface OperationsRoutesParts {
-  readonly consumers: ReadonlyMap<string, ConsumerCalls>
-  readonly processes: readonly ConsumerProcess[]
-  readonly partitionCount: number
-}
-
-export function createOperationsRoutes({ consumers, processes, partitionCount }: OperationsRoutesParts) {
-  // Counting very many letters takes long, so readers share it.
+export function createOperationsRoutes({
+  consumers,
+  processes,
+  partitionCount,
+}: Pick<Dependencies, 'consumers' | 'processes' | 'partitionCount'>) {
+  // Counting very many dead letters takes long, so readers share it.
   const readCauses = new Map(
     Array.from(consumers, ([service, calls]) => [service, createSharedRead(() => calls.readCauses({}))]),
   )
@@ -19,14 +17,14 @@ export function createOperationsRoutes({ consumers, processes, partitionCount }:
   return serveApi(operationsApi, {
     listConsumers: async (_, { role }) => {
       const withMessages = role === 'operator'
-      const asked = Array.from(await askOperations(processes), async ([service, answers]) => {
+      const operations = Array.from(await askOperations(processes), async ([service, answers]) => {
         const isAnswering = answers.some(({ answer }) => answer !== undefined)
         const causes = isAnswering ? await readCauses.get(service)?.() : undefined
         // Partitions are shown without the causes, if those were not counted in time.
         const deadLetters = causes?.outcome === 'answered' ? causes.answer.groups : undefined
         return consumerOperationsOf({ service, processes: answers, deadLetters, partitionCount, withMessages })
       })
-      return answered({ consumers: await Promise.all(asked) })
+      return answered({ consumers: await Promise.all(operations) })
     },
   })
 }

@@ -1,8 +1,8 @@
 import type { PartitionReading } from '../metrics/read-process.ts'
 import { type Sample, totalOf, totalsOf } from '../metrics/sample.ts'
 import type { ServiceReading } from '../metrics/service-readings.ts'
-import type { Finding, FindingPlace } from './api.ts'
-import { isLate } from './is-late.ts'
+import { isLate } from '../shared-with-pages.ts'
+import type { Finding, FindingLink } from './api.ts'
 import { limitFindings, type LimitParts } from './limit-findings.ts'
 
 const VERY_LATE_AFTER_S = 60
@@ -19,7 +19,7 @@ const RUNBOOKS = {
   gateway: 'gateway',
 } as const
 
-export interface FindingsParts extends LimitParts {
+interface FindingsParts extends LimitParts {
   readonly services: readonly ServiceReading[]
   /** Samples of the last five minutes. */
   readonly recent: readonly Sample[]
@@ -47,17 +47,17 @@ function rankOf({ severity }: Finding): number {
   return severity === 'critical' ? 0 : 1
 }
 
-type Parts = readonly [text: string, runbook?: string | null, ...see: readonly FindingPlace[]]
-const finding = (severity: Finding['severity'], [text, runbook = null, ...see]: Parts): Finding => ({
+type Parts = readonly [text: string, runbook?: string | null, ...links: readonly FindingLink[]]
+const finding = (severity: Finding['severity'], [text, runbook = null, ...links]: Parts): Finding => ({
   severity,
   text,
   runbook,
-  see,
+  links,
 })
 const critical = (...parts: Parts): Finding => finding('critical', parts)
 const warning = (...parts: Parts): Finding => finding('warning', parts)
-const operations = (consumer: string): FindingPlace => ({ screen: 'operations', consumer })
-const ALL_REFUSALS: FindingPlace = { screen: 'refusals', project: null }
+const operationsLink = (consumer: string): FindingLink => ({ screen: 'operations', consumer })
+const ALL_REFUSALS: FindingLink = { screen: 'refusals', project: null }
 
 /** Effect for callers while no process of a service answers. */
 const WITHOUT: Readonly<Record<string, string>> = {
@@ -77,30 +77,34 @@ function silenceOf({ service, processes, answering, silentProcesses, isConsumer 
     return [warning(text, runbook)]
   }
   const text = `${service} does not answer: it is stopped or hangs. ${WITHOUT[service] ?? ''} Start it, or kill the hanging process so that it restarts: ${addresses}.`
-  return [critical(text, runbook, ...(isConsumer ? [operations(service)] : []))]
+  return [critical(text, runbook, ...(isConsumer ? [operationsLink(service)] : []))]
 }
 
 function foldingOf(reading: ServiceReading, partitionCount: number): readonly Finding[] {
   const { service, partitions, haltedPartitions, outboxSeconds, lagRecords } = reading
-  const see = operations(service)
+  const link = operationsLink(service)
   const findings: Finding[] = []
   if (haltedPartitions.length > 0)
     findings.push(
       critical(
         `${service} is halted on ${partitionsInWords(haltedPartitions)}: records there are not folded.`,
         RUNBOOKS.halted,
-        see,
+        link,
       ),
     )
   const stalled = partitionsWhere(reading, ({ stalledSeconds }) => stalledSeconds > STALLED_AFTER_S)
   if (stalled.length > 0)
     findings.push(
-      critical(`${service} is stalled on ${partitionsInWords(stalled)}: its attempts keep failing.`, RUNBOOKS.lag, see),
+      critical(
+        `${service} is stalled on ${partitionsInWords(stalled)}: its attempts keep failing.`,
+        RUNBOOKS.lag,
+        link,
+      ),
     )
   const failing = partitionsWhere(reading, ({ ticksFailingSeconds }) => ticksFailingSeconds > STALLED_AFTER_S)
   if (failing.length > 0)
     findings.push(
-      warning(`Ticks of ${service} fail on ${partitionsInWords(failing)}: nothing expires there.`, RUNBOOKS.lag, see),
+      warning(`Ticks of ${service} fail on ${partitionsInWords(failing)}: nothing expires there.`, RUNBOOKS.lag, link),
     )
   const unowned = partitionCount - partitions.size
   if (unowned > 0)
@@ -108,20 +112,20 @@ function foldingOf(reading: ServiceReading, partitionCount: number): readonly Fi
       warning(
         `${unowned} of ${partitionCount} partitions of ${service} have no owner among the answering processes. After a start this resolves within seconds.`,
         RUNBOOKS.lag,
-        see,
+        link,
       ),
     )
   const lagSeconds = reading.lagSeconds ?? 0
   if (haltedPartitions.length === 0 && isLate(lagSeconds)) {
     const text = `${service} is ${Math.round(lagSeconds)} s behind the log: ${lagRecords} records wait.`
-    findings.push((lagSeconds > VERY_LATE_AFTER_S ? critical : warning)(text, RUNBOOKS.lag, see))
+    findings.push((lagSeconds > VERY_LATE_AFTER_S ? critical : warning)(text, RUNBOOKS.lag, link))
   }
   if (outboxSeconds !== null && outboxSeconds > OUTBOX_LATE_AFTER_S)
     findings.push(
       warning(
         `${service} cannot publish: its oldest record has been waiting for ${Math.round(outboxSeconds)} s.`,
         RUNBOOKS.lag,
-        see,
+        link,
       ),
     )
   return findings
@@ -135,7 +139,7 @@ function deadLettersOf(services: readonly ServiceReading[]): readonly Finding[] 
   const isOne = counts.length === 1 && counts[0]?.deadLetters === 1
   const text = `There ${isOne ? 'is a dead letter' : 'are dead letters'} (records that a consumer could not read): ${words}.`
   const hint = counts.length > 1 ? ' One bad record can be a dead letter of each consumer.' : ''
-  return [warning(text + hint, RUNBOOKS.deadLetters, ...counts.map(({ service }) => operations(service)))]
+  return [warning(text + hint, RUNBOOKS.deadLetters, ...counts.map(({ service }) => operationsLink(service)))]
 }
 
 function catalogOf({ service, catalogProblems }: ServiceReading): readonly Finding[] {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { consumerReading, givenService, PARTITIONS, sampleOf } from '../../test/given-samples.ts'
 import type { PartitionReading, ProcessReading } from '../metrics/read-process.ts'
-import { findingsOf, type FindingsParts } from './findings.ts'
+import { findingsOf } from './findings.ts'
 
 const gateway = () => givenService('gateway', [consumerReading({ partitions: new Map() })])
 
-const findingsIn = (own: Partial<FindingsParts>) =>
+const findingsIn = (own: Partial<Parameters<typeof findingsOf>[0]>) =>
   findingsOf({
     services: [gateway()],
     samples: [],
@@ -87,7 +87,7 @@ describe('findingsOf', () => {
         severity: 'warning',
         text: 'There are dead letters (records that a consumer could not read): 1 of metering, 1 of trait-registry. One bad record can be a dead letter of each consumer.',
         runbook: 'dead-letters',
-        see: [
+        links: [
           { screen: 'operations', consumer: 'metering' },
           { screen: 'operations', consumer: 'trait-registry' },
         ],

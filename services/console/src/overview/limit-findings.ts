@@ -1,18 +1,17 @@
 import type { LimitReason } from '@nextvisit/contracts'
 import { type Sample, totalsOf } from '../metrics/sample.ts'
-import type { LimitName } from '../registry/api.ts'
-import { LIMIT_TITLES } from '../registry/limit-titles.ts'
 import type { ReachedLimit } from '../registry/reached-limits.ts'
+import { LIMIT_TITLES } from '../shared-with-pages.ts'
 import type { Finding } from './api.ts'
 
 /** Refusal reason once a limit is reached; null: nothing is refused. */
-const REASONS: { readonly [Name in LimitName]: LimitReason | null } = {
+const REASONS: { readonly [Name in keyof typeof LIMIT_TITLES]: LimitReason | null } = {
   eventsPerMonth: 'eventLimit',
   monthlyActiveUsers: 'mau',
   uniqueEvents: 'uniqueEvents',
   uniqueTraits: null,
 }
-const LIMITS = Object.entries(REASONS) as readonly [LimitName, LimitReason | null][]
+const LIMITS = Object.entries(REASONS) as readonly [keyof typeof LIMIT_TITLES, LimitReason | null][]
 
 export interface LimitParts {
   /** Samples of the last hour, or since the console started. */
@@ -26,7 +25,7 @@ export interface LimitParts {
 export function limitFindings({ samples, isWholeHour, reached }: LimitParts): readonly Finding[] {
   const refused = totalsOf(samples, 'refusal')
   return LIMITS.flatMap(([name, reason]) => {
-    const own = ofOneOwner(reached.filter(({ line }) => line.name === name))
+    const own = onePerSubject(reached.filter(({ line }) => line.name === name))
     const count = refused.get(reason ?? '') ?? 0
     const period = isWholeHour ? 'in the last hour' : 'since the console started'
     const refusals = count === 0 || own.length > 1 ? '' : `${count} refused ${period}`
@@ -34,31 +33,31 @@ export function limitFindings({ samples, isWholeHour, reached }: LimitParts): re
     if (count === 0) return []
     const requests = count === 1 ? '1 request was' : `${count} requests were`
     const text = `${requests} refused because of a limit (${LIMIT_TITLES[name].toLowerCase()}) ${period}.`
-    return [{ severity: 'warning', text, runbook: null, see: [{ screen: 'refusals', project: null }] } as const]
+    return [{ severity: 'warning', text, runbook: null, links: [{ screen: 'refusals', project: null }] } as const]
   })
 }
 
 /** Keeps one of the projects that share a limit of their organization. */
-function ofOneOwner(reached: readonly ReachedLimit[]): readonly ReachedLimit[] {
-  return [...new Map(reached.map((limit) => [ownerOf(limit), limit])).values()]
+function onePerSubject(reached: readonly ReachedLimit[]): readonly ReachedLimit[] {
+  return [...new Map(reached.map((limit) => [subjectOf(limit), limit])).values()]
 }
 
-function ownerOf({ organization, project, line }: ReachedLimit): string {
+function subjectOf({ organization, project, line }: ReachedLimit): string {
   return line.of === 'organization' ? organization : `${organization}/${project}`
 }
 
 function reachedFinding(reached: ReachedLimit, refusals: string): Finding {
   const { organization, project, line } = reached
-  const place = `${organization}/${project}`
+  const projectName = `${organization}/${project}`
   const { name, used, limit, words } = line
   const counts = [`${used} of ${limit}`, refusals].filter((part) => part !== '').join(', ')
   return {
     severity: 'warning',
-    text: `${ownerOf(reached)}: ${LIMIT_TITLES[name].toLowerCase()}, ${counts}. ${words}`,
+    text: `${subjectOf(reached)}: ${LIMIT_TITLES[name].toLowerCase()}, ${counts}. ${words}`,
     runbook: null,
-    see: [
-      { screen: 'registry', project: place },
-      { screen: 'refusals', project: line.of === 'organization' ? null : place },
+    links: [
+      { screen: 'registry', project: projectName },
+      { screen: 'refusals', project: line.of === 'organization' ? null : projectName },
     ],
   }
 }

@@ -18,13 +18,13 @@ const mau: LimitLine = {
 const ofShop = { organization: 'demo', project: 'shop', line: mau }
 const refused = [sampleOf({ 'refusal:mau': 20, 'refusal:tooFast': 1 }), sampleOf({ 'refusal:mau': 7 })]
 
-it('names a reached limit and its number of refusals, and links to both', () => {
+it('a finding names a reached limit and its number of refusals, and links to both', () => {
   expect(limitFindings({ samples: refused, isWholeHour: false, reached: [ofShop] })).toEqual([
     {
       severity: 'warning',
       text: 'demo/shop: monthly active users, 12 of 12, 27 refused since the console started. Reached.',
       runbook: null,
-      see: [
+      links: [
         { screen: 'registry', project: 'demo/shop' },
         { screen: 'refusals', project: 'demo/shop' },
       ],
@@ -32,7 +32,7 @@ it('names a reached limit and its number of refusals, and links to both', () => 
   ])
 })
 
-it('does not attribute refusals while two projects have reached the limit', () => {
+it('findings attribute no refusals while two projects have reached the limit', () => {
   const reached = [ofShop, { ...ofShop, project: 'app' }]
   expect(limitFindings({ samples: refused, isWholeHour: true, reached }).map(({ text }) => text)).toEqual([
     'demo/shop: monthly active users, 12 of 12. Reached.',
@@ -40,15 +40,15 @@ it('does not attribute refusals while two projects have reached the limit', () =
   ])
 })
 
-it('names the limit of an organization once', () => {
+it('a finding names the limit of an organization once', () => {
   const line: LimitLine = { ...mau, name: 'eventsPerMonth', of: 'organization' }
   const reached = ['shop', 'app'].map((project) => ({ organization: 'demo', project, line }))
   expect(limitFindings({ samples: [], isWholeHour: true, reached })).toMatchObject([
-    { text: 'demo: events a month, 12 of 12. Reached.', see: [{}, { screen: 'refusals', project: null }] },
+    { text: 'demo: events a month, 12 of 12. Reached.', links: [{}, { screen: 'refusals', project: null }] },
   ])
 })
 
-it('reports only refusals if no limit is known to be reached', () => {
+it('a finding reports only refusals if no limit is known to be reached', () => {
   const textsOf = (samples: typeof refused) =>
     limitFindings({ samples, isWholeHour: true, reached: [] }).map(({ text }) => text)
   expect(textsOf(refused)).toEqual([
@@ -59,6 +59,6 @@ it('reports only refusals if no limit is known to be reached', () => {
   ])
 })
 
-it('is empty if nothing was refused because of a limit', () => {
+it('no finding is reported if no request was refused because of a limit', () => {
   expect(limitFindings({ samples: [sampleOf({ 'refusal:tooFast': 1 })], isWholeHour: true, reached: [] })).toEqual([])
 })

@@ -1,11 +1,9 @@
-import type { LastAnswer } from '../metrics/last-answer.ts'
 import type { CounterKind } from '../metrics/read-process.ts'
 import { bucketsOf, quantileMs, type Sample, secondsOf, totalOf, totalsOf } from '../metrics/sample.ts'
-import type { Seen } from '../metrics/sampler.ts'
-import type { ServiceReading } from '../metrics/service-readings.ts'
+import type { SamplerState } from '../metrics/sampler.ts'
+import type { LastAnswer, ServiceReading, ServiceState } from '../metrics/service-readings.ts'
+import type { Answer } from '../api-routes.ts'
 import type { ReachedLimit } from '../registry/reached-limits.ts'
-import type { ServiceState } from '../metrics/service-state.ts'
-import type { OverviewAnswer } from './api.ts'
 import { findingsOf } from './findings.ts'
 
 const NOW_MS = 60_000
@@ -13,7 +11,7 @@ const RECENT_MS = 5 * 60_000
 /** Slightly less than the sampler keeps. */
 const WHOLE_HOUR_MS = 59 * 60_000
 
-interface OverviewParts extends Seen {
+interface OverviewParts extends SamplerState {
   /** Number of partitions of the topics keyed by user. */
   readonly partitionCount: number
   /** Reached limits, as far as known. */
@@ -22,7 +20,7 @@ interface OverviewParts extends Seen {
 }
 
 /** Builds the Overview: figures of the last minute and the last hour, and findings in words. */
-export function overviewOf(parts: OverviewParts): OverviewAnswer {
+export function overviewOf(parts: OverviewParts): Answer<'readOverview'> {
   const { samples, services: readings, lastAnswers, nowMs } = parts
   const latest = samples.at(-1)
   const since = (ms: number) => samples.filter(({ atMs, seconds }) => seconds > 0 && atMs > nowMs - ms)
@@ -111,7 +109,11 @@ function rounded(value: number | null): number | null {
 }
 
 /** Lists counts, most frequent first. */
-function countsOf(samples: readonly Sample[], recent: readonly Sample[], kind: CounterKind): OverviewAnswer['answers'] {
+function countsOf(
+  samples: readonly Sample[],
+  recent: readonly Sample[],
+  kind: CounterKind,
+): Answer<'readOverview'>['answers'] {
   const lastMinutes = totalsOf(recent, kind)
   return Array.from(totalsOf(samples, kind), ([name, lastHour]) => ({
     name,
@@ -120,7 +122,7 @@ function countsOf(samples: readonly Sample[], recent: readonly Sample[], kind: C
   })).toSorted((one, other) => other.lastHour - one.lastHour)
 }
 
-function historyOf(samples: readonly Sample[], consumers: readonly string[]): OverviewAnswer['history'] {
+function historyOf(samples: readonly Sample[], consumers: readonly string[]): Answer<'readOverview'>['history'] {
   const shown = samples.filter(({ seconds }) => seconds > 0)
   const column = (read: (sample: Sample) => number | null) => shown.map((sample) => rounded(read(sample)))
   const records = (type: string) => column(({ increases, seconds }) => (increases.get(`record:${type}`) ?? 0) / seconds)

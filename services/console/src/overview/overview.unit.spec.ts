@@ -8,7 +8,7 @@ const services = [
   givenService('metering', [consumerReading({ deadLetters: 2 })]),
 ]
 
-it('computes rates over the last minute, and counts over five minutes and an hour', () => {
+it('the Overview computes rates over the last minute, and counts over five minutes and an hour', () => {
   const samples = [
     sampleOf({}, { atMs: 0, seconds: 0 }),
     sampleOf({ 'answer:202': 7, 'record:EventTracked': 7 }, { atMs: NOW_MS - 600_000 }),
@@ -44,15 +44,15 @@ it('computes rates over the last minute, and counts over five minutes and an hou
 })
 
 it.each([
-  ['when the console was started', 20 * 60_000, '1970-01-01T00:40:00.000Z'],
-  ['nothing, where the whole hour is counted', 59.5 * 60_000, null],
-])('says since when figures are counted: %s', (_, agoMs, countedSince) => {
+  ['the start of the console', 20 * 60_000, '1970-01-01T00:40:00.000Z'],
+  ['null if the samples cover the whole hour', 59.5 * 60_000, null],
+])('the Overview gives as the start of the counts %s', (_, agoMs, countedSince) => {
   const samples = [sampleOf({}, { atMs: NOW_MS - agoMs, seconds: 0 }), sampleOf({}, { atMs: NOW_MS })]
   const parts = { samples, services: [], lastAnswers: new Map(), reached: [], partitionCount: PARTITIONS }
   expect(overviewOf({ ...parts, nowMs: NOW_MS }).countedSince).toBe(countedSince)
 })
 
-it('reports the last answer of a silent consumer, and an estimate of the records that wait', () => {
+it('the Overview reports the last answer of a silent consumer, and an estimate of the records that wait', () => {
   const silent = [givenService('gateway', [undefined]), givenService('metering', [undefined])]
   const lastAnswers = new Map([['metering', { atMs: NOW_MS - 90_000, lagRecords: 2, recordedSince: 29 }]])
   const parts = { samples: [], services: silent, lastAnswers, reached: [], partitionCount: PARTITIONS }
@@ -62,7 +62,7 @@ it('reports the last answer of a silent consumer, and an estimate of the records
   ])
 })
 
-it('knows nothing before the first sample', () => {
+it('the Overview has no figures before the first sample', () => {
   const { sampledAt, now, findings } = overviewOf({
     samples: [],
     services: [],

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { NamesQuery } from './api.ts'
+import { registryApi } from './api.ts'
 
-const asked = { organization: 'demo', project: 'shop', kind: 'traits' }
+const query = { organization: 'demo', project: 'shop', kind: 'traits' }
 
 describe('a query for names', () => {
   it.each(['prefix', 'after'])('is refused if Postgres could not store its %s', (member) => {
     const messages = (text: string) =>
-      NamesQuery.safeParse({ ...asked, [member]: text }).error?.issues.map(({ path, message }) => [path, message])
+      registryApi.listNames.input
+        .safeParse({ ...query, [member]: text })
+        .error?.issues.map(({ path, message }) => [path, message])
     expect(messages('pl\u0000an')).toEqual([[[member], 'must hold no U+0000 or lone surrogate']])
     expect(messages('plan')).toBeUndefined()
   })

@@ -1,5 +1,5 @@
 import { boundsOfMonth } from '@nextvisit/domain'
-import type { LimitName } from './api.ts'
+import type { LimitLine } from './api.ts'
 
 /** Time at which a limit is reached at the current rate. */
 export type Forecast =
@@ -51,7 +51,7 @@ export function forecastAtRate(use: Use, perMs: number, month: string, nowMs: nu
   return { outcome: 'reached-on', atMs: Math.ceil(nowMs + leftMs) }
 }
 
-/** Tells whether the rate of the month is still rough. */
+/** Returns true while the rate of the month is rough. */
 export function isRough(month: string, nowMs: number): boolean {
   return nowMs - boundsOfMonth(month).startMs < ROUGH_MS
 }
@@ -63,7 +63,7 @@ function settled({ used, limit }: Use): Forecast | undefined {
 }
 
 /** Effect of a reached limit. `until`: end of the month, for limits that restart then. */
-const WHEN_REACHED: { readonly [Name in LimitName]: (until: string) => string } = {
+const WHEN_REACHED: { readonly [Name in LimitLine['name']]: (until: string) => string } = {
   eventsPerMonth: (until) => `Reached: events with a production key are refused (402) until ${until}.`,
   monthlyActiveUsers: (until) =>
     `Reached: users not yet counted this month are refused (400) until ${until}. The others pass.`,
@@ -75,7 +75,7 @@ const WHEN_REACHED: { readonly [Name in LimitName]: (until: string) => string } 
 const SOON_MS = 2 * DAY_MS
 
 /** Describes a forecast at this month's rate in a sentence. Days are in UTC, like months. */
-export function forecastInWords(forecast: Forecast, name: LimitName, month: string, nowMs: number): string {
+export function forecastInWords(forecast: Forecast, name: LimitLine['name'], month: string, nowMs: number): string {
   const { startMs, endMs } = boundsOfMonth(month)
   switch (forecast.outcome) {
     case 'unlimited':
@@ -108,7 +108,7 @@ export function atLastMonthsRateInWords(forecast: Forecast | undefined, nowMs: n
 }
 
 /** Adds the time before the end of the month, for counts that restart then. */
-function beforeTheEnd(name: LimitName, atMs: number, endMs: number): string {
+function beforeTheEnd(name: LimitLine['name'], atMs: number, endMs: number): string {
   if (name === 'uniqueEvents' || name === 'uniqueTraits') return ''
   const days = Math.floor((endMs - atMs) / DAY_MS)
   if (days === 0) return ', the last day of the month'

@@ -52,7 +52,7 @@ describe('the forecast at this rate', () => {
     ['names, next year', lasting(4_000, 300, 5_000), on(16), { outcome: 'reached-on', atMs: on(16 + 50) }],
     ['names, few of them new', lasting(100, 1, 5_000), on(16), { outcome: 'not-within-a-year' }],
     ['names, none of them new', lasting(100, 0, 5_000), on(16), { outcome: 'unused' }],
-  ])('%s', (_, use, nowMs, forecast) => {
+  ])('covers %s', (_, use, nowMs, forecast) => {
     expect(forecastOf(use, MONTH, nowMs)).toEqual(forecast)
   })
 

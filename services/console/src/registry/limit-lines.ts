@@ -1,7 +1,8 @@
 import type { CatalogProject } from '@nextvisit/catalog'
 import { MAX_EVENT_NAMES, MAX_TRAIT_SLUGS, type UsageAnswer } from '@nextvisit/contracts'
 import { boundsOfMonth, monthBefore } from '@nextvisit/domain'
-import type { LimitLine, ProjectUsage } from './api.ts'
+import type { Answer } from '../api-routes.ts'
+import type { LimitLine } from './api.ts'
 import {
   atLastMonthsRateInWords,
   type Forecast,
@@ -20,11 +21,11 @@ interface UsageParts {
   readonly nowMs: number
 }
 
-/** Above this share of a limit the outlook is a warning, whatever the rate. */
+/** Above this share of a limit the outlook is a warning at any rate. */
 const NEARLY_USED = 0.9
 
 /** Builds a project's use of each limit, with a forecast. */
-export function projectUsageOf({ plan, usage, before, nowMs }: UsageParts): ProjectUsage {
+export function projectUsageOf({ plan, usage, before, nowMs }: UsageParts): Answer<'readUsage'> {
   const { month } = usage
   const { startMs, endMs } = boundsOfMonth(month)
   const lineOf = createLineOf(month, nowMs)

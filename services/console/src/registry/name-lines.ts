@@ -1,29 +1,27 @@
 import type { CatalogProject } from '@nextvisit/catalog'
 import type { Definition, DefinitionsAnswer } from '@nextvisit/contracts'
 import { eventSlug } from '@nextvisit/domain'
-import type { NameKind, NameLine, NamesPage } from './api.ts'
-
-/** Names in the workspace file. */
-type DeclaredNames = Pick<CatalogProject, 'declaredTraits' | 'disabledTraits' | 'declaredEvents' | 'disabledEvents'>
+import type { Answer, Input } from '../api-routes.ts'
 
 interface NamesPageParts {
-  readonly kind: NameKind
+  readonly kind: Input<'listNames'>['kind']
   /** The registry's page of at most `limit` definitions after `after` with `prefix`. */
   readonly page: DefinitionsAnswer
-  readonly declared: DeclaredNames
+  /** Names in the workspace file. */
+  readonly declared: Pick<CatalogProject, 'declaredTraits' | 'disabledTraits' | 'declaredEvents' | 'disabledEvents'>
   readonly prefix: string
   readonly after: string | undefined
   readonly limit: number
 }
 
 /** Converts the prefix of a name to the prefix of its slug: the name of an event has many spellings. */
-export function slugPrefixOf(kind: NameKind, prefix: string): string {
+export function slugPrefixOf(kind: NamesPageParts['kind'], prefix: string): string {
   // A prefix without a letter or digit has no slug, and matches no event.
   return kind === 'events' ? eventSlug(prefix) || prefix : prefix
 }
 
 /** Merges names of records and of the workspace file into one page, by slug in byte order. */
-export function namesPageOf({ kind, page, declared, prefix, after, limit }: NamesPageParts): NamesPage {
+export function namesPageOf({ kind, page, declared, prefix, after, limit }: NamesPageParts): Answer<'listNames'> {
   const [enabled, disabled] =
     kind === 'events'
       ? [declared.declaredEvents, declared.disabledEvents]
@@ -45,7 +43,7 @@ export function namesPageOf({ kind, page, declared, prefix, after, limit }: Name
         firstSeenAt: found?.firstSeenAt ?? null,
         lastSeenAt: found?.lastSeenAt ?? null,
         count: found?.count ?? 0,
-      } satisfies NameLine
+      }
     }),
     next: hasMore ? (shown.at(-1) ?? null) : null,
   }

@@ -1,4 +1,5 @@
 import type { CatalogProject } from '@nextvisit/catalog'
+import type { ProjectRef } from '@nextvisit/contracts'
 import { monthOf } from '@nextvisit/domain'
 import type { KnownCatalog } from '../catalog/known-catalog.ts'
 import type { CallsOf } from '../services.ts'
@@ -7,16 +8,8 @@ import type { LimitLine } from './api.ts'
 import { reachedLinesOf } from './limit-lines.ts'
 
 /** A limit with no room left. */
-export interface ReachedLimit {
-  readonly organization: string
-  readonly project: string
+export interface ReachedLimit extends ProjectRef {
   readonly line: LimitLine
-}
-
-interface ReachedLimitsParts {
-  readonly catalog: () => Promise<Pick<KnownCatalog, 'projects'>>
-  readonly metering: Pick<CallsOf<'metering'>, 'readUsage'>
-  readonly nowMs: () => number
 }
 
 /** Each costs metering some queries. With more projects, findings only count refusals. */
@@ -29,7 +22,11 @@ export function createReachedLimits({
   catalog,
   metering,
   nowMs,
-}: ReachedLimitsParts): () => Promise<readonly ReachedLimit[]> {
+}: {
+  readonly catalog: () => Promise<Pick<KnownCatalog, 'projects'>>
+  readonly metering: Pick<CallsOf<'metering'>, 'readUsage'>
+  readonly nowMs: () => number
+}): () => Promise<readonly ReachedLimit[]> {
   async function read(): Promise<readonly ReachedLimit[]> {
     const projects = (await catalog()).projects()
     if (projects.length > MAX_PROJECTS) return []
@@ -38,9 +35,8 @@ export function createReachedLimits({
   }
 
   /** Returns nothing for a project whose counters cannot be read. */
-  async function reachedBy(of: CatalogProject): Promise<readonly ReachedLimit[]> {
+  async function reachedBy({ organization, project, plan }: CatalogProject): Promise<readonly ReachedLimit[]> {
     const now = nowMs()
-    const { organization, project, plan } = of
     const month = monthOf(new Date(now).toISOString())
     const usage = await metering.readUsage({ organization, project, month })
     if (usage.outcome === 'refused') return []

@@ -21,30 +21,30 @@ function givenProjects(count: number, answer: (project: string) => Answer | Prom
     }
     return project as CatalogProject
   })
-  const asked: string[] = []
+  const reads: string[] = []
   const atOnce = { now: 0, most: 0 }
   const readReached = createReachedLimits({
     catalog: async () => ({ projects: () => projects }),
     metering: {
       readUsage: async ({ project, month }) => {
-        asked.push(`${project} ${month}`)
+        reads.push(`${project} ${month}`)
         atOnce.most = Math.max(atOnce.most, (atOnce.now += 1))
-        const said = await answer(project)
+        const usage = await answer(project)
         atOnce.now -= 1
-        return said
+        return usage
       },
     },
     nowMs: () => NOW_MS,
   })
   const read = async () => (await readReached()).map(({ project, line }) => `${project} ${line.name}`)
-  return { read, asked, atOnce }
+  return { read, reads, atOnce }
 }
 
 describe('the reached limits', () => {
   it('are read for this month only, for all projects concurrently', async () => {
-    const { read, asked, atOnce } = givenProjects(3, async (project) => usageOf(project === 'p1' ? 10 : 9))
+    const { read, reads, atOnce } = givenProjects(3, async (project) => usageOf(project === 'p1' ? 10 : 9))
     expect(await read()).toEqual(['p1 monthlyActiveUsers'])
-    expect(asked).toEqual(['p0 2026-11', 'p1 2026-11', 'p2 2026-11'])
+    expect(reads).toEqual(['p0 2026-11', 'p1 2026-11', 'p2 2026-11'])
     expect(atOnce.most).toBe(3)
   })
 
@@ -52,13 +52,13 @@ describe('the reached limits', () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     onTestFinished(() => void vi.useRealTimers())
     let users = 9
-    const { read, asked } = givenProjects(1, () => usageOf(users))
+    const { read, reads } = givenProjects(1, () => usageOf(users))
     expect(await read()).toEqual([])
     users = 10
     vi.advanceTimersByTime(59_999)
-    expect([await read(), asked.length]).toEqual([[], 1])
+    expect([await read(), reads.length]).toEqual([[], 1])
     vi.advanceTimersByTime(1)
-    expect([await read(), asked.length]).toEqual([['p0 monthlyActiveUsers'], 2])
+    expect([await read(), reads.length]).toEqual([['p0 monthlyActiveUsers'], 2])
   })
 
   it('include the other projects if one cannot be read', async () => {
@@ -68,8 +68,8 @@ describe('the reached limits', () => {
 
   it('are read for up to ten projects, and for none if there are more', async () => {
     const [ten, eleven] = [10, 11].map((count) => givenProjects(count, () => usageOf(10)))
-    expect([(await ten?.read())?.length, ten?.asked.length]).toEqual([10, 10])
-    expect([await eleven?.read(), eleven?.asked.length]).toEqual([[], 0])
+    expect([(await ten?.read())?.length, ten?.reads.length]).toEqual([10, 10])
+    expect([await eleven?.read(), eleven?.reads.length]).toEqual([[], 0])
   })
 
   it('do not wait for a slow metering', async () => {

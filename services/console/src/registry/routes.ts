@@ -1,22 +1,19 @@
 import { monthBefore, monthOf } from '@nextvisit/domain'
 import { createInProject } from '../catalog/find-project.ts'
-import type { KnownCatalog } from '../catalog/known-catalog.ts'
+import type { Dependencies } from '../dependencies.ts'
 import { answered, serveApi } from '../http/api-route.ts'
-import type { CallsOf } from '../services.ts'
 import { registryApi } from './api.ts'
 import { projectUsageOf } from './limit-lines.ts'
 import { namesPageOf, slugPrefixOf } from './name-lines.ts'
 
-interface RegistryRoutesParts {
-  readonly catalog: () => Promise<KnownCatalog>
-  readonly metering: CallsOf<'metering'>
-  readonly registry: CallsOf<'trait-registry'>
-  readonly nowMs: () => number
-}
-
 const NAMES_A_PAGE = 50
 
-export function createRegistryRoutes({ catalog, metering, registry, nowMs }: RegistryRoutesParts) {
+export function createRegistryRoutes({
+  catalog,
+  metering,
+  registry,
+  nowMs,
+}: Pick<Dependencies, 'catalog' | 'metering' | 'registry' | 'nowMs'>) {
   const inProject = createInProject(catalog)
 
   return serveApi(registryApi, {
@@ -31,8 +28,8 @@ export function createRegistryRoutes({ catalog, metering, registry, nowMs }: Reg
       if (before.outcome === 'refused') return before
       return answered(projectUsageOf({ plan, usage: usage.answer, before: before.answer, nowMs: now }))
     }),
-    listNames: inProject(async (declared, { organization, project, kind, after, ...asked }) => {
-      const prefix = slugPrefixOf(kind, asked.prefix)
+    listNames: inProject(async (declared, { organization, project, kind, after, prefix: namePrefix }) => {
+      const prefix = slugPrefixOf(kind, namePrefix)
       const read = await registry.readDefinitions({
         kind: kind === 'traits' ? 'trait' : 'event',
         organization,

@@ -1,9 +1,9 @@
 import { Instant, ReplayComparison, ReplayStep } from '@nextvisit/contracts'
 import { z } from 'zod'
 import { CommandRunAnswer } from '../commands/api.ts'
-import { type ApiTable, defineRoute, Nothing } from '../http/define-route.ts'
+import { defineRoute, Nothing } from '../http/define-route.ts'
 
-export const StartReplay = z.strictObject({
+const StartReplay = z.strictObject({
   service: z.string().max(100),
   /** `compare` changes nothing. */
   goal: z.enum(['compare', 'swap']),
@@ -14,9 +14,7 @@ export const StartReplay = z.strictObject({
 })
 export type StartReplay = z.infer<typeof StartReplay>
 
-export const ReplayResult = z.strictObject({
-  service: z.string(),
-  goal: StartReplay.shape.goal,
+const ReplayResult = StartReplay.omit({ restart: true }).extend({
   acceptDifferences: z.boolean(),
   /** `begin`: reading the catalog and preparing tables. `fold`: folding the log. */
   step: z.enum(['begin', 'fold', ...ReplayStep.options]),
@@ -33,17 +31,18 @@ export const ReplayResult = z.strictObject({
 })
 export type ReplayResult = z.infer<typeof ReplayResult>
 
-export const ReplayAnswer = z.strictObject({
-  services: z.array(z.string()),
-  /** Reason why this console starts no replays; null: operators can start one. */
-  obstacle: z.enum(['no-cli', 'no-database']).nullable(),
-  /** The running replay or the last one; null: none since the console started. */
-  run: CommandRunAnswer.extend(ReplayResult.shape).nullable(),
-})
-export type ReplayAnswer = z.infer<typeof ReplayAnswer>
-
 export const replayApi = {
-  readReplay: defineRoute({ role: 'viewer', input: Nothing, answer: ReplayAnswer }),
+  readReplay: defineRoute({
+    role: 'viewer',
+    input: Nothing,
+    answer: z.strictObject({
+      services: z.array(z.string()),
+      /** Reason why this console starts no replays; null: operators can start one. */
+      obstacle: z.enum(['no-cli', 'no-database']).nullable(),
+      /** The running replay or the last one; null: none since the console started. */
+      run: CommandRunAnswer.extend(ReplayResult.shape).nullable(),
+    }),
+  }),
   startReplay: defineRoute({
     role: 'operator',
     input: StartReplay,
@@ -56,4 +55,4 @@ export const replayApi = {
     }),
   }),
   stopReplay: defineRoute({ role: 'operator', input: Nothing, answer: Nothing }),
-} satisfies ApiTable
+}

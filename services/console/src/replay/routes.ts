@@ -1,38 +1,97 @@
-import type { CommandJob } from '../commands/command-job.ts'
+import { ReplayLine } from '@nextvisit/contracts'
+import { type Command, createCommandJob, type CommandJobParts } from '../commands/command-job.ts'
 import { runAnswerOf } from '../commands/run-answer.ts'
 import { answered, refuse, serveApi } from '../http/api-route.ts'
-import { type ReplayAnswer, replayApi, type ReplayResult, type StartReplay } from './api.ts'
-
-interface ReplayRoutesParts {
-  /** undefined: this console starts no replays. */
-  readonly job: CommandJob<StartReplay, ReplayResult> | undefined
-  readonly obstacle: ReplayAnswer['obstacle']
-  /** Names of the consumers. */
-  readonly services: readonly string[]
-}
+import { CONSUMERS } from '../services.ts'
+import { replayApi, type ReplayResult, type StartReplay } from './api.ts'
 
 const NOT_HERE = refuse(409, 'not-here', 'This console cannot start replays. Run the command on a terminal.')
 const NO_SERVICE = refuse(404, 'no-service', 'There is no such consumer.')
 const NOTHING_RUNS = refuse(409, 'nothing-runs', 'No replay started here is running.')
 
-export function createReplayRoutes({ job, obstacle, services }: ReplayRoutesParts) {
-  return serveApi(replayApi, {
+interface ReplayParts extends Omit<CommandJobParts, 'cli'> {
+  /** undefined: this console starts no commands. */
+  readonly cli: CommandJobParts['cli'] | undefined
+  /** Database address with a role that may create schemas; undefined: this console starts no replays. */
+  readonly operatorUrl: string | undefined
+}
+
+/** Creates the routes of the screen, and the job that they start. */
+export function createReplay({ cli, operatorUrl, nowMs, logger }: ReplayParts) {
+  const job =
+    cli && operatorUrl !== undefined ? createCommandJob(replayCommand(operatorUrl), { cli, nowMs, logger }) : undefined
+  const obstacle = job ? null : cli ? 'no-database' : 'no-cli'
+
+  const routes = serveApi(replayApi, {
     readReplay: (_, { role }) => {
-      const run = job?.look()
+      const run = job?.run()
       return answered({
-        services: [...services],
+        services: [...CONSUMERS],
         obstacle,
         run: run ? { ...runAnswerOf(run, role), ...run.result } : null,
       })
     },
-    startReplay: (asked, session) => {
+    startReplay: (input, session) => {
       if (!job) return NOT_HERE
-      if (!services.includes(asked.service)) return NO_SERVICE
-      if (job.start(asked, session) === 'started') return answered({})
-      const { by, result } = job.look() ?? { by: 'Another operator', result: asked }
+      if (!CONSUMERS.some((service) => service === input.service)) return NO_SERVICE
+      if (job.start(input, session) === 'started') return answered({})
+      const { by, result } = job.run() ?? { by: 'Another operator', result: input }
       const message = `A replay of ${result.service} that ${by} started is running. Wait for it, or stop it.`
       return refuse(409, 'runs', message)
     },
     stopReplay: (_, { name }) => (job?.stop(name) ? answered({}) : NOTHING_RUNS),
   })
+  return { routes, close: async () => job?.close() }
+}
+
+/** `nextvisit replay`. */
+function replayCommand(operatorUrl: string): Command<StartReplay, ReplayLine, ReplayResult> {
+  return {
+    name: 'replay',
+    argsOf: ({ service, goal, acceptDifferences, restart }) => [
+      'replay',
+      service,
+      '--json-lines',
+      ...(goal === 'compare' ? ['--dry-run'] : []),
+      ...(acceptDifferences ? ['--accept-differences'] : []),
+      ...(restart ? ['--restart'] : []),
+    ],
+    environment: { DATABASE_URL: operatorUrl },
+    line: ReplayLine,
+    initialResult: ({ service, goal, acceptDifferences }) => ({
+      service,
+      goal,
+      acceptDifferences,
+      step: 'begin',
+      records: null,
+      resumedFrom: null,
+      isPaused: false,
+      tables: null,
+      outcome: null,
+    }),
+    evolve: evolveReplay,
+    outcomeOf: ({ outcome }) => outcome?.outcome,
+  }
+}
+
+/** Folds a line of the command into the result. */
+function evolveReplay(result: ReplayResult, line: ReplayLine): ReplayResult {
+  switch (line.type) {
+    case 'begin':
+      return { ...result, step: 'fold', records: line.records, resumedFrom: line.resumedFrom, isPaused: false }
+    case 'pause':
+      return { ...result, isPaused: true }
+    case 'step':
+      return { ...result, step: line.step, isPaused: false }
+    case 'comparison':
+      return { ...result, tables: line.tables }
+    case 'outcome':
+      return {
+        ...result,
+        outcome: { outcome: line.outcome, isEqual: line.isEqual, lockedMs: line.lockedMs },
+      }
+    case 'progress':
+    case 'error':
+      return result
+  }
 }

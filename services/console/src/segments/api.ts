@@ -1,10 +1,8 @@
-import { SegmentMember, SlugId, Uuid } from '@nextvisit/contracts'
+import { projectFields, SegmentMember, SlugId, Uuid } from '@nextvisit/contracts'
 import { z } from 'zod'
-import { type ApiTable, defineRoute, Nothing } from '../http/define-route.ts'
+import { defineRoute, Nothing } from '../http/define-route.ts'
 
-const place = { organization: SlugId, project: SlugId }
-
-export const SegmentLine = z.strictObject({
+const SegmentLine = z.strictObject({
   id: SlugId,
   name: z.string().nullable(),
   members: z.number().int(),
@@ -14,40 +12,32 @@ export const SegmentLine = z.strictObject({
 })
 export type SegmentLine = z.infer<typeof SegmentLine>
 
-export const SegmentsAnswer = z.strictObject({
-  /** One page, by id. */
-  segments: z.array(SegmentLine),
-  pageSize: z.number().int(),
-  total: z.number().int(),
-})
-export type SegmentsAnswer = z.infer<typeof SegmentsAnswer>
-
-export const SegmentPath = z.strictObject({ ...place, segmentId: SlugId })
-export type SegmentPath = z.infer<typeof SegmentPath>
-
-export const SegmentAnswer = z.strictObject({
-  ...SegmentLine.shape,
-  /** Condition of the workspace file, in words. */
-  where: z.string(),
-  /** userNames are masked. */
-  isMasked: z.boolean(),
-  /** One page, by user id. */
-  users: z.array(z.strictObject(SegmentMember.shape)),
-  /** `after` of the next page. */
-  next: Uuid.nullable(),
-})
-export type SegmentAnswer = z.infer<typeof SegmentAnswer>
+const SegmentPath = z.strictObject({ ...projectFields, segmentId: SlugId })
 
 export const segmentsApi = {
   listSegments: defineRoute({
     role: 'viewer',
-    input: z.strictObject({ ...place, page: z.coerce.number<number>().int().min(1).default(1) }),
-    answer: SegmentsAnswer,
+    input: z.strictObject({ ...projectFields, page: z.coerce.number<number>().int().min(1).default(1) }),
+    answer: z.strictObject({
+      /** One page, by id. */
+      segments: z.array(SegmentLine),
+      pageSize: z.number().int(),
+      total: z.number().int(),
+    }),
   }),
   readSegment: defineRoute({
     role: 'viewer',
     input: SegmentPath.extend({ after: Uuid.optional() }),
-    answer: SegmentAnswer,
+    answer: SegmentLine.extend({
+      /** Condition of the workspace file, in words. */
+      where: z.string(),
+      /** userNames are masked. */
+      isMasked: z.boolean(),
+      /** One page, by user id. */
+      users: z.array(SegmentMember),
+      /** `after` of the next page. */
+      next: Uuid.nullable(),
+    }),
   }),
   revealSegment: defineRoute({
     role: 'viewer',
@@ -55,4 +45,4 @@ export const segmentsApi = {
     answer: Nothing,
     logged: ({ organization, project, segmentId }) => ({ organization, project, segmentId }),
   }),
-} satisfies ApiTable
+}

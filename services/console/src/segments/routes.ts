@@ -1,17 +1,12 @@
 import { type CatalogProject, type CatalogSegment, catalogSegments } from '@nextvisit/catalog'
 import { treeInWords } from '@nextvisit/domain'
 import { createInProject } from '../catalog/find-project.ts'
-import type { KnownCatalog } from '../catalog/known-catalog.ts'
+import type { Input } from '../api-routes.ts'
+import type { Dependencies } from '../dependencies.ts'
 import { shortened } from '../forms/shortened.ts'
 import { answered, type ApiResult, refuse, serveApi } from '../http/api-route.ts'
-import type { CallsOf } from '../services.ts'
 import { maskFor } from '../users/mask.ts'
-import { type SegmentLine, type SegmentPath, segmentsApi } from './api.ts'
-
-export interface SegmentRoutesParts {
-  readonly catalog: () => Promise<KnownCatalog>
-  readonly projector: CallsOf<'user-projector'>
-}
+import { type SegmentLine, segmentsApi } from './api.ts'
 
 const SEGMENTS_A_PAGE = 100
 const MEMBERS_A_PAGE = 50
@@ -21,15 +16,15 @@ const NO_SEGMENT = refuse(
   'The project has no such segment. Segments are declared in the workspace file.',
 )
 
-export function createSegmentRoutes({ catalog, projector }: SegmentRoutesParts) {
+export function createSegmentRoutes({ catalog, projector }: Pick<Dependencies, 'catalog' | 'projector'>) {
   const inProject = createInProject(catalog)
 
   async function readLines(
     { organization, project }: CatalogProject,
     shown: readonly CatalogSegment[],
   ): Promise<ApiResult<SegmentLine[]>> {
-    const asked = shown.map(({ id, fingerprint }) => ({ id, fingerprint }))
-    const read = await projector.readSegments({ organization, project, segments: asked })
+    const segments = shown.map(({ id, fingerprint }) => ({ id, fingerprint }))
+    const read = await projector.readSegments({ organization, project, segments })
     if (read.outcome === 'refused') return read
     const { segments: progress, usersTotal } = read.answer
     const none = { members: 0, usersComputed: 0 }
@@ -74,6 +69,6 @@ export function createSegmentRoutes({ catalog, projector }: SegmentRoutesParts) 
 }
 
 /** Name among the revealed data of a session. No user has such a name. */
-function nameOf({ organization, project, segmentId }: SegmentPath): string {
+function nameOf({ organization, project, segmentId }: Input<'revealSegment'>): string {
   return `${organization}/${project}/segment ${segmentId}`
 }

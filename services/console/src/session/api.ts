@@ -1,8 +1,8 @@
 import { Instant } from '@nextvisit/contracts'
 import { z } from 'zod'
-import { Nothing, Role, type RouteSchemas } from '../http/define-route.ts'
+import { Nothing, Role } from '../http/define-route.ts'
 
-export const SignIn = z.strictObject({
+const SignIn = z.strictObject({
   token: z.string().min(1).max(500),
   /** Logged with each change, and stored with decisions. Default: the role. */
   name: z
@@ -13,7 +13,7 @@ export const SignIn = z.strictObject({
     .default(''),
 })
 
-export const SessionAnswer = z.strictObject({
+const SessionAnswer = z.strictObject({
   role: Role,
   name: z.string(),
   expiresAt: Instant,
@@ -28,4 +28,4 @@ export const sessionApi = {
   readSession: { input: Nothing, answer: SessionAnswer.nullable() },
   signIn: { input: SignIn, answer: SessionAnswer },
   signOut: { input: Nothing, answer: Nothing },
-} satisfies Readonly<Record<string, RouteSchemas>>
+}

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
+import type { ConsoleConfig } from '../config.ts'
 import type { Role } from '../http/define-route.ts'
 
 export type TokenCheck =
@@ -7,20 +8,15 @@ export type TokenCheck =
   /** Wrong, after too many wrong tokens. */
   | { readonly outcome: 'too-many'; readonly retryAfterSeconds: number }
 
-interface TokenCheckOptions {
-  readonly tokens: { readonly operator: string; readonly viewer: string | undefined }
-  readonly nowMs: () => number
-}
-
 const WINDOW_MS = 60_000
 /** Wrong tokens in a window, over all clients: behind a proxy their addresses are the same. */
 const MAX_WRONG = 10
 
 /**
- * Returns the role that a token gives. Compares in constant time. A valid token is always accepted, so nobody can lock
- * others out. The limit on wrong tokens keeps the log short; tokens are too long to guess.
+ * Returns the role that a token gives. Compares in constant time. A valid token is always accepted, so wrong tokens lock
+ * no user out. The limit on wrong tokens keeps the log short; tokens are too long to guess.
  */
-export function createTokenCheck({ tokens, nowMs }: TokenCheckOptions): (token: string) => TokenCheck {
+export function createTokenCheck(tokens: ConsoleConfig['tokens'], nowMs: () => number): (token: string) => TokenCheck {
   const digests = {
     operator: digest(tokens.operator),
     viewer: tokens.viewer === undefined ? null : digest(tokens.viewer),

@@ -2,18 +2,17 @@ import type { Logger } from '@nextvisit/service-kit'
 import { type RequestHandler, Router } from 'express'
 import { API_ROUTES } from '../api-routes.ts'
 import { refuse } from '../http/api-route.ts'
-import { badInput, readBodyOf, sendRefusal, whoIs } from '../http/app.ts'
-import { clearSessionCookie, sessionIdOf, setSessionCookie } from '../http/session-cookie.ts'
+import { badInput, readBodyOf, sendRefusal, sessionFields } from '../http/app.ts'
+import { clearSessionCookie, type Session, sessionIdOf, type Sessions, setSessionCookie } from '../http/sessions.ts'
 import type { Site } from '../http/site.ts'
-import { type SessionAnswer, SignIn } from './api.ts'
+import { type SessionAnswer, sessionApi } from './api.ts'
 import type { TokenCheck } from './check-token.ts'
-import type { Session, Sessions } from '../http/sessions.ts'
 
-interface SigningInParts {
+interface SessionRouterParts {
   readonly site: Site
   readonly sessions: Sessions
   readonly checkToken: (token: string) => TokenCheck
-  /** Tells whether *Try it* has keys. */
+  /** Resolves to true if *Try it* has keys. */
   readonly canTry: () => Promise<boolean>
   readonly logger: Logger
 }
@@ -24,8 +23,14 @@ const WRONG_TOKEN = refuse(
   'This is not a token of this console. npx -y pnpm start prints it; elsewhere it is CONSOLE_TOKEN.',
 )
 
-/** Answers the routes of the session, which need no session: they are served apart, as they set and clear its cookie. */
-export function createSigningIn({ site, sessions, checkToken, canTry, logger }: SigningInParts): RequestHandler {
+/** Answers the routes that need no session. They are served apart, as they set and clear its cookie. */
+export function createSessionRouter({
+  site,
+  sessions,
+  checkToken,
+  canTry,
+  logger,
+}: SessionRouterParts): RequestHandler {
   const router = Router()
   const readBody = readBodyOf()
 
@@ -43,7 +48,7 @@ export function createSigningIn({ site, sessions, checkToken, canTry, logger }: 
 
   router.post(`/${API_ROUTES.signIn.path}`, async (request, response) => {
     await readBody(request, response)
-    const body = SignIn.safeParse(request.body)
+    const body = sessionApi.signIn.input.safeParse(request.body)
     if (!body.success) return sendRefusal(response, badInput(body.error))
     const checked = checkToken(body.data.token)
     if (checked.outcome === 'too-many') {
@@ -57,7 +62,7 @@ export function createSigningIn({ site, sessions, checkToken, canTry, logger }: 
     }
     const session = sessions.open(checked.role, body.data.name || checked.role)
     setSessionCookie(response, site, session.id)
-    logger.info({ action: 'sign in', ...whoIs(session) }, 'console action')
+    logger.info({ action: 'sign in', ...sessionFields(session) }, 'console action')
     response.json(await answerOf(session))
   })
 
@@ -65,7 +70,7 @@ export function createSigningIn({ site, sessions, checkToken, canTry, logger }: 
     const session = sessions.find(sessionIdOf(request))
     if (session) {
       sessions.close(session.id)
-      logger.info({ action: 'sign out', ...whoIs(session) }, 'console action')
+      logger.info({ action: 'sign out', ...sessionFields(session) }, 'console action')
     }
     clearSessionCookie(response, site)
     response.json({})

@@ -1,60 +1,45 @@
-import { Instant, SlugId } from '@nextvisit/contracts'
+import { DryRunOutcome, FormTallies } from '@nextvisit/contracts'
 import { z } from 'zod'
-import { MAX_SIMULATED_DAYS, MAX_WORKSPACE_CHARACTERS } from '../api-bounds.ts'
 import { CommandRunAnswer } from '../commands/api.ts'
-import { type ApiTable, defineRoute, Nothing } from '../http/define-route.ts'
+import { defineRoute, Nothing } from '../http/define-route.ts'
+import { MAX_SIMULATED_DAYS, MAX_WORKSPACE_CHARACTERS } from '../shared-with-pages.ts'
 
-export const StartSimulation = z.strictObject({
+const StartSimulation = z.strictObject({
   /** The edited workspace file. */
   workspace: z.string().trim().min(1, 'must hold the workspace file').max(MAX_WORKSPACE_CHARACTERS),
   days: z.number().int().min(1).max(MAX_SIMULATED_DAYS),
 })
-export type StartSimulation = z.infer<typeof StartSimulation>
 
-const count = z.number().int()
-
-export const SimulatedSide = z.strictObject({
-  users: count,
-  queued: count,
-  delivered: count,
-  evaluated: count,
-  /** Gates that stopped the form, most frequent first. */
-  stops: z.array(z.strictObject({ reason: z.string(), words: z.string(), times: count })),
-})
-export type SimulatedSide = z.infer<typeof SimulatedSide>
-
-export const SimulatedForm = z.strictObject({
-  form: SlugId,
-  /** null: the file removes it. */
-  edited: SimulatedSide.nullable(),
-  /** null: not applied. */
-  today: SimulatedSide.nullable(),
+/** Tallies of a form, with each reason in words. */
+const SimulatedForm = FormTallies.extend({
+  refused: z.array(FormTallies.shape.refused.element.extend({ words: z.string() })),
 })
 export type SimulatedForm = z.infer<typeof SimulatedForm>
 
-export const SimulationOutcome = z.strictObject({
-  from: Instant,
-  to: Instant,
-  records: count,
-  unreadable: count,
-  users: count,
-  /** Start of the part of the log that was read completely; null: the whole log was read. */
-  since: Instant.nullable(),
-  projects: z.array(z.strictObject({ organization: SlugId, project: SlugId, forms: z.array(SimulatedForm) })),
+const project = DryRunOutcome.shape.projects.element
+const forms = project.shape.forms.element.extend({
+  proposed: SimulatedForm.nullable(),
+  today: SimulatedForm.nullable(),
 })
-export type SimulationOutcome = z.infer<typeof SimulationOutcome>
 
-export const SimulationAnswer = z.strictObject({
-  /** Operators can start one here. */
-  canStart: z.boolean(),
-  /** Maximum number of records read from each topic, the newest ones. */
-  maxRecords: count,
-  run: CommandRunAnswer.extend({ days: count, outcome: SimulationOutcome.nullable() }).nullable(),
+const SimulationResult = z.strictObject({
+  days: StartSimulation.shape.days,
+  outcome: DryRunOutcome.extend({ projects: z.array(project.extend({ forms: z.array(forms) })) }).nullable(),
 })
-export type SimulationAnswer = z.infer<typeof SimulationAnswer>
+export type SimulationResult = z.infer<typeof SimulationResult>
 
 export const simulationApi = {
-  readSimulation: defineRoute({ role: 'viewer', input: Nothing, answer: SimulationAnswer }),
+  readSimulation: defineRoute({
+    role: 'viewer',
+    input: Nothing,
+    answer: z.strictObject({
+      /** Operators can start one here. */
+      canStart: z.boolean(),
+      /** Maximum number of records read from each topic, the newest ones. */
+      maxRecords: z.number().int(),
+      run: CommandRunAnswer.extend(SimulationResult.shape).nullable(),
+    }),
+  }),
   startSimulation: defineRoute({
     role: 'operator',
     input: StartSimulation,
@@ -64,4 +49,4 @@ export const simulationApi = {
     logged: ({ days }) => ({ days: String(days) }),
   }),
   stopSimulation: defineRoute({ role: 'operator', input: Nothing, answer: Nothing }),
-} satisfies ApiTable
+}

@@ -1,22 +1,23 @@
-import { SlugId, Uuid } from '@nextvisit/contracts'
+import { UserQuery } from '@nextvisit/contracts'
 import { z } from 'zod'
-import { type ApiTable, defineRoute } from '../http/define-route.ts'
+import { defineRoute } from '../http/define-route.ts'
+import { DEMO_PLANS } from '../shared-with-pages.ts'
 
 const userName = z.string().min(1).max(255)
 
 /** The request to the gateway, and the gateway's answer. */
-export const TryAnswer = z.strictObject({
+const TryAnswer = z.strictObject({
   request: z.strictObject({ path: z.string(), key: z.enum(['admin', 'sdk']), body: z.string() }),
   status: z.number().int(),
   body: z.string(),
-  user: z.strictObject({ organization: SlugId, project: SlugId, userId: Uuid }),
+  user: UserQuery,
 })
 export type TryAnswer = z.infer<typeof TryAnswer>
 
 const tries = { role: 'operator', answer: TryAnswer } as const
 
 export const tryItApi = {
-  tryIdentify: defineRoute({ ...tries, input: z.strictObject({ userName, plan: z.enum(['pro', 'free']) }) }),
+  tryIdentify: defineRoute({ ...tries, input: z.strictObject({ userName, plan: z.enum(DEMO_PLANS) }) }),
   tryTrack: defineRoute({ ...tries, input: z.strictObject({ userName, eventName: z.string().min(1).max(100) }) }),
   tryVisit: defineRoute({ ...tries, input: z.strictObject({ userName }) }),
-} satisfies ApiTable
+}

@@ -24,13 +24,13 @@ async function find(text: string | undefined) {
   return { found: [(await findDemo())?.keys, (await findDemo())?.keys], logged }
 }
 
-it('is found by the keys of the file, and not without a file', async () => {
+it('the demo is found by the keys of the file, and not without a file', async () => {
   expect(await find(JSON.stringify(keys))).toEqual({ found: [keys, keys], logged: [] })
   expect(await find(undefined)).toEqual({ found: [undefined, undefined], logged: [] })
 })
 
 it.each(['', 'nv_admin_P_secret', '{"admin":"nv_admin_P_secret"}', 'null'])(
-  'is not there, and that is logged once without the text, where the file is damaged: %j',
+  'the demo is not offered with a damaged file, which is logged once without its text: %j',
   async (text) => {
     const { found, logged } = await find(text)
     expect(found).toEqual([undefined, undefined])

@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import type { CatalogProject } from '@nextvisit/catalog'
 import { hashApiKey } from '@nextvisit/domain'
-import type { Logger } from '@nextvisit/service-kit'
 import { z } from 'zod'
-import type { KnownCatalog } from '../catalog/known-catalog.ts'
+import type { Dependencies } from '../dependencies.ts'
 
 const DemoKeys = z.object({ admin: z.string(), sdk: z.string() })
 
@@ -16,11 +15,10 @@ export interface Demo {
   readonly keys: z.infer<typeof DemoKeys>
 }
 
-interface FindDemoParts {
+interface FindDemoParts extends Pick<Dependencies, 'catalog'> {
+  readonly logger: Pick<Dependencies['logger'], 'warn'>
   /** File that `nextvisit demo` writes. */
   readonly keysFile: string | undefined
-  readonly catalog: () => Promise<KnownCatalog>
-  readonly logger: Pick<Logger, 'warn'>
 }
 
 /** Finds the demo, if its keys are known and its workspace is loaded. Logs an invalid file once. */

@@ -10,15 +10,16 @@ interface TryItParts {
   readonly gatewayUrl: string | undefined
 }
 
-type TryBody = { readonly userName: string } & Readonly<Record<string, unknown>>
-
 const ANSWER_WITHIN_MS = 5_000
 const NO_DEMO = refuse(404, 'no-demo', 'The demo is not loaded, so there are no keys to try.')
 const NO_GATEWAY = refuse(503, 'no-answer', 'The gateway does not answer. The Overview says what to do.')
 
 /** Requests with the demo's keys, which never leave the server. */
 export function createTryItRoutes({ findDemo, gatewayUrl }: TryItParts) {
-  async function send(route: RouteSignature, body: TryBody): Promise<ApiResult<TryAnswer>> {
+  async function send(
+    route: RouteSignature,
+    body: { readonly userName: string; readonly [member: string]: unknown },
+  ): Promise<ApiResult<TryAnswer>> {
     const { pattern: path, keyKind: key } = route
     const demo = await findDemo()
     if (!demo || gatewayUrl === undefined) return NO_DEMO

@@ -9,7 +9,7 @@ import { findRequest } from './find-request.ts'
 /** Number of records in one batch of a reader. */
 const BATCH = 1_000
 
-it('distinguishes a request without a record from one beyond the records that are read', async () => {
+it('findRequest distinguishes a request without a record from one beyond the records that are read', async () => {
   const { connection, topic } = await createTestTopic(inject('kafkaBrokers'))
   const facts = Array.from({ length: BATCH + 1 }, () => eventTracked({ id: randomUUIDv7() }))
   const publisher = createPublisher(connection)

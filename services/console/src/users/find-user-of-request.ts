@@ -1,7 +1,7 @@
 import type { KeptRefusal, ProjectRef } from '@nextvisit/contracts'
 import { isSameProject, type KnownCatalog } from '../catalog/known-catalog.ts'
+import type { Dependencies } from '../dependencies.ts'
 import { answered, type ApiRefusal, type ApiResult, refuse } from '../http/api-route.ts'
-import type { ReadRefusals } from '../services.ts'
 import type { UserPath } from './api.ts'
 import type { FoundRequest } from './find-request.ts'
 
@@ -22,24 +22,23 @@ const NO_REFUSALS = refuse(
 )
 const NO_LOG = refuse(503, 'no-log', 'The log cannot be read because Kafka does not answer. The Overview says more.')
 
-interface UserOfRequestParts {
+interface UserOfRequestParts extends Pick<Dependencies, 'readRefusals'> {
   readonly findRequest: (requestId: string) => Promise<FoundRequest>
-  readonly readRefusals: ReadRefusals
   readonly knownCatalog: () => Promise<KnownCatalog | undefined>
 }
 
 /** Finds the user of a request by its record, or by its refusal. Refusals of the given project are searched first. */
 export async function findUserOfRequest(
   { findRequest, readRefusals, knownCatalog }: UserOfRequestParts,
-  { requestId, ...asked }: ProjectRef & { readonly requestId: string },
+  { requestId, ...selected }: ProjectRef & { readonly requestId: string },
 ): Promise<ApiResult<UserPath>> {
   const found = await findRequest(requestId).catch(() => undefined)
   if (found?.outcome === 'found') {
     const { organization, project, userId } = found.fact
     return answered({ organization, project, userId })
   }
-  const others = ((await knownCatalog())?.projects() ?? []).filter((other) => !isSameProject(asked, other))
-  const search = await findRefusal(readRefusals, [asked, ...others], requestId)
+  const others = ((await knownCatalog())?.projects() ?? []).filter((other) => !isSameProject(selected, other))
+  const search = await findRefusal(readRefusals, [selected, ...others], requestId)
   if (search.outcome !== 'found') {
     if (!found) return NO_LOG
     if (found.outcome === 'too-many-records') return notAllRead(requestId, found)
@@ -63,7 +62,7 @@ type RefusalSearch =
 
 /** Finds the refusal of a request in the first projects. Of a batch it prefers a refusal that names a user. */
 async function findRefusal(
-  readRefusals: ReadRefusals,
+  readRefusals: Dependencies['readRefusals'],
   projects: readonly ProjectRef[],
   requestId: string,
 ): Promise<RefusalSearch> {

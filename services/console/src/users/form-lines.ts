@@ -7,12 +7,12 @@ import type {
   QueuedForm,
   Trigger,
 } from '@nextvisit/contracts'
-import { comparedInWords, gatesNotChecked, reasonInWords, triggerInWords } from '@nextvisit/domain'
+import { comparedInWords, countedByTrigger, gatesNotChecked, reasonInWords, triggerInWords } from '@nextvisit/domain'
 import { shortened } from '../forms/shortened.ts'
-import type { Mask } from './mask.ts'
 import type { FormLine } from './api.ts'
+import type { Mask } from './mask.ts'
 
-export interface FormLinesParts extends FormsReadModel {
+interface FormLinesParts extends FormsReadModel {
   readonly config: Pick<ProjectConfig, 'forms'> | undefined
   /** Returns how often the event that a trigger counts has happened; undefined: unknown. */
   readonly soFar: (trigger: Trigger) => number | undefined
@@ -72,7 +72,7 @@ function neverDecided({ triggers }: Pick<Form, 'triggers'>, soFar: FormLinesPart
 
 /** Lists the values that each gate compared, then the gates that were not checked. */
 export function gateLinesOf({ gates }: Pick<FormDecision, 'gates'>, mask: Mask): FormLine['gates'] {
-  const lookedAt = gates.map((gate) => ({
+  const checked = gates.map((gate) => ({
     gate: gate.gate,
     outcome: gate.passed ? ('passed' as const) : ('failed' as const),
     words: comparedInWords(mask.gate(gate)),
@@ -81,11 +81,11 @@ export function gateLinesOf({ gates }: Pick<FormDecision, 'gates'>, mask: Mask):
   }))
   const rest = gatesNotChecked(gates).map((gate) => ({
     gate,
-    outcome: 'not-looked-at' as const,
+    outcome: 'not-checked' as const,
     words: 'not checked: an earlier gate failed',
     withInstants: false,
   }))
-  return [...lookedAt, ...rest]
+  return [...checked, ...rest]
 }
 
 /** Reasons that refer to rows of the form in the user's queue. */
@@ -120,4 +120,25 @@ function becameOf(row: QueuedForm, nowMs: number): string {
     case 'cancelled':
       return 'It was cancelled because the workspace removed or disabled the form.'
   }
+}
+
+/** Returns the counting triggers of forms without a decision: their counts tell how far the user is. */
+export function countedTriggers(
+  decisions: readonly FormDecision[],
+  config: FormLinesParts['config'],
+  { isMasked }: Pick<Mask, 'isMasked'>,
+): readonly Trigger[] {
+  const decided = new Set(decisions.map(({ formId }) => formId))
+  return (config?.forms ?? [])
+    .filter(({ id }) => !decided.has(id))
+    .flatMap(({ triggers }) => triggers.filter((trigger) => 'event' in trigger && showsProgress(trigger, isMasked)))
+}
+
+/**
+ * Returns true if the count tells how far the user is.
+ * A count by properties reveals how often events had such values, so it is masked. If `where` refers only to the last event,
+ * the count ignores properties and does not tell how far the user is.
+ */
+function showsProgress(trigger: Parameters<typeof countedByTrigger>[0], isMasked: boolean): boolean {
+  return trigger.where === undefined || (!isMasked && countedByTrigger(trigger).where !== undefined)
 }

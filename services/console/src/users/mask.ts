@@ -1,6 +1,6 @@
 import type { GateOutcome } from '@nextvisit/contracts'
-import { MASK, type UserPath } from './api.ts'
 import type { Session } from '../http/sessions.ts'
+import { MASK, type UserPath } from './api.ts'
 
 /** The first character of a shorter userName would reveal too much. */
 const MIN_CHARACTERS = 8

@@ -13,10 +13,10 @@ const config = organizationConfig({
 })
 const lookups = staticCatalog([config])
 const catalog = async () => ({ ...lookups, projects: () => [...lookups.projects()] })
-const { projector, evaluator } = createServices({
-  addresses: { gateway: [], 'user-projector': [], 'trait-registry': [], metering: [], 'form-trigger-evaluator': [] },
-  token: '',
-})
+const { projector, evaluator } = createServices(
+  { gateway: [], 'user-projector': [], 'trait-registry': [], metering: [], 'form-trigger-evaluator': [] },
+  '',
+)
 const routes = {
   ...createSegmentRoutes({ catalog, projector }),
   ...createUserRoutes({
@@ -42,7 +42,7 @@ it.each([
   [SEGMENT, { organization: 'acme', project: 'gone', segmentId: 'loyal' }, 'acme/gone/segment loyal', 'no-project'],
   [USER, { organization: 'acme', project: 'shop', userId }, `acme/shop/${userId}`, 'answered'],
   [USER, { organization: 'acme', project: 'gone', userId }, `acme/gone/${userId}`, 'no-project'],
-] as const)('%s of %o remembers only what exists: %s, %s', async (route, input, name, outcome) => {
+] as const)('%s of %o reveals only existing data: %s, %s', async (route, input, name, outcome) => {
   const session = createSessions(() => 0).open('viewer', 'Ada')
   const result = await routes[route].handle(input, session)
   expect(result.outcome === 'refused' ? result.error : result.outcome).toBe(outcome)

@@ -1,23 +1,19 @@
 import type { Trigger } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
 import { createInProject, findProject, NO_CATALOG, NO_PROJECT } from '../catalog/find-project.ts'
-import type { KnownCatalog } from '../catalog/known-catalog.ts'
+import type { Dependencies } from '../dependencies.ts'
 import { answered, refuse, serveApi } from '../http/api-route.ts'
-import { createAtATime } from '../http/at-a-time.ts'
-import type { ReadRefusals } from '../services.ts'
-import { maskFor, revealedName } from './mask.ts'
+import { createConcurrencyLimit } from '../http/concurrency-limit.ts'
 import { usersApi } from './api.ts'
 import { ALL_KEPT, findUserOfRequest } from './find-user-of-request.ts'
+import { countedTriggers, formLinesOf } from './form-lines.ts'
+import { maskFor, revealedName } from './mask.ts'
+import { profileOf } from './profile.ts'
 import { timelineEntriesOf } from './timeline-entries.ts'
-import { userAnswerOf } from './user-answer.ts'
-import { countedTriggers, userFormsAnswerOf } from './user-forms-answer.ts'
 import type { UserLog, Users } from './users.ts'
 
-interface UserRoutesParts {
-  readonly catalog: () => Promise<KnownCatalog>
+interface UserRoutesParts extends Pick<Dependencies, 'catalog' | 'readRefusals' | 'nowMs'> {
   readonly users: Users
-  readonly readRefusals: ReadRefusals
-  readonly nowMs: () => number
 }
 
 const NO_LOG = refuse(503, 'no-log', 'The log cannot be read because Kafka does not answer. The Overview says more.')
@@ -27,12 +23,12 @@ const TOO_MANY_READS = refuse(
   'Two pages of this session are already searching the log. Try again when one has finished.',
 )
 /** Each reads up to 100,000 records. */
-const READS_AT_A_TIME = 2
+const MAX_CONCURRENT_READS = 2
 
 export function createUserRoutes({ catalog, users, readRefusals, nowMs }: UserRoutesParts) {
   const knownCatalog = () => catalog().catch(() => undefined)
   const inProject = createInProject(catalog)
-  const fewAtATime = createAtATime(READS_AT_A_TIME, TOO_MANY_READS)
+  const limited = createConcurrencyLimit(MAX_CONCURRENT_READS, TOO_MANY_READS)
 
   return serveApi(usersApi, {
     listProjects: async () => {
@@ -40,14 +36,14 @@ export function createUserRoutes({ catalog, users, readRefusals, nowMs }: UserRo
       if (!known) return NO_CATALOG
       return answered({ projects: known.projects().map(({ organization, project }) => ({ organization, project })) })
     },
-    findUser: async (asked, session) => {
-      if ('requestId' in asked) {
+    findUser: async (input, session) => {
+      if ('requestId' in input) {
         const parts = { findRequest: users.findRequest, readRefusals, knownCatalog }
-        return fewAtATime(session, () => findUserOfRequest(parts, asked))
+        return limited(session, () => findUserOfRequest(parts, input))
       }
-      const { organization, project, userName } = asked
+      const { organization, project, userName } = input
       if (!userName.isWellFormed()) return refuse(400, 'bad-input', 'userName: must hold no lone surrogates')
-      const found = await findProject(catalog, asked)
+      const found = await findProject(catalog, input)
       if (found.outcome === 'refused') return found
       return answered({ organization, project, userId: userIdOf(organization, project, userName) })
     },
@@ -57,22 +53,23 @@ export function createUserRoutes({ catalog, users, readRefusals, nowMs }: UserRo
       if (known && !found) return NO_PROJECT
       if (user.outcome === 'refused') return user
       const mask = maskFor(session, revealedName(path))
-      return answered(userAnswerOf({ path, user: user.answer, config: found?.config, mask }))
+      const profile = user.answer ? profileOf(user.answer, found?.config, mask) : null
+      return answered({ ...path, isMasked: mask.isMasked, profile })
     },
     readUserForms: async (path, session) => {
       const [known, forms] = await Promise.all([knownCatalog(), users.readForms(path)])
       if (forms.outcome === 'refused') return forms
-      const model = forms.answer
+      const model = forms.answer ?? { forms: [], queue: [] }
       const config = known?.project(path.organization, path.project)?.config
       const mask = maskFor(session, revealedName(path))
-      const counts = await users.readTriggerCounts(path, model ? countedTriggers({ model, config, mask }) : [])
+      const counts = await users.readTriggerCounts(path, forms.answer ? countedTriggers(model.forms, config, mask) : [])
       const soFar = (trigger: Trigger) => counts.get(trigger)
-      return answered(userFormsAnswerOf({ model, config, soFar, mask, nowMs: nowMs() }))
+      return answered({ forms: formLinesOf({ ...model, config, soFar, mask, nowMs: nowMs() }), queue: model.queue })
     },
     readTimeline: async ({ depth, request, ...path }, session) => {
       const readLog = () => users.readLog(path, depth).then(answered<UserLog>, () => NO_LOG)
       const [read, forms, refusals, known] = await Promise.all([
-        fewAtATime(session, readLog),
+        limited(session, readLog),
         users.readForms(path),
         readRefusals(path, ALL_KEPT),
         knownCatalog(),

@@ -40,17 +40,17 @@ const users: Users = {
 
 type Name = keyof ReturnType<typeof createUserRoutes>
 
-/** Asks a route. `kept` are the refusals of the project `other`. */
-async function ask(name: Name, input: object, kept?: readonly KeptRefusal[], own: Partial<Users> = {}) {
+/** Calls a route. `kept` are the refusals of the project `other`. */
+async function call(name: Name, input: object, kept?: readonly KeptRefusal[], own: Partial<Users> = {}) {
   const readRefusals = async ({ project }: { readonly project: string }) => kept && (project === 'other' ? kept : [])
   const routes = createUserRoutes({ catalog, users: { ...users, ...own }, readRefusals, nowMs: () => 0 })
   return routes[name].handle(input, createSessions(() => 0).open('operator', 'Ada'))
 }
 
-describe('while the evaluator is silent', () => {
-  it('the profile and the timeline are shown; the timeline reports what is missing', async () => {
-    expect(await ask('readUser', user)).toMatchObject({ answer: { profile: null } })
-    expect(await ask('readTimeline', { ...user, depth: 1 })).toMatchObject({
+describe('a silent evaluator', () => {
+  it('leaves the profile and the timeline, which reports its missing entries', async () => {
+    expect(await call('readUser', user)).toMatchObject({ answer: { profile: null } })
+    expect(await call('readTimeline', { ...user, depth: 1 })).toMatchObject({
       answer: {
         entries: [],
         gaps: [
@@ -59,25 +59,25 @@ describe('while the evaluator is silent', () => {
         ],
       },
     })
-    expect(await ask('readUserForms', user)).toMatchObject({ outcome: 'refused', error: 'no-answer' })
+    expect(await call('readUserForms', user)).toMatchObject({ outcome: 'refused', error: 'no-answer' })
   })
 })
 
 describe('a request that left no record', () => {
-  const asked = { organization: 'acme', project: 'shop', requestId }
+  const input = { organization: 'acme', project: 'shop', requestId }
 
   it('leads to the user of its refusal, in any project', async () => {
     const kept = [refusal, { ...refusal, userId }]
-    expect(await ask('findUser', asked, kept)).toEqual(answered({ organization: 'acme', project: 'other', userId }))
+    expect(await call('findUser', input, kept)).toEqual(answered({ organization: 'acme', project: 'other', userId }))
   })
 
   it('is explained if it was refused before it named a user', async () => {
-    const found = await ask('findUser', asked, [refusal])
+    const found = await call('findUser', input, [refusal])
     expect(found).toMatchObject({ error: 'refused-nobody', message: expect.stringContaining('The user is unknown') })
   })
 
   it('may have been refused while refusals cannot be read', async () => {
-    expect(await ask('findUser', asked)).toMatchObject({ status: 503, error: 'no-refusals' })
+    expect(await call('findUser', input)).toMatchObject({ status: 503, error: 'no-refusals' })
   })
 
   it('may have left one if not all of the log was read', async () => {
@@ -88,12 +88,12 @@ describe('a request that left no record', () => {
       `50,123 records.* --from 2026-11-23T02:59:59.000Z --to 2026-11-23T03:00:00.000Z .*${requestId}$`,
     )
     const refused = { outcome: 'refused', error: 'not-all-read', message }
-    expect(await ask('findUser', asked, [], own)).toMatchObject(refused)
-    expect(await ask('findUser', asked, undefined, own)).toMatchObject(refused)
-    expect(await ask('findUser', asked, [{ ...refusal, userId }], own)).toMatchObject({ outcome: 'answered' })
+    expect(await call('findUser', input, [], own)).toMatchObject(refused)
+    expect(await call('findUser', input, undefined, own)).toMatchObject(refused)
+    expect(await call('findUser', input, [{ ...refusal, userId }], own)).toMatchObject({ outcome: 'answered' })
   })
 
   it('is not found if no refusal of it is kept', async () => {
-    expect(await ask('findUser', asked, [])).toMatchObject({ error: 'no-request' })
+    expect(await call('findUser', input, [])).toMatchObject({ error: 'no-request' })
   })
 })

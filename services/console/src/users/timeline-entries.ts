@@ -1,18 +1,19 @@
 import {
   type FormDecision,
   type FormFact,
+  type FormsReadModel,
+  isRequestFact,
   type KeptRefusal,
   MAX_QUEUED_FORMS,
   type ProjectConfig,
   type QueuedForm,
   type UserFact,
 } from '@nextvisit/contracts'
-import { TRAIT_OPERATORS, traitChangesOf } from '@nextvisit/domain'
-import type { Mask } from './mask.ts'
+import { compileForms, TRAIT_OPERATORS, traitChangesOf } from '@nextvisit/domain'
 import type { TimelineEntry } from './api.ts'
 import { gateLinesOf } from './form-lines.ts'
-import { replacedDecisions } from './replaced-decisions.ts'
-import { namedValues } from './user-answer.ts'
+import type { Mask } from './mask.ts'
+import { namedValues } from './profile.ts'
 
 type Detail = TimelineEntry['details'][number]
 /** Entry of a fact in the log. Refusals, and decisions that queued nothing, are not in the log. */
@@ -21,14 +22,14 @@ type FactEntry = TimelineEntry & { readonly kind: Exclude<TimelineEntry['kind'],
 const detail = (name: string, value: string): Detail => ({ name, value, withInstants: false })
 const instantDetail = (name: string, value: string): Detail => ({ name, value, withInstants: true })
 /** Details with values of a user or an event. */
-const said = (values: Readonly<Record<string, unknown>>, mask: Mask): Detail[] =>
+const valueDetails = (values: Readonly<Record<string, unknown>>, mask: Mask): Detail[] =>
   namedValues(values, mask).map(({ name, value }) => detail(name, value))
 
 interface TimelineParts {
   readonly facts: readonly UserFact[]
   readonly formFacts: readonly FormFact[]
   /** Last decision on each form, and the queue; undefined: the evaluator does not answer. */
-  readonly forms: { readonly forms: readonly FormDecision[]; readonly queue: readonly QueuedForm[] } | undefined
+  readonly forms: FormsReadModel | undefined
   /** Kept refusals of this user. */
   readonly refusals: readonly KeptRefusal[]
   readonly config: ProjectConfig | undefined
@@ -73,13 +74,13 @@ function rankOf({ kind }: TimelineEntry): number {
 }
 
 /** Converts facts, adding what the queue and the decisions tell about them now. */
-function factEntriesOf({ facts, formFacts, forms, config, request, mask }: TimelineParts): TimelineEntry[] {
+function factEntriesOf(parts: TimelineParts): TimelineEntry[] {
+  const { facts, forms, request, mask } = parts
   const answered = new Set(facts.flatMap((fact) => (fact.type === 'VisitAnswered' ? fact.visitId : [])))
   return facts.map((fact) => {
     const entry = entryOf(fact, mask)
     const noForm = entry.kind === 'visit' && forms && !answered.has(fact.id) && whyNoForm(fact.received, forms.queue)
-    const replaced =
-      forms && fact.id === request ? replacedDecisions({ fact, decisions: forms.forms, formFacts, config }) : []
+    const replaced = forms && fact.id === request ? replacedDecisions(fact, forms.forms, parts) : []
     return {
       ...entry,
       details: [
@@ -94,6 +95,30 @@ function factEntriesOf({ facts, formFacts, forms, config, request, mask }: Timel
       ],
     }
   })
+}
+
+/**
+ * Returns later decisions on forms that this record may have triggered. Only the last decision on each form is kept, so a
+ * decision for this record is lost, unless it queued the form: that is in the log.
+ */
+function replacedDecisions(
+  fact: UserFact,
+  decisions: readonly FormDecision[],
+  { formFacts, config }: Pick<TimelineParts, 'formFacts' | 'config'>,
+): readonly FormDecision[] {
+  const forms = config ? formsTriggeredBy(fact, config) : []
+  const queuedByIt = (formId: string) =>
+    formFacts.some((one) => one.type === 'FormQueued' && one.causeId === fact.id && one.formId === formId)
+  return decisions.filter(
+    ({ formId, at, requestId }) =>
+      requestId !== fact.id && at >= fact.received && forms.some(({ id }) => id === formId) && !queuedByIt(formId),
+  )
+}
+
+function formsTriggeredBy(fact: UserFact, config: ProjectConfig): readonly { readonly id: string }[] {
+  if (!isRequestFact(fact)) return []
+  if (fact.type === 'EventTracked') return fact.evaluateTriggers ? compileForms(config).onEvent(fact.slug) : []
+  return fact.source === 'sdk' ? compileForms(config).onVisit : []
 }
 
 /** Converts a refusal. Kept refusals quote nothing of their caller. */
@@ -125,7 +150,7 @@ export function entryOf(fact: UserFact, mask: Mask): FactEntry {
         : [detail('triggers', `not evaluated: ${fact.imported ? 'imported' : 'too old on arrival'}`)]),
       ...(fact.occurredAt === fact.received ? [] : [instantDetail('occurred at', fact.occurredAt)]),
       ...unchecked,
-      ...said(fact.properties ?? {}, mask),
+      ...valueDetails(fact.properties ?? {}, mask),
     ]
     return { ...common, kind: 'event', title: `Event ${fact.eventName}`, details }
   }
@@ -134,7 +159,7 @@ export function entryOf(fact: UserFact, mask: Mask): FactEntry {
     ...traitChangesOf(fact.operations).map(({ operator, slug, value }) =>
       detail(`${TRAIT_OPERATORS[operator].words} ${slug}`, value === undefined ? '' : mask.value(value)),
     ),
-    ...said(fact.device, mask),
+    ...valueDetails(fact.device, mask),
     ...unchecked,
     ...imported,
   ]
@@ -178,9 +203,7 @@ function offerEntryOf({ queuedId, formId, state, offeredAt }: QueuedForm): Timel
   return [{ id: `${queuedId}/offered`, at: offeredAt, kind: 'offered', title, details: [], requestId: null }]
 }
 
-/**
- * Explains from the present queue why a visit got no form. Undefined if that is unknown.
- */
+/** Explains from the present queue why a visit got no form; undefined: unknown. */
 export function whyNoForm(visitAt: string, queue: readonly QueuedForm[]): string | undefined {
   if (queue.some(({ offeredAt }) => offeredAt === visitAt)) return undefined
   const open = queue.filter((row) => wasOpen(row, visitAt))

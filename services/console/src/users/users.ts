@@ -8,18 +8,19 @@ import {
   UserFact,
   type UserReadModel,
 } from '@nextvisit/contracts'
-import { type LogConnection, partitionForKey } from '@nextvisit/log'
+import { createLogReader, type FetchedRecord, partitionForKey, withLogAdmin } from '@nextvisit/log'
 import type { ZodType } from 'zod'
+import type { Answer } from '../api-routes.ts'
+import type { Dependencies } from '../dependencies.ts'
 import { answered, type ApiResult } from '../http/api-route.ts'
-import { type CallsOf, NOT_FOUND } from '../services.ts'
-import type { TimelineAnswer, UserPath } from './api.ts'
+import { NOT_FOUND } from '../services.ts'
+import type { UserPath } from './api.ts'
 import { findRequest, type FoundRequest } from './find-request.ts'
-import { type BackwardsReading, readBackwards } from './read-backwards.ts'
 
 export interface UserLog {
   readonly facts: readonly UserFact[]
   readonly formFacts: readonly FormFact[]
-  readonly reading: TimelineAnswer['reading']
+  readonly reading: Answer<'readTimeline'>['reading']
 }
 
 /** Data of users from the services and the log. An answer is undefined if the user was never identified. */
@@ -34,18 +35,15 @@ export interface Users {
   readonly findRequest: (requestId: string) => Promise<FoundRequest>
 }
 
-interface UsersParts {
-  readonly connection: LogConnection
-  readonly projector: CallsOf<'user-projector'>
-  readonly evaluator: CallsOf<'form-trigger-evaluator'>
-  /** Number of partitions of the topics keyed by user. */
-  readonly partitionCount: number
-}
-
 const RECORDS_PER_DEPTH = 20_000
 const READ_WITHIN_MS = 4_000
 
-export function createUsers({ connection, projector, evaluator, partitionCount }: UsersParts): Users {
+export function createUsers({
+  connection,
+  projector,
+  evaluator,
+  partitionCount,
+}: Pick<Dependencies, 'connection' | 'projector' | 'evaluator' | 'partitionCount'>): Users {
   async function readLog({ userId }: UserPath, depth: number): Promise<UserLog> {
     const partition = partitionForKey(userId, partitionCount)
     const read = (topic: string) =>
@@ -64,7 +62,7 @@ export function createUsers({ connection, projector, evaluator, partitionCount }
       formFacts: factsIn(formEvents, FormFact),
       reading: {
         partition,
-        records: userEvents.looked + formEvents.looked,
+        records: userEvents.readCount + formEvents.readCount,
         stopped: cut[0]?.stopped ?? 'beginning',
         since: cut.length === 0 ? null : new Date(sinceMs).toISOString(),
       },
@@ -77,8 +75,8 @@ export function createUsers({ connection, projector, evaluator, partitionCount }
     readTriggerCounts: async (path, all) => {
       const triggers = all.slice(0, MAX_COUNTED_TRIGGERS)
       if (triggers.length === 0) return new Map()
-      const asked = await evaluator.readTriggerCounts({ ...path, triggers })
-      const counts = asked.outcome === 'answered' ? asked.answer.counts : []
+      const result = await evaluator.readTriggerCounts({ ...path, triggers })
+      const counts = result.outcome === 'answered' ? result.answer.counts : []
       return new Map(triggers.flatMap((trigger, index) => pairOf(trigger, counts[index])))
     },
     readLog,
@@ -100,4 +98,60 @@ function factsIn<Fact>({ records }: BackwardsReading, schema: ZodType<Fact>): re
     const decoded = decodeRecord(schema, value, headers)
     return decoded.outcome === 'ok' ? [decoded.fact] : []
   })
+}
+
+interface BackwardsReading {
+  /** Matching records, oldest first. */
+  readonly records: readonly FetchedRecord[]
+  /** Number of records read. */
+  readonly readCount: number
+  readonly stopped: 'beginning' | 'records' | 'time'
+  /** Time of the oldest record read, in ms since the epoch; undefined: none. */
+  readonly sinceMs: number | undefined
+}
+
+interface BackwardsOptions {
+  readonly topic: string
+  readonly partition: number
+  readonly isWanted: (record: FetchedRecord) => boolean
+  readonly maxRecords: number
+  readonly withinMs: number
+}
+
+/** A person waits for the page. */
+const GIVE_UP_AFTER_MS = 5_000
+/** Number of records in the first step, and growth factor of each further one. */
+const FIRST_STEP = 1_000
+const GROWTH = 4
+
+/** Reads a partition backwards from its end, in growing steps, up to a bound. */
+async function readBackwards(
+  connection: Dependencies['connection'],
+  options: BackwardsOptions,
+): Promise<BackwardsReading> {
+  const { topic, partition, isWanted, maxRecords, withinMs } = options
+  const until = performance.now() + withinMs
+  const marks = (await withLogAdmin(connection, (admin) => admin.watermarks(topic))).get(partition)
+  const { low, high } = marks ?? { low: 0n, high: 0n }
+  const bound = high - BigInt(maxRecords) > low ? high - BigInt(maxRecords) : low
+  const reader = createLogReader(connection, { giveUpAfterMs: GIVE_UP_AFTER_MS })
+  const steps: FetchedRecord[][] = []
+  let [end, step, readCount] = [high, FIRST_STEP, 0]
+  let sinceMs: number | undefined
+  while (end > bound) {
+    if (performance.now() > until) return { records: steps.flat(), readCount, stopped: 'time', sinceMs }
+    const begin = end - BigInt(step) > bound ? end - BigInt(step) : bound
+    const wanted: FetchedRecord[] = []
+    let oldestMs: number | undefined
+    const onBatch = ({ records }: { readonly records: readonly FetchedRecord[] }): void => {
+      readCount += records.length
+      oldestMs ??= records[0]?.timestampMs
+      wanted.push(...records.filter(isWanted))
+    }
+    await reader.readFrom(topic, new Map([[partition, begin]]), onBatch, { until: new Map([[partition, end]]) })
+    steps.unshift(wanted)
+    sinceMs = oldestMs ?? sinceMs
+    ;[end, step] = [begin, step * GROWTH]
+  }
+  return { records: steps.flat(), readCount, stopped: bound === low ? 'beginning' : 'records', sinceMs }
 }

@@ -5,20 +5,20 @@ import {
   lazyRouteComponent,
   retainSearchParams,
 } from '@tanstack/react-router'
-import { MAX_DEPTH } from '../../../src/api-bounds.ts'
+import { LIVE_OUTCOMES, MAX_DEPTH, NAME_KINDS } from '../../../src/shared-with-pages.ts'
 import { Catalog } from '../catalog/catalog.tsx'
+import { EmptyNote } from '../components/notes.tsx'
 import { DecidedDeadLetters } from '../dead-letters/decided-dead-letters.tsx'
 import { DeadLetterDetails } from '../dead-letters/dead-letter-details.tsx'
 import { DeadLettersOfCause } from '../dead-letters/dead-letters-of-cause.tsx'
 import { Form } from '../forms/form.tsx'
 import { Forms } from '../forms/forms.tsx'
-import { LIVE_OUTCOMES, type LiveSearch } from '../live/live-search.ts'
+import type { LiveSearch } from '../live/feed.tsx'
 import { Live } from '../live/live.tsx'
 import { Operations } from '../operations/operations.tsx'
-import { Replay } from '../operations/replay.tsx'
 import { Overview } from '../overview/overview.tsx'
-import { EmptyNote } from '../parts/notes.tsx'
 import { Registry } from '../registry/registry.tsx'
+import { Replay } from '../replay/replay.tsx'
 import { Segment } from '../segments/segment.tsx'
 import { Segments } from '../segments/segments.tsx'
 import { Simulation } from '../simulation/simulation.tsx'
@@ -40,8 +40,8 @@ interface UserSearch {
   readonly request?: string | undefined
 }
 
-/** `cause`: its id. `after`: last letter of the previous page. `decision`: the last decision on this page. */
-interface LettersSearch {
+/** `cause`: its id. `after`: last dead letter of the previous page. `decision`: the last decision on this page. */
+interface DeadLettersSearch {
   readonly cause?: string | undefined
   readonly after?: number | undefined
   readonly decision?: string | undefined
@@ -150,8 +150,6 @@ const segment = createRoute({
   validateSearch: (search): { readonly after?: string | undefined } => ({ after: text(search['after']) }),
 })
 
-const NAME_KINDS = ['traits', 'events'] as const
-
 const registry = createRoute({
   getParentRoute: () => root,
   path: '/registry',
@@ -191,19 +189,19 @@ const catalog = createRoute({
   }),
 })
 
-const lettersOfCause = createRoute({
+const deadLettersOfCause = createRoute({
   getParentRoute: () => root,
   path: '/operations/$consumer/dead-letters',
   component: DeadLettersOfCause,
   staticData: { title: 'Dead letters' },
-  validateSearch: (search): LettersSearch => ({
+  validateSearch: (search): DeadLettersSearch => ({
     cause: text(search['cause']),
     after: Number.isSafeInteger(search['after']) ? Number(search['after']) : undefined,
     decision: text(search['decision']),
   }),
 })
 
-const letter = createRoute({
+const deadLetter = createRoute({
   getParentRoute: () => root,
   path: '/operations/$consumer/dead-letters/$id',
   component: DeadLetterDetails,
@@ -211,7 +209,7 @@ const letter = createRoute({
   validateSearch: (search): { readonly decision?: string | undefined } => ({ decision: text(search['decision']) }),
 })
 
-const decidedLetters = createRoute({
+const decidedDeadLetters = createRoute({
   getParentRoute: () => root,
   path: '/operations/$consumer/decided-letters',
   component: DecidedDeadLetters,
@@ -265,9 +263,9 @@ export const router = createRouter({
     registry,
     operations,
     catalog,
-    lettersOfCause,
-    decidedLetters,
-    letter,
+    deadLettersOfCause,
+    decidedDeadLetters,
+    deadLetter,
     replay,
     runbook,
     tryIt,

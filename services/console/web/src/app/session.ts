@@ -1,5 +1,5 @@
 import { QueryCache, QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { ApiError, callApi } from './call-api.ts'
+import { ApiError, callApi } from './api.ts'
 
 const SESSION = ['session']
 const HAS_ENDED = ['session', 'has ended']
@@ -38,12 +38,12 @@ export function useSession() {
   })
 }
 
-/** Tells whether the session ended without a sign-out. */
+/** Returns true if the session ended without a sign-out. */
 export function useHasSessionEnded(): boolean {
   return useQueryClient().getQueryData<boolean>(HAS_ENDED) ?? false
 }
 
-/** Tells whether the session may make changes. */
+/** Returns true if the session may make changes. */
 export function useIsOperator(): boolean {
   return useSession().data?.role === 'operator'
 }

@@ -1,10 +1,10 @@
 import { Link, Outlet, useLocation, useMatches, useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 import type { SessionAnswer } from '../../../src/session/api.ts'
-import { ErrorNote, Loading } from '../parts/notes.tsx'
-import { Switch, type SwitchProps } from '../parts/switch.tsx'
-import { useZone, type Zone } from '../parts/time.tsx'
-import { Wordmark } from '../parts/wordmark.tsx'
+import { ErrorNote, Loading } from '../components/notes.tsx'
+import { Switch, type SwitchProps } from '../components/switch.tsx'
+import { useZone, type Zone } from '../components/time.tsx'
+import { Wordmark } from '../components/wordmark.tsx'
 import { useSession, useSignOut } from './session.ts'
 import { SignIn } from './sign-in.tsx'
 
@@ -24,7 +24,7 @@ export function Shell() {
   const content = useRef<HTMLElement>(null)
   const nav = useActiveInSight(session !== null)
   useTitle(session === null ? 'Sign in' : undefined)
-  if (isPending) return <Loading what="the console" />
+  if (isPending) return <Loading name="the console" />
   if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />
   if (!session) return <SignIn />
   return (

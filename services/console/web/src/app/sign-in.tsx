@@ -1,7 +1,7 @@
 import { useState } from 'react'
-import { ErrorNote } from '../parts/notes.tsx'
-import { withoutReload } from '../parts/without-reload.ts'
-import { Wordmark } from '../parts/wordmark.tsx'
+import { ErrorNote } from '../components/notes.tsx'
+import { withoutReload } from '../components/without-reload.ts'
+import { Wordmark } from '../components/wordmark.tsx'
 import { useHasSessionEnded, useSignIn } from './session.ts'
 
 export function SignIn() {

@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import type { CatalogAnswer } from '../../../src/catalog/api.ts'
-import { LONG_ANSWER_WITHIN_MS } from '../app/call-api.ts'
-import { apiQuery } from '../app/use-api.ts'
+import type { Answer } from '../../../src/api-routes.ts'
+import { apiQuery, LONG_ANSWER_WITHIN_MS } from '../app/api.ts'
 import { Sections } from '../operations/sections.tsx'
-import { EmptyNote } from '../parts/notes.tsx'
-import { WithAnswer } from '../parts/with-answer.tsx'
+import { Mark } from '../components/mark.tsx'
+import { EmptyNote } from '../components/notes.tsx'
+import { WithAnswer } from '../components/with-answer.tsx'
+import { RunbookLink } from '../components/with-links.tsx'
 import { Revision } from './revision.tsx'
-import { Views } from './views.tsx'
 
 const ROUTE = '/operations/catalog'
 
@@ -18,7 +18,7 @@ export function Catalog() {
   return (
     <>
       <Sections />
-      <WithAnswer query={query} what="the catalog">
+      <WithAnswer query={query} name="the catalog">
         {(answer) => (
           <>
             {answer.views && <Views views={answer.views} />}
@@ -36,12 +36,37 @@ export function Catalog() {
   )
 }
 
-interface OrganizationSelectProps {
-  readonly organizations: CatalogAnswer['organizations']
-  readonly chosen: string | undefined
+/** Number of processes with the latest revisions. */
+function Views({ views }: { readonly views: NonNullable<Answer<'listRevisions'>['views']> }) {
+  const { current, lagging, silent, problems } = views
+  const all = current.length + lagging.length + silent.length
+  const isGood = lagging.length + silent.length + problems.length === 0
+  return (
+    <section className={`findings ${isGood ? 'good' : 'warning'}`} aria-label="Revisions in processes">
+      <p>
+        <Mark kind={isGood ? 'good' : 'warning'} />
+        <span>
+          {current.length} of {all} processes have the latest revision of every organization.
+        </span>
+      </p>
+      {lagging.length > 0 && <p>Not up to date: {lagging.join(', ')}. Refresh in a moment.</p>}
+      {silent.length > 0 && <p>Unknown, because their release does not report it: {silent.join(', ')}</p>}
+      {problems.map((problem) => (
+        <p key={problem}>
+          {problem} Runbook: <RunbookLink name="upgrade" />
+        </p>
+      ))}
+    </section>
+  )
 }
 
-function OrganizationSelect({ organizations, chosen }: OrganizationSelectProps) {
+function OrganizationSelect({
+  organizations,
+  chosen,
+}: {
+  readonly organizations: Answer<'listRevisions'>['organizations']
+  readonly chosen: string | undefined
+}) {
   const navigate = useNavigate()
   return (
     <label>
@@ -63,7 +88,7 @@ function OrganizationSelect({ organizations, chosen }: OrganizationSelectProps) 
   )
 }
 
-function Revisions({ answer: { revisions, isCut } }: { readonly answer: CatalogAnswer }) {
+function Revisions({ answer: { revisions, isCut } }: { readonly answer: Answer<'listRevisions'> }) {
   if (revisions.length === 0)
     return (
       <EmptyNote>

@@ -1,6 +1,6 @@
 import type { RevisionLine } from '../../../src/catalog/api.ts'
-import { counted, figure } from '../parts/figures.ts'
-import { Time } from '../parts/time.tsx'
+import { counted, figure } from '../components/figures.ts'
+import { Time } from '../components/time.tsx'
 
 const SIGNS = { '+': 'added', '~': 'changed', '-': 'removed' } as const
 

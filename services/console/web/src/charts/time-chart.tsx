@@ -1,9 +1,9 @@
 import { useEffect, useRef } from 'react'
 import uPlot from 'uplot'
-import { timeText, useZone, type Zone } from '../parts/time.tsx'
+import { timeText, useZone, type Zone } from '../components/time.tsx'
 import { shadeGaps } from './gaps.ts'
 
-export interface Line {
+interface Line {
   readonly label: string
   /** Class of the style sheet that sets the colour. */
   readonly color: string

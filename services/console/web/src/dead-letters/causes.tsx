@@ -1,10 +1,10 @@
 import { Link } from '@tanstack/react-router'
 import type { ConsumerOperations } from '../../../src/operations/api.ts'
-import { figure } from '../parts/figures.ts'
-import { EmptyCard } from '../parts/notes.tsx'
-import { right, TableCard } from '../parts/table-card.tsx'
-import { Time } from '../parts/time.tsx'
-import { RunbookLink } from '../parts/with-links.tsx'
+import { figure } from '../components/figures.ts'
+import { EmptyCard } from '../components/notes.tsx'
+import { right, TableCard } from '../components/table-card.tsx'
+import { Time } from '../components/time.tsx'
+import { RunbookLink } from '../components/with-links.tsx'
 
 interface DeadLetterCausesProps {
   readonly service: string

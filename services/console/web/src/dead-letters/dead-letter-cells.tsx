@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
-import type { DeadLetterLine } from '../../../src/dead-letters/api.ts'
-import { Time } from '../parts/time.tsx'
+import type { DeadLetter } from '@nextvisit/contracts'
+import { Time } from '../components/time.tsx'
 
 export function DeadLetterLink({ consumer, id }: { readonly consumer: string; readonly id: string }) {
   return (
@@ -10,24 +10,20 @@ export function DeadLetterLink({ consumer, id }: { readonly consumer: string; re
   )
 }
 
-const STATES: { readonly [State in DeadLetterLine['state']]: { readonly label: string; readonly look: string } } = {
-  dead: { label: 'dead', look: 'expired' },
-  retry: { label: 'waiting for retry', look: 'waiting' },
-  retried: { label: 'folded', look: 'delivered' },
-  discarded: { label: 'discarded', look: '' },
+const STATES: { readonly [State in DeadLetter['state']]: { readonly label: string; readonly pill: string } } = {
+  dead: { label: 'dead', pill: 'expired' },
+  retry: { label: 'waiting for retry', pill: 'waiting' },
+  retried: { label: 'folded', pill: 'delivered' },
+  discarded: { label: 'discarded', pill: '' },
 }
 
-export function DeadLetterStateCell({ state }: Pick<DeadLetterLine, 'state'>) {
-  const { label, look } = STATES[state]
-  return <span className={`pill ${look}`}>{label}</span>
+export function DeadLetterStateCell({ state }: Pick<DeadLetter, 'state'>) {
+  const { label, pill } = STATES[state]
+  return <span className={`pill ${pill}`}>{label}</span>
 }
 
 /** The last decision, with its author and time. */
-export function LastDecision({
-  state,
-  decidedBy,
-  decidedAt,
-}: Pick<DeadLetterLine, 'state' | 'decidedBy' | 'decidedAt'>) {
+export function LastDecision({ state, decidedBy, decidedAt }: Pick<DeadLetter, 'state' | 'decidedBy' | 'decidedAt'>) {
   if (decidedBy === null || decidedAt === null) return 'none yet'
   return (
     <>
@@ -39,7 +35,7 @@ export function LastDecision({
 export const DECIDED_COLUMNS = ['Letter', 'State', 'Decision', 'Cause'] as const
 
 /** Row of a letter with its last decision. */
-export function DecidedRow({ consumer, letter }: { readonly consumer: string; readonly letter: DeadLetterLine }) {
+export function DecidedRow({ consumer, letter }: { readonly consumer: string; readonly letter: DeadLetter }) {
   return (
     <tr>
       <th scope="row">

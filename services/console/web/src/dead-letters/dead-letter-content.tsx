@@ -1,23 +1,24 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import type { DeadLetterAnswer, DeadLetterPath } from '../../../src/dead-letters/api.ts'
-import { apiQuery } from '../app/use-api.ts'
-import { bytes } from '../parts/figures.ts'
-import { Reveal } from '../parts/reveal.tsx'
-import { NamedRow, TableCard } from '../parts/table-card.tsx'
+import type { Answer, Input } from '../../../src/api-routes.ts'
+import { apiQuery } from '../app/api.ts'
+import { bytes } from '../components/figures.ts'
+import { Reveal } from '../components/reveal.tsx'
+import { NamedRow, TableCard } from '../components/table-card.tsx'
 import { indentJson } from './indent-json.ts'
 import { userOfRecord } from './user-of-record.ts'
 
-type Content = NonNullable<DeadLetterAnswer['content']>
+type Content = NonNullable<Answer<'readDeadLetter'>['content']>
 type Shown = NonNullable<Content['value']>
 
-interface DeadLetterContentProps {
-  readonly path: DeadLetterPath
-  readonly letter: DeadLetterAnswer
-}
-
 /** Content of the record. Viewers must ask for it. */
-export function DeadLetterContent({ path, letter: { content, valueBytes } }: DeadLetterContentProps) {
+export function DeadLetterContent({
+  path,
+  letter: { content, valueBytes },
+}: {
+  readonly path: Input<'readDeadLetter'>
+  readonly letter: Answer<'readDeadLetter'>
+}) {
   if (content === null) return <Hidden path={path} valueBytes={valueBytes} />
   return (
     <>
@@ -79,7 +80,7 @@ function formText({ form, isCut }: Shown): string {
   return form === 'hex' ? `the beginning of ${FORMS.hex}` : 'the beginning of a text'
 }
 
-function Hidden({ path, valueBytes }: { readonly path: DeadLetterPath; readonly valueBytes: number | null }) {
+function Hidden({ path, valueBytes }: { readonly path: Input<'readDeadLetter'>; readonly valueBytes: number | null }) {
   return (
     <section className="card letter-value">
       <h2>Key, headers and value</h2>

@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { useParams, useSearch } from '@tanstack/react-router'
-import type { DeadLetterAnswer, DeadLetterLine, DeadLettersOfRecord } from '../../../src/dead-letters/api.ts'
-import { apiQuery } from '../app/use-api.ts'
-import { NamedRow, TableCard } from '../parts/table-card.tsx'
-import { Time } from '../parts/time.tsx'
-import { WithAnswer } from '../parts/with-answer.tsx'
+import type { DeadLetter } from '@nextvisit/contracts'
+import type { Answer } from '../../../src/api-routes.ts'
+import { apiQuery } from '../app/api.ts'
+import { NamedRow, TableCard } from '../components/table-card.tsx'
+import { Time } from '../components/time.tsx'
+import { WithAnswer } from '../components/with-answer.tsx'
 import { Decide } from './decide.tsx'
 import { DecisionCard } from './decision-card.tsx'
 import { DECIDED_COLUMNS, DecidedRow, LastDecision, DeadLetterStateCell } from './dead-letter-cells.tsx'
@@ -28,7 +29,7 @@ export function DeadLetterDetails() {
         )}
       </DeadLettersHead>
       {decision !== undefined && <DecisionCard key={decision} consumer={consumer} decidedAt={decision} />}
-      <WithAnswer query={query} what="the dead letter">
+      <WithAnswer query={query} name="the dead letter">
         {(letter) => (
           <>
             <About letter={letter} />
@@ -41,7 +42,7 @@ export function DeadLetterDetails() {
   )
 }
 
-function About({ letter }: { readonly letter: DeadLetterAnswer }) {
+function About({ letter }: { readonly letter: Answer<'readDeadLetter'> }) {
   const { state, cause, topic, partition, offset, recordTime, deadAt, serviceVersion } = letter
   return (
     <TableCard title="Details">
@@ -69,11 +70,11 @@ function About({ letter }: { readonly letter: DeadLetterAnswer }) {
 }
 
 /** State of the record in the other consumers. Each has its own letter, which is decided separately. */
-function SameRecord({ consumer, letter }: { readonly consumer: string; readonly letter: DeadLetterLine }) {
+function SameRecord({ consumer, letter }: { readonly consumer: string; readonly letter: DeadLetter }) {
   const { topic, partition, offset } = letter
-  const query = useQuery(apiQuery('readRecordLetters', { topic, partition, offset }))
+  const query = useQuery(apiQuery('readDeadLettersOfRecord', { topic, partition, offset }))
   return (
-    <WithAnswer query={query} what="the same record in other consumers">
+    <WithAnswer query={query} name="the same record in other consumers">
       {({ consumers }) => (
         <TableCard title="The same record in other consumers" columns={DECIDED_COLUMNS}>
           {consumers
@@ -90,7 +91,7 @@ function SameRecord({ consumer, letter }: { readonly consumer: string; readonly 
 function Other({
   other: { service, isAnswering, letter },
 }: {
-  readonly other: DeadLettersOfRecord['consumers'][number]
+  readonly other: Answer<'readDeadLettersOfRecord'>['consumers'][number]
 }) {
   if (letter) return <DecidedRow consumer={service} letter={letter} />
   return (

@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams, useSearch } from '@tanstack/react-router'
-import type { DeadLetterLine } from '../../../src/dead-letters/api.ts'
-import { apiQuery } from '../app/use-api.ts'
+import type { DeadLetter } from '@nextvisit/contracts'
+import { apiQuery } from '../app/api.ts'
 import { useConsumers } from '../operations/use-consumers.ts'
-import { bytes, counted } from '../parts/figures.ts'
-import { EmptyNote } from '../parts/notes.tsx'
-import { right, TableCard } from '../parts/table-card.tsx'
-import { Time } from '../parts/time.tsx'
-import { WithAnswer } from '../parts/with-answer.tsx'
-import { RunbookLink } from '../parts/with-links.tsx'
+import { bytes, counted } from '../components/figures.ts'
+import { EmptyNote } from '../components/notes.tsx'
+import { right, TableCard } from '../components/table-card.tsx'
+import { Time } from '../components/time.tsx'
+import { WithAnswer } from '../components/with-answer.tsx'
+import { RunbookLink } from '../components/with-links.tsx'
 import { Decide } from './decide.tsx'
 import { DecisionCard } from './decision-card.tsx'
 import { DeadLetterLink, DeadLetterStateCell } from './dead-letter-cells.tsx'
@@ -43,7 +43,7 @@ export function DeadLettersOfCause() {
         )}
       </DeadLettersHead>
       {decision !== undefined && <DecisionCard key={decision} consumer={consumer} decidedAt={decision} />}
-      <WithAnswer query={query} what="the dead letters">
+      <WithAnswer query={query} name="the dead letters">
         {({ letters }) =>
           letters.length > 0 ? (
             <Letters consumer={consumer} letters={letters} />
@@ -106,7 +106,7 @@ function SameCause({ consumer, causeId }: { readonly consumer: string; readonly 
   )
 }
 
-function Letters({ consumer, letters }: { readonly consumer: string; readonly letters: readonly DeadLetterLine[] }) {
+function Letters({ consumer, letters }: { readonly consumer: string; readonly letters: readonly DeadLetter[] }) {
   return (
     <TableCard
       title="Records, oldest letter first"

@@ -1,16 +1,15 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import type { Decide as Asked } from '../../../src/dead-letters/api.ts'
-import { callApi } from '../app/call-api.ts'
+import type { Input } from '../../../src/api-routes.ts'
+import { callApi } from '../app/api.ts'
 import { useIsOperator } from '../app/session.ts'
-import { ActionDialog } from '../parts/action-dialog.tsx'
-import { figure } from '../parts/figures.ts'
-import { NOTHING_DECIDED } from './decision-card.tsx'
-import { reloadDeadLetters } from './reload-dead-letters.ts'
+import { ActionDialog } from '../components/action-dialog.tsx'
+import { figure } from '../components/figures.ts'
+import { NOTHING_DECIDED, reloadDeadLetters } from './decision-card.tsx'
 
 interface DecideProps {
   readonly consumer: string
-  readonly selected: Asked['selected']
+  readonly selected: Input<'decideDeadLetters'>['selected']
   /** Number of selected letters that are dead. */
   readonly count: number
   /** Maximum number of letters in one decision. */
@@ -24,7 +23,7 @@ export function Decide({ consumer, selected, count, atOnce }: DecideProps) {
   const navigate = useNavigate()
   if (!isOperator) return <p className="quiet">Operators can retry or discard.</p>
 
-  const decide = async (decision: Asked['decision']): Promise<void> => {
+  const decide = async (decision: Input<'decideDeadLetters'>['decision']): Promise<void> => {
     const { decidedAt } = await callApi('decideDeadLetters', { service: consumer, decision, selected })
     await navigate({ to: '.', search: (now) => ({ ...now, decision: decidedAt ?? NOTHING_DECIDED }) })
     await reloadDeadLetters(client)

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { useParams, useSearch } from '@tanstack/react-router'
-import { apiQuery } from '../app/use-api.ts'
-import { EmptyNote } from '../parts/notes.tsx'
-import { CursorPages } from '../parts/pages.tsx'
-import { TableCard } from '../parts/table-card.tsx'
-import { WithAnswer } from '../parts/with-answer.tsx'
+import { apiQuery } from '../app/api.ts'
+import { EmptyNote } from '../components/notes.tsx'
+import { CursorPages } from '../components/pages.tsx'
+import { TableCard } from '../components/table-card.tsx'
+import { WithAnswer } from '../components/with-answer.tsx'
 import { DECIDED_COLUMNS, DecidedRow } from './dead-letter-cells.tsx'
 import { DeadLettersHead } from './dead-letters-head.tsx'
 
@@ -14,11 +14,11 @@ const ROUTE = '/operations/$consumer/decided-letters'
 export function DecidedDeadLetters() {
   const { consumer } = useParams({ from: ROUTE })
   const { after } = useSearch({ from: ROUTE })
-  const query = useQuery(apiQuery('listDecidedLetters', { service: consumer, after }))
+  const query = useQuery(apiQuery('listDecidedDeadLetters', { service: consumer, after }))
   return (
     <>
       <DeadLettersHead consumer={consumer} title="Retried and discarded letters" />
-      <WithAnswer query={query} what="the letters">
+      <WithAnswer query={query} name="the letters">
         {({ letters, next }) =>
           letters.length === 0 ? (
             <EmptyNote>No dead letter of {consumer} has been retried or discarded yet.</EmptyNote>

@@ -1,13 +1,12 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
-import type { DecisionProgress } from '../../../src/dead-letters/api.ts'
-import { apiQuery } from '../app/use-api.ts'
-import { figure } from '../parts/figures.ts'
-import { Mark } from '../parts/mark.tsx'
-import { Time } from '../parts/time.tsx'
-import { WithAnswer } from '../parts/with-answer.tsx'
-import { reloadDeadLetters } from './reload-dead-letters.ts'
+import type { Answer, ApiName } from '../../../src/api-routes.ts'
+import { apiQuery } from '../app/api.ts'
+import { figure } from '../components/figures.ts'
+import { Mark } from '../components/mark.tsx'
+import { Time } from '../components/time.tsx'
+import { WithAnswer } from '../components/with-answer.tsx'
 
 interface DecisionCardProps {
   readonly consumer: string
@@ -18,6 +17,19 @@ interface DecisionCardProps {
 const RELOAD_AFTER_MS = 1_000
 /** Replaces the time of a decision that changed nothing. */
 export const NOTHING_DECIDED = 'nothing'
+
+const ROUTES_WITH_DEAD_LETTERS: readonly ApiName[] = [
+  'listConsumers',
+  'listDeadLetters',
+  'readDeadLetter',
+  'listDecidedDeadLetters',
+  'readDeadLettersOfRecord',
+]
+
+/** Reloads everything that a decision on dead letters changes. */
+export async function reloadDeadLetters(client: QueryClient): Promise<void> {
+  await Promise.all(ROUTES_WITH_DEAD_LETTERS.map((name) => client.invalidateQueries({ queryKey: [name] })))
+}
 
 /** Result of a decision. */
 export function DecisionCard({ consumer, decidedAt }: DecisionCardProps) {
@@ -49,13 +61,13 @@ function Followed({ consumer, decidedAt }: DecisionCardProps) {
     if (isThrough) void reloadDeadLetters(client)
   }, [client, isThrough])
   return (
-    <WithAnswer query={query} what="the result">
+    <WithAnswer query={query} name="the result">
       {(progress) => <Outcome consumer={consumer} decidedAt={decidedAt} progress={progress} />}
     </WithAnswer>
   )
 }
 
-function Outcome({ consumer, decidedAt, progress }: DecisionCardProps & { readonly progress: DecisionProgress }) {
+function Outcome({ consumer, decidedAt, progress }: DecisionCardProps & { readonly progress: Answer<'readDecision'> }) {
   const { retry, retried, dead, discarded, deadAgain } = progress
   const all = retry + retried + dead + discarded
   return (

@@ -1,5 +1,5 @@
-import type { DeadLetterAnswer } from '../../../src/dead-letters/api.ts'
-import type { ProjectsAnswer, UserPath } from '../../../src/users/api.ts'
+import type { Answer } from '../../../src/api-routes.ts'
+import type { UserPath } from '../../../src/users/api.ts'
 import { isUuid } from '../users/is-uuid.ts'
 
 /**
@@ -7,8 +7,8 @@ import { isUuid } from '../users/is-uuid.ts'
  * project is known only if there is just one.
  */
 export function userOfRecord(
-  { key, value }: Pick<NonNullable<DeadLetterAnswer['content']>, 'key' | 'value'>,
-  projects: ProjectsAnswer['projects'],
+  { key, value }: Pick<NonNullable<Answer<'readDeadLetter'>['content']>, 'key' | 'value'>,
+  projects: Answer<'listProjects'>['projects'],
 ): UserPath | undefined {
   const userId = key?.text ?? ''
   if (!isUuid(userId)) return undefined
@@ -20,7 +20,9 @@ export function userOfRecord(
   return place && others.length === 0 ? { ...place, userId } : undefined
 }
 
-function membersOf(value: NonNullable<DeadLetterAnswer['content']>['value']): Readonly<Record<string, unknown>> {
+function membersOf(
+  value: NonNullable<Answer<'readDeadLetter'>['content']>['value'],
+): Readonly<Record<string, unknown>> {
   if (value?.form !== 'json' || value.isCut) return {}
   const json: unknown = JSON.parse(value.text)
   return typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {}

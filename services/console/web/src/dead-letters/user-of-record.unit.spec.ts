@@ -17,16 +17,16 @@ it.each([
   ],
   ['the only project', KEY, text('text', 'hello'), [SHOP], { ...SHOP, userId: USER }],
   ['the only project, of a record without a value', KEY, null, [SHOP], { ...SHOP, userId: USER }],
-  ['nobody, where it may be one of several projects', KEY, text('text', 'hello'), [SHOP, BLOG], undefined],
-  ['nobody, where the value names no project of ours', KEY, text('json', '{"project":"ada@x"}'), [SHOP], undefined],
+  ['no user if several projects are possible', KEY, text('text', 'hello'), [SHOP, BLOG], undefined],
   [
-    'nobody, where the key is no userId',
-    text('text', 'somebody'),
-    text('json', JSON.stringify(SHOP)),
+    'no user if the value names no project of the workspace',
+    KEY,
+    text('json', '{"project":"ada@x"}'),
     [SHOP],
     undefined,
   ],
-  ['nobody, where there is no key', null, text('json', 'null'), [SHOP], undefined],
-] as const)('finds %s', (_, key, value, projects, user) => {
+  ['no user if the key is no userId', text('text', 'somebody'), text('json', JSON.stringify(SHOP)), [SHOP], undefined],
+  ['no user without a key', null, text('json', 'null'), [SHOP], undefined],
+] as const)('userOfRecord finds %s', (_, key, value, projects, user) => {
   expect(userOfRecord({ key, value }, [...projects])).toEqual(user)
 })

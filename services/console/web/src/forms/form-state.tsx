@@ -1,5 +1,5 @@
 import type { FormSummary } from '../../../src/forms/api.ts'
-import { figure } from '../parts/figures.ts'
+import { figure } from '../components/figures.ts'
 
 const LABELS = {
   disabled: 'disabled',

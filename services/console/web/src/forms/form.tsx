@@ -1,13 +1,14 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Link, useParams, useSearch } from '@tanstack/react-router'
 import { Fragment } from 'react'
-import type { FormAnswer } from '../../../src/forms/api.ts'
-import { apiQuery } from '../app/use-api.ts'
-import { figure } from '../parts/figures.ts'
-import { EmptyCard } from '../parts/notes.tsx'
-import { right, TableCard } from '../parts/table-card.tsx'
-import { Time } from '../parts/time.tsx'
-import { WithAnswer } from '../parts/with-answer.tsx'
+import type { Answer } from '../../../src/api-routes.ts'
+import { pageQuery } from '../app/api.ts'
+import { figure } from '../components/figures.ts'
+import { EmptyCard } from '../components/notes.tsx'
+import { right, TableCard } from '../components/table-card.tsx'
+import { Time } from '../components/time.tsx'
+import { WithAnswer } from '../components/with-answer.tsx'
+import { ProjectCrumbs } from '../components/with-project.tsx'
 import { FormState } from './form-state.tsx'
 import { Funnel } from './funnel.tsx'
 import { PeriodNote, PeriodSwitch } from './period.tsx'
@@ -15,36 +16,30 @@ import { Share } from './share.tsx'
 import { Waiting } from './waiting.tsx'
 
 const ROUTE = '/forms/$organization/$project/$formId'
-const RELOAD_AFTER_MS = 10_000
 
 /** One form: its funnel, the gates that stopped it, and the users that it waits for. */
 export function Form() {
   const path = useParams({ from: ROUTE })
   const { organization, project, formId } = path
   const { hours, after } = useSearch({ from: ROUTE })
-  const query = useQuery({
-    ...apiQuery('readForm', { ...path, hours: hours === 1 ? '1' : '24', after }),
-    refetchInterval: RELOAD_AFTER_MS,
-    placeholderData: keepPreviousData,
-  })
+  const query = useQuery(pageQuery('readForm', { ...path, hours: hours === 1 ? '1' : '24', after }))
   const { data } = query
   return (
     <>
-      <nav aria-label="Breadcrumbs" className="crumbs">
+      <ProjectCrumbs path={path}>
         <Link to="/forms" search={{ project: `${organization}/${project}`, hours }}>
           Forms
-        </Link>{' '}
-        / {organization} / {project}
-      </nav>
+        </Link>
+      </ProjectCrumbs>
       <header className="page-head">
         <h1>{formId}</h1>
         {data && <FormState state={data.state} />}
         {data?.name && <p className="quiet">{data.name}</p>}
       </header>
-      <WithAnswer query={query} what="the form">
+      <WithAnswer query={query} name="the form">
         {(form) => (
           <>
-            <Asked form={form} />
+            <Settings form={form} />
             <div className="filters">
               <PeriodNote period={form.period} />
               <PeriodSwitch hours={hours} />
@@ -53,7 +48,7 @@ export function Form() {
               <Funnel figures={form.figures} />
               <Gates figures={form.figures} />
             </div>
-            <Waiting form={form} organization={organization} project={project} after={after} />
+            <Waiting form={form} path={path} after={after} />
           </>
         )}
       </WithAnswer>
@@ -62,13 +57,17 @@ export function Form() {
 }
 
 /** Settings of the workspace file that explain the figures. */
-function Asked({ form: { state, triggers, audience, startsAt, endsAt, settings } }: { readonly form: FormAnswer }) {
+function Settings({
+  form: { state, triggers, audience, startsAt, endsAt, settings },
+}: {
+  readonly form: Answer<'readForm'>
+}) {
   if (state === 'gone')
     return (
       <p className="note">The workspace does not contain this form. If it was removed, waiting forms were cancelled.</p>
     )
   return (
-    <dl className="asked">
+    <dl className="settings">
       <dt>Triggers</dt>
       <dd>{triggers.length === 0 ? 'none, so nothing queues this form' : triggers.join(', or ')}</dd>
       <dt>Audience</dt>
@@ -100,7 +99,7 @@ function Asked({ form: { state, triggers, audience, startsAt, endsAt, settings }
   )
 }
 
-function Gates({ figures: { matched, stopped } }: Pick<FormAnswer, 'figures'>) {
+function Gates({ figures: { matched, stopped } }: Pick<Answer<'readForm'>, 'figures'>) {
   if (stopped.length === 0)
     return (
       <EmptyCard title="Gates that stopped it">

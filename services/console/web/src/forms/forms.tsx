@@ -1,18 +1,17 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import type { FormsAnswer, FormSummary } from '../../../src/forms/api.ts'
-import { apiQuery } from '../app/use-api.ts'
-import { figure } from '../parts/figures.ts'
-import { EmptyCard } from '../parts/notes.tsx'
-import { Pages } from '../parts/pages.tsx'
-import { right, TableCard } from '../parts/table-card.tsx'
-import { Time } from '../parts/time.tsx'
-import { WithAnswer } from '../parts/with-answer.tsx'
-import { type ChosenProject, ProjectSelect, WithProject } from '../parts/with-project.tsx'
+import type { Answer } from '../../../src/api-routes.ts'
+import type { FormSummary } from '../../../src/forms/api.ts'
+import { pageQuery } from '../app/api.ts'
+import { figure } from '../components/figures.ts'
+import { EmptyList } from '../components/notes.tsx'
+import { Pages } from '../components/pages.tsx'
+import { right, TableCard } from '../components/table-card.tsx'
+import { Time } from '../components/time.tsx'
+import { WithAnswer } from '../components/with-answer.tsx'
+import { type ChosenProject, ProjectSelect, WithProject } from '../components/with-project.tsx'
 import { FormState, openCount } from './form-state.tsx'
 import { PeriodNote, PeriodSwitch } from './period.tsx'
-
-const RELOAD_AFTER_MS = 10_000
 
 /** The forms of a project: counts of each step, the most frequent gate, and the number of waiting users. */
 export function Forms() {
@@ -32,11 +31,7 @@ export function Forms() {
 function ProjectForms({ project }: { readonly project: ChosenProject }) {
   const navigate = useNavigate()
   const { hours, find = '', page = 1 } = useSearch({ from: '/forms' })
-  const query = useQuery({
-    ...apiQuery('listForms', { ...project.path, hours: hours === 1 ? '1' : '24', find, page }),
-    refetchInterval: RELOAD_AFTER_MS,
-    placeholderData: keepPreviousData,
-  })
+  const query = useQuery(pageQuery('listForms', { ...project.path, hours: hours === 1 ? '1' : '24', find, page }))
   return (
     <>
       <search className="filters">
@@ -64,7 +59,7 @@ function ProjectForms({ project }: { readonly project: ChosenProject }) {
         </label>
         <PeriodSwitch hours={hours} />
       </search>
-      <WithAnswer query={query} what="the forms">
+      <WithAnswer query={query} name="the forms">
         {(answer) => <List answer={answer} project={project} find={find} page={page} />}
       </WithAnswer>
     </>
@@ -72,25 +67,18 @@ function ProjectForms({ project }: { readonly project: ChosenProject }) {
 }
 
 interface ListProps {
-  readonly answer: FormsAnswer
+  readonly answer: Answer<'listForms'>
   readonly project: ChosenProject
   readonly find: string
   readonly page: number
 }
 
 function List({ answer: { forms, found, total, pageSize, period }, project, find, page }: ListProps) {
-  if (total === 0)
-    return (
-      <EmptyCard title="Forms">
-        The project has no forms. Declare one under <code>forms</code> in the workspace file, then run{' '}
-        <code>nextvisit apply FILE</code>.
-      </EmptyCard>
-    )
   if (forms.length === 0)
     return (
-      <EmptyCard title="Forms">
-        {found === 0 ? `No form of the project has “${find}” in its id or name.` : 'There is no such page.'}
-      </EmptyCard>
+      <EmptyList title="Forms" things="forms" total={total}>
+        {found === 0 ? `No form of the project has “${find}” in its id or name.` : undefined}
+      </EmptyList>
     )
   return (
     <>
@@ -112,7 +100,7 @@ function List({ answer: { forms, found, total, pageSize, period }, project, find
           <Row key={form.formId} form={form} project={project} />
         ))}
       </TableCard>
-      <Pages page={page} hasNext={page * pageSize < found} what={`${found} forms`} />
+      <Pages page={page} hasNext={page * pageSize < found} total={`${found} forms`} />
     </>
   )
 }

@@ -1,5 +1,5 @@
-import type { FormFigures } from '../../../src/forms/api.ts'
-import { figure } from '../parts/figures.ts'
+import type { FormSummary } from '../../../src/forms/api.ts'
+import { figure } from '../components/figures.ts'
 import { Share } from './share.tsx'
 
 interface FunnelStep {
@@ -12,7 +12,7 @@ interface FunnelStep {
 }
 
 /** The steps of a form from a matching trigger to its delivery. */
-export function Funnel({ figures }: { readonly figures: FormFigures }) {
+export function Funnel({ figures }: { readonly figures: FormSummary['figures'] }) {
   const { matched, queued, offered, delivered, expired, cancelled } = figures
   const steps: readonly FunnelStep[] = [
     { label: 'Matched', about: 'a trigger of the form matched', count: matched, kind: 'on' },

@@ -1,7 +1,7 @@
 import { useNavigate } from '@tanstack/react-router'
-import type { CountedPeriod } from '../../../src/forms/api.ts'
-import { Switch, type SwitchProps } from '../parts/switch.tsx'
-import { Time } from '../parts/time.tsx'
+import type { Answer } from '../../../src/api-routes.ts'
+import { Switch, type SwitchProps } from '../components/switch.tsx'
+import { Time } from '../components/time.tsx'
 
 /** From the address; absent: 24 hours. */
 type Hours = 1 | undefined
@@ -24,7 +24,7 @@ export function PeriodSwitch({ hours }: { readonly hours: Hours }) {
 }
 
 /** Origin of the figures, their start, and what is missing in them. */
-export function PeriodNote({ period }: { readonly period: CountedPeriod }) {
+export function PeriodNote({ period }: { readonly period: Answer<'readForm'>['period'] }) {
   const { since, completeSince, isWhole, processes, answering } = period
   return (
     <p className={isWhole ? 'quiet source' : 'note warning'}>

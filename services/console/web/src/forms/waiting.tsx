@@ -1,20 +1,20 @@
+import type { ProjectRef } from '@nextvisit/contracts'
 import { Link } from '@tanstack/react-router'
-import type { FormAnswer } from '../../../src/forms/api.ts'
-import { EmptyCard } from '../parts/notes.tsx'
-import { CursorPages } from '../parts/pages.tsx'
-import { QUEUED_FORM_COLUMNS, QueuedFormCells } from '../parts/queued-form.tsx'
-import { TableCard } from '../parts/table-card.tsx'
+import type { Answer } from '../../../src/api-routes.ts'
+import { EmptyCard } from '../components/notes.tsx'
+import { CursorPages } from '../components/pages.tsx'
+import { QUEUED_FORM_COLUMNS, QueuedFormCells } from '../components/queued-form.tsx'
+import { TableCard } from '../components/table-card.tsx'
 import { openCount } from './form-state.tsx'
 
 interface WaitingProps {
-  readonly form: Pick<FormAnswer, 'open' | 'rows' | 'next'>
-  readonly organization: string
-  readonly project: string
+  readonly form: Pick<Answer<'readForm'>, 'open' | 'rows' | 'next'>
+  readonly path: ProjectRef
   readonly after: string | undefined
 }
 
 /** Pages of the users that the form waits for, oldest first. */
-export function Waiting({ form: { open, rows, next }, organization, project, after }: WaitingProps) {
+export function Waiting({ form: { open, rows, next }, path: { organization, project }, after }: WaitingProps) {
   const title = open.count === 0 ? 'Waiting now' : `Waiting now: ${openCount(open)}`
   if (rows.length === 0)
     return (

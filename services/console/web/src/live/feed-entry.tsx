@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { LiveEntry } from '../../../src/live/api.ts'
-import { Time } from '../parts/time.tsx'
+import { Time } from '../components/time.tsx'
 
 /** An entry, with a link to its user. */
 export function FeedEntry({ entry }: { readonly entry: LiveEntry }) {

@@ -1,16 +1,19 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
-import type { Input } from '../../../src/api-routes.ts'
-import type { LiveAnswer } from '../../../src/live/api.ts'
-import { callApi } from '../app/call-api.ts'
-import { counted, figure, seconds } from '../parts/figures.ts'
-import { EmptyNote, Loading } from '../parts/notes.tsx'
-import { WithAnswer } from '../parts/with-answer.tsx'
-import { WithLinks } from '../parts/with-links.tsx'
+import type { Answer, Input } from '../../../src/api-routes.ts'
+import { callApi } from '../app/api.ts'
+import { counted, figure, seconds } from '../components/figures.ts'
+import { EmptyNote, Loading } from '../components/notes.tsx'
+import { WithAnswer } from '../components/with-answer.tsx'
+import { WithLinks } from '../components/with-links.tsx'
 import { FeedEntry } from './feed-entry.tsx'
-import type { LiveSearch } from './live-search.ts'
 import { followed, NOTHING_SHOWN, type ShownEntries, withAnswer } from './shown-entries.ts'
+
+/** Filter in the address of the screen. Absent members match all entries. */
+export interface LiveSearch extends Pick<Input<'readLive'>, 'event' | 'outcome'> {
+  readonly project?: string | undefined
+}
 
 const RELOAD_AFTER_MS = 1_000
 
@@ -18,7 +21,7 @@ const RELOAD_AFTER_MS = 1_000
 export function Feed({ filter }: { readonly filter: LiveSearch }) {
   const { shown, isPaused, pause, follow, query } = useLive(filter)
   return (
-    <WithAnswer query={query} what="the newest facts">
+    <WithAnswer query={query} name="the newest facts">
       {(latest) => (
         <>
           <Problems latest={latest} wantsRefusals={filter.outcome === undefined || filter.outcome === 'refused'} />
@@ -86,12 +89,13 @@ function inputOf({ project: name, event, outcome }: LiveSearch, after: string | 
   return { organization, project, event, outcome, after }
 }
 
-interface SummaryProps {
+function Summary({
+  shown: { entries, waiting, skipped },
+  isPaused,
+}: {
   readonly shown: ShownEntries
   readonly isPaused: boolean
-}
-
-function Summary({ shown: { entries, waiting, skipped }, isPaused }: SummaryProps) {
+}) {
   return (
     <p className="quiet num">
       {figure(entries.length)} {entries.length === 1 ? 'entry' : 'entries'}, newest first
@@ -103,8 +107,8 @@ function Summary({ shown: { entries, waiting, skipped }, isPaused }: SummaryProp
   )
 }
 
-function Nothing({ latest: { state } }: { readonly latest: LiveAnswer }) {
-  if (state === 'starting') return <Loading what="the newest facts" />
+function Nothing({ latest: { state } }: { readonly latest: Answer<'readLive'> }) {
+  if (state === 'starting') return <Loading name="the newest facts" />
   return (
     <EmptyNote>
       No recent entry matches. New ones appear here automatically. For older facts of a user, see the timeline in Users.
@@ -112,19 +116,20 @@ function Nothing({ latest: { state } }: { readonly latest: LiveAnswer }) {
   )
 }
 
-interface ProblemsProps {
-  readonly latest: LiveAnswer
-  readonly wantsRefusals: boolean
-}
-
-function silenceOf({ service, processes, silent }: LiveAnswer['silent'][number]): string {
+function silenceOf({ service, processes, silent }: Answer<'readLive'>['silent'][number]): string {
   return silent === processes
     ? `${service} does not answer, so newer facts do not count as folded. The Overview says what to do.`
     : `${silent} of ${processes} processes of ${service} do not answer. Newer facts of their partitions appear when another process folds them. The Overview says what to do.`
 }
 
 /** Reasons why expected entries may be missing. */
-function Problems({ latest: { state, silent, behind, refusals }, wantsRefusals }: ProblemsProps) {
+function Problems({
+  latest: { state, silent, behind, refusals },
+  wantsRefusals,
+}: {
+  readonly latest: Answer<'readLive'>
+  readonly wantsRefusals: boolean
+}) {
   const problems = [
     ...(state === 'no-log' ? ['Nothing new can be read because Kafka does not answer. The Overview says more.'] : []),
     ...silent.map(silenceOf),

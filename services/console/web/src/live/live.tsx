@@ -1,12 +1,10 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { LiveOutcome } from '../../../src/live/api.ts'
-import { ProjectSelect, WithProject } from '../parts/with-project.tsx'
-import { withoutReload } from '../parts/without-reload.ts'
-import { Feed } from './feed.tsx'
-import type { LiveSearch } from './live-search.ts'
+import { ProjectSelect, WithProject } from '../components/with-project.tsx'
+import { withoutReload } from '../components/without-reload.ts'
+import { Feed, type LiveSearch } from './feed.tsx'
 
-const OUTCOMES: { readonly [Outcome in LiveOutcome]: string } = {
+const OUTCOMES: { readonly [Outcome in NonNullable<LiveSearch['outcome']>]: string } = {
   recorded: 'Recorded',
   queued: 'Form queued',
   delivered: 'Form delivered',
@@ -43,12 +41,7 @@ export function Live() {
   )
 }
 
-interface FiltersProps {
-  readonly names: readonly string[]
-  readonly filter: LiveSearch
-}
-
-function Filters({ names, filter }: FiltersProps) {
+function Filters({ names, filter }: { readonly names: readonly string[]; readonly filter: LiveSearch }) {
   const navigate = useNavigate()
   const [event, setEvent] = useState(filter.event ?? '')
   const choose = (chosen: LiveSearch) =>
@@ -67,7 +60,7 @@ function Filters({ names, filter }: FiltersProps) {
           Outcome
           <select
             value={filter.outcome ?? ''}
-            onChange={({ target }) => choose({ outcome: (target.value || undefined) as LiveOutcome | undefined })}
+            onChange={({ target }) => choose({ outcome: (target.value || undefined) as LiveSearch['outcome'] })}
           >
             <option value="">Everything</option>
             {Object.entries(OUTCOMES).map(([outcome, label]) => (

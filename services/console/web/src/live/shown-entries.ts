@@ -1,4 +1,5 @@
-import type { LiveAnswer, LiveEntry } from '../../../src/live/api.ts'
+import type { Answer } from '../../../src/api-routes.ts'
+import type { LiveEntry } from '../../../src/live/api.ts'
 
 /** Entries of Live on a page. */
 export interface ShownEntries {
@@ -18,7 +19,7 @@ export const MAX_SHOWN = 200
 /** Adds an answer. While paused, the screen does not change. */
 export function withAnswer(
   { entries, waiting, skipped }: ShownEntries,
-  answer: Pick<LiveAnswer, 'entries' | 'skipped'>,
+  answer: Pick<Answer<'readLive'>, 'entries' | 'skipped'>,
   isPaused: boolean,
 ): ShownEntries {
   const all = skipped + answer.skipped

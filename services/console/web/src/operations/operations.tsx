@@ -1,11 +1,11 @@
 import { Link, useSearch } from '@tanstack/react-router'
 import type { ConsumerOperations } from '../../../src/operations/api.ts'
 import { DeadLetterCauses } from '../dead-letters/causes.tsx'
-import { Mark } from '../parts/mark.tsx'
-import { EmptyCard, EmptyNote } from '../parts/notes.tsx'
-import { WithAnswer } from '../parts/with-answer.tsx'
-import { RunbookLink } from '../parts/with-links.tsx'
-import { isWell, Partitions, WellPartitions } from './partitions.tsx'
+import { Mark } from '../components/mark.tsx'
+import { EmptyCard, EmptyNote } from '../components/notes.tsx'
+import { WithAnswer } from '../components/with-answer.tsx'
+import { RunbookLink } from '../components/with-links.tsx'
+import { isHealthy, Partitions, HealthyPartitions } from './partitions.tsx'
 import { Sections } from './sections.tsx'
 import { useConsumers } from './use-consumers.ts'
 
@@ -16,19 +16,20 @@ export function Operations() {
   return (
     <>
       {query.data && <Sections />}
-      <WithAnswer query={query} what="the consumers">
+      <WithAnswer query={query} name="the consumers">
         {({ consumers }) => <Consumers consumers={consumers} chosen={chosen} />}
       </WithAnswer>
     </>
   )
 }
 
-interface ConsumersProps {
+function Consumers({
+  consumers,
+  chosen,
+}: {
   readonly consumers: readonly ConsumerOperations[]
   readonly chosen: string | undefined
-}
-
-function Consumers({ consumers, chosen }: ConsumersProps) {
+}) {
   const shown = consumers.find(({ service }) => service === chosen) ?? consumers[0]
   return (
     <>
@@ -65,17 +66,17 @@ function Trouble({
 /** A consumer. Problems come first. */
 function Consumer({ consumer }: { readonly consumer: ConsumerOperations }) {
   const { service, silent, processes, partitions, deadLetters } = consumer
-  const well = partitions.filter(isWell)
+  const healthy = partitions.filter(isHealthy)
   return (
     <>
       {silent.length > 0 && <Silent service={service} silent={silent} processes={processes} />}
       {silent.length < processes && (
         <>
-          {well.length < partitions.length && (
+          {healthy.length < partitions.length && (
             <Partitions
               title="Partitions that need attention"
               service={service}
-              partitions={partitions.filter((line) => !isWell(line))}
+              partitions={partitions.filter((line) => !isHealthy(line))}
             />
           )}
           {deadLetters === null ? (
@@ -85,7 +86,7 @@ function Consumer({ consumer }: { readonly consumer: ConsumerOperations }) {
           ) : (
             <DeadLetterCauses service={service} groups={deadLetters} />
           )}
-          {well.length > 0 && <WellPartitions service={service} partitions={well} of={partitions.length} />}
+          {healthy.length > 0 && <HealthyPartitions service={service} partitions={healthy} of={partitions.length} />}
         </>
       )}
     </>

@@ -1,14 +1,14 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { PartitionLine } from '../../../src/operations/api.ts'
-import { isLate } from '../../../src/overview/is-late.ts'
+import { isLate } from '../../../src/shared-with-pages.ts'
 import { useIsOperator } from '../app/session.ts'
-import { useChange } from '../app/use-api.ts'
-import { ActionDialog } from '../parts/action-dialog.tsx'
-import { figure, seconds } from '../parts/figures.ts'
-import { Mark, type MarkKind } from '../parts/mark.tsx'
-import { right, TableCard } from '../parts/table-card.tsx'
-import { Time } from '../parts/time.tsx'
-import { RunbookLink } from '../parts/with-links.tsx'
+import { useChange } from '../app/api.ts'
+import { ActionDialog } from '../components/action-dialog.tsx'
+import { figure, seconds } from '../components/figures.ts'
+import { Mark, type MarkKind } from '../components/mark.tsx'
+import { right, TableCard } from '../components/table-card.tsx'
+import { Time } from '../components/time.tsx'
+import { RunbookLink } from '../components/with-links.tsx'
 
 interface PartitionsProps {
   readonly title: string
@@ -42,7 +42,7 @@ export function Partitions({ title, service, partitions }: PartitionsProps) {
   )
 }
 
-interface WellPartitionsProps {
+interface HealthyPartitionsProps {
   readonly service: string
   readonly partitions: readonly PartitionLine[]
   /** Total number of partitions. */
@@ -50,7 +50,7 @@ interface WellPartitionsProps {
 }
 
 /** Partitions that need no attention, in one line that opens. */
-export function WellPartitions({ service, partitions, of }: WellPartitionsProps) {
+export function HealthyPartitions({ service, partitions, of }: HealthyPartitionsProps) {
   const { partitions: shown } = useSearch({ from: '/operations' })
   const navigate = useNavigate({ from: '/operations' })
   const isOpen = shown === 'all'
@@ -89,8 +89,8 @@ function State({ line }: { readonly line: PartitionLine }) {
   )
 }
 
-/** Tells whether a partition needs no attention. */
-export function isWell(line: PartitionLine): boolean {
+/** Returns true if a partition needs no attention. */
+export function isHealthy(line: PartitionLine): boolean {
   return stateOf(line).kind === 'good'
 }
 

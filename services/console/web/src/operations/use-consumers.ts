@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { apiQuery } from '../app/use-api.ts'
+import { apiQuery } from '../app/api.ts'
 
 const RELOAD_AFTER_MS = 5_000
 

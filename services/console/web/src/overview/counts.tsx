@@ -1,13 +1,13 @@
-import type { OverviewAnswer } from '../../../src/overview/api.ts'
-import { figure } from '../parts/figures.ts'
-import { EmptyCard } from '../parts/notes.tsx'
-import { right, TableCard } from '../parts/table-card.tsx'
-import { Time, timeText, useZone } from '../parts/time.tsx'
+import type { Answer } from '../../../src/api-routes.ts'
+import { figure } from '../components/figures.ts'
+import { EmptyCard } from '../components/notes.tsx'
+import { right, TableCard } from '../components/table-card.tsx'
+import { Time, timeText, useZone } from '../components/time.tsx'
 
 interface CountsProps {
   readonly title: string
   readonly head: string
-  readonly counts: OverviewAnswer['answers']
+  readonly counts: Answer<'readOverview'>['answers']
   /** Start of the counts; null: an hour ago. */
   readonly since: string | null
   /** Text without counts; the period is appended. */

@@ -1,10 +1,15 @@
 import { Link } from '@tanstack/react-router'
-import type { Finding, FindingPlace, OverviewAnswer } from '../../../src/overview/api.ts'
-import { Mark } from '../parts/mark.tsx'
-import { RunbookLink } from '../parts/with-links.tsx'
+import type { Answer } from '../../../src/api-routes.ts'
+import type { Finding, FindingLink } from '../../../src/overview/api.ts'
+import { Mark } from '../components/mark.tsx'
+import { RunbookLink } from '../components/with-links.tsx'
 
 /** Problems, worst first, with links to runbooks and screens. */
-export function Findings({ overview: { findings, services, sampledAt } }: { readonly overview: OverviewAnswer }) {
+export function Findings({
+  overview: { findings, services, sampledAt },
+}: {
+  readonly overview: Answer<'readOverview'>
+}) {
   if (sampledAt === null) return null
   if (findings.length === 0) {
     const processes = services.reduce((sum, { answering }) => sum + answering, 0)
@@ -28,7 +33,7 @@ export function Findings({ overview: { findings, services, sampledAt } }: { read
           <Mark kind={finding.severity} />
           <div>
             <p>{finding.text}</p>
-            <Ways finding={finding} />
+            <Links finding={finding} />
           </div>
         </div>
       ))}
@@ -36,8 +41,8 @@ export function Findings({ overview: { findings, services, sampledAt } }: { read
   )
 }
 
-function Ways({ finding: { runbook, see } }: { readonly finding: Finding }) {
-  if (runbook === null && see.length === 0) return null
+function Links({ finding: { runbook, links } }: { readonly finding: Finding }) {
+  if (runbook === null && links.length === 0) return null
   return (
     <ul className="ways">
       {runbook !== null && (
@@ -45,34 +50,34 @@ function Ways({ finding: { runbook, see } }: { readonly finding: Finding }) {
           <RunbookLink name={runbook}>What to do: runbook {runbook}</RunbookLink>
         </li>
       )}
-      {see.map((place) => (
-        <li key={Object.values(place).join('/')}>
-          <Way place={place} />
+      {links.map((link) => (
+        <li key={Object.values(link).join('/')}>
+          <ScreenLink link={link} />
         </li>
       ))}
     </ul>
   )
 }
 
-function Way({ place }: { readonly place: FindingPlace }) {
-  switch (place.screen) {
+function ScreenLink({ link }: { readonly link: FindingLink }) {
+  switch (link.screen) {
     case 'operations':
       return (
-        <Link to="/operations" search={{ consumer: place.consumer }}>
-          {place.consumer}
+        <Link to="/operations" search={{ consumer: link.consumer }}>
+          {link.consumer}
         </Link>
       )
     case 'catalog':
       return <Link to="/operations/catalog">Catalog</Link>
     case 'registry':
       return (
-        <Link to="/registry" search={{ project: place.project }}>
-          Usage of {place.project}
+        <Link to="/registry" search={{ project: link.project }}>
+          Usage of {link.project}
         </Link>
       )
     case 'refusals':
       return (
-        <Link to="/live" search={{ project: place.project ?? undefined, outcome: 'refused' }}>
+        <Link to="/live" search={{ project: link.project ?? undefined, outcome: 'refused' }}>
           Refusals
         </Link>
       )

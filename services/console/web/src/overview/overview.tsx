@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import type { OverviewAnswer } from '../../../src/overview/api.ts'
-import { apiQuery } from '../app/use-api.ts'
+import type { Answer } from '../../../src/api-routes.ts'
+import { apiQuery } from '../app/api.ts'
 import { TimeChart } from '../charts/time-chart.tsx'
-import { figure, milliseconds, seconds } from '../parts/figures.ts'
-import { Time } from '../parts/time.tsx'
-import { WithAnswer } from '../parts/with-answer.tsx'
+import { figure, milliseconds, seconds } from '../components/figures.ts'
+import { Time } from '../components/time.tsx'
+import { WithAnswer } from '../components/with-answer.tsx'
 import { Counts } from './counts.tsx'
 import { Findings } from './findings.tsx'
 import { Services } from './services.tsx'
@@ -37,7 +37,7 @@ export function Overview() {
           </p>
         </header>
       )}
-      <WithAnswer query={query} what="the figures">
+      <WithAnswer query={query} name="the figures">
         {(overview) => (
           <>
             <Findings overview={overview} />
@@ -45,27 +45,9 @@ export function Overview() {
             <Charts overview={overview} />
             <Services overview={overview} />
             <div className="columns">
-              <Counts
-                title="Answers by status"
-                head="Status"
-                counts={overview.answers}
-                since={overview.countedSince}
-                empty="No request was answered"
-              />
-              <Counts
-                title="Refusals by reason"
-                head="Reason"
-                counts={overview.refusals}
-                since={overview.countedSince}
-                empty="Nothing was refused"
-              />
-              <Counts
-                title="Skipped checks"
-                head="Check"
-                counts={overview.unchecked}
-                since={overview.countedSince}
-                empty="Every record was checked and all limits were enforced"
-              />
+              {COUNTS.map(({ counts, ...texts }) => (
+                <Counts key={counts} {...texts} counts={overview[counts]} since={overview.countedSince} />
+              ))}
             </div>
           </>
         )}
@@ -74,6 +56,17 @@ export function Overview() {
   )
 }
 
+const COUNTS = [
+  { title: 'Answers by status', head: 'Status', counts: 'answers', empty: 'No request was answered' },
+  { title: 'Refusals by reason', head: 'Reason', counts: 'refusals', empty: 'Nothing was refused' },
+  {
+    title: 'Skipped checks',
+    head: 'Check',
+    counts: 'unchecked',
+    empty: 'Every record was checked and all limits were enforced',
+  },
+] as const
+
 const REFUSALS = (
   <Link to="/live" search={{ outcome: 'refused' }}>
     Refusals
@@ -81,7 +74,7 @@ const REFUSALS = (
 )
 const DEAD_LETTERS = <Link to="/operations">Dead letters</Link>
 
-function Tiles({ now }: Pick<OverviewAnswer, 'now'>) {
+function Tiles({ now }: Pick<Answer<'readOverview'>, 'now'>) {
   const tiles = [
     ['Events', figure(now.eventsPerSecond), '/ s'],
     ['Identifies', figure(now.identifiesPerSecond), '/ s'],
@@ -106,38 +99,65 @@ function Tiles({ now }: Pick<OverviewAnswer, 'now'>) {
   )
 }
 
-function Charts({ overview: { history, now } }: { readonly overview: OverviewAnswer }) {
+interface Chart {
+  readonly title: string
+  readonly format: (value: number | null) => string
+  readonly lines: readonly {
+    readonly label: string
+    readonly color: string
+    /** Column of the last hour. */
+    readonly column: Exclude<keyof Answer<'readOverview'>['history'], 'at' | 'lagSeconds'>
+    /** Figure of the last minute. */
+    readonly figure: keyof Answer<'readOverview'>['now']
+  }[]
+}
+
+const CHARTS: readonly Chart[] = [
+  {
+    title: 'Records per second',
+    format: figure,
+    lines: [
+      { label: 'events', color: 'line-1', column: 'events', figure: 'eventsPerSecond' },
+      { label: 'identifies', color: 'line-2', column: 'identifies', figure: 'identifiesPerSecond' },
+    ],
+  },
+  {
+    title: 'Answers per second',
+    format: figure,
+    lines: [
+      { label: '2xx', color: 'line-2', column: 'ok', figure: 'okPerSecond' },
+      { label: '4xx', color: 'line-3', column: 'refused', figure: 'refusedPerSecond' },
+      { label: '5xx', color: 'line-bad', column: 'failed', figure: 'failedPerSecond' },
+    ],
+  },
+  {
+    title: 'Latency',
+    format: milliseconds,
+    lines: [
+      { label: 'p50', color: 'line-1', column: 'p50Ms', figure: 'p50Ms' },
+      { label: 'p99', color: 'line-4', column: 'p99Ms', figure: 'p99Ms' },
+    ],
+  },
+]
+
+function Charts({ overview: { history, now } }: { readonly overview: Answer<'readOverview'> }) {
   const { at, lagSeconds } = history
   return (
     <section aria-label="The last hour" className="charts">
-      <TimeChart
-        title="Records per second"
-        at={at}
-        format={figure}
-        lines={[
-          { label: 'events', color: 'line-1', values: history.events, latest: now.eventsPerSecond },
-          { label: 'identifies', color: 'line-2', values: history.identifies, latest: now.identifiesPerSecond },
-        ]}
-      />
-      <TimeChart
-        title="Answers per second"
-        at={at}
-        format={figure}
-        lines={[
-          { label: '2xx', color: 'line-2', values: history.ok, latest: now.okPerSecond },
-          { label: '4xx', color: 'line-3', values: history.refused, latest: now.refusedPerSecond },
-          { label: '5xx', color: 'line-bad', values: history.failed, latest: now.failedPerSecond },
-        ]}
-      />
-      <TimeChart
-        title="Latency"
-        at={at}
-        format={milliseconds}
-        lines={[
-          { label: 'p50', color: 'line-1', values: history.p50Ms, latest: now.p50Ms },
-          { label: 'p99', color: 'line-4', values: history.p99Ms, latest: now.p99Ms },
-        ]}
-      />
+      {CHARTS.map(({ title, format, lines }) => (
+        <TimeChart
+          key={title}
+          title={title}
+          at={at}
+          format={format}
+          lines={lines.map(({ label, color, column, figure: latest }) => ({
+            label,
+            color,
+            values: history[column],
+            latest: now[latest],
+          }))}
+        />
+      ))}
       <TimeChart
         title="Lag"
         at={at}

@@ -1,13 +1,13 @@
 import { Link } from '@tanstack/react-router'
-import type { ServiceState } from '../../../src/metrics/service-state.ts'
-import type { OverviewAnswer } from '../../../src/overview/api.ts'
-import { isLate } from '../../../src/overview/is-late.ts'
-import { figure, seconds } from '../parts/figures.ts'
-import { Mark, type MarkKind } from '../parts/mark.tsx'
-import { right, TableCard } from '../parts/table-card.tsx'
+import type { Answer } from '../../../src/api-routes.ts'
+import type { ServiceState } from '../../../src/metrics/service-readings.ts'
+import { isLate } from '../../../src/shared-with-pages.ts'
+import { figure, seconds } from '../components/figures.ts'
+import { Mark, type MarkKind } from '../components/mark.tsx'
+import { right, TableCard } from '../components/table-card.tsx'
 
 /** State and lag of each service. */
-export function Services({ overview: { services, at } }: { readonly overview: OverviewAnswer }) {
+export function Services({ overview: { services, at } }: { readonly overview: Answer<'readOverview'> }) {
   return (
     <TableCard
       title="Services"

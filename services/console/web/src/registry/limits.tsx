@@ -1,13 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { useId } from 'react'
-import type { LimitLine, ProjectUsage } from '../../../src/registry/api.ts'
-import { LIMIT_TITLES } from '../../../src/registry/limit-titles.ts'
-import { apiQuery } from '../app/use-api.ts'
-import { figure } from '../parts/figures.ts'
-import { Mark, type MarkKind } from '../parts/mark.tsx'
-import { Time } from '../parts/time.tsx'
-import { WithAnswer } from '../parts/with-answer.tsx'
-import type { ChosenProject } from '../parts/with-project.tsx'
+import type { Answer } from '../../../src/api-routes.ts'
+import type { LimitLine } from '../../../src/registry/api.ts'
+import { LIMIT_TITLES } from '../../../src/shared-with-pages.ts'
+import { apiQuery } from '../app/api.ts'
+import { figure } from '../components/figures.ts'
+import { Mark, type MarkKind } from '../components/mark.tsx'
+import { Time } from '../components/time.tsx'
+import { WithAnswer } from '../components/with-answer.tsx'
+import type { ChosenProject } from '../components/with-project.tsx'
 
 const RELOAD_AFTER_MS = 15_000
 
@@ -23,7 +24,7 @@ const NO_LIMIT = { kind: 'none', label: 'no limit' } as const
 export function Limits({ project }: { readonly project: ChosenProject }) {
   const query = useQuery({ ...apiQuery('readUsage', project.path), refetchInterval: RELOAD_AFTER_MS })
   return (
-    <WithAnswer query={query} what="the usage">
+    <WithAnswer query={query} name="the usage">
       {(usage) => (
         <>
           <section aria-label="Limits" className="limits">
@@ -92,7 +93,7 @@ function UseBar({ used, limit, outlook, elapsed }: UseBarProps) {
 }
 
 /** Explains the rate. */
-function Month({ usage: { month, monthEndsAt, at, elapsed, limits } }: { readonly usage: ProjectUsage }) {
+function Month({ usage: { month, monthEndsAt, at, elapsed, limits } }: { readonly usage: Answer<'readUsage'> }) {
   const hasMonthly = limits.some(({ isMonthly, limit }) => isMonthly && limit !== null)
   return (
     <p className="quiet hint">

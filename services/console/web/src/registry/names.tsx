@@ -1,19 +1,19 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { NameKind, NameLine } from '../../../src/registry/api.ts'
-import { callApi } from '../app/call-api.ts'
-import { figure } from '../parts/figures.ts'
-import { EmptyCard } from '../parts/notes.tsx'
-import { right, TableCard } from '../parts/table-card.tsx'
-import { Time } from '../parts/time.tsx'
-import { WithAnswer } from '../parts/with-answer.tsx'
-import type { ChosenProject } from '../parts/with-project.tsx'
+import type { Answer, Input } from '../../../src/api-routes.ts'
+import { callApi } from '../app/api.ts'
+import { figure } from '../components/figures.ts'
+import { EmptyCard } from '../components/notes.tsx'
+import { right, TableCard } from '../components/table-card.tsx'
+import { Time } from '../components/time.tsx'
+import { WithAnswer } from '../components/with-answer.tsx'
+import type { ChosenProject } from '../components/with-project.tsx'
 
 const KINDS = [
   { kind: 'traits', title: 'Traits' },
   { kind: 'events', title: 'Events' },
-] as const satisfies readonly { kind: NameKind; title: string }[]
+] as const satisfies readonly { kind: Input<'listNames'>['kind']; title: string }[]
 
 /** Pages of the traits or events of a project. */
 export function Names({ project: { path } }: { readonly project: ChosenProject }) {
@@ -59,7 +59,7 @@ export function Names({ project: { path } }: { readonly project: ChosenProject }
           />
         </label>
       </search>
-      <WithAnswer query={names} what={`the ${kind}`}>
+      <WithAnswer query={names} name={`the ${kind}`}>
         {({ pages }) => <NamesTable kind={kind} prefix={prefix} lines={pages.flatMap((page) => page.names)} />}
       </WithAnswer>
       {names.hasNextPage && (
@@ -73,15 +73,15 @@ export function Names({ project: { path } }: { readonly project: ChosenProject }
   )
 }
 
-const EMPTY: { readonly [Kind in NameKind]: string } = {
+const EMPTY: { readonly [Kind in Input<'listNames'>['kind']]: string } = {
   traits: 'No record of this project contains a trait yet. Set traits with identify-user.',
   events: 'No record of this project contains an event yet. Record events with track-event.',
 }
 
 interface NamesTableProps {
-  readonly kind: NameKind
+  readonly kind: Input<'listNames'>['kind']
   readonly prefix: string
-  readonly lines: readonly NameLine[]
+  readonly lines: Answer<'listNames'>['names']
 }
 
 function NamesTable({ kind, prefix, lines }: NamesTableProps) {
@@ -107,7 +107,7 @@ function NamesTable({ kind, prefix, lines }: NamesTableProps) {
 function Name({
   line: { slug, name, isDisabled, isDeclared, firstSeenAt, lastSeenAt, count },
 }: {
-  readonly line: NameLine
+  readonly line: Answer<'listNames'>['names'][number]
 }) {
   return (
     <tr>

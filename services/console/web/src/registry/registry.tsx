@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { ProjectSelect, WithProject } from '../parts/with-project.tsx'
+import { ProjectSelect, WithProject } from '../components/with-project.tsx'
 import { Limits } from './limits.tsx'
 import { Names } from './names.tsx'
 

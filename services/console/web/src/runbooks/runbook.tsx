@@ -2,8 +2,8 @@ import { Link, useLocation, useParams } from '@tanstack/react-router'
 import { type ComponentProps, useEffect, useRef } from 'react'
 import Markdown, { type Components, type ExtraProps } from 'react-markdown'
 import remarkGfm from 'remark-gfm'
-import { EmptyNote } from '../parts/notes.tsx'
-import { RunbookLink } from '../parts/with-links.tsx'
+import { EmptyNote } from '../components/notes.tsx'
+import { RunbookLink } from '../components/with-links.tsx'
 
 const MODULES = import.meta.glob<string>('../../../../../docs/runbooks/*.md', {
   query: '?raw',

@@ -1,5 +1,5 @@
 import type { SegmentLine } from '../../../src/segments/api.ts'
-import { figure } from '../parts/figures.ts'
+import { figure } from '../components/figures.ts'
 
 /** Number of users computed with the current definition of a segment. */
 export function Progress({ segment: { id, usersComputed, usersTotal } }: { readonly segment: SegmentLine }) {

@@ -1,38 +1,34 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import type { ProjectRef } from '@nextvisit/contracts'
+import { useQuery } from '@tanstack/react-query'
 import { Link, useParams, useSearch } from '@tanstack/react-router'
-import type { SegmentAnswer } from '../../../src/segments/api.ts'
-import { apiQuery } from '../app/use-api.ts'
-import { figure } from '../parts/figures.ts'
-import { EmptyCard } from '../parts/notes.tsx'
-import { CursorPages } from '../parts/pages.tsx'
-import { Reveal } from '../parts/reveal.tsx'
-import { TableCard } from '../parts/table-card.tsx'
-import { Time } from '../parts/time.tsx'
-import { WithAnswer } from '../parts/with-answer.tsx'
+import type { Answer } from '../../../src/api-routes.ts'
+import { pageQuery } from '../app/api.ts'
+import { figure } from '../components/figures.ts'
+import { EmptyCard } from '../components/notes.tsx'
+import { CursorPages } from '../components/pages.tsx'
+import { Reveal } from '../components/reveal.tsx'
+import { TableCard } from '../components/table-card.tsx'
+import { Time } from '../components/time.tsx'
+import { WithAnswer } from '../components/with-answer.tsx'
+import { ProjectCrumbs } from '../components/with-project.tsx'
 import { Progress } from './progress.tsx'
 
 const ROUTE = '/segments/$organization/$project/$segmentId'
-const RELOAD_AFTER_MS = 10_000
 
 /** One segment: its condition, the progress of its computation, and its members. */
 export function Segment() {
   const path = useParams({ from: ROUTE })
   const { organization, project, segmentId } = path
   const { after } = useSearch({ from: ROUTE })
-  const query = useQuery({
-    ...apiQuery('readSegment', { ...path, after }),
-    refetchInterval: RELOAD_AFTER_MS,
-    placeholderData: keepPreviousData,
-  })
+  const query = useQuery(pageQuery('readSegment', { ...path, after }))
   const { data } = query
   return (
     <>
-      <nav aria-label="Breadcrumbs" className="crumbs">
+      <ProjectCrumbs path={path}>
         <Link to="/segments" search={{ project: `${organization}/${project}` }}>
           Segments
-        </Link>{' '}
-        / {organization} / {project}
-      </nav>
+        </Link>
+      </ProjectCrumbs>
       <header className="page-head user-head">
         <div>
           <h1>{segmentId}</h1>
@@ -40,10 +36,10 @@ export function Segment() {
         </div>
         {data?.isMasked && <Reveal name="revealSegment" input={path} />}
       </header>
-      <WithAnswer query={query} what="the segment">
+      <WithAnswer query={query} name="the segment">
         {(segment) => (
           <>
-            <dl className="asked">
+            <dl className="settings">
               <dt>Condition</dt>
               <dd>{segment.where}</dd>
               <dt>Members</dt>
@@ -53,7 +49,7 @@ export function Segment() {
                 <Progress segment={segment} />
               </dd>
             </dl>
-            <Members segment={segment} organization={organization} project={project} />
+            <Members segment={segment} path={path} />
             <CursorPages after={after} next={segment.next} />
           </>
         )}
@@ -62,13 +58,14 @@ export function Segment() {
   )
 }
 
-interface MembersProps {
-  readonly segment: SegmentAnswer
-  readonly organization: string
-  readonly project: string
-}
-
-function Members({ segment: { users, members, usersComputed, usersTotal }, organization, project }: MembersProps) {
+function Members({
+  segment: { users, members, usersComputed, usersTotal },
+  path,
+}: {
+  readonly segment: Answer<'readSegment'>
+  readonly path: ProjectRef
+}) {
+  const { organization, project } = path
   if (users.length === 0)
     return (
       <EmptyCard title="Members">

@@ -1,16 +1,14 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import type { SegmentsAnswer } from '../../../src/segments/api.ts'
-import { apiQuery } from '../app/use-api.ts'
-import { figure } from '../parts/figures.ts'
-import { EmptyCard } from '../parts/notes.tsx'
-import { Pages } from '../parts/pages.tsx'
-import { right, TableCard } from '../parts/table-card.tsx'
-import { WithAnswer } from '../parts/with-answer.tsx'
-import { type ChosenProject, ProjectSelect, WithProject } from '../parts/with-project.tsx'
+import type { Answer } from '../../../src/api-routes.ts'
+import { pageQuery } from '../app/api.ts'
+import { figure } from '../components/figures.ts'
+import { EmptyList } from '../components/notes.tsx'
+import { Pages } from '../components/pages.tsx'
+import { right, TableCard } from '../components/table-card.tsx'
+import { WithAnswer } from '../components/with-answer.tsx'
+import { type ChosenProject, ProjectSelect, WithProject } from '../components/with-project.tsx'
 import { Progress } from './progress.tsx'
-
-const RELOAD_AFTER_MS = 10_000
 
 /** The segments of a project: their members, and the progress of their computation. */
 export function Segments() {
@@ -31,11 +29,7 @@ export function Segments() {
 function ProjectSegments({ project }: { readonly project: ChosenProject }) {
   const navigate = useNavigate()
   const { page = 1 } = useSearch({ from: '/segments' })
-  const query = useQuery({
-    ...apiQuery('listSegments', { ...project.path, page }),
-    refetchInterval: RELOAD_AFTER_MS,
-    placeholderData: keepPreviousData,
-  })
+  const query = useQuery(pageQuery('listSegments', { ...project.path, page }))
   return (
     <>
       <search className="filters">
@@ -44,7 +38,7 @@ function ProjectSegments({ project }: { readonly project: ChosenProject }) {
           onChoose={(name) => void navigate({ to: '/segments', search: { project: name } })}
         />
       </search>
-      <WithAnswer query={query} what="the segments">
+      <WithAnswer query={query} name="the segments">
         {(answer) => <List answer={answer} project={project} page={page} />}
       </WithAnswer>
     </>
@@ -52,25 +46,13 @@ function ProjectSegments({ project }: { readonly project: ChosenProject }) {
 }
 
 interface ListProps {
-  readonly answer: SegmentsAnswer
+  readonly answer: Answer<'listSegments'>
   readonly project: ChosenProject
   readonly page: number
 }
 
 function List({ answer: { segments, total, pageSize }, project, page }: ListProps) {
-  if (segments.length === 0)
-    return (
-      <EmptyCard title="Segments">
-        {total > 0 ? (
-          'There is no such page.'
-        ) : (
-          <>
-            The project has no segments. Declare one under <code>segments</code> in the workspace file, then run{' '}
-            <code>nextvisit apply FILE</code>.
-          </>
-        )}
-      </EmptyCard>
-    )
+  if (segments.length === 0) return <EmptyList title="Segments" things="segments" total={total} />
   return (
     <>
       <TableCard title={`Segments of ${project.name}`} columns={['Segment', right('Members'), 'Computed']}>
@@ -92,7 +74,7 @@ function List({ answer: { segments, total, pageSize }, project, page }: ListProp
           </tr>
         ))}
       </TableCard>
-      <Pages page={page} hasNext={page * pageSize < total} what={`${total} segments`} />
+      <Pages page={page} hasNext={page * pageSize < total} total={`${total} segments`} />
       <p className="quiet hint">
         Current members, from the user projector. After a change of a condition every user is recomputed. Until then a
         segment also contains members by its old condition.

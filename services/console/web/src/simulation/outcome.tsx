@@ -1,13 +1,15 @@
-import type { SimulatedForm, SimulatedSide, SimulationOutcome } from '../../../src/simulation/api.ts'
-import { counted, figure } from '../parts/figures.ts'
-import { EmptyCard } from '../parts/notes.tsx'
-import { right, TableCard } from '../parts/table-card.tsx'
-import { Time } from '../parts/time.tsx'
+import type { SimulatedForm, SimulationResult } from '../../../src/simulation/api.ts'
+import { counted, figure } from '../components/figures.ts'
+import { EmptyCard } from '../components/notes.tsx'
+import { right, TableCard } from '../components/table-card.tsx'
+import { Time } from '../components/time.tsx'
 
-const STOPS_SHOWN = 3
+type Projects = NonNullable<SimulationResult['outcome']>['projects']
+
+const REFUSALS_SHOWN = 3
 
 /** Records that a simulation read, and their period. */
-export function Reading({ outcome }: { readonly outcome: SimulationOutcome }) {
+export function Reading({ outcome }: { readonly outcome: NonNullable<SimulationResult['outcome']> }) {
   const { from, to, records, users, since, unreadable } = outcome
   return (
     <>
@@ -29,7 +31,7 @@ export function Reading({ outcome }: { readonly outcome: SimulationOutcome }) {
 }
 
 /** Results of the edited file's forms beside those of the applied ones. */
-export function Outcome({ outcome: { projects } }: { readonly outcome: SimulationOutcome }) {
+export function Outcome({ projects }: { readonly projects: Projects }) {
   return projects.map(({ organization, project, forms }) => {
     const name = `${organization}/${project}`
     return forms.length === 0 ? (
@@ -42,7 +44,7 @@ export function Outcome({ outcome: { projects } }: { readonly outcome: Simulatio
   })
 }
 
-function Forms({ title, forms }: { readonly title: string; readonly forms: readonly SimulatedForm[] }) {
+function Forms({ title, forms }: { readonly title: string; readonly forms: Projects[number]['forms'] }) {
   return (
     <TableCard
       title={title}
@@ -57,9 +59,9 @@ function Forms({ title, forms }: { readonly title: string; readonly forms: reado
         'Top gates',
       ]}
     >
-      {forms.map(({ form, edited, today }) => (
+      {forms.map(({ form, proposed, today }) => (
         <tbody key={form}>
-          <Side form={form} name="the edited file" side={edited} without="removed" />
+          <Side form={form} name="the edited file" side={proposed} without="removed" />
           <Side name="today" side={today} without="not applied" />
         </tbody>
       ))}
@@ -71,7 +73,7 @@ interface SideProps {
   /** Only in the first row of a form. */
   readonly form?: string
   readonly name: string
-  readonly side: SimulatedSide | null
+  readonly side: SimulatedForm | null
   /** Text if there is no result. */
   readonly without: string
 }
@@ -92,7 +94,7 @@ function Side({ form, name, side, without }: SideProps) {
           <td className="right num">{figure(side.users)}</td>
           <td className="right num">{figure(side.delivered)}</td>
           <td className="value">
-            <Stops stops={side.stops} />
+            <Refusals refused={side.refused} />
           </td>
         </>
       ) : (
@@ -104,9 +106,9 @@ function Side({ form, name, side, without }: SideProps) {
   )
 }
 
-function Stops({ stops }: { readonly stops: SimulatedSide['stops'] }) {
-  if (stops.length === 0) return <span className="quiet">nothing</span>
-  return stops.slice(0, STOPS_SHOWN).map(({ reason, words, times }) => (
+function Refusals({ refused }: Pick<SimulatedForm, 'refused'>) {
+  if (refused.length === 0) return <span className="quiet">nothing</span>
+  return refused.slice(0, REFUSALS_SHOWN).map(({ reason, words, times }) => (
     <p key={reason}>
       <b>{reason}</b> {figure(times)} <span className="quiet">{words}</span>
     </p>

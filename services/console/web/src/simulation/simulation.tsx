@@ -1,13 +1,20 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
-import type { SimulationAnswer } from '../../../src/simulation/api.ts'
+import type { Answer } from '../../../src/api-routes.ts'
 import { useIsOperator } from '../app/session.ts'
-import { apiQuery, useChange } from '../app/use-api.ts'
-import { commandInterval, isRunning, OnTerminal, RunFailure, RunProgress, RunTimes } from '../parts/command-run.tsx'
-import { counted, figure } from '../parts/figures.ts'
-import { EmptyNote, ErrorNote } from '../parts/notes.tsx'
-import { WithAnswer } from '../parts/with-answer.tsx'
+import { apiQuery, useChange } from '../app/api.ts'
+import {
+  commandInterval,
+  isRunning,
+  OnTerminal,
+  RunFailure,
+  RunProgress,
+  RunTimes,
+} from '../components/command-run.tsx'
+import { counted, figure } from '../components/figures.ts'
+import { EmptyNote, ErrorNote } from '../components/notes.tsx'
+import { WithAnswer } from '../components/with-answer.tsx'
 import { Outcome, Reading } from './outcome.tsx'
 import { StartForm } from './start-form.tsx'
 
@@ -28,14 +35,14 @@ export function Simulation() {
           are applied today. Nothing is changed.
         </p>
       </header>
-      <WithAnswer query={simulation} what="the last simulation">
+      <WithAnswer query={simulation} name="the last simulation">
         {(answer) => <Content answer={answer} isOperator={isOperator} />}
       </WithAnswer>
     </>
   )
 }
 
-function Content({ answer, isOperator }: { readonly answer: SimulationAnswer; readonly isOperator: boolean }) {
+function Content({ answer, isOperator }: { readonly answer: Answer<'readSimulation'>; readonly isOperator: boolean }) {
   const { run, canStart, maxRecords } = answer
   const [workspace, setWorkspace] = useState('')
   const editor = useRef<HTMLTextAreaElement>(null)
@@ -66,7 +73,7 @@ function Content({ answer, isOperator }: { readonly answer: SimulationAnswer; re
 }
 
 interface RunProps {
-  readonly run: NonNullable<SimulationAnswer['run']>
+  readonly run: NonNullable<Answer<'readSimulation'>['run']>
   readonly mayStop: boolean
   readonly onLine: (line: number) => void
 }
@@ -109,7 +116,7 @@ function Run({ run, mayStop, onLine }: RunProps) {
         )}
         {outcome && <Reading outcome={outcome} />}
       </section>
-      {outcome && <Outcome outcome={outcome} />}
+      {outcome && <Outcome projects={outcome.projects} />}
     </>
   )
 }

@@ -1,9 +1,9 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { type RefObject, useState } from 'react'
-import { MAX_SIMULATED_DAYS, MAX_WORKSPACE_CHARACTERS } from '../../../src/api-bounds.ts'
-import { useChange } from '../app/use-api.ts'
-import { ErrorNote } from '../parts/notes.tsx'
-import { withoutReload } from '../parts/without-reload.ts'
+import { MAX_SIMULATED_DAYS, MAX_WORKSPACE_CHARACTERS } from '../../../src/shared-with-pages.ts'
+import { useChange } from '../app/api.ts'
+import { ErrorNote } from '../components/notes.tsx'
+import { withoutReload } from '../components/without-reload.ts'
 
 const DEFAULT_DAYS = 7
 

@@ -3,9 +3,9 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { Input } from '../../../src/api-routes.ts'
 import type { TryAnswer } from '../../../src/try-it/api.ts'
-import { callApi } from '../app/call-api.ts'
-import { ErrorNote } from '../parts/notes.tsx'
-import { withoutReload } from '../parts/without-reload.ts'
+import { callApi } from '../app/api.ts'
+import { ErrorNote } from '../components/notes.tsx'
+import { withoutReload } from '../components/without-reload.ts'
 
 type TryName = 'tryIdentify' | 'tryTrack' | 'tryVisit'
 
@@ -66,9 +66,9 @@ function Exchange({ answer }: { readonly answer: TryAnswer }) {
 /** Explains an answer that may surprise, and links to the details. */
 function Meaning({ answer: { request, status, body, user } }: { readonly answer: TryAnswer }) {
   const to = '/users/$organization/$project/$userId'
-  const said = parsed(body) as Partial<GatewayAnswer> | undefined
+  const answered = parsed(body) as Partial<GatewayAnswer> | undefined
   if (status === 404) return <p className="note">This user has not been identified yet. Run step 1, Identify, first.</p>
-  if (said?.triggersEvaluated === true && said.formsQueued === 0)
+  if (answered?.triggersEvaluated === true && answered.formsQueued === 0)
     return (
       <p className="note">
         <span>
@@ -79,7 +79,7 @@ function Meaning({ answer: { request, status, body, user } }: { readonly answer:
         </span>
       </p>
     )
-  if (request.key === 'sdk' && status === 200 && said?.nextFeedbackId === undefined)
+  if (request.key === 'sdk' && status === 200 && answered?.nextFeedbackId === undefined)
     return (
       <p className="note">
         <span>

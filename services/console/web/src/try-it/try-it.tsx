@@ -1,10 +1,8 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
+import { DEMO_PLANS } from '../../../src/shared-with-pages.ts'
 import type { TryAnswer } from '../../../src/try-it/api.ts'
 import { Step } from './step.tsx'
-
-const EVENT = 'Checkout Completed'
-const PLANS = ['pro', 'free'] as const
 
 /** Identify, track, visit: the product in three steps, with the demo's keys. */
 export function TryIt() {
@@ -12,10 +10,6 @@ export function TryIt() {
   const { user } = useSearch({ from: '/try' })
   const [proposed] = useState(() => `ada-${Date.now().toString(36)}`)
   const userName = user ?? proposed
-  const [plan, setPlan] = useState<(typeof PLANS)[number]>('pro')
-  const [eventName, setEventName] = useState(EVENT)
-  const [last, setLast] = useState<{ readonly userName: string; readonly user: TryAnswer['user'] }>()
-  const onAnswer = ({ user: answered }: TryAnswer) => setLast({ userName, user: answered })
   const rename = (name: string) => void navigate({ to: '/try', replace: true, search: { user: name || undefined } })
   return (
     <>
@@ -36,6 +30,18 @@ export function TryIt() {
           onChange={(event) => rename(event.target.value)}
         />
       </label>
+      <Steps userName={userName} />
+    </>
+  )
+}
+
+function Steps({ userName }: { readonly userName: string }) {
+  const [plan, setPlan] = useState<(typeof DEMO_PLANS)[number]>('pro')
+  const [eventName, setEventName] = useState('Checkout Completed')
+  const [last, setLast] = useState<{ readonly userName: string; readonly user: TryAnswer['user'] }>()
+  const onAnswer = ({ user }: TryAnswer) => setLast({ userName, user })
+  return (
+    <>
       {/* Answers about one user must not remain beside another name. */}
       <ol className="steps" key={userName}>
         <Step
@@ -50,9 +56,9 @@ export function TryIt() {
             Trait plan
             <select
               value={plan}
-              onChange={(event) => setPlan(PLANS.find((one) => one === event.target.value) ?? 'pro')}
+              onChange={(event) => setPlan(DEMO_PLANS.find((one) => one === event.target.value) ?? 'pro')}
             >
-              {PLANS.map((one) => (
+              {DEMO_PLANS.map((one) => (
                 <option key={one}>{one}</option>
               ))}
             </select>
@@ -80,21 +86,20 @@ export function TryIt() {
           onAnswer={onAnswer}
         />
       </ol>
-      {last?.userName === userName && (
-        <p className="next">
-          <Link to="/users/$organization/$project/$userId" params={last.user} className="button primary">
-            Timeline of {userName}
-          </Link>
-          <Link
-            to="/users/$organization/$project/$userId"
-            params={last.user}
-            search={{ tab: 'forms' }}
-            className="button"
-          >
-            Why, gate by gate
-          </Link>
-        </p>
-      )}
+      {last?.userName === userName && <UserLinks {...last} />}
     </>
+  )
+}
+
+function UserLinks({ userName, user }: Pick<TryAnswer, 'user'> & { readonly userName: string }) {
+  return (
+    <p className="next">
+      <Link to="/users/$organization/$project/$userId" params={user} className="button primary">
+        Timeline of {userName}
+      </Link>
+      <Link to="/users/$organization/$project/$userId" params={user} search={{ tab: 'forms' }} className="button">
+        Why, gate by gate
+      </Link>
+    </p>
   )
 }

@@ -1,11 +1,11 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { FindUser as Asked } from '../../../src/users/api.ts'
-import { callApi } from '../app/call-api.ts'
-import { ErrorNote } from '../parts/notes.tsx'
-import { type ChosenProject, ProjectSelect, WithProject } from '../parts/with-project.tsx'
-import { withoutReload } from '../parts/without-reload.ts'
+import type { Input } from '../../../src/api-routes.ts'
+import { callApi } from '../app/api.ts'
+import { ErrorNote } from '../components/notes.tsx'
+import { type ChosenProject, ProjectSelect, WithProject } from '../components/with-project.tsx'
+import { withoutReload } from '../components/without-reload.ts'
 import { isUuid } from './is-uuid.ts'
 import { searchedName } from './searched-name.ts'
 
@@ -32,17 +32,17 @@ function Search({ project }: { readonly project: ChosenProject }) {
   const client = useQueryClient()
   const [searched, setSearched] = useState('')
   const find = useMutation({
-    mutationFn: (asked: Asked) => callApi('findUser', asked),
-    onSuccess: (params, asked) => {
-      if ('userName' in asked) client.setQueryData(searchedName(params.userId), asked.userName)
-      const request = 'requestId' in asked ? asked.requestId : undefined
+    mutationFn: (input: Input<'findUser'>) => callApi('findUser', input),
+    onSuccess: (params, input) => {
+      if ('userName' in input) client.setQueryData(searchedName(params.userId), input.userName)
+      const request = 'requestId' in input ? input.requestId : undefined
       void navigate({ to: '/users/$organization/$project/$userId', params, search: { request } })
     },
   })
   return (
     <>
       <search>
-        <form className="card find" onSubmit={withoutReload(() => find.mutate(askedOf(project, searched)))}>
+        <form className="card find" onSubmit={withoutReload(() => find.mutate(inputOf(project, searched)))}>
           <ProjectSelect
             {...project}
             onChoose={(name) => void navigate({ to: '/users', replace: true, search: { project: name } })}
@@ -71,7 +71,7 @@ function Search({ project }: { readonly project: ChosenProject }) {
 }
 
 /** Treats a UUID as a requestId. A user with such a name can be found by a request. */
-function askedOf({ path }: ChosenProject, searched: string): Asked {
+function inputOf({ path }: ChosenProject, searched: string): Input<'findUser'> {
   const requestId = searched.trim().toLowerCase()
   return { ...path, ...(isUuid(requestId) ? { requestId } : { userName: searched }) }
 }

@@ -1,13 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
-import type { FormLine, UserFormsAnswer, UserPath } from '../../../src/users/api.ts'
-import { apiQuery } from '../app/use-api.ts'
-import { Mark, type MarkKind } from '../parts/mark.tsx'
-import { EmptyNote } from '../parts/notes.tsx'
-import { QUEUED_FORM_COLUMNS, QueuedFormCells } from '../parts/queued-form.tsx'
-import { TableCard } from '../parts/table-card.tsx'
-import { Time, WithTimes } from '../parts/time.tsx'
-import { WithAnswer } from '../parts/with-answer.tsx'
+import type { Answer } from '../../../src/api-routes.ts'
+import type { FormLine, UserPath } from '../../../src/users/api.ts'
+import { apiQuery } from '../app/api.ts'
+import { Mark, type MarkKind } from '../components/mark.tsx'
+import { EmptyNote } from '../components/notes.tsx'
+import { QUEUED_FORM_COLUMNS, QueuedFormCells } from '../components/queued-form.tsx'
+import { TableCard } from '../components/table-card.tsx'
+import { Time, WithTimes } from '../components/time.tsx'
+import { WithAnswer } from '../components/with-answer.tsx'
 
 const ROUTE = '/users/$organization/$project/$userId'
 
@@ -15,13 +16,13 @@ const ROUTE = '/users/$organization/$project/$userId'
 export function Forms({ path }: { readonly path: UserPath }) {
   const query = useQuery(apiQuery('readUserForms', path))
   return (
-    <WithAnswer query={query} what="the decisions on forms">
+    <WithAnswer query={query} name="the decisions on forms">
       {(answer) => <Decided {...answer} />}
     </WithAnswer>
   )
 }
 
-function Decided({ forms, queue }: UserFormsAnswer) {
+function Decided({ forms, queue }: Answer<'readUserForms'>) {
   if (forms.length === 0) return <EmptyNote>The project has no forms. Declare one in the workspace file.</EmptyNote>
   return (
     <>
@@ -42,7 +43,7 @@ const DECISIONS = {
 const OUTCOMES = {
   passed: { kind: 'good', label: 'passed' },
   failed: { kind: 'critical', label: 'failed' },
-  'not-looked-at': { kind: 'none', label: 'not checked' },
+  'not-checked': { kind: 'none', label: 'not checked' },
 } as const satisfies Record<FormLine['gates'][number]['outcome'], { kind: MarkKind; label: string }>
 
 function FormCard({ form }: { readonly form: FormLine }) {
@@ -95,7 +96,7 @@ function FormCard({ form }: { readonly form: FormLine }) {
 /** The triggers that a form waits for, with the user's progress. */
 function WaitsFor({ formId, waitsFor }: FormLine) {
   return (
-    <ul className="waits-for" aria-label={`What ${formId} waits for`}>
+    <ul className="waits-for" aria-label={`Triggers that ${formId} waits for`}>
       {waitsFor.map(({ trigger, soFar, count }, index) => (
         <li key={`${index}/${trigger}`}>
           Waits for: {trigger}
@@ -111,7 +112,7 @@ function WaitsFor({ formId, waitsFor }: FormLine) {
   )
 }
 
-function Queue({ queue }: Pick<UserFormsAnswer, 'queue'>) {
+function Queue({ queue }: Pick<Answer<'readUserForms'>, 'queue'>) {
   return (
     <TableCard title="Queue" columns={['Form', ...QUEUED_FORM_COLUMNS, 'Delivered']}>
       {queue.map((row) => (

@@ -1,11 +1,11 @@
-import type { UserAnswer } from '../../../src/users/api.ts'
-import { figure } from '../parts/figures.ts'
-import { EmptyCard, EmptyNote } from '../parts/notes.tsx'
-import { NamedRow, right, TableCard } from '../parts/table-card.tsx'
-import { Time } from '../parts/time.tsx'
+import type { Answer } from '../../../src/api-routes.ts'
+import { figure } from '../components/figures.ts'
+import { EmptyCard, EmptyNote } from '../components/notes.tsx'
+import { NamedRow, right, TableCard } from '../components/table-card.tsx'
+import { Time } from '../components/time.tsx'
 
 /** The read model of the user projector. */
-export function Profile({ user: { profile } }: { readonly user: UserAnswer }) {
+export function Profile({ user: { profile } }: { readonly user: Answer<'readUser'> }) {
   if (!profile)
     return (
       <EmptyNote>
@@ -36,7 +36,7 @@ export function Profile({ user: { profile } }: { readonly user: UserAnswer }) {
   )
 }
 
-function Events({ events }: Pick<NonNullable<UserAnswer['profile']>, 'events'>) {
+function Events({ events }: Pick<NonNullable<Answer<'readUser'>['profile']>, 'events'>) {
   if (events.length === 0)
     return <EmptyCard title="Events">The user has no events. Record them with track-event.</EmptyCard>
   return (

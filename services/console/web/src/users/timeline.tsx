@@ -1,14 +1,14 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
-import { MAX_DEPTH } from '../../../src/api-bounds.ts'
-import type { TimelineAnswer, TimelineEntry, UserPath } from '../../../src/users/api.ts'
-import { LONG_ANSWER_WITHIN_MS } from '../app/call-api.ts'
-import { apiQuery } from '../app/use-api.ts'
-import { EmptyNote } from '../parts/notes.tsx'
-import { Reveal } from '../parts/reveal.tsx'
-import { Time, WithTimes } from '../parts/time.tsx'
-import { WithAnswer } from '../parts/with-answer.tsx'
+import type { Answer } from '../../../src/api-routes.ts'
+import { MAX_DEPTH } from '../../../src/shared-with-pages.ts'
+import type { TimelineEntry, UserPath } from '../../../src/users/api.ts'
+import { apiQuery, LONG_ANSWER_WITHIN_MS } from '../app/api.ts'
+import { EmptyNote } from '../components/notes.tsx'
+import { Reveal } from '../components/reveal.tsx'
+import { Time, WithTimes } from '../components/time.tsx'
+import { WithAnswer } from '../components/with-answer.tsx'
 
 const ROUTE = '/users/$organization/$project/$userId'
 /** More entries at once would slow the page down (`pnpm benchmark:screens`). */
@@ -40,7 +40,7 @@ export function Timeline({ path, isHeadShown }: TimelineProps) {
           </button>
         </div>
       )}
-      <WithAnswer query={query} what="the user's part of the log">
+      <WithAnswer query={query} name="the user's part of the log">
         {({ isMasked, entries, gaps, reading }) => (
           <>
             {isMasked && !isHeadShown && <Reveal name="revealUser" input={path} />}
@@ -70,9 +70,9 @@ interface EntriesProps {
 
 /** The newest entries, at least up to the requested one. */
 function Entries({ entries, request }: EntriesProps) {
-  const [asked, setAsked] = useState(SHOWN_AT_ONCE)
+  const [limit, setLimit] = useState(SHOWN_AT_ONCE)
   const first = entries.findIndex(({ requestId }) => requestId !== null && requestId === request)
-  const mostShown = Math.max(asked, first + 1)
+  const mostShown = Math.max(limit, first + 1)
   return (
     <>
       {request !== undefined && first === -1 && (
@@ -92,7 +92,7 @@ function Entries({ entries, request }: EntriesProps) {
       </ol>
       {entries.length > mostShown && (
         <div className="pages">
-          <button type="button" onClick={() => setAsked(mostShown + SHOWN_AT_ONCE)}>
+          <button type="button" onClick={() => setLimit(mostShown + SHOWN_AT_ONCE)}>
             Show older entries
           </button>
           <span className="quiet">
@@ -152,7 +152,7 @@ function Entry({ entry: { at, kind, title, details, requestId }, isSought, isFir
 }
 
 /** Part of the log that was read, and why no more was. */
-function Reading({ reading, depth }: { readonly reading: TimelineAnswer['reading']; readonly depth: number }) {
+function Reading({ reading, depth }: { readonly reading: Answer<'readTimeline'>['reading']; readonly depth: number }) {
   const navigate = useNavigate()
   const read = `Read ${reading.records} records of partition ${reading.partition}`
   if (reading.stopped === 'beginning') return <p className="quiet hint">{read}: the whole log of this user.</p>

@@ -1,12 +1,13 @@
 import * as Tabs from '@radix-ui/react-tabs'
 import { skipToken, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import type { UserAnswer, UserPath } from '../../../src/users/api.ts'
-import { ApiError } from '../app/call-api.ts'
-import { apiQuery } from '../app/use-api.ts'
-import { Reveal } from '../parts/reveal.tsx'
-import { Time } from '../parts/time.tsx'
-import { WithAnswer } from '../parts/with-answer.tsx'
+import type { Answer } from '../../../src/api-routes.ts'
+import type { UserPath } from '../../../src/users/api.ts'
+import { ApiError, apiQuery } from '../app/api.ts'
+import { Reveal } from '../components/reveal.tsx'
+import { Time } from '../components/time.tsx'
+import { WithAnswer } from '../components/with-answer.tsx'
+import { ProjectCrumbs } from '../components/with-project.tsx'
 import { Forms } from './forms.tsx'
 import { Profile } from './profile.tsx'
 import { searchedName } from './searched-name.ts'
@@ -31,18 +32,17 @@ export function User() {
   const isNoProject = query.error instanceof ApiError && query.error.status === 404
   return (
     <>
-      <nav aria-label="Breadcrumbs" className="crumbs">
+      <ProjectCrumbs path={path}>
         <Link to="/users" search={{ project: `${organization}/${project}` }}>
           Users
-        </Link>{' '}
-        / {organization} / {project}
-      </nav>
+        </Link>
+      </ProjectCrumbs>
       {query.error && !query.data && (
         <header className="page-head">
           <h1>User</h1>
         </header>
       )}
-      <WithAnswer query={query} what="the user">
+      <WithAnswer query={query} name="the user">
         {(user) => <Head user={user} path={path} />}
       </WithAnswer>
       {!isNoProject && (
@@ -76,7 +76,7 @@ export function User() {
   )
 }
 
-function Head({ user, path }: { readonly user: UserAnswer; readonly path: UserPath }) {
+function Head({ user, path }: { readonly user: Answer<'readUser'>; readonly path: UserPath }) {
   const { profile } = user
   return (
     <header className="page-head user-head">
@@ -100,7 +100,7 @@ function Head({ user, path }: { readonly user: UserAnswer; readonly path: UserPa
 }
 
 /** Explains why there is no user, and where to look. */
-function Unknown({ user: { organization, project, userId } }: { readonly user: UserAnswer }) {
+function Unknown({ user: { organization, project, userId } }: { readonly user: Answer<'readUser'> }) {
   const { data: searched } = useQuery<string>({ queryKey: searchedName(userId), queryFn: skipToken })
   return (
     <div className="note empty unknown">

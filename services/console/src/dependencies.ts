@@ -1,0 +1,14 @@
+import type { LogConnection } from '@nextvisit/log'
+import type { Logger } from '@nextvisit/service-kit'
+import type { KnownCatalog } from './catalog/known-catalog.ts'
+import type { Services } from './services.ts'
+
+/** Dependencies of the screens. Each function picks the ones that it uses. */
+export interface Dependencies extends Services {
+  readonly connection: LogConnection
+  readonly catalog: () => Promise<KnownCatalog>
+  /** Number of partitions of the topics keyed by user. */
+  readonly partitionCount: number
+  readonly nowMs: () => number
+  readonly logger: Logger
+}

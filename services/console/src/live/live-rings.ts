@@ -1,0 +1,45 @@
+import type { LiveEntry } from './api.ts'
+import { createEntryRing } from './entry-ring.ts'
+import { type KeptEntry, type LiveQuery, passesFilter } from './live-entries.ts'
+import { createSeenNames } from './seen-names.ts'
+
+/** Size of each ring: at 2,000 entries a second a page that asks every second misses none. */
+const KEPT = 4_000
+const MAX_ANSWERED = 100
+
+/** Creates a ring for each origin of entries. Their positions grow from `firstPosition`. */
+export function createLiveRings(firstPosition: number) {
+  const createRing = () => createEntryRing<KeptEntry>(KEPT, firstPosition)
+  const [facts, formEvents, refusals] = [createRing(), createRing(), createRing()]
+  const names = createSeenNames(KEPT)
+
+  return {
+    facts: {
+      ...facts,
+      push: (entries: readonly KeptEntry[]) => {
+        names.learn(entries.map(({ entry }) => entry))
+        facts.push(entries)
+      },
+    },
+    formEvents,
+    refusals,
+    /** Reads entries, newest first. The cursor contains the position in each ring. */
+    read: ({ after, ...filter }: LiveQuery) => {
+      const positions = after?.split('.').map(Number)
+      const found = [facts, formEvents, refusals].map((ring, index) =>
+        ring.read({ after: positions?.[index], isWanted: (entry) => passesFilter(entry, filter), limit: MAX_ANSWERED }),
+      )
+      const all = found
+        .flatMap(({ entries }) => entries.map(({ entry }) => entry))
+        .toSorted((one, other) => (one.at < other.at ? 1 : -1))
+      const entries: LiveEntry[] = all.slice(0, MAX_ANSWERED).map(names.name)
+      const counted = filter.refusalsOf.length > 0 ? found : found.slice(0, 2)
+      const skipped = counted.reduce((sum, part) => sum + part.skipped, 0)
+      return {
+        cursor: found.map(({ last }) => last).join('.'),
+        entries,
+        skipped: after === undefined ? 0 : skipped + all.length - entries.length,
+      }
+    },
+  }
+}

@@ -1,0 +1,31 @@
+import { createLogger } from '@nextvisit/service-kit'
+import { describe, expect, it } from 'vitest'
+import { createSessions } from '../http/sessions.ts'
+import { createSimulation } from './routes.ts'
+
+const operator = createSessions(() => 0).open('operator', 'Grace')
+const CLI = { entry: 'main.ts', environment: {} }
+
+const givenSimulation = (cli: typeof CLI | undefined) =>
+  createSimulation({ cli, nowMs: () => 0, logger: createLogger('console', 'silent') }).routes
+
+describe('the simulation screen', () => {
+  it.each([
+    [undefined, false],
+    [CLI, true],
+  ])('reports for the CLI %o that a simulation can start: %s', async (cli, canStart) => {
+    expect(await givenSimulation(cli).readSimulation.handle({}, operator)).toMatchObject({
+      answer: { canStart, run: null },
+    })
+  })
+
+  it('starts nothing without configuration', async () => {
+    const { startSimulation, stopSimulation } = givenSimulation(undefined)
+    expect(await startSimulation.handle({ workspace: 'organizations: []', days: 1 }, operator)).toMatchObject({
+      outcome: 'refused',
+      status: 409,
+      error: 'not-here',
+    })
+    expect(await stopSimulation.handle({}, operator)).toMatchObject({ outcome: 'refused', error: 'nothing-runs' })
+  })
+})

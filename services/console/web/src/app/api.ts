@@ -1,0 +1,81 @@
+import { keepPreviousData, useMutation, useQueryClient } from '@tanstack/react-query'
+import { type Answer, API_ROUTES, type ApiName, type ErrorAnswer, type Input } from '../../../src/api-routes.ts'
+
+/** A refusal of the server, or a missing answer, in words for the page. */
+export class ApiError extends Error {
+  readonly status: number
+  readonly code: string
+
+  constructor(status: number, { error, message }: ErrorAnswer) {
+    super(message)
+    this.name = 'ApiError'
+    this.status = status
+    this.code = error
+  }
+}
+
+const UNREACHABLE: ErrorAnswer = {
+  error: 'unreachable',
+  message: 'The console does not answer. Check that its process runs; this page retries.',
+}
+
+/** The server waits at most 3 s for a service. */
+const ANSWER_WITHIN_MS = 8_000
+const RELOAD_AFTER_MS = 10_000
+/** For changes, and for routes that read much of the log. */
+export const LONG_ANSWER_WITHIN_MS = 20_000
+
+function late(withinMs: number): ErrorAnswer {
+  const message = `The console has not answered for ${withinMs / 1_000} s: the console or a service behind it is overloaded or hangs. If the Overview opens, it names the service. Otherwise check the process of the console.`
+  return { error: 'late', message }
+}
+
+/** Calls a route of the console's API. Members of the input that are not in the path go into the query or the body. */
+export async function callApi<Name extends ApiName>(
+  name: Name,
+  input: Input<Name>,
+  withinMs: number = API_ROUTES[name].method === 'GET' ? ANSWER_WITHIN_MS : LONG_ANSWER_WITHIN_MS,
+): Promise<Answer<Name>> {
+  const { method, path } = API_ROUTES[name]
+  const signal = AbortSignal.timeout(withinMs)
+  const failed = () => new ApiError(0, signal.aborted ? late(withinMs) : UNREACHABLE)
+  const members = new Map(Object.entries(input).filter(([, value]) => value !== undefined))
+  const address = path.replaceAll(/:(\w+)/g, (_, member: string) => {
+    const value = encodeURIComponent(String(members.get(member)))
+    members.delete(member)
+    return value
+  })
+  const url = new URL(`api/${address}`, document.baseURI)
+  if (method === 'GET') for (const [member, value] of members) url.searchParams.set(member, String(value))
+  const response = await fetch(url, {
+    method,
+    // A page of another site cannot set this header.
+    headers: { 'content-type': 'application/json', 'x-nextvisit-console': '1' },
+    ...(method === 'POST' && { body: JSON.stringify(Object.fromEntries(members)) }),
+    signal,
+  }).catch(() => undefined)
+  if (!response) throw failed()
+  const answer: unknown = await response.json().catch(() => undefined)
+  if (answer === undefined) throw failed()
+  if (response.ok) return answer as Answer<Name>
+  throw new ApiError(response.status, answer as ErrorAnswer)
+}
+
+/** Options of `useQuery` for a route. Its answers are cached by name and input. */
+export function apiQuery<Name extends ApiName>(name: Name, input: Input<Name>, withinMs?: number) {
+  return { queryKey: [name, input] as const, queryFn: () => callApi(name, input, withinMs) }
+}
+
+/** Options of `useQuery` for a page of a list. It is reloaded, and stays visible while the next page loads. */
+export function pageQuery<Name extends ApiName>(name: Name, input: Input<Name>) {
+  return { ...apiQuery(name, input), refetchInterval: RELOAD_AFTER_MS, placeholderData: keepPreviousData }
+}
+
+/** Calls a route that changes something, then reloads the answers of the routes that show it. */
+export function useChange<Name extends ApiName>(name: Name, ...shownBy: readonly ApiName[]) {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn: (input: Input<Name>) => callApi(name, input),
+    onSettled: () => Promise.all(shownBy.map((shown) => client.invalidateQueries({ queryKey: [shown] }))),
+  })
+}
