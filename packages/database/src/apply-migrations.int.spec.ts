@@ -3,16 +3,16 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { applyMigrations } from './apply-migrations.ts'
-import { createTestDatabase, type TestDatabase } from '../test/test-database.ts'
+import { createEmptyDatabase, type EmptyDatabase } from '../test/empty-database.ts'
 
 describe('applyMigrations', () => {
-  let database: TestDatabase
+  let database: EmptyDatabase
   let directory: string
   let schema: string
   let count = 0
 
   beforeAll(async () => {
-    database = await createTestDatabase(inject('databaseUrl'))
+    database = await createEmptyDatabase(inject('databaseUrl'))
   })
   afterAll(() => database.drop())
   beforeEach(async () => {

@@ -2,13 +2,13 @@ import net from 'node:net'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { type ConnectionOptions, createAdapter, type Db, isConnectionFailure, sql } from './index.ts'
-import { createTestDatabase, type TestDatabase } from '../test/test-database.ts'
+import { createEmptyDatabase, type EmptyDatabase } from '../test/empty-database.ts'
 
 describe('a client over createAdapter', () => {
-  let database: TestDatabase
+  let database: EmptyDatabase
 
   beforeAll(async () => {
-    database = await createTestDatabase(inject('databaseUrl'))
+    database = await createEmptyDatabase(inject('databaseUrl'))
     await database.run(`ALTER DATABASE ${database.name} SET timezone TO 'Asia/Kolkata'`)
     await database.run(`
       CREATE SCHEMA things;

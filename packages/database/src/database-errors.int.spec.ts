@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { createAdapter, isConnectionFailure, isTransientError, sqlStateOf } from './index.ts'
-import { createTestDatabase, type TestDatabase } from '../test/test-database.ts'
+import { createEmptyDatabase, type EmptyDatabase } from '../test/empty-database.ts'
 import { withClient } from './with-client.ts'
 
 function connect(url: string): PrismaClient {
@@ -24,11 +24,11 @@ const contended = { isConnectionFailure: false, isRetryable: true }
 const away = { isConnectionFailure: true, isRetryable: true }
 
 describe('what a client throws', () => {
-  let database: TestDatabase
+  let database: EmptyDatabase
   let prisma: PrismaClient
 
   beforeAll(async () => {
-    database = await createTestDatabase(inject('databaseUrl'))
+    database = await createEmptyDatabase(inject('databaseUrl'))
     prisma = connect(database.url)
     await prisma.$executeRaw`CREATE TABLE kept (n int PRIMARY KEY)`
   })

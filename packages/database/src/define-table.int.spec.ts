@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } fro
 import { openTestDb } from '../test/open-test-db.ts'
 import { Sample } from '../generated/tables.ts'
 import { type Db, defineTable, sql, type Statement, withClient } from './index.ts'
-import { createTestDatabase, type TestDatabase } from '../test/test-database.ts'
+import { createEmptyDatabase, type EmptyDatabase } from '../test/empty-database.ts'
 
 const samples = defineTable(...Sample, {
   total: 'add',
@@ -29,12 +29,12 @@ const plain = {
 }
 
 describe('a table on Postgres', () => {
-  let database: TestDatabase
+  let database: EmptyDatabase
   let db: Db
   let another: Db
 
   beforeAll(async () => {
-    database = await createTestDatabase(inject('databaseUrl'))
+    database = await createEmptyDatabase(inject('databaseUrl'))
     await database.run(`
       CREATE TABLE samples (
         organization text, user_id uuid, traits jsonb NOT NULL, note text, total bigint NOT NULL, revision int NOT NULL,

@@ -11,15 +11,15 @@ import {
   sqlStateOf,
 } from './index.ts'
 import { SILENT_CONNECTION_MS } from './connection-config.ts'
-import { createTestDatabase, type TestDatabase } from '../test/test-database.ts'
+import { createEmptyDatabase, type EmptyDatabase } from '../test/empty-database.ts'
 
 const MUCH = 'x'.repeat(300_000)
 
-let database: TestDatabase
+let database: EmptyDatabase
 let db: CommitDb
 
 beforeAll(async () => {
-  database = await createTestDatabase(inject('databaseUrl'))
+  database = await createEmptyDatabase(inject('databaseUrl'))
   await database.run(`
     CREATE SCHEMA things;
     CREATE TABLE things.kept (

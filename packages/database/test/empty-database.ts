@@ -1,15 +1,15 @@
-/** A temporary database for this package's specs. Others use `createTestDatabase` of `@nextvisit/testing`. */
 import { randomBytes } from 'node:crypto'
 import { withClient } from '../src/with-client.ts'
 
-export interface TestDatabase {
+/** A database without a schema. Specs of other packages use `createTestDatabase` of `@nextvisit/testing`. */
+export interface EmptyDatabase {
   readonly url: string
   readonly name: string
   readonly run: (statement: string) => Promise<Record<string, unknown>[]>
   readonly drop: () => Promise<void>
 }
 
-export async function createTestDatabase(serverUrl: string): Promise<TestDatabase> {
+export async function createEmptyDatabase(serverUrl: string): Promise<EmptyDatabase> {
   const name = `database_test_${randomBytes(6).toString('hex')}`
   const target = new URL(serverUrl)
   target.pathname = `/${name}`
