@@ -1,6 +1,6 @@
 import { countNames } from './count-names.ts'
 import { compareRows, userCells } from './compare-rows.ts'
-import { type Identified, type Tracked, type UserFact, type UserRef, userKey, type Value } from './facts.ts'
+import { type IdentifyRequested, type EventTracked, type UserFact, type UserRef, userKey, type Value } from './facts.ts'
 import { withLatest } from './latest.ts'
 import { type FoldedFact, type Model, OF_RANGE } from './model.ts'
 import { fillIn, keptDevice, operate, traitBytes } from './operate.ts'
@@ -40,7 +40,10 @@ export function createActivityModel(onActivity?: OnActivity): Model {
     return user
   }
 
-  const fillInHistory = (key: string, { operations, device, received, occurredAt = received }: Identified): void => {
+  const fillInHistory = (
+    key: string,
+    { operations, device, received, occurredAt = received }: IdentifyRequested,
+  ): void => {
     const user = activityOf(key)
     fillIn(user.traits, operations)
     for (const [name, value] of keptDevice(device)) if (!user.device.has(name)) user.device.set(name, value)
@@ -48,7 +51,7 @@ export function createActivityModel(onActivity?: OnActivity): Model {
   }
 
   /** Folds an identify. Returns whether it starts a session. */
-  const identify = (key: string, { operations, device, received, source }: Identified): boolean => {
+  const identify = (key: string, { operations, device, received, source }: IdentifyRequested): boolean => {
     const user = activityOf(key)
     operate(user.traits, operations)
     for (const [name, value] of keptDevice(device)) user.device.set(name, value)
@@ -60,7 +63,7 @@ export function createActivityModel(onActivity?: OnActivity): Model {
     return startsSession
   }
 
-  const track = (key: string, fact: Tracked): void => {
+  const track = (key: string, fact: EventTracked): void => {
     const { source, received } = fact
     const session = source === 'sdk' ? (users.get(key)?.sessionStartedAt ?? null) : null
     for (const name of countNames(fact)) {
@@ -147,7 +150,7 @@ function touch(user: Activity, received: string): void {
 }
 
 /** Adds an occurrence. Outside of a session, the session's count is unchanged. */
-function withOne(before: Occurrences | undefined, fact: Tracked, session: string | null): Occurrences {
+function withOne(before: Occurrences | undefined, fact: EventTracked, session: string | null): Occurrences {
   const { total = 0, latest = [], sessionStartedAt = null, sessionCount = 0 } = before ?? {}
   const inSession = session !== null && session === sessionStartedAt ? sessionCount + 1 : 1
   return {

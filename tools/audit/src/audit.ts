@@ -1,23 +1,22 @@
 import { type LogConnection, readWatermarks, type Watermarks } from '@nextvisit/log'
 import { createLedgerModel, type LedgerEntry } from './caller-ledger.ts'
-import { type Catalog, type CompactedRevisions, createCatalog } from './catalog.ts'
+import { type Catalog, createCatalog } from './catalog.ts'
 import { AuditError } from './errors.ts'
 import { createFindings, type FindingsOfKind } from './findings.ts'
 import { createFold } from './fold.ts'
 import { foldDecisions } from './fold-decisions.ts'
 import type { UserRange } from './model.ts'
 import { createQueueModel } from './queue-model.ts'
-import { createQueueingModel, type QueueingCounts } from './queueing-model.ts'
+import { createEvaluationModel, type EvaluationModel } from './evaluation-model.ts'
 import { readUserFact } from './read-fact.ts'
 import { readAll } from './read-all.ts'
 import { openSnapshot, type ReadModel, type Snapshot } from './snapshot.ts'
 
 const TOPICS = { userEvents: 'user-events', formEvents: 'form-events', catalog: 'catalog' } as const
-const EVALUATOR = 'form-trigger-evaluator'
 /** Number of users, with all of their records, that one pass over the log keeps in memory. */
 const USERS_A_PASS = 250_000
 
-export interface AuditOptions {
+interface AuditOptions {
   readonly connection: LogConnection
   readonly readModels: readonly ReadModel[]
   /** All requests of all callers, if the callers recorded them. */
@@ -26,29 +25,19 @@ export interface AuditOptions {
   readonly isAtRest?: boolean
   /** Users in memory at once. More users need further passes over the log. */
   readonly usersAPass?: number
-  readonly onProgress?: (progress: AuditProgress) => void
-}
-
-export interface AuditProgress {
-  readonly records: number
-  /** Total of all passes. */
-  readonly ofRecords: number
-}
-
-/** Lag of a consumer's rows behind the log's end. Those records were not compared. */
-export interface Lag {
-  readonly service: string
-  readonly records: number
+  /** Receives the number of read records. `ofRecords`: total of all passes. */
+  readonly onProgress?: (progress: { readonly records: number; readonly ofRecords: number }) => void
 }
 
 export interface AuditReport {
   /** Number of records on `user-events`. */
   readonly records: number
   readonly passes: number
-  readonly lag: readonly Lag[]
-  readonly queueing: QueueingCounts
+  /** Number of records after each consumer's checkpoints. These were not compared. */
+  readonly lag: readonly { readonly service: string; readonly records: number }[]
+  readonly queueing: ReturnType<EvaluationModel['counts']>
   /** Revisions that are gone. Rows that depend on them were not compared. */
-  readonly compacted: readonly CompactedRevisions[]
+  readonly compacted: ReturnType<Catalog['compacted']>
   readonly findings: readonly FindingsOfKind[]
 }
 
@@ -70,14 +59,14 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
     const findings = createFindings()
     const catalog = await readCatalog(connection)
     const queuedBy = ledger && new Map<string, number>()
-    const queueing = createQueueingModel(findings, catalog)
-    const { mayBeOffered } = queueing
+    const evaluation = createEvaluationModel(findings, catalog)
+    const { mayBeOffered } = evaluation
     const queue = createQueueModel({ findings, catalog, isAtRest, mayBeOffered, queuedBy })
     const folds = snapshots.map((snapshot) =>
-      createFold({ snapshot, log, catalog, queue, queueing, isAtRest, findings }),
+      createFold({ snapshot, log, catalog, queue, evaluation, isAtRest, findings }),
     )
     const ledgerModel = ledger && createLedgerModel(ledger)
-    const evaluator = snapshots.find(({ service }) => service === EVALUATOR)
+    const evaluator = snapshots.find(({ service }) => service === 'form-trigger-evaluator')
     const ranges = rangesOf(Math.ceil((await countUsers(snapshots)) / usersAPass))
     const ofRecords = recordsIn(log) * ranges.length
     let records = 0
@@ -91,7 +80,7 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
           evaluator,
           foldForm: (fact, how) => {
             queue.foldForm(fact, how)
-            queueing.foldForm(fact)
+            evaluation.foldForm(fact)
           },
           isMine: (userId) => isIn(range, userId),
         })
@@ -115,7 +104,7 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
       records: recordsIn(log),
       passes: ranges.length,
       lag: folds.map(({ service, lag }) => ({ service, records: lag })),
-      queueing: queueing.counts(),
+      queueing: evaluation.counts(),
       compacted: catalog.compacted(),
       findings: findings.byKind(),
     }

@@ -19,20 +19,9 @@ export interface LedgerEntry {
   readonly formsQueued?: number
 }
 
-/** Compares the callers' answers with the log. `see` receives every readable record. */
-interface LedgerModel {
-  readonly see: (fact: UserFact) => void
-  /** Reports differences. `queuedBy`: number of forms that each record queued. */
-  readonly compare: (queuedBy: ReadonlyMap<string, number>, findings: Findings) => void
-}
-
-interface InLog {
-  times: number
-}
-
 /** Creates the model of a ledger. It has all requests of its projects, so a record without a request is a difference, too. */
-export function createLedgerModel(entries: readonly LedgerEntry[]): LedgerModel {
-  const asked = new Map<string, InLog>()
+export function createLedgerModel(entries: readonly LedgerEntry[]) {
+  const asked = new Map<string, { times: number }>()
   const unknownOf = new Map<string, number>()
   for (const entry of entries) {
     if (entry.requestId !== undefined) asked.set(entry.requestId, { times: 0 })
@@ -41,17 +30,19 @@ export function createLedgerModel(entries: readonly LedgerEntry[]): LedgerModel 
   const unasked: string[] = []
 
   return {
-    see: (fact) => {
+    /** Receives every readable record. */
+    see: (fact: UserFact): void => {
       if (fact.type === 'VisitAnswered') return
       const inLog = asked.get(fact.id)
       if (inLog) inLog.times += 1
       else if (!takeOne(unknownOf, fact.userId)) unasked.push(fact.id)
     },
 
-    compare: (queuedBy, findings) => {
+    /** Reports differences. `queuedBy`: number of forms that each record queued. */
+    compare: (queuedBy: ReadonlyMap<string, number>, findings: Findings): void => {
       for (const id of unasked) findings.add('ledger: no request', id, 'is in the log, but no caller sent it')
       const registered = new Set<string>()
-      for (const entry of entries) compareEntry(entry, entry.requestId && asked.get(entry.requestId), findings)
+      for (const entry of entries) compareEntry(entry, asked.get(entry.requestId ?? '')?.times ?? 0, findings)
       for (const { status, requestId = '', formsQueued, ...entry } of entries) {
         if (!isAcknowledged(status)) continue
         const queued = queuedBy.get(requestId) ?? 0
@@ -68,13 +59,8 @@ export function createLedgerModel(entries: readonly LedgerEntry[]): LedgerModel 
   }
 }
 
-/** Compares one request. A record answered 503 may be in the log once or not at all; records with other refusals must not be. */
-function compareEntry(
-  { status, requestId = '', keyed }: LedgerEntry,
-  inLog: InLog | '' | undefined,
-  findings: Findings,
-) {
-  const times = inLog ? inLog.times : 0
+/** Compares one request with the number of its records. A record answered 503 may be in the log once or not at all; records with other refusals must not be. */
+function compareEntry({ status, requestId = '', keyed }: LedgerEntry, times: number, findings: Findings): void {
   if (isAcknowledged(status)) {
     if (times === 0) findings.add('ledger: lost', requestId, `was answered ${status}, but is not in the log`)
   } else if (status !== undefined && status !== 503 && times > 0 && !keyed) {

@@ -31,15 +31,12 @@ export interface Catalog {
   readonly lastRevisionAt: (organization: string, instant: number) => number
   /** Returns whether a revision is known; false: the topic no longer has it. */
   readonly isKnown: (organization: string, revision: number) => boolean
-  /** Returns the organizations with compacted revisions, by id. */
-  readonly compacted: () => readonly CompactedRevisions[]
-}
-
-/** Number of an organization's revisions that are no longer in the topic. */
-export interface CompactedRevisions {
-  readonly organization: string
-  readonly unknown: number
-  readonly latest: number
+  /** Returns the organizations with compacted revisions. `unknown`: number of revisions that are no longer in the topic. */
+  readonly compacted: () => readonly {
+    readonly organization: string
+    readonly unknown: number
+    readonly latest: number
+  }[]
 }
 
 interface ProjectInFile {

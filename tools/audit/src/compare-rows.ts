@@ -1,10 +1,10 @@
 import type { Findings } from './findings.ts'
 
 /** Value of a column. Findings may show numbers and instants, but not texts and members of maps. */
-export type Cell = string | number | null | ReadonlyMap<string, unknown>
+type Cell = string | number | null | ReadonlyMap<string, unknown>
 type Cells = Readonly<Record<string, Cell>>
 
-export interface Comparison<Expected, Row> {
+interface Comparison<Expected, Row> {
   /** Schema and table, such as `users.user_events`. */
   readonly table: string
   /** Expected rows by key. The comparison empties it. */

@@ -1,7 +1,7 @@
 import { countName } from './count-names.ts'
-import type { Scalar, Value } from './facts.ts'
+import type { EventTracked, Scalar, Value } from './facts.ts'
 import { KEPT } from './latest.ts'
-import type { Condition, Operators, Tree, UserLeaf } from './workspace-file.ts'
+import type { Condition, Operators, PropertyLeaf, Tree, UserLeaf, Where } from './workspace-file.ts'
 
 /** State of a user at an instant (ms). */
 export interface Moment {
@@ -16,7 +16,7 @@ export interface Moment {
 }
 
 /** Result of a condition and its decisive leaf, as in a gate's outcome (contracts, form-decisions.ts). */
-export interface Decided<Leaf> {
+interface Decided<Leaf> {
   readonly holds: boolean
   /** Decisive leaf: the first failing one of `all`, the first holding one of `any`, otherwise the last; null: none. */
   readonly leaf: Leaf | null
@@ -34,8 +34,16 @@ export function decide(condition: Condition, moment: Moment): Decided<UserLeaf> 
   })
 }
 
+/** Evaluates a condition on the properties of an event. */
+export function decideWhere(where: Where, { properties, received }: EventTracked): Decided<PropertyLeaf> {
+  return decideTree(where, (leaf) => {
+    const actual = comparable(atPath(properties, leaf.property.split('.')))
+    return { holds: compare(actual, leaf, Date.parse(received)), actual: kept(actual) }
+  })
+}
+
 /** Evaluates a tree. `isMetBy` evaluates its leaves. */
-export function decideTree<Leaf extends object>(
+function decideTree<Leaf extends object>(
   tree: Tree<Leaf>,
   isMetBy: (leaf: Leaf) => Pick<Decided<Leaf>, 'holds' | 'actual'>,
 ): Decided<Leaf> {
@@ -72,15 +80,16 @@ function actualOf(leaf: UserLeaf, moment: Moment): Value | undefined {
   return (isCountry ? moment.country : moment.device.get(leaf.device)) ?? undefined
 }
 
-const members = new WeakMap<Moment, Map<string, boolean>>()
+/** Members of segments, by moment. */
+const memberships = new WeakMap<Moment, Map<string, boolean>>()
 
 /**
  * Evaluates each segment once per moment; in a chain of twenty that refer to each other twice, the last would otherwise be
  * evaluated a million times. Referenced segments are evaluated first, because a chain may be longer than the call stack.
  */
 function isMember(id: string, moment: Moment): boolean {
-  const known = members.get(moment) ?? new Map<string, boolean>()
-  members.set(moment, known)
+  const known = memberships.get(moment) ?? new Map<string, boolean>()
+  memberships.set(moment, known)
   const waiting = known.has(id) ? [] : [id]
   for (let next = waiting.at(-1); next !== undefined; next = waiting.at(-1)) {
     const where = moment.segments.get(next)
@@ -114,7 +123,7 @@ function countOf(leaf: Extract<UserLeaf, { event: string }>, moment: Moment): nu
 }
 
 /** Compares a value. One of the wrong type counts as missing, and fails all operators but `isNot`, `notIn` and `exists: false`. */
-export function compare(value: Value | undefined, operators: Operators, now: number): boolean {
+function compare(value: Value | undefined, operators: Operators, now: number): boolean {
   if (operators.is !== undefined) return value === operators.is
   if (operators.isNot !== undefined) return value !== operators.isNot
   if (operators.in) return operators.in.some((one) => one === value)
@@ -165,7 +174,7 @@ export function msOf(duration: string): number {
 }
 
 /** Truncates a value as in decisions: the first 20 values of a list, and the first 100 characters of a text. */
-export function kept(value: Value | undefined): Value | undefined {
+function kept(value: Value | undefined): Value | undefined {
   if (Array.isArray(value)) return value.slice(0, 20).map(shortened)
   return value === undefined ? undefined : shortened(value as Scalar)
 }
@@ -173,4 +182,23 @@ export function kept(value: Value | undefined): Value | undefined {
 function shortened(value: Scalar): Scalar {
   const characters = typeof value === 'string' ? Array.from(value) : []
   return characters.length > 100 ? `${characters.slice(0, 100).join('')}…` : value
+}
+
+/** Returns the value at a path. A member named like the whole path takes precedence over a nested one. */
+function atPath(value: unknown, [first = '', ...others]: readonly string[]): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  const members = new Map<string, unknown>(Object.entries(value))
+  const whole = [first, ...others].join('.')
+  if (members.has(whole) || others.length === 0) return members.get(whole)
+  return atPath(members.get(first), others)
+}
+
+/** Returns a value that a trait can have: a scalar, or at most 100 of them. Other values count as missing. */
+function comparable(value: unknown): Value | undefined {
+  if (isScalar(value)) return value
+  return Array.isArray(value) && value.length <= 100 && value.every(isScalar) ? value : undefined
+}
+
+function isScalar(value: unknown): value is Scalar {
+  return value === null || (value !== undefined && typeof value !== 'object')
 }

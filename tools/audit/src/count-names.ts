@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Tracked } from './facts.ts'
-import { slugOf } from './slug-of.ts'
+import type { EventTracked } from './facts.ts'
 import type { Condition, Tree, TriggerInFile, Where } from './workspace-file.ts'
 
 /** A counted event, optionally restricted by its properties. */
@@ -15,7 +14,7 @@ export function countName({ event, where }: Counted): string {
 }
 
 /** Returns the names of all counts that a record of an event counts for. */
-export function countNames({ slug, countsFor = [] }: Tracked): readonly string[] {
+export function countNames({ slug, countsFor = [] }: EventTracked): readonly string[] {
   return [slug, ...countsFor.map((hash) => `${slug}#${hash}`)]
 }
 
@@ -55,4 +54,14 @@ function leavesIn<Leaf extends object>(tree: Tree<Leaf>): readonly Leaf[] {
   if ('all' in tree) return tree.all.flatMap((part) => leavesIn(part))
   if ('any' in tree) return tree.any.flatMap((part) => leavesIn(part))
   return 'not' in tree ? leavesIn(tree.not) : [tree as Leaf]
+}
+
+/** Returns the slug of an event: lower case, with runs of other characters replaced by `_` (docs/spec/decisions.md, Track event). */
+export function slugOf(event: string): string {
+  const words =
+    event
+      .normalize('NFC')
+      .toLowerCase()
+      .match(/[\p{L}\p{Nd}]+/gu) ?? []
+  return words.join('_')
 }

@@ -1,9 +1,9 @@
 import type { Catalog } from './catalog.ts'
 import { countNames } from './count-names.ts'
-import { type ProjectRef, type Tracked, userKey } from './facts.ts'
+import { type ProjectRef, type EventTracked, userKey } from './facts.ts'
 import type { Findings } from './findings.ts'
 import { type Model, NEAR_MS } from './model.ts'
-import { decideWhere } from './where.ts'
+import { decideWhere } from './condition.ts'
 import type { Where } from './workspace-file.ts'
 
 /** Time in ms within which gateways know an applied revision. A gateway disconnected from Kafka may know it later than an evaluator. */
@@ -25,7 +25,7 @@ export function createCountsForModel(catalog: Catalog, findings: Findings): Mode
     return asked
   }
 
-  const check = (fact: Tracked): void => {
+  const check = (fact: EventTracked): void => {
     const about = `${userKey(fact)} record ${fact.id}`
     const named = countNames(fact).slice(1)
     const { wheres, isWhole } = everAsked(fact)
@@ -68,7 +68,7 @@ function everAskedIn(catalog: Catalog, { organization, project }: ProjectRef): E
 const NOTHING: Wheres = new Map()
 
 /** Returns the property counts that every revision uses that a gateway may have known when it wrote the record. */
-function steadilyAsked(catalog: Catalog, { organization, project, received }: Tracked): Wheres {
+function steadilyAsked(catalog: Catalog, { organization, project, received }: EventTracked): Wheres {
   const now = Date.parse(received)
   const first = catalog.revisionAt(organization, now - KNOWN_WITHIN_MS)
   const last = Math.max(first, catalog.lastRevisionAt(organization, now + NEAR_MS))

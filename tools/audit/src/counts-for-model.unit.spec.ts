@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { auditHistory } from '../test/audit-history.ts'
 import { at, nps, revision, track } from '../test/form-records.ts'
 import { countName } from './count-names.ts'
-import type { Tracked } from './facts.ts'
+import type { EventTracked } from './facts.ts'
 import type { FormInFile } from './workspace-file.ts'
 
 const where = { property: 'total', atLeast: 100 }
@@ -13,7 +13,7 @@ const large = { properties: { total: 100 } }
 
 /** Returns the findings. `revisions`: forms of the project, from a minute on. */
 async function findingsIn(
-  special: Partial<Tracked>,
+  special: Partial<EventTracked>,
   revisions: readonly (readonly [number, readonly FormInFile[]])[] = [[-10, [asking]]],
 ) {
   const catalog = revisions.map(([minute, forms], index) => revision(index + 1, minute, forms))

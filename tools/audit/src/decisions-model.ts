@@ -42,19 +42,8 @@ interface DecisionRow extends UserRef {
   readonly details: string
 }
 
-/** Model of the evaluator's `decisions`: why a form did, or did not, reach a user (docs/spec/forms.md, Gates). */
-interface DecisionsModel {
-  readonly decide: (fact: UserFact, formId: string, possible: readonly PossibleDecision[]) => void
-  /** Marks the last decision as unknown, because it is unknown whether the record triggered the form. */
-  readonly markUnknown: (fact: UserFact, formId: string) => void
-  /** Marks the decisions about all of the user's forms as unknown, from now on. */
-  readonly markUserUnknown: (fact: UserFact) => void
-  /** Marks the decisions about all of the user's forms as unknown until each is decided again, because the set of forms is unknown. */
-  readonly markFormsUnknown: (fact: UserFact) => void
-  readonly compareUsers: (snapshot: Snapshot, range: UserRange, findings: Findings) => Promise<void>
-}
-
-export function createDecisionsModel(): DecisionsModel {
+/** Creates the model of the evaluator's `decisions`: why a form did, or did not, reach a user (docs/spec/forms.md, Gates). */
+export function createDecisionsModel() {
   const last = new Map<string, Decision>()
   const unknown = new Set<string>()
   /** Position by user before which decisions are unknown. */
@@ -62,19 +51,22 @@ export function createDecisionsModel(): DecisionsModel {
   let decided = 0
 
   return {
-    decide: (fact, formId, possible) => {
+    decide: (fact: UserFact, formId: string, possible: readonly PossibleDecision[]): void => {
       const key = `${userKey(fact)}/${formId}`
       unknown.delete(key)
       last.set(key, { recordId: fact.id, decidedAt: fact.received, possible, nth: decided++ })
     },
 
-    markUnknown: (fact, formId) => unknown.add(`${userKey(fact)}/${formId}`),
+    /** Marks the last decision as unknown, because it is unknown whether the record triggered the form. */
+    markUnknown: (fact: UserFact, formId: string): void => void unknown.add(`${userKey(fact)}/${formId}`),
 
-    markUserUnknown: (fact) => unknown.add(userKey(fact)),
+    /** Marks the decisions about all of the user's forms as unknown, from now on. */
+    markUserUnknown: (fact: UserFact): void => void unknown.add(userKey(fact)),
 
-    markFormsUnknown: (fact) => void unknownUntil.set(userKey(fact), decided),
+    /** Marks the decisions about all of the user's forms as unknown until each is decided again, because the set of forms is unknown. */
+    markFormsUnknown: (fact: UserFact): void => void unknownUntil.set(userKey(fact), decided),
 
-    compareUsers: async (snapshot, { first, last: end }, findings) => {
+    compareUsers: async (snapshot: Snapshot, { first, last: end }: UserRange, findings: Findings): Promise<void> => {
       const isKnown = (key: string) => {
         const user = key.slice(0, key.lastIndexOf('/'))
         const isDecidedSince = (last.get(key)?.nth ?? -1) >= (unknownUntil.get(user) ?? -1)
@@ -132,11 +124,16 @@ function compareDetails(row: DecisionRow, possible: readonly PossibleDecision[],
   if (!differing.includes(undefined)) report('gates', `${differing[0]} differs from the log`)
 }
 
-/** Returns the first differing gate; undefined: none. */
+/**
+ * Returns the first differing gate; undefined: none. An evaluator of an earlier version did not check a gate that was added
+ * since, so a stored decision may lack a gate that passes.
+ */
 function firstDifference(expected: Details['gates'], found: Details['gates']): string | undefined {
-  const length = Math.max(expected.length, found.length)
+  const stored = new Set(found.map(({ gate }) => gate))
+  const comparable = expected.filter(({ gate, passed }) => stored.has(gate) || !passed)
+  const length = Math.max(comparable.length, found.length)
   for (let place = 0; place < length; place++) {
-    const [one, other] = [expected[place], found[place]]
+    const [one, other] = [comparable[place], found[place]]
     if (!isDeepStrictEqual(one, other)) return one?.gate ?? other?.gate
   }
   return undefined

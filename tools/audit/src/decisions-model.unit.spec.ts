@@ -46,6 +46,13 @@ function decision({ minutes, outcome = 'queued', catalogRevision = 1, by, ...spe
   return { ...place, formId: 'nps', ...when, outcome, catalogRevision, details: JSON.stringify({ trigger, gates }) }
 }
 
+/** Returns the row of a decision without one of its gates. */
+function without(decided: Decided, missing: string) {
+  const row = decision(decided)
+  const { trigger, gates } = JSON.parse(row.details) as { trigger: object; gates: { gate: string }[] }
+  return [{ ...row, details: JSON.stringify({ trigger, gates: gates.filter(({ gate }) => gate !== missing) }) }]
+}
+
 interface Story extends Partial<History> {
   readonly form?: Partial<FormInFile>
   readonly formCooldown?: string
@@ -156,6 +163,17 @@ describe('the last decision', () => {
     expect(await differences(story, compared({ repeat: { ...shown, timesQueued: 2 } }))).toEqual(otherGate('repeat'))
     expect(await differences(story, compared({ repeat: { ...shown, lastShownAt: null } }))).toEqual(otherGate('repeat'))
     expect(await differences(story, { ...atTwenty, by: 'slot' })).toEqual(otherGate('repeat'))
+  })
+
+  it('may lack a gate that passes, because an earlier version of the evaluator may not have had it', async () => {
+    for (const gate of GATES) {
+      const decisions = without({ minutes: 0 }, gate)
+      expect(await differences({ ...once, decisions }, { minutes: 0 })).toEqual([])
+    }
+    expect(await differences({ ...again, decisions: without(exhausted, 'sample') }, exhausted)).toEqual([])
+    expect(await differences({ ...again, decisions: without(exhausted, 'repeat') }, exhausted)).toEqual(
+      otherGate('repeat'),
+    )
   })
 
   it.each<[string, Required<FormInFile>['audience'], object]>([

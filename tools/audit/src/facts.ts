@@ -36,7 +36,7 @@ interface OfCaller extends OfUser {
   readonly imported?: true
 }
 
-export interface Identified extends OfCaller {
+export interface IdentifyRequested extends OfCaller {
   readonly type: 'IdentifyRequested'
   readonly operations: Operations
   readonly device: Readonly<Record<string, string>>
@@ -45,7 +45,7 @@ export interface Identified extends OfCaller {
   readonly occurredAt?: string
 }
 
-export interface Tracked extends OfCaller {
+export interface EventTracked extends OfCaller {
   readonly type: 'EventTracked'
   readonly eventName: string
   readonly slug: string
@@ -60,7 +60,7 @@ export interface Tracked extends OfCaller {
   readonly countsFor?: readonly string[]
 }
 
-export interface Visited extends OfUser {
+export interface VisitAnswered extends OfUser {
   readonly type: 'VisitAnswered'
   readonly visitId: string
   readonly formId: string
@@ -68,7 +68,7 @@ export interface Visited extends OfUser {
 }
 
 /** A record on `user-events`. */
-export type UserFact = Identified | Tracked | Visited
+export type UserFact = IdentifyRequested | EventTracked | VisitAnswered
 
 interface OfForm extends ProjectRef {
   readonly id: string
@@ -78,7 +78,7 @@ interface OfForm extends ProjectRef {
   readonly at: string
 }
 
-export interface Queued extends OfForm {
+export interface FormQueued extends OfForm {
   readonly type: 'FormQueued'
   readonly causeId: string
   readonly priority: number
@@ -87,13 +87,13 @@ export interface Queued extends OfForm {
   readonly catalogRevision: number
 }
 
-export interface Delivered extends OfForm {
+export interface FormDelivered extends OfForm {
   readonly type: 'FormDelivered'
   readonly visitId: string
 }
 
 /** A record on `form-events`. */
-export type FormFact = Queued | Delivered | (OfForm & { readonly type: 'FormCancelled' | 'FormExpired' })
+export type FormFact = FormQueued | FormDelivered | (OfForm & { readonly type: 'FormCancelled' | 'FormExpired' })
 
 /** Identity of a user's rows. */
 export interface UserRef extends ProjectRef {
@@ -106,7 +106,7 @@ export function userKey({ organization, project, userId }: UserRef): string {
 }
 
 /** Returns whether this record queued the form, according to the row's id (docs/spec/forms.md, The queue). */
-export function isQueuedBy(queued: Queued, record: UserFact): boolean {
+export function isQueuedBy(queued: FormQueued, record: UserFact): boolean {
   const { queuedId, formId } = queued
   return userKey(queued) === userKey(record) && queuedId === uuidV5(`${record.received}/${formId}`, record.id)
 }

@@ -1,16 +1,9 @@
-/** A difference. `about` names rows by ids and slugs, `says` describes the difference, without userNames and trait values. */
-export interface Finding {
-  /** Kind of the difference, such as `users.traits`. */
-  readonly kind: string
-  readonly about: string
-  readonly says: string
-}
-
 export interface FindingsOfKind {
+  /** Kind of the differences, such as `users.traits`. */
   readonly kind: string
   readonly count: number
-  /** First few differences. */
-  readonly examples: readonly Omit<Finding, 'kind'>[]
+  /** First few differences. `about` names rows by ids and slugs, `says` contains no userNames and trait values. */
+  readonly examples: readonly { readonly about: string; readonly says: string }[]
 }
 
 const EXAMPLES = 10
@@ -22,7 +15,7 @@ export interface Findings {
 }
 
 export function createFindings(): Findings {
-  const kinds = new Map<string, { count: number; examples: Omit<Finding, 'kind'>[] }>()
+  const kinds = new Map<string, { count: number; examples: FindingsOfKind['examples'][number][] }>()
   return {
     add: (kind, about, says) => {
       const known = kinds.get(kind) ?? { count: 0, examples: [] }

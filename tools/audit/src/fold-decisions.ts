@@ -4,7 +4,7 @@ import { readAll } from './read-all.ts'
 import { readFormFact } from './read-fact.ts'
 import type { Snapshot } from './snapshot.ts'
 
-export interface Decisions {
+interface FoldDecisionsOptions {
   readonly connection: LogConnection
   readonly topic: string
   /** End of the topic before the snapshot. */
@@ -25,8 +25,8 @@ interface Published {
  * Folds decisions in their original order: those published before the snapshot, those that the outbox had
  * published and dropped by then, those waiting in it, and those that may be newer.
  */
-export async function foldDecisions(decisions: Decisions): Promise<void> {
-  const { connection, topic, decidedBefore, evaluator, foldForm, isMine } = decisions
+export async function foldDecisions(options: FoldDecisionsOptions): Promise<void> {
+  const { connection, topic, decidedBefore, evaluator, foldForm, isMine } = options
   const factIn = (record: Pick<FetchedRecord, 'value' | 'headers'>): FormFact | undefined => {
     const reading = readFormFact(record)
     return reading.outcome === 'read' && isMine(reading.fact.userId) ? reading.fact : undefined

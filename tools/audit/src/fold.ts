@@ -9,60 +9,53 @@ import type { Findings } from './findings.ts'
 import { createMeteringModel } from './metering-model.ts'
 import type { FoldedFact, Model, UserRange } from './model.ts'
 import type { QueueModel } from './queue-model.ts'
-import type { QueueingModel } from './queueing-model.ts'
+import type { EvaluationModel } from './evaluation-model.ts'
 import type { Reading } from './read-fact.ts'
 import { createRegistryModel } from './registry-model.ts'
-import { type DeadLetter, recordRefOf, type Snapshot } from './snapshot.ts'
+import { recordRefOf, type Snapshot } from './snapshot.ts'
 import { createUsersModel } from './users-model.ts'
 
-export interface FoldOptions {
+interface FoldOptions {
   readonly snapshot: Snapshot
   /** Watermarks of `user-events` after the snapshot. */
   readonly log: ReadonlyMap<number, Watermarks>
   readonly catalog: Catalog
   readonly queue: QueueModel
-  readonly queueing: QueueingModel
+  readonly evaluation: EvaluationModel
   readonly isAtRest: boolean
   readonly findings: Findings
 }
 
-export interface Pass {
-  /** Returns true if the record's user belongs to this pass. */
-  readonly isMine: boolean
-  readonly isFirstPass: boolean
-}
-
 /** Repetition of a consumer's fold with exactly the records that its snapshot has folded. */
-export interface Fold {
-  readonly service: string
+interface Fold {
+  readonly service: Snapshot['service']
   /** Number of records between its checkpoints and the log's end. */
   readonly lag: number
-  readonly fold: (record: FetchedRecord, reading: Reading<UserFact>, pass: Pass) => void
+  /** Folds a record. `isMine`: its user belongs to this pass. */
+  readonly fold: (
+    record: FetchedRecord,
+    reading: Reading<UserFact>,
+    pass: { readonly isMine: boolean; readonly isFirstPass: boolean },
+  ) => void
   readonly compareUsers: (range: UserRange) => Promise<void>
   readonly compareShared: () => Promise<void>
 }
 
-/** Returns the models of a consumer's tables that are folds of `user-events`. */
-function modelsOf(service: string, options: FoldOptions): readonly Model[] {
-  const { queue, queueing, catalog, isAtRest, findings } = options
-  switch (service) {
-    case 'user-projector':
-      return [createUsersModel(catalog, isAtRest), createCountsForModel(catalog, findings)]
-    case 'metering':
-      return [createMeteringModel()]
-    case 'trait-registry':
-      return [createRegistryModel()]
-    case 'form-trigger-evaluator':
-      return [createActivityModel(queueing.judge), queue, queueing]
-    default:
-      return []
-  }
+/** Creates the models of each consumer's tables that are folds of `user-events`. */
+const MODELS: Readonly<Record<Snapshot['service'], (options: FoldOptions) => readonly Model[]>> = {
+  'user-projector': ({ catalog, isAtRest, findings }) => [
+    createUsersModel(catalog, isAtRest),
+    createCountsForModel(catalog, findings),
+  ],
+  metering: () => [createMeteringModel()],
+  'trait-registry': () => [createRegistryModel()],
+  'form-trigger-evaluator': ({ queue, evaluation }) => [createActivityModel(evaluation.judge), queue, evaluation],
 }
 
 export function createFold(options: FoldOptions): Fold {
-  const { snapshot, log, isAtRest, findings } = options
+  const { snapshot, findings } = options
   const { service, checkpoints } = snapshot
-  const models = modelsOf(service, options)
+  const models = MODELS[service](options)
   const letters = new Map(snapshot.deadLetters)
   let isDuplicate = createDuplicateCheck()
 
@@ -79,7 +72,7 @@ export function createFold(options: FoldOptions): Fold {
     const letter = snapshot.deadLetters.get(ref)
     if (pass.isFirstPass) {
       letters.delete(ref)
-      checkLetter(service, { record, reading, letter }, findings)
+      checkDeadLetter(options, record, reading)
     }
     if (reading.outcome === 'unreadable' || (letter && letter.state !== 'retried')) return
     const { fact } = reading
@@ -92,7 +85,7 @@ export function createFold(options: FoldOptions): Fold {
 
   return {
     service,
-    lag: compareCheckpoints({ service, checkpoints, log, isAtRest }, findings),
+    lag: compareCheckpoints(options),
     fold,
     compareUsers: async (range) => {
       for (const model of models) await model.compareUsers?.(snapshot, range, findings)
@@ -111,15 +104,8 @@ function isImported(fact: UserFact): boolean {
   return fact.type !== 'VisitAnswered' && fact.imported === true
 }
 
-interface Checkpoints {
-  readonly service: string
-  readonly checkpoints: ReadonlyMap<number, bigint>
-  readonly log: ReadonlyMap<number, Watermarks>
-  readonly isAtRest: boolean
-}
-
 /** Compares checkpoints with the log. Returns the lag. */
-function compareCheckpoints({ service, checkpoints, log, isAtRest }: Checkpoints, findings: Findings): number {
+function compareCheckpoints({ snapshot: { service, checkpoints }, log, isAtRest, findings }: FoldOptions): number {
   let lag = 0n
   for (const [partition, { high }] of log) {
     const next = checkpoints.get(partition) ?? 0n
@@ -134,15 +120,15 @@ function compareCheckpoints({ service, checkpoints, log, isAtRest }: Checkpoints
   return Number(lag)
 }
 
-interface Passed {
-  readonly record: FetchedRecord
-  readonly reading: Reading<UserFact>
-  readonly letter: DeadLetter | undefined
-}
-
 /** Checks that exactly the unreadable records were stored, unchanged, as dead letters. */
-function checkLetter(service: string, { record, reading, letter }: Passed, findings: Findings): void {
-  const about = `${service} ${recordRefOf(record)}`
+function checkDeadLetter(
+  { snapshot: { service, deadLetters }, findings }: FoldOptions,
+  record: FetchedRecord,
+  reading: Reading<UserFact>,
+): void {
+  const ref = recordRefOf(record)
+  const letter = deadLetters.get(ref)
+  const about = `${service} ${ref}`
   if (!letter) {
     if (reading.outcome === 'unreadable') {
       findings.add('dead letters: missing', about, `is unreadable (${reading.because}), but not a dead letter`)

@@ -1,5 +1,5 @@
 import type { Catalog } from './catalog.ts'
-import type { FormFact, ProjectRef, Queued } from './facts.ts'
+import type { FormFact, ProjectRef, FormQueued } from './facts.ts'
 import type { FormRule } from './form-rules.ts'
 import { NEAR_MS } from './model.ts'
 
@@ -13,7 +13,7 @@ interface RowBefore {
 
 /** Compares a queued form with the revision of the catalog that the fact names (docs/spec/forms.md, A form). */
 export function misconfigured(
-  { at, priority, showFrom, expiresAt = 'never' }: Queued,
+  { at, priority, showFrom, expiresAt = 'never' }: FormQueued,
   form: FormRule,
 ): readonly string[] {
   const expected = {
@@ -35,7 +35,7 @@ function instantAfter(at: string, ms: number): string {
  * Returns why a row must not end by this fact; undefined: it may. Both instants of an expiry are in the log, and a tick's
  * instant is never before the expiry, so no tolerance is necessary. A confirmed row is delivered from any state.
  */
-export function wrongEnd(fact: Exclude<FormFact, Queued>, row: RowBefore, catalog: Catalog): string | undefined {
+export function wrongEnd(fact: Exclude<FormFact, FormQueued>, row: RowBefore, catalog: Catalog): string | undefined {
   if (fact.formId !== row.formId) return `is of ${fact.formId}, but ${row.formId} was queued`
   if (fact.type === 'FormDelivered') return undefined
   if (row.state !== 'waiting') return `was ${row.state} before`

@@ -1,6 +1,5 @@
 import { msOf } from './condition.ts'
-import { countName, countOfTrigger } from './count-names.ts'
-import { slugOf } from './slug-of.ts'
+import { countName, countOfTrigger, slugOf } from './count-names.ts'
 import type { Condition, FormInFile, Repeat, TriggerInFile } from './workspace-file.ts'
 
 /** A form with defaults: durations and instants in ms, events by slug. */

@@ -14,7 +14,7 @@ export interface QueueThen {
   readonly offered?: { readonly formId: string; readonly at: string } | undefined
 }
 
-export interface Candidate {
+interface Candidate {
   readonly form: FormRule
   readonly project: ProjectOfRevision
   readonly userId: string

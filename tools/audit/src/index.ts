@@ -1,6 +1,5 @@
-export { audit, type AuditOptions, type AuditReport, type Lag, type AuditProgress } from './audit.ts'
+export { audit, type AuditReport } from './audit.ts'
 export type { LedgerEntry } from './caller-ledger.ts'
 export { AuditError } from './errors.ts'
-export type { Finding, FindingsOfKind } from './findings.ts'
-export type { QueueingCounts } from './queueing-model.ts'
+export type { FindingsOfKind } from './findings.ts'
 export type { ReadModel } from './snapshot.ts'

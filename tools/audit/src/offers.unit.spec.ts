@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { auditHistory } from '../test/audit-history.ts'
 import { answered, at, delivered, identify, nps, over, queued, revision, track, visit } from '../test/form-records.ts'
-import type { Delivered, FormFact, Queued, UserFact } from './facts.ts'
+import type { FormDelivered, FormFact, FormQueued, UserFact } from './facts.ts'
 import type { FormInFile } from './workspace-file.ts'
 
 const survey: FormInFile = { id: 'survey', triggers: [{ event: 'Searched' }] }
@@ -24,12 +24,12 @@ async function shownByMistake({ forms = [nps()], formCooldown, facts, ...story }
 }
 
 /** Returns a visit in that minute that was answered with the row. */
-function shown(row: Queued, minutes: number): { records: UserFact[]; facts: Delivered[] } {
+function shown(row: FormQueued, minutes: number): { records: UserFact[]; facts: FormDelivered[] } {
   return { records: [visit(minutes), answered(row, minutes)], facts: [delivered(row, minutes)] }
 }
 
 /** Returns a row that was queued at the start, and shown in that minute. */
-function shownAt(minutes: number, special: Partial<Queued> = {}) {
+function shownAt(minutes: number, special: Partial<FormQueued> = {}) {
   const row = queued(0, special)
   const { records, facts } = shown(row, minutes)
   return { records: [track(0), ...records], facts: [row, ...facts] }
@@ -51,7 +51,7 @@ describe('the form in the answer of a visit', () => {
       'it did not wait for this user',
     ])
     const { records, facts } = shownAt(5)
-    const again = shown(facts[0] as Queued, 6)
+    const again = shown(facts[0] as FormQueued, 6)
     expect(
       await shownByMistake({ records: [...records, ...again.records], facts: [...facts, ...again.facts] }),
     ).toEqual(['it did not wait for this user'])
@@ -73,7 +73,7 @@ describe('the form in the answer of a visit', () => {
     const catalog = [revision(1, -60, [nps()]), revision(2, 1, []), revision(3, 2, [nps()])]
     const { records, facts } = shownAt(5)
     const cancelledAt = (minutes: number) =>
-      shownByMistake({ catalog, records, facts: [...facts, over(facts[0] as Queued, 'FormCancelled', minutes)] })
+      shownByMistake({ catalog, records, facts: [...facts, over(facts[0] as FormQueued, 'FormCancelled', minutes)] })
     expect(await cancelledAt(1.5)).toEqual(['it was cancelled'])
     // The clocks of the gateway and the evaluator may differ.
     expect(await cancelledAt(4.9)).toEqual([])
@@ -131,7 +131,7 @@ describe('the form in the answer of a visit', () => {
 })
 
 /** Returns a story in which `nps` was shown in minute 5, while `survey` waited. */
-const story = (ofSurvey: Partial<Queued>, minutes = 0): Story => {
+const story = (ofSurvey: Partial<FormQueued>, minutes = 0): Story => {
   const [row, other] = [queued(0), queued(minutes, { formId: 'survey', ...ofSurvey })]
   const { records, facts } = shown(row, 5)
   const tracked = [track(0), ...(minutes === 0 ? [] : [track(minutes)])].toSorted((one, two) =>
@@ -184,7 +184,7 @@ describe('the most urgent form', () => {
   it('may just have been cancelled or have expired', async () => {
     const urgent = story({ priority: 1, expiresAt: at(5.1) })
     expect(await shownByMistake(urgent)).toEqual(first)
-    const expired = over(urgent.facts[1] as Queued, 'FormExpired', 5.1)
+    const expired = over(urgent.facts[1] as FormQueued, 'FormExpired', 5.1)
     expect(await shownByMistake({ ...urgent, facts: [...urgent.facts, expired] })).toEqual([])
   })
 })

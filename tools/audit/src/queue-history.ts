@@ -1,11 +1,11 @@
 import {
   type FormFact,
-  type Identified,
+  type IdentifyRequested,
   isQueuedBy,
-  type Queued,
+  type FormQueued,
   type UserFact,
   userKey,
-  type Visited,
+  type VisitAnswered,
 } from './facts.ts'
 import type { QueueThen } from './gates.ts'
 import { NEAR_MS } from './model.ts'
@@ -35,7 +35,7 @@ export interface Row {
   readonly offers: Offer[]
 }
 
-export interface Offer {
+interface Offer {
   readonly at: string
   /** True if the answer to the visit contained it. */
   readonly isConfirmed: boolean
@@ -60,9 +60,9 @@ export interface QueuesThen {
 export interface QueueHistory {
   /** Folds a fact of `form-events`. All facts of a user precede {@link queuedBy}. */
   readonly foldForm: (fact: FormFact) => void
-  readonly queuedBy: (fact: UserFact) => readonly Queued[]
+  readonly queuedBy: (fact: UserFact) => readonly FormQueued[]
   /** Returns the ids of the rows in the answer of a visit. */
-  readonly shownAt: (visit: Identified) => readonly string[]
+  readonly shownAt: (visit: IdentifyRequested) => readonly string[]
   readonly at: (fact: UserFact) => QueuesThen
   readonly undelivered: (fact: UserFact) => readonly Row[]
   /** Applies a record to the queue. */
@@ -73,7 +73,7 @@ export interface QueueHistory {
 }
 
 export function createQueueHistory(): QueueHistory {
-  const queued = new Map<string, Map<string, Queued>>()
+  const queued = new Map<string, Map<string, FormQueued>>()
   const shownAt = new Map<string, { readonly queuedId: string; readonly at: string }[]>()
   const rows = new Map<string, Row>()
   const users = new Map<string, UserQueue>()
@@ -86,7 +86,7 @@ export function createQueueHistory(): QueueHistory {
   const queuedBy: QueueHistory['queuedBy'] = (fact) =>
     [...(queued.get(fact.id)?.values() ?? [])].filter((one) => isQueuedBy(one, fact))
 
-  const confirm = ({ queuedId, formId, received }: Visited, user: UserQueue): void => {
+  const confirm = ({ queuedId, formId, received }: VisitAnswered, user: UserQueue): void => {
     const isFirst = user.undelivered.delete(queuedId)
     if (!isFirst && !user.delivered.has(queuedId)) return
     user.delivered.add(queuedId)
@@ -99,7 +99,7 @@ export function createQueueHistory(): QueueHistory {
       const key = `${userKey(fact)}/${fact.queuedId}`
       const row = rows.get(key)
       if (fact.type === 'FormQueued' && !row) {
-        const ofCause = queued.get(fact.causeId) ?? new Map<string, Queued>()
+        const ofCause = queued.get(fact.causeId) ?? new Map<string, FormQueued>()
         queued.set(fact.causeId, ofCause.set(fact.queuedId, fact))
         rows.set(key, rowOf(fact))
       }
@@ -142,7 +142,7 @@ export function createQueueHistory(): QueueHistory {
   }
 }
 
-function rowOf({ queuedId, formId, at: queuedAt, priority, showFrom, expiresAt }: Queued): Row {
+function rowOf({ queuedId, formId, at: queuedAt, priority, showFrom, expiresAt }: FormQueued): Row {
   const expiresMs = expiresAt === undefined ? Infinity : Date.parse(expiresAt)
   return {
     queuedId,

@@ -1,6 +1,6 @@
 import type { Catalog } from './catalog.ts'
 import { compareRows } from './compare-rows.ts'
-import { type FormFact, isQueuedBy, type Queued, type UserFact, type UserRef, userKey } from './facts.ts'
+import { type FormFact, isQueuedBy, type FormQueued, type UserFact, type UserRef, userKey } from './facts.ts'
 import type { Findings } from './findings.ts'
 import { isEnabledSince, misconfigured, wrongEnd } from './form-fact-rules.ts'
 import { type FoldedFact, OF_RANGE, type UserRange } from './model.ts'
@@ -64,14 +64,14 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
   /** Rows with facts that may be newer than the snapshot, which may differ. */
   const moving = new Set<string>()
   /** Facts whose cause must be in `user-events`, by record id. An entry is removed once the record was seen. */
-  const causes = new Map<string, Queued[]>()
+  const causes = new Map<string, FormQueued[]>()
   const visits = new Map<string, string>()
   const confirmed = new Set<string>()
   const open = new Map<string, number>()
   const shown = new Map<string, number>()
   const partitions = new Map<string, number>()
 
-  const enqueue = (key: string, fact: Queued): void => {
+  const enqueue = (key: string, fact: FormQueued): void => {
     const { formId, priority, at, showFrom, expiresAt = null, causeId, catalogRevision } = fact
     const slot = `${userKey(fact)}/${formId}`
     const [waiting = 0, times = 0] = [open.get(slot), shown.get(slot)]
@@ -94,7 +94,7 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
     rows.set(key, { ...fixed, state: 'waiting', shownAt: null, visitId: null })
   }
 
-  const move = (key: string, before: QueueRow, fact: Exclude<FormFact, Queued>): void => {
+  const move = (key: string, before: QueueRow, fact: Exclude<FormFact, FormQueued>): void => {
     const slot = `${userKey(fact)}/${before.formId}`
     const wrong = wrongEnd(fact, before, catalog)
     if (wrong !== undefined) findings.add(`form-events: ${fact.type} by mistake`, slot, `${fact.queuedId} ${wrong}`)

@@ -13,7 +13,7 @@ import {
   track,
   visit,
 } from '../test/form-records.ts'
-import type { Queued } from './facts.ts'
+import type { FormQueued } from './facts.ts'
 import type { FormInFile } from './workspace-file.ts'
 
 interface Story extends Partial<History> {
@@ -162,7 +162,7 @@ describe('the end of a row', () => {
   })
 })
 
-const onOffer = (row: Queued) => queueRow(row, { state: 'offered', offeredAt: at(5) })
+const onOffer = (row: FormQueued) => queueRow(row, { state: 'offered', offeredAt: at(5) })
 
 describe('a row of the queue', () => {
   const [forms, records] = [[first], [track(0), visit(5)]]

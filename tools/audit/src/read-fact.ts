@@ -1,3 +1,4 @@
+import type { FetchedRecord } from '@nextvisit/log'
 import type { FormFact, UserFact } from './facts.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -59,58 +60,46 @@ const ofCaller = {
 const ofForm = { id: uuid, organization: id, project: id, userId: uuid, queuedId: uuid, formId: id, at: instant }
 
 type Members = Readonly<Record<string, Check>>
-const USER_FACTS = new Map<unknown, Members>([
-  [
-    'IdentifyRequested',
-    {
-      ...ofCaller,
-      operations,
-      device: objectOf(text),
-      registeredTraits: texts,
-      strippedTraits: texts,
-      droppedTraits: texts,
-      filteredFields: texts,
-      occurredAt: optional(instant),
-    },
-  ],
-  [
-    'EventTracked',
-    {
-      ...ofCaller,
-      eventName: text,
-      slug: text,
-      occurredAt: instant,
-      newEvent: bool,
-      metered: bool,
-      evaluateTriggers: bool,
-      properties: optional(isObject),
-      filteredFields: optional(texts),
-      countsFor: optional(texts),
-    },
-  ],
-  ['VisitAnswered', { ...ofUser, visitId: uuid, formId: id, queuedId: uuid }],
-])
-const FORM_FACTS = new Map<unknown, Members>([
-  [
-    'FormQueued',
-    {
-      ...ofForm,
-      causeId: uuid,
-      priority: whole,
-      showFrom: instant,
-      expiresAt: optional(instant),
-      catalogRevision: whole,
-    },
-  ],
-  ['FormDelivered', { ...ofForm, visitId: uuid }],
-  ['FormCancelled', ofForm],
-  ['FormExpired', ofForm],
-])
-
-interface Message {
-  readonly value: Buffer | null
-  readonly headers: Readonly<Record<string, string>>
+const USER_FACTS: Readonly<Record<UserFact['type'], Members>> = {
+  IdentifyRequested: {
+    ...ofCaller,
+    operations,
+    device: objectOf(text),
+    registeredTraits: texts,
+    strippedTraits: texts,
+    droppedTraits: texts,
+    filteredFields: texts,
+    occurredAt: optional(instant),
+  },
+  EventTracked: {
+    ...ofCaller,
+    eventName: text,
+    slug: text,
+    occurredAt: instant,
+    newEvent: bool,
+    metered: bool,
+    evaluateTriggers: bool,
+    properties: optional(isObject),
+    filteredFields: optional(texts),
+    countsFor: optional(texts),
+  },
+  VisitAnswered: { ...ofUser, visitId: uuid, formId: id, queuedId: uuid },
 }
+const FORM_FACTS: Readonly<Record<FormFact['type'], Members>> = {
+  FormQueued: {
+    ...ofForm,
+    causeId: uuid,
+    priority: whole,
+    showFrom: instant,
+    expiresAt: optional(instant),
+    catalogRevision: whole,
+  },
+  FormDelivered: { ...ofForm, visitId: uuid },
+  FormCancelled: ofForm,
+  FormExpired: ofForm,
+}
+
+type Message = Pick<FetchedRecord, 'value' | 'headers'>
 
 export function readUserFact(message: Message): Reading<UserFact> {
   return readFact(message, USER_FACTS)
@@ -121,13 +110,16 @@ export function readFormFact(message: Message): Reading<FormFact> {
 }
 
 /** Parses a record, or returns why it is unreadable. Consumers store unreadable records as dead letters (docs/explanation/design.md, The log). */
-function readFact<Fact>({ value, headers }: Message, types: ReadonlyMap<unknown, Members>): Reading<Fact> {
+function readFact<Fact extends { readonly type: string }>(
+  { value, headers }: Message,
+  types: Readonly<Record<Fact['type'], Members>>,
+): Reading<Fact> {
   if (value === null) return unreadable('it has no value')
   if (headers['schema-version'] !== '1') return unreadable('its schema-version is not 1')
   const written = value.toString('utf8')
   const json = parse(written)
   if (!isObject(json)) return unreadable('it is not a JSON object')
-  const members = types.get(json['type'])
+  const members = new Map<unknown, Members>(Object.entries(types)).get(json['type'])
   if (!members) return unreadable('its type is unknown')
   const wrong = Object.entries(members).find(([name, check]) => !check(json[name]))
   if (wrong) return unreadable(`its ${wrong[0]} is invalid`)
@@ -167,6 +159,6 @@ function parse(json: string): unknown {
   }
 }
 
-function unreadable(because: string): { readonly outcome: 'unreadable'; readonly because: string } {
+function unreadable(because: string): Reading<never> {
   return { outcome: 'unreadable', because }
 }

@@ -1,5 +1,5 @@
 import { compareRows } from './compare-rows.ts'
-import type { Identified, ProjectRef, Tracked } from './facts.ts'
+import type { IdentifyRequested, ProjectRef, EventTracked } from './facts.ts'
 import type { Model } from './model.ts'
 import { slugsOf } from './operate.ts'
 
@@ -22,7 +22,13 @@ interface DefinitionRow extends ProjectRef {
 export function createRegistryModel(): Model {
   const definitions = new Map<string, Definition>()
 
-  const carry = (kind: 'trait' | 'event', slug: string, name: string, isNew: boolean, fact: Identified | Tracked) => {
+  const carry = (
+    kind: 'trait' | 'event',
+    slug: string,
+    name: string,
+    isNew: boolean,
+    fact: IdentifyRequested | EventTracked,
+  ) => {
     const key = `${fact.organization}/${fact.project}/${kind}/${slug}`
     const { received, id } = fact
     const before = definitions.get(key)

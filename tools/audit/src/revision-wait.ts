@@ -1,13 +1,6 @@
 /** Verdict of a catalog revision about a record and a form that the record has not queued. */
 export type Verdict = 'queue' | 'refuse' | 'undecided' | 'not triggered'
 
-/** A verdict that holds from one revision to another, both included. */
-interface VerdictOfRevisions {
-  readonly first: number
-  readonly last: number
-  readonly verdict: Verdict
-}
-
 interface PendingDecision {
   readonly partition: number
   readonly organization: string
@@ -15,28 +8,20 @@ interface PendingDecision {
   readonly from: number
   /** Last revision around that time. */
   readonly until: number
-  /** Verdicts of all revisions from `from` on. */
-  readonly verdicts: readonly VerdictOfRevisions[]
+  /** Verdicts of all revisions from `from` on, each from a `first` to a `last` revision. */
+  readonly verdicts: readonly { readonly first: number; readonly last: number; readonly verdict: Verdict }[]
   readonly onSettled: (verdict: Exclude<Verdict, 'not triggered'>) => void
 }
 
 /** Maximum number of waiting decisions per partition and organization. A long history before the first form settles nothing, so the oldest are dropped. */
 const MOST_WAITING = 10_000
 
-/** Keeps decisions that depend on the evaluator's revision, until the log determines its possible revisions. */
-interface RevisionWait {
-  readonly enqueue: (decision: PendingDecision) => void
-  /** Reports, in the partition's order, that the evaluator had this revision here, and therefore no later one before. */
-  readonly observe: (partition: number, organization: string, revision: number) => void
-  /** Ends the observations. */
-  readonly end: () => void
-}
-
-export function createRevisionWait(): RevisionWait {
+/** Creates a queue of decisions that depend on the evaluator's revision. They wait until the log determines its possible revisions. */
+export function createRevisionWait() {
   const waiting = new Map<string, PendingDecision[]>()
 
   return {
-    enqueue: (decision) => {
+    enqueue: (decision: PendingDecision): void => {
       const verdict = agreedBy(decision.verdicts)
       if (verdict === 'not triggered') return
       if (verdict !== undefined) return decision.onSettled(verdict)
@@ -48,7 +33,8 @@ export function createRevisionWait(): RevisionWait {
         for (const { onSettled } of others.splice(0, MOST_WAITING / 2)) onSettled('undecided')
     },
 
-    observe: (partition, organization, revision) => {
+    /** Reports, in the partition's order, that the evaluator had this revision here, and therefore no later one before. */
+    observe: (partition: number, organization: string, revision: number): void => {
       const key = `${partition}/${organization}`
       for (const { from, until, verdicts, onSettled } of waiting.get(key) ?? []) {
         const possible = verdicts.filter(({ first }) => first <= Math.max(until, revision))
@@ -58,7 +44,8 @@ export function createRevisionWait(): RevisionWait {
       waiting.delete(key)
     },
 
-    end: () => {
+    /** Ends the observations. */
+    end: (): void => {
       for (const { onSettled } of [...waiting.values()].flat()) onSettled('undecided')
       waiting.clear()
     },
@@ -66,7 +53,7 @@ export function createRevisionWait(): RevisionWait {
 }
 
 /** Returns the verdict if all revisions agree; undefined: they differ. */
-function agreedBy(verdicts: readonly VerdictOfRevisions[]): Verdict | undefined {
+function agreedBy(verdicts: PendingDecision['verdicts']): Verdict | undefined {
   const all = new Set(verdicts.map(({ verdict }) => verdict))
   if (all.size === 1) return verdicts[0]?.verdict
   if (all.size === 0) return 'not triggered'

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Catalog } from './catalog.ts'
 import { holds, type Moment } from './condition.ts'
-import { userKey } from './facts.ts'
+import { type UserRef, userKey } from './facts.ts'
 import type { Findings } from './findings.ts'
 import { OF_RANGE, type UserRange } from './model.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -18,10 +18,7 @@ interface SegmentsOptions {
   readonly findings: Findings
 }
 
-interface UserRow {
-  readonly organization: string
-  readonly project: string
-  readonly userId: string
+interface UserRow extends UserRef {
   /** Instant for which the user's segments were computed; null: never. */
   readonly asOf: string | null
   readonly revision: number
@@ -90,17 +87,9 @@ function isSame(one: Segments, other: Segments): boolean {
   return one === other || isDeepStrictEqual(one, other)
 }
 
-interface CountRow {
-  readonly organization: string
-  readonly project: string
-  readonly segmentId: string
-  readonly counted: string
-  readonly members: string
-}
-
 /** Compares each segment's count with the number of its members. */
 export async function compareSegmentCounts({ rows }: Snapshot, findings: Findings): Promise<void> {
-  const wrong = rows<CountRow>(`
+  const wrong = rows<Record<'organization' | 'project' | 'segmentId' | 'counted' | 'members', string>>(`
     SELECT organization, project, segment_id AS "segmentId", coalesce(counted, 0) AS counted, coalesce(members, 0) AS members
     FROM (SELECT organization, project, segment_id, sum(members) AS counted FROM segment_counts GROUP BY 1, 2, 3) AS counts
     FULL JOIN (SELECT organization, project, segment_id, count(*) AS members FROM segment_members GROUP BY 1, 2, 3) AS each

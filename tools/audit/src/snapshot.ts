@@ -1,8 +1,9 @@
 import { Client, TypeOverrides, types } from 'pg'
 
-/** Location of a service's rows. Its projection is named after the service. */
+/** Location of a consumer's rows. */
 export interface ReadModel {
-  readonly service: string
+  /** Name of the consumer and of its projection. */
+  readonly service: 'user-projector' | 'trait-registry' | 'metering' | 'form-trigger-evaluator'
   readonly schema: string
   readonly url: string
 }
@@ -17,8 +18,7 @@ export interface DeadLetter {
 }
 
 /** A schema in one snapshot, whose rows and checkpoints match, however long the audit takes. */
-export interface Snapshot {
-  readonly service: string
+export interface Snapshot extends Pick<ReadModel, 'service'> {
   /** Next offsets to fold, by partition of `user-events`. */
   readonly checkpoints: ReadonlyMap<number, bigint>
   readonly deadLetters: ReadonlyMap<string, DeadLetter>

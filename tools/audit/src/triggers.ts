@@ -1,22 +1,22 @@
-import type { Tracked, UserFact } from './facts.ts'
+import type { EventTracked, UserFact } from './facts.ts'
 import type { FormRule, TriggerRule } from './form-rules.ts'
 import type { Moment } from './condition.ts'
-import { decideWhere } from './where.ts'
+import { decideWhere } from './condition.ts'
 
 /** A user's activity at a record, including the record. */
 export interface ActivityThen extends Pick<Moment, 'traits' | 'device'> {
   readonly firstSeenAt: string | null
   readonly startsSession: boolean
   /** Returns the occurrences of a count, by `countName`. */
-  readonly eventOf: (counted: string) => Occurred | undefined
-}
-
-interface Occurred {
-  readonly total: number
-  /** Kept times in ms, ascending. */
-  readonly latest: readonly number[]
-  /** Count in the current session. */
-  readonly inSession: number
+  readonly eventOf: (counted: string) =>
+    | {
+        readonly total: number
+        /** Kept times in ms, ascending. */
+        readonly latest: readonly number[]
+        /** Count in the current session. */
+        readonly inSession: number
+      }
+    | undefined
 }
 
 /** Returns whether a record is evaluated (docs/spec/forms.md, When a record is evaluated). */
@@ -62,7 +62,7 @@ function isMatched(trigger: TriggerRule, fact: UserFact, activity: ActivityThen)
 /** Returns whether a count, including this occurrence, is reached. With a window and the session, both counts must be reached. */
 function isCounted(
   { counted, count, withinMs, inSession }: Extract<TriggerRule, { on: 'event' }>,
-  { source, received, occurredAt }: Tracked,
+  { source, received, occurredAt }: EventTracked,
   { eventOf }: ActivityThen,
 ): boolean {
   const occurred = eventOf(counted) ?? { total: 0, latest: [], inSession: 0 }

@@ -1,7 +1,7 @@
 import type { Catalog } from './catalog.ts'
 import { compareRows, userCells } from './compare-rows.ts'
 import { countNames } from './count-names.ts'
-import { type Identified, type Tracked, type UserRef, userKey, type Value } from './facts.ts'
+import { type IdentifyRequested, type EventTracked, type UserRef, userKey, type Value } from './facts.ts'
 import { withLatest } from './latest.ts'
 import { type Model, OF_RANGE } from './model.ts'
 import { compareSegmentCounts, compareSegments } from './segments.ts'
@@ -34,14 +34,14 @@ export function createUsersModel(catalog: Catalog, isAtRest: boolean): Model {
   const events = new Map<string, EventCount>()
   const late = new Set<string>()
 
-  const userOf = (key: string, fact: Identified, at: string): User => {
+  const userOf = (key: string, fact: IdentifyRequested, at: string): User => {
     const user = users.get(key) ?? newUser(at)
     users.set(key, user)
     user.userName = fact.userName
     return user
   }
 
-  const fillInHistory = (key: string, fact: Identified): void => {
+  const fillInHistory = (key: string, fact: IdentifyRequested): void => {
     const { occurredAt = fact.received } = fact
     const user = userOf(key, fact, occurredAt)
     user.dropped += fillIn(user.traits, fact.operations) + tooLong(fact)
@@ -52,7 +52,7 @@ export function createUsersModel(catalog: Catalog, isAtRest: boolean): Model {
     if (occurredAt < user.firstSeenAt) user.firstSeenAt = occurredAt
   }
 
-  const identify = (key: string, fact: Identified): void => {
+  const identify = (key: string, fact: IdentifyRequested): void => {
     const user = userOf(key, fact, fact.received)
     user.dropped += operate(user.traits, fact.operations) + tooLong(fact)
     for (const [name, value] of keptDevice(fact.device)) {
@@ -63,14 +63,14 @@ export function createUsersModel(catalog: Catalog, isAtRest: boolean): Model {
     if (fact.received > user.lastSeenAt) user.lastSeenAt = fact.received
   }
 
-  const track = (key: string, fact: Tracked): void => {
+  const track = (key: string, fact: EventTracked): void => {
     const user = users.get(key)
     const { source, received } = fact
     if (user && source === 'sdk' && received > user.lastSeenAt) user.lastSeenAt = received
     for (const name of countNames(fact)) count(`${key}/${name}`, fact)
   }
 
-  const count = (key: string, fact: Tracked): void => {
+  const count = (key: string, fact: EventTracked): void => {
     const { occurredAt } = fact
     const event = events.get(key) ?? { count: 0, firstAt: occurredAt, lastAt: occurredAt, latest: [] }
     events.set(key, event)
@@ -146,7 +146,7 @@ function newUser(at: string): User {
 }
 
 /** Returns the number of device facts that are too long. */
-function tooLong({ device }: Identified): number {
+function tooLong({ device }: IdentifyRequested): number {
   return Object.keys(device).length - keptDevice(device).length
 }
 

@@ -4,7 +4,7 @@ import { createCountsForModel } from '../src/counts-for-model.ts'
 import type { FormFact, UserFact } from '../src/facts.ts'
 import { createFindings, type FindingsOfKind } from '../src/findings.ts'
 import { createQueueModel } from '../src/queue-model.ts'
-import { createQueueingModel, type QueueingCounts } from '../src/queueing-model.ts'
+import { createEvaluationModel, type EvaluationModel } from '../src/evaluation-model.ts'
 import type { Snapshot } from '../src/snapshot.ts'
 
 export const PARTITION = 3
@@ -29,18 +29,18 @@ export interface History {
 /** Audits `countsFor` of records, and the evaluator's queue and decisions. */
 export async function auditHistory(
   history: History,
-): Promise<QueueingCounts & { findings: readonly FindingsOfKind[] }> {
+): Promise<ReturnType<EvaluationModel['counts']> & { findings: readonly FindingsOfKind[] }> {
   const { records, late = [], forms, queue = [], decisions = [], isAtRest = false } = history
   const catalog = createCatalog()
   for (const revision of history.catalog) catalog.observe(Buffer.from(JSON.stringify(revision)))
   const findings = createFindings()
-  const queueing = createQueueingModel(findings, catalog)
-  const queueModel = createQueueModel({ findings, catalog, isAtRest, mayBeOffered: queueing.mayBeOffered })
-  const activity = createActivityModel(queueing.judge)
+  const evaluation = createEvaluationModel(findings, catalog)
+  const queueModel = createQueueModel({ findings, catalog, isAtRest, mayBeOffered: evaluation.mayBeOffered })
+  const activity = createActivityModel(evaluation.judge)
   const countsFor = createCountsForModel(catalog, findings)
   for (const fact of forms) {
     queueModel.foldForm(fact, { isLater: false })
-    queueing.foldForm(fact)
+    evaluation.foldForm(fact)
   }
   for (const [offset, fact] of records.entries()) {
     const how = { partition: PARTITION, offset: BigInt(offset), isLate: late.includes(fact) }
@@ -54,12 +54,12 @@ export async function auditHistory(
   }
   const [snapshot, range] = [{ rows } as unknown as Snapshot, { first: '', last: 'z' }]
   await queueModel.compareUsers(snapshot, range, findings)
-  await queueing.compareUsers(snapshot, range)
+  await evaluation.compareUsers(snapshot, range)
   const found = findings
     .byKind()
     .filter(
       ({ kind }) => history.queue || !['missing', 'not in the log'].some((what) => kind === `forms.queue: ${what}`),
     )
     .filter(({ kind }) => history.decisions || !kind.startsWith('forms.decisions'))
-  return { ...queueing.counts(), findings: found }
+  return { ...evaluation.counts(), findings: found }
 }

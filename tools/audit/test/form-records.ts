@@ -1,4 +1,4 @@
-import type { Delivered, FormFact, Identified, Queued, Tracked, UserFact } from '../src/facts.ts'
+import type { FormDelivered, FormFact, IdentifyRequested, FormQueued, EventTracked, UserFact } from '../src/facts.ts'
 import type { FormInFile } from '../src/workspace-file.ts'
 import { uuidV5 } from '../src/uuid-v5.ts'
 import { PARTITION } from './audit-history.ts'
@@ -12,7 +12,7 @@ const caller = { ...place, environment: 'P', keyed: false, userName: 'ada' } as 
 export const idOf = (name: string | number) => uuidV5(String(name), NAMESPACE)
 export const at = (minutes: number) => new Date(Date.parse('2026-11-02T10:00:00.000Z') + minutes * 60_000).toISOString()
 
-export const track = (minutes: number, special: Partial<Tracked> = {}): UserFact => ({
+export const track = (minutes: number, special: Partial<EventTracked> = {}): UserFact => ({
   ...caller,
   type: 'EventTracked',
   id: idOf(minutes),
@@ -27,7 +27,7 @@ export const track = (minutes: number, special: Partial<Tracked> = {}): UserFact
   ...special,
 })
 
-export const identify = (minutes: number, set = {}, source: 'admin' | 'sdk' = 'admin'): Identified => ({
+export const identify = (minutes: number, set = {}, source: 'admin' | 'sdk' = 'admin'): IdentifyRequested => ({
   ...caller,
   type: 'IdentifyRequested',
   id: idOf(minutes),
@@ -40,7 +40,7 @@ export const identify = (minutes: number, set = {}, source: 'admin' | 'sdk' = 'a
 export const visit = (minutes: number) => identify(minutes, {}, 'sdk')
 
 /** Returns a row queued by the record of that minute. */
-export function queued(minutes: number, special: Partial<Queued> = {}): Queued {
+export function queued(minutes: number, special: Partial<FormQueued> = {}): FormQueued {
   const { formId = 'nps' } = special
   const queuedId = uuidV5(`${at(minutes)}/${formId}`, idOf(minutes))
   const [causeId, id] = [idOf(minutes), uuidV5('FormQueued/', queuedId)]
@@ -51,13 +51,13 @@ export function queued(minutes: number, special: Partial<Queued> = {}): Queued {
 
 /** Returns the end of a row, by the evaluator's clock. */
 export const over = (
-  { queuedId, formId }: Queued,
+  { queuedId, formId }: FormQueued,
   type: 'FormCancelled' | 'FormExpired',
   minutes: number,
 ): FormFact => ({ ...place, type, id: uuidV5(`${type}/`, queuedId), queuedId, formId, at: at(minutes) })
 
 /** Returns the record that the visit of that minute was answered with the row. */
-export const answered = ({ queuedId, formId }: Queued, minutes: number): UserFact => ({
+export const answered = ({ queuedId, formId }: FormQueued, minutes: number): UserFact => ({
   ...place,
   type: 'VisitAnswered',
   id: uuidV5(queuedId, idOf(minutes)),
@@ -66,14 +66,14 @@ export const answered = ({ queuedId, formId }: Queued, minutes: number): UserFac
   queuedId,
   formId,
 })
-export const delivered = ({ queuedId, formId }: Queued, minutes: number): Delivered => {
+export const delivered = ({ queuedId, formId }: FormQueued, minutes: number): FormDelivered => {
   const visitId = idOf(minutes)
   const id = uuidV5(`FormDelivered/${visitId}`, queuedId)
   return { ...place, type: 'FormDelivered', id, queuedId, formId, at: at(minutes), visitId }
 }
 
 /** Returns a waiting row; `special` overrides its columns. */
-export function queueRow({ queuedId, formId, priority, at: queuedAt, showFrom, ...fact }: Queued, special = {}) {
+export function queueRow({ queuedId, formId, priority, at: queuedAt, showFrom, ...fact }: FormQueued, special = {}) {
   const { expiresAt = null, causeId, catalogRevision } = fact
   const fixed = { id: queuedId, formId, priority, queuedAt, showFrom, expiresAt, causeId, catalogRevision }
   const moving = { state: 'waiting', offeredAt: null, shownAt: null, visitId: null }

@@ -30,7 +30,7 @@ import type { FormFact as AuditedFormFact, UserFact as AuditedUserFact } from '.
 import { type History, PARTITION } from './audit-history.ts'
 
 /** An offer in the reply to a visit. */
-export type Offer = Pick<QueueRow, 'formId'> & { readonly queuedId: string }
+type Offer = Pick<QueueRow, 'formId'> & { readonly queuedId: string }
 
 /** An evaluator with the rules of the domain, without Kafka and Postgres. Its history is correct. */
 export interface SimulatedEvaluator {

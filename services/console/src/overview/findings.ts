@@ -1,3 +1,4 @@
+import type { ServiceName } from '@nextvisit/contracts'
 import type { PartitionReading } from '../metrics/read-process.ts'
 import { type Sample, totalOf, totalsOf } from '../metrics/sample.ts'
 import type { ServiceReading } from '../metrics/service-readings.ts'
@@ -60,7 +61,7 @@ const operationsLink = (consumer: string): FindingLink => ({ screen: 'operations
 const ALL_REFUSALS: FindingLink = { screen: 'refusals', project: null }
 
 /** Effect for callers while no process of a service answers. */
-const WITHOUT: Readonly<Record<string, string>> = {
+const WITHOUT: Readonly<Record<ServiceName, string>> = {
   gateway: 'Requests of customers get no answer.',
   'user-projector': 'Profiles and segments are not updated, and reads of users fail.',
   'trait-registry': 'New names are admitted unchecked.',
@@ -76,7 +77,7 @@ function silenceOf({ service, processes, answering, silentProcesses, isConsumer 
     const text = `${processes - answering} of ${processes} processes of ${service} do not answer: ${addresses}.`
     return [warning(text, runbook)]
   }
-  const text = `${service} does not answer: it is stopped or hangs. ${WITHOUT[service] ?? ''} Start it, or kill the hanging process so that it restarts: ${addresses}.`
+  const text = `${service} does not answer: it is stopped or hangs. ${new Map(Object.entries(WITHOUT)).get(service) ?? ''} Start it, or kill the hanging process so that it restarts: ${addresses}.`
   return [critical(text, runbook, ...(isConsumer ? [operationsLink(service)] : []))]
 }
 

@@ -1,7 +1,7 @@
 import type { OnActivity } from './activity-model.ts'
 import type { Catalog, ProjectOfRevision } from './catalog.ts'
 import { createDecisionsModel, type PossibleDecision } from './decisions-model.ts'
-import { type FormFact, type Queued, type UserFact, userKey } from './facts.ts'
+import { type FormFact, type FormQueued, type UserFact, userKey } from './facts.ts'
 import type { Findings } from './findings.ts'
 import { checkGates, type GatesThen, type QueueThen, TO_QUEUE } from './gates.ts'
 import type { FoldedFact, UserRange } from './model.ts'
@@ -13,15 +13,8 @@ import { recordRefOf, type Snapshot } from './snapshot.ts'
 import { type ActivityThen, isEvaluated, type Triggered, triggeredBy } from './triggers.ts'
 import type { TriggerInFile } from './workspace-file.ts'
 
-/** Numbers of pairs of a record and a form that it triggered or queued. */
-export interface QueueingCounts {
-  readonly decided: number
-  /** Undecided pairs, for which the log is not sufficient. They are not reported. */
-  readonly undecided: number
-}
-
-/** Compares the expected queued forms, by the records alone (docs/spec/forms.md), with the actual ones. */
-export interface QueueingModel {
+/** Repeats the evaluator's evaluation of each record (docs/spec/forms.md), and compares its queued forms and decisions. */
+export interface EvaluationModel {
   /** Receives every fact of `form-events` of this pass's users, before their records. */
   readonly foldForm: (fact: FormFact) => void
   /** Receives each record that the evaluator has folded, in the same order. */
@@ -30,7 +23,11 @@ export interface QueueingModel {
   readonly mayBeOffered: (key: string, at: string) => boolean
   /** Compares the last decisions, and drops the users of this pass. */
   readonly compareUsers: (snapshot: Snapshot, range: UserRange) => Promise<void>
-  readonly counts: () => QueueingCounts
+  /**
+   * Returns the numbers of pairs of a record and a form that it triggered or queued. Undecided pairs, for which the log is not
+   * sufficient, are not reported.
+   */
+  readonly counts: () => { readonly decided: number; readonly undecided: number }
 }
 
 /** A record that the evaluator folded, and its knowledge about the user then. */
@@ -48,7 +45,7 @@ interface Evaluated {
   readonly possible: readonly GatesThen[]
 }
 
-export function createQueueingModel(findings: Findings, catalog: Catalog): QueueingModel {
+export function createEvaluationModel(findings: Findings, catalog: Catalog): EvaluationModel {
   const history = createQueueHistory()
   const decisions = createDecisionsModel()
   const wait = createRevisionWait()
@@ -58,7 +55,7 @@ export function createQueueingModel(findings: Findings, catalog: Catalog): Queue
 
   const checkQueued = (
     evaluated: EvaluatedRecord,
-    { formId, organization, project, catalogRevision }: Queued,
+    { formId, organization, project, catalogRevision }: FormQueued,
   ): void => {
     const { fact, how } = evaluated
     if (isEvaluated(fact) && !catalog.isKnown(organization, catalogRevision)) {
@@ -113,7 +110,7 @@ export function createQueueingModel(findings: Findings, catalog: Catalog): Queue
     })
   }
 
-  const judgeInOrder = (evaluated: EvaluatedRecord, queued: readonly Queued[], when: PossibleRevisions): void => {
+  const judgeInOrder = (evaluated: EvaluatedRecord, queued: readonly FormQueued[], when: PossibleRevisions): void => {
     if (isEvaluated(evaluated.fact) && when.runs.some(({ isKnown }) => !isKnown))
       decisions.markFormsUnknown(evaluated.fact)
     for (const one of queued) checkQueued(evaluated, one)

@@ -33,8 +33,8 @@ const notQueued = (offset: number) =>
   `form-events: not queued: record 3/${offset} triggers it, no gate refuses, but it was not queued`
 const refused = (offset: number, because: string) => `form-events: refused: record 3/${offset} queued it: ${because}`
 
-describe('the users who should have been queued', () => {
-  it('are those who were queued', async () => {
+describe('the users for whom a form should have been queued', () => {
+  it('are those for whom it was queued', async () => {
     expect(await audited({ records: [track(0)], forms: [queued(0)] })).toEqual({ decided: 1, undecided: 0, found: [] })
     expect(await audited({ records: [track(0)] })).toEqual({ decided: 1, undecided: 0, found: [notQueued(0)] })
   })
