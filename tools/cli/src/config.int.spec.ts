@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
+import { consumers } from '@nextvisit/services'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { withEnvironment } from '../test/config.ts'
 import { runNextvisit } from '../test/run-nextvisit.ts'
@@ -42,7 +43,12 @@ const environmentWith = (env: Readonly<Record<string, string>>): Promise<Environ
   withEnvironment({ NEXTVISIT_DATA: data, ...env }, async () => readEnvironment())
 
 describe('the environment of a command beside a local stack', () => {
-  it.each(['KAFKA_BROKERS', 'DATABASE_URL', 'REDIS_URL', 'METERING_DATABASE_URL', 'USER_PROJECTOR_URLS'])(
+  const ofConsumers = consumers.flatMap(({ databaseVariable, addressesVariable }) => [
+    databaseVariable,
+    addressesVariable,
+  ])
+
+  it.each(['KAFKA_BROKERS', 'DATABASE_URL', 'REDIS_URL', ...ofConsumers])(
     'takes nothing from the stack if %s names another system',
     async (name) => {
       const given = { NEXTVISIT_DATA: data, [name]: 'another' }

@@ -108,14 +108,9 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Returns whether neither the environment nor a local stack names the log. */
-export function knowsNoLog(env: EnvironmentVariables): boolean {
-  return env['KAFKA_BROKERS'] === undefined
-}
-
 /** Throws a {@link CliError} with the remedy if the environment does not name the log. */
 export function requireLog(env: EnvironmentVariables): void {
-  if (!knowsNoLog(env)) return
+  if (env['KAFKA_BROKERS'] !== undefined) return
   const message = `${notSet('KAFKA_BROKERS', env)} Set it to host:port, or start a local stack with npx -y pnpm start.`
   throw new CliError(message, EXIT.usage)
 }

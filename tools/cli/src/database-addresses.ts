@@ -4,15 +4,14 @@ import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { notSet } from './config.ts'
 import { CliError, EXIT } from './errors.ts'
 
-export interface Addresses {
-  /** Address for a role that may create schemas and roles. */
-  readonly adminUrl: string
-  /** Address for the consumer's own role. */
-  readonly ownUrl: string
-}
-
-/** Returns both addresses of a consumer's database. Throws a {@link CliError} that names the missing variable. */
-export function addressesOf({ role, databaseVariable }: Consumer, env: EnvironmentVariables): Addresses {
+/**
+ * Returns the addresses of a consumer's database: `adminUrl` for a role that may create schemas and roles, `ownUrl` for the
+ * consumer's own role. Throws a {@link CliError} that names the missing variable.
+ */
+export function addressesOf(
+  { role, databaseVariable }: Consumer,
+  env: EnvironmentVariables,
+): { readonly adminUrl: string; readonly ownUrl: string } {
   const admin = addressIn(env, 'DATABASE_URL')
   const own = addressIn(env, databaseVariable)
   if (own?.username === role && own.password !== '') {

@@ -6,6 +6,11 @@ export function isOurs(error: unknown): error is Error & { readonly code: string
   return error instanceof Error && 'code' in error && 'retryable' in error
 }
 
+/** Returns the first line of a message. Prisma's messages begin with an empty line. */
+export function firstLine({ message }: Error): string {
+  return message.trim().split('\n', 1)[0] ?? ''
+}
+
 /** Returns the exit code of a command that this error ended. */
 export function exitCodeOf(error: unknown): number {
   if (isOurs(error) && error.code === 'BAD_CONFIG') return EXIT.usage

@@ -36,7 +36,7 @@ export function createProgressLines(now: () => number = () => performance.now())
 }
 
 /** Returns the last line of a command that an error ended. */
-export function errorLineOf(error: unknown): ErrorLine {
+function errorLineOf(error: unknown): ErrorLine {
   return {
     type: 'error',
     code: isOurs(error) ? error.code : 'UNEXPECTED',

@@ -6,6 +6,7 @@ import path from 'node:path'
 import { type Ended, runNextvisit } from '../test/run-nextvisit.ts'
 import { parseWorkspaceFile } from './workspace/parse-workspace-file.ts'
 import { hashApiKey, parseApiKey } from '@nextvisit/domain'
+import { consumers } from '@nextvisit/services'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const MAIN = path.join(import.meta.dirname, 'main.ts')
@@ -213,12 +214,11 @@ describe('nextvisit', () => {
     expect(exitCode).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({
       log: { status: 'away', because: expect.stringContaining('No broker') },
-      consumers: [
-        { service: 'user-projector', status: 'away' },
-        { service: 'trait-registry', status: 'away' },
-        { service: 'metering', status: 'away', because: expect.stringContaining('does not answer at 127.0.0.1:2') },
-        { service: 'form-trigger-evaluator', status: 'away' },
-      ],
+      consumers: consumers.map(({ name }) => ({
+        service: name,
+        status: 'away',
+        because: expect.stringContaining(name === 'metering' ? 'does not answer at 127.0.0.1:2' : 'is not set'),
+      })),
     })
     expect(stdout).not.toContain('secret')
   })

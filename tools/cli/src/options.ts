@@ -1,28 +1,17 @@
-import { SlugId } from '@nextvisit/contracts'
+import { type ProjectRef, SlugId } from '@nextvisit/contracts'
 import { InvalidArgumentError } from 'commander'
 import { z } from 'zod'
 
-export interface ProjectOption {
-  readonly organization: string
-  readonly project: string
-}
-
 /** Parses `acme/shop`. */
-export function parseProject(text: string): ProjectOption {
+export function parseProject(text: string): ProjectRef {
   const [organization = '', project = '', ...rest] = text.split('/')
   if (rest.length > 0 || !SlugId.safeParse(organization).success || !SlugId.safeParse(project).success)
     throw new InvalidArgumentError('It must be organization/project, such as acme/shop.')
   return { organization, project }
 }
 
-/** A project named on the command line. Without `organization`, the workspace resolves it. */
-export interface ProjectName {
-  readonly organization?: string
-  readonly project: string
-}
-
-/** Parses `shop` or `acme/shop`. */
-export function parseProjectName(text: string): ProjectName {
+/** Parses `shop` or `acme/shop`. Without `organization`, the workspace resolves the project. */
+export function parseProjectName(text: string): Pick<ProjectRef, 'project'> & Partial<ProjectRef> {
   if (text.includes('/')) return parseProject(text)
   if (SlugId.safeParse(text).success) return { project: text }
   throw new InvalidArgumentError('It must be the id of a project, such as shop, or organization/project.')

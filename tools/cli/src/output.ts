@@ -1,9 +1,7 @@
 import { styleText } from 'node:util'
 
-type Style = Parameters<typeof styleText>[0]
-
 /** Styles text if standard output is a terminal with colours. */
-export function styled(style: Style, text: string): string {
+export function styled(style: Parameters<typeof styleText>[0], text: string): string {
   return styleText(style, text, { stream: process.stdout })
 }
 
@@ -17,19 +15,27 @@ export function complain(line: string): void {
   console.error(line)
 }
 
+type Rows = readonly (readonly (string | number)[])[]
+
 /** Prints rows under headings, in aligned columns; numbers are right-aligned. */
-export function printTable(headings: readonly string[], rows: readonly (readonly (string | number)[])[]): void {
+export function printTable(headings: readonly string[], rows: Rows): void {
+  const [head = '', ...lines] = tableLines(headings, rows)
+  print(styled('bold', head))
+  for (const line of lines) print(line)
+}
+
+/** Formats rows under headings, in aligned columns; numbers are right-aligned. */
+export function tableLines(headings: readonly string[], rows: Rows): string[] {
   const widths = headings.map((heading, column) =>
     Math.max(heading.length, ...rows.map((row) => String(row[column] ?? '').length)),
   )
-  const lineOf = (cells: readonly (string | number)[]): string =>
+  return [headings, ...rows].map((cells) =>
     cells
       .map((cell, column) => {
         const width = widths[column] ?? 0
         return typeof cell === 'number' ? String(cell).padStart(width) : cell.padEnd(width)
       })
       .join('  ')
-      .trimEnd()
-  print(styled('bold', lineOf(headings)))
-  for (const row of rows) print(lineOf(row))
+      .trimEnd(),
+  )
 }

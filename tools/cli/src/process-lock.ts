@@ -1,15 +1,16 @@
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { processInfo } from './process-info.ts'
 
-type ProcessLock =
-  | { readonly outcome: 'taken'; readonly release: () => Promise<void> }
-  | { readonly outcome: 'busy'; readonly pid: number }
-
 /**
  * Takes the lock `file` for this process. A lock is valid only while its process runs, so that of a killed process does
  * not count. Throws the error of the operating system if the file cannot be written.
  */
-export async function takeProcessLock(file: string): Promise<ProcessLock> {
+export async function takeProcessLock(
+  file: string,
+): Promise<
+  | { readonly outcome: 'taken'; readonly release: () => Promise<void> }
+  | { readonly outcome: 'busy'; readonly pid: number }
+> {
   const mine = `${process.pid} ${processInfo(process.pid)?.startedAt}`
   for (;;) {
     if (await createWhole(file, mine)) return { outcome: 'taken', release: () => rm(file, { force: true }) }

@@ -3,92 +3,28 @@ import cli from '../package.json' with { type: 'json' }
 import { EXIT, exitCodeOf, isOurs } from './errors.ts'
 import { complain } from './output.ts'
 
-interface CommandEntry {
-  readonly name: string
-  /** Description in the list of all commands. */
-  readonly summary: string
-  /** Loads the command's code on demand, so that the list and other commands do not wait for it. */
-  readonly load: () => Promise<Command>
-}
-
-/** All commands, frequent ones first. */
-const COMMANDS: readonly CommandEntry[] = [
+/**
+ * All commands, frequent ones first, with their description in the list of commands. A command's code is imported on demand,
+ * so that the list and other commands do not wait for it.
+ */
+const COMMANDS: Readonly<Record<string, readonly [string, () => Promise<{ readonly createCommand: () => Command }>]>> =
   {
-    name: 'status',
-    summary: 'Show services, lag, alarms and dead letters.',
-    load: async () => (await import('./commands/status.ts')).statusCommand(),
-  },
-  {
-    name: 'why',
-    summary: 'Explain why a form did, or did not, reach a user.',
-    load: async () => (await import('./commands/why.ts')).whyCommand(),
-  },
-  {
-    name: 'apply',
-    summary: 'Apply a workspace file.',
-    load: async () => (await import('./commands/apply.ts')).applyCommand(),
-  },
-  {
-    name: 'refusals',
-    summary: "Show a project's refused requests.",
-    load: async () => (await import('./commands/refusals.ts')).refusalsCommand(),
-  },
-  {
-    name: 'forms',
-    summary: 'Test forms on past records.',
-    load: async () => (await import('./commands/forms.ts')).formsCommand(),
-  },
-  {
-    name: 'keys',
-    summary: 'Create API keys.',
-    load: async () => (await import('./commands/keys.ts')).keysCommand(),
-  },
-  {
-    name: 'export',
-    summary: 'Export records as NDJSON.',
-    load: async () => (await import('./commands/export.ts')).exportCommand(),
-  },
-  {
-    name: 'import',
-    summary: 'Import history from NDJSON.',
-    load: async () => (await import('./commands/import.ts')).importCommand(),
-  },
-  {
-    name: 'dead-letters',
-    summary: 'List, retry, set aside or discard bad records.',
-    load: async () => (await import('./commands/dead-letters.ts')).deadLettersCommand(),
-  },
-  {
-    name: 'audit',
-    summary: 'Compare the read models with the log; read-only.',
-    load: async () => (await import('./commands/audit.ts')).auditCommand(),
-  },
-  {
-    name: 'replay',
-    summary: "Rebuild a consumer's read models from the log.",
-    load: async () => (await import('./commands/replay.ts')).replayCommand(),
-  },
-  {
-    name: 'migrate',
-    summary: 'Prepare the databases.',
-    load: async () => (await import('./commands/migrate.ts')).migrateCommand(),
-  },
-  {
-    name: 'topics',
-    summary: 'Create the topics of the log.',
-    load: async () => (await import('./commands/topics.ts')).topicsCommand(),
-  },
-  {
-    name: 'env',
-    summary: 'Print the settings of the local stack.',
-    load: async () => (await import('./commands/env.ts')).envCommand(),
-  },
-  {
-    name: 'demo',
-    summary: 'Apply the demo workspace and print commands to try it.',
-    load: async () => (await import('./commands/demo.ts')).demoCommand(),
-  },
-]
+    status: ['Show services, lag, alarms and dead letters.', () => import('./commands/status.ts')],
+    why: ['Explain why a form did, or did not, reach a user.', () => import('./commands/why.ts')],
+    apply: ['Apply a workspace file.', () => import('./commands/apply.ts')],
+    refusals: ["Show a project's refused requests.", () => import('./commands/refusals.ts')],
+    forms: ['Test forms on past records.', () => import('./commands/forms.ts')],
+    keys: ['Create API keys.', () => import('./commands/keys.ts')],
+    export: ['Export records as NDJSON.', () => import('./commands/export.ts')],
+    import: ['Import history from NDJSON.', () => import('./commands/import.ts')],
+    'dead-letters': ['List, retry, set aside or discard bad records.', () => import('./commands/dead-letters.ts')],
+    audit: ['Compare the read models with the log; read-only.', () => import('./commands/audit.ts')],
+    replay: ["Rebuild a consumer's read models from the log.", () => import('./commands/replay.ts')],
+    migrate: ['Prepare the databases.', () => import('./commands/migrate.ts')],
+    topics: ['Create the topics of the log.', () => import('./commands/topics.ts')],
+    env: ['Print the settings of the local stack.', () => import('./commands/env.ts')],
+    demo: ['Apply the demo workspace and print commands to try it.', () => import('./commands/demo.ts')],
+  }
 
 /** Runs the command line `argv`. Resolves to the exit code. */
 export async function runProgram(argv: readonly string[]): Promise<number> {
@@ -104,8 +40,8 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
       'after',
       '\nCommands exit with 0 if done, 1 if refused or failed, 2 if the arguments or a file are invalid.\nExample:\n  nextvisit apply infra/demo-workspace.yaml',
     )
-  for (const { name, summary, load } of COMMANDS) {
-    const command = argv.includes(name) ? await load() : new Command(name)
+  for (const [name, [summary, load]] of Object.entries(COMMANDS)) {
+    const command = argv.includes(name) ? (await load()).createCommand() : new Command(name)
     program.addCommand(command.summary(summary))
   }
   for (const command of [program, ...program.commands, ...program.commands.flatMap((group) => group.commands)]) {

@@ -2,16 +2,13 @@ import type { CatalogView } from '@nextvisit/catalog'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { type AnyFact, type Consumer, createProjectionRunner, type Projection, offlineParts } from '@nextvisit/consumer'
 import { asRole, openCommitDb, prepareServiceSchema, withClient } from '@nextvisit/database'
+import type { GivenLog } from '@nextvisit/consumer/test/given-log.ts'
+import { visitsConsumer } from '@nextvisit/consumer/test/visits-consumer.ts'
 import type { LogConnection } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
 import { createTestDatabase } from '@nextvisit/testing'
 import { inject, onTestFinished, vi } from 'vitest'
 import { replayConsumer, type ReplayEnvironment, type ReplayRequest } from '../src/replay/replay-consumer.ts'
-
-interface GivenReplayOptions {
-  readonly connection: LogConnection
-  readonly catalog?: CatalogView
-}
 
 const ignore = (): void => {}
 
@@ -21,7 +18,7 @@ type Around = (projection: Projection<AnyFact, unknown>) => Projection<AnyFact, 
 /** Creates a consumer's live read models in a database and with a role of their own, and replays of them. */
 export async function givenReplay(
   described: Consumer,
-  { connection, catalog = staticCatalog([]) }: GivenReplayOptions,
+  { connection, catalog = staticCatalog([]) }: { readonly connection: LogConnection; readonly catalog?: CatalogView },
 ) {
   const { schema } = described
   // Roles are shared by the databases of a server, so this role must not be that of other specs.
@@ -85,4 +82,9 @@ export async function givenReplay(
 /** Returns the consumer with a topic of the test. */
 export function onTopic(consumer: Consumer, topic: string): Consumer {
   return { ...consumer, projection: (parts) => ({ ...consumer.projection(parts), topics: [topic] }) }
+}
+
+/** Creates the example's live read models over the test's log, and replays of them. */
+export function givenVisitsReplay({ topic, connection }: GivenLog) {
+  return givenReplay(visitsConsumer(topic), { connection })
 }

@@ -14,16 +14,13 @@ export interface Connection {
   readonly adminDatabaseUrl: string
 }
 
-/** Addresses of a running stack and its services. */
-interface RunningConnection extends Connection {
-  /** URLs of internal servers, by variable. */
-  readonly serviceUrls: ReadonlyMap<string, string>
-}
-
-/** Writes the file that `nextvisit` commands read unless the environment names another system (tools/cli, config.ts). */
+/**
+ * Writes the file that `nextvisit` commands read unless the environment names another system (tools/cli, config.ts).
+ * `serviceUrls`: URLs of internal servers, by variable.
+ */
 export async function writeConnectionFile(
   folder: string,
-  connection: RunningConnection,
+  connection: Connection & { readonly serviceUrls: ReadonlyMap<string, string> },
   secrets: StackSecrets,
 ): Promise<void> {
   const databaseUrls = consumers.map(({ name, databaseVariable }) => [

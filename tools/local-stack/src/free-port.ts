@@ -1,9 +1,11 @@
 import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { StackError } from './errors.ts'
 
 /** Lowest port to choose. The range stays below that of outgoing ports (from 32768 on Linux, from 49152 on macOS). */
 const LOWEST = 20_000
 const HIGHEST = 32_000
+const PORT_FREE_WITHIN_MS = 3_000
 let last = LOWEST + Math.floor(Math.random() * (HIGHEST - LOWEST))
 
 /**
@@ -51,5 +53,25 @@ export async function launchOnPort<T>(
       if (wanted === undefined && attempt < 3) continue
       throw new StackError('PORT_TAKEN', `Port ${port} is taken by another program.`, { retryable: true, cause: error })
     }
+  }
+}
+
+/** Throws PORT_TAKEN if a service cannot listen on the port. Waits briefly, because a stopped service may keep its port for a moment. */
+export async function requirePort(variable: 'GATEWAY_PORT' | 'CONSOLE_PORT', port: number): Promise<void> {
+  if (port < 1024 && process.getuid?.() !== 0) {
+    throw new StackError(
+      'PORT_TAKEN',
+      `Only root may listen on port ${port}. Choose a port from 1024 on: ${variable}=8080 npx -y pnpm start`,
+    )
+  }
+  const until = performance.now() + PORT_FREE_WITHIN_MS
+  while (!(await isPortFree(port))) {
+    if (performance.now() > until) {
+      throw new StackError(
+        'PORT_TAKEN',
+        `Port ${port} is taken by another program. Stop that one, or choose another port: ${variable}=${await portBeside(port)} npx -y pnpm start`,
+      )
+    }
+    await sleep(200)
   }
 }

@@ -15,7 +15,7 @@ interface ApplyFlags {
   readonly overwrite?: true
 }
 
-export function applyCommand(): Command {
+export function createCommand(): Command {
   return new Command('apply')
     .description('Change organizations, projects, keys, segments and forms to match a workspace file.')
     .argument('<file>', 'the workspace file')

@@ -14,7 +14,7 @@ interface Options {
   readonly usersAPass?: number
 }
 
-export function auditCommand(): Command {
+export function createCommand(): Command {
   return new Command('audit')
     .description('Recompute the read models from the log, and report every difference.')
     .option('--json', 'for scripts')
@@ -68,7 +68,7 @@ async function runAudit({ json, atRest, usersAPass }: Options): Promise<void> {
 function reasonOf(error: Error): string {
   if (error instanceof AuditError) return error.message
   const code = 'code' in error ? ` (${String(error.code)})` : ''
-  return `The audit could not read the log and every read model${code}: ${error.message}. nextvisit status shows what is unavailable.`
+  return `The audit could not read the log and every read model${code}: ${error.message}. nextvisit status names the unavailable parts.`
 }
 
 function printReport({ records, passes, lag, queueing, compacted, findings }: AuditReport): void {

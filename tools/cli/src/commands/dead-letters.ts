@@ -5,7 +5,7 @@ import { discardDeadLetters, retryDeadLetters } from '../dead-letters/decide-dea
 import { setAsideRecord } from '../dead-letters/set-aside.ts'
 import { listDeadLetters, showDeadLetter } from '../dead-letters/show-dead-letters.ts'
 
-export function deadLettersCommand(): Command {
+export function createCommand(): Command {
   return new Command('dead-letters')
     .description(
       'Show, retry or discard records that a consumer could not parse; set aside a record that it cannot fold.',

@@ -23,7 +23,7 @@ interface DemoFlags {
 const DemoKeys = z.object({ admin: z.string(), sdk: z.string() })
 type DemoKeys = z.infer<typeof DemoKeys>
 
-export function demoCommand(): Command {
+export function createCommand(): Command {
   return new Command('demo')
     .description('Apply the demo workspace with new keys, and print three curl commands to try it.')
     .requiredOption('--gateway <address>', 'the address of the gateway')

@@ -12,7 +12,7 @@ const NAMES = [
   ...consumers.map(({ databaseVariable }) => databaseVariable),
 ]
 
-export function envCommand(): Command {
+export function createCommand(): Command {
   return new Command('env')
     .description('Print the settings of the local stack as shell commands. The output contains passwords.')
     .addHelpText(

@@ -1,10 +1,10 @@
-import { TOPICS, type Topic } from '@nextvisit/contracts'
+import { type ProjectRef, TOPICS, type Topic } from '@nextvisit/contracts'
 import { Command, Option } from 'commander'
 import { logConnection, readEnvironment } from '../config.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { exportTopic } from '../export/export-topic.ts'
 import { openOutput } from '../export/output-file.ts'
-import { parseInstant, parseProject, type ProjectOption } from '../options.ts'
+import { parseInstant, parseProject } from '../options.ts'
 import { complain } from '../output.ts'
 import { createProgress, formatCount } from '../progress.ts'
 
@@ -12,11 +12,11 @@ interface ExportFlags {
   readonly topic: Topic
   readonly from?: number
   readonly to?: number
-  readonly project?: ProjectOption
+  readonly project?: ProjectRef
   readonly out: string
 }
 
-export function exportCommand(): Command {
+export function createCommand(): Command {
   return new Command('export')
     .description('Write the records of a topic as NDJSON, one object per line.')
     .addOption(new Option('--topic <topic>', 'the topic').choices(Object.values(TOPICS)).default(TOPICS.userEvents))
@@ -66,7 +66,7 @@ async function runExport({ topic, from, to, project, out }: ExportFlags): Promis
     )
     if (records === 0 && project)
       complain(
-        `${project.organization}/${project.project} has no record in that time; nextvisit status shows what exists.`,
+        `${project.organization}/${project.project} has no record in that time; nextvisit status lists the organizations.`,
       )
   } catch (error) {
     progress.end()

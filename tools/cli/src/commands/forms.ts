@@ -1,5 +1,5 @@
 import { lookupsOf, readCatalog } from '@nextvisit/catalog'
-import { Duration, durationMs, type OrganizationConfig, TOPICS } from '@nextvisit/contracts'
+import { Duration, durationMs, type OrganizationConfig, type ProjectRef, TOPICS } from '@nextvisit/contracts'
 import { Command, InvalidArgumentError } from 'commander'
 import { logConnection, readEnvironment } from '../config.ts'
 import { CliError, EXIT } from '../errors.ts'
@@ -7,7 +7,7 @@ import { type DryRun, dryRunAsJson, printDryRun } from '../forms-dry-run/print-d
 import { readPast, type Topics } from '../forms-dry-run/read-past.ts'
 import { type ComparedProject, createSimulation } from '../forms-dry-run/simulate-forms.ts'
 import { createProgressLines, endedByLine, printLine } from '../json-lines.ts'
-import { parseCount, parseInstant, parseProject, type ProjectOption } from '../options.ts'
+import { parseCount, parseInstant, parseProject } from '../options.ts'
 import { print } from '../output.ts'
 import { createProgress } from '../progress.ts'
 import { readWorkspaceWithoutSecrets } from '../workspace/read-workspace.ts'
@@ -16,13 +16,13 @@ interface DryRunFlags {
   /** Start of the period, ms since the epoch; `to` is its end. */
   readonly from: number
   readonly to?: number
-  readonly project?: ProjectOption
+  readonly project?: ProjectRef
   readonly maxRecords?: number
   readonly json?: true
   readonly jsonLines?: true
 }
 
-export function formsCommand(): Command {
+export function createCommand(): Command {
   return new Command('forms')
     .description('Test forms before you apply them.')
     .addHelpText('after', '\nExample:\n  nextvisit forms dry-run workspace.yaml --from 7d')
@@ -93,7 +93,7 @@ async function simulate(file: string, flags: DryRunFlags, topics: Topics): Promi
 function comparedProjects(
   organizations: readonly OrganizationConfig[],
   today: ReturnType<typeof lookupsOf>['project'],
-  only: ProjectOption | undefined,
+  only: ProjectRef | undefined,
 ): readonly ComparedProject[] {
   const all = organizations.flatMap(({ id: organization, projects }) =>
     projects.map((proposed) => ({
@@ -109,7 +109,7 @@ function comparedProjects(
   throw new CliError(`The file has ${known}${only ? `, but not ${nameOf(only)}` : ''}.`, EXIT.usage)
 }
 
-function nameOf({ organization, project }: ProjectOption): string {
+function nameOf({ organization, project }: ProjectRef): string {
   return `${organization}/${project}`
 }
 

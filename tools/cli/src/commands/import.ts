@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { access, constants, stat } from 'node:fs/promises'
 import { lookupsOf, readCatalog } from '@nextvisit/catalog'
-import { TOPICS, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
+import { type ProjectRef, TOPICS, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
 import type { ProjectPolicy } from '@nextvisit/domain'
 import { createLogAdmin, createPublisher, type LogConnection, readPartitionCount } from '@nextvisit/log'
 import { consumers } from '@nextvisit/services'
@@ -10,12 +10,12 @@ import { logConnection, readEnvironment } from '../config.ts'
 import { consumerNamed, openConsumerDatabase } from '../consumer-database.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { fileError } from '../file-error.ts'
-import { createAwaitRoom } from '../import/consumer-lag.ts'
+import { awaitConsumers } from '../import/await-consumers.ts'
 import { createKnownUsers } from '../import/known-users.ts'
 import { lockFile } from '../import/lock-file.ts'
 import { rejectsFileOf } from '../import/rejects.ts'
 import { type ImportCounts, runImport } from '../import/run-import.ts'
-import { parseProject, type ProjectOption } from '../options.ts'
+import { parseProject } from '../options.ts'
 import { complain, print } from '../output.ts'
 import { createProgress, formatCount } from '../progress.ts'
 
@@ -24,12 +24,12 @@ const DEFAULT_MAX_LAG = 1_000
 const REQUEST_TIMEOUT_MS = 5_000
 
 interface ImportFlags {
-  readonly project: ProjectOption
+  readonly project: ProjectRef
   readonly maxLag: number
   readonly dryRun?: boolean
 }
 
-export function importCommand(): Command {
+export function createCommand(): Command {
   return new Command('import')
     .description('Import history: identifies and events from an NDJSON file.')
     .argument('<file>', 'one object per line; gzip if the name ends in .gz')
@@ -84,7 +84,7 @@ async function importFile(file: string, { project, maxLag, dryRun = false }: Imp
       users: createKnownUsers(project, projector, admin),
       log: { connection, publisher, partitions },
       ends: new Map([...marks].map(([partition, { high }]) => [partition, high])),
-      awaitRoom: createAwaitRoom({ admin, databases, maxLag, onPause: progress.pause }),
+      awaitConsumers: () => awaitConsumers({ admin, databases, maxLag, onPause: progress.pause }),
       isDryRun: dryRun,
       onProgress: progress.report,
     })
@@ -126,7 +126,7 @@ function printCounts(
   process.exitCode = EXIT.failed
 }
 
-async function readPolicy(connection: LogConnection, { organization, project }: ProjectOption): Promise<ProjectPolicy> {
+async function readPolicy(connection: LogConnection, { organization, project }: ProjectRef): Promise<ProjectPolicy> {
   const { state } = await readCatalog(connection, TOPICS.catalog)
   const policy = lookupsOf(state).project(organization, project)
   if (policy) return policy

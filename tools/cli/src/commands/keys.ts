@@ -5,13 +5,7 @@ import { Command, Option } from 'commander'
 import { parse } from 'yaml'
 import { print, styled } from '../output.ts'
 
-interface KeyOptions {
-  readonly kind: KeyKind
-  readonly environment: Environment
-  readonly name?: string
-}
-
-export function keysCommand(): Command {
+export function createCommand(): Command {
   return new Command('keys')
     .description('Create API keys.')
     .addHelpText('after', '\nExample:\n  nextvisit keys create --kind admin --environment P --name backend')
@@ -37,7 +31,15 @@ export function keysCommand(): Command {
     )
 }
 
-function createKey({ kind, environment, name }: KeyOptions): void {
+function createKey({
+  kind,
+  environment,
+  name,
+}: {
+  readonly kind: KeyKind
+  readonly environment: Environment
+  readonly name?: string
+}): void {
   const key = createApiKey(kind, environment, randomBytes(32))
   const sha256 = hashApiKey(key)
   const called = name ?? `${kind}-${sha256.slice(0, 6)}`

@@ -5,11 +5,7 @@ import { readEnvironment } from '../config.ts'
 import { addressesOf } from '../database-addresses.ts'
 import { print } from '../output.ts'
 
-interface MigrateFlags {
-  readonly printAddresses?: true
-}
-
-export function migrateCommand(): Command {
+export function createCommand(): Command {
   return new Command('migrate')
     .description("Create every service's schema and role, and apply new migrations.")
     .option('--print-addresses', "print each service's own database address, password included, as NAME=address")
@@ -23,10 +19,10 @@ password is derived from the one in DATABASE_URL. Exits with 0 if done, 1 if fai
 Example:
   DATABASE_URL=postgresql://postgres:…@host/nextvisit nextvisit migrate`,
     )
-    .action((flags: MigrateFlags) => migrate(flags))
+    .action(migrate)
 }
 
-export async function migrate({ printAddresses }: MigrateFlags): Promise<void> {
+export async function migrate({ printAddresses }: { readonly printAddresses?: true }): Promise<void> {
   const env = readEnvironment()
   for (const consumer of consumers) {
     const { name, schema, databaseVariable } = consumer

@@ -11,14 +11,14 @@ import {
   redisConfig,
 } from '@nextvisit/service-kit'
 import { Command, InvalidArgumentError } from 'commander'
-import { knowsNoLog, logConnection, readEnvironment, readSettings } from '../config.ts'
+import { logConnection, readEnvironment, readSettings } from '../config.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { findProject } from '../find-project.ts'
-import { parseProjectName, type ProjectName } from '../options.ts'
+import { parseProjectName } from '../options.ts'
 import { complain, print, styled } from '../output.ts'
 
 export interface RefusalsFlags {
-  readonly project: ProjectName
+  readonly project: ReturnType<typeof parseProjectName>
   readonly reason?: string
   readonly user?: string
   readonly limit: number
@@ -27,16 +27,14 @@ export interface RefusalsFlags {
 }
 
 /** The flags with the project that `project` names. */
-interface Shown extends RefusalsFlags {
-  readonly place: ProjectRef
-}
+type Shown = RefusalsFlags & { readonly place: ProjectRef }
 
 type Read = () => Promise<StoredRefusals>
 
 const FOLLOW_EVERY_MS = 1_000
 const ANSWER_WITHIN_MS = 2_000
 
-export function refusalsCommand(): Command {
+export function createCommand(): Command {
   return new Command('refusals')
     .description("Show a project's recently refused requests and items, and the counts of 24 hours.")
     .requiredOption(
@@ -142,7 +140,7 @@ function ofUser(all: readonly KeptRefusal[], { user, place }: Shown): readonly K
 
 /** Returns the project. If the organization is named, this needs no catalog, so refusals show while Kafka is unavailable. */
 async function placeOf(
-  { organization, project }: ProjectName,
+  { organization, project }: RefusalsFlags['project'],
   env: EnvironmentVariables,
   topic: string,
 ): Promise<ProjectRef> {
@@ -158,7 +156,7 @@ async function requireProject(
   env: EnvironmentVariables,
   topic: string,
 ): Promise<void> {
-  if (knowsNoLog(env)) return
+  if (env['KAFKA_BROKERS'] === undefined) return
   const catalog = await readCatalog(logConnection(env), topic).catch(() => undefined)
   if (catalog) findProject(catalog.state, `${organization}/${project}`)
 }

@@ -1,13 +1,18 @@
+import { type CatalogView, lookupsOf, readCatalog } from '@nextvisit/catalog'
 import type { Consumer } from '@nextvisit/consumer'
+import { TOPICS } from '@nextvisit/contracts'
+import { isTransientError } from '@nextvisit/database'
+import type { LogConnection } from '@nextvisit/log'
 import { Command } from 'commander'
-import { logConnection, readEnvironment, requireLog } from '../config.ts'
+import { logConnection, readEnvironment } from '../config.ts'
 import { CONSUMER_NAMES, consumerNamed } from '../consumer-database.ts'
 import { addressesOf } from '../database-addresses.ts'
-import { EXIT, exitCodeOf, isOurs } from '../errors.ts'
-import { complain } from '../output.ts'
-import { errorLineOf, printLine } from '../json-lines.ts'
-import { createReplayLines, createReplayText } from '../replay/replay-report.ts'
-import { type RunReplayOptions, runReplay } from '../replay/run-replay.ts'
+import { CliError, EXIT, firstLine, isOurs } from '../errors.ts'
+import { endedByLine } from '../json-lines.ts'
+import { isEqual } from '../replay/compare-tables.ts'
+import { replayConsumer } from '../replay/replay-consumer.ts'
+import { createReplayLines, createReplayText, type ReplayReport } from '../replay/replay-report.ts'
+import type { ReplayOutcome } from '../replay/replay.ts'
 
 interface ReplayFlags {
   readonly dryRun?: true
@@ -16,7 +21,7 @@ interface ReplayFlags {
   readonly jsonLines?: true
 }
 
-export function replayCommand(): Command {
+export function createCommand(): Command {
   return new Command('replay')
     .description("Rebuild a consumer's read models from the log beside the live ones, compare, and swap them.")
     .argument('<service>', CONSUMER_NAMES)
@@ -47,34 +52,43 @@ Example:
 
 async function replay(service: string, flags: ReplayFlags): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(EXIT.failed))
-  try {
+  await endedByLine(flags.jsonLines === true, async () => {
     const consumer = consumerNamed(service)
     const report = flags.jsonLines ? createReplayLines(consumer) : createReplayText(consumer)
-    const isFine = await runReplay({ consumer, ...settingsOf(consumer, flags) }, report)
-    process.exitCode = isFine ? EXIT.done : EXIT.failed
-  } catch (error) {
-    if (flags.jsonLines) printLine(errorLineOf(error))
-    complain(describeFailure(error))
-    process.exitCode = exitCodeOf(error)
-  }
+    try {
+      const { outcome, comparisons } = await replayWith(consumer, flags, report)
+      process.exitCode = outcome === 'swapped' || isEqual(comparisons) ? EXIT.done : EXIT.failed
+    } catch (error) {
+      if (!(error instanceof Error) || isOurs(error) || !isTransientError(error)) throw error
+      throw unavailable(error)
+    } finally {
+      report.end()
+    }
+  })
 }
 
-function settingsOf(consumer: Consumer, flags: ReplayFlags): Omit<RunReplayOptions, 'consumer'> {
+async function replayWith(consumer: Consumer, flags: ReplayFlags, report: ReplayReport): Promise<ReplayOutcome> {
   const env = readEnvironment()
-  requireLog(env)
-  return {
-    adminUrl: addressesOf(consumer, env).adminUrl,
-    connection: { ...logConnection(env), clientId: `nextvisit-replay-${consumer.name}` },
-    request: {
-      isDryRun: flags.dryRun === true,
-      acceptsDifferences: flags.acceptDifferences === true,
-      restart: flags.restart === true,
-    },
+  const connection = { ...logConnection(env), clientId: `nextvisit-replay-${consumer.name}` }
+  const request = {
+    isDryRun: flags.dryRun === true,
+    acceptsDifferences: flags.acceptDifferences === true,
+    restart: flags.restart === true,
   }
+  const { adminUrl } = addressesOf(consumer, env)
+  const catalog = await readCatalogAsItIs(connection)
+  const outcome = await replayConsumer(consumer, request, { adminUrl, connection, catalog, ...report })
+  report.onOutcome(outcome)
+  return outcome
 }
 
-/** Describes a failed replay: the message of our own errors, which name the remedy; the stack of all others. */
-function describeFailure(error: unknown): string {
-  if (isOurs(error)) return error.message
-  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+/** Reads the catalog that a rebuild uses: the one at its start. */
+async function readCatalogAsItIs(connection: LogConnection): Promise<CatalogView> {
+  const { state } = await readCatalog(connection, TOPICS.catalog)
+  return { ...lookupsOf(state), onChange: () => {}, currentAsOfMs: () => Number.POSITIVE_INFINITY }
+}
+
+function unavailable(cause: Error): CliError {
+  const message = `Postgres was unavailable or busy (${firstLine(cause)}). Run the same command again: it resumes.`
+  return new CliError(message, EXIT.failed, { cause })
 }

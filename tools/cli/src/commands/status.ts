@@ -5,7 +5,7 @@ import { problemLine } from '@nextvisit/catalog'
 import type { Alarm } from '../status/read-consumer.ts'
 import { readStatus, type Status } from '../status/read-status.ts'
 
-export function statusCommand(): Command {
+export function createCommand(): Command {
   return new Command('status')
     .description(
       "Show each consumer's lag, dead letters, outbox and stopped partitions, the catalog's revisions and the running services.",

@@ -4,7 +4,7 @@ import { createTopics, type TopicsOptions } from '../create-topics.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { print } from '../output.ts'
 
-export function topicsCommand(): Command {
+export function createCommand(): Command {
   return new Command('topics')
     .description('Create the topics of the log.')
     .addHelpText('after', '\nExample:\n  KAFKA_BROKERS=kafka:9092 nextvisit topics create --replicas 3')

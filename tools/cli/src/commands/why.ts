@@ -9,7 +9,7 @@ interface WhyFlags extends WhyQuestion {
   readonly json?: true
 }
 
-export function whyCommand(): Command {
+export function createCommand(): Command {
   return new Command('why')
     .description(
       'Explain why a form did, or did not, reach a user: each gate in order, with the values that it compared.',

@@ -4,7 +4,7 @@ import { queryOn } from '@nextvisit/database'
 import { createLocalClient, type CallClient, type CallOutcome, type EnvironmentVariables } from '@nextvisit/service-kit'
 import { inConsumerDatabase } from '../consumer-database.ts'
 
-export type DeadLetterAsks = CallClient<typeof deadLetterCalls>
+export type DeadLetterCalls = CallClient<typeof deadLetterCalls>
 
 /**
  * Runs `work` with the dead-letter calls of a consumer. This process answers them from the consumer's database, so the
@@ -13,7 +13,7 @@ export type DeadLetterAsks = CallClient<typeof deadLetterCalls>
 export function withDeadLetters<Result>(
   env: EnvironmentVariables,
   consumer: Consumer,
-  work: (asks: DeadLetterAsks) => Promise<Result>,
+  work: (calls: DeadLetterCalls) => Promise<Result>,
 ): Promise<Result> {
   return inConsumerDatabase(env, consumer, (client) =>
     work(createLocalClient(deadLetterCalls, answerDeadLetters(consumer.name, queryOn(client)))),

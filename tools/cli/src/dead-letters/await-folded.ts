@@ -5,16 +5,14 @@ import type { z } from 'zod'
 /** Dead letters of a decision by state. */
 type Counts = Omit<z.infer<typeof deadLetterCalls.readDecision.answer>, 'deadAgain'>
 
-interface AwaitFoldedOptions {
+/** Waits until no dead letter waits to be folded, or until their number has not fallen for `stalledAfterMs`. Returns the last counts. */
+export async function awaitFolded(options: {
   readonly readCounts: () => Promise<Counts>
-  /** Called with the number of pending dead letters. */
+  /** Receives the number of pending dead letters. */
   readonly onWaiting: (waiting: number) => void
   readonly stalledAfterMs: number
   readonly pollEveryMs: number
-}
-
-/** Waits until no dead letter waits to be folded, or until their number has not fallen for `stalledAfterMs`. Returns the last counts. */
-export async function awaitFolded(options: AwaitFoldedOptions): Promise<Counts> {
+}): Promise<Counts> {
   const { readCounts, onWaiting, stalledAfterMs, pollEveryMs } = options
   let fewest = Infinity
   let movedAt = performance.now()

@@ -16,13 +16,13 @@ function awaited(counts: readonly number[]) {
 }
 
 describe('waiting for letters to be folded', () => {
-  it('goes on for as long as there are fewer and fewer', async () => {
+  it('continues while their number falls', async () => {
     const { states, told } = awaited([40, 35, 30, 25, 20, 15, 10, 5, 0])
     expect(await states).toEqual(NONE)
     expect(told).toEqual([40, 35, 30, 25, 20, 15, 10, 5])
   })
 
-  it('ends where the number no longer goes down', async () => {
+  it('ends when their number no longer falls', async () => {
     expect(await awaited([40, 20, 20]).states).toEqual({ ...NONE, retry: 20 })
   })
 })

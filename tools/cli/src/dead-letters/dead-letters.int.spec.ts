@@ -170,7 +170,7 @@ const readStates = async () =>
 const COUNT_IS_TEXT = expect.stringContaining('count: Invalid input: expected number')
 
 describe('nextvisit dead-letters', () => {
-  it('lists every kind of poison by cause, and has a mended consumer fold it exactly once', async () => {
+  it('lists every kind of unreadable record by cause, and a repaired consumer folds each exactly once', async () => {
     const old = await startConsumer(Strict)
     await publish([recordOf(), ...poison, recordOf()])
     await expect.poll(countFolded, { timeout: 20_000 }).toEqual([1, 1])
@@ -206,7 +206,7 @@ describe('nextvisit dead-letters', () => {
     expect(await countFolded()).toEqual([1, 1, 1, 1])
   })
 
-  it('shows where a record is and what is wrong with it; its value where that is asked for', async () => {
+  it('shows the position and the cause of a dead letter, and its value on request', async () => {
     const { runner } = await startConsumer(Strict)
     await publish([
       { ...recordOf({ traits: 'secret' }), headers: { 'schema-version': '1', ce_id: 'a\u001b[2J' } },
@@ -224,11 +224,11 @@ describe('nextvisit dead-letters', () => {
     expect((await nextvisit('show', name, '--value')).stdout).toContain('{"broken')
     expect(await nextvisit('show', 'metering/999')).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringContaining('not there'),
+      stderr: expect.stringContaining('There is no dead letter metering/999'),
     })
   })
 
-  it('never folds what was discarded, and keeps who did it', async () => {
+  it('never folds a discarded letter, and keeps the name of its operator', async () => {
     const old = await startConsumer(Strict)
     await publish(poison.slice(-2))
     await expect.poll(groups, { timeout: 20_000 }).toMatchObject([{ dead: 2 }])
@@ -314,7 +314,7 @@ describe('nextvisit dead-letters', () => {
     expect(await nextvisit('set-aside', ...args)).toMatchObject(refused)
   })
 
-  it('says that there is nothing to discard, and names ids that are not there', async () => {
+  it('reports that there is nothing to discard, and names ids that do not exist', async () => {
     const nothing = { exitCode: 0, stdout: 'None of these is dead: there is nothing to discard.\n' }
     expect(await nextvisit('discard', '--service', 'metering', '--all')).toMatchObject(nothing)
     const missing = { exitCode: 1, stdout: '', stderr: expect.stringContaining('metering/998, metering/999') }
@@ -329,12 +329,12 @@ describe('nextvisit dead-letters', () => {
     [retryDeadLetters, { service: 'meter', all: true }, 'There is no consumer service meter. Known: user-projector'],
     [discardDeadLetters, { service: 'metering', id: ['forms/1'], yes: true }, 'is no dead letter of metering'],
     [discardDeadLetters, { service: 'metering', id: ['one'], yes: true }, 'is no dead letter of metering'],
-  ] as const)('refuses %o %j and says what to do', async (action, flags, message) => {
+  ] as const)('refuses %o %j and names the remedy', async (action, flags, message) => {
     const asked = action({ METERING_DATABASE_URL: roleUrl }, { wait: true, ...flags })
     await expect(asked).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining(message) })
   })
 
-  it('says what to do where a consumer cannot be asked', async () => {
+  it('names the remedy if a consumer does not answer', async () => {
     const own = { METERING_DATABASE_URL: Object.assign(new URL(roleUrl), { port: '1' }).href }
     await expect(listDeadLetters(own, { service: 'metering' })).rejects.toThrow('check that it runs')
     await expect(listDeadLetters({}, { service: 'metering' })).rejects.toThrow('METERING_DATABASE_URL is not set')
@@ -344,7 +344,7 @@ describe('nextvisit dead-letters', () => {
     })
     // Asks Postgres alone: without KAFKA_BROKERS, of each consumer that it knows.
     await expect(listDeadLetters(own, {})).rejects.toThrow(
-      /^Not everybody could be asked\.[^]*metering: Postgres does not/,
+      /^Some consumers did not answer\.[^]*metering: Postgres does not/,
     )
     const [other] = consumers
     const unprepared = { [other.databaseVariable]: roleUrl }

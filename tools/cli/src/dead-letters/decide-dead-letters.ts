@@ -5,7 +5,7 @@ import { consumerNamed } from '../consumer-database.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { complain, print } from '../output.ts'
 import { createProgress } from '../progress.ts'
-import { answerOf, type DeadLetterAsks, withDeadLetters } from './ask-dead-letters.ts'
+import { answerOf, type DeadLetterCalls, withDeadLetters } from './ask-dead-letters.ts'
 import { awaitFolded } from './await-folded.ts'
 
 /** A consumer looks for retries every five seconds, and then folds a hundred of a partition a second. */
@@ -20,28 +20,28 @@ interface SelectionFlags {
   readonly all?: true
 }
 
-/** Has the consumer fold the selected again, and waits for the result. */
+/** Makes the consumer retry the selected letters, and waits for the result. */
 export async function retryDeadLetters(
   env: EnvironmentVariables,
   flags: SelectionFlags & { readonly wait: boolean },
 ): Promise<void> {
   const selected = selectionOf(flags)
   const consumer = consumerNamed(flags.service)
-  await withDeadLetters(env, consumer, async (asks) => {
-    await previewSelected(asks, flags.service, selected)
-    const { count, decidedAt } = await decideAll(asks, selected, 'retry')
+  await withDeadLetters(env, consumer, async (calls) => {
+    await previewSelected(calls, flags.service, selected)
+    const { count, decidedAt } = await decideAll(calls, selected, 'retry')
     if (decidedAt === null) return print('None of these is dead: there is nothing to retry.')
     print(`Retrying ${count} dead ${count === 1 ? 'letter' : 'letters'}.`)
     if (!flags.wait) return
     const progress = createProgress()
     const { retried, dead, retry } = await awaitFolded({
-      readCounts: () => answerOf(asks.readDecision({ decidedAt })),
+      readCounts: () => answerOf(calls.readDecision({ decidedAt })),
       onWaiting: (left) => progress.report((count - left) / count, count - left),
       stalledAfterMs: STALLED_AFTER_MS,
       pollEveryMs: POLL_EVERY_MS,
     }).finally(progress.end)
     print(`${retried} folded.`)
-    if (dead > 0) complain(`${dead} dead again; nextvisit dead-letters list shows what is wrong with them now.`)
+    if (dead > 0) complain(`${dead} dead again; nextvisit dead-letters list shows the causes.`)
     if (retry > 0)
       complain(
         `${retry} dead letters are still pending, with no progress for ${STALLED_AFTER_MS / 1_000} s. Check that ` +
@@ -51,19 +51,19 @@ export async function retryDeadLetters(
   })
 }
 
-/** Discards the selected; without `yes`, only prints their number. */
+/** Discards the selected letters; without `yes`, only prints their number. */
 export async function discardDeadLetters(
   env: EnvironmentVariables,
   flags: SelectionFlags & { readonly yes?: true },
 ): Promise<void> {
   const selected = selectionOf(flags)
-  await withDeadLetters(env, consumerNamed(flags.service), async (asks) => {
-    const { dead } = await previewSelected(asks, flags.service, selected)
+  await withDeadLetters(env, consumerNamed(flags.service), async (calls) => {
+    const { dead } = await previewSelected(calls, flags.service, selected)
     if (!flags.yes) {
       if (dead === 0) return print(NOTHING_TO_DISCARD)
       throw new CliError(`${dead} would be discarded, and never folded. Nothing was done; add --yes.`, EXIT.usage)
     }
-    const { count } = await decideAll(asks, selected, 'discard')
+    const { count } = await decideAll(calls, selected, 'discard')
     print(count === 0 ? NOTHING_TO_DISCARD : `${count} discarded.`)
   })
 }
@@ -89,23 +89,21 @@ function idOf(text: string, service: string): string {
 
 /** Throws for ids that do not exist: a mistyped id must not pass for a dead letter that is settled. */
 async function previewSelected(
-  asks: DeadLetterAsks,
+  calls: DeadLetterCalls,
   service: string,
   selected: DeadLetterSelection,
 ): Promise<{ readonly dead: number }> {
-  const { dead, missingIds } = await answerOf(asks.preview({ selected }))
+  const { dead, missingIds } = await answerOf(calls.preview({ selected }))
   if (missingIds.length === 0) return { dead }
   const names = missingIds.map((id) => `${service}/${id}`).join(', ')
-  throw new CliError(
-    `There is no dead letter ${names}. Nothing was done; nextvisit dead-letters list --all names all there are.`,
-  )
+  throw new CliError(`There is no dead letter ${names}. Nothing was done; see nextvisit dead-letters list --all.`)
 }
 
 /** Makes one decision for any number of dead letters: each call takes a bounded number of them. */
-async function decideAll(asks: DeadLetterAsks, selected: DeadLetterSelection, decision: DeadLetterDecision) {
+async function decideAll(calls: DeadLetterCalls, selected: DeadLetterSelection, decision: DeadLetterDecision) {
   let [count, decidedAt] = [0, null as string | null]
   for (;;) {
-    const decided = await answerOf(asks.decide({ selected, decision, by: operatingUser(), continues: decidedAt }))
+    const decided = await answerOf(calls.decide({ selected, decision, by: operatingUser(), continues: decidedAt }))
     count += decided.count
     decidedAt ??= decided.decidedAt
     if (!decided.isFull) return { count, decidedAt }

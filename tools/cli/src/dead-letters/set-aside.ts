@@ -5,15 +5,7 @@ import { operatingUser } from '../config.ts'
 import { consumerNamed } from '../consumer-database.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { print } from '../output.ts'
-import { answerOf, type DeadLetterAsks, withDeadLetters } from './ask-dead-letters.ts'
-
-/** Arguments as typed. */
-interface SetAsideArguments {
-  readonly service: string
-  readonly topic: string
-  readonly partition: string
-  readonly offset: string
-}
+import { answerOf, type DeadLetterCalls, withDeadLetters } from './ask-dead-letters.ts'
 
 /** The owner looks once a second, and folds again at once. */
 const WAIT_MS = 20_000
@@ -22,20 +14,20 @@ const POLL_EVERY_MS = 250
 /** Requests that the record which halts a partition becomes a dead letter, and waits for that. Throws if no record halts it. */
 export async function setAsideRecord(
   env: EnvironmentVariables,
-  { service, topic, partition, offset }: SetAsideArguments,
+  { service, topic, partition, offset }: Readonly<Record<'service' | 'topic' | 'partition' | 'offset', string>>,
   { wait }: { readonly wait: boolean },
 ): Promise<void> {
   if (topic === '' || topic.length > 249) throw new CliError(`${topic} is no topic.`, EXIT.usage)
   if (!/^\d{1,9}$/.test(partition)) throw new CliError(`${partition} is no partition.`, EXIT.usage)
   if (!/^\d{1,18}$/.test(offset)) throw new CliError(`${offset} is no offset.`, EXIT.usage)
   const position = { topic, partition: Number(partition), offset }
-  await withDeadLetters(env, consumerNamed(service), async (asks) => {
-    const asked = await answerOf(asks.setAside({ ...position, by: operatingUser() }))
+  await withDeadLetters(env, consumerNamed(service), async (calls) => {
+    const asked = await answerOf(calls.setAside({ ...position, by: operatingUser() }))
     if (asked.outcome === 'refused') throw new CliError(`${asked.reason} Nothing was done.`)
     if (asked.outcome === 'dead-letter') return print(`It is a dead letter already: ${service}/${asked.id}.`)
     print(`The record at offset ${offset} of ${topic}/${partition} will be set aside.`)
     if (!wait) return
-    const id = await awaitDeadLetter(asks, position)
+    const id = await awaitDeadLetter(calls, position)
     if (id === undefined) {
       throw new CliError(
         `${service} has not set it aside within ${WAIT_MS / 1_000} s. Check that it is running (nextvisit status); it will then set the record aside.`,
@@ -45,10 +37,10 @@ export async function setAsideRecord(
   })
 }
 
-async function awaitDeadLetter(asks: DeadLetterAsks, position: LogPosition): Promise<string | undefined> {
+async function awaitDeadLetter(calls: DeadLetterCalls, position: LogPosition): Promise<string | undefined> {
   const giveUpAt = performance.now() + WAIT_MS
   for (;;) {
-    const { letter } = await answerOf(asks.readAt(position))
+    const { letter } = await answerOf(calls.readAt(position))
     if (letter || performance.now() > giveUpAt) return letter?.id
     await sleep(POLL_EVERY_MS)
   }

@@ -6,31 +6,23 @@ import type { z } from 'zod'
 import { consumerNamed, requireSomeConsumer } from '../consumer-database.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { print, printTable } from '../output.ts'
-import { ask } from '../status/part.ts'
+import { askPart } from '../status/ask-part.ts'
 import { answerOf, withDeadLetters } from './ask-dead-letters.ts'
 
-type WholeDeadLetter = z.infer<typeof deadLetterCalls.read.answer>
-
 const MAX_CAUSES = 10_000
-
-interface ListFlags {
-  readonly service?: string
-  readonly all?: boolean
-  readonly json?: boolean
-}
 
 /** Prints the dead letters of one consumer, or of all, by cause. */
 export async function listDeadLetters(
   env: EnvironmentVariables,
-  { service, all = false, json }: ListFlags,
+  { service, all = false, json }: { readonly service?: string; readonly all?: boolean; readonly json?: boolean },
 ): Promise<void> {
   const asked = service === undefined ? consumers : [consumerNamed(service)]
   if (service === undefined) requireSomeConsumer(env)
   const answers = await Promise.all(
     asked.map(async (consumer) => {
       const read = () =>
-        withDeadLetters(env, consumer, (asks) => answerOf(asks.readCauses({ withSettled: all, limit: MAX_CAUSES })))
-      return { service: consumer.name, answer: await ask(read, (error) => error.message) }
+        withDeadLetters(env, consumer, (calls) => answerOf(calls.readCauses({ withSettled: all, limit: MAX_CAUSES })))
+      return { service: consumer.name, answer: await askPart(read) }
     }),
   )
   const groups = answers.flatMap((one) =>
@@ -39,7 +31,7 @@ export async function listDeadLetters(
   const away = answers.flatMap((one) => (one.answer.status === 'away' ? `${one.service}: ${one.answer.because}` : []))
   if (json) print(JSON.stringify(groups, null, 2))
   else if (groups.length > 0 || away.length === 0) printGroups(groups, all)
-  if (away.length > 0) throw new CliError(`Not everybody could be asked.\n${away.join('\n')}`)
+  if (away.length > 0) throw new CliError(`Some consumers did not answer.\n${away.join('\n')}`)
 }
 
 function printGroups(groups: readonly (DeadLetterGroup & { readonly service: string })[], isAll: boolean): void {
@@ -62,7 +54,7 @@ function printGroups(groups: readonly (DeadLetterGroup & { readonly service: str
   print(`\nMore about one: nextvisit dead-letters show ${first.service}/${first.example}`)
 }
 
-/** Prints one dead letter, its value only if asked for. `name`: `metering/12`. */
+/** Prints one dead letter, and with `value` its value. `name`: `metering/12`. */
 export async function showDeadLetter(
   env: EnvironmentVariables,
   name: string,
@@ -72,15 +64,15 @@ export async function showDeadLetter(
   if (service === undefined || id === undefined) {
     throw new CliError(`${name} does not name a dead letter; list shows names like metering/12.`, EXIT.usage)
   }
-  const found = await withDeadLetters(env, consumerNamed(service), (asks) =>
-    asks.read({ id, content: value ? 'whole' : 'headers' }),
+  const found = await withDeadLetters(env, consumerNamed(service), (calls) =>
+    calls.read({ id, content: value ? 'whole' : 'headers' }),
   )
   if (found.outcome === 'answered') return printDeadLetter(name, found.answer)
-  throw new CliError(`${name} is not there; nextvisit dead-letters list --all names all there are.`)
+  throw new CliError(`There is no dead letter ${name}; see nextvisit dead-letters list --all.`)
 }
 
 /** Keys are user ids, or any other bytes that the record had. */
-function printDeadLetter(name: string, { content, ...letter }: WholeDeadLetter): void {
+function printDeadLetter(name: string, { content, ...letter }: z.infer<typeof deadLetterCalls.read.answer>): void {
   const { decidedAt, decidedBy, valueBytes } = letter
   const lines: readonly (readonly [string, string])[] = [
     ['letter', name],

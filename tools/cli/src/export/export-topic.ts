@@ -1,3 +1,4 @@
+import type { ProjectRef } from '@nextvisit/contracts'
 import {
   createLogReader,
   type FetchedBatch,
@@ -19,7 +20,7 @@ export interface ExportOptions {
   readonly fromMs?: number | undefined
   readonly toMs?: number | undefined
   /** Exports only records of this project. */
-  readonly project?: { readonly organization: string; readonly project: string } | undefined
+  readonly project?: ProjectRef | undefined
   /** Writes several complete lines. */
   readonly write: (text: string) => Promise<void>
   /** Reports the read and total numbers of records in the range, and the number of exported records. */

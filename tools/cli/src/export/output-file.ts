@@ -14,7 +14,7 @@ const WAITING_BYTES = 4 * 1024 * 1024
 /** Settings of gzip. Each output chunk costs zlib a turn of the event loop. */
 const GZIP = { chunkSize: 256 * 1024, highWaterMark: WAITING_BYTES }
 
-export interface Output {
+interface Output {
   /** Writes text with back-pressure from the reader. */
   readonly write: (text: string) => Promise<void>
   /** Gives the file its final name. */

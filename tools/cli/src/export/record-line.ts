@@ -1,14 +1,14 @@
 import type { FetchedRecord } from '@nextvisit/log'
 
-interface ExportedRecord {
-  /** Formats an object as one line with its newline. The members and their order are fixed (docs/reference/records.md, Exports). */
+/**
+ * Formats a record as a line of an export, with its newline. The members and their order are fixed (docs/reference/records.md,
+ * Exports). If the value is not JSON, `value` is null and `valueBase64` has the bytes.
+ */
+export function exportedRecord(record: FetchedRecord): {
   readonly line: string
   readonly organization: unknown
   readonly project: unknown
-}
-
-/** Formats a record as a line of an export. If its value is not JSON, `value` is null and `valueBase64` has the bytes. */
-export function exportedRecord(record: FetchedRecord): ExportedRecord {
+} {
   const { topic, partition, offset, timestampMs, key, headers } = record
   const text = record.value?.toString('utf8')
   const value = text === undefined ? undefined : parse(text)

@@ -1,13 +1,11 @@
 import { type DryRunOutcome, type FormTallies, TOPICS } from '@nextvisit/contracts'
 import { print, printTable, styled } from '../output.ts'
-import type { ReadPast } from './read-past.ts'
 import type { Period, SimulatedProject } from './simulate-forms.ts'
 import { type FormTally, topRefusals } from './form-tally.ts'
 
 /** Result of a dry run. */
-export interface DryRun extends ReadPast {
+export interface DryRun extends Pick<DryRunOutcome, 'records' | 'unreadable' | 'since' | 'users'> {
   readonly period: Period
-  readonly users: number
   readonly projects: readonly SimulatedProject[]
 }
 

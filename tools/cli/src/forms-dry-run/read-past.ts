@@ -1,22 +1,11 @@
-import { decodeRecord, FormFact, TOPICS, UserFact } from '@nextvisit/contracts'
+import { decodeRecord, type DryRunOutcome, FormFact, UserFact } from '@nextvisit/contracts'
 import { createLogReader, type FetchedBatch, type LogConnection, readWatermarks, type Watermarks } from '@nextvisit/log'
 import type { ZodType } from 'zod'
 import type { Progress } from '../progress.ts'
 import type { Simulation } from './simulate-forms.ts'
 
 /** Topics of the log; specs use their own. */
-export type Topics =
-  | Pick<typeof TOPICS, 'userEvents' | 'formEvents' | 'catalog'>
-  | Readonly<Record<'userEvents' | 'formEvents' | 'catalog', string>>
-
-/** Summary of the records read. */
-export interface ReadPast {
-  readonly records: number
-  /** Number of records that consumers keep as dead letters. */
-  readonly unreadable: number
-  /** Start of the completely read part; null: the whole log was read. */
-  readonly since: string | null
-}
+export type Topics = Readonly<Record<'userEvents' | 'formEvents' | 'catalog', string>>
 
 interface ReadPastOptions {
   readonly connection: LogConnection
@@ -31,12 +20,14 @@ interface ReadPastOptions {
  * Feeds a simulation with the current records of the log. The reader has no group, and commits and publishes nothing.
  * `form-events` comes first, because it has the contents of the queues.
  */
-export async function readPast(options: ReadPastOptions): Promise<ReadPast> {
+export async function readPast(
+  options: ReadPastOptions,
+): Promise<Pick<DryRunOutcome, 'records' | 'unreadable' | 'since'>> {
   const { connection, topics, simulation, maxRecords, progress } = options
   const forms = partsOf(await readWatermarks(connection, topics.formEvents), maxRecords)
   const users = partsOf(await readWatermarks(connection, topics.userEvents), maxRecords)
   const whole = sizeOf(forms) + sizeOf(users)
-  const so = { records: 0, unreadable: 0 }
+  const counts = { records: 0, unreadable: 0 }
   let [passed, sinceMs] = [0, 0]
 
   const readTopic = async <Fact>(
@@ -53,11 +44,11 @@ export async function readPast(options: ReadPastOptions): Promise<ReadPast> {
       for (const { value, headers } of records) {
         const decoded = decodeRecord(schema, value, headers)
         if (decoded.outcome === 'ok') take(decoded.fact)
-        else so.unreadable += 1
+        else counts.unreadable += 1
       }
-      so.records += records.length
+      counts.records += records.length
       passed += Number(nextOffset - fetchedFrom)
-      progress.report(passed / whole, so.records)
+      progress.report(passed / whole, counts.records)
     }
     await createLogReader(connection).readFrom(topic, from, onBatch, { until: 'end' })
   }
@@ -68,7 +59,7 @@ export async function readPast(options: ReadPastOptions): Promise<ReadPast> {
   } finally {
     progress.end()
   }
-  return { ...so, since: sinceMs === 0 ? null : new Date(sinceMs).toISOString() }
+  return { ...counts, since: sinceMs === 0 ? null : new Date(sinceMs).toISOString() }
 }
 
 /** The offsets of a partition to read. */

@@ -32,7 +32,6 @@ import {
   type UserActivity,
   visitContextOf,
 } from '@nextvisit/domain'
-import { keepAskedFacts } from './keep-asked-facts.ts'
 import { createDuplicatesLedger } from './duplicates-ledger.ts'
 import { emptyTally, type FormTally, tallyDecision } from './form-tally.ts'
 
@@ -207,4 +206,20 @@ function isFirstTime(user: SimulatedUser, key: string): boolean {
   if (user.counted.has(key)) return false
   user.counted.add(key)
   return true
+}
+
+/**
+ * Returns an identify without facts that no form uses. If a form uses one trait, all traits are kept, because limits on the
+ * user's traits may drop an operation on it (decisions.md, Identify).
+ */
+function keepAskedFacts(fact: IdentifyRequested, { traits, deviceFields }: AskedFacts): IdentifyRequested {
+  return {
+    ...fact,
+    operations: traits.size > 0 ? fact.operations : {},
+    device: only(fact.device, deviceFields),
+  }
+}
+
+function only<Members extends object>(members: Members, wanted: ReadonlySet<string>): Members {
+  return Object.fromEntries(Object.entries(members).filter(([key]) => wanted.has(key))) as Members
 }

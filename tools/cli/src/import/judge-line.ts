@@ -25,11 +25,11 @@ export type JudgedLine = { readonly line: Line } & (
   | { readonly outcome: 'rejected'; readonly message: string }
 )
 
-/** Judges a line; the result depends on earlier lines. `now` becomes `received`. */
-type JudgeLine = (line: Line, now: Date) => JudgedLine
-
-/** Creates a judge of the lines of one import. */
-export function createJudge(policy: ProjectPolicy, users: Pick<KnownUsers, 'add' | 'has'>): JudgeLine {
+/** Creates a judge of the lines of one import. The result of a line depends on earlier lines. `now` becomes `received`. */
+export function createJudge(
+  policy: ProjectPolicy,
+  users: Pick<KnownUsers, 'add' | 'has'>,
+): (line: Line, now: Date) => JudgedLine {
   const ordinalOf = createOrdinals()
   return (line, now) => {
     const parsed = parseImportLine(line.bytes, now.getTime())

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { TOPICS } from '@nextvisit/contracts'
+import { type ProjectRef, TOPICS } from '@nextvisit/contracts'
 import type { LogAdmin } from '@nextvisit/log'
 import type { ConsumerDatabase } from '../consumer-database.ts'
 import { CliError } from '../errors.ts'
-import type { ProjectOption } from '../options.ts'
 import { readStoredCheckpoints } from '../status/read-consumer.ts'
 
 const CAUGHT_UP_WITHIN_MS = 60_000
@@ -21,7 +20,7 @@ export interface KnownUsers {
 
 /** Creates the set of users that the file identifies or that the user projector knows. */
 export function createKnownUsers(
-  { organization, project }: ProjectOption,
+  { organization, project }: ProjectRef,
   projector: ConsumerDatabase,
   admin: Pick<LogAdmin, 'watermarks'>,
 ): KnownUsers {

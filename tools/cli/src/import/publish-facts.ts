@@ -1,13 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { encodeRecord, type RequestFact, TOPICS } from '@nextvisit/contracts'
-import { type LogConnection, partitionForKey, type Publisher, type RecordToPublish } from '@nextvisit/log'
+import { encodeRecord, HEADERS, type RequestFact, TOPICS } from '@nextvisit/contracts'
+import {
+  createLogReader,
+  type LogConnection,
+  partitionForKey,
+  type Publisher,
+  type RecordToPublish,
+} from '@nextvisit/log'
 import { CliError } from '../errors.ts'
-import { IMPORT_SOURCE, readImportedIds } from './imported-ids.ts'
 
 /** Records per chunk, below the publisher's bounds: a chunk is one request, and each partition takes all of its records or none. */
 export const CHUNK_RECORDS = 500
 export const CHUNK_BYTES = 800_000
 
+/** `ce_source` of imported records. */
+const IMPORT_SOURCE = 'import'
 const PUBLISH_WITHIN_MS = 15_000
 const TRIES = 10
 const TRY_AGAIN_AFTER_MS = 1_000
@@ -47,7 +54,30 @@ export async function publishFacts(
   }
 }
 
-function recordOf(fact: RequestFact, partitions: number): { readonly id: string; readonly toPublish: RecordToPublish } {
+/** Reads the ids of imported records after these positions, which an interrupted run or a lost answer left. */
+export async function readImportedIds(
+  connection: LogConnection,
+  positions: ReadonlyMap<number, bigint>,
+): Promise<ReadonlySet<string>> {
+  const ids = new Set<string>()
+  await createLogReader(connection).readFrom(
+    TOPICS.userEvents,
+    positions,
+    ({ records }) => {
+      for (const { headers } of records) {
+        const id = headers[HEADERS.id]
+        if (headers[HEADERS.source] === IMPORT_SOURCE && id !== undefined) ids.add(id)
+      }
+    },
+    { until: 'end' },
+  )
+  return ids
+}
+
+function recordOf(
+  fact: RequestFact,
+  partitions: number,
+): { readonly id: string; readonly toPublish: RecordToPublish } {
   const encoded = encodeRecord(fact, { source: IMPORT_SOURCE, time: fact.received })
   const partition = partitionForKey(fact.userId, partitions)
   return { id: fact.id, toPublish: { topic: TOPICS.userEvents, partition, key: fact.userId, ...encoded } }

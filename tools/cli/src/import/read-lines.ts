@@ -11,23 +11,19 @@ export interface Line {
   readonly bytes: Buffer
 }
 
-interface LineFile {
-  /** Yields every line that is not blank. */
-  readonly lines: () => AsyncGenerator<Line>
-  /** Returns the share of the file that was read, from 0 to 1. */
-  readonly share: () => number
-}
-
 const NEWLINE = 0x0a
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 
 /** Opens a file of lines, compressed if it ends in `.gz`. A line longer than `maxBytes` is cut after `maxBytes` + 1. */
-export async function openLines(file: string, maxBytes: number): Promise<LineFile> {
+export async function openLines(file: string, maxBytes: number) {
   const { size } = await stat(file)
   const disk = createReadStream(file)
   return {
-    lines: () => (file.endsWith('.gz') ? unzippedLines(file, disk, maxBytes) : splitLines(disk, maxBytes)),
-    share: () => (size === 0 ? 1 : disk.bytesRead / size),
+    /** Yields every line that is not blank. */
+    lines: (): AsyncGenerator<Line> =>
+      file.endsWith('.gz') ? unzippedLines(file, disk, maxBytes) : splitLines(disk, maxBytes),
+    /** Returns the share of the file that was read, from 0 to 1. */
+    share: (): number => (size === 0 ? 1 : disk.bytesRead / size),
   }
 }
 

@@ -38,7 +38,7 @@ function run(isDryRun = false): Promise<ImportCounts> {
     users: { add: () => {}, has: () => false, lookUp: async () => new Set() },
     log: { connection, publisher: createPublisher(connection), partitions: 1 },
     ends: new Map(),
-    awaitRoom: async () => {},
+    awaitConsumers: async () => {},
     isDryRun,
     onProgress: () => {},
   })

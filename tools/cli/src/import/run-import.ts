@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto'
 import { type ProjectPolicy, MAX_LINE_BYTES } from '@nextvisit/domain'
 import { CliError, EXIT } from '../errors.ts'
-import type { AwaitRoom } from './consumer-lag.ts'
 import { type ImportState, readState, writeState } from './import-state.ts'
-import { readImportedIds } from './imported-ids.ts'
 import { createJudge, type JudgedLine } from './judge-line.ts'
 import type { KnownUsers } from './known-users.ts'
-import { CHUNK_BYTES, CHUNK_RECORDS, type ImportLog, publishFacts } from './publish-facts.ts'
+import { CHUNK_BYTES, CHUNK_RECORDS, type ImportLog, publishFacts, readImportedIds } from './publish-facts.ts'
 import { openLines } from './read-lines.ts'
 import { type Reject, rejectOf, rejectsFileOf, writeRejects } from './rejects.ts'
 
@@ -21,7 +19,8 @@ interface ImportOptions {
   readonly log: ImportLog
   /** End of the log by partition, before this import publishes. */
   readonly ends: ReadonlyMap<number, bigint>
-  readonly awaitRoom: AwaitRoom
+  /** Waits while a consumer lags. */
+  readonly awaitConsumers: () => Promise<void>
   /** Publishes nothing, writes no state, and writes rejects to a separate file. */
   readonly isDryRun: boolean
   readonly onProgress: (share: number, read: number) => void
@@ -63,7 +62,7 @@ export async function runImport(options: ImportOptions): Promise<ImportCounts> {
   const settle = async (): Promise<void> => {
     const { facts, alreadyThere, rejects } = await sortOut(chunk, there, users)
     if (!isDryRun && facts.length > 0) {
-      await options.awaitRoom()
+      await options.awaitConsumers()
       await publishFacts(facts, positions, log)
     }
     published += facts.length
@@ -101,20 +100,11 @@ export async function runImport(options: ImportOptions): Promise<ImportCounts> {
   return { read: state.read, published, alreadyThere: state.inLog - published, rejected: state.rejected, examples }
 }
 
-interface SortedOut {
-  readonly facts: readonly Extract<JudgedLine, { outcome: 'record' }>['fact'][]
-  readonly alreadyThere: number
-  readonly rejects: readonly Reject[]
-}
-
-async function sortOut(
-  chunk: readonly JudgedLine[],
-  there: ReadonlySet<string>,
-  users: KnownUsers,
-): Promise<SortedOut> {
+/** Sorts the lines of a chunk into facts to publish, records that are already in the log, and rejects. */
+async function sortOut(chunk: readonly JudgedLine[], there: ReadonlySet<string>, users: KnownUsers) {
   const asked = chunk.flatMap((judged) => (judged.outcome === 'record' && judged.isOfUnknown ? judged.fact.userId : []))
   const found = await users.lookUp(asked)
-  const facts: SortedOut['facts'][number][] = []
+  const facts: Extract<JudgedLine, { outcome: 'record' }>['fact'][] = []
   const rejects: Reject[] = []
   let alreadyThere = 0
   for (const judged of chunk) {

@@ -3,7 +3,7 @@ import { givenRunner } from '@nextvisit/consumer/test/given-runner.ts'
 import { countVisits } from '@nextvisit/consumer/test/visits-projection.ts'
 import { createLogger } from '@nextvisit/service-kit'
 import { describe, expect, it } from 'vitest'
-import { givenVisitsReplay } from '../../test/given-visits-replay.ts'
+import { givenVisitsReplay } from '../../test/given-replay.ts'
 
 const soon = { timeout: 20_000 }
 

@@ -1,7 +1,6 @@
 import type { CarriedColumn, TableSources } from '@nextvisit/consumer'
 import type { Client } from '@nextvisit/database'
-import { readPrimaryKey } from './read-primary-key.ts'
-import type { Schemas } from './compare-tables.ts'
+import { readPrimaryKey, type Schemas } from './compare-tables.ts'
 
 /**
  * Carries over the columns that are copied row by row, while both schemas are in use. From here on the rebuilt schema

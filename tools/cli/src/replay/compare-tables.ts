@@ -1,6 +1,5 @@
 import type { Client } from '@nextvisit/database'
 import { coreTableSources, type TableSources } from '@nextvisit/consumer'
-import { readPrimaryKey } from './read-primary-key.ts'
 
 /** Differences of a table between the live schema and the rebuilt one. */
 export interface TableComparison {
@@ -14,7 +13,7 @@ export interface TableComparison {
   readonly examples: readonly Difference[]
 }
 
-export interface Difference {
+interface Difference {
   /** The primary key, such as `organization=acme, project=shop`. */
   readonly key: string
   readonly kind: 'only live' | 'only rebuilt' | 'differs'
@@ -90,4 +89,15 @@ async function compareRows(
       USING (${keys.join(', ')})
     ORDER BY 1 LIMIT ${EXAMPLES}`)
   return { table, ...counts, examples: rows }
+}
+
+/** Reads the columns of a table's primary key. */
+export async function readPrimaryKey(client: Client, schema: string, table: string): Promise<readonly string[]> {
+  const { rows } = await client.query<{ column: string }>(
+    `SELECT quote_ident(attname) AS column FROM pg_index
+     JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY(indkey)
+     WHERE indrelid = $1::regclass AND indisprimary ORDER BY array_position(indkey::int2[], attnum)`,
+    [`${schema}.${table}`],
+  )
+  return rows.map(({ column }) => column)
 }

@@ -1,3 +1,4 @@
+import { tableLines } from '../output.ts'
 import type { TableComparison } from './compare-tables.ts'
 import type { ReplayOutcome } from './replay.ts'
 import type { TableSource, TableSources } from '@nextvisit/consumer'
@@ -10,7 +11,7 @@ export function comparisonLines(
   const headings = ['TABLE', 'LIVE ROWS', 'REBUILT ROWS', 'LIVE UNMATCHED', 'REBUILT UNMATCHED']
   const rows = comparisons.map((one) => [one.table, one.liveRows, one.rebuiltRows, one.onlyLive, one.onlyRebuilt])
   return [
-    ...tableLines([headings, ...rows]),
+    ...tableLines(headings, rows),
     ...comparisons.flatMap(differenceLines),
     ...Object.entries(tableSources).flatMap(notComparedLines),
   ]
@@ -46,16 +47,4 @@ function notComparedLines([table, source]: [string, TableSource]): string[] {
 /** Returns the columns of a table that are not compared, and the reason. */
 export function notComparedOf(source: TableSource | undefined): string | undefined {
   return typeof source === 'object' ? source.notCompared : undefined
-}
-
-function tableLines(rows: readonly (readonly (string | number)[])[]): string[] {
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => String(row[column]).length))) ?? []
-  return rows.map((row) =>
-    row
-      .map((cell, column) =>
-        typeof cell === 'number' ? String(cell).padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
-      )
-      .join('  ')
-      .trimEnd(),
-  )
 }

@@ -5,7 +5,7 @@ import { ReplayLine } from '@nextvisit/contracts'
 import { userIdFixture } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { givenVisitsReplay } from '../../test/given-visits-replay.ts'
+import { givenVisitsReplay } from '../../test/given-replay.ts'
 import { runNextvisit } from '../../test/run-nextvisit.ts'
 import { createReplayLines } from './replay-report.ts'
 
@@ -22,8 +22,7 @@ it('prints the steps, the comparison and the outcome of a replay as JSON lines',
   const linesOf = async (request: Parameters<typeof replay>[0]) => {
     printed.mockClear()
     const report = createReplayLines({ name: 'visits', tables: { visits: 'fold' } })
-    const { begin: onBegin, progress: onProgress, step: onStep, comparison: onCompared } = report
-    report.outcome(await replay(request, { onBegin, onProgress, onStep, onCompared }))
+    report.onOutcome(await replay(request, report))
     return printed.mock.calls.map(([line]) => ReplayLine.parse(JSON.parse(String(line))))
   }
 

@@ -7,7 +7,7 @@ import { userIdFixture } from '@nextvisit/contracts/fixtures'
 import { type Db, sql, withClient } from '@nextvisit/database'
 import { createLogReader, readWatermarks } from '@nextvisit/log'
 import { describe, expect, it } from 'vitest'
-import { givenVisitsReplay } from '../../test/given-visits-replay.ts'
+import { givenVisitsReplay } from '../../test/given-replay.ts'
 
 const MARKER = '11111111-1111-4111-8111-111111111111'
 

@@ -1,6 +1,6 @@
 import { givenLog } from '@nextvisit/consumer/test/given-log.ts'
 import { expect, it, onTestFinished } from 'vitest'
-import { givenVisitsReplay } from '../../test/given-visits-replay.ts'
+import { givenVisitsReplay } from '../../test/given-replay.ts'
 
 it.each([
   [

@@ -1,21 +1,16 @@
 import { topicPartition, type Watermarks } from '@nextvisit/log'
 import type { StoredCheckpoint } from './read-consumer.ts'
 
-export interface Lag {
-  readonly records: number
-  /** Age in seconds of the last folded record in the partition that lags most; null if a partition was never read. */
-  readonly seconds: number | null
-}
-
 /**
- * Returns the lag of a consumer: the records between each checkpoint and its partition's end. A partition of its
- * topics without a checkpoint was never read.
+ * Returns the lag of a consumer: the records between each checkpoint and its partition's end, and the age in seconds of the
+ * last folded record in the partition that lags most. The age is null if a partition was never read: one of the consumer's
+ * topics without a checkpoint.
  */
 export function lagOf(
   checkpoints: readonly StoredCheckpoint[],
   watermarks: ReadonlyMap<string, ReadonlyMap<number, Watermarks>>,
   nowMs: number,
-): Lag {
+): { readonly records: number; readonly seconds: number | null } {
   const topics = new Set(checkpoints.map((checkpoint) => checkpoint.topic))
   const byPartition = new Map(
     checkpoints.map((checkpoint) => [topicPartition(checkpoint.topic, checkpoint.partition), checkpoint]),

@@ -9,19 +9,13 @@ export interface StoredCheckpoint {
   readonly recordTimeMs: number | undefined
 }
 
-interface ConsumerAnswer {
+export interface ConsumerState {
   readonly checkpoints: readonly StoredCheckpoint[]
   /** Number of undecided dead letters. */
   readonly deadLetters: number
-  readonly outbox: Outbox
+  /** Number of records waiting for their publish. `seconds`: age of the oldest record; 0 if there is none. */
+  readonly outbox: { readonly records: number; readonly seconds: number }
   readonly alarms: readonly Alarm[]
-}
-
-/** Records waiting for their publish. */
-export interface Outbox {
-  readonly records: number
-  /** Age of the oldest record in seconds; 0 if there is none. */
-  readonly seconds: number
 }
 
 /** A stopped partition, or one whose ticks fail, with the cause. */
@@ -39,15 +33,8 @@ export interface Alarm {
   readonly setAsideBy: string | null
 }
 
-interface CheckpointRow {
-  readonly topic: string
-  readonly partition: number
-  readonly next_offset: string
-  readonly record_time: Date | null
-}
-
 /** Reads the state of a consumer from its schema. Its projection is named after the service. */
-export async function readConsumer(client: Client, service: string): Promise<ConsumerAnswer> {
+export async function readConsumer(client: Client, service: string): Promise<ConsumerState> {
   const checkpoints = await readStoredCheckpoints(client, service)
   const deadLetters = await client.query<{ count: string }>(
     `SELECT count(*) FROM dead_letters WHERE projection = $1 AND state IN ('dead', 'retry')`,
@@ -57,8 +44,8 @@ export async function readConsumer(client: Client, service: string): Promise<Con
   return { checkpoints, deadLetters: Number(deadLetters.rows[0]?.count ?? 0), outbox, alarms }
 }
 
-async function readOutbox(client: Client): Promise<Outbox> {
-  const { rows } = await client.query<Outbox>(
+async function readOutbox(client: Client): Promise<ConsumerState['outbox']> {
+  const { rows } = await client.query<ConsumerState['outbox']>(
     `SELECT count(*)::int AS records, coalesce(round(extract(epoch FROM now() - min(queued_at)))::int, 0) AS seconds
      FROM outbox`,
   )
@@ -80,10 +67,12 @@ async function readAlarms(client: Client, service: string): Promise<readonly Ala
 }
 
 export async function readStoredCheckpoints(client: Client, service: string): Promise<readonly StoredCheckpoint[]> {
-  const checkpoints = await client.query<CheckpointRow>(
-    'SELECT topic, partition, next_offset, record_time FROM checkpoints WHERE projection = $1',
-    [service],
-  )
+  const checkpoints = await client.query<{
+    topic: string
+    partition: number
+    next_offset: string
+    record_time: Date | null
+  }>('SELECT topic, partition, next_offset, record_time FROM checkpoints WHERE projection = $1', [service])
   return checkpoints.rows.map((row) => ({
     topic: row.topic,
     partition: row.partition,

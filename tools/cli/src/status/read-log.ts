@@ -4,25 +4,24 @@ import { type LogConnection, PartitionsChangedError, type Watermarks, withLogAdm
 import type { ViewsReport } from '@nextvisit/catalog'
 import { awaitViews } from '../workspace/await-views.ts'
 
-export interface OrganizationStatus {
-  readonly organization: string
-  readonly revision: number
-  readonly projects: number
-  readonly keys: number
-}
-
-interface LogAnswer {
+export interface LogState {
   /** Watermarks by topic and partition. */
   readonly watermarks: ReadonlyMap<string, ReadonlyMap<number, Watermarks>>
   /** Messages about topics whose number of partitions differs from `KAFKA_PARTITIONS`. */
   readonly changedTopics: readonly string[]
-  readonly organizations: readonly OrganizationStatus[]
+  /** Organizations with their revision and the numbers of their projects and keys. */
+  readonly organizations: readonly {
+    readonly organization: string
+    readonly revision: number
+    readonly projects: number
+    readonly keys: number
+  }[]
   /** Catalog revisions of the running processes. */
   readonly services: ViewsReport
 }
 
 /** Reads the ends of the log, the catalog and the running processes. */
-export async function readLog(connection: LogConnection): Promise<LogAnswer> {
+export async function readLog(connection: LogConnection): Promise<LogState> {
   const { state } = await readCatalog(connection, TOPICS.catalog)
   const services = await awaitViews({ connection, withinMs: 0 })
   const topics = [TOPICS.userEvents, TOPICS.formEvents]

@@ -5,18 +5,15 @@ import { logConnection } from '../config.ts'
 import { inConsumerDatabase } from '../consumer-database.ts'
 import type { ViewProblem, ViewsReport } from '@nextvisit/catalog'
 import { lagOf } from './lag.ts'
-import { ask, type PartAnswer } from './part.ts'
-import { type Alarm, type Outbox, readConsumer } from './read-consumer.ts'
-import { type OrganizationStatus, readLog } from './read-log.ts'
+import { askPart, type PartAnswer } from './ask-part.ts'
+import { type ConsumerState, readConsumer } from './read-consumer.ts'
+import { type LogState, readLog } from './read-log.ts'
 
-interface ConsumerStatus {
+interface ConsumerStatus extends Omit<ConsumerState, 'checkpoints'> {
   readonly service: string
   /** Lag in records; null while the log is unavailable. */
   readonly lagRecords: number | null
   readonly lagSeconds: number | null
-  readonly deadLetters: number
-  readonly outbox: Outbox
-  readonly alarms: readonly Alarm[]
 }
 
 interface ServiceStatus {
@@ -31,21 +28,16 @@ interface ServiceStatus {
 /** Output of `nextvisit status --json`. */
 export interface Status {
   readonly at: string
-  readonly log: PartAnswer<{
-    readonly changedTopics: readonly string[]
-    readonly organizations: readonly OrganizationStatus[]
-    readonly services: readonly ServiceStatus[]
-  }>
+  readonly log: PartAnswer<
+    Pick<LogState, 'changedTopics' | 'organizations'> & { readonly services: readonly ServiceStatus[] }
+  >
   readonly consumers: readonly (PartAnswer<ConsumerStatus> & { readonly service: string })[]
 }
 
 /** Reads the status of the log and of every consumer's database. Never rejects because of an unavailable part. */
 export async function readStatus(env: EnvironmentVariables, now: Date): Promise<Status> {
   const [log, answers] = await Promise.all([
-    ask(
-      () => readLog(logConnection(env)),
-      (error) => error.message,
-    ),
+    askPart(() => readLog(logConnection(env))),
     Promise.all(
       consumers.map(async (consumer) => ({ service: consumer.name, part: await askConsumer(consumer, env) })),
     ),
@@ -73,10 +65,7 @@ export async function readStatus(env: EnvironmentVariables, now: Date): Promise<
 }
 
 function askConsumer(consumer: Consumer, env: EnvironmentVariables) {
-  return ask(
-    () => inConsumerDatabase(env, consumer, (client) => readConsumer(client, consumer.name)),
-    (error) => error.message,
-  )
+  return askPart(() => inConsumerDatabase(env, consumer, (client) => readConsumer(client, consumer.name)))
 }
 
 function byService({ current, lagging, silent, problems }: ViewsReport): readonly ServiceStatus[] {

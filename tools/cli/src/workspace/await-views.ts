@@ -3,22 +3,21 @@ import { askViews, type CatalogState, emptyCatalog, readCatalog, type ViewsRepor
 import { TOPICS } from '@nextvisit/contracts'
 import { type LogConnection, withLogAdmin } from '@nextvisit/log'
 
-interface AwaitViewsOptions {
-  readonly connection: LogConnection
-  /** Timeout in ms. Default 15,000. */
-  readonly withinMs?: number
-  /** Topic of the catalog. Default: `catalog`. */
-  readonly topic?: string
-}
-
 const ASK_EVERY_MS = 100
 
 /**
  * Waits until every running process has the current revision of every organization. Resolves to the revisions of the
  * processes then, or at the timeout.
  */
-export async function awaitViews(options: AwaitViewsOptions): Promise<ViewsReport> {
-  const { connection, withinMs = 15_000, topic = TOPICS.catalog } = options
+export async function awaitViews({
+  connection,
+  withinMs = 15_000,
+  topic = TOPICS.catalog,
+}: {
+  readonly connection: LogConnection
+  readonly withinMs?: number
+  readonly topic?: string
+}): Promise<ViewsReport> {
   const giveUpAt = performance.now() + withinMs
   let expected: { readonly end: bigint; readonly state: CatalogState } = { end: -1n, state: emptyCatalog() }
   return withLogAdmin(connection, async (admin) => {

@@ -1,11 +1,11 @@
 import { MAX_PROPERTY_COUNTS, MAX_PROPERTY_COUNTS_OF_AN_EVENT, type PropertyCondition } from '@nextvisit/contracts'
 import { countKeyOf, eventSlug } from '@nextvisit/domain'
 import { leaves } from './check-segments.ts'
-import type { Problem } from './explain-issue.ts'
+import type { Fault } from './explain-issue.ts'
 import { items, member, text, type YamlNode } from './yaml-node.ts'
 
 /** Reports projects with too many property counts (forms.md, Property counts). */
-export function checkPropertyCounts(project: YamlNode): readonly Problem[] {
+export function checkPropertyCounts(project: YamlNode): readonly Fault[] {
   const places = new Map<string, YamlNode>()
   for (const counted of countedBy(project)) {
     const key = keyOf(counted)
@@ -23,7 +23,7 @@ export function checkPropertyCounts(project: YamlNode): readonly Problem[] {
 }
 
 /** Reports an excess at its first item. */
-function tooMany(counted: readonly YamlNode[], max: number, what: string): readonly Problem[] {
+function tooMany(counted: readonly YamlNode[], max: number, what: string): readonly Fault[] {
   const first = counted[max]
   if (!first) return []
   const message = `${what} with ${counted.length} different where conditions; the maximum is ${max}`

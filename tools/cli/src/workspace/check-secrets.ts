@@ -2,7 +2,7 @@ import { isSecretKey } from '@nextvisit/catalog'
 import { Environment, KeyKind } from '@nextvisit/contracts'
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { hashApiKey, parseApiKey } from '@nextvisit/domain'
-import type { Problem } from './explain-issue.ts'
+import type { Fault } from './explain-issue.ts'
 import { items, member, type YamlNode, text } from './yaml-node.ts'
 
 export const SECRET_KEY_VARIABLE = 'NEXTVISIT_SECRET_KEY'
@@ -15,7 +15,7 @@ export function valueOf(reference: string | undefined, env: EnvironmentVariables
 }
 
 /** Reports secrets that are missing or differ from their declaration, and duplicate keys. */
-export function checkSecrets(workspace: YamlNode, env: EnvironmentVariables): readonly Problem[] {
+export function checkSecrets(workspace: YamlNode, env: EnvironmentVariables): readonly Fault[] {
   const projects = items(workspace, 'organizations').flatMap((organization) => items(organization, 'projects'))
   const keys = projects.flatMap((project) => items(project, 'keys'))
   return [
@@ -25,7 +25,7 @@ export function checkSecrets(workspace: YamlNode, env: EnvironmentVariables): re
   ]
 }
 
-function checkKey(key: YamlNode, env: EnvironmentVariables): readonly Problem[] {
+function checkKey(key: YamlNode, env: EnvironmentVariables): readonly Fault[] {
   const { path } = member(key, 'secret')
   const reference = text(key, 'secret')
   if (reference === undefined || !REFERENCE.test(reference)) return []
@@ -42,7 +42,7 @@ function checkKey(key: YamlNode, env: EnvironmentVariables): readonly Problem[] 
   return [{ path, message: `${reference} holds an ${held}, but kind and environment differ` }]
 }
 
-function checkRepeatedKeys(keys: readonly YamlNode[], env: EnvironmentVariables): readonly Problem[] {
+function checkRepeatedKeys(keys: readonly YamlNode[], env: EnvironmentVariables): readonly Fault[] {
   const firstByHash = new Map<string, string>()
   return keys.flatMap((key) => {
     const secret = valueOf(text(key, 'secret'), env)
@@ -54,7 +54,7 @@ function checkRepeatedKeys(keys: readonly YamlNode[], env: EnvironmentVariables)
   })
 }
 
-function checkSigningSecret(project: YamlNode, env: EnvironmentVariables): readonly Problem[] {
+function checkSigningSecret(project: YamlNode, env: EnvironmentVariables): readonly Fault[] {
   const { path } = member(project, 'signingSecret')
   const reference = text(project, 'signingSecret')
   if (reference === undefined || !REFERENCE.test(reference)) return []
@@ -72,6 +72,6 @@ function checkSigningSecret(project: YamlNode, env: EnvironmentVariables): reado
   ]
 }
 
-function missing(path: Problem['path'], reference: string): Problem {
+function missing(path: Fault['path'], reference: string): Fault {
   return { path, message: `the environment variable ${reference.slice(1)} is not set` }
 }

@@ -1,10 +1,10 @@
 import { topologicalOrder } from '@nextvisit/domain'
-import type { Problem } from './explain-issue.ts'
+import type { Fault } from './explain-issue.ts'
 import { items, member, type YamlNode, text } from './yaml-node.ts'
 import type { Path } from './read-yaml.ts'
 
 /** Reports unknown segments, and cycles of segments (forms.md, Conditions). */
-export function checkSegments(project: YamlNode): readonly Problem[] {
+export function checkSegments(project: YamlNode): readonly Fault[] {
   const segments = new Map(
     items(project, 'segments').map((segment) => [
       text(segment, 'id') ?? '',
@@ -28,15 +28,15 @@ interface Segment {
 }
 
 /** Reports each cycle once, at the segment where it closes. */
-function findCycles(segments: ReadonlyMap<string, Segment>): readonly Problem[] {
-  const problems: Problem[] = []
+function findCycles(segments: ReadonlyMap<string, Segment>): readonly Fault[] {
+  const faults: Fault[] = []
   const namesOf = (id: string) => segments.get(id)?.references.map((leaf) => text(leaf, 'segment') ?? '') ?? []
   topologicalOrder(segments.keys(), namesOf, (way) => {
     const id = way[0] ?? ''
     const message = `segment ${id} refers to itself: ${way.join(' → ')}`
-    problems.push({ path: segments.get(id)?.path ?? [], message })
+    faults.push({ path: segments.get(id)?.path ?? [], message })
   })
-  return problems
+  return faults
 }
 
 /** Returns the leaves of a condition that have this member, at any depth. */

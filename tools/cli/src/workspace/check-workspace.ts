@@ -1,6 +1,6 @@
 import { isStorable, MAX_DISABLED_TRAIT_BYTES, MAX_EVENT_NAMES, MAX_TRAIT_SLUGS } from '@nextvisit/contracts'
 import { eventSlug, isReservedEventName } from '@nextvisit/domain'
-import type { Problem } from './explain-issue.ts'
+import type { Fault } from './explain-issue.ts'
 import { items, member, type YamlNode, text } from './yaml-node.ts'
 import { checkPropertyCounts } from './check-property-counts.ts'
 import { checkSegments, leaves } from './check-segments.ts'
@@ -11,7 +11,7 @@ const UNSTORABLE_TEXT = 'contains U+0000 or a lone surrogate (such as half of an
  * Checks a workspace file beyond its shape: duplicate ids, references, cycles, forms that could never be shown (forms.md).
  * Checks as much as possible, even in a file with an invalid shape elsewhere.
  */
-export function checkWorkspace(workspace: YamlNode): readonly Problem[] {
+export function checkWorkspace(workspace: YamlNode): readonly Fault[] {
   const organizations = items(workspace, 'organizations')
   return [
     ...checkText(workspace),
@@ -23,7 +23,7 @@ export function checkWorkspace(workspace: YamlNode): readonly Problem[] {
   ]
 }
 
-function checkProject(project: YamlNode): readonly Problem[] {
+function checkProject(project: YamlNode): readonly Fault[] {
   const forms = items(project, 'forms')
   return [
     ...repeated(items(project, 'keys'), 'name', 'key'),
@@ -43,7 +43,7 @@ function checkProject(project: YamlNode): readonly Problem[] {
   ]
 }
 
-function checkForm(form: YamlNode): readonly Problem[] {
+function checkForm(form: YamlNode): readonly Fault[] {
   return [
     ...items(form, 'triggers').flatMap((trigger) => checkEventName(trigger, 'event')),
     ...checkLifetime(form),
@@ -57,7 +57,7 @@ function repeated(
   key: string,
   noun: string,
   nameOf: (name: string) => string = (name) => name,
-): readonly Problem[] {
+): readonly Fault[] {
   const seen = new Set<string>()
   return places.flatMap((place) => {
     const written = text(place, key)
@@ -70,12 +70,12 @@ function repeated(
 }
 
 /** Reports invalid event names in a condition. */
-function checkEventNames(condition: YamlNode): readonly Problem[] {
+function checkEventNames(condition: YamlNode): readonly Fault[] {
   return leaves(condition, 'event').flatMap((leaf) => checkEventName(leaf, 'event'))
 }
 
 /** Reports event names that can never be tracked: those without a slug, and system events. */
-function checkEventName(place: YamlNode, key: string): readonly Problem[] {
+function checkEventName(place: YamlNode, key: string): readonly Fault[] {
   const name = text(place, key)
   if (name === undefined || name === '') return []
   const { path } = member(place, key)
@@ -83,7 +83,7 @@ function checkEventName(place: YamlNode, key: string): readonly Problem[] {
   return eventSlug(name) === '' ? [{ path, message: 'must contain a letter or a digit' }] : []
 }
 
-function checkCount(project: YamlNode, key: 'traits' | 'events', max: number): readonly Problem[] {
+function checkCount(project: YamlNode, key: 'traits' | 'events', max: number): readonly Fault[] {
   const { length } = items(project, key)
   if (length <= max) return []
   const message = `project ${text(project, 'id')} declares ${length} ${key}; the maximum is ${max}`
@@ -91,7 +91,7 @@ function checkCount(project: YamlNode, key: 'traits' | 'events', max: number): r
 }
 
 /** Reports disabled traits that are too large in total, because every claim of the project's trait slugs carries them. */
-function checkDisabledTraits(project: YamlNode): readonly Problem[] {
+function checkDisabledTraits(project: YamlNode): readonly Fault[] {
   const slugs = items(project, 'traits').flatMap((trait) => {
     const slug = text(trait, 'slug')
     return slug !== undefined && member(trait, 'enabled').value === false ? [slug] : []
@@ -104,21 +104,21 @@ function checkDisabledTraits(project: YamlNode): readonly Problem[] {
   return [{ path: member(project, 'traits').path, message }]
 }
 
-function checkLifetime(form: YamlNode): readonly Problem[] {
+function checkLifetime(form: YamlNode): readonly Fault[] {
   const startsAt = Date.parse(text(form, 'startsAt') ?? '')
   const endsAt = Date.parse(text(form, 'endsAt') ?? '')
   if (!(endsAt <= startsAt)) return []
   return [{ path: member(form, 'endsAt').path, message: 'must be after startsAt' }]
 }
 
-function checkSignature(project: YamlNode): readonly Problem[] {
+function checkSignature(project: YamlNode): readonly Fault[] {
   const { path, value } = member(project, 'requireUserSignature')
   if (value !== true || member(project, 'signingSecret').value !== undefined) return []
   return [{ path, message: 'needs a signingSecret; otherwise every visit would be refused' }]
 }
 
 /** Reports text that no record may contain (record-codec.ts): every process would refuse the whole organization. */
-function checkText({ path, value }: YamlNode): readonly Problem[] {
+function checkText({ path, value }: YamlNode): readonly Fault[] {
   if (typeof value === 'string') return isStorable(value) ? [] : [{ path, message: UNSTORABLE_TEXT }]
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, item]) =>

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { Path } from './read-yaml.ts'
 
 /** A fault at a path of the file; its line is looked up from the path. */
-export interface Problem {
+export interface Fault {
   readonly path: Path
   readonly message: string
 }
@@ -10,7 +10,7 @@ export interface Problem {
 type Issue = z.core.$ZodIssue
 
 /** Explains a zod issue to the author of the file: each unknown member separately, unions as the intended branch. */
-export function explainIssue(issue: Issue, root: unknown): readonly Problem[] {
+export function explainIssue(issue: Issue, root: unknown): readonly Fault[] {
   const path = pathOf(issue)
   switch (issue.code) {
     case 'unrecognized_keys':

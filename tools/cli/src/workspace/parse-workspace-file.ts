@@ -7,17 +7,18 @@ import { checkWorkspace } from './check-workspace.ts'
 import { explainIssue } from './explain-issue.ts'
 import { type Path, readYaml } from './read-yaml.ts'
 
-type ParsedWorkspace =
-  | { readonly outcome: 'ok'; readonly organizations: readonly OrganizationConfig[] }
-  | { readonly outcome: 'invalid'; readonly faults: readonly WorkspaceFault[] }
-
 /**
  * Parses a workspace file to the catalog's form (decisions.md, The workspace file), or to all of its faults
  * in the order of lines. `env` has the values of `$NAME` and NEXTVISIT_SECRET_KEY. Keys become hashes, and signing secrets
  * are encrypted with a new nonce each time; `applyWorkspace` recognizes unchanged ones. Without `env`, projects have neither
  * keys nor signing secrets.
  */
-export function parseWorkspaceFile(text: string, env: EnvironmentVariables | undefined): ParsedWorkspace {
+export function parseWorkspaceFile(
+  text: string,
+  env: EnvironmentVariables | undefined,
+):
+  | { readonly outcome: 'ok'; readonly organizations: readonly OrganizationConfig[] }
+  | { readonly outcome: 'invalid'; readonly faults: readonly WorkspaceFault[] } {
   const yaml = readYaml(text)
   if (yaml.outcome === 'invalid') return yaml
   const workspace = { path: [], value: yaml.value }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import type { OrganizationConfig, WorkspaceFault } from '@nextvisit/contracts'
-import { knowsNoLog, ignoredStack, readEnvironment } from '../config.ts'
+import { ignoredStack, readEnvironment } from '../config.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { fileError } from '../file-error.ts'
 import { complain } from '../output.ts'
@@ -31,7 +31,9 @@ export async function readWorkspace(file: string): Promise<readonly Organization
   return parse(file, env, () => {
     const hint = ignoredStack(env)
     if (hint !== undefined) complain(hint)
-    else if (knowsNoLog(env)) complain('The demo keys are missing, because no local stack runs here: npx -y pnpm start')
+    else if (env['KAFKA_BROKERS'] === undefined) {
+      complain('The demo keys are missing, because no local stack runs here: npx -y pnpm start')
+    }
   })
 }
 

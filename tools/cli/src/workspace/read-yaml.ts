@@ -4,15 +4,14 @@ import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, vi
 /** Path of members and indexes from the top of a document to a value. */
 export type Path = readonly (string | number)[]
 
-interface YamlFile {
-  /** Parsed value. Members that are null count as absent (decisions.md, Words). */
-  readonly value: unknown
-  /** Returns the line of a member's name or an item; if it is absent, that of its parent. */
-  readonly lineOf: (path: Path) => number
-}
-
 type YamlOutcome =
-  | ({ readonly outcome: 'ok' } & YamlFile)
+  | {
+      readonly outcome: 'ok'
+      /** Parsed value. Members that are null count as absent (decisions.md, Words). */
+      readonly value: unknown
+      /** Returns the line of a member's name or an item; if it is absent, that of its parent. */
+      readonly lineOf: (path: Path) => number
+    }
   | { readonly outcome: 'invalid'; readonly faults: readonly WorkspaceFault[] }
 
 const MAX_DEPTH = 64

@@ -21,6 +21,7 @@ import {
   readWatermarks,
   withLogAdmin,
 } from '@nextvisit/log'
+import { until } from '@nextvisit/testing'
 import { afterEach, beforeEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { applyWorkspace, type ApplyOptions } from './apply-workspace.ts'
 import { awaitViews } from './await-views.ts'
@@ -121,10 +122,6 @@ async function startPreviousView(serviceName: string) {
   const readNotes = () => withLogAdmin(connection, (admin) => admin.groupNotes(groupId, topic))
   await expect.poll(async () => (await readNotes()).get(0), { timeout: 10_000 }).toBe('')
   return { groupId, stop: reader.stop }
-}
-
-async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await sleep(10)
 }
 
 describe('applying a workspace file', () => {

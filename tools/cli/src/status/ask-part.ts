@@ -4,13 +4,10 @@ export type PartAnswer<Answer> =
   | { readonly status: 'away'; readonly because: string }
 
 /** Asks a part. An unavailable part is reported and does not hide the others. */
-export async function ask<Answer extends object>(
-  question: () => Promise<Answer>,
-  because: (error: Error) => string,
-): Promise<PartAnswer<Answer>> {
+export async function askPart<Answer extends object>(question: () => Promise<Answer>): Promise<PartAnswer<Answer>> {
   try {
     return { status: 'available', ...(await question()) }
   } catch (error) {
-    return { status: 'away', because: because(error instanceof Error ? error : new Error(String(error))) }
+    return { status: 'away', because: error instanceof Error ? error.message : String(error) }
   }
 }
