@@ -1,4 +1,5 @@
-import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
+import { randomUUID } from 'node:crypto'
+import { eventTracked, identifyRequested, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { describeProjection } from '@nextvisit/testing'
 import { visitsConsumer } from '../test/visits-consumer.ts'
 import { readVisits } from '../test/visits-projection.ts'
@@ -6,6 +7,7 @@ import { readVisits } from '../test/visits-projection.ts'
 describeProjection(visitsConsumer(), {
   facts: [
     identifyRequested({ userName: 'ada' }),
+    visitAnswered({ visitId: randomUUID(), queuedId: randomUUID(), formId: 'nps' }),
     ...Array.from({ length: 12 }, (_, index) =>
       eventTracked({
         userName: ['ada', 'bob', 'eve'][index % 3] ?? 'ada',

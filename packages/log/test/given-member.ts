@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { expect, onTestFinished, vi } from 'vitest'
+import { onTestFinished } from 'vitest'
 import type { LogConnection } from '../src/connect/log-connection.ts'
 import { createGroupReader } from '../src/read/create-group-reader.ts'
 import type { FetchedBatch, GroupReader, GroupReaderHandlers, GroupReaderOptions } from '../src/read/group-reader.ts'
@@ -58,10 +58,6 @@ export function valuesOf(batches: readonly FetchedBatch[], partition: number): r
   return batches
     .filter((batch) => batch.partition === partition)
     .flatMap(({ records }) => records.map(({ value }) => String(value)))
-}
-
-export function until(condition: () => boolean, timeout = 30_000): Promise<void> {
-  return vi.waitFor(() => expect(condition()).toBe(true), { timeout, interval: 20 })
 }
 
 function positionsAfter(

@@ -1,3 +1,4 @@
+import { addressesVariable, CALLS } from '@nextvisit/contracts'
 import { afterEach, expect, it, vi } from 'vitest'
 import { readConsoleConfig } from './config.ts'
 
@@ -15,11 +16,7 @@ const GIVEN = {
   CONSOLE_VIEWER_TOKEN: 'the-viewers-token',
   CONSOLE_CLI: '/app/main.ts',
   CONSOLE_OPERATOR_DATABASE_URL: 'postgresql://operator:secret@host:5432/nextvisit',
-  GATEWAY_INTERNAL_URLS: URL,
-  USER_PROJECTOR_URLS: URL,
-  TRAIT_REGISTRY_URLS: URL,
-  METERING_URLS: URL,
-  FORM_TRIGGER_EVALUATOR_URLS: URL,
+  ...Object.fromEntries(Object.keys(CALLS).map((service) => [addressesVariable(service), URL])),
 }
 
 function read(env: Readonly<Record<string, string>>) {

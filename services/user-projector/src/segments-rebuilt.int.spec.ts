@@ -2,14 +2,14 @@ import type { EventTracked, UserFact } from '@nextvisit/contracts'
 import { countsForOf, FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
 import { raw } from '@nextvisit/database'
-import { readCampaign } from '@nextvisit/testing'
+import { readPropertySettings } from '@nextvisit/testing'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { catalogOf, givenProjector, readAllRows } from '../test/given-projector.ts'
 import { userProjector } from './consumer.ts'
 import { readSegmentMembers } from './queries.ts'
 
-const campaign = readCampaign(12)
+const settings = readPropertySettings(12)
 const MINUTE = 60_000
 /** Long ago: a replay settles nothing that is not due yet. */
 const START = Date.parse('2025-11-02T08:00:00.000Z')
@@ -138,7 +138,7 @@ describe('segments, live and rebuilt', () => {
   }
 
   it('are the same however often ticks came, and as a naive reading has them', {
-    timeout: campaign.withinMs,
+    timeout: settings.withinMs,
   }, async () => {
     await fc.assert(
       fc.asyncProperty(steps, duration(0, 45), async (story, later) => {
@@ -168,7 +168,7 @@ describe('segments, live and rebuilt', () => {
         if (settledUntil) await given.settle(turn, settledUntil.toISOString())
         expect(await readAllRows(given.prisma)).toEqual(live)
       }),
-      { ...campaign.replay, numRuns: campaign.runs },
+      { ...settings.replay, numRuns: settings.runs },
     )
   })
 

@@ -27,7 +27,7 @@ const TOPIC = 'reference-events'
 /** Number of connections that send batches, with 400 events in flight. */
 const BATCH_CONNECTIONS = 4
 /** Consumers stopped during the measurement, because they use the same cores and the references have none. */
-const CONSUMERS = ['user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator']
+const CONSUMERS = consumers.map(({ name }) => name)
 
 interface Program {
   readonly name: string
@@ -55,7 +55,9 @@ interface Measured extends LoadResult {
 }
 
 const LIMITED_KEY = keyNamed('LIMITED_ADMIN_P')
-const stack = await startThrowAwayStack(path.resolve(import.meta.dirname, '../benchmark-workspace.yaml'))
+const stack = await startThrowAwayStack({
+  workspaceFile: path.resolve(import.meta.dirname, '../benchmark-workspace.yaml'),
+})
 
 try {
   console.log('Identifying users …')

@@ -73,7 +73,7 @@ function meanOf(figures: readonly LoadFigures[], process: string): number {
 }
 
 say('Starting a stack …')
-const stack = await startThrowAwayStack(WORKSPACE, { consolePort: await freePort() })
+const stack = await startThrowAwayStack({ workspaceFile: WORKSPACE, consolePort: await freePort() })
 try {
   console.log(`\n${tableOf(await measure(stack))}`)
 } finally {

@@ -37,7 +37,7 @@ async function main(): Promise<number> {
 async function measure({ loads, rates, seconds, records }: CostOptions): Promise<CostFigures> {
   const workMs = measureFixedWork()
   say('Starting a stack …')
-  const stack = await startThrowAwayStack(WORKSPACE)
+  const stack = await startThrowAwayStack({ workspaceFile: WORKSPACE })
   try {
     const probe = await openStackProbe(stack)
     say('Identifying users …')

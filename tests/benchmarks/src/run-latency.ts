@@ -15,7 +15,9 @@ const EVENTS = { 'no form reacts': 'Page Viewed', 'a form reacts': 'Checkout Com
 type Kind = keyof typeof EVENTS
 const KINDS = Object.keys(EVENTS) as Kind[]
 
-const stack = await startThrowAwayStack(path.resolve(import.meta.dirname, '../benchmark-workspace.yaml'))
+const stack = await startThrowAwayStack({
+  workspaceFile: path.resolve(import.meta.dirname, '../benchmark-workspace.yaml'),
+})
 const agent = new Agent({ keepAlive: true })
 let late = 0
 const userName = (index: number) => `user-${index % USERS}`

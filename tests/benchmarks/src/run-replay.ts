@@ -3,10 +3,10 @@
  * that an operator uses. It is a dry run: nothing is swapped, and the rows must be equal.
  */
 import { cpus, loadavg } from 'node:os'
+import { consumers } from '@nextvisit/services'
 import { eventually, fillLog, startThrowAwayStack } from '@nextvisit/testing/black-box'
 import { CLI, runNode } from './run-node.ts'
 
-const SERVICES = ['user-projector', 'form-trigger-evaluator', 'trait-registry', 'metering']
 const FOLDED_WITHIN_MS = 900_000
 const [records = 200_000, users = 19_997] = process.argv.slice(2).map(Number)
 
@@ -22,11 +22,11 @@ try {
     facts: records,
     users,
   })
-  const isLevel = await eventually(isEveryoneLevel, Boolean, FOLDED_WITHIN_MS, 2_000)
+  const isLevel = await eventually(areAllLevel, Boolean, FOLDED_WITHIN_MS, 2_000)
   if (!isLevel) throw new Error('The consumers did not fold the records in time')
   console.log(`\n${cpus().length} cores, shared with the whole stack.\n`)
   console.log('| rebuilt | records/s | the command took s | load before |\n|---|---|---|---|')
-  for (const service of SERVICES) {
+  for (const { name: service } of consumers) {
     const load = loadavg()[0]?.toFixed(1)
     const beganAt = performance.now()
     const output = await nextvisit('replay', service, '--dry-run')
@@ -41,11 +41,11 @@ try {
   process.exit()
 }
 
-async function isEveryoneLevel(): Promise<boolean> {
-  const { consumers } = JSON.parse(await nextvisit('status', '--json')) as {
+async function areAllLevel(): Promise<boolean> {
+  const status = JSON.parse(await nextvisit('status', '--json')) as {
     consumers: readonly { readonly lagRecords: number }[]
   }
-  return consumers.every(({ lagRecords }) => lagRecords === 0)
+  return status.consumers.every(({ lagRecords }) => lagRecords === 0)
 }
 
 function nextvisit(...args: readonly string[]): Promise<string> {

@@ -74,7 +74,7 @@ async function watchScreens({ console: own }: ThrowAwayStack): Promise<void> {
 }
 
 say('Starting a stack …')
-const stack = await startThrowAwayStack(WORKSPACE, { consolePort: await freePort() })
+const stack = await startThrowAwayStack({ workspaceFile: WORKSPACE, consolePort: await freePort() })
 try {
   say(`Queueing ${WAITING_FORMS} forms …`)
   await fill(stack)

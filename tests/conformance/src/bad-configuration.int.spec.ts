@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'
+import { consumers } from '@nextvisit/services'
 import { describe, expect, it } from 'vitest'
 
 const SERVICES = path.resolve(import.meta.dirname, '../../../services')
 
 describe('a service without configuration', () => {
-  it.each(['gateway', 'user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator', 'console'])(
+  it.each(['gateway', ...consumers.map(({ name }) => name), 'console'])(
     '%s ends with 2 and names every variable that it needs',
     (service) => {
       const main = path.join(SERVICES, service, 'src/main.ts')

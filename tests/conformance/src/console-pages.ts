@@ -1,6 +1,5 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { freePort } from '@nextvisit/local-stack'
 import { startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
@@ -20,17 +19,11 @@ const DEMO = path.resolve(import.meta.dirname, '../../../infra/demo-workspace.ya
 
 /** Starts the product with the demo and an empty project, and the browser, for all specs of the console. */
 export async function startConsole(): Promise<void> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-workspace-'))
-  const file = path.join(folder, 'workspace.yaml')
-  await writeFile(file, `${await readFile(DEMO, 'utf8')}\n      - id: empty\n`)
-  try {
-    ;[stack, browser] = await Promise.all([
-      startThrowAwayStack(file, { consolePort: await freePort(), inMemory: true }),
-      startBrowser(),
-    ])
-  } finally {
-    await rm(folder, { recursive: true })
-  }
+  const workspace = `${await readFile(DEMO, 'utf8')}\n      - id: empty\n`
+  ;[stack, browser] = await Promise.all([
+    startThrowAwayStack({ workspace, consolePort: await freePort(), inMemory: true }),
+    startBrowser(),
+  ])
 }
 
 export async function stopConsole(): Promise<void> {

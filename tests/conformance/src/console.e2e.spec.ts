@@ -3,12 +3,12 @@ import path from 'node:path'
 import { callCarefully } from '@nextvisit/testing/black-box'
 import { signInOn } from '@nextvisit/testing/browser'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { describeConsoleCatalog } from './console-catalog.ts'
-import { describeConsoleDeadLetters } from './console-dead-letters.ts'
-import { describeConsoleForms } from './console-forms.ts'
-import { describeConsoleReplay } from './console-replay.ts'
-import { describeConsoleSegments } from './console-segments.ts'
-import { describeConsoleSimulation } from './console-simulation.ts'
+import { describeConsoleCatalog } from './console-catalog.suite.ts'
+import { describeConsoleDeadLetters } from './console-dead-letters.suite.ts'
+import { describeConsoleForms } from './console-forms.suite.ts'
+import { describeConsoleReplay } from './console-replay.suite.ts'
+import { describeConsoleSegments } from './console-segments.suite.ts'
+import { describeConsoleSimulation } from './console-simulation.suite.ts'
 import {
   consoleStack,
   cookieOf,
@@ -25,8 +25,8 @@ import {
   theConsole,
   tryAsUser,
 } from './console-pages.ts'
-import { describeConsoleLive, expectNothingFolded } from './console-live.ts'
-import { describeConsoleRegistry } from './console-registry.ts'
+import { describeConsoleLive, expectNothingFolded } from './console-live.suite.ts'
+import { describeConsoleRegistry } from './console-registry.suite.ts'
 
 const FORM = 'nps-after-checkout'
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { ACCEPTED, type CaseRequest, doorsOf, type RequestOutcome, rejected } from './doors.ts'
+import { ACCEPTED, type CaseRequest, sendersOf, type RequestOutcome, rejected } from './senders.ts'
 
 /** Required parts of an answer. A message may be a matcher. */
 interface Expected {
@@ -7,7 +7,7 @@ interface Expected {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** A row of the contract: a request, and the answer of every door. */
+/** A row of the contract: a request, and the answer of every route. */
 export interface Case extends CaseRequest {
   readonly name: string
   /** Answer of the single admin route, of a batch and, without `bySdk`, of the SDK route. */
@@ -39,22 +39,26 @@ export function casesOf(
 export const rowsOf = (values: readonly unknown[]) => values.map((value) => [JSON.stringify(value), value] as const)
 
 /**
- * Sends each case through each door: the admin route, the SDK route, a batch, and Segment's routes if they can express it.
+ * Sends each case through each route: the admin route, the SDK route, a batch, and Segment's routes if they can express it.
  * A batch takes all cases at once, so a refused case must not affect others.
  */
 export function describeCases(title: string, project: string, cases: readonly Case[]): void {
-  const doors = doorsOf(project)
+  const senders = sendersOf(project)
 
-  describe(`${title}: each answer, through every door`, () => {
+  describe(`${title}: each answer, through every route`, () => {
     let batched: readonly RequestOutcome[]
     let messages: readonly (RequestOutcome | undefined)[]
     beforeAll(async () => {
-      ;[batched, messages] = await Promise.all([doors.batch(cases), doors.segmentBatch(cases)])
+      ;[batched, messages] = await Promise.all([senders.batch(cases), senders.segmentBatch(cases)])
     })
 
     it.each(cases.map((given, index) => ({ ...given, index })))('$name: $expected.status', async (given) => {
       const { expected, bySdk, bySegment, index } = given
-      const [single, sdk, segment] = await Promise.all([doors.single(given), doors.sdk(given), doors.segment(given)])
+      const [single, sdk, segment] = await Promise.all([
+        senders.single(given),
+        senders.sdk(given),
+        senders.segment(given),
+      ])
       const batch = batched[index] as RequestOutcome
       const ofMessage = segment && (bySegment ?? inSegmentComWords(single))
       expect({ single, sdk, batch, segment, segmentBatch: messages[index] }).toMatchObject({

@@ -18,7 +18,8 @@ let stack: ThrowAwayStack | undefined
 /** Starts the product that all tables test. Its budget is large, because a busy machine is not an outage. */
 export async function startProduct(): Promise<void> {
   for (const [name, value] of workspaceVariables(await readFile(WORKSPACE_FILE, 'utf8'))) vi.stubEnv(name, value)
-  stack = await startThrowAwayStack(WORKSPACE_FILE, {
+  stack = await startThrowAwayStack({
+    workspaceFile: WORKSPACE_FILE,
     inMemory: true,
     serviceEnvironment: { GATEWAY_REQUEST_BUDGET_MS: String(REQUEST_BUDGET_MS) },
   })

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { Client } from 'pg'
 import { runNextvisit } from '@nextvisit/cli/test/run-nextvisit.ts'
+import { consumers } from '@nextvisit/services'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
   callCarefully,
@@ -12,11 +13,12 @@ import {
   startThrowAwayStack,
   type ThrowAwayStack,
 } from '@nextvisit/testing/black-box'
-import { describeImport } from './import.ts'
-import { describeLogScan } from './log-scan.ts'
+import { describeImport } from './import.suite.ts'
+import { describeLogScan } from './log-scan.suite.ts'
 
 const CLI = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')
-const OTHERS = ['trait-registry', 'user-projector', 'form-trigger-evaluator']
+const NAMES = consumers.map(({ name }) => name)
+const NO_LAG = NAMES.map(() => 0)
 const EQUAL = expect.stringContaining('Rebuilt and live rows are equal.')
 const SWAPPED_EQUAL = expect.stringContaining('Rebuilt and live rows are equal. Swapped; folds waited')
 const RECORDS = 8_000
@@ -26,7 +28,7 @@ let stack: ThrowAwayStack
 
 beforeAll(async () => {
   vi.stubEnv('LOG_LEVEL', 'debug')
-  stack = await startThrowAwayStack(undefined, { inMemory: true })
+  stack = await startThrowAwayStack({ inMemory: true })
 }, 180_000)
 afterAll(async () => {
   vi.unstubAllEnvs()
@@ -101,7 +103,7 @@ describe('nextvisit replay', () => {
       facts: RECORDS,
       users: 499,
     })
-    expect(await eventually(lags, isLevel, 120_000)).toEqual([0, 0, 0, 0])
+    expect(await eventually(lags, isLevel, 120_000)).toEqual(NO_LAG)
     const queued = await countRows('FORM_TRIGGER_EVALUATOR_DATABASE_URL', 'forms.queue')
     expect(queued).toBeGreaterThan(0)
 
@@ -117,15 +119,15 @@ describe('nextvisit replay', () => {
     const resumed = await run('replay', 'metering')
     expect(resumed).toMatchObject({ exitCode: 0, output: SWAPPED_EQUAL })
     expect(resumed.output).toContain('Resuming the interrupted replay')
-    for (const service of OTHERS) {
+    for (const service of NAMES.filter((name) => name !== 'metering')) {
       expect(await run('replay', service)).toMatchObject({ exitCode: 0, output: SWAPPED_EQUAL })
     }
     stop.abort()
     await load
     expect(statuses.filter((status) => status !== 202)).toEqual([])
 
-    expect(await eventually(lags, isLevel, 60_000)).toEqual([0, 0, 0, 0])
-    for (const service of ['metering', ...OTHERS]) {
+    expect(await eventually(lags, isLevel, 60_000)).toEqual(NO_LAG)
+    for (const service of NAMES) {
       expect(await run('replay', service, '--dry-run')).toMatchObject({ exitCode: 0, output: EQUAL })
     }
     expect(await countRows('FORM_TRIGGER_EVALUATOR_DATABASE_URL', 'forms.queue')).toBeGreaterThanOrEqual(queued)

@@ -64,7 +64,7 @@ async function take(page: Page, name: string): Promise<void> {
 
 say('Starting a stack …')
 await mkdir(FOLDER, { recursive: true })
-const stack = await startThrowAwayStack(undefined, { consolePort: await freePort() })
+const stack = await startThrowAwayStack({ consolePort: await freePort() })
 try {
   say(`Sending ${PER_SECOND} requests a second for ${LOAD_MS / 1_000} s …`)
   await takePictures(stack)

@@ -77,7 +77,7 @@ export function createCampaignProjects(): {
   readonly limited: LimitedProject
   /** A project in an organization without a plan and with the default rate limits. */
   readonly hostile: CampaignProject
-  readonly workspaceFile: string
+  readonly workspace: string
 } {
   const projects = PROJECTS.map(withKeys)
   const busy = withKeys({ organization: 'initech', project: 'shop' })
@@ -115,7 +115,7 @@ export function createCampaignProjects(): {
       organizationOfHostile,
     ],
   }
-  return { projects, busy, limited, hostile, workspaceFile: JSON.stringify(file, null, 2) }
+  return { projects, busy, limited, hostile, workspace: JSON.stringify(file, null, 2) }
 }
 
 function busyOrganization(one: CampaignProject, eventsPerMonth: number): object {

@@ -1,12 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { audit, type AuditReport, type LedgerEntry, type ReadModel } from '@nextvisit/audit'
 import { freePort } from '@nextvisit/local-stack'
 import { type ConsumerName, consumers } from '@nextvisit/services'
 import { createFaultProxy, type FaultProxy } from '@nextvisit/testing'
-import { startThrowAwayStack, type ThrowAwayOptions, type ThrowAwayStack } from '@nextvisit/testing/black-box'
+import { startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
 import { createCampaignProjects, type CampaignProject, type LimitedProject } from './campaign-projects.ts'
 
 export const CONSUMER_NAMES: readonly ConsumerName[] = consumers.map(({ name }) => name)
@@ -25,17 +23,19 @@ export interface CampaignStack extends ThrowAwayStack {
   readonly readModels: ReadonlyMap<ConsumerName, ReadModel>
 }
 
-export async function startCampaignStack(options: Pick<ThrowAwayOptions, 'inMemory'> = {}): Promise<CampaignStack> {
-  const { projects, busy, limited, hostile, workspaceFile } = createCampaignProjects()
-  const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
-  const file = path.join(folder, 'workspace.yaml')
-  await writeFile(file, workspaceFile)
+export async function startCampaignStack(options: { readonly inMemory?: boolean } = {}): Promise<CampaignStack> {
+  const { projects, busy, limited, hostile, workspace } = createCampaignProjects()
   const port = await freePort()
   const proxy = createFaultProxy({ host: '127.0.0.1', port })
   await proxy.start()
   try {
     const kafkaPorts = { port, advertisedPort: proxy.addressFor().port }
-    const stack = await startThrowAwayStack(file, { ...options, kafkaPorts, serviceEnvironment: SERVICE_ENVIRONMENT })
+    const stack = await startThrowAwayStack({
+      ...options,
+      workspace,
+      kafkaPorts,
+      serviceEnvironment: SERVICE_ENVIRONMENT,
+    })
     const remove = async (): Promise<void> => {
       await stack.remove()
       await proxy.stop()
@@ -44,8 +44,6 @@ export async function startCampaignStack(options: Pick<ThrowAwayOptions, 'inMemo
   } catch (error) {
     await proxy.stop()
     throw error
-  } finally {
-    await rm(folder, { recursive: true })
   }
 }
 

@@ -5,7 +5,7 @@ import { USER_EVENTS } from './kafka-of.ts'
 import { queryRows } from './query-rows.ts'
 
 /** The checkpoint's version by partition of `user-events`. Every commit of any owner increments it. */
-export type Commits = ReadonlyMap<number, number>
+type Commits = ReadonlyMap<number, number>
 
 /** Reads the versions of a consumer's checkpoints from Postgres. */
 export async function commitsOf(stack: CampaignStack, consumer: ConsumerName): Promise<Commits> {

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeAudit } from './audit.ts'
+import { describeAudit } from './audit.suite.ts'
 import { FAULTS } from './faults.ts'
 import { type CampaignContext, runSeed, startCampaign } from './run-seed.ts'
 

@@ -1,10 +1,9 @@
-import { eventually, failFoldOf, readTopic } from '@nextvisit/testing/black-box'
+import { eventually, failFoldOf, readTopic, withProducer } from '@nextvisit/testing/black-box'
 import type { ConsumerName } from '@nextvisit/services'
 import type { CampaignStack } from './campaign-stack.ts'
 import { foldsWithin } from './caught-up.ts'
 import { type Fault, nothingToHeal } from './fault.ts'
 import type { Measured } from './fault-result.ts'
-import { withProducer } from './kafka-of.ts'
 import { queryRows } from './query-rows.ts'
 import { watchOthers } from './watch-others.ts'
 

@@ -1,4 +1,4 @@
-import { Kafka, logLevel, type Producer } from 'kafkajs'
+import { Kafka, logLevel } from 'kafkajs'
 import type { CampaignStack } from './campaign-stack.ts'
 
 export const USER_EVENTS = 'user-events'
@@ -7,15 +7,4 @@ export const USER_EVENTS = 'user-events'
 export function kafkaOf({ brokers }: CampaignStack): Kafka {
   const retry = { retries: 12, maxRetryTime: 3_000 }
   return new Kafka({ clientId: 'faults', brokers: [...brokers], logLevel: logLevel.NOTHING, retry })
-}
-
-/** Runs the work with a producer that creates no topics. */
-export async function withProducer<T>(stack: CampaignStack, work: (producer: Producer) => Promise<T>): Promise<T> {
-  const producer = kafkaOf(stack).producer({ allowAutoTopicCreation: false })
-  await producer.connect()
-  try {
-    return await work(producer)
-  } finally {
-    await producer.disconnect()
-  }
 }

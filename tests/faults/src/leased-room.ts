@@ -8,7 +8,7 @@ import { readMessages } from './read-messages.ts'
 const FREE_WITHIN_MS = 90_000
 
 /** An organization's room under its event limit, in metering. */
-export interface Room {
+interface Room {
   /** Folded events. */
   readonly counted: number
   /** Reserved units, by the rows of reservations and leases. */

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describeLeasedRoom, LEASED } from './leased-room.ts'
+import { describeLeasedRoom, LEASED } from './leased-room.suite.ts'
 import { waitUntilChecked } from './wait-until-checked.ts'
 import { REQUESTS, FAMILIES, LIMIT } from './race-families.ts'
 import { FAULTS } from './race-faults.ts'
 import { type RaceStack, startRaceStack } from './race-stack.ts'
 import { formatTable } from './race-table.ts'
-import { keyOf, raceWorkspace } from './race-workspace.ts'
+import { keyOf } from './caller.ts'
+import { raceWorkspace } from './race-workspace.ts'
 import { type Race, runRace } from './run-race.ts'
 import { raceErrors, recordsOf, raceResult } from './race-result.ts'
 import { eventually, readTopic, readUnchecked, type TopicRecord } from '@nextvisit/testing/black-box'
@@ -46,7 +47,7 @@ describe(`${REQUESTS} parallel requests at a limit with room for ${LIMIT}, over 
     await waitUntilChecked(stack)
     if (fault.restartsGateway)
       countedBefore = { unchecked: await readUnchecked(stack.gatewayMetrics), at: new Date().toISOString() }
-    expect(run.filter(({ entries }) => entries.length < REQUESTS)).toEqual([])
+    expect(run.filter(({ calls }) => calls.length < REQUESTS)).toEqual([])
   })
 
   it('releases all room that was reserved for unknown outcomes', {
@@ -81,8 +82,8 @@ describe(`${REQUESTS} parallel requests at a limit with room for ${LIMIT}, over 
   })
 
   it('does not know a user that the quota refused', async () => {
-    const refused = races.flatMap(({ organization, family, entries }) =>
-      entries
+    const refused = races.flatMap(({ organization, family, calls }) =>
+      calls
         .filter(({ status }) => family.id === 'mau' && status === 400)
         .slice(0, 5)
         .map(({ body }) => ({ organization, userName: String(body['userName']) })),
@@ -148,7 +149,7 @@ async function rowOf(race: Race): Promise<Record<string, string | number>> {
     overshoot: Math.max(0, counted - LIMIT),
     'unchecked units': uncheckedUnits,
     'unchecked records': unchecked,
-    'slowest ms': Math.round(Math.max(...race.entries.map(({ elapsedMs }) => elapsedMs))),
+    'slowest ms': Math.round(Math.max(...race.calls.map(({ elapsedMs }) => elapsedMs))),
   }
 }
 

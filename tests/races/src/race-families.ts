@@ -1,4 +1,5 @@
-import type { LedgerEntry, TopicRecord } from '@nextvisit/testing/black-box'
+import type { TopicRecord } from '@nextvisit/testing/black-box'
+import type { Caller } from './caller.ts'
 
 /** Room under every limit. */
 export const LIMIT = 20
@@ -7,7 +8,6 @@ export const REQUESTS = 200
 /** Users that are identified before the race. Half of them are used before the fault, half after it. */
 export const USERS = 20
 
-type Route = LedgerEntry['route']
 type Value = TopicRecord['value']
 
 /** One limit that requests race for. */
@@ -19,7 +19,7 @@ export interface RaceFamily {
   readonly counter: 'monthlyActiveUsers' | 'events' | 'uniqueEvents' | 'uniqueTraits'
   /** The mark in `unchecked` of a record for which this limit was not checked. */
   readonly check: string
-  readonly route: Route
+  readonly route: Parameters<Caller>[0]
   /** Sends the first event before the race, so that its name is known. */
   readonly isNameKnown?: true
   readonly bodyOf: (sequence: number) => Readonly<Record<string, unknown>>

@@ -1,4 +1,5 @@
-import type { LedgerEntry, TopicRecord } from '@nextvisit/testing/black-box'
+import type { TopicRecord } from '@nextvisit/testing/black-box'
+import type { Call } from './caller.ts'
 import { LIMIT } from './race-families.ts'
 import type { Race } from './run-race.ts'
 
@@ -17,9 +18,9 @@ interface RaceResult {
   readonly unchecked: number
 }
 
-const isPass = ({ status = 0 }: LedgerEntry) => status >= 200 && status < 300
-const isUnknown = ({ status }: LedgerEntry) => status === undefined || status === 503 || status === 408
-const idOf = ({ requestId = '' }: LedgerEntry) => requestId
+const isPass = ({ status = 0 }: Call) => status >= 200 && status < 300
+const isUnknown = ({ status }: Call) => status === undefined || status === 503 || status === 408
+const idOf = ({ requestId = '' }: Call) => requestId
 
 type Value = TopicRecord['value']
 
@@ -30,19 +31,19 @@ export function recordsOf({ organization }: Race, records: readonly TopicRecord[
 
 /** Computes the result from the answers and the log. It shares no code with the services. */
 export function raceResult(race: Race, records: readonly TopicRecord[]): RaceResult {
-  const { entries, family } = race
+  const { calls, family } = race
   const own = recordsOf(race, records)
   const isUnchecked = (value: Value) => checksMissing(value).includes(family.check)
   const units = new Set(own.flatMap(family.unitsOf))
   const uncheckedUnits = new Set(own.filter(isUnchecked).flatMap(family.unitsOf))
   const stripped = new Set(own.filter(isStripped).map((value) => value['id']))
-  const isRefused = (entry: LedgerEntry) =>
-    family.refusals.includes(entry.status ?? 0) || (isPass(entry) && stripped.has(idOf(entry)))
+  const isRefused = (call: Call) =>
+    family.refusals.includes(call.status ?? 0) || (isPass(call) && stripped.has(idOf(call)))
   return {
-    asked: entries.length,
-    passed: entries.filter((entry) => isPass(entry) && !isRefused(entry)).length,
-    refused: entries.filter(isRefused).length,
-    unknown: entries.filter(isUnknown).length,
+    asked: calls.length,
+    passed: calls.filter((call) => isPass(call) && !isRefused(call)).length,
+    refused: calls.filter(isRefused).length,
+    unknown: calls.filter(isUnknown).length,
     inLog: units.size,
     uncheckedUnits: uncheckedUnits.size,
     unchecked: own.filter(isUnchecked).length,
@@ -61,14 +62,14 @@ export function raceErrors(race: Race, records: readonly TopicRecord[]): string[
 }
 
 /** Checks that each passed request is in the log once and no refused request is. Any other answer is an error. */
-function answerErrors({ entries, family }: Race, own: readonly Value[]): string[] {
+function answerErrors({ calls, family }: Race, own: readonly Value[]): string[] {
   const inLog = Map.groupBy(own, (value) => value['id'])
-  return entries.flatMap((entry) => {
-    const times = inLog.get(idOf(entry))?.length ?? 0
-    const what = `${entry.status} ${String(entry.answer['message'])}, ${times} times in the log`
-    if (isPass(entry)) return times === 1 ? [] : [what]
-    if (isUnknown(entry)) return times <= 1 ? [] : [what]
-    return family.refusals.includes(entry.status ?? 0) && times === 0 ? [] : [what]
+  return calls.flatMap((call) => {
+    const times = inLog.get(idOf(call))?.length ?? 0
+    const what = `${call.status} ${String(call.answer['message'])}, ${times} times in the log`
+    if (isPass(call)) return times === 1 ? [] : [what]
+    if (isUnknown(call)) return times <= 1 ? [] : [what]
+    return family.refusals.includes(call.status ?? 0) && times === 0 ? [] : [what]
   })
 }
 
@@ -84,10 +85,10 @@ function sumErrors({ fault }: Race, result: RaceResult): string[] {
 }
 
 /** Checks that `newEvent` is true once per slug in the log and the answers; at most once if the first publish failed or was unchecked. */
-function newEventErrors({ entries }: Race, own: readonly Value[]): string[] {
+function newEventErrors({ calls }: Race, own: readonly Value[]): string[] {
   const tracked = own.filter((value) => value['type'] === 'EventTracked')
-  const answeredNew = new Set(entries.filter(({ answer }) => answer['newEvent'] === true).map(idOf))
-  const mayBeLess = entries.some(isUnknown) || own.some((value) => checksMissing(value).includes('event-name'))
+  const answeredNew = new Set(calls.filter(({ answer }) => answer['newEvent'] === true).map(idOf))
+  const mayBeLess = calls.some(isUnknown) || own.some((value) => checksMissing(value).includes('event-name'))
   return [...Map.groupBy(tracked, (value) => String(value['slug']))].flatMap(([slug, carrying]) => {
     const inLog = carrying.filter((value) => value['newEvent'] === true).length
     const inAnswers = carrying.filter((value) => answeredNew.has(String(value['id']))).length

@@ -1,6 +1,3 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { createFaultProxy, type FaultProxy } from '@nextvisit/testing'
 import { Redis } from 'ioredis'
 import { freePort } from '@nextvisit/local-stack'
@@ -25,10 +22,7 @@ export interface RaceStack extends ThrowAwayStack {
 }
 
 export async function startRaceStack(workspace: string): Promise<RaceStack> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-races-'))
-  const workspaceFile = path.join(folder, 'workspace.yaml')
-  await writeFile(workspaceFile, workspace)
-  const stack = await startThrowAwayStack(workspaceFile, { inMemory: true })
+  const stack = await startThrowAwayStack({ workspace, inMemory: true })
   const [host = '', port] = (stack.brokers[0] ?? '').split(':')
   const proxy = createFaultProxy({ host, port: Number(port) }, { rewritesMetadata: true })
   await proxy.start()
@@ -82,7 +76,6 @@ export async function startRaceStack(workspace: string): Promise<RaceStack> {
       redis.disconnect()
       await stack.remove()
       await proxy.stop()
-      await rm(folder, { recursive: true, force: true })
     },
   }
 }

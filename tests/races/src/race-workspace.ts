@@ -1,15 +1,10 @@
 import { createHash } from 'node:crypto'
-import { keyNamed } from '@nextvisit/testing/black-box'
+import { keyOf } from './caller.ts'
 import type { RaceFamily } from './race-families.ts'
 
 /** Returns the id of a race's own organization, so that races do not share room. */
 export function organizationOf(fault: string, family: string): string {
   return `${fault}-${family}`
-}
-
-/** Returns the admin key of an organization's project. */
-export function keyOf(organization: string): string {
-  return keyNamed(`${organization.toUpperCase().replaceAll('-', '_')}_ADMIN_P`)
 }
 
 /** Returns a workspace file with an organization per race, one without reachable limits for probes, and the given others. */

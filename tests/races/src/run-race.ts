@@ -1,23 +1,24 @@
-import { type CallerLedger, createCallerLedger, eventually, type LedgerEntry } from '@nextvisit/testing/black-box'
+import { eventually } from '@nextvisit/testing/black-box'
+import { type Call, type Caller, callersOf } from './caller.ts'
 import { REQUESTS, type RaceFamily, USERS } from './race-families.ts'
 import type { RaceFault } from './race-faults.ts'
 import type { RaceStack } from './race-stack.ts'
-import { keyOf, organizationOf } from './race-workspace.ts'
+import { organizationOf } from './race-workspace.ts'
 
 /** One race: the requests for one limit during one fault. */
 export interface Race {
   readonly organization: string
   readonly family: RaceFamily
   readonly fault: RaceFault
-  readonly entries: readonly LedgerEntry[]
+  readonly calls: readonly Call[]
   /** Sends the next request of the sequence. */
-  readonly sendNext: () => Promise<LedgerEntry>
+  readonly sendNext: () => Promise<Call>
 }
 
 interface Runner {
   readonly organization: string
   readonly family: RaceFamily
-  readonly entries: LedgerEntry[]
+  readonly calls: Call[]
   readonly send: (sequence: number) => Promise<void>
   readonly prepare: () => Promise<void>
 }
@@ -44,45 +45,44 @@ export async function runRace(stack: RaceStack, fault: RaceFault, families: read
   await fault.heal?.(stack)
   await stack.untilReady()
 
-  return runners.map(({ organization, family, entries, send }) => ({
+  return runners.map(({ organization, family, calls, send }) => ({
     organization,
     family,
     fault,
-    entries,
+    calls,
     sendNext: async () => {
-      await send(entries.length)
-      return entries.at(-1) as LedgerEntry
+      await send(calls.length)
+      return calls.at(-1) as Call
     },
   }))
 }
 
 function createRunner(stack: RaceStack, fault: RaceFault, family: RaceFamily): Runner {
   const organization = organizationOf(fault.id, family.id)
-  const gateways = stack.gatewayUrls.map((url) => createCallerLedger(url, keyOf(organization)))
-  const through = (sequence: number) => gateways[sequence % gateways.length] as CallerLedger
-  const entries: LedgerEntry[] = []
+  const callerOf = callersOf(stack.gatewayUrls, organization)
+  const calls: Call[] = []
   const send = async (sequence: number) => {
-    entries.push(await through(sequence).send(family.route, family.bodyOf(sequence)))
+    calls.push(await callerOf(sequence)(family.route, family.bodyOf(sequence)))
   }
   return {
     organization,
     family,
-    entries,
+    calls,
     send,
     // Identify through the other gateway, so that the gateway in the race has not cached the user.
     prepare: async () => {
       if (family.route !== 'track-event') return
       const users = Array.from({ length: USERS }, (_, user) => user)
-      await Promise.all(users.map((user) => identify(through(user + 1), `user-${user}`)))
+      await Promise.all(users.map((user) => identify(callerOf(user + 1), `user-${user}`)))
       if (family.isNameKnown) await send(0)
     },
   }
 }
 
 /** Identifies a user. Retries, because the previous race may have killed the gateway and its connections. */
-function identify(gateway: CallerLedger, userName: string): Promise<LedgerEntry> {
+function identify(call: Caller, userName: string): Promise<Call> {
   return eventually(
-    () => gateway.send('identify-user', { userName }),
+    () => call('identify-user', { userName }),
     ({ status }) => status === 200,
     30_000,
   )
@@ -92,8 +92,8 @@ const sendAll = ({ send }: Runner, from: number, to: number) =>
   Promise.all(Array.from({ length: to - from }, (_, index) => send(from + index)))
 
 /** Returns true when the next race may start, or, after the last race, when the fault may strike. */
-function isTimeFor({ when }: RaceFault, { entries, family }: Runner): boolean {
+function isTimeFor({ when }: RaceFault, { calls, family }: Runner): boolean {
   if (when === 'start') return true
-  if (when === 'first answers') return entries.length > 0
-  return entries.filter(({ status = 0 }) => status >= 200 && status < 300).length >= family.passesAtLimit
+  if (when === 'first answers') return calls.length > 0
+  return calls.filter(({ status = 0 }) => status >= 200 && status < 300).length >= family.passesAtLimit
 }

@@ -1,11 +1,9 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 
-/** Source of the specs' Kafka, Postgres and Redis. `auto`: containers if an engine has the images, else local processes. */
-type TestParts = 'auto' | 'docker' | 'local'
-
 interface TestConfig {
-  readonly parts: TestParts
+  /** Source of the specs' Kafka, Postgres and Redis. `auto`: containers if an engine has the images, else local processes. */
+  readonly parts: 'auto' | 'docker' | 'local'
   /** Address of a running part. If set, the specs use it and start none. */
   readonly kafkaBrokers: string | undefined
   readonly databaseUrl: string | undefined
@@ -48,27 +46,21 @@ function given(name: string): string | undefined {
   return value === '' ? undefined : value
 }
 
-/** Settings of a property test: its number of cases, and the failure that it repeats. */
-export interface Campaign {
-  readonly runs: number
-  readonly withinMs: number
-  /** The seed and path that fast-check printed for a failure. */
-  readonly replay: { readonly seed?: number; readonly path?: string }
-  readonly replayCommands: { readonly replayPath?: string }
-}
-
-/** Reads `NEXTVISIT_PROPERTY_RUNS`, `_SEED`, `_PATH` and `_REPLAY_PATH`. `usualRuns` is the default number of cases. */
-export function readCampaign(usualRuns: number): Campaign {
+/**
+ * Reads the settings of a property test: its number of cases, and the failure that it repeats, from `NEXTVISIT_PROPERTY_RUNS`
+ * and fast-check's `_SEED`, `_PATH` and `_REPLAY_PATH`. `usualRuns` is the default number of cases.
+ */
+export function readPropertySettings(usualRuns: number) {
   const runs = Number(given('NEXTVISIT_PROPERTY_RUNS') ?? usualRuns)
   const seed = given('NEXTVISIT_PROPERTY_SEED')
   const pathOfFailure = given('NEXTVISIT_PROPERTY_PATH')
   const replayPath = given('NEXTVISIT_PROPERTY_REPLAY_PATH')
-  return {
-    runs,
-    withinMs: Math.max(60_000, runs * 10_000),
-    replay: { ...(seed ? { seed: Number(seed) } : {}), ...(pathOfFailure ? { path: pathOfFailure } : {}) },
-    replayCommands: replayPath ? { replayPath } : {},
+  const replay: { readonly seed?: number; readonly path?: string } = {
+    ...(seed && { seed: Number(seed) }),
+    ...(pathOfFailure && { path: pathOfFailure }),
   }
+  const replayCommands: { readonly replayPath?: string } = replayPath ? { replayPath } : {}
+  return { runs, withinMs: Math.max(60_000, runs * 10_000), replay, replayCommands }
 }
 
 /** Reads `NEXTVISIT_TEST_BROWSER`: the path of a Chromium, or `packaged` for the Chromium of an npm package. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MAX_CLAIMED_NAMES, type UserQuery } from '@nextvisit/contracts'
 import { behind } from '@nextvisit/service-kit'
-import { until } from '@nextvisit/service-kit/test/until.ts'
+import { until } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
 import { claimsIn } from '../../test/given-services.ts'

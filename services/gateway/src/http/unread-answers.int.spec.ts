@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
-import { until } from '@nextvisit/service-kit/test/until.ts'
+import { until } from '@nextvisit/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createHttpServer, type HttpServerOptions } from './http-server.ts'
 import { writeText } from './write-answer.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createLogger, createRedis } from '@nextvisit/service-kit'
-import { until } from '@nextvisit/service-kit/test/until.ts'
+import { until } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { createKeptAnswers, type IdempotencyLock, type KeptAnswers } from './kept-answers.ts'
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createLogger, createRedis, createRedisSubscriber } from '@nextvisit/service-kit'
-import { until } from '@nextvisit/service-kit/test/until.ts'
+import { until } from '@nextvisit/testing'
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { createReplies } from './evaluator-replies.ts'
 

@@ -5,7 +5,7 @@ import { AWAITED_RECORDS_CHANNEL, type IdentifyRequested } from '@nextvisit/cont
 import { identifyRequested, organizationConfig } from '@nextvisit/contracts/fixtures'
 import type { PublishOutcome } from '@nextvisit/log'
 import { createLogger, createRedis, createRedisSubscriber } from '@nextvisit/service-kit'
-import { until } from '@nextvisit/service-kit/test/until.ts'
+import { until } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { REFUSALS, refuse } from '../refusals/refusals.ts'
 import { REQUEST_BUDGET_MS } from '../http/request-budget.ts'

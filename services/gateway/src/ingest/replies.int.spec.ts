@@ -1,5 +1,5 @@
 import { HEADERS } from '@nextvisit/contracts'
-import { until } from '@nextvisit/service-kit/test/until.ts'
+import { until } from '@nextvisit/testing'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type GatewayFixture, type Recorded, type Reply, startGateway } from '../../test/gateway-fixture.ts'

@@ -1,6 +1,5 @@
 import { DONE } from '@nextvisit/contracts'
-import { until } from '@nextvisit/service-kit/test/until.ts'
-import { createFaultProxy, type FaultProxy, produceApiKey } from '@nextvisit/testing'
+import { createFaultProxy, type FaultProxy, produceApiKey, until } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type GatewayFixture, startGateway } from '../../test/gateway-fixture.ts'
 import { releasedIn, reservationsIn } from '../../test/given-services.ts'

@@ -2,7 +2,7 @@ import { type KeptRefusal, RefusalsAnswer, RefusalsPage, RefusalsQuery } from '@
 import { userIdOf } from '@nextvisit/domain'
 import { createRefusalStore, KEPT_OF_A_REASON } from '@nextvisit/service-kit'
 import { startRedisProxy } from '@nextvisit/service-kit/test/redis-proxy-fixture.ts'
-import { until } from '@nextvisit/service-kit/test/until.ts'
+import { until } from '@nextvisit/testing'
 import { describe, expect, inject, it } from 'vitest'
 import type { GatewayFixture } from '../../test/gateway-fixture.ts'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'

@@ -1,6 +1,3 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { consumers } from '@nextvisit/services'
 import { fillLog, startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
 import { measureCpu } from '../cost/measure-cpu.ts'
@@ -30,10 +27,7 @@ export async function measureGrowth(
   facts: number,
   check: (stack: ThrowAwayStack) => Promise<void>,
 ): Promise<GrowthFigures> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-growth-'))
-  const workspaceFile = path.join(folder, 'workspace.yaml')
-  await writeFile(workspaceFile, workspaceOf(scenario))
-  const stack = await startThrowAwayStack(workspaceFile)
+  const stack = await startThrowAwayStack({ workspace: workspaceOf(scenario) })
   try {
     for (let more = 1; more < scenario.processes; more += 1) {
       await Promise.all(NAMES.map((name) => stack.startReplica(name)))
@@ -48,7 +42,6 @@ export async function measureGrowth(
     return figures
   } finally {
     await stack.remove()
-    await rm(folder, { recursive: true, force: true })
   }
 }
 

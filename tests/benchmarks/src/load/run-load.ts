@@ -110,6 +110,6 @@ function spaced(perSecond: number): Begin {
 }
 
 /** Returns a percentile of ascending values; NaN if there are none. */
-export function percentile(sorted: Float64Array, percent: number): number {
+function percentile(sorted: Float64Array, percent: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN
 }

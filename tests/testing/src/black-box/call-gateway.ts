@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'
-import { eventually } from './throw-away-stack.ts'
+import { eventually } from './eventually.ts'
 
 /** Exceeds the limit of every answer, so that late answers are measured. */
 const GIVE_UP_AFTER_MS = 15_000

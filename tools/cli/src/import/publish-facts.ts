@@ -74,10 +74,7 @@ export async function readImportedIds(
   return ids
 }
 
-function recordOf(
-  fact: RequestFact,
-  partitions: number,
-): { readonly id: string; readonly toPublish: RecordToPublish } {
+function recordOf(fact: RequestFact, partitions: number): { readonly id: string; readonly toPublish: RecordToPublish } {
   const encoded = encodeRecord(fact, { source: IMPORT_SOURCE, time: fact.received })
   const partition = partitionForKey(fact.userId, partitions)
   return { id: fact.id, toPublish: { topic: TOPICS.userEvents, partition, key: fact.userId, ...encoded } }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { keyNamed } from '@nextvisit/testing/black-box'
-import { describeFormsShown } from './browser-forms.ts'
+import { describeFormsShown } from './browser-forms.suite.ts'
 import {
   ANY_REQUEST,
   buyAs,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { callerOf, errorOf, UUID_V5 } from './call.ts'
 import { casesOf, describeCases, rowsOf } from './describe-cases.ts'
-import { ACCEPTED, rejected } from './doors.ts'
+import { ACCEPTED, rejected } from './senders.ts'
 
 const EMOJI = '🎉'
 const OK = { expected: { status: 200, body: { message: 'ok', userId: expect.stringMatching(UUID_V5) } } }

@@ -20,16 +20,9 @@ import { batchesOf, batchOf, factsAsRecords } from './facts-as-records.ts'
 import { interceptCommits } from './intercept-commits.ts'
 import { createTestDatabase, type TestDatabase } from './test-database.ts'
 
-interface SuiteFact {
-  readonly id: string
-  readonly type: string
-  /** Key of the record. */
-  readonly userId: string
-}
-
 interface ProjectionSuiteOptions {
-  /** At least a dozen facts of one partition in log order. They must cover everything that the fold handles. */
-  readonly facts: readonly SuiteFact[]
+  /** At least a dozen facts of one partition in log order, with each type of record and everything that the fold handles. */
+  readonly facts: readonly { readonly id: string; readonly type: string; readonly userId: string }[]
   /** Reads all rows of the fold in a comparable form. */
   readonly readRows: (db: Db) => Promise<unknown>
   /** Reads the rows that a rebuild writes. Default: all rows. */
@@ -85,6 +78,11 @@ export function describeProjection(
     afterEach(async () => {
       await db?.$disconnect()
       await database?.drop()
+    })
+
+    it('is tested with every type of record that it folds or ignores', () => {
+      const types = new Set(options.facts.map(({ type }) => type))
+      expect([...types].toSorted()).toEqual(Object.keys(createProjection().evolve).toSorted())
     })
 
     it.each([2, 5, 1_000])('writes the same rows in batches of %i', async (size) => {

@@ -1,30 +1,19 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { failFoldOf } from '@nextvisit/testing/black-box'
+import { consumers } from '@nextvisit/services'
+import { failFoldOf, withProducer } from '@nextvisit/testing/black-box'
 import type { Page } from '@nextvisit/testing/browser'
-import { Kafka, logLevel } from 'kafkajs'
 import { describe, expect, it } from 'vitest'
 import { consoleStack, cookieOf, faultsOf, OWN, send, signIn, theConsole, tryAsUser } from './console-pages.ts'
 
 const CAUSE = 'value is not JSON'
 const SECRET = 'grace.hopper@example.com'
-const CONSUMERS = ['user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator']
 const BUGGY = 'a user that the fold fails for'
 
 /** Publishes records that no consumer can read, as another program may. Each consumer makes them dead letters. */
 async function publishPoison(values: readonly (string | Buffer)[]): Promise<void> {
-  const producer = new Kafka({
-    clientId: 'spec',
-    brokers: [...consoleStack().brokers],
-    logLevel: logLevel.NOTHING,
-  }).producer({ allowAutoTopicCreation: false })
-  await producer.connect()
-  try {
-    const messages = values.map((value) => ({ key: 'somebody', value, headers: { 'schema-version': '1' } }))
-    await producer.send({ topic: 'user-events', messages })
-  } finally {
-    await producer.disconnect()
-  }
+  const messages = values.map((value) => ({ key: 'another-program', value, headers: { 'schema-version': '1' } }))
+  await withProducer(consoleStack(), (producer) => producer.send({ topic: 'user-events', messages }))
 }
 
 async function openConsumer(page: Page, consumer: string): Promise<void> {
@@ -118,10 +107,10 @@ export function describeConsoleDeadLetters(): void {
         .click()
       await late.getByRole('button', { name: 'Discard' }).waitFor()
       await page.getByRole('row', { name: /^user-projector\/\d+ dead none yet/ }).waitFor()
-      for (const consumer of CONSUMERS) {
+      for (const [index, { name: consumer }] of consumers.entries()) {
         await openCause(page, consumer, CAUSE)
         const others = page.getByRole('region', { name: 'The same cause in other consumers' }).getByRole('link')
-        await expect.poll(() => others.count()).toBe(CONSUMERS.length - 1 - CONSUMERS.indexOf(consumer))
+        await expect.poll(() => others.count()).toBe(consumers.length - 1 - index)
         await confirm(page, 'Discard all 2', 'Discard 2 dead letters')
         await page.getByText('2 discarded').waitFor()
         await page.getByText(`No dead letter of ${consumer} with this cause is waiting`).waitFor()

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { Kafka, logLevel } from 'kafkajs'
+import { consumers } from '@nextvisit/services'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { eventually, type ThrowAwayStack } from '@nextvisit/testing/black-box'
+import { eventually, type ThrowAwayStack, withProducer } from '@nextvisit/testing/black-box'
 
 /** Text in every sent userName, trait value, key and URL, which no log line may contain. */
 const CANARY = `canary${randomBytes(8).toString('hex')}`
-const SERVICES = ['gateway', 'user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator'] as const
+const SERVICES = ['gateway', ...consumers.map(({ name }) => name)] as const
 const VICTIMS = [...SERVICES, 'redis', 'postgres', 'kafka'] as const
 
 let stack: ThrowAwayStack
@@ -81,13 +81,10 @@ function refused(): Promise<readonly number[]> {
 
 /** Publishes unreadable records, each of which becomes a dead letter and a log line. */
 async function publishUnreadable(): Promise<void> {
-  const kafka = new Kafka({ clientId: 'black-box', brokers: [...stack.brokers], logLevel: logLevel.NOTHING })
-  const producer = kafka.producer()
-  await producer.connect()
   const fact = JSON.stringify({ type: 'IdentifyRequested', userName: CANARY, operations: { set: { secret: CANARY } } })
   const values = [CANARY, `{"${CANARY}`, fact]
-  await producer.send({ topic: 'user-events', messages: values.map((value) => ({ key: CANARY, value })) })
-  await producer.disconnect()
+  const messages = values.map((value) => ({ key: CANARY, value }))
+  await withProducer(stack, (producer) => producer.send({ topic: 'user-events', messages }))
 }
 
 async function logLines(): Promise<readonly { readonly file: string; readonly line: string }[]> {

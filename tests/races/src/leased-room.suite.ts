@@ -1,13 +1,7 @@
-import {
-  createCallerLedger,
-  eventually,
-  type LedgerEntry,
-  readTopic,
-  type TopicRecord,
-} from '@nextvisit/testing/black-box'
+import { eventually, readTopic, type TopicRecord } from '@nextvisit/testing/black-box'
 import { describe, expect, it } from 'vitest'
+import { type Call, callersOf, keyOf } from './caller.ts'
 import type { RaceStack } from './race-stack.ts'
-import { keyOf } from './race-workspace.ts'
 
 const ORGANIZATION = 'leased'
 const ROOM = 2_000
@@ -20,7 +14,7 @@ const KEY = keyOf(ORGANIZATION)
 export const LEASED = { id: ORGANIZATION, plan: { eventsPerMonth: ROOM } }
 
 const nameOf = (sequence: number) => `user-${sequence % USERS}`
-const isIdentified = ({ status }: LedgerEntry) => status === 200
+const isIdentified = ({ status }: Call) => status === 200
 const isOwnEvent = (value: TopicRecord['value']) =>
   value['organization'] === ORGANIZATION && value['type'] === 'EventTracked'
 
@@ -31,27 +25,26 @@ export function describeLeasedRoom(stackOf: () => RaceStack): void {
       timeout: 240_000,
     }, async ({ signal }) => {
       const { gatewayUrls, gatewayUrl, brokers } = stackOf()
-      const gateways = gatewayUrls.map((url) => createCallerLedger(url, KEY))
-      const through = (sequence: number) => gateways[sequence % gateways.length] as (typeof gateways)[number]
+      const callerOf = callersOf(gatewayUrls, ORGANIZATION)
       for (let user = 0; user < USERS; user += 1)
-        await eventually(() => through(user).send('identify-user', { userName: nameOf(user) }), isIdentified, 30_000)
+        await eventually(() => callerOf(user)('identify-user', { userName: nameOf(user) }), isIdentified, 30_000)
 
-      const entries: LedgerEntry[] = []
-      const sentAfterRefusal = new Set<LedgerEntry>()
+      const calls: Call[] = []
+      const sentAfterRefusal = new Set<Call>()
       let [sent, refused] = [0, 0]
       const keepTracking = async () => {
         // Some more at the end, to use any room that is left.
         while (refused < REFUSED_IN_THE_END && !signal.aborted) {
           const isAfterRefusal = refused > 0
           const sequence = sent++
-          const entry = await through(sequence).send('track-event', { userName: nameOf(sequence), eventName: 'Raced' })
-          entries.push(entry)
-          if (isAfterRefusal) sentAfterRefusal.add(entry)
-          if (entry.status === 402) refused += 1
+          const call = await callerOf(sequence)('track-event', { userName: nameOf(sequence), eventName: 'Raced' })
+          calls.push(call)
+          if (isAfterRefusal) sentAfterRefusal.add(call)
+          if (call.status === 402) refused += 1
         }
       }
       await Promise.all(Array.from({ length: CALLERS }, keepTracking))
-      const passed = entries.filter(({ status }) => status === 202)
+      const passed = calls.filter(({ status }) => status === 202)
 
       const records = await readTopic(brokers, 'user-events')
       const tracked = new Map(
@@ -62,8 +55,8 @@ export function describeLeasedRoom(stackOf: () => RaceStack): void {
       expect(passed.filter(({ requestId }) => !tracked.has(requestId))).toEqual([])
       // No request was refused while there was room: a later request would have got it. Requests that were not recorded
       // (503) released their room, perhaps after others had waited for it in vain.
-      const notRecorded = entries.filter(({ status }) => status !== 202 && status !== 402)
-      const late = passed.filter((entry) => sentAfterRefusal.has(entry))
+      const notRecorded = calls.filter(({ status }) => status !== 202 && status !== 402)
+      const late = passed.filter((call) => sentAfterRefusal.has(call))
       expect(late.length).toBeLessThanOrEqual(notRecorded.length)
       const leased = [...tracked.values()].filter((value) => value['lease'] !== undefined)
       expect(leased.length).toBeGreaterThan(0)

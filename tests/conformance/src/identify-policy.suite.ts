@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { eventually } from '@nextvisit/testing/black-box'
 import { type ApiAnswer, callerOf } from './call.ts'
-import { doorsOf, type RequestOutcome } from './doors.ts'
+import { sendersOf, type RequestOutcome } from './senders.ts'
 import { settledUser } from './settled-user.ts'
 
 const isRegistered = ({ text }: ApiAnswer) => text.includes('"brand_new"')
@@ -11,15 +11,15 @@ const isFolded = ({ status }: ApiAnswer) => status === 200
 export function describeIdentifyPolicy(): void {
   const shop = callerOf('SHOP_ADMIN_P', 'SHOP_SDK_P')
   const closed = callerOf('CLOSED_ADMIN_P', 'CLOSED_SDK_P')
-  const doors = doorsOf('SHOP')
+  const senders = sendersOf('SHOP')
   const oneByOne =
-    (send: typeof doors.sdk): typeof doors.batch =>
+    (send: typeof senders.sdk): typeof senders.batch =>
     async (requests) => {
       const outcomes: RequestOutcome[] = []
       for (const request of requests) outcomes.push(await send(request))
       return outcomes
     }
-  const bySingle = oneByOne(doors.single)
+  const bySingle = oneByOne(senders.single)
   let users = 0
 
   /** Returns the traits of a new user after these attributes, one request each. */
@@ -34,7 +34,7 @@ export function describeIdentifyPolicy(): void {
     return (await settledUser(shop, userName))['traits']
   }
 
-  describe('trait operations, through every door', () => {
+  describe('trait operations, through every route', () => {
     it.each<readonly [string, readonly object[], Readonly<Record<string, unknown>>]>([
       [
         '$set sets and overwrites',
@@ -91,7 +91,7 @@ export function describeIdentifyPolicy(): void {
         { a: '', b: 0, c: -0.1, d: false, e: '🎉 "q" \\', f: [], g: 1e21 },
       ],
     ])('%s', async (_name, requests, traits) => {
-      const each = [bySingle, oneByOne(doors.sdk), doors.batch].map((sendAll) => traitsAfter(requests, sendAll))
+      const each = [bySingle, oneByOne(senders.sdk), senders.batch].map((sendAll) => traitsAfter(requests, sendAll))
       expect(await Promise.all(each)).toEqual([traits, traits, traits])
     })
 

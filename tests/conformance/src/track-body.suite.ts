@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { callerOf, errorOf, UUID_V7 } from './call.ts'
 import { casesOf, describeCases, rowsOf } from './describe-cases.ts'
-import { ACCEPTED, rejected } from './doors.ts'
+import { ACCEPTED, rejected } from './senders.ts'
 import { OCCURRED_AT, SLACK_MS } from './occurred-at-cases.ts'
 
 const EMOJI = '🎉'

@@ -43,8 +43,8 @@ const postToSegment = (path: string, key: string, body: unknown) =>
     body: jsonOf(body),
   })
 
-/** Returns the doors through which a request reaches a project. Its keys are `<project>_ADMIN_P` and `<project>_SDK_P`. */
-export function doorsOf(project: string) {
+/** Returns a sender for each route to a project. Its keys are `<project>_ADMIN_P` and `<project>_SDK_P`. */
+export function sendersOf(project: string) {
   const [adminKey, sdkKey] = [keyNamed(`${project}_ADMIN_P`), keyNamed(`${project}_SDK_P`)]
   return {
     single: (request: CaseRequest) => post(`/v2/admin/${ROUTES[request.type]}`, adminKey, bodyOf(request)),

@@ -1,6 +1,6 @@
 import { errorOf } from './call.ts'
 import { casesOf, describeCases, rowsOf } from './describe-cases.ts'
-import { ACCEPTED } from './doors.ts'
+import { ACCEPTED } from './senders.ts'
 import { expect } from 'vitest'
 
 const OK = { expected: { status: 200, body: { message: 'ok' } } }

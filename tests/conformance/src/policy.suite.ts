@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { callerOf, errorOf } from './call.ts'
 import { type Case, casesOf, describeCases, rowsOf } from './describe-cases.ts'
-import { doorsOf, rejected } from './doors.ts'
+import { sendersOf, rejected } from './senders.ts'
 
 const NO_USER = { expected: errorOf(404, 'User not found') }
 const EXHAUSTED = { expected: errorOf(402, 'Event tracking limit reached for this organization') }
@@ -85,7 +85,7 @@ const QUOTA: readonly Case[] = [
 
 /** Tests refusals by policy and their order: the contract, Errors; decisions.md, Order of checks. */
 export function describePolicy(): void {
-  describe('policy, through every door', () => {
+  describe('policy, through every route', () => {
     beforeAll(async () => {
       for (const project of ['CLOSED', 'NO_EVENTS', 'NO_NAMES'])
         await callerOf(`${project}_ADMIN_P`).identify({ userName: 'policy' })
@@ -111,10 +111,10 @@ export function describePolicy(): void {
   })
 
   it('an event of an unknown user identifies them first, by Segment’s routes alone', async () => {
-    const doors = doorsOf('SHOP')
+    const senders = sendersOf('SHOP')
     const event = { type: 'track', body: by('by-segment') } as const
-    expect(await doors.single(event)).toMatchObject(NO_USER.expected)
-    expect(await doors.segment(event)).toMatchObject({ status: 200 })
-    expect(await doors.single(event)).toMatchObject({ status: 202 })
+    expect(await senders.single(event)).toMatchObject(NO_USER.expected)
+    expect(await senders.segment(event)).toMatchObject({ status: 200 })
+    expect(await senders.single(event)).toMatchObject({ status: 202 })
   })
 }
