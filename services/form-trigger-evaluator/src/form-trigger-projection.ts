@@ -58,10 +58,14 @@ export function createFormTriggerProjection({
     evolve: { IdentifyRequested: evolveIdentify, EventTracked: evolveEvent, VisitAnswered: evolveAnswer },
     save: (draft) => ({ statements: saveDraft(draft), outbox: outboxRowsOf(draft.facts) }),
     afterCommit: async (db, { replies, steps }, duplicates) => {
-      onSteps(steps)
-      if (replies.length > 0) await publishReplies(replies)
-      const repeated = duplicates.length > 0 ? await readRepliesTo(db, duplicates) : []
-      if (repeated.length > 0) await publishReplies(repeated)
+      // Replies never reject. Figures come last: a failure of either loses nothing of the other.
+      try {
+        if (replies.length > 0) await publishReplies(replies)
+        const repeated = duplicates.length > 0 ? await readRepliesTo(db, duplicates) : []
+        if (repeated.length > 0) await publishReplies(repeated)
+      } finally {
+        onSteps(steps)
+      }
     },
     ticks: createReviewedTicks(createQueueTicks(onSteps)),
   }

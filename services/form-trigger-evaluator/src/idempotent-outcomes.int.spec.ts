@@ -1,7 +1,10 @@
+import type { AddressedReply } from '@nextvisit/consumer'
 import { eventTracked, visit } from '@nextvisit/contracts/fixtures'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
-import { at, contextOf, MINUTE, nps, SECOND } from '../test/evaluator-fixtures.ts'
+import { at, contextOf, GATEWAY, MINUTE, nps, recorded, SECOND } from '../test/evaluator-fixtures.ts'
 import { type GivenEvaluator, givenEvaluator } from '../test/given-evaluator.ts'
+import { createFormTriggerProjection } from './form-trigger-projection.ts'
+import { emptyDraft } from './forms-draft.ts'
 
 const HOUR = 60 * MINUTE
 
@@ -54,6 +57,20 @@ describe('the copy of a keyed record (decisions.md, Retries)', () => {
     const first = eventTracked({ keyed: true })
     await given.fold(context, first)
     expect(await given.foldUnheard(context, first)).toEqual([])
+  })
+
+  it('gets its reply although the figures of steps fail', async () => {
+    const first = eventTracked({ keyed: true })
+    await given.fold(context, first)
+    const sent: AddressedReply[] = []
+    const { afterCommit } = createFormTriggerProjection({
+      publishReplies: async (replies) => void sent.push(...replies),
+      onSteps: () => {
+        throw new Error('a bug')
+      },
+    })
+    await expect(afterCommit?.(given.db, emptyDraft(), [recorded(first)])).rejects.toThrow('a bug')
+    expect(sent).toMatchObject([{ channel: GATEWAY, reply: { recordId: first.id, formsQueued: 1 } }])
   })
 })
 
