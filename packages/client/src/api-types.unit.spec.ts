@@ -3,6 +3,6 @@ import path from 'node:path'
 import { expect, it } from 'vitest'
 import { apiTypes } from '../write-api-types.ts'
 
-it('match docs/reference/openapi.json (to update them: npx -y pnpm openapi)', async () => {
+it('the types of the API match docs/reference/openapi.json (to update them: npx -y pnpm openapi)', async () => {
   expect(await readFile(path.join(import.meta.dirname, 'api-types.ts'), 'utf8')).toBe(await apiTypes())
 })

@@ -1,15 +1,11 @@
 import { MAX_BATCH_BYTES, MAX_BATCH_ITEMS, TOO_LARGE } from './batch-limits.ts'
-import { judgeResults } from './judge-results.ts'
 import { type CallItem, NextvisitError } from './nextvisit-error.ts'
-import { ANSWER_WITHIN_MS, type AnswerBody, type FailedAttempt, type SendRequest } from './request.ts'
+import { createPacing } from './pacing.ts'
+import { ANSWER_WITHIN_MS, type AnswerBody, type SendRequest } from './request.ts'
 import type { IdentifyCall, Refusal, TrackCall } from './results.ts'
-import { retryDelayMs } from './retry.ts'
+import { isRetryable, retryDelayMs } from './retry.ts'
 import { batchBody, ENVELOPE_BYTES, takeBatch } from './take-batch.ts'
 import { waitForAnswer, type WaitingCall, type WrittenCall, writeCall } from './waiting-call.ts'
-
-const MAX_REQUESTS = 4
-/** Time after a 413 until batches grow again, because the limit may have been temporary. */
-const GROW_AFTER_MS = 60_000
 
 interface CallQueueParts {
   readonly sendRequest: SendRequest
@@ -40,12 +36,7 @@ export function createCallQueue(parts: CallQueueParts): CallQueue {
   const requests = new Set<AbortController>()
   /** Users with a call in flight. */
   const busyUsers = new Set<unknown>()
-  let maxBytes = MAX_BATCH_BYTES
-  /** Instant when batches may grow, by `performance.now()`. */
-  let growAt = Infinity
-  /** Number of consecutive failed requests. */
-  let failures = 0
-  let pausedUntil = 0
+  const pacing = createPacing()
   let timer: { readonly at: number; readonly handle: NodeJS.Timeout } | undefined
   let closing: Promise<void> | undefined
 
@@ -61,12 +52,11 @@ export function createCallQueue(parts: CallQueueParts): CallQueue {
     timer = undefined
     waiting = waiting.filter((call) => !call.isSettled())
     if (waiting.length === 0) return
+    const pauseMs = pacing.pauseMs()
+    if (pauseMs > 0) return wakeIn(pauseMs)
     const now = performance.now()
-    if (now < pausedUntil) return wakeIn(pausedUntil - now)
-    if (now >= growAt) growTo(2 * maxBytes)
-    // After a failure, a single request probes the gateway.
-    while (requests.size < (failures > 0 ? 1 : MAX_REQUESTS)) {
-      const batch = new Set(takeBatch(waiting, { maxBytes, busyUsers, now }))
+    while (requests.size < pacing.maxRequests()) {
+      const batch = new Set(takeBatch(waiting, { maxBytes: pacing.maxBatchBytes(), busyUsers, now }))
       if (batch.size === 0) break
       waiting = waiting.filter((call) => !batch.has(call))
       void send([...batch])
@@ -86,56 +76,36 @@ export function createCallQueue(parts: CallQueueParts): CallQueue {
     const attempt = await sendRequest({ path: '/v2/admin/batch', body, withinMs: ANSWER_WITHIN_MS, controller })
     requests.delete(controller)
     for (const { item } of batch) busyUsers.delete(item.userName)
-    if (attempt.outcome === 'failed') sendAgainLater(batch, attempt)
-    else if (attempt.status === 413 && batch.length > 1) halve(batch, body)
+    if (attempt.outcome === 'failed') {
+      pacing.onFailed(attempt.retryAfterMs)
+      for (const call of batch) call.lastFailure = attempt.cause
+    } else if (attempt.status === 413 && batch.length > 1) pacing.onTooLarge(Buffer.byteLength(body))
     else if (attempt.status === 200) settle(batch, attempt.body)
     else for (const call of batch) call.answer(attempt.body)
+    waiting = [...batch, ...waiting]
     sendBatches()
   }
 
-  /** Pauses all requests after one without an answer. */
-  function pause(retryAfterMs: number): void {
-    const now = performance.now()
-    // Requests in flight at the same time count as one failure.
-    if (now >= pausedUntil) failures += 1
-    pausedUntil = Math.max(pausedUntil, now + retryDelayMs(failures, retryAfterMs, Math.random()))
-  }
-
-  function sendAgainLater(batch: readonly WaitingCall[], failed: FailedAttempt): void {
-    pause(failed.retryAfterMs)
-    for (const call of batch) call.lastFailure = failed.cause
-    waiting = [...batch, ...waiting]
-  }
-
-  /** Halves the maximum batch size after a 413: a proxy has a lower limit than the gateway. */
-  function halve(batch: readonly WaitingCall[], body: string): void {
-    growTo(Math.min(maxBytes, Math.floor(Buffer.byteLength(body) / 2)))
-    waiting = [...batch, ...waiting]
-  }
-
-  /** Doubles the maximum batch size each minute. If the limit still applies, that costs one refused request a minute. */
-  function growTo(bytes: number): void {
-    maxBytes = Math.min(MAX_BATCH_BYTES, bytes)
-    growAt = performance.now() + GROW_AFTER_MS
-  }
-
-  function settle(batch: readonly WaitingCall[], body: AnswerBody): void {
-    const judged = judgeResults(batch, body)
-    if (judged.every(({ outcome }) => outcome === 'again')) pause(0)
-    else failures = 0
+  /** Settles the calls whose items have a final result, and delays the others. */
+  function settle(batch: readonly WaitingCall[], { results }: AnswerBody): void {
     const heldUsers = new Set<unknown>()
-    for (const judgement of judged) {
-      const { call } = judgement
-      if (judgement.outcome === 'answered') call.answer(judgement.result)
-      if (judgement.outcome !== 'again') continue
-      call.lastFailure = judgement.cause
+    let isAnyAnswered = false
+    for (const [index, call] of batch.entries()) {
+      const result: unknown = Array.isArray(results) ? results[index] : undefined
+      if (isFinal(result)) {
+        call.answer(result)
+        isAnyAnswered = true
+        continue
+      }
+      call.lastFailure = new Error(`The item's result: ${JSON.stringify(result)}`)
       // Later calls of the same user wait behind it, and are then sent with it.
       if (heldUsers.has(call.item.userName)) continue
       heldUsers.add(call.item.userName)
       call.attempts += 1
       call.sendFrom = performance.now() + retryDelayMs(call.attempts, 0, Math.random())
     }
-    waiting = [...batch, ...waiting]
+    if (isAnyAnswered) pacing.onAnswered()
+    else pacing.onFailed(0)
   }
 
   /** Enqueues a call. Resolves to its answer; rejects without an answer, or if the queue is full or closed. */
@@ -196,4 +166,10 @@ export function createCallQueue(parts: CallQueueParts): CallQueue {
 
 function isRefusal(result: AnswerBody): result is AnswerBody & Refusal {
   return Number(result['status']) >= 400
+}
+
+/** Returns true for the result of an item that need not be sent again. */
+function isFinal(result: unknown): result is AnswerBody {
+  if (typeof result !== 'object' || result === null || !('status' in result)) return false
+  return typeof result.status === 'number' && !isRetryable(result.status)
 }

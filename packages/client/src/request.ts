@@ -18,13 +18,7 @@ interface RequestOptions {
 /** Outcome of one try of a request. `failed`: the same request may be sent again, no sooner than `retryAfterMs`. */
 export type Attempt =
   | { readonly outcome: 'answered'; readonly status: number; readonly body: AnswerBody }
-  | FailedAttempt
-
-export interface FailedAttempt {
-  readonly outcome: 'failed'
-  readonly retryAfterMs: number
-  readonly cause: Error
-}
+  | { readonly outcome: 'failed'; readonly retryAfterMs: number; readonly cause: Error }
 
 /** Body of an answer: a JSON object. */
 export type AnswerBody = Readonly<Record<string, unknown>>

@@ -4,7 +4,7 @@ const LONGEST_PAUSE_MS = 10_000
 const LONGEST_RETRY_AFTER_MS = 5 * 60_000
 
 /**
- * Returns whether a request with this HTTP status may be sent again unchanged: it arrived too slowly, its first try is still
+ * Returns true if a request with this HTTP status may be sent again unchanged: it arrived too slowly, its first try is still
  * running, it was rate-limited, or the server failed (docs/spec/decisions.md, Retries, Busy and broken).
  */
 export function isRetryable(status: number): boolean {
