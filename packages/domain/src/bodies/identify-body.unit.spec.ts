@@ -20,7 +20,7 @@ describe('userName (decisions.md, Identify)', () => {
   it.each([{}, { userName: null }, { userName: '' }, { userName: ' \t\n\u3000' }])(
     'is refused as not found for the body %j',
     (body) => {
-      expect(parse(body)).toMatchObject({ outcome: 'rejected', rule: 'noUserName', message: 'userName not found' })
+      expect(parse(body)).toMatchObject({ outcome: 'rejected', reason: 'noUserName', message: 'userName not found' })
     },
   )
 
@@ -36,7 +36,7 @@ describe('userName (decisions.md, Identify)', () => {
   })
 
   it('is checked before the rest of the body', () => {
-    expect(parse({ userAttributes: 1 })).toMatchObject({ rule: 'noUserName' })
+    expect(parse({ userAttributes: 1 })).toMatchObject({ reason: 'noUserName' })
   })
 })
 
@@ -187,7 +187,7 @@ describe('$deviceInfo (contract, Device info object; decisions.md, Identify)', (
   })
 
   it.each(['XX', 'XK', 'EU', 'DEU', '', 'D', 'ß', 49, {}, 'DE '])('is refused for the country %j', ($countryCode) => {
-    expect(device({ $countryCode })).toMatchObject({ rule: 'country', message: 'invalid country passed' })
+    expect(device({ $countryCode })).toMatchObject({ reason: 'country', message: 'invalid country passed' })
   })
 
   it.each(['Europe/Berlin', 'UTC', 'Etc/GMT+5', 'America/Argentina/Buenos_Aires'])(

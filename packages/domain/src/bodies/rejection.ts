@@ -8,8 +8,8 @@ export interface BodyRule extends Partial<RuleName> {
 
 /** The members that {@link nameRules} adds to a rule. */
 export interface RuleName {
-  /** The rule's name in its catalogue. */
-  readonly rule: string
+  /** The rule's name in its catalogue: the reason of a refusal. */
+  readonly reason: string
   /** The member that the message begins with, if the rule is for several. It may contain a caller's words. */
   readonly member?: string
 }
@@ -19,8 +19,9 @@ export interface Rejection extends Omit<BodyRule, 'when'> {
   readonly outcome: 'rejected'
 }
 
-export function reject({ message, rule, member }: Omit<BodyRule, 'when'>): Rejection {
-  return { outcome: 'rejected', message, ...(rule !== undefined && { rule }), ...(member !== undefined && { member }) }
+export function reject({ message, reason, member }: Omit<BodyRule, 'when'>): Rejection {
+  const name = { ...(reason !== undefined && { reason }), ...(member !== undefined && { member }) }
+  return { outcome: 'rejected', message, ...name }
 }
 
 /** Shortens a caller's word for a message. */
@@ -37,14 +38,14 @@ type Named<Rule> = Rule extends (...given: infer Given) => infer Made
 export function nameRules<const Rules extends Readonly<Record<string, Texts | ((...given: never[]) => Texts)>>>(
   rules: Rules,
 ): { readonly [Name in keyof Rules]: Named<Rules[Name]> } {
-  const named = Object.entries(rules).map(([rule, made]) => {
-    if (typeof made !== 'function') return [rule, { ...made, rule }]
-    return [rule, (...given: never[]) => nameMade(rule, made(...given), given[0])]
+  const named = Object.entries(rules).map(([reason, rule]) => {
+    if (typeof rule !== 'function') return [reason, { ...rule, reason }]
+    return [reason, (...given: never[]) => nameMade(reason, rule(...given), given[0])]
   })
   return Object.fromEntries(named) as { readonly [Name in keyof Rules]: Named<Rules[Name]> }
 }
 
-function nameMade(rule: string, made: Texts, first: unknown): Texts & RuleName {
+function nameMade(reason: string, made: Texts, first: unknown): Texts & RuleName {
   const isMember = typeof first === 'string' && made.message.startsWith(first)
-  return { ...made, rule, ...(isMember && { member: first }) }
+  return { ...made, reason, ...(isMember && { member: first }) }
 }

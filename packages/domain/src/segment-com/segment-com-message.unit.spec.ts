@@ -162,13 +162,13 @@ describe('an id that is a number', () => {
 describe('a message that is too large', () => {
   it.each(['identify', 'track', 'page'])('is refused before anything in it is read: %s', (type) => {
     expect(read(messageOf(32_768), type).outcome).not.toBe('rejected')
-    expect(read(messageOf(32_769), type)).toMatchObject({ outcome: 'rejected', rule: 'messageBytes' })
+    expect(read(messageOf(32_769), type)).toMatchObject({ outcome: 'rejected', reason: 'messageBytes' })
   })
 
   it.each(['sentAt', 'writeKey', 'type'])('is measured with its %s', (name) => {
     expect(read({ [name]: '', ...messageOf(32_768 - `"${name}":"",`.length) }).outcome).toBe('identify')
-    expect(read({ [name]: 'ü', ...messageOf(32_767 - `"${name}":"",`.length) })).toMatchObject({ rule: 'messageBytes' })
-    expect(read({ [name]: 'x'.repeat(40_000) })).toMatchObject({ rule: 'messageBytes' })
+    expect(read({ [name]: 'ü', ...messageOf(32_767 - `"${name}":"",`.length) })).toMatchObject({ reason: 'messageBytes' })
+    expect(read({ [name]: 'x'.repeat(40_000) })).toMatchObject({ reason: 'messageBytes' })
   })
 
   it('is measured after its depth', () => {

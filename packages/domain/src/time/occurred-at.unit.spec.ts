@@ -46,7 +46,7 @@ describe('parseOccurredAt (decisions.md, Track event, occurredAt)', () => {
   ])('refuses %j', (text) => {
     expect(parseOccurredAt(text, RECEIVED)).toEqual({
       outcome: 'rejected',
-      rule: 'occurredAt',
+      reason: 'occurredAt',
       message: expect.stringContaining('ISO 8601'),
     })
   })

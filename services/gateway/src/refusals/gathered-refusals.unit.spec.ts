@@ -15,7 +15,7 @@ const describeAs = (reason: string) => (): KeptRefusal => ({
 })
 
 describe('refusals between two flushes (decisions.md, Refusals)', () => {
-  it('are bounded by reason, project and number of projects, whatever comes; every one of a project is counted', () => {
+  it('are bounded by reason, project and number of projects, and all of a project are counted', () => {
     const projects = fc.integer({ min: 1, max: GATHERED.projects + 3 })
     const flood = fc.record({ reasons: fc.integer({ min: 1, max: 15 }), each: fc.integer({ min: 1, max: 13 }) })
     fc.assert(
@@ -46,7 +46,7 @@ describe('refusals between two flushes (decisions.md, Refusals)', () => {
     )
   })
 
-  it('of a quiet project are not lost in the flood of another', () => {
+  it('of a quiet project survive the flood of another', () => {
     const gathered = createGatheredRefusals()
     for (let count = 0; count < 10_000; count += 1)
       gathered.add({ organization: 'loud', project: 'shop' }, `r${count % 50}`, describeAs('r'))
@@ -54,7 +54,7 @@ describe('refusals between two flushes (decisions.md, Refusals)', () => {
     expect(gathered.take().find(({ organization }) => organization === 'quiet')?.kept).toHaveLength(1)
   })
 
-  it('are taken once', () => {
+  it('are flushed once', () => {
     const gathered = createGatheredRefusals()
     gathered.add({ organization: 'o', project: 'p' }, 'user', describeAs('user'))
     expect(gathered.take()).toHaveLength(1)

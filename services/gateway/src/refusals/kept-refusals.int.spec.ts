@@ -37,8 +37,8 @@ async function givenTwo() {
 const named = ({ reason, status, item }: KeptRefusal) => [reason, status, ...(item === undefined ? [] : [item])]
 const keyNamed = (name: string, kind: string, environment: string) => ({ name, kind, environment })
 
-describe('what was refused (decisions.md, Refusals)', () => {
-  it('by one gateway is read through another, newest first, by both kinds of key', async () => {
+describe('a kept refusal (decisions.md, Refusals)', () => {
+  it('of one gateway is listed by another, newest first, for both kinds of key', async () => {
     const { one, other } = await givenTwo()
     const { config, keys } = one
     const refused = await one.track({ userName: SECRET, eventName: SECRET })
@@ -74,7 +74,7 @@ describe('what was refused (decisions.md, Refusals)', () => {
     expect(await one.refusals()).toMatchObject({ user: 2, key: 1, userName: 1 })
   })
 
-  it('names each item that was refused, in a batch and in Segment’s API', async () => {
+  it('names the item of a batch or of a Segment request', async () => {
     const { one, other } = await givenTwo()
     const items = [
       { type: 'identify', userName: 'ada' },
@@ -100,7 +100,7 @@ describe('what was refused (decisions.md, Refusals)', () => {
     expect(seventh?.userId).toBe(userIdOf(one.config.id, 'shop', '7'))
   })
 
-  it('counts the messages of a strict caller once, not the whole besides', async () => {
+  it('of a strict caller counts each message, and not the request as well', async () => {
     const { one } = await givenTwo()
     const headers = { 'x-api-key': one.keys.admin, 'content-type': 'application/json', 'x-strict-mode': '1' }
     const answer = await one.call('POST', '/v1/batch', headers, '{"batch":[{"type":"x"},{"type":"x"}]}')
@@ -108,7 +108,7 @@ describe('what was refused (decisions.md, Refusals)', () => {
     expect((await listOf(one, 2)).counts).toEqual({ messageType: 2 })
   })
 
-  it('is of no project where a body names its key in the wrong place', async () => {
+  it('has no project if the body names its key in the wrong place', async () => {
     const { one } = await givenTwo()
     const answer = await one.call('POST', '/v1/track', {}, JSON.stringify({ context: { writeKey: one.keys.admin } }))
     expect(answer.status).toBe(401)
@@ -116,7 +116,7 @@ describe('what was refused (decisions.md, Refusals)', () => {
     expect((await listOf(one, 1)).counts).toEqual({ signature: 1 })
   })
 
-  it('stands in Redis without any word of a caller', async () => {
+  it('contains no word of the caller in Redis', async () => {
     const { one, other } = await givenTwo()
     const body = { userName: SECRET, eventName: SECRET, properties: { [SECRET]: { [SECRET]: SECRET } } }
     await one.track(body)
@@ -135,7 +135,7 @@ describe('what was refused (decisions.md, Refusals)', () => {
     for (const secret of [SECRET, one.keys.admin]) expect(stored).not.toContain(secret)
   })
 
-  it('is read in pages, and by reason', async () => {
+  it('is listed in pages, and by reason', async () => {
     const { one } = await givenTwo()
     for (const userName of ['a', 'b', 'c']) await one.track({ userName, eventName: 'a' })
     await one.visit({ userName: 'a' })
@@ -152,7 +152,7 @@ describe('what was refused (decisions.md, Refusals)', () => {
     expect(page.counts).toEqual({ user: 3, signature: 1 })
   })
 
-  it('stays bounded in a flood, and every refusal is counted', async () => {
+  it('may be dropped in a flood, but is counted', async () => {
     const { one } = await givenTwo()
     for (let counted = 1_000; counted <= 7_000; counted += 1_000) {
       await one.post('/v2/admin/batch', { items: Array.from({ length: 1_000 }, () => ({ type: 'x' })) })
@@ -166,7 +166,7 @@ describe('what was refused (decisions.md, Refusals)', () => {
     for (const key of all) expect(await one.redis.pttl(key)).toBeGreaterThan(0)
   })
 
-  it('of other projects is not shown', async () => {
+  it('of another project is not listed', async () => {
     const { one } = await givenTwo()
     await one.visit({ userName: 'a' })
     await listOf(one, 1)
@@ -175,7 +175,7 @@ describe('what was refused (decisions.md, Refusals)', () => {
     expect(read).toEqual({ refusals: [], counts: {} })
   })
 
-  it('is read by the console on the internal port of any gateway, the latest so many', async () => {
+  it('is readable on the internal port of any gateway, up to a limit', async () => {
     const { one, other } = await givenTwo()
     await one.visit({ userName: 'a' })
     await one.track({ userName: 'a', eventName: 'a' })
@@ -193,7 +193,7 @@ describe('what was refused (decisions.md, Refusals)', () => {
     expect(await ask({ ...place, limit: 1 })).toEqual({ refusals: null })
   })
 
-  it('is lost with Redis, and answers go on', async () => {
+  it('is lost without Redis, and requests are still answered', async () => {
     const proxy = await startRedisProxy(inject('redisUrl'))
     const gateway = await givenGateway({ redisUrl: proxy.url })
     await until(gateway.gateway.replies.isUp)

@@ -71,13 +71,13 @@ export function createKeptRefusals({ store, onRefused, onDropped, logger }: Kept
   }
 
   const note: NoteRefusal = (refused, refusal) => {
-    const { rule } = refusal
-    if (rule === undefined) return
-    onRefused(rule)
+    const { reason } = refusal
+    if (reason === undefined) return
+    onRefused(reason)
     const { route, key } = refused
     // A refused read loses no data.
     if (!key || route.method === 'GET') return
-    const outcome = gathered.add(key.project, rule, () => describeRefusal(refused, key, rule, refusal))
+    const outcome = gathered.add(key.project, reason, () => describeRefusal(refused, key, reason, refusal))
     if (outcome === 'dropped') onDropped('projects', 1)
     timer ??= setTimeout(() => void flush(), FLUSH_AFTER_MS)
   }

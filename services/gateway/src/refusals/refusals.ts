@@ -5,7 +5,7 @@ import { BODY_RULES, nameRules, type Rejection, type RuleName, SEGMENT_COM_RULES
 /** Maximum number of pieces of a body. Each costs some µs: 100 KB in chunks of one byte would cost 400 ms. */
 export const MAX_BODY_PIECES = 1_024
 
-/** A reason to refuse a request. */
+/** A rule of the gateway that a request can break. */
 export interface RefusalRule extends Partial<RuleName> {
   readonly status: number
   /** Names the wrong part and says how to correct it. */
@@ -16,7 +16,7 @@ export interface RefusalRule extends Partial<RuleName> {
 }
 
 /**
- * A refused request or item. Its body is `{ status, error, message }`. Without `rule`, only items of it were refused.
+ * A refused request or item. Its body is `{ status, error, message }`. Without `reason`, only items of it were refused.
  */
 export interface Refusal extends Partial<RuleName> {
   readonly outcome: 'refused'
@@ -31,8 +31,8 @@ export const UNAVAILABLE_REASONS = { noCatalog: 'The catalog was not read yet', 
 const KEY_NAMES: Readonly<Record<KeyKind, string>> = { admin: 'an admin key', sdk: 'a publishable SDK key' }
 
 /**
- * All refusals except the body's own rules (`BODY_RULES`), in the order of the checks (decisions.md, Order of checks).
- * Handlers answer with them and the OpenAPI document shows them. Refusals that depend on the request are functions.
+ * All refusals except the body's own rules (`BODY_RULES`), in the order of the checks (decisions.md, Order of checks;
+ * `order-of-checks.int.spec.ts`). Handlers answer with them and the OpenAPI document shows them. Refusals that depend on the request are functions.
  */
 export const REFUSALS = nameRules({
   // By the HTTP parser, before there is a request.
@@ -86,17 +86,17 @@ export const REFUSALS = nameRules({
   // The body, before its own rules.
   contentType: { status: 415, message: 'Content-Type must be application/json', when: 'Another type, or none' },
   contentEncoding: { status: 415, message: 'Content-Encoding must be gzip or absent', when: 'Another encoding' },
-  tooLarge: (maxBytes: number) => ({
-    status: 413,
-    message: `The body must be at most ${maxBytes} bytes`,
-    when: `A body of more than ${maxBytes.toLocaleString('en')} bytes, inflated`,
-  }),
   unfinishedBodies: {
     status: 429,
     message: 'Too many requests of this key have not arrived completely: finish them first',
     when: 'Many requests of one key, each sent slowly',
     headers: { 'Retry-After': '1' },
   },
+  tooLarge: (maxBytes: number) => ({
+    status: 413,
+    message: `The body must be at most ${maxBytes} bytes`,
+    when: `A body of more than ${maxBytes.toLocaleString('en')} bytes, inflated`,
+  }),
   bodyTooSlow: {
     status: 408,
     message: 'The body must arrive within 2 seconds of the headers',
@@ -200,13 +200,13 @@ export const REFUSALS = nameRules({
 export const REASONS: ReadonlySet<string> = new Set([REFUSALS, BODY_RULES, SEGMENT_COM_RULES].flatMap(Object.keys))
 
 /** Refuses by a rule, such as `REFUSALS.key` or `REFUSALS.tooFast(100)`. A 503 has `Retry-After: 1`. */
-export function refuse({ status, message, rule, member, headers }: Omit<RefusalRule, 'when'>): Refusal {
+export function refuse({ status, message, reason, member, headers }: Omit<RefusalRule, 'when'>): Refusal {
   const all = { ...(status === 503 && { 'Retry-After': '1' }), ...headers }
   return {
     outcome: 'refused',
     status,
     message,
-    ...(rule !== undefined && { rule }),
+    ...(reason !== undefined && { reason }),
     ...(member !== undefined && { member }),
     ...(Object.keys(all).length > 0 && { headers: all }),
   }
@@ -214,13 +214,13 @@ export function refuse({ status, message, rule, member, headers }: Omit<RefusalR
 
 /** Refuses a body by one of its own rules. */
 export function refuseBody(rejection: Rejection): Refusal {
-  return refuse({ ...rejection, status: bodyRuleStatus(rejection.rule) })
+  return refuse({ ...rejection, status: bodyRuleStatus(rejection) })
 }
 
-/** Returns the status of a broken rule: 400, but 401 for a missing userName (contract, Identify user) and 413 for a message that is too large. */
-export function bodyRuleStatus(rule: string | undefined): number {
-  if (rule === BODY_RULES.noUserName.rule) return 401
-  return rule === SEGMENT_COM_RULES.messageBytes.rule ? 413 : 400
+/** Returns 400, but 401 for a missing userName (contract, Identify user) and 413 for a message that is too large. */
+export function bodyRuleStatus({ reason }: Pick<Rejection, 'reason'>): number {
+  if (reason === BODY_RULES.noUserName.reason) return 401
+  return reason === SEGMENT_COM_RULES.messageBytes.reason ? 413 : 400
 }
 
 /** Returns the body of an error: exactly these three members (decisions.md, Order of checks). */
