@@ -27,7 +27,7 @@ export function givenRegistry(registered: readonly string[] = []) {
 export function givenMetering(room: number) {
   const granted = new Set<string>()
   const grant = ({ recordId }: Reservation): ReserveVerdict => {
-    if (granted.size >= room) return 'exhausted'
+    if (granted.size >= room) return 'no-room'
     granted.add(recordId)
     return 'granted'
   }

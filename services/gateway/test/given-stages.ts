@@ -1,13 +1,13 @@
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import type { JsonObject } from '@nextvisit/domain'
 import type { PublishOutcome } from '@nextvisit/log'
-import type { AdmittedFact } from '../src/admission/admission.ts'
+import type { Admitted } from '../src/admission/admission.ts'
 import type { Idempotency } from '../src/idempotency/idempotent-request.ts'
 import { answer, type CheckedRequest } from '../src/http/route.ts'
 import type { IdempotencyLock, KeptAnswers } from '../src/idempotency/kept-answers.ts'
 import type { ItemToPlan } from '../src/ingest/plan-batch.ts'
-import { createStages, defineKind, type Kind, type Stages, type StagesParts } from '../src/ingest/stages.ts'
-import type { ReplyWaiter } from '../src/ingest/evaluator-replies.ts'
+import { createStages, defineKind, type RecordKind, type Stages, type StagesParts } from '../src/ingest/stages.ts'
+import type { Replies } from '../src/ingest/evaluator-replies.ts'
 
 /** The members of an admin request that stages read. */
 export const REQUEST = {
@@ -15,7 +15,7 @@ export const REQUEST = {
   project: { organization: 'acme', project: 'shop' },
 } as unknown as CheckedRequest
 
-export const ADMITTED: AdmittedFact<ReturnType<typeof eventTracked>> = {
+export const ADMITTED: Admitted<ReturnType<typeof eventTracked>> = {
   outcome: 'admitted',
   fact: eventTracked(),
   conclude: async () => undefined,
@@ -28,7 +28,7 @@ export function idempotencyOf(key: string, content: string): Idempotency {
 }
 
 /** Returns an item of a batch. */
-export function itemToPlan(kind: Kind, body: JsonObject, more: Partial<ItemToPlan> = {}): ItemToPlan {
+export function itemToPlan(kind: RecordKind, body: JsonObject, more: Partial<ItemToPlan> = {}): ItemToPlan {
   const item = {
     outcome: 'requested',
     kind,
@@ -36,13 +36,12 @@ export function itemToPlan(kind: Kind, body: JsonObject, more: Partial<ItemToPla
     id: 'record',
     body,
     length: 0,
-    creation: undefined,
   } as const
   return { ...item, idempotency: 'none', ...more }
 }
 
 /** Returns a kind that admits everything, with the given functions replaced. */
-export function kindWith(kind: Partial<Kind<{ userName: string }>>): Kind {
+export function kindWith(kind: Partial<RecordKind<{ userName: string }>>): RecordKind {
   return defineKind({
     identifies: false,
     parse: ({ body }) => ({ outcome: 'ok', value: { userName: String(body['userName']) } }),
@@ -64,7 +63,7 @@ export function givenStages(parts: Partial<StagesParts> = {}) {
     const [keep, release, abandon] = [end('keep'), end('release'), end('abandon')]
     return { outcome: 'locked', isRetry: false, keep, release, abandon } satisfies IdempotencyLock
   }
-  const expect = (): ReplyWaiter => {
+  const expect = (): NonNullable<ReturnType<Replies['expect']>> => {
     const waiter = { cancelled: 0 }
     waiters.push(waiter)
     return { channel: 'replies', reply: async () => 'later', cancel: () => void (waiter.cancelled += 1) }

@@ -295,7 +295,7 @@ async function spendAll(place: Place, limit: number, partition: number): Promise
   for (;;) {
     const one = { ...event(place, limit), partition }
     const [verdict] = await reserve(ledger.prisma, [one], NOW)
-    if (verdict === 'exhausted') return passed
+    if (verdict === 'no-room') return passed
     if (verdict !== 'granted') continue
     passed += 1
     await ledger.fold([eventTracked({ ...place, id: one.recordId })], partition)

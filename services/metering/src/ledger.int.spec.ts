@@ -62,9 +62,9 @@ describe('reserving (design.md, Metering)', () => {
     await ledger.prisma.$executeRaw(
       sql`INSERT INTO idempotent_records VALUES (${asked.recordId}::uuid, 0, ${RECEIVED}::timestamptz)`,
     )
-    expect(await reserve(ledger.prisma, [asked, event(place, 1)], later(86_399_999))).toEqual(['counted', 'exhausted'])
+    expect(await reserve(ledger.prisma, [asked, event(place, 1)], later(86_399_999))).toEqual(['counted', 'no-room'])
     expect(await ledger.counterOf(place, 'event')).toEqual({ count: 1, pending: 0, reservations: 0 })
-    expect(await reserve(ledger.prisma, [asked], later(86_400_000))).toEqual(['exhausted'])
+    expect(await reserve(ledger.prisma, [asked], later(86_400_000))).toEqual(['no-room'])
   })
 
   it('counts and ranks each month for itself', async () => {
@@ -77,7 +77,7 @@ describe('reserving (design.md, Metering)', () => {
       'granted',
       'counted',
       'granted',
-      'exhausted',
+      'no-room',
       'held',
     ])
   })
@@ -122,14 +122,14 @@ describe('room that is only held', () => {
     const place = newPlace()
     await ledger.fold([eventTracked({ ...place }), identifyRequested({ ...place, userName: 'ada' })])
     const asked = [event(place, 2), event(place, 2), event(place, 1), event(place, 0)]
-    expect(await reserve(ledger.prisma, asked, NOW)).toEqual(['granted', 'held', 'exhausted', 'exhausted'])
+    expect(await reserve(ledger.prisma, asked, NOW)).toEqual(['granted', 'held', 'no-room', 'no-room'])
     const users = [mau(place, 2, 'bob'), mau(place, 2, 'eve'), mau(place, 1, 'eve')]
-    expect(await reserve(ledger.prisma, users, NOW)).toEqual(['granted', 'held', 'exhausted'])
+    expect(await reserve(ledger.prisma, users, NOW)).toEqual(['granted', 'held', 'no-room'])
   })
 
   it('is not used up by a request that only checks for room', async () => {
     const place = newPlace()
-    expect(await reserve(ledger.prisma, [look(place, 1), look(place, 0)], NOW)).toEqual(['room', 'exhausted'])
+    expect(await reserve(ledger.prisma, [look(place, 1), look(place, 0)], NOW)).toEqual(['room', 'no-room'])
     expect(await reserve(ledger.prisma, [event(place, 1)], NOW)).toEqual(['granted'])
     expect(await reserve(ledger.prisma, [look(place, 1)], NOW)).toEqual(['held'])
     expect(await ledger.counterOf(place, 'event')).toEqual({ count: 0, pending: 1, reservations: 1 })
@@ -159,7 +159,7 @@ async function askUntilDecided(place: Place, limit: number, fate: 'count' | 'giv
   const asked = event(place, limit)
   for (;;) {
     const [verdict] = await reserve(ledger.prisma, [asked], NOW)
-    if (verdict === 'exhausted') return 'exhausted'
+    if (verdict === 'no-room') return 'no-room'
     if (verdict !== 'granted') continue
     if (fate === 'give back') await release(ledger.prisma, [asked.recordId])
     else await ledger.fold([eventTracked({ ...place, id: asked.recordId })])

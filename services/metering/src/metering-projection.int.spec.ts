@@ -116,7 +116,7 @@ describe('a record of a month that is long over', () => {
   })
 })
 
-const isRefused = (verdict: ReserveVerdict) => verdict === 'held' || verdict === 'exhausted'
+const isRefused = (verdict: ReserveVerdict) => verdict === 'held' || verdict === 'no-room'
 
 async function fiveTimes(act: () => Promise<unknown>): Promise<void> {
   for (let time = 0; time < 5; time += 1) await act()

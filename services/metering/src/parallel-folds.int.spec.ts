@@ -64,7 +64,7 @@ describe('a unit that is asked for again', () => {
     const verdicts = reserve(ledger.prisma, [mau(place, 1, 'ada'), mau(place, 1, 'bob')], NOW)
     await ledger.untilWaiting(1)
     await other.commit()
-    expect(await verdicts).toEqual(['counted', 'exhausted'])
+    expect(await verdicts).toEqual(['counted', 'no-room'])
     expect(await ledger.counterOf(place, 'mau')).toEqual({ count: 1, ...NOTHING_RESERVED })
   })
 

@@ -24,10 +24,10 @@ export type Reservation = z.infer<typeof Reservation>
  * - `granted`: the room is reserved.
  * - `counted`: nothing was reserved, because the user already counts this month or the record repeats a folded one.
  * - `held`: the remaining room is reserved for records that are not folded yet and may never be. Ask again.
- * - `exhausted`: the limit is reached.
+ * - `no-room`: the limit is reached.
  * - `room`: the answer to a dry run that found room.
  */
-export const ReserveVerdict = z.enum(['granted', 'counted', 'held', 'exhausted', 'room'])
+export const ReserveVerdict = z.enum(['granted', 'counted', 'held', 'no-room', 'room'])
 export type ReserveVerdict = z.infer<typeof ReserveVerdict>
 
 /** A reservation to give back. */

@@ -8,8 +8,8 @@ const never = () => new Promise<never>(() => undefined)
 const statusesOf = (answers: readonly { status: number }[]) => answers.map(({ status }) => status)
 const count = (values: readonly unknown[], value: unknown) => values.filter((one) => one === value).length
 
-describe('user exists (decisions.md, Track event: 404)', () => {
-  it('asks the user projector for a user without a marker, and refuses who does not exist', async () => {
+describe('the check that a user exists (decisions.md, Track event: 404)', () => {
+  it('asks the user projector for a user without a marker, and refuses unknown ones', async () => {
     const projector = await givenService({
       lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'missing') }),
     })
@@ -19,7 +19,7 @@ describe('user exists (decisions.md, Track event: 404)', () => {
     expect(await gateway.records()).toEqual([])
   })
 
-  it('lets questions that wait share an answer', async () => {
+  it('shares one answer among waiting questions', async () => {
     const projector = await givenService({
       lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'missing') }),
     })
@@ -42,7 +42,7 @@ describe('user exists (decisions.md, Track event: 404)', () => {
     expect((await gateway.track({ userName: 'ada', eventName: 'a' })).status).toBe(202)
   })
 
-  it('finds users again by the projector after Redis was emptied', async () => {
+  it('finds users through the projector after Redis was emptied', async () => {
     const projector = await everybodyExists()
     const gateway = await givenGateway({ services: { 'user-projector': projector.url } })
     await gateway.identify({ userName: 'ada' })
@@ -53,7 +53,7 @@ describe('user exists (decisions.md, Track event: 404)', () => {
     expect(projector.calls).toHaveLength(1)
   })
 
-  it('makes no call for a user that it knows: none in the steady state', async () => {
+  it('makes no call for a known user', async () => {
     const projector = await everybodyExists()
     const gateway = await givenGateway({ services: { 'user-projector': projector.url } })
     await gateway.identify({ userName: 'ada' })
@@ -62,8 +62,8 @@ describe('user exists (decisions.md, Track event: 404)', () => {
   })
 })
 
-describe('a service that is unavailable (decisions.md, Busy and broken: unchecked)', () => {
-  it('is not waited for beyond the budget; the record says what was not checked', async () => {
+describe('an unavailable service (decisions.md, Busy and broken: unchecked)', () => {
+  it('is not awaited beyond the budget, and the record names the missing checks', async () => {
     const silent = await givenService({ lookUpUsers: never, reserve: never, claim: never })
     const gateway = await givenGateway({
       requestBudgetMs: REQUEST_BUDGET_MS,
@@ -81,7 +81,7 @@ describe('a service that is unavailable (decisions.md, Busy and broken: unchecke
     expect(await gateway.unchecked()).toEqual({ user: 1, 'event-limit': 1, 'event-name': 1, mau: 1, traits: 1 })
   })
 
-  it('is asked only now and then once it has failed a few times', async () => {
+  it('is rarely asked once it has failed a few times', async () => {
     let asked = 0
     const broken = await givenService({
       reserve: async () => {
@@ -95,7 +95,7 @@ describe('a service that is unavailable (decisions.md, Busy and broken: unchecke
     expect(asked).toBeLessThan(30)
   })
 
-  it('says one thing too few: that is as good as no answer', async () => {
+  it('counts as such if it answers one question too few', async () => {
     const metering = await givenService({ reserve: async () => ({ answers: [] }) })
     const gateway = await givenGateway({ plan: { eventsPerMonth: 1 }, services: { metering: metering.url } })
     await gateway.identify({ userName: 'ada' })

@@ -1,10 +1,10 @@
 import { isoInstant } from '@nextvisit/domain'
-import type { Refusal } from '../refusals/refusals.ts'
 import type { CheckedRequest } from '../http/route.ts'
 import type { Published, UserPartition } from '../publishing/user-event-publisher.ts'
 import type { KnownUsers } from './known-users.ts'
 import type { Metering } from './metering.ts'
 import type { TraitRegistry } from './trait-registry.ts'
+import type { Release } from './verdicts.ts'
 
 /** The services and caches that policy asks. */
 export interface AdmissionParts {
@@ -25,7 +25,7 @@ export interface ItemToAdmit<Body> {
 }
 
 /** A fact with all verdicts of policy. */
-export interface AdmittedFact<Fact> {
+export interface Admitted<Fact> {
   readonly outcome: 'admitted'
   readonly fact: Fact
   /**
@@ -34,16 +34,10 @@ export interface AdmittedFact<Fact> {
   readonly conclude: (published: Published) => Promise<void>
 }
 
-/** Gives back room or names. Resolves once that is done, or at the deadline; never rejects. */
-export type Release = (deadlineAt?: number) => Promise<unknown>
-
 /** Gives back everything that an item acquired, or may have: services act on unanswered calls, too. */
 export function releaseAll(acquired: readonly Release[], deadlineAt?: number): Promise<unknown> {
   return Promise.all(acquired.map((release) => release(deadlineAt)))
 }
-
-/** An admitted fact, or the refusal of its item. */
-export type Admission<Fact> = AdmittedFact<Fact> | Refusal
 
 /** Returns the fields that every admitted fact has. */
 export function commonFields({ request, id, isKeyed, user }: ItemToAdmit<unknown>) {

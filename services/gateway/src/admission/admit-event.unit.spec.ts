@@ -4,7 +4,7 @@ import type { TrackBody } from '@nextvisit/domain'
 import { describe, expect, it } from 'vitest'
 import type { CheckedRequest } from '../http/route.ts'
 import type { AdmissionParts } from './admission.ts'
-import { createAdmitEvent } from './admit-event.ts'
+import { admitEvent } from './admit-event.ts'
 import type { ClaimResult } from './trait-registry.ts'
 
 const [project] = staticCatalog([
@@ -20,31 +20,32 @@ const body = { userName: 'ada', eventName: 'A', slug: 'a' } as TrackBody
 /** Returns the releases after the trait registry answered a claim like this. */
 async function releasedAfter(claimed: ClaimResult): Promise<readonly string[]> {
   const released: string[] = []
-  const admit = createAdmitEvent({
+  const parts = {
     knownUsers: { check: async () => 'exists' },
     metering: {
       takeLeased: () => undefined,
-      reserveEvent: async () => 'granted',
-      release: async ({ recordId }: { readonly recordId: string }) => void released.push(`room of ${recordId}`),
+      reserveEvent: async ({ recordId }: { readonly recordId: string }) => ({
+        verdict: 'granted',
+        release: async () => void released.push(`room of ${recordId}`),
+      }),
     },
     traitRegistry: {
       claim: async () => claimed,
       release: async ({ slugs }: { readonly slugs: readonly string[] }) => void released.push(`name ${slugs.join()}`),
     },
-  } as unknown as AdmissionParts)
+  } as unknown as AdmissionParts
   const user = { userId: 'a user', partition: 0 }
-  const admission = await admit({ request, id: 'a record', isKeyed: false, body, user })
+  const admission = await admitEvent(parts, { request, id: 'a record', isKeyed: false, body, user })
   expect(admission.outcome).toBe('refused')
   return released
 }
 
 describe('an event that is refused after it asked for room and a name (decisions.md, Order of checks)', () => {
-  it('gives both back where the answer about the name came too late: it may have been claimed', async () => {
-    expect(await releasedAfter({ outcome: 'crowded' })).toEqual(['room of a record', 'name a'])
+  it('gives both back if the answer about the name is late, since the name may have been claimed', async () => {
+    expect(await releasedAfter('crowded')).toEqual(['room of a record', 'name a'])
   })
 
-  it('gives both back where there is no room for the name', async () => {
-    const verdicts = new Map([['a', 'no-room' as const]])
-    expect(await releasedAfter({ outcome: 'claimed', verdicts })).toEqual(['room of a record', 'name a'])
+  it('gives both back if there is no room for the name', async () => {
+    expect(await releasedAfter(new Map([['a', 'no-room']]))).toEqual(['room of a record', 'name a'])
   })
 })

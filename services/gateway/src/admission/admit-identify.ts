@@ -9,73 +9,65 @@ import {
   registeringSlugs,
   toTraitOperations,
 } from '@nextvisit/domain'
-import { REFUSALS, refuse, refuseBody } from '../refusals/refusals.ts'
-import {
-  type Admission,
-  type AdmissionParts,
-  commonFields,
-  type ItemToAdmit,
-  recordRefOf,
-  type Release,
-  releaseAll,
-} from './admission.ts'
+import { type Refusal, REFUSALS, refuse, refuseBody } from '../refusals/refusals.ts'
+import { type AdmissionParts, type Admitted, commonFields, type ItemToAdmit, recordRefOf, releaseAll } from './admission.ts'
 import type { ClaimResult } from './trait-registry.ts'
-
-export type AdmitIdentify = ReturnType<typeof createAdmitIdentify>
+import type { Release } from './verdicts.ts'
 
 /**
- * Creates the policy for identifies by either kind of key, in this order: the fields that the project keeps, the MAU
+ * Applies the policy for identifies by either kind of key, in this order: the fields that the project keeps, the MAU
  * quota (400), the cap on unique traits (over it, new slugs are stripped). See decisions.md, Identify.
  */
-export function createAdmitIdentify({ knownUsers, metering, traitRegistry }: AdmissionParts) {
-  return async (item: ItemToAdmit<IdentifyBody>): Promise<Admission<IdentifyRequested>> => {
-    const { project, key, deadlineAt: requestDeadlineAt, admissionDeadlineAt: deadlineAt } = item.request
-    const common = commonFields(item)
-    const recordRef = recordRefOf(item)
-    const user = { userId: item.user.userId, month: monthOf(common.received) }
-    const unchecked: Unchecked[] = []
-    const acquired: Release[] = []
+export async function admitIdentify(
+  { knownUsers, metering, traitRegistry }: AdmissionParts,
+  item: ItemToAdmit<IdentifyBody>,
+): Promise<Admitted<IdentifyRequested> | Refusal> {
+  const { project, key, deadlineAt: requestDeadlineAt, admissionDeadlineAt: deadlineAt } = item.request
+  const common = commonFields(item)
+  const recordRef = recordRefOf(item)
+  const user = { userId: item.user.userId, month: monthOf(common.received) }
+  const unchecked: Unchecked[] = []
+  const acquired: Release[] = []
 
-    const chosen = applyAllowList(project, item.body)
-    if (chosen.outcome === 'rejected') return refuseBody(chosen)
+  const chosen = applyAllowList(project, item.body)
+  if (chosen.outcome === 'rejected') return refuseBody(chosen)
 
-    const limit = project.plan.monthlyActiveUsers
-    if (limit !== undefined) {
-      const reserved = await metering.reserveMau({ kind: 'mau', ...recordRef, ...user, limit }, deadlineAt)
-      if (reserved === 'exhausted') return refuse(REFUSALS.mau)
-      if (reserved === 'crowded') return refuse(REFUSALS.busy)
-      if (reserved === 'unchecked') unchecked.push('mau')
-      acquired.push((releaseDeadlineAt) => metering.release(recordRef, releaseDeadlineAt))
-    }
+  const limit = project.plan.monthlyActiveUsers
+  if (limit !== undefined) {
+    const { verdict, release } = await metering.reserveMau({ kind: 'mau', ...recordRef, ...user, limit }, deadlineAt)
+    if (verdict === 'no-room') return refuse(REFUSALS.mau)
+    if (verdict === 'crowded') return refuse(REFUSALS.busy)
+    if (verdict === 'unchecked') unchecked.push('mau')
+    acquired.push(release)
+  }
 
-    const space = { kind: 'trait', ...recordRef } as const
-    const disabled = [...project.disabledTraits]
-    const claims = capsOnNewTraits(project, key.entry, registeringSlugs(chosen.changes)).map(
-      (cap): Claim => ({ ...space, slugs: [...cap.slugs], disabled, limit: cap.limit }),
-    )
-    for (const claim of claims) acquired.push((releaseDeadlineAt) => traitRegistry.release(claim, releaseDeadlineAt))
-    const claimed = await Promise.all(claims.map((claim) => traitRegistry.claim(claim, deadlineAt)))
-    if (claimed.some(({ outcome }) => outcome === 'crowded')) {
-      // Awaited, so that the caller's next request finds the room again.
-      await releaseAll(acquired, requestDeadlineAt)
-      return refuse(REFUSALS.busy)
-    }
-    if (claimed.some(({ outcome }) => outcome === 'unchecked')) unchecked.push('traits')
-    const names = namesOf(claimed, chosen)
+  const space = { kind: 'trait', ...recordRef } as const
+  const disabled = [...project.disabledTraits]
+  const claims = capsOnNewTraits(project, key.entry, registeringSlugs(chosen.changes)).map(
+    (cap): Claim => ({ ...space, slugs: [...cap.slugs], disabled, limit: cap.limit }),
+  )
+  for (const claim of claims) acquired.push((releaseDeadlineAt) => traitRegistry.release(claim, releaseDeadlineAt))
+  const claimed = await Promise.all(claims.map((claim) => traitRegistry.claim(claim, deadlineAt)))
+  if (claimed.includes('crowded')) {
+    // Awaited, so that the caller's next request finds the room again.
+    await releaseAll(acquired, requestDeadlineAt)
+    return refuse(REFUSALS.busy)
+  }
+  if (claimed.includes('unchecked')) unchecked.push('traits')
+  const names = namesOf(claimed, chosen)
 
-    return {
-      outcome: 'admitted',
-      fact: factOf(item, common, chosen, names, unchecked),
-      conclude: async (published) => {
-        if (published === 'not-published') void releaseAll(acquired)
-        if (published !== 'published') return
-        if (countsInOwnMonth(common)) metering.rememberCounted(user)
-        // A record with a key may duplicate one without these slugs: of a visit that may differ, or of a time without
-        // room. Consumers drop duplicates, so only slugs that were registered before are cached.
-        traitRegistry.remember(space, common.keyed ? names.registered : registeringSlugs(names.kept))
-        await knownUsers.mark(user.userId)
-      },
-    }
+  return {
+    outcome: 'admitted',
+    fact: factOf(item, common, chosen, names, unchecked),
+    conclude: async (published) => {
+      if (published === 'not-published') void releaseAll(acquired)
+      if (published !== 'published') return
+      if (countsInOwnMonth(common)) metering.rememberCounted(user)
+      // A record with a key may duplicate one without these slugs: of a visit that may differ, or of a time without
+      // room. Consumers drop duplicates, so only slugs that were registered before are cached.
+      traitRegistry.remember(space, common.keyed ? names.registered : registeringSlugs(names.kept))
+      await knownUsers.mark(user.userId)
+    },
   }
 }
 
@@ -83,7 +75,7 @@ type Names = ReturnType<typeof namesOf>
 
 /** Sorts the slugs of an identify by the verdicts on them, and drops the changes whose slugs have no room. */
 function namesOf(claimed: readonly ClaimResult[], { changes }: AllowedFields) {
-  const verdicts = claimed.flatMap((one) => (one.outcome === 'claimed' ? [...one.verdicts] : []))
+  const verdicts = claimed.flatMap((one) => (typeof one === 'string' ? [] : [...one]))
   const slugsOf = (wanted: ClaimVerdict) => verdicts.flatMap(([slug, verdict]) => (verdict === wanted ? slug : []))
   const stripped = new Set(slugsOf('no-room'))
   const kept = changes.filter((change) => !stripped.has(change.slug))

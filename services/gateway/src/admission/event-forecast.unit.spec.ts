@@ -6,7 +6,7 @@ const NONE = new Map<number, number>()
 const evenly = (events: number) => new Map(Array.from({ length: 12 }, (_, partition) => [partition, events]))
 
 describe('a forecast of events (docs/decisions/0017)', () => {
-  it('expects in each partition as many as came lately', () => {
+  it('expects the recent number in each partition', () => {
     expect(forecastEvents(NONE, new Map([[3, 8]]), 100)).toEqual(new Map([[3, 8]]))
   })
 
@@ -15,7 +15,7 @@ describe('a forecast of events (docs/decisions/0017)', () => {
     expect(forecastEvents(NONE, new Map([[3, 8]]), 50)).toEqual(new Map([[3, 8]]))
   })
 
-  it('forgets slowly what no longer comes, and adapts at once to what comes more', () => {
+  it('falls slowly and rises at once', () => {
     const before = new Map([
       [0, 8],
       [1, 8],
@@ -36,7 +36,7 @@ describe('a forecast of events (docs/decisions/0017)', () => {
 })
 
 describe('the units to lease', () => {
-  it('are more than twice as many as events are expected, but not without end', () => {
+  it('are more than twice the expected events, within a maximum', () => {
     const forecast = new Map([
       [0, 6.2],
       [7, 1_000_000],
@@ -49,13 +49,13 @@ describe('the units to lease', () => {
     )
   })
 
-  it('are none where a lease is used too seldom: a few events in each of many partitions', () => {
+  it('are none if each lease serves too few events, as in many partitions', () => {
     expect(unitsToLease(evenly(1))).toEqual(NONE)
     expect(unitsToLease(evenly(2)).size).toBe(12)
     expect(unitsToLease(new Map([...evenly(1), [3, 9]]))).toEqual(new Map([[3, 20]]))
   })
 
-  it('are none where the leases together are not worth a call', () => {
+  it('are none if all leases together are not worth a call', () => {
     expect(unitsToLease(new Map([...evenly(1), [12, 7]]))).toEqual(NONE)
     expect(unitsToLease(new Map([...evenly(1), [12, 8]])).size).toBe(1)
   })

@@ -23,7 +23,7 @@ function meteringWith(room: number, countsAfter = Number.POSITIVE_INFINITY) {
       if (!dryRun) pending.add(recordId)
       return dryRun ? 'room' : 'granted'
     }
-    return count < room ? 'held' : 'exhausted'
+    return count < room ? 'held' : 'no-room'
   }
   return givenService({
     reserve: async ({ questions }) => {
@@ -56,7 +56,7 @@ const recordedEvents = async (gateway: GatewayFixture) =>
   (await gateway.records()).flatMap(({ fact }) => (fact.type === 'EventTracked' ? fact : []))
 
 describe('an event limit whose room is held for the moment (design.md, Metering)', () => {
-  it('is asked again until what holds it counts; then it is used up', async () => {
+  it('is asked again until the records that hold it count; then it is used up', async () => {
     const metering = await meteringWith(3, 3)
     const registry = await fullRegistry('a')
     const services = { metering: metering.url, 'trait-registry': registry.url }
@@ -66,7 +66,7 @@ describe('an event limit whose room is held for the moment (design.md, Metering)
     expect(await recordedEvents(gateway)).toHaveLength(3)
   })
 
-  it('goes to who uses it: those whom the cap refuses do not take it', async () => {
+  it('is not taken by events that the cap refuses', async () => {
     const [metering, registry] = [await meteringWith(1), await fullRegistry('known')]
     const services = { metering: metering.url, 'trait-registry': registry.url }
     const gateway = await gatewayWith({ plan: { eventsPerMonth: 1, uniqueEvents: 1 }, services })
@@ -83,7 +83,7 @@ describe('an event limit whose room is held for the moment (design.md, Metering)
     expect(await recordedEvents(gateway)).toMatchObject([{ slug: 'known' }])
   })
 
-  it('is used up by what was answered before, also for whom the cap would refuse: 402 comes before 400', async () => {
+  it('is used up by earlier answers, even for events that the cap would refuse: 402 comes before 400', async () => {
     const [metering, registry] = [await meteringWith(1, 4), await fullRegistry('known')]
     const services = { metering: metering.url, 'trait-registry': registry.url }
     const gateway = await gatewayWith({ plan: { eventsPerMonth: 1, uniqueEvents: 1 }, services })
@@ -91,7 +91,7 @@ describe('an event limit whose room is held for the moment (design.md, Metering)
     expect((await track(gateway, 'new')).body).toMatchObject({ status: 402, message: LIMIT_REACHED })
   })
 
-  it('is used up for who can wait no longer: refused, neither unchecked nor busy', async () => {
+  it('counts as used up for a request whose time is over, which is refused, neither unchecked nor busy', async () => {
     const metering = await meteringWith(1)
     const registry = await fullRegistry('a')
     const services = { metering: metering.url, 'trait-registry': registry.url }
@@ -103,7 +103,7 @@ describe('an event limit whose room is held for the moment (design.md, Metering)
     expect(await recordedEvents(gateway)).toMatchObject([{ unchecked: [] }])
   })
 
-  it('is used up also where metering went away meanwhile; what it may have granted is given back', async () => {
+  it('counts as used up if metering fails meanwhile, and a possible grant is given back', async () => {
     let calls = 0
     const metering = await givenService({
       reserve: async ({ questions }) => {

@@ -1,6 +1,7 @@
 import type { Existence, UserLookUp, userProjectorCalls } from '@nextvisit/contracts'
 import { type BatchedCall, createBatchedCall, type RedisConnection, type ServiceClient } from '@nextvisit/service-kit'
 import { LRUCache } from 'lru-cache'
+import { type NoVerdict, verdictOf } from './verdicts.ts'
 
 const MAX_IN_MEMORY = 200_000
 const MARKED_SECONDS = 7 * 24 * 60 * 60
@@ -25,16 +26,14 @@ export function createKnownUsers(
   const keyOf = (userId: string) => `${keyPrefix}user:${userId}`
 
   function lookUpIn(partition: number): BatchedCall<UserLookUp, Existence> {
-    const lookUp = lookUps.get(partition) ?? createLookUp()
-    lookUps.set(partition, lookUp)
-    return lookUp
-  }
-
-  function createLookUp(): BatchedCall<UserLookUp, Existence> {
-    return createBatchedCall(admission.lookUpUsers, {
+    const known = lookUps.get(partition)
+    if (known) return known
+    const lookUp = createBatchedCall(admission.lookUpUsers, {
       tenantOf: ({ organization }) => organization,
       keyOf: ({ userId }) => userId,
     })
+    lookUps.set(partition, lookUp)
+    return lookUp
   }
 
   /** Marks a user as known. Resolves once other gateways see the marker, or Redis failed. Never rejects. */
@@ -46,11 +45,10 @@ export function createKnownUsers(
   }
 
   /**
-   * Checks that a user exists. `unchecked`: the user projector did not answer in time, so the user counts as known.
-   * `crowded`: the organization asks too much at once. Missing users are never cached: an identify on another gateway
-   * must be visible at once, even if its marker is lost.
+   * Checks that a user exists. Missing users are never cached: an identify on another gateway must be visible at once,
+   * even if its marker is lost.
    */
-  async function check(user: UserLookUp, deadlineAt: number): Promise<'exists' | 'missing' | 'unchecked' | 'crowded'> {
+  async function check(user: UserLookUp, deadlineAt: number): Promise<Exclude<Existence, 'unknown'> | NoVerdict> {
     if (marked.get(user.userId)) return 'exists'
     const marker = await redis.get(keyOf(user.userId)).catch(() => null)
     if (marker !== null) {
@@ -58,11 +56,9 @@ export function createKnownUsers(
       return 'exists'
     }
     // The projector answers behind a barrier, as of the question.
-    const found = await lookUpIn(user.partition)(user, deadlineAt)
-    if (found.outcome === 'crowded') return 'crowded'
-    if (found.outcome === 'unavailable' || found.answer === 'unknown') return 'unchecked'
-    if (found.answer === 'exists') void mark(user.userId)
-    return found.answer
+    const found = verdictOf(await lookUpIn(user.partition)(user, deadlineAt))
+    if (found === 'exists') void mark(user.userId)
+    return found === 'unknown' ? 'unchecked' : found
   }
 
   return { mark, check }

@@ -58,7 +58,7 @@ async function trackUntilLeased(
 }
 
 describe('events of a busy organization that is far from its limit (docs/decisions/0017)', () => {
-  it('use a unit of a lease each, or ask for themselves; the log says which', async () => {
+  it('use a unit of a lease or a reservation each; their records tell which', async () => {
     const metering = await givenGenerousMetering()
     const gateway = await givenBusyGateway({ services: { metering: metering.url } })
     const statuses = await trackUntilLeased(metering, () => gateway.track({ userName: 'ada', eventName: 'a' }))
@@ -71,7 +71,7 @@ describe('events of a busy organization that is far from its limit (docs/decisio
     await expect.poll(() => metering.unitsLeft(events), { timeout: 10_000 }).toEqual([])
   })
 
-  it('give the unit back where the cap refuses them', async () => {
+  it('give their unit back if the cap refuses them', async () => {
     const [metering, registry] = [await givenGenerousMetering(), await givenRegistry(['known'])]
     const services = { metering: metering.url, 'trait-registry': registry.url }
     const gateway = await givenBusyGateway({ services, plan: { uniqueEvents: 1 } })
@@ -85,7 +85,7 @@ describe('events of a busy organization that is far from its limit (docs/decisio
     await expect.poll(() => metering.unitsLeft(events), { timeout: 10_000 }).toEqual([])
   })
 
-  it('are given back when the gateway stops', async () => {
+  it('have their unused units given back when the gateway stops', async () => {
     const metering = await givenGenerousMetering()
     const gateway = await givenBusyGateway({ services: { metering: metering.url } })
     await trackUntilLeased(metering, () => gateway.track({ userName: 'ada', eventName: 'a' }))

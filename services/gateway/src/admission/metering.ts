@@ -1,20 +1,15 @@
-import type { meteringCalls, Reservation, ReservedRecord } from '@nextvisit/contracts'
+import type { meteringCalls, Reservation } from '@nextvisit/contracts'
 import { createBatchedCall, remainingMs, type ServiceClient } from '@nextvisit/service-kit'
 import { LRUCache } from 'lru-cache'
-import { namesBudgetMs, outlastsRoomLease } from './admission-budget.ts'
-import { createRoomLeases, type LeasedUnit } from './room-leases.ts'
+import { namesBudgetMs, outlastsRoomLease } from '../http/request-budget.ts'
+import { createRoomLeases } from './room-leases.ts'
+import { type Release, type Reserved, verdictOf } from './verdicts.ts'
 
 const MAX_COUNTED_USERS = 200_000
 /** A fold takes some tens of milliseconds. Pauses double, since a fold that takes longer may never happen. */
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 160
 
-/**
- * Verdict on a reservation. `refused-by-cap`: there is room, but the cap on names refuses the record. `unchecked`:
- * metering did not answer in time. `crowded`: the organization asks too much at once.
- */
-type ReserveResult = 'granted' | 'exhausted' | 'refused-by-cap' | 'unchecked' | 'crowded'
-type EventReservation = Extract<Reservation, { kind: 'event' }>
 type MauReservation = Extract<Reservation, { kind: 'mau' }>
 type CountedUser = Pick<MauReservation, 'userId' | 'month'>
 
@@ -40,11 +35,13 @@ export function createMetering(
   })
 
   /**
-   * Gives back the reservation of a record that certainly was not published. If the call is lost, metering expires the
+   * Returns the release of the reservation of a record that certainly was not published. If the call is lost, metering expires the
    * reservation. Resolves once it is given back, or at the deadline; never rejects.
    */
-  const release = ({ organization, recordId }: ReservedRecord, deadlineAt?: number) =>
-    askRelease({ organization, recordId }, deadlineAt)
+  const releaseOf =
+    ({ organization, recordId }: Reservation): Release =>
+    (deadlineAt) =>
+      askRelease({ organization, recordId }, deadlineAt)
 
   /**
    * Reserves room. While records that may yet be released hold it, asks again until the time is up; then the room
@@ -55,39 +52,36 @@ export function createMetering(
     reservation: Reservation,
     deadlineAt: number,
     isRefusedByCap: () => Promise<boolean> = () => Promise.resolve(false),
-  ): Promise<ReserveResult> {
-    let asked = await askReserve(reservation, deadlineAt)
-    if (asked.outcome === 'crowded') {
-      void release(reservation) // metering may have granted it
-      return 'crowded'
-    }
-    if (asked.outcome === 'unavailable') return 'unchecked'
+  ): Promise<Reserved> {
+    const release = releaseOf(reservation)
+    let verdict = verdictOf(await askReserve(reservation, deadlineAt))
+    if (verdict === 'crowded') void release() // metering may have granted it
     let isDryRun = false
-    for (let pauseMs = FIRST_PAUSE_MS; asked.answer === 'held'; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    for (let pauseMs = FIRST_PAUSE_MS; verdict === 'held'; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
       if (reservation.kind === 'event') leases.end(reservation)
       isDryRun ||= await isRefusedByCap()
-      if (remainingMs(deadlineAt) <= keptForNamesMs + pauseMs) return 'exhausted'
+      if (remainingMs(deadlineAt) <= keptForNamesMs + pauseMs) return { verdict: 'no-room', release }
       await new Promise((resolve) => setTimeout(resolve, pauseMs))
-      asked = await askReserve(isDryRun ? { ...reservation, dryRun: true } : reservation, deadlineAt)
-      if (asked.outcome !== 'answered') {
-        void release(reservation) // metering may have granted it
-        return 'exhausted'
+      verdict = verdictOf(await askReserve(isDryRun ? { ...reservation, dryRun: true } : reservation, deadlineAt))
+      if (verdict === 'unchecked' || verdict === 'crowded') {
+        void release() // metering may have granted it
+        verdict = 'no-room'
       }
     }
-    if (asked.answer === 'room') return 'refused-by-cap'
-    return asked.answer === 'exhausted' ? 'exhausted' : 'granted'
+    return { verdict, release }
   }
 
   return {
     stop: leases.stop,
-    release,
     /** Takes a unit that was leased in advance. Without one, the event reserves its own. */
-    takeLeased: (reservation: EventReservation): LeasedUnit | undefined =>
+    takeLeased: (reservation: Extract<Reservation, { kind: 'event' }>): Reserved | undefined =>
       mayLease ? leases.take(reservation) : undefined,
     reserveEvent: reserve,
     /** Reserves an active user. A user who is known to count in the month needs no call. */
-    reserveMau: async (reservation: MauReservation, deadlineAt: number): Promise<ReserveResult> =>
-      counted.get(keyOf(reservation)) ? 'granted' : reserve(reservation, deadlineAt),
+    reserveMau: async (reservation: MauReservation, deadlineAt: number): Promise<Reserved> =>
+      counted.get(keyOf(reservation))
+        ? { verdict: 'counted', release: releaseOf(reservation) }
+        : reserve(reservation, deadlineAt),
     /** Caches that a user counts in the month. Call it only after the ack of an identify. */
     rememberCounted: (user: CountedUser) => void counted.set(keyOf(user), true),
   }

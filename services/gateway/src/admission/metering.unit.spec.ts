@@ -1,8 +1,7 @@
 import { DONE, meteringCalls, type Reservation } from '@nextvisit/contracts'
 import { createLocalClient, type Handlers } from '@nextvisit/service-kit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { REQUEST_BUDGET_MS } from '../http/request-budget.ts'
-import { outlastsRoomLease, ROOM_LEASE_MS } from './admission-budget.ts'
+import { outlastsRoomLease, REQUEST_BUDGET_MS, ROOM_LEASE_MS } from '../http/request-budget.ts'
 import { createMetering } from './metering.ts'
 
 const RESERVATION = {
@@ -44,26 +43,26 @@ function givenMetering(requestBudgetMs: number, isHeld: (calls: readonly string[
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
 
-it('gives back its own leases before it asks again for room that is held', async () => {
+it('a gateway gives back its own leases before it asks again for held room', async () => {
   const { metering, calls } = givenMetering(REQUEST_BUDGET_MS, (before) => !before.includes('returnLeased'))
   for (let event = 0; event < 8; event += 1) metering.takeLeased(RESERVATION)
   await vi.advanceTimersByTimeAsync(100)
   expect(metering.takeLeased(RESERVATION)).toBeDefined()
   const reserved = metering.reserveEvent(RESERVATION, performance.now() + 1_000)
   await vi.advanceTimersByTimeAsync(20)
-  expect(await reserved).toBe('granted')
+  expect(await reserved).toMatchObject({ verdict: 'granted' })
   expect(calls).toEqual(['lease', 'reserve', 'returnLeased', 'reserve'])
 })
 
-describe('room that another gateway has leased, and gives back when the lease ends', () => {
+describe('room that another gateway has leased', () => {
   it.each([200, 1_000, 1_600, 1_667, REQUEST_BUDGET_MS, 5_000])(
-    'is waited for, or no gateway leases: a budget of %i ms',
+    'is awaited until the lease ends, or no gateway leases, with a budget of %i ms',
     async (requestBudgetMs) => {
       const returnedAt = performance.now() + ROOM_LEASE_MS + 50
       const { metering, calls } = givenMetering(requestBudgetMs, () => performance.now() < returnedAt)
       const reserved = metering.reserveEvent(RESERVATION, performance.now() + requestBudgetMs / 2)
       await vi.advanceTimersByTimeAsync(requestBudgetMs)
-      const isWaitedFor = (await reserved) === 'granted'
+      const isWaitedFor = (await reserved).verdict === 'granted'
       for (let event = 0; event < 8; event += 1) metering.takeLeased(RESERVATION)
       await vi.advanceTimersByTimeAsync(100)
       expect(isWaitedFor || !calls.includes('lease')).toBe(true)

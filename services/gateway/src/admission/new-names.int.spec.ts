@@ -6,8 +6,8 @@ import { claimsIn, givenRegistry } from '../../test/given-services.ts'
 const statusesOf = (answers: readonly { status: number }[]) => answers.map(({ status }) => status)
 const count = (values: readonly unknown[], value: unknown) => values.filter((one) => one === value).length
 
-describe('new names (decisions.md, Track event: newEvent; design.md, Trait registry)', () => {
-  it('says newEvent in exactly one of many parallel responses', async () => {
+describe('admission of new names (decisions.md, Track event: newEvent; design.md, Trait registry)', () => {
+  it('answers newEvent in exactly one of many parallel responses', async () => {
     const names = await givenRegistry()
     const gateway = await givenGateway({ services: { 'trait-registry': names.url } })
     await gateway.identify({ userName: 'ada' })
@@ -32,7 +32,7 @@ describe('new names (decisions.md, Track event: newEvent; design.md, Trait regis
     expect(names.calls.length).toBeLessThan(60)
   })
 
-  it('remembers a name after an ack, and asks no more', async () => {
+  it('caches a name after an ack', async () => {
     const names = await givenRegistry()
     const gateway = await givenGateway({ services: { 'trait-registry': names.url } })
     await gateway.identify({ userName: 'ada', userAttributes: { $set: { plan: 1 } } })
@@ -43,7 +43,7 @@ describe('new names (decisions.md, Track event: newEvent; design.md, Trait regis
     expect(names.calls).toHaveLength(2)
   })
 
-  it('remembers of an identify with an Idempotency-Key only what was registered before: it may be a duplicate of one with other slugs', async () => {
+  it('caches of an identify with an Idempotency-Key only registered slugs, since it may be a duplicate with other slugs', async () => {
     const names = await givenRegistry(['plan'])
     const gateway = await givenGateway({ services: { 'trait-registry': names.url } })
     const visit = (key: string) =>
@@ -57,7 +57,7 @@ describe('new names (decisions.md, Track event: newEvent; design.md, Trait regis
     expect(claimsIn(names.calls).map(({ slugs }) => slugs)).toEqual([['plan', 'fresh'], ['fresh']])
   })
 
-  it('admits exactly as many new events as there is room for, in P, and publishes nothing for the rest', async () => {
+  it('admits exactly as many new events as there is room for, in P, and publishes nothing of the rest', async () => {
     const names = await givenRegistry()
     const gateway = await givenGateway({ plan: { uniqueEvents: 5 }, services: { 'trait-registry': names.url } })
     await gateway.identify({ userName: 'ada' })
@@ -94,7 +94,7 @@ describe('new names (decisions.md, Track event: newEvent; design.md, Trait regis
     expect(limitsOf('event')).toEqual([10_000, 10_000, 10_000, 10_000])
   })
 
-  it('asks about new traits also where a project disables as many as `apply` accepts (decisions.md, Bounds)', async () => {
+  it('asks about new traits even if a project disables as many as `apply` accepts (decisions.md, Bounds)', async () => {
     const names = await givenRegistry()
     // Each takes 100 bytes of the JSON, including the comma.
     const length = Math.floor(MAX_DISABLED_TRAIT_BYTES / 100)
@@ -126,7 +126,7 @@ describe('new names (decisions.md, Track event: newEvent; design.md, Trait regis
     expect(claimsIn(names.calls)[0]?.slugs).toEqual(['b', 'a', 'plan'])
   })
 
-  it('lets an SDK key bring in no new names where the project says so (decisions.md, Beyond the document)', async () => {
+  it('refuses new names of an SDK key if the project does not allow them (decisions.md, Beyond the document)', async () => {
     const names = await givenRegistry(['plan', 'known'])
     const project = { clientCreatedTraits: false, clientCreatedEvents: false }
     const gateway = await givenGateway({ project, services: { 'trait-registry': names.url } })
@@ -142,7 +142,7 @@ describe('new names (decisions.md, Track event: newEvent; design.md, Trait regis
     })
   })
 
-  it('lets an SDK key bring in what the project declares, within the cap (docs/decisions, 7)', async () => {
+  it('admits declared names of an SDK key, within the cap (docs/decisions, 7)', async () => {
     const names = await givenRegistry()
     const project = {
       clientCreatedTraits: false,

@@ -5,8 +5,8 @@ import { givenMetering, givenRegistry, releasedIn, reservationsIn } from '../../
 const statusesOf = (answers: readonly { status: number }[]) => answers.map(({ status }) => status)
 const count = (values: readonly unknown[], value: unknown) => values.filter((one) => one === value).length
 
-describe('limits (decisions.md, Track event: metering; Identify: MAU)', () => {
-  it('lets exactly as many events pass as there is room for, and publishes nothing for the rest', async () => {
+describe('a plan’s limits (decisions.md, Track event: metering; Identify: MAU)', () => {
+  it('admit exactly as many events as there is room for, and publish nothing of the rest', async () => {
     const metering = await givenMetering(7)
     const gateway = await givenGateway({ plan: { eventsPerMonth: 7 }, services: { metering: metering.url } })
     await gateway.identify({ userName: 'ada' })
@@ -23,7 +23,7 @@ describe('limits (decisions.md, Track event: metering; Identify: MAU)', () => {
     expect(metering.calls.length).toBeLessThan(40)
   })
 
-  it('asks nothing for a T key, and nothing where the plan has no limit', async () => {
+  it('cost no call for a T key, nor if the plan has none', async () => {
     const metering = await givenMetering(0)
     const limited = await givenGateway({ plan: { eventsPerMonth: 0 }, services: { metering: metering.url } })
     const unlimited = await givenGateway({ services: { metering: metering.url } })
@@ -34,7 +34,7 @@ describe('limits (decisions.md, Track event: metering; Identify: MAU)', () => {
     expect(metering.calls).toEqual([])
   })
 
-  it('has released the reservation of an event that the cap refuses, once it answers', async () => {
+  it('are free of the reservation of an event that the cap refuses, once it is answered', async () => {
     const [metering, names] = [await givenMetering(1), await givenRegistry()]
     const services = { metering: metering.url, 'trait-registry': names.url }
     const gateway = await givenGateway({ plan: { eventsPerMonth: 1, uniqueEvents: 0 }, services })
@@ -45,7 +45,7 @@ describe('limits (decisions.md, Track event: metering; Identify: MAU)', () => {
     expect(releasedIn(metering.calls)).toEqual([answer.headers['x-request-id']])
   })
 
-  it('judges in the decided order: user, disabled, metering, cap', async () => {
+  it('are checked in this order: user, disabled, metering, cap', async () => {
     const projector = await givenService({
       lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'missing') }),
     })
@@ -63,7 +63,7 @@ describe('limits (decisions.md, Track event: metering; Identify: MAU)', () => {
     expect(names.calls).toEqual([])
   })
 
-  it('refuses users not yet counted once the MAU quota is exhausted; those counted go on', async () => {
+  it('refuse users not yet counted once the MAU quota is used up, and admit counted ones', async () => {
     const metering = await givenMetering(2)
     const gateway = await givenGateway({ plan: { monthlyActiveUsers: 2 }, services: { metering: metering.url } })
     expect((await gateway.identify({ userName: 'a' })).status).toBe(200)
@@ -83,7 +83,7 @@ describe('limits (decisions.md, Track event: metering; Identify: MAU)', () => {
     ).toBe(false)
   })
 
-  it('counts a user for whom metering says so without a reservation', async () => {
+  it('admit a user whom metering already counts, and need no further call', async () => {
     const metering = await givenService({
       reserve: async ({ questions }) => ({ answers: questions.map(() => 'counted') }),
     })
@@ -91,7 +91,7 @@ describe('limits (decisions.md, Track event: metering; Identify: MAU)', () => {
     expect((await gateway.identify({ userName: 'a' })).status).toBe(200)
   })
 
-  it('asks again for a user whose counted record may be a duplicate of the month before (decisions.md, Retries)', async () => {
+  it('are asked again for a user whose counted record may be a duplicate of the previous month (decisions.md, Retries)', async () => {
     const metering = await givenService({
       reserve: async ({ questions }) => ({ answers: questions.map(() => 'counted') }),
     })

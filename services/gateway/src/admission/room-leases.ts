@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { LeaseQuestion, Reservation, ReturnedUnits } from '@nextvisit/contracts'
 import type { BatchedCall } from '@nextvisit/service-kit'
-import { ROOM_LEASE_MS } from './admission-budget.ts'
+import { ROOM_LEASE_MS } from '../http/request-budget.ts'
 import { type EventForecast, FORECAST_MS, forecastEvents, unitsToLease } from './event-forecast.ts'
+import type { Reserved } from './verdicts.ts'
 
 /** Interval between questions in ms. A lease lasts longer, so the next one starts before it ends. */
 const RENEW_AFTER_MS = FORECAST_MS
@@ -16,16 +17,8 @@ interface RoomLeasesOptions {
   readonly giveBack: (returned: ReturnedUnits[], deadlineAt?: number) => Promise<unknown>
 }
 
-/** Room for one record. */
-export interface LeasedUnit {
-  readonly lease: string
-  /** Gives the unit back. Call it at most once, and only if the record certainly is not published. */
-  readonly giveBack: (deadlineAt?: number) => Promise<void>
-}
-
 /** The month of an organization that room belongs to. */
 type Month = Pick<Reservation, 'organization' | 'month'>
-type Wanted = Month & Pick<Reservation, 'limit' | 'partition'>
 
 /** Units for the events of one partition: one row in metering. */
 interface RoomLease {
@@ -69,7 +62,7 @@ export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
   let isStopped = false
 
   /** Takes a leased unit for an event, if there is one. Taking also counts the event for the forecast. */
-  function take({ limit, partition, ...of }: Wanted): LeasedUnit | undefined {
+  function take({ limit, partition, ...of }: Month & Pick<Reservation, 'limit' | 'partition'>): Reserved | undefined {
     const account = accounts.get(keyOf(of)) ?? open(of)
     account.limit = limit
     account.events.set(partition, (account.events.get(partition) ?? 0) + 1)
@@ -79,8 +72,9 @@ export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
     if (grant.ended || grant.limit !== limit || isOver(grant)) return undefined
     lease.spent += 1
     return {
+      verdict: 'granted',
       lease: lease.id,
-      giveBack: async (deadlineAt) => {
+      release: async (deadlineAt) => {
         lease.spent -= 1
         if (grant.ended) await giveBackUnspent(grant.of, [lease], deadlineAt)
       },

@@ -1,7 +1,7 @@
 import type { LeaseQuestion, ReturnedUnits } from '@nextvisit/contracts'
 import type { BatchedOutcome } from '@nextvisit/service-kit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { ROOM_LEASE_MS } from './admission-budget.ts'
+import { ROOM_LEASE_MS } from '../http/request-budget.ts'
 import { createRoomLeases } from './room-leases.ts'
 
 const ACME = { organization: 'acme', month: '2026-11' }
@@ -41,7 +41,7 @@ afterEach(() => {
 })
 
 describe('leases of room (docs/decisions/0017)', () => {
-  it('are asked for where many events come: twice as many units as came and a few more, in each partition', async () => {
+  it('are requested for many events: in each partition twice their number and a few more', async () => {
     const { asked, takeMany } = givenLeases()
     expect([...takeMany(6, 0), ...takeMany(3, 7)]).toEqual([])
     await untilRenewed()
@@ -60,7 +60,7 @@ describe('leases of room (docs/decisions/0017)', () => {
     expect(takeMany(20, 1)).toEqual([])
   })
 
-  it('are not asked for where few events come, nor where none come any more', async () => {
+  it('are not requested for few events, nor after the last event', async () => {
     const { asked, takeMany } = givenLeases()
     takeMany(7)
     await vi.advanceTimersByTimeAsync(10_000)
@@ -71,7 +71,7 @@ describe('leases of room (docs/decisions/0017)', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('follow one another without a gap while events come', async () => {
+  it('follow each other without a gap while events come', async () => {
     const { asked, take, takeMany } = givenLeases()
     takeMany(20)
     await untilRenewed()
@@ -82,7 +82,7 @@ describe('leases of room (docs/decisions/0017)', () => {
     expect(asked.length).toBeGreaterThan(5)
   })
 
-  it('end some time after they were asked for, not after the answer; what is not spent is given back', async () => {
+  it('end a fixed time after their request, not after the answer, and unspent units are given back', async () => {
     const answers: ((answer: BatchedOutcome<boolean>) => void)[] = []
     const { asked, returned, take, takeMany } = givenLeases(() => new Promise((resolve) => answers.push(resolve)))
     takeMany(8)
@@ -100,7 +100,7 @@ describe('leases of room (docs/decisions/0017)', () => {
   it.each([
     ['the process stalled and is late to end them', () => performance],
     ['the machine was suspended and its monotonic clock stood still', () => Date],
-  ])('are not used after their time, also where %s', async (_why, clockOf) => {
+  ])('are not used after their end, even if %s', async (_why, clockOf) => {
     const { take, takeMany } = givenLeases()
     takeMany(8)
     await untilRenewed()
@@ -109,7 +109,7 @@ describe('leases of room (docs/decisions/0017)', () => {
     expect(take()).toBeUndefined()
   })
 
-  it('are given back whole where the answer comes too late, or not at all: they may have been granted', async () => {
+  it('are given back whole if the answer is late or missing, since they may have been granted', async () => {
     for (const outcome of [GRANTED, { outcome: 'unavailable' } as const]) {
       const answers: ((answer: BatchedOutcome<boolean>) => void)[] = []
       const { returned, take, takeMany } = givenLeases(() => new Promise((resolve) => answers.push(resolve)))
@@ -123,7 +123,7 @@ describe('leases of room (docs/decisions/0017)', () => {
     }
   })
 
-  it('are asked for again soon where the answer comes too late: without one, all events ask for themselves', async () => {
+  it('are requested again soon after a late answer', async () => {
     for (const answer of [GRANTED, REFUSED]) {
       const answerLate = () =>
         new Promise<BatchedOutcome<boolean>>((resolve) => void setTimeout(resolve, ROOM_LEASE_MS, answer))
@@ -137,7 +137,7 @@ describe('leases of room (docs/decisions/0017)', () => {
     }
   })
 
-  it('are asked for again after some time where metering is unavailable, and soon where there was no room', async () => {
+  it('are requested again after a pause if metering is unavailable, and soon if there was no room', async () => {
     for (const [answer, questions] of [
       [{ outcome: 'unavailable' } as const, 1],
       [REFUSED, 10],
@@ -153,24 +153,24 @@ describe('leases of room (docs/decisions/0017)', () => {
     }
   })
 
-  it('take back the unit of a record that was not published: for another record, or for metering once they ended', async () => {
+  it('take back the unit of an unpublished record, for another record or, once they have ended, for metering', async () => {
     const { returned, take, takeMany } = givenLeases()
     takeMany(8)
     await untilRenewed()
     const [first, second, ...others] = takeMany(18)
     expect([take(), others.length]).toEqual([undefined, 16])
-    await first?.giveBack()
+    await first?.release()
     expect(take()?.lease).toBe(first?.lease)
     await vi.advanceTimersByTimeAsync(ROOM_LEASE_MS)
     const ofFirst = () => returned.filter(({ lease }) => lease === first?.lease)
     expect(ofFirst()).toEqual([])
-    await second?.giveBack()
-    await others[0]?.giveBack()
+    await second?.release()
+    await others[0]?.release()
     // Metering gets the total of the units given back so far.
     expect(ofFirst()).toEqual([1, 2].map((units) => ({ ...ACME, lease: first?.lease, units })))
   })
 
-  it('count only for the limit that they were granted under, and for its month', async () => {
+  it('count only for their limit and their month', async () => {
     const { leases, take, takeMany } = givenLeases()
     takeMany(8)
     await untilRenewed()
@@ -179,7 +179,7 @@ describe('leases of room (docs/decisions/0017)', () => {
     expect(take(0, 1_000)).toBeDefined()
   })
 
-  it('end at once where others wait for the room, and when the gateway stops', async () => {
+  it('end at once if others wait for the room, and when the gateway stops', async () => {
     const { leases, returned, take, takeMany } = givenLeases()
     takeMany(8)
     await untilRenewed()
@@ -195,7 +195,7 @@ describe('leases of room (docs/decisions/0017)', () => {
     expect(returned.at(-1)).toMatchObject({ lease: unit?.lease, units: returned[1]?.units })
     expect(returned).toHaveLength(2)
   })
-  it('of all organizations end together when the gateway stops: none is asked for while others are given back', async () => {
+  it('of all organizations end together when the gateway stops, and none is requested meanwhile', async () => {
     const returning = Promise.withResolvers<void>()
     const { leases, asked, returned } = givenLeases(undefined, returning.promise)
     const organizations = ['acme', 'globex']

@@ -31,7 +31,7 @@ async function askEverything({ identify, track, visit, post, keys }: GatewayFixt
 }
 
 describe('the cost of admission (design.md, Calls to services)', () => {
-  it('is no call but the publish, for a known user and known names without limits', async () => {
+  it('is no call for a known user and known names without limits', async () => {
     const gateway = await gatewayWith(undefined)
     expect(await askEverything(gateway)).toEqual([200, 202, 200, 202])
     // The trait and the event need one call each; then they are known.
@@ -41,7 +41,7 @@ describe('the cost of admission (design.md, Calls to services)', () => {
     expect(await gateway.records()).toHaveLength(24)
   })
 
-  it('is one call an event under a limit, and one a user and month under a quota', async () => {
+  it('is one call for an event under a limit, and one for a user and month under a quota', async () => {
     const gateway = await gatewayWith({
       eventsPerMonth: 1_000,
       monthlyActiveUsers: 1_000,

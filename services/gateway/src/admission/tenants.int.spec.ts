@@ -17,12 +17,12 @@ const manyTraits = (prefix: string) => ({
   userAttributes: { $set: Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`${prefix}-${index}`, 1])) },
 })
 
-describe('a tenant that asks as loudly as it can (decisions.md, Busy and broken)', () => {
+describe('the flood of one tenant (decisions.md, Busy and broken)', () => {
   it.each([
     ['one project', 1],
     ['many projects', 40],
   ])(
-    'of %s makes nothing unchecked, neither for others nor for itself: what it asks too much is refused',
+    'of %s makes no request unchecked, neither of others nor of its own: its excess is refused',
     async (_name, projects) => {
       // A slow registry that answers each call within a quarter of its time: ten milliseconds a name.
       const registry = await givenService({
@@ -51,7 +51,7 @@ describe('a tenant that asks as loudly as it can (decisions.md, Busy and broken)
   )
 })
 
-describe('a partition that is behind (design.md, User markers)', () => {
+describe('a lagging partition (design.md, User markers)', () => {
   it('makes only its own users unchecked, and opens no breaker', async () => {
     const projector = await givenService({
       lookUpUsers: async ({ questions }) => {
@@ -71,8 +71,8 @@ describe('a partition that is behind (design.md, User markers)', () => {
   })
 })
 
-describe('reads that are slow', () => {
-  it('have a breaker of their own: admission continues', async () => {
+describe('slow reads', () => {
+  it('have a breaker of their own, so that admission continues', async () => {
     const projector = await givenService({
       readUser: () => Promise.reject(new Error('too slow')),
       lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'missing') }),
@@ -86,8 +86,8 @@ describe('reads that are slow', () => {
   })
 })
 
-describe('a partition that is halted (decisions.md, Busy and broken)', () => {
-  it('takes the reads of no other user: that rows are behind the log is no failure of the service', async () => {
+describe('a halted partition (decisions.md, Busy and broken)', () => {
+  it('does not affect reads of other users: rows behind the log are no failure of the service', async () => {
     const halted = new Set<string>()
     const read = async <Answer extends object>({ userId }: UserQuery, answer: Answer) => {
       // The first question.
@@ -114,8 +114,8 @@ describe('a partition that is halted (decisions.md, Busy and broken)', () => {
   })
 })
 
-describe('a user who was identified (decisions.md, Identify)', () => {
-  it('is found at once on every gateway, also where the marker is lost and the user was missing just before', async () => {
+describe('an identified user (decisions.md, Identify)', () => {
+  it('is found at once on every gateway, even if the marker is lost and the user was missing just before', async () => {
     let isFolded = false
     const projector = await givenService({
       lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => (isFolded ? 'exists' : 'missing')) }),

@@ -1,18 +1,14 @@
 import { type Claim, type ClaimVerdict, MAX_CLAIMED_NAMES, type traitRegistryCalls } from '@nextvisit/contracts'
-import { type BatchedOutcome, createBatchedCall, type ServiceClient } from '@nextvisit/service-kit'
+import { createBatchedCall, type ServiceClient } from '@nextvisit/service-kit'
 import { LRUCache } from 'lru-cache'
+import { type NoVerdict, verdictOf } from './verdicts.ts'
 
 const MAX_KNOWN_NAMES = 200_000
 
 type NameSpace = Pick<Claim, 'organization' | 'project' | 'kind'>
 
-/** Result of a claim. `claimed`: the verdicts by slug, for slugs that are not cached as known. */
-export type ClaimResult =
-  | { readonly outcome: 'claimed'; readonly verdicts: ReadonlyMap<string, ClaimVerdict> }
-  /** The trait registry did not answer in time. */
-  | { readonly outcome: 'unchecked' }
-  /** The organization asks for too many names at once. */
-  | { readonly outcome: 'crowded' }
+/** The verdicts by slug, for slugs that are not cached as known. */
+export type ClaimResult = ReadonlyMap<string, ClaimVerdict> | NoVerdict
 
 export type TraitRegistry = ReturnType<typeof createTraitRegistry>
 
@@ -24,7 +20,7 @@ export function createTraitRegistry({ admission }: Pick<ServiceClient<typeof tra
     tenantOf: ({ organization }: NameSpace) => organization,
     weightOf: ({ slugs }: { readonly slugs: readonly string[] }) => slugs.length,
     maxWeight: MAX_CLAIMED_NAMES,
-    bytesOf: bytesAsJson,
+    bytesOf: (question: object) => Buffer.byteLength(JSON.stringify(question)),
   }
   const askClaim = createBatchedCall(admission.claim, sizes)
   const askRelease = createBatchedCall(admission.releaseClaims, sizes)
@@ -36,12 +32,11 @@ export function createTraitRegistry({ admission }: Pick<ServiceClient<typeof tra
      */
     claim: async (claim: Claim, deadlineAt: number, mayBeRepeat = false): Promise<ClaimResult> => {
       const slugs = claim.slugs.filter((slug) => mayBeRepeat || !isKnown(claim, slug))
-      if (slugs.length === 0) return { outcome: 'claimed', verdicts: new Map() }
-      const asked = await askClaim({ ...claim, slugs }, deadlineAt)
-      if (asked.outcome === 'crowded') return asked
-      const answer = answerOf(asked)
-      if (answer?.length !== slugs.length) return { outcome: 'unchecked' }
-      return { outcome: 'claimed', verdicts: new Map(slugs.map((slug, index) => [slug, answer[index] ?? 'claimed'])) }
+      if (slugs.length === 0) return new Map()
+      const verdicts = verdictOf(await askClaim({ ...claim, slugs }, deadlineAt))
+      if (typeof verdicts === 'string') return verdicts
+      if (verdicts.length !== slugs.length) return 'unchecked'
+      return new Map(slugs.map((slug, index) => [slug, verdicts[index] ?? 'claimed']))
     },
     /**
      * Gives back the names of a record that certainly was not published. If the call is lost, the trait registry
@@ -57,8 +52,8 @@ export function createTraitRegistry({ admission }: Pick<ServiceClient<typeof tra
     /** Returns true if the trait registry says that the cap refuses the names now. Claims nothing. */
     isRefusedByCap: async (claim: Claim, deadlineAt: number): Promise<boolean> => {
       if (claim.slugs.every((slug) => isKnown(claim, slug))) return false
-      const verdicts = answerOf(await askClaim({ ...claim, dryRun: true }, deadlineAt))
-      return verdicts?.includes('no-room') === true
+      const verdicts = verdictOf(await askClaim({ ...claim, dryRun: true }, deadlineAt))
+      return typeof verdicts !== 'string' && verdicts.includes('no-room')
     },
     /** Caches names as known. Call it only after the ack of a record that carried them (design.md, Trait registry). */
     remember: (space: NameSpace, slugs: Iterable<string>) => {
@@ -67,15 +62,7 @@ export function createTraitRegistry({ admission }: Pick<ServiceClient<typeof tra
   }
 }
 
-function answerOf<Answer>(asked: BatchedOutcome<Answer>): Answer | undefined {
-  return asked.outcome === 'answered' ? asked.answer : undefined
-}
-
 /** Ids hold no `/`, so the slug may hold anything. */
 function keyOf({ organization, project, kind }: NameSpace, slug: string): string {
   return `${organization}/${project}/${kind}/${slug}`
-}
-
-function bytesAsJson(question: object): number {
-  return Buffer.byteLength(JSON.stringify(question))
 }

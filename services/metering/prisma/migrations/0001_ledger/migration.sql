@@ -107,7 +107,7 @@ CREATE TABLE unique_names (
 --                that is folded: consumers drop it
 --   'granted'    the unit is reserved
 --   'held'       no room now, but some units are only reserved and may be released
---   'exhausted'  no room: count alone has reached the limit
+--   'no-room'    no room: count alone has reached the limit
 --   'room'       there is room, but this was a dry run: it reserves nothing
 -- Asking again changes no verdict except 'held'.
 --
@@ -228,7 +228,7 @@ BEGIN
   SELECT CASE
     WHEN asked.is_counted THEN 'counted'
     WHEN holding.unit IS NOT NULL THEN 'granted'
-    WHEN used.count >= asked."limit" THEN 'exhausted'
+    WHEN used.count >= asked."limit" THEN 'no-room'
     WHEN asked.dry_run AND used.count + used.reserved < asked."limit" THEN 'room'
     ELSE 'held'
   END
