@@ -16,7 +16,7 @@ function importedFoldersOf(folder: string): ReadonlySet<string> {
   return new Set(imported.filter(isInFolder).map(folderOf))
 }
 
-it('imports between folders of the gateway go one way, those of types too', () => {
+it('imports between folders of the gateway are never circular, types included', () => {
   let rest = new Map(
     [...new Set(files.filter(isInFolder).map(folderOf))].map((name) => [name, importedFoldersOf(name)]),
   )

@@ -8,8 +8,6 @@ import {
   type RedisConnection,
   serveCalls,
 } from '@nextvisit/service-kit'
-import { createAdmitEvent } from './admission/admit-event.ts'
-import { createAdmitIdentify } from './admission/admit-identify.ts'
 import { createKnownUsers } from './admission/known-users.ts'
 import { createMetering } from './admission/metering.ts'
 import { createTraitRegistry } from './admission/trait-registry.ts'
@@ -23,17 +21,16 @@ import { createCallerAddress } from './http/caller-address.ts'
 import { createBatchRoute } from './ingest/batch-route.ts'
 import type { CountryOf } from './ingest/caller-country.ts'
 import { createKeptAnswers } from './idempotency/kept-answers.ts'
-import { createIdentifyKind } from './ingest/kinds/identify.ts'
-import { createTrackKind } from './ingest/kinds/track.ts'
-import { createVisitRoute } from './ingest/kinds/visit.ts'
+import { createKinds } from './ingest/kinds.ts'
 import { createRecordMany } from './ingest/record-many.ts'
-import { createSingleRoute } from './ingest/record-one.ts'
-import { createSegmentComRoutes } from './ingest/segment-com/segment-com-routes.ts'
+import { createSegmentComRoutes } from './ingest/segment-com-routes.ts'
+import { createSingleRoute } from './ingest/single-route.ts'
 import { createStages } from './ingest/stages.ts'
 import { createCheckSignature } from './ingest/user-signature.ts'
+import { createVisitRoute } from './ingest/visit-route.ts'
 import { createUserEventPublisher } from './publishing/user-event-publisher.ts'
 import { createReplies } from './ingest/evaluator-replies.ts'
-import { createDocuments } from './openapi/documents.ts'
+import { createDocuments } from './openapi/served-documents.ts'
 import { createProjectRoutes } from './reads/project-routes.ts'
 import { answerRefusals, createListRefusals } from './reads/refusal-routes.ts'
 import { createUserRoutes } from './reads/user-routes.ts'
@@ -90,11 +87,7 @@ export function createGateway(parts: GatewayParts) {
   const knownUsers = createKnownUsers(redis, redisPrefix, clients.userProjector)
   const { onRecorded, onLeftOut } = metrics
   const stages = createStages({ checkSignature, keptAnswers, knownUsers, userEvents, replies, onRecorded })
-  const admissionParts = { knownUsers, metering, traitRegistry }
-  const admitIdentify = createAdmitIdentify(admissionParts)
-  const identify = createIdentifyKind(admitIdentify)
-  const track = createTrackKind(createAdmitEvent(admissionParts))
-  const singleRoute = createSingleRoute(stages)
+  const { identify, visit, track } = createKinds({ knownUsers, metering, traitRegistry }, parts.countryOf)
   const recordMany = createRecordMany(stages, logger)
 
   const refusalStore = createRefusalStore(redis, redisPrefix)
@@ -105,12 +98,12 @@ export function createGateway(parts: GatewayParts) {
   const listener = createApp({
     ...parts,
     routes: [
-      singleRoute(ROUTES.identifyUser, identify),
-      singleRoute(ROUTES.trackEvent, track),
+      createSingleRoute(ROUTES.identifyUser, identify, stages),
+      createSingleRoute(ROUTES.trackEvent, track, stages),
       createBatchRoute(recordMany, { identify, track }),
       ...createSegmentComRoutes({ recordMany, identify, track, onLeftOut }),
-      createVisitRoute({ ...parts, stages, admit: admitIdentify, userEvents }),
-      singleRoute(ROUTES.trackSdkEvent, track),
+      createVisitRoute({ ...parts, stages, visit, userEvents }),
+      createSingleRoute(ROUTES.trackSdkEvent, track, stages),
       ...createUserRoutes(clients.userProjector.reads, clients.evaluator.reads),
       ...createProjectRoutes({
         metering: clients.metering.reads,

@@ -18,7 +18,7 @@ import { LEASE_MS, LEASE_SCRIPT, TokenLease, type TokenLeaseRequest } from './le
 const HARDLY = 1 / 3_600
 const LONGER_THAN_A_LEASE_MS = 300
 
-describe('how often Redis is asked (docs/decisions/0011)', () => {
+describe('the rate limiter calls Redis (docs/decisions/0011)', () => {
   it('once for many requests of one moment', async () => {
     const limiter = await givenLimiter()
     const takes = Array.from({ length: 500 }, () => limiter.take('key', { perSecond: 1_000, burst: 1_000 }))
@@ -46,7 +46,7 @@ describe('how often Redis is asked (docs/decisions/0011)', () => {
     expect(takes.filter(({ isAllowed }) => isAllowed)).toHaveLength(96)
   })
 
-  it('not any more once the requests have ended', async () => {
+  it('no more once the requests have ended', async () => {
     const limiter = await givenLimiter()
     await countAllowed(limiter, { perSecond: HARDLY, burst: 1_000 }, 100)
     await sleep(2 * LONGER_THAN_A_LEASE_MS)
@@ -55,7 +55,7 @@ describe('how often Redis is asked (docs/decisions/0011)', () => {
     expect(limiter.asked()).toBe(before)
   })
 
-  it('leaves nothing in Redis of a bucket that is full again', async () => {
+  it('and leaves nothing there of a bucket that is full again', async () => {
     const { client, redisKey, ...limiter } = await givenLimiter()
     await countAllowed(limiter, { perSecond: 100, burst: 100 }, 50)
     expect(await client.pttl(redisKey)).toBeGreaterThan(0)
@@ -77,7 +77,7 @@ describe('tokens that a gateway leased in advance', () => {
     expect(worstExcess(takes, limit)).toBeLessThanOrEqual(0)
   })
 
-  it('come back, and are replaced at perSecond, when their gateway is never heard of again', async () => {
+  it('return, and are replaced at perSecond, if their gateway disappears', async () => {
     const keyPrefix = newPrefix()
     const proxy = await startRedisProxy(inject('redisUrl'))
     const lost = await givenLimiter({ keyPrefix, redisUrl: proxy.url })
@@ -89,7 +89,7 @@ describe('tokens that a gateway leased in advance', () => {
     expect(takes.filter(({ isAllowed }) => isAllowed).length).toBeGreaterThanOrEqual(100)
   })
 
-  it('are not counted twice when they come back too late', async () => {
+  it('are not counted twice if they return too late', async () => {
     const keyPrefix = newPrefix()
     const proxy = await startRedisProxy(inject('redisUrl'))
     const slow = await givenLimiter({ keyPrefix, redisUrl: proxy.url })
@@ -108,7 +108,7 @@ describe('tokens that a gateway leased in advance', () => {
     expect(worstExcess(takes, large)).toBeLessThanOrEqual(0)
   })
 
-  it('are not used where the answer came after their lease had ended', async () => {
+  it('are not used if the answer arrives after their lease has ended', async () => {
     const keyPrefix = newPrefix()
     let lateByMs = 0
     const slow = await givenLimiter({ keyPrefix, lateByMs: () => lateByMs })
@@ -124,7 +124,7 @@ describe('tokens that a gateway leased in advance', () => {
     await Promise.all(asking)
   })
 
-  it('end at once with a changed limit', async () => {
+  it('are returned at once with a changed limit', async () => {
     const limiter = await givenLimiter()
     expect(await countAllowed(limiter, { perSecond: HARDLY, burst: 100 }, 20)).toBe(20)
     expect(await countAllowed(limiter, { perSecond: HARDLY, burst: 10 }, 20)).toBe(0)
@@ -133,7 +133,7 @@ describe('tokens that a gateway leased in advance', () => {
 })
 
 describe('a changed burst', () => {
-  it('applies at once, and knows what was spent', async () => {
+  it('applies at once, and keeps the spent tokens', async () => {
     const [one, other] = await givenTwoLimiters()
     const allowed = (limiter: typeof one, burst: number) => countAllowed(limiter, { perSecond: HARDLY, burst }, 100)
     expect(await allowed(one, 10)).toBe(10)
@@ -155,7 +155,7 @@ async function givenBucket(limit: RateLimit) {
 }
 
 describe('the script', () => {
-  it('gives in advance at most half of what is above the middle, and nothing from a small bucket', async () => {
+  it('leases at most half of the tokens above the middle, and none from a small bucket', async () => {
     const large = await givenBucket({ perSecond: HARDLY, burst: 100 })
     expect(await large.one({ need: 10, extra: 100 })).toMatchObject({ granted: 10, advance: 20 })
     expect(await large.other({ need: 21, extra: 100 })).toMatchObject({ granted: 21, advance: 0 })
@@ -163,7 +163,7 @@ describe('the script', () => {
     expect(await small.one({ need: 1, extra: 100 })).toMatchObject({ granted: 1, advance: 0 })
   })
 
-  it('takes back what was not used, and says when others may return theirs', async () => {
+  it('takes back unused tokens, and states when other gateways may return theirs', async () => {
     const { one, other } = await givenBucket({ perSecond: HARDLY, burst: 100 })
     await one({ extra: 20 })
     const starved = await other({ need: 100 })
@@ -173,7 +173,7 @@ describe('the script', () => {
     expect(await other({ need: 100 })).toMatchObject({ granted: 10, retryInMs: 0 })
   })
 
-  it('refills the place of leased tokens from the end of the lease, not before', async () => {
+  it('replaces leased tokens from the end of their lease on, not before', async () => {
     const { one, other, client } = await givenBucket({ perSecond: 50, burst: 100 })
     const clockMs = async () => {
       const [seconds = 0, micros = 0] = (await client.time()).map(Number)
@@ -187,14 +187,14 @@ describe('the script', () => {
     expect(known).toBeGreaterThanOrEqual(20 - (refilledMs * 50) / 1_000)
   })
 
-  it('gives a batch all that it needs or nothing, after the requests that wait', async () => {
+  it('grants a batch all of its tokens or none, after the waiting requests', async () => {
     const { one, other } = await givenBucket({ perSecond: HARDLY, burst: 20 })
     const batches = [12, 9, 3].map((need) => ({ need, owed: 0 }))
     expect(await one({ need: 4, batches })).toMatchObject({ granted: 4, passed: '101' })
     expect(await other({ need: 4 })).toMatchObject({ granted: 1 })
   })
 
-  it('lets a bucket owe what a batch takes besides, until its limit changes', async () => {
+  it('lets a bucket owe the additional tokens of a batch, until its limit changes', async () => {
     const limit = { perSecond: HARDLY, burst: 10 }
     const { one, other } = await givenBucket(limit)
     expect(await one({ batches: [{ need: 10, owed: 5 }] })).toMatchObject({ passed: '1' })
@@ -205,7 +205,7 @@ describe('the script', () => {
     expect(await other({ burst: 9, need: 5 })).toMatchObject({ granted: 0, known: 9 })
   })
 
-  it('lets a bucket that owes some owe more for what has happened, but for nothing else', async () => {
+  it('lets a bucket in debt owe more only for causes that have happened', async () => {
     const { one, other } = await givenBucket({ perSecond: HARDLY, burst: 10 })
     const owing = { need: 0, owed: 8, isOwedAnyway: true }
     expect(await one({ batches: [owing, owing] })).toMatchObject({ passed: '11' })
@@ -213,7 +213,7 @@ describe('the script', () => {
     expect((await other({})).known).toBeGreaterThan(23.9)
   })
 
-  it('refills the bucket and ends leases also after the clock of Redis went back', async () => {
+  it('refills the bucket and ends leases even after the clock of Redis was set back', async () => {
     const { one, other, client, redisKey } = await givenBucket({ perSecond: 100, burst: 100 })
     await one({ extra: 20 })
     await other({ need: 80 })
@@ -228,7 +228,7 @@ describe('the script', () => {
     expect(await other({ need: 100 })).toMatchObject({ granted: 100 })
   })
 
-  it('does not take back tokens after their lease has ended', async () => {
+  it('takes no tokens back after their lease has ended', async () => {
     const { one, other } = await givenBucket({ perSecond: HARDLY, burst: 100 })
     await one({ extra: 20 })
     await sleep(LONGER_THAN_A_LEASE_MS)
@@ -238,7 +238,7 @@ describe('the script', () => {
   })
 })
 
-describe('the bound', () => {
+describe('the bound of burst + perSecond × time', () => {
   it('holds over three gateways under any load, for any limit', async () => {
     const limits = fc.record({ perSecond: fc.integer({ min: 1, max: 2_000 }), burst: fc.integer({ min: 1, max: 300 }) })
     const step = fc.record({

@@ -35,7 +35,7 @@ describe('the price of a request (decisions.md, Busy and broken)', () => {
     expect(priceOf(bytes, items)).toBe(price)
   })
 
-  it('is at least what must be there before the body is parsed, and hardly more than what its items cost alone', () => {
+  it('is at least the price that is checked before parsing, and little more than the prices of its items alone', () => {
     const bodies = fc.array(fc.integer({ min: 11, max: 102_400 }), { maxLength: 30 })
     fc.assert(
       fc.property(bodies, (sizes) => {
@@ -56,7 +56,7 @@ describe('the price of a request (decisions.md, Busy and broken)', () => {
     )
   })
 
-  it('is taken in two parts: the first token, and a rest that a full bucket can always give', () => {
+  it('is taken in two parts: the first token, and a rest that a full bucket always has', () => {
     const prices = fc.integer({ min: 2, max: 3_000 })
     fc.assert(
       fc.property(prices, fc.integer({ min: 1, max: 300 }), (price, burst) => {

@@ -23,7 +23,7 @@ function ideallyPassed(takes: readonly Taken[], limit: RateLimit): number {
 
 describe('rate limits shared through Redis (decisions.md, Busy and broken)', () => {
   it.each([1, 2, 3, 5, 10, 20, 50])(
-    'of many requests at once over two gateways exactly burst %i pass',
+    'pass exactly burst %i of many requests at once over two gateways',
     async (burst) => {
       const limiters = await givenTwoLimiters()
       const limit = { perSecond: HARDLY, burst }
@@ -35,7 +35,7 @@ describe('rate limits shared through Redis (decisions.md, Busy and broken)', () 
     },
   )
 
-  it.each([1, 2, 3, 5, 20, 50])('of requests in turn over two gateways exactly burst %i pass', async (burst) => {
+  it.each([1, 2, 3, 5, 20, 50])('pass exactly burst %i of requests in turn over two gateways', async (burst) => {
     const limiters = await givenTwoLimiters()
     const allowed: boolean[] = []
     for (let i = 0; i < burst + 5; i += 1)
@@ -43,7 +43,7 @@ describe('rate limits shared through Redis (decisions.md, Busy and broken)', () 
     expect(allowed.filter(Boolean)).toHaveLength(burst)
   })
 
-  it('exactly burst pass where one gateway falls silent with tokens leased', async () => {
+  it('pass exactly burst if one gateway disappears with leased tokens', async () => {
     const [one, other] = await givenTwoLimiters()
     const limit = { perSecond: HARDLY, burst: 100 }
     let passed = 0
@@ -52,7 +52,7 @@ describe('rate limits shared through Redis (decisions.md, Busy and broken)', () 
     expect(passed).toBe(100)
   })
 
-  it('tells what is left, and when there is more: then there is', async () => {
+  it('state the remaining tokens, and when there are more', async () => {
     const [one, other] = await givenTwoLimiters()
     const limit = { perSecond: 1, burst: 2 }
     expect(await one.take('key', limit)).toEqual({ isAllowed: true, remaining: 1, moreInSeconds: 1 })
@@ -69,13 +69,13 @@ describe('rate limits shared through Redis (decisions.md, Busy and broken)', () 
     { perSecond: 50, burst: 5 },
     { perSecond: 200, burst: 40 },
     { perSecond: 2_000, burst: 200 },
-  ])('in no window pass more than burst + perSecond × time, and not many fewer: %o', async (limit) => {
+  ])('pass in no window more than burst + perSecond × time, and not many fewer: %o', async (limit) => {
     const takes = await flood(await givenTwoLimiters(), limit, { ms: 1_000, atOnce: 8 })
     expect(worstExcess(takes, limit)).toBeLessThanOrEqual(0)
     expect(takes.filter(({ isAllowed }) => isAllowed).length).toBeGreaterThan(0.8 * ideallyPassed(takes, limit))
   })
 
-  it('holds the bound for a load that comes and goes', async () => {
+  it('hold the bound for an intermittent load', async () => {
     const limiters = await givenTwoLimiters()
     const limit = { perSecond: 500, burst: 100 }
     const takes: Taken[] = []
@@ -83,7 +83,7 @@ describe('rate limits shared through Redis (decisions.md, Busy and broken)', () 
     expect(worstExcess(takes, limit)).toBeLessThanOrEqual(0)
   })
 
-  it('never refuses a client below the limit', async () => {
+  it('never refuse a client below the limit', async () => {
     const { take } = await givenLimiter()
     const limit = { perSecond: 100, burst: 5 }
     const pacedEveryMs = 11
@@ -98,7 +98,7 @@ describe('rate limits shared through Redis (decisions.md, Busy and broken)', () 
     expect(refused).toEqual([])
   })
 
-  it('asks Redis seldom while a key is busy, and not at all while it is empty', async () => {
+  it('call Redis rarely while a key is busy, and never while its bucket is empty', async () => {
     const { take, asked } = await givenLimiter()
     const limit = { perSecond: 10_000, burst: 10_000 }
     for (let i = 0; i < 5_000; i += 1) expect((await take('busy', limit)).isAllowed).toBe(true)
@@ -110,7 +110,7 @@ describe('rate limits shared through Redis (decisions.md, Busy and broken)', () 
     expect(asked()).toBe(before)
   })
 
-  it('counts keys apart, and follows a changed limit with the next request', async () => {
+  it('count keys separately, and apply a changed limit to the next request', async () => {
     const { take } = await givenLimiter()
     const isAllowed = async (key: string, burst: number) => (await take(key, { perSecond: HARDLY, burst })).isAllowed
     expect(await isAllowed('one', 1)).toBe(true)
@@ -120,7 +120,7 @@ describe('rate limits shared through Redis (decisions.md, Busy and broken)', () 
     expect(await isAllowed('one', 2)).toBe(false)
   })
 
-  it('keeps its level when Redis is emptied', async () => {
+  it('keep their level when Redis is emptied', async () => {
     const keyPrefix = newPrefix()
     const { take, client } = await givenLimiter({ keyPrefix })
     const isAllowed = async () => (await take('key', { perSecond: HARDLY, burst: 3 })).isAllowed
@@ -130,7 +130,7 @@ describe('rate limits shared through Redis (decisions.md, Busy and broken)', () 
   })
 })
 
-describe('while Redis is unavailable', () => {
+describe('a rate limiter without Redis', () => {
   const limit = { perSecond: HARDLY, burst: 5 }
   const BACK = 'Rate limits are shared by all gateways again'
 
@@ -139,7 +139,7 @@ describe('while Redis is unavailable', () => {
     return lines.at(-1) === BACK
   }
 
-  it.each(['frozen', 'closed'])('%s: goes on from what it knows, at once, and comes back by itself', async (how) => {
+  it.each(['frozen', 'closed'])('continues at once from the last known level, and recovers by itself: %s', async (how) => {
     const proxy = await startRedisProxy(inject('redisUrl'))
     const { take, lines } = await givenLimiter({ redisUrl: proxy.url, patienceMs: 50 })
     const isAllowed = async () => (await take('key', limit)).isAllowed
@@ -163,7 +163,7 @@ describe('while Redis is unavailable', () => {
     ])
   })
 
-  it('pays for what passed meanwhile as soon as it is back', async () => {
+  it('reports the requests that passed meanwhile once Redis is back', async () => {
     const proxy = await startRedisProxy(inject('redisUrl'))
     const { take, lines } = await givenLimiter({ redisUrl: proxy.url, patienceMs: 50 })
     const isAllowed = async () => (await take('key', limit)).isAllowed
@@ -176,7 +176,7 @@ describe('while Redis is unavailable', () => {
     expect([await isAllowed(), await isAllowed()]).toEqual([true, false])
   })
 
-  it('starts without it', async () => {
+  it('starts', async () => {
     const proxy = await startRedisProxy(inject('redisUrl'))
     proxy.close()
     const { take } = await givenLimiter({ redisUrl: proxy.url, patienceMs: 50 })

@@ -24,7 +24,7 @@ function startBucket(limit: { perSecond: number; burst: number }) {
 }
 
 describe('a token bucket without Redis (decisions.md, Busy and broken: rate limits)', () => {
-  it('lets a burst pass, then perSecond', async () => {
+  it('passes a burst, then perSecond', async () => {
     const { wait, take } = startBucket({ perSecond: 10, burst: 20 })
     const takeMany = async (times: number) => {
       const verdicts = await Promise.all(Array.from({ length: times }, () => take()))
@@ -37,7 +37,7 @@ describe('a token bucket without Redis (decisions.md, Busy and broken: rate limi
     expect(await takeMany(30)).toBe(20)
   })
 
-  it('follows a changed limit at once, and knows what was taken', async () => {
+  it('applies a changed limit at once, and keeps the taken tokens', async () => {
     const { wait, take } = startBucket({ perSecond: 10, burst: 3 })
     for (let i = 0; i < 3; i += 1) await take()
     const larger = { perSecond: 1, burst: 5 }
@@ -49,7 +49,7 @@ describe('a token bucket without Redis (decisions.md, Busy and broken: rate limi
     expect((await take(smaller)).isAllowed).toBe(true)
   })
 
-  it('does as a bucket of thousandths would, and tells what is in it', async () => {
+  it('behaves like an exact model in thousandths, and states its tokens', async () => {
     const limits = fc.record({ perSecond: fc.integer({ min: 1, max: 500 }), burst: fc.integer({ min: 1, max: 50 }) })
     const waits = fc.array(fc.integer({ min: 0, max: 300 }), { minLength: 1, maxLength: 200 })
     await fc.assert(
@@ -71,7 +71,7 @@ describe('a token bucket without Redis (decisions.md, Busy and broken: rate limi
     )
   })
 
-  it('has a token again when it said, and not a second earlier', async () => {
+  it('has a token again at the stated time, and not a second earlier', async () => {
     const limits = fc.record({ perMinute: fc.integer({ min: 1, max: 300 }), burst: fc.integer({ min: 1, max: 5 }) })
     await fc.assert(
       fc.asyncProperty(limits, fc.integer({ min: 0, max: 5_000 }), async ({ perMinute, burst }, waitMs) => {
@@ -95,7 +95,7 @@ describe('a token bucket without Redis (decisions.md, Busy and broken: rate limi
 })
 
 describe('a request that costs several tokens', () => {
-  it('passes beside a caller with the same key, also where it costs more than burst', async () => {
+  it('passes beside a caller with the same key, even if it costs more than burst', async () => {
     const limit = { perSecond: 100, burst: 200 }
     const { wait, take } = startBucket(limit)
     const verdicts: boolean[] = []
@@ -110,7 +110,7 @@ describe('a request that costs several tokens', () => {
     expect(verdicts).toContain(true)
   })
 
-  it('is owed also by a bucket that owes some where it was for something that has happened', async () => {
+  it('adds to the debt of a bucket if its cause has happened', async () => {
     const limit = { perSecond: 1, burst: 4 }
     const { take } = startBucket(limit)
     for (const owed of [5, 6])
@@ -119,7 +119,7 @@ describe('a request that costs several tokens', () => {
     expect(await take()).toMatchObject({ isAllowed: false, moreInSeconds: 5 + 6 - 4 + 1 })
   })
 
-  it('passes when it said: with the first token, which is taken again', async () => {
+  it('passes at the stated time, with the first token, which is taken again', async () => {
     const limits = fc.record({ perMinute: fc.integer({ min: 1, max: 300 }), burst: fc.integer({ min: 1, max: 9 }) })
     const prices = fc.integer({ min: 2, max: 30 })
     const waits = fc.integer({ min: 0, max: 5_000 })
@@ -145,8 +145,8 @@ describe('a request that costs several tokens', () => {
   })
 })
 
-describe('headers (draft-ietf-httpapi-ratelimit-headers)', () => {
-  it('tell the policy and what is left', async () => {
+describe('the headers (draft-ietf-httpapi-ratelimit-headers)', () => {
+  it('state the policy and the remaining tokens', async () => {
     const limit = { perSecond: 100, burst: 200 }
     expect(rateLimitHeaders('admin', limit, await startBucket(limit).take())).toEqual({
       'RateLimit-Policy': '"admin";q=200;w=2',
@@ -154,7 +154,7 @@ describe('headers (draft-ietf-httpapi-ratelimit-headers)', () => {
     })
   })
 
-  it('say when to come again where nothing is left', async () => {
+  it('state when a request passes again if no token is left', async () => {
     const limit = { perSecond: 0.1, burst: 1 }
     const { take } = startBucket(limit)
     expect(rateLimitHeaders('sdk', limit, await take())).toEqual({

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { CatalogKey, CatalogView } from '@nextvisit/catalog'
-import { type JsonObject, memberOf, type ParsedJson, parseJson } from '@nextvisit/domain'
+import { type JsonObject, memberOf, type ParsedJson, parseJson, type Rejection } from '@nextvisit/domain'
 import type { Logger } from '@nextvisit/service-kit'
 import { type Refusal, REFUSALS, refuse, refuseBody } from '../refusals/refusals.ts'
 import { type Bill, createBill } from '../billing/bill.ts'
@@ -18,7 +18,6 @@ import { traceParentOf } from './trace-parent.ts'
 import { createRequestTurns, needsTurn } from './turns-by-key.ts'
 import { CORS_HEADERS, textOf, writeAnswer } from './write-answer.ts'
 
-type ParsedBody = Extract<ParsedJson, { readonly outcome: 'ok' }>
 const NO_BODY = { outcome: 'ok', body: {} } as const
 const bodyAsItem = ({ body }: CheckedRequest): Items => ({ outcome: 'ok', items: [body] })
 
@@ -51,7 +50,7 @@ interface Progress {
   writeKey: string | undefined
   bill: Bill | undefined
   body: JsonObject | undefined
-  /** Released at the end, as is the place in flight. */
+  /** Held until `release`, as is the place in flight. */
   received: ReceivedBody | undefined
   isInFlight: boolean
 }
@@ -77,7 +76,7 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
   const inTurn = createRequestTurns(turnWithinMs(requestBudgetMs))
   let inFlight = 0
 
-  /** Runs the checks in order: the key, the rate limit, the body, the place in flight, the turn. */
+  /** Runs the checks in the order of `REFUSALS`: the key, the rate limit, the body, the place in flight, the turn. */
   async function checkAndHandle(progress: Progress): Promise<Handled | Aborted> {
     const { route, request } = progress
     // Without a key in the headers, the body names it and is read first.
@@ -109,7 +108,8 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
     if (mayNotWait) return mayNotWait
     const handled = await inTurn(request, sha256, bytes, () => parseAndHandle(arrived))
     if (route.method === 'POST' || handled.outcome !== 'answered') return handled
-    // A read pays by the length of its answer.
+    // A read pays by the length of its answer, and is no longer in flight then.
+    release(progress)
     const text = textOf(handled)
     await bill.oweFor(Buffer.byteLength(text))
     return { ...handled, text }
@@ -158,13 +158,12 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
 
   function checkedRequestOf({ progress, key, bytes, receivedMs, deadlineAt }: Arrived, body: JsonObject) {
     const { route, request, traceparent, parameters } = progress
-    const { project, entry } = key
-    const content = bytes && (route.repeatedContent?.(body) ?? bytes)
-    const idempotencyKey = request.headers['idempotency-key']
-    const idempotency =
-      content === undefined
-        ? 'none'
-        : idempotentRequestOf({ key: idempotencyKey, route: route.pattern, bytes: content, project, apiKey: entry })
+    const content = bytes && {
+      key: request.headers['idempotency-key'],
+      route: route.pattern,
+      bytes: route.repeatedContent?.(body) ?? bytes,
+    }
+    const idempotency = content ? idempotentRequestOf(key, content) : 'none'
     if (typeof idempotency === 'object') progress.requestId = idempotency.recordId
     return {
       requestId: progress.requestId,
@@ -173,7 +172,7 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
       deadlineAt,
       admissionDeadlineAt: performance.now() + admissionBudgetMs(requestBudgetMs),
       key,
-      project,
+      project: key.project,
       callerAddress: () => callerAddress(request),
       body,
       header: (name) => [request.headers[name]].flat().at(0),
@@ -187,9 +186,12 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
     return yieldBetween(items, ({ refusal, item, body }) => onRefused({ route, requestId, key, item, body }, refusal))
   }
 
-  function release({ isInFlight, received }: Progress): void {
-    if (isInFlight) inFlight -= 1
-    received?.release()
+  /** Gives back the place in flight and the memory of the body. */
+  function release(progress: Progress): void {
+    if (progress.isInFlight) inFlight -= 1
+    progress.isInFlight = false
+    progress.received?.release()
+    progress.received = undefined
   }
 
   /** Writes the answer, and counts, logs and notes it. */
@@ -240,7 +242,7 @@ function begin(route: Route, parameters: URLSearchParams, request: IncomingMessa
   }
 }
 
-function parseBody({ progress, bytes }: Arrived): ParsedBody | Refusal {
+function parseBody({ progress, bytes }: Arrived): Exclude<ParsedJson, Rejection> | Refusal {
   const parsed = bytes ? (progress.route.parseBody ?? parseJson)(bytes) : NO_BODY
   if (parsed.outcome === 'rejected') return refuseBody(parsed)
   // The key's text was found, but perhaps in another member.

@@ -24,9 +24,6 @@ export interface BodyPermit {
 /** Stands for the key of all bodies whose key is inside and still unknown: they share one key's part. */
 export const KEY_IN_BODY = 'key in the body'
 
-/** Returns a permit for a request with this API key; undefined if the key has too many unfinished bodies. */
-type OpenBody = (key: string, isUnfinished: boolean) => BodyPermit | undefined
-
 /** Share of the free bytes that one key may hold. */
 const SHARE = 1 / 4
 
@@ -45,7 +42,7 @@ interface Holder {
  * Anybody can send a body whose key is still unknown. If these have no room left, the unfinished one that is oldest
  * makes room: stalled uploads cannot block complete ones.
  */
-export function createBodyBudget({ maxBytes, maxUnfinishedPerKey }: BodyBudgetOptions): OpenBody {
+export function createBodyBudget({ maxBytes, maxUnfinishedPerKey }: BodyBudgetOptions) {
   const holders = new Map<string, Holder>()
   let freeBytes = maxBytes
 
@@ -72,7 +69,8 @@ export function createBodyBudget({ maxBytes, maxUnfinishedPerKey }: BodyBudgetOp
     return false
   }
 
-  return (key, isUnfinished) => {
+  /** Returns a permit for a request with this API key; undefined if the key has too many unfinished bodies. */
+  return (key: string, isUnfinished: boolean): BodyPermit | undefined => {
     let holder = enter(key)
     if (isUnfinished && holder.unfinished.length >= maxUnfinishedPerKey && !displaceOldest(holder)) {
       leave(holder)

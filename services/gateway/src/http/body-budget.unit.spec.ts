@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type BodyPermit, createBodyBudget, KEY_IN_BODY } from './body-budget.ts'
 
 describe('bytes in flight (decisions.md, Busy and broken)', () => {
-  it('of one key are at most a quarter of those that are free', () => {
+  it('of one key are at most a quarter of the free ones', () => {
     const open = createBodyBudget({ maxBytes: 1_000, maxUnfinishedPerKey: 100 })
     const permits = Array.from({ length: 11 }, () => open('one', false))
     // 200 bytes are held, and 800 are free.
@@ -12,7 +12,7 @@ describe('bytes in flight (decisions.md, Busy and broken)', () => {
     expect(permits[10]?.take(20)).toBe(true)
   })
 
-  it('are left for a newcomer, however many keys hold all that they may', () => {
+  it('are left for a new key, however many keys hold their maximum', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: 50 }), (keys, bytes) => {
         const open = createBodyBudget({ maxBytes: 100_000, maxUnfinishedPerKey: 1 })
@@ -28,7 +28,7 @@ describe('bytes in flight (decisions.md, Busy and broken)', () => {
     )
   })
 
-  it('all come back after any takes in between', () => {
+  it('are all free again after any sequence of bodies', () => {
     const step = fc.record({
       key: fc.constantFrom('a', 'b', KEY_IN_BODY),
       bytes: fc.integer({ min: 1, max: 400 }),
@@ -52,7 +52,7 @@ describe('bytes in flight (decisions.md, Busy and broken)', () => {
 })
 
 describe('unfinished bodies of one key (decisions.md, Busy and broken)', () => {
-  it('are limited, until one has arrived or its request is over', () => {
+  it('are limited until one has arrived or its request has ended', () => {
     const open = createBodyBudget({ maxBytes: 1_000, maxUnfinishedPerKey: 2 })
     const [one, two] = [open('key', true), open('key', true)]
     expect(open('key', true)).toBeUndefined()
@@ -68,7 +68,7 @@ describe('unfinished bodies of one key (decisions.md, Busy and broken)', () => {
 })
 
 describe('bodies whose key is still unknown (decisions.md, Slow and large)', () => {
-  it('share one key’s part, where the one that has waited longest for its end makes room', () => {
+  it('share the part of one key, in which the oldest unfinished one makes room', () => {
     const open = createBodyBudget({ maxBytes: 1_000, maxUnfinishedPerKey: 100 })
     const stranger = (bytes: number) => {
       const permit = open(KEY_IN_BODY, true)
@@ -85,7 +85,7 @@ describe('bodies whose key is still unknown (decisions.md, Slow and large)', () 
     expect(open('key', true)?.take(250)).toBe(true)
   })
 
-  it('never make one go that has arrived', () => {
+  it('never displace one that has arrived', () => {
     const open = createBodyBudget({ maxBytes: 1_000, maxUnfinishedPerKey: 100 })
     const arrived = open(KEY_IN_BODY, true)
     arrived?.take(190)
@@ -96,7 +96,7 @@ describe('bodies whose key is still unknown (decisions.md, Slow and large)', () 
     expect(next?.take(100)).toBe(true)
   })
 
-  it('are the key’s as soon as it is known, as far as it has room', () => {
+  it('move to their key once it is known, if it has room', () => {
     const open = createBodyBudget({ maxBytes: 1_000, maxUnfinishedPerKey: 100 })
     const held = open('key', false)
     held?.take(100)
@@ -109,7 +109,7 @@ describe('bodies whose key is still unknown (decisions.md, Slow and large)', () 
     expect(open('key', false)?.take(250)).toBe(true)
   })
 
-  it('are never too many to begin: the oldest makes room', () => {
+  it('may always begin: the oldest makes room', () => {
     const open = createBodyBudget({ maxBytes: 1_000, maxUnfinishedPerKey: 2 })
     const permits = [open(KEY_IN_BODY, true), open(KEY_IN_BODY, true), open(KEY_IN_BODY, true)]
     expect(permits.map((permit) => permit?.take(1))).toEqual([false, true, true])

@@ -4,7 +4,7 @@ import { notFound } from '@nextvisit/service-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GatewayFixture, type Reply, startGateway } from '../../test/gateway-fixture.ts'
 import { startService } from '../../test/service-fixture.ts'
-import { readContent } from '../openapi/content.ts'
+import { readContent } from '../openapi/operations.ts'
 import { createOpenApiDocument, openApiText } from '../openapi/document.ts'
 
 const { paths = {} } = createOpenApiDocument()
@@ -30,7 +30,7 @@ beforeAll(async () => {
     readUser: async () => notFound(),
     readQueue: async () => ({ waiting: [] }),
     readForms: async () => notFound(),
-    reserve: async ({ questions }) => ({ answers: questions.map(() => 'exhausted') }),
+    reserve: async ({ questions }) => ({ answers: questions.map(() => 'no-room') }),
     claim: async ({ questions }) => ({
       answers: questions.map(({ slugs }) => slugs.map(() => 'no-room')),
     }),
@@ -162,7 +162,7 @@ const REFUSED: readonly (readonly [OperationId, number, Ask])[] = [
 ]
 
 describe('a refusal', () => {
-  it.each(REFUSED)('%s %d is as it is documented', async (operationId, status, ask) => {
+  it.each(REFUSED)('of %s with %d equals its documentation', async (operationId, status, ask) => {
     const { method, pattern } = ROUTES[operationId]
     const item = paths[pattern] ?? {}
     const response: DocumentedResponse = (method === 'GET' ? item.get : item.post)?.responses?.[status]
@@ -180,21 +180,21 @@ describe('refusals of single items of a batch', () => {
   it.each([
     ['batch', { items: [DEEP, { a: '\u0000' }] }, ROUTES.recordBatch.pattern, { 'idempotency-key': 'once' }],
     ['batch of Segment', { batch: [DEEP, { a: '\u0000' }] }, ROUTES.segmentBatch.pattern, { 'idempotency-key': 'a b' }],
-  ])('does not refuse the %s, nor does a repeat', async (_what, body, path, headers) => {
+  ])('fail neither the %s nor its repeat', async (_what, body, path, headers) => {
     const send = post(path, body, headers)
     const [first, again] = [await send(), await send()]
     expect([first.status, again.status, again.body]).toEqual([200, 200, first.body])
   })
 })
 
-describe('routes that need no key', () => {
-  it('serves the document as it is committed', async () => {
+describe('the gateway without a key', () => {
+  it('serves the committed document', async () => {
     const answer = await gateway.call('GET', '/openapi.json')
     expect(answer.text).toBe(openApiText())
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
   })
 
-  it('serves a page that loads from the gateway alone, and may do nothing else', async () => {
+  it('serves a page whose policy allows only the gateway', async () => {
     const response = await fetchPage('docs')
     expect(response.status).toBe(200)
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
@@ -214,7 +214,7 @@ describe('routes that need no key', () => {
     expect(page).not.toMatch(/<style|<img|<iframe|url\(|@import|\son\w+=|\sstyle=|https?:|<script>|="\//i)
   })
 
-  it('serves what the page loads, each with its type', async () => {
+  it('serves the files of the page, each with its type', async () => {
     const page = await (await fetchPage('docs')).text()
     const loaded = [...page.matchAll(/ (?:src|href)="(?!data:)([^"]+)"/g)].map(([, path]) => path)
     expect(loaded).toEqual(['docs/swagger-ui.css', 'docs/swagger-ui-bundle.js', 'docs/start.js'])
@@ -228,7 +228,7 @@ describe('routes that need no key', () => {
     expect(await (await fetchPage('docs/start.js')).text()).toMatch(/url: 'openapi.json'.*validatorUrl: 'none'/)
   })
 
-  it.each(['/openapi.json', '/docs', '/docs/swagger-ui-bundle.js'])('%s knows GET and HEAD', async (path) => {
+  it.each(['/openapi.json', '/docs', '/docs/swagger-ui-bundle.js'])('answers GET and HEAD of %s', async (path) => {
     expect(await gateway.call('HEAD', path)).toMatchObject({ status: 200, text: '' })
     expect(await gateway.call('POST', path)).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } })
   })

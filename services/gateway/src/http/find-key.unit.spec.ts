@@ -11,7 +11,7 @@ function givenCatalog(...texts: readonly string[]) {
   return { keys, findKey: createFindKey({ keyByHash: (hash) => keys.get(hash) }) }
 }
 
-it('finds a key as often as it comes, and no text that it almost is', () => {
+it('a key is found each time, and a text that differs by a character is not', () => {
   const { findKey } = givenCatalog(KEY)
   for (const _time of [1, 2]) {
     expect(findKey(KEY)).toBe(ENTRY)
@@ -20,7 +20,7 @@ it('finds a key as often as it comes, and no text that it almost is', () => {
   }
 })
 
-it('finds a key only as long as the catalog has it', () => {
+it('a key is found only while the catalog has it', () => {
   const { keys, findKey } = givenCatalog()
   expect(findKey(KEY)).toBeUndefined()
   keys.set(hashApiKey(KEY), ENTRY)
@@ -29,6 +29,6 @@ it('finds a key only as long as the catalog has it', () => {
   expect(findKey(KEY)).toBeUndefined()
 })
 
-it('finds no key by a text that is not a key, for any catalog', () => {
+it('no text that is not a key finds one, in any catalog', () => {
   expect(givenCatalog('no key').findKey('no key')).toBeUndefined()
 })

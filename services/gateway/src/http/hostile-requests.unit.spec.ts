@@ -19,8 +19,8 @@ import { createCheckSignature } from '../ingest/user-signature.ts'
 import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
 
 const SECRET_KEY = 'ab'.repeat(32)
-const apiKey = { kind: 'sdk', environment: 'P' } as const
 const shop = { organization: 'acme', project: 'shop' }
+const apiKey = { entry: { kind: 'sdk', environment: 'P' }, project: shop } as const
 const signingSecret = encryptSigningSecret('a secret', SECRET_KEY, shop)
 const catalog = staticCatalog([
   organizationConfig({ id: 'acme', projects: [{ id: 'shop', requireUserSignature: true, signingSecret }] }),
@@ -45,7 +45,7 @@ const line = (text: string) => parseImportLine(Buffer.from(text), receivedMs)
 describeHostileTexts({
   'X-Api-Key': { read: parseApiKey, begins: ['nv_admin_P_', 'nv_sdk_T_0000'] },
   'Idempotency-Key': {
-    read: (key) => idempotentRequestOf({ key, project: shop, apiKey, route: '/', bytes: Buffer.from('{}') }),
+    read: (key) => idempotentRequestOf(apiKey, { key, route: '/', bytes: Buffer.from('{}') }),
     begins: ['order'],
   },
   'the query': { read: (text) => parsePage(new URLSearchParams(text)), begins: ['limit=1', 'after=', 'after=%'] },

@@ -44,7 +44,7 @@ async function askedOf(call: (request: string) => ReturnType<typeof connect>): P
   return text(call('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')).catch(() => '')
 }
 
-it('answers a request that came whole, though no HTTP follows it, and then closes the connection', async () => {
+it('gets the answer to a complete request that is followed by bytes that are no HTTP, and is closed then', async () => {
   const { call, stop } = await givenServer(answerLate)
   const socket = call('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}}}')
   const answer = await text(socket)
@@ -53,7 +53,7 @@ it('answers a request that came whole, though no HTTP follows it, and then close
   await stop()
 })
 
-it('listens once for the end of an answer, however many pieces of rubbish come meanwhile', async () => {
+it('adds one listener for the end of an answer, however many invalid chunks arrive meanwhile', async () => {
   const listeners: number[] = []
   const { call, stop } = await givenServer((request, response) => {
     request.resume()
@@ -74,7 +74,7 @@ it('listens once for the end of an answer, however many pieces of rubbish come m
   await stop()
 })
 
-it('refuses at once a request whose body is no HTTP', async () => {
+it('gets an immediate refusal of a request with an invalid chunked body', async () => {
   const { call, stop } = await givenServer((request) => request.resume())
   const chunked = 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nrubbish\r\n'
   expect(await text(call(chunked))).toMatch(/^HTTP\/1.1 400 /)

@@ -42,7 +42,7 @@ async function answerTo(raw: string): Promise<string> {
 
 describe('routes (decisions.md, Order of checks)', () => {
   it.each(['/', '/v2/admin', '/v2/admin/identify-user/', '/V2/admin/identify-user', '/v2/admin/nothing', '/metrics'])(
-    '404 for %s, before the key',
+    'answer 404 for %s, before the key check',
     async (path) => {
       expect((await gateway.call('POST', path)).body).toEqual({
         status: 404,
@@ -58,23 +58,23 @@ describe('routes (decisions.md, Order of checks)', () => {
     ['DELETE', '/v2/admin/users/ada', 'GET, HEAD'],
     ['GET', '/v2/sdk/track-event', 'POST, OPTIONS'],
     ['POST', '/livez', 'GET, HEAD'],
-  ])('405 with Allow for %s %s, before the key', async (method, path, allow) => {
+  ])('answer 405 with Allow for %s %s, before the key check', async (method, path, allow) => {
     const answer = await gateway.call(method, path)
     expect(answer.status).toBe(405)
     expect(answer.headers.allow).toBe(allow)
   })
 
-  it('refuses a path that is no valid percent-encoding', async () => {
+  it('refuse a path with invalid percent-encoding', async () => {
     expect((await gateway.get('/v2/admin/users/%ff')).status).toBe(400)
   })
 })
 
 describe('keys (decisions.md, Keys)', () => {
-  it.each(Object.values(ROUTES))('%o is served, and asks for a key', async ({ method, pattern }) => {
+  it.each(Object.values(ROUTES))('are required by %o', async ({ method, pattern }) => {
     expect((await gateway.call(method, pattern.replaceAll(/\{\w+\}/g, 'x'))).status).toBe(401)
   })
 
-  it('has one 401 for missing, malformed, unknown and doubled keys', async () => {
+  it('get one 401 if they are missing, malformed, unknown or repeated', async () => {
     const { admin } = gateway.keys
     const wrong = [
       {},
@@ -90,26 +90,26 @@ describe('keys (decisions.md, Keys)', () => {
       expect(body).toEqual({ status: 401, error: 'Unauthorized', message: 'Invalid or missing API key' })
   })
 
-  it('has 403 for the other kind of key', async () => {
+  it('of the other kind get 403', async () => {
     expect((await gateway.post(IDENTIFY, {}, gateway.keys.sdk)).status).toBe(403)
     expect((await gateway.get('/v2/admin/users/ada', gateway.keys.sdk)).status).toBe(403)
     expect((await gateway.post('/v2/sdk/identify-user', {}, gateway.keys.admin)).status).toBe(403)
   })
 
-  it('looks at the key before the body, its type and its size', async () => {
+  it('are checked before the body, its type and its size', async () => {
     expect((await gateway.call('POST', IDENTIFY, { 'content-type': 'text/plain' }, 'x')).status).toBe(401)
     expect((await gateway.call('POST', IDENTIFY, {}, bodyOf(200_000))).status).toBe(401)
   })
 })
 
-describe('body (decisions.md, Order of checks)', () => {
+describe('a body (decisions.md, Order of checks)', () => {
   it.each([
     undefined,
     'text/plain',
     'application/vnd.api+json',
     'application/json; charset=latin1',
     'application/jsonp',
-  ])('415 for Content-Type %s', async (type) => {
+  ])('with Content-Type %s gets 415', async (type) => {
     const headers = { 'x-api-key': gateway.keys.admin, ...(type && { 'content-type': type }) }
     expect((await gateway.call('POST', IDENTIFY, headers, '{}')).status).toBe(415)
   })
@@ -119,20 +119,20 @@ describe('body (decisions.md, Order of checks)', () => {
     'Application/JSON',
     'application/json; charset=utf-8',
     'application/json;charset="UTF-8"',
-  ])('takes Content-Type %s', async (type) => {
+  ])('may have Content-Type %s', async (type) => {
     expect((await gateway.call('POST', IDENTIFY, { ...json, 'content-type': type }, '{"userName":"ada"}')).status).toBe(
       200,
     )
   })
 
-  it('415 for an encoding other than gzip, and before the size', async () => {
+  it('in another encoding than gzip gets 415, before its size is checked', async () => {
     expect((await gateway.call('POST', IDENTIFY, { ...json, 'content-encoding': 'br' }, '{}')).status).toBe(415)
     expect(
       (await gateway.call('POST', IDENTIFY, { ...json, 'content-type': 'text/plain' }, bodyOf(200_000))).status,
     ).toBe(415)
   })
 
-  it('takes 102,400 bytes and refuses one more, with Content-Length and without', async () => {
+  it('may have 102,400 bytes and not one more, with Content-Length and without', async () => {
     const chunked = { ...json, 'transfer-encoding': 'chunked' }
     expect(bodyOf(102_400)).toHaveLength(102_400)
     expect((await gateway.call('POST', IDENTIFY, json, bodyOf(102_400))).status).toBe(200)
@@ -141,7 +141,7 @@ describe('body (decisions.md, Order of checks)', () => {
     expect((await gateway.call('POST', IDENTIFY, chunked, bodyOf(102_401))).status).toBe(413)
   })
 
-  it('inflates gzip under the same limit', async () => {
+  it('in gzip has the same limit, inflated', async () => {
     const zipped = { ...json, 'content-encoding': 'gzip' }
     expect((await gateway.call('POST', IDENTIFY, zipped, gzipSync(bodyOf(102_400)))).status).toBe(200)
     expect((await gateway.call('POST', IDENTIFY, zipped, gzipSync(bodyOf(102_401)))).status).toBe(413)
@@ -149,12 +149,12 @@ describe('body (decisions.md, Order of checks)', () => {
     expect((await gateway.call('POST', IDENTIFY, zipped, 'not gzip')).status).toBe(400)
   })
 
-  it('answers 413 by Content-Length at once, before the body was sent (notes, Express waits for it)', async () => {
+  it('with a large Content-Length gets 413 at once, before it was sent', async () => {
     const head = `POST ${IDENTIFY} HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${gateway.keys.admin}\r\nContent-Type: application/json\r\n`
     expect(await answerTo(`${head}Content-Length: 200000\r\n\r\n{`)).toMatch(/^HTTP\/1\.1 413 /)
   })
 
-  it('lets a large body arrive, so that its sender reads the 413, and keeps the connection', async () => {
+  it('that is too large is drained, so that its sender reads the 413 and keeps the connection', async () => {
     const { socket, read } = rawSocket()
     const head = `POST ${IDENTIFY} HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${gateway.keys.admin}\r\nContent-Type: application/json\r\n`
     socket.write(`${head}Content-Length: 500000\r\n\r\n${'x'.repeat(500_000)}`)
@@ -165,7 +165,7 @@ describe('body (decisions.md, Order of checks)', () => {
     expect(read()).toMatch(/HTTP\/1\.1 413 .*HTTP\/1\.1 200 /s)
   })
 
-  it('drains within bounds: a caller who keeps sending loses the connection', async () => {
+  it('is drained within bounds: a caller who keeps sending loses the connection', async () => {
     const { socket } = rawSocket()
     const closed = new Promise((resolve) => socket.once('close', () => resolve('closed')))
     const chunk = Buffer.alloc(1_048_576)
@@ -179,7 +179,7 @@ describe('body (decisions.md, Order of checks)', () => {
     expect(sent).toBeLessThan(100)
   })
 
-  it.each(['', '[]', '{"userName":"ada"', '{"userName":"\\u0000"}'])('400 for the body %j', async (body) => {
+  it.each(['', '[]', '{"userName":"ada"', '{"userName":"\\u0000"}'])('such as %j gets 400', async (body) => {
     expect((await gateway.call('POST', IDENTIFY, json, body)).body).toEqual({
       status: 400,
       error: 'Bad Request',
@@ -189,7 +189,7 @@ describe('body (decisions.md, Order of checks)', () => {
 })
 
 describe('every response', () => {
-  it('carries X-Request-Id and the security headers, and nothing that tells of the framework', async () => {
+  it('carries X-Request-Id and the security headers, and does not reveal the framework', async () => {
     const answers = await Promise.all([
       gateway.identify({ userName: 'ada' }),
       gateway.call('POST', IDENTIFY),
@@ -208,14 +208,14 @@ describe('every response', () => {
     }
   })
 
-  it('has the error form for what Node itself refuses: headers too large, and no HTTP', async () => {
+  it('has the form of all errors even if Node refuses the request: for too large headers, and for invalid HTTP', async () => {
     const large = await answerTo(`GET /livez HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`)
     expect(large).toMatch(/^HTTP\/1\.1 431 .*x-request-id/is)
     expect(large).toContain('{"status":431,"error":"Request Header Fields Too Large","message":')
     expect(await answerTo('nonsense\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 .*"error":"Bad Request"/s)
   })
 
-  it('tells of the rate limit on rate-limited routes', async () => {
+  it('of a rate-limited route states the rate limit', async () => {
     expect((await gateway.identify({ userName: 'ada' })).headers).toMatchObject({
       'ratelimit-policy': '"admin";q=10000;w=1',
       ratelimit: expect.stringMatching(/^"admin";r=\d+;t=\d+$/),
@@ -224,7 +224,7 @@ describe('every response', () => {
 })
 
 describe('CORS (decisions.md, Beyond the document)', () => {
-  it('answers OPTIONS before the key check, for SDK routes only', async () => {
+  it('is answered before the key check, for SDK routes only', async () => {
     const answer = await gateway.call('OPTIONS', '/v2/sdk/identify-user', { origin: 'https://shop.example' })
     expect(answer.status).toBe(204)
     expect(answer.headers).toMatchObject({
@@ -238,8 +238,8 @@ describe('CORS (decisions.md, Beyond the document)', () => {
   })
 })
 
-describe('too much', () => {
-  it('429 with Retry-After past the rate limit of a key, and counts keys apart', async () => {
+describe('too many requests', () => {
+  it('of one key get 429 with Retry-After, and another key is not affected', async () => {
     const rateLimits = { admin: { perSecond: 0.1, burst: 2 }, sdk: { perSecond: 0.1, burst: 1 } }
     const limited = await startGateway({ project: { rateLimits } })
     const statuses = []
@@ -252,7 +252,7 @@ describe('too much', () => {
     expect(other.status).toBe(200)
   })
 
-  it('503 with Retry-After past the in-flight limit', async () => {
+  it('in flight get 503 with Retry-After', async () => {
     const busy = await startGateway({ maxInFlight: 1, besides: gateway })
     const answers = await Promise.all(Array.from({ length: 20 }, () => busy.identify({ userName: 'ada' })))
     await busy.stop()
@@ -264,7 +264,7 @@ describe('too much', () => {
 })
 
 describe('an internal error', () => {
-  it('is a 500 that says nothing of the cause', async () => {
+  it('is a 500 that does not reveal the cause', async () => {
     const catalog = {
       ...(await import('@nextvisit/catalog/test/static-catalog.ts')).staticCatalog([]),
       keyByHash: () => {
@@ -278,8 +278,8 @@ describe('an internal error', () => {
   })
 })
 
-describe('stopping', () => {
-  it('answers a request that was on its way on a kept connection', async () => {
+describe('a stop of the server', () => {
+  it('answers a request that was on its way on a kept-alive connection', async () => {
     const ending = await startGateway({ besides: gateway })
     const { socket, read } = rawSocket(ending.port)
     const request = `GET /livez HTTP/1.1\r\nHost: x\r\n\r\n`
@@ -293,7 +293,7 @@ describe('stopping', () => {
     expect(read()).toMatch(/available.*HTTP\/1\.1 200 OK.*Connection: close.*available/s)
   })
 
-  it('finishes what is under way with Connection: close, and takes no more', async () => {
+  it('finishes requests in flight with Connection: close, and accepts no more', async () => {
     const { promise: allArrived, resolve: letGo } = Promise.withResolvers<void>()
     const slow = await startService({
       lookUpUsers: async ({ questions }) => {

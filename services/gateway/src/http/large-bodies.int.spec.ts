@@ -1,10 +1,6 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { answerRequestParts, KEY, SDK_KEY } from '../../test/answer-request-parts.ts'
-import { createAnswerRequest } from './answer-request.ts'
+import { answerRequestParts, givenRoute, KEY, SDK_KEY } from '../../test/answer-request-parts.ts'
 import { admissionBudgetMs, turnWithinMs } from './request-budget.ts'
 import type { CheckedRequest, Route } from './route.ts'
 
@@ -21,7 +17,7 @@ interface RouteUnderTest extends Pick<Partial<Route>, 'keyKind'> {
 }
 
 /** A route that reports the requests in progress. */
-async function givenRoute({ workMs, requestBudgetMs = PATIENT_BUDGET_MS, keyKind = 'admin' }: RouteUnderTest) {
+async function givenWork({ workMs, requestBudgetMs = PATIENT_BUDGET_MS, keyKind = 'admin' }: RouteUnderTest) {
   const ended = new AbortController()
   const begun: { readonly request: CheckedRequest; readonly at: number; readonly atWallMs: number }[] = []
   const handle: Route['handle'] = async (request) => {
@@ -30,17 +26,8 @@ async function givenRoute({ workMs, requestBudgetMs = PATIENT_BUDGET_MS, keyKind
     return OK
   }
   const route: Route = { method: 'POST', pattern: '/test', keyKind, maxBodyBytes: 512_000, handle }
-  const answerRequest = createAnswerRequest(answerRequestParts({ requestBudgetMs }))
-  const server = createServer(
-    (request, response) => void answerRequest(route, new URLSearchParams(), request, response),
-  )
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  onTestFinished(() => {
-    ended.abort()
-    server.closeAllConnections()
-    server.close()
-  })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const url = await givenRoute(route, answerRequestParts({ requestBudgetMs }))
+  onTestFinished(() => ended.abort())
   const headers = { 'content-type': 'application/json', 'x-api-key': keyKind === 'sdk' ? SDK_KEY : KEY }
   /** Returns the status of a request with so many bytes. */
   const send = async (bytes: number, signal?: AbortSignal): Promise<number> => {
@@ -55,12 +42,12 @@ async function givenRoute({ workMs, requestBudgetMs = PATIENT_BUDGET_MS, keyKind
 describe('large bodies of one key (decisions.md, Busy and broken)', () => {
   it.each([
     ['192 KiB at once', 32_768, 12, 6],
-    ['one at once, where it is larger than that', HUGE, 3, 1],
+    ['one at once if it is larger than that', HUGE, 3, 1],
   ])(
-    'are worked on in turns, %s; those whose turn does not come in time are refused',
+    'are handled in turns, %s; those without a turn in time are refused',
     async (_what, bytes, count, few) => {
       // A turn ends after 250 ms; requests wait 150 ms for one.
-      const { begun, sendMany } = await givenRoute({ workMs: 1_000, requestBudgetMs: 400 })
+      const { begun, sendMany } = await givenWork({ workMs: 1_000, requestBudgetMs: 400 })
       const statuses = await sendMany(count, bytes)
       expect(begun.length).toBeGreaterThanOrEqual(few)
       expect(begun.length).toBeLessThan(count)
@@ -69,8 +56,8 @@ describe('large bodies of one key (decisions.md, Busy and broken)', () => {
     },
   )
 
-  it('are all answered, where their turns come', async () => {
-    const { sendMany } = await givenRoute({ workMs: 20 })
+  it('are all answered if their turns come in time', async () => {
+    const { sendMany } = await givenWork({ workMs: 20 })
     expect(new Set(await sendMany(40, 32_768))).toEqual(new Set([200]))
   })
 
@@ -78,12 +65,12 @@ describe('large bodies of one key (decisions.md, Busy and broken)', () => {
     ['need no turn up to 8 KiB', 8_192, 'admin'],
     ['need no turn from a browser', 32_768, 'sdk'],
   ] as const)('%s', async (_what, bytes, keyKind) => {
-    const { sendMany } = await givenRoute({ workMs: 1_000, requestBudgetMs: 400, keyKind })
+    const { sendMany } = await givenWork({ workMs: 1_000, requestBudgetMs: 400, keyKind })
     expect(new Set(await sendMany(40, bytes))).toEqual(new Set([200]))
   })
 
-  it('are dated when they came, and wait at the cost of their time, but not of that for admission', async () => {
-    const { begun, sendMany } = await givenRoute({})
+  it('have their time of arrival, and wait at the cost of their budget, but not of their time for admission', async () => {
+    const { begun, sendMany } = await givenWork({})
     // All arrive at once, and start one after the other.
     void sendMany(5, HUGE).catch(() => undefined)
     await expect.poll(() => begun.length, PATIENT).toBe(5)
@@ -96,8 +83,8 @@ describe('large bodies of one key (decisions.md, Busy and broken)', () => {
     expect(admissionDeadlineAt - first.at).toBeGreaterThan(admissionBudgetMs(PATIENT_BUDGET_MS) + halfOfWaitMs)
   })
 
-  it('are not worked on where their caller left meanwhile', async () => {
-    const { begun, send, sendMany } = await givenRoute({})
+  it('are dropped if their caller has left meanwhile', async () => {
+    const { begun, send, sendMany } = await givenWork({})
     const leaving = new AbortController()
     void sendMany(3, HUGE).catch(() => undefined)
     await expect.poll(() => begun.length, PATIENT).toBe(1)
@@ -112,7 +99,7 @@ describe('large bodies of one key (decisions.md, Busy and broken)', () => {
   })
 })
 
-it('have all of their time for admission once their turn has come, and some to be published', () => {
+it('a large body has all of its time for admission once its turn has come, and some for publishing', () => {
   for (const requestBudgetMs of [200, 2_000, 5_000]) {
     const left = requestBudgetMs - turnWithinMs(requestBudgetMs).largeBody
     expect(left - admissionBudgetMs(requestBudgetMs)).toBeGreaterThanOrEqual(requestBudgetMs / 8)

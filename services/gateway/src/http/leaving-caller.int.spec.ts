@@ -44,7 +44,7 @@ describe('a caller that leaves', () => {
   it.each([
     ['half of its body was sent', BODY.slice(0, 5)],
     ['its whole body was sent', BODY],
-  ])('before its body was read ends the request, though %s', async (_name, sent) => {
+  ])('before its body was read ends the request, even if %s', async (_name, sent) => {
     const handle = vi.fn<Route['handle']>()
     const { socket, head, began, over } = await givenRoute(handle, (callerLeft) => callerLeft)
     socket.write([...head, `Content-Length: ${BODY.length}`, '', sent].join('\r\n'))
@@ -54,7 +54,7 @@ describe('a caller that leaves', () => {
     expect(handle).not.toHaveBeenCalled()
   })
 
-  it('before its answer was written has no form confirmed that it never got', async () => {
+  it('before its answer was written gets no confirmation of a form that it never received', async () => {
     const afterwards = vi.fn<() => Promise<void>>(async () => undefined)
     const reached = Promise.withResolvers<void>()
     const handle = async () => {

@@ -25,8 +25,8 @@ const filled = (body: object, bytes: number) => ({
   filling: 'x'.repeat(bytes - JSON.stringify({ ...body, filling: '' }).length),
 })
 
-describe('rate limits over HTTP (decisions.md, Busy and broken)', () => {
-  it('lets exactly burst requests pass over two gateways, admin and SDK apart', async () => {
+describe('the rate limit over HTTP (decisions.md, Busy and broken)', () => {
+  it('passes exactly burst requests over two gateways, separately for admin and SDK keys', async () => {
     const one = await start(limits(slow(5), slow(3)))
     const other = await start({ besides: one })
     const passed = async (send: (gateway: GatewayFixture) => Promise<{ status: number }>) => {
@@ -40,7 +40,7 @@ describe('rate limits over HTTP (decisions.md, Busy and broken)', () => {
     expect((await other.identify(ADA, other.keys.adminT)).status).toBe(200)
   })
 
-  it('says on every answer what is left, and on a 429 when to come again: then there is room', async () => {
+  it('states on every answer how many requests are left, and on a 429 when the next one passes', async () => {
     const { identify, call, keys } = await start(limits({ perSecond: 0.4, burst: 2 }))
     const answers = [
       await identify(ADA),
@@ -61,7 +61,7 @@ describe('rate limits over HTTP (decisions.md, Busy and broken)', () => {
     expect((await identify(ADA)).status).toBe(200)
   })
 
-  it('comes after the kind of key and before Content-Type, size and JSON', async () => {
+  it('is checked after the kind of key and before Content-Type, size and JSON', async () => {
     const { call, keys } = await start(limits(slow(1)))
     const broken = (path: string, key: string) =>
       call('POST', path, { 'x-api-key': key, 'content-type': 'text/plain' }, 'x'.repeat(102_401))
@@ -146,7 +146,7 @@ describe('rate limits over HTTP (decisions.md, Busy and broken)', () => {
     expect(await records()).toHaveLength(48)
   })
 
-  it('records nothing of a large body whose rest it refuses, and says when all of it would pass', async () => {
+  it('records nothing of a large body whose rest it refuses, and states when the whole body passes', async () => {
     const { identify, records } = await start(limits({ perSecond: 0.01, burst: 46 }))
     const large = filled(ADA, 100_000)
     expect((await identify(ADA)).status).toBe(200)
@@ -157,7 +157,7 @@ describe('rate limits over HTTP (decisions.md, Busy and broken)', () => {
     expect(await records()).toHaveLength(1)
   })
 
-  it('does not parse a body of more 8 KiB than the bucket has tokens, and takes no token for looking', async () => {
+  it('refuses a body with more units of 8 KiB than tokens before parsing it, and takes no token for that', async () => {
     const { call, keys } = await start(limits(slow(6)))
     const send = async (bytes: number) => {
       const headers = { 'x-api-key': keys.admin, 'content-type': 'application/json' }
@@ -176,7 +176,7 @@ describe('rate limits over HTTP (decisions.md, Busy and broken)', () => {
     ])
   })
 
-  it('lets a body that costs more than burst pass when the bucket is full, and the bucket owes the rest', async () => {
+  it('passes a body that costs more than burst if the bucket is full, and the bucket owes the rest', async () => {
     const { identify } = await start(limits({ perSecond: 1, burst: 2 }))
     expect((await identify(filled(ADA, 100_000))).status).toBe(200)
     const refused = await identify(ADA)
@@ -184,7 +184,7 @@ describe('rate limits over HTTP (decisions.md, Busy and broken)', () => {
     expect([refused.status, refused.headers['retry-after']]).toEqual([429, '45'])
   })
 
-  it('lets the bucket owe a token for each 32 KiB of the answer to a read beyond 8 KiB', async () => {
+  it('charges a read a token for each 32 KiB of its answer beyond 8 KiB, as a debt if need be', async () => {
     const seen = { firstSeenAt: INSTANT, lastSeenAt: INSTANT }
     const user = { userId: randomUUID(), userName: 'ada', country: null, device: {}, ...seen, events: {}, segments: [] }
     const { url, stop } = await startService({
@@ -201,7 +201,7 @@ describe('rate limits over HTTP (decisions.md, Busy and broken)', () => {
     expect([refused.status, refused.headers['retry-after']]).toEqual([429, '2'])
   })
 
-  it('follows the workspace with the next request', async () => {
+  it('follows a changed workspace with the next request', async () => {
     let config: OrganizationConfig | undefined
     const catalog = {
       ...staticCatalog([]),

@@ -64,7 +64,7 @@ function givenBudget(maxBytes: number, atOnce = 8) {
   }
 }
 
-it('counts what gzip makes of a body while it comes, and stops where there is no room', async () => {
+it('the inflated bytes of a body count while it inflates, and it stops if there is no room', async () => {
   const { read, seen } = givenBudget(500_000)
   expect(await read(bomb)).toBe(503)
   // A key may hold a fifth of an empty budget.
@@ -72,7 +72,7 @@ it('counts what gzip makes of a body while it comes, and stops where there is no
   expect(seen.mostHeld).toBeLessThanOrEqual(100_000)
 })
 
-it('inflates a few bodies of a key at once: the others hold what was sent', async () => {
+it('a few bodies of a key inflate at once; the others hold only the bytes that were sent', async () => {
   const { read, seen } = givenBudget(67_108_864, 2)
   const outcomes = await Promise.all(Array.from({ length: 40 }, () => read(bomb)))
   expect(new Set(outcomes)).toEqual(new Set(['ok']))
@@ -80,7 +80,7 @@ it('inflates a few bodies of a key at once: the others hold what was sent', asyn
   expect(seen.mostHeld).toBeLessThanOrEqual(2 * 511_000 + 40 * bomb.length)
 })
 
-it('takes gzip in several members, and refuses what is cut off or too large', async () => {
+it('gzip in several members is accepted; truncated and too large bodies are refused', async () => {
   const { read } = givenBudget(67_108_864)
   const large = gzipSync(Buffer.alloc(300_000))
   expect(await read(Buffer.concat([gzipSync('{'), gzipSync('}')]))).toBe('ok')
@@ -90,7 +90,7 @@ it('takes gzip in several members, and refuses what is cut off or too large', as
   expect(await read(gzipSync(Buffer.alloc(50_000_000)))).toBe(413)
 })
 
-it('leaves no timer behind where a body is over before the turn ends', async () => {
+it('a body that ends within its turn of the event loop leaves no timer behind', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const { read } = givenPieces()
   expect(await read([Buffer.alloc(MAX_BYTES), Buffer.alloc(1)])).toBe(413)

@@ -45,7 +45,7 @@ const zipped = (userName: string) => gzipSync(JSON.stringify({ userName, eventNa
 const bodyOf = (bytes: number) => JSON.stringify({ userName: 'ada', filling: 'x'.repeat(bytes - 31) })
 
 describe('a body that does not arrive (decisions.md, Order of checks)', () => {
-  it('is answered 408 in the form of all errors, and its connection is closed; others are answered meanwhile', async () => {
+  it('gets 408 in the form of all errors and loses its connection; others are answered meanwhile', async () => {
     const slow = await givenUnfinished(gateway, gateway.keys.admin)
     await until(() => gateway.received() > 0)
     expect((await gateway.identify({ userName: 'ada' })).status).toBe(200)
@@ -62,7 +62,7 @@ describe('a body that does not arrive (decisions.md, Order of checks)', () => {
     expect((await small.identify({ userName: 'ada' })).status).toBe(200)
   })
 
-  it('is one of few that a key may have: a quarter of the requests in flight; another key is not concerned', async () => {
+  it('counts among the unfinished bodies of its key, which may be a quarter of the requests in flight; another key is not affected', async () => {
     const small = await givenGateway({ besides: gateway, maxInFlight: 8 })
     const two = [await givenUnfinished(small, small.keys.admin), await givenUnfinished(small, small.keys.admin)]
     await until(() => small.received() === 2)
@@ -84,7 +84,7 @@ describe('a body that does not arrive (decisions.md, Order of checks)', () => {
     expect(fourth.read()).toMatch(/^HTTP\/1\.1 200 /)
   })
 
-  it('asks nothing of callers without a key: they hold no place at all', async () => {
+  it('of a caller without a key holds no place', async () => {
     const small = await givenGateway({ besides: gateway, maxInFlight: 1 })
     const strangers = await Promise.all(Array.from({ length: 50 }, () => givenUnfinished(small, 'nobody')))
     await until(() => strangers.every(({ read }) => read().startsWith('HTTP/1.1 401 ')))
@@ -93,14 +93,14 @@ describe('a body that does not arrive (decisions.md, Order of checks)', () => {
 })
 
 describe('a body in tiny chunks', () => {
-  it('is refused after 1,024 of them, and so costs little', async () => {
+  it('is refused after 1,024 chunks', async () => {
     const caller = await givenCaller(gateway)
     caller.socket.write(head(gateway.keys.admin, ['Transfer-Encoding: chunked']) + '1\r\n \r\n'.repeat(1_025))
     await until(() => caller.read().endsWith('}'))
     expect(caller.read()).toMatch(/^HTTP\/1\.1 400 .*at most 1024 chunks/is)
   })
 
-  it('is not read to its end where the request is refused anyway', async () => {
+  it('is not read to its end if the request is refused anyway', async () => {
     const caller = await givenCaller(gateway)
     caller.socket.write(head('nobody', ['Transfer-Encoding: chunked']))
     await until(() => caller.read().startsWith('HTTP/1.1 401 '))
@@ -109,7 +109,7 @@ describe('a body in tiny chunks', () => {
     expect(await Promise.race([caller.closed.then(() => 'closed'), timer])).toBe('closed')
   })
 
-  it('is taken where there are fewer', async () => {
+  it('is accepted with fewer chunks', async () => {
     const caller = await givenCaller(gateway)
     const chunks = BODY.replaceAll(/./g, '1\r\n$&\r\n')
     caller.socket.write(`${head(gateway.keys.admin, ['Transfer-Encoding: chunked'])}${chunks}0\r\n\r\n`)
@@ -119,7 +119,7 @@ describe('a body in tiny chunks', () => {
 })
 
 describe('bytes in flight (decisions.md, Busy and broken)', () => {
-  it('have a budget: 503 with Retry-After for the key that holds its share; another key finds room', async () => {
+  it('have a budget: a key that holds its share gets 503 with Retry-After, and another key finds room', async () => {
     const small = await givenGateway({ besides: gateway, maxBodyBytesInFlight: 1_048_576 })
     // A quarter of the free bytes: 2 bodies of 90,000 bytes, not 3.
     const body = bodyOf(90_000)
@@ -143,7 +143,7 @@ describe('bytes in flight (decisions.md, Busy and broken)', () => {
     expect((await small.call('POST', IDENTIFY, { ...headers, 'x-api-key': small.keys.admin }, body)).status).toBe(200)
   })
 
-  it('of strangers who never end their bodies are no others’ of whom only the body names the key', async () => {
+  it('of stalled bodies without a key in their headers are released for complete ones', async () => {
     const small = await givenGateway({ besides: gateway, maxBodyBytesInFlight: 1_048_576 })
     const strangers = await Promise.all(
       Array.from({ length: 6 }, async () => {
@@ -163,7 +163,7 @@ describe('bytes in flight (decisions.md, Busy and broken)', () => {
     expect(strangers.some(({ read }) => read().startsWith('HTTP/1.1 503 '))).toBe(true)
   })
 
-  it('of strangers whose gzip inflates to a thousand times what they send are held for a few at once', async () => {
+  it('of gzip bodies that inflate a thousandfold are held for a few callers at once', async () => {
     // The share of unknown keys has room for 9, and 20 arrive at once.
     const small = await givenGateway({ besides: gateway, maxBodyBytesInFlight: 25_165_824 })
     const bomb = gzipSync(Buffer.alloc(511_000, ' '))
@@ -196,7 +196,7 @@ describe('bytes in flight (decisions.md, Busy and broken)', () => {
 })
 
 describe('connections', () => {
-  it('that are idle make room where there are too many', async () => {
+  it('that are idle are closed if there are too many', async () => {
     const small = await givenGateway({ besides: gateway, maxConnections: 3 })
     const idle = [await givenCaller(small), await givenCaller(small), await givenCaller(small)]
     for (const { socket } of idle) socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n')
@@ -208,11 +208,11 @@ describe('connections', () => {
   })
 })
 
-describe('stopping', () => {
+describe('a stop of the server', () => {
   it.each([
     ['sends its body at once', 'grace', []],
     ['asks first whether it may send its body', 'henry', ['Expect: 100-continue']],
-  ])('answers what is under way with Connection: close, where the caller %s', async (_caller, userName, headers) => {
+  ])('answers a request in flight with Connection: close if its caller %s', async (_caller, userName, headers) => {
     const { promise: gate, resolve: open } = Promise.withResolvers<void>()
     const slow = await givenService({
       lookUpUsers: async ({ questions }) => {

@@ -13,11 +13,11 @@ describe('the trace of a request', () => {
     expect(made).not.toContain(caller)
   })
 
-  it('is read out of later versions, too', () => {
+  it('is also read from later versions', () => {
     expect(traceParentOf(`cc-${trace}-${caller}-01-what-comes-later`, requestId)).toContain(trace)
   })
 
-  it('is the request’s own without one', () => {
+  it('is the request’s own without a header', () => {
     expect(traceParentOf(undefined, requestId)).toMatch(own)
   })
 
@@ -31,7 +31,7 @@ describe('the trace of a request', () => {
     `00-${trace}-${caller}-01-more`,
     `00-${trace}-${caller}-1`,
     `00-${trace}-${caller}-01, 00-${trace}-${caller}-01`,
-  ])('is the request’s own where the header is no trace: %j', (header) => {
+  ])('is the request’s own if the header is no trace: %j', (header) => {
     expect(traceParentOf(header, requestId)).toMatch(own)
   })
 })

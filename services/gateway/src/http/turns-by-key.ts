@@ -8,9 +8,6 @@ const SMALL_BODY_BYTES = 8_192
 /** Bytes of larger bodies of one key in work at once, some 600 events: docs/reference/performance.md, Batches. */
 const LARGE_BODY_BYTES_AT_ONCE = 196_608
 
-/** Runs `task`, of weight `size` (default 1), in its key's turn; 'crowded' if the turn did not come in time. */
-type InTurn = <Result>(key: string, task: () => Promise<Result>, size?: number) => Promise<Result | 'crowded'>
-
 interface TurnsByKeyOptions {
   /** Maximum weight of one key's tasks in progress. A heavier task runs alone. Default 3. */
   readonly atOnce?: number
@@ -36,7 +33,7 @@ interface Line {
  * process several times a record), large bodies or gzip bodies delay nobody else (decisions.md, Busy and broken, Slow
  * and large).
  */
-export function createTurnsByKey({ atOnce = 3, heldForMs = 250, withinMs = 1_500 }: TurnsByKeyOptions = {}): InTurn {
+export function createTurnsByKey({ atOnce = 3, heldForMs = 250, withinMs = 1_500 }: TurnsByKeyOptions = {}) {
   const lines = new Map<string, Line>()
   const hasRoom = ({ running }: Line, size: number): boolean => running === 0 || running + size <= atOnce
 
@@ -80,7 +77,8 @@ export function createTurnsByKey({ atOnce = 3, heldForMs = 250, withinMs = 1_500
     return end
   }
 
-  return async (key, task, size = 1) => {
+  /** Runs `task`, of weight `size`, in its key's turn; `crowded` if the turn did not come in time. */
+  return async <Result>(key: string, task: () => Promise<Result>, size = 1): Promise<Result | 'crowded'> => {
     const line = lines.get(key) ?? { running: 0, waiting: [] }
     lines.set(key, line)
     if (line.waiting.length === 0 && hasRoom(line, size)) line.running += size

@@ -16,7 +16,7 @@ function givenReads() {
   return { begun, read, end: () => ends.shift()?.() }
 }
 
-it('works on a few reads of a key at once, the others in their order, and not on fewer of another key', async () => {
+it('a few reads of a key run at once, the others wait in their order, and another key is not affected', async () => {
   const inTurn = createTurnsByKey({ atOnce: 2, heldForMs: LONG, withinMs: LONG })
   const { begun, read, end } = givenReads()
   const names = ['a', 'b', 'c', 'd']
@@ -35,7 +35,7 @@ it('works on a few reads of a key at once, the others in their order, and not on
   expect(await Promise.all(results)).toEqual(names)
 })
 
-it('counts works by their size, lets none overtake another, and runs one that alone counts too much', async () => {
+it('tasks count by their size, none overtakes another, and one above the limit runs alone', async () => {
   const inTurn = createTurnsByKey({ atOnce: 10, heldForMs: LONG, withinMs: LONG })
   const { begun, read, end } = givenReads()
   const sizes = { a: 4, b: 6, c: 25, d: 1, e: 9 }
@@ -52,7 +52,7 @@ it('counts works by their size, lets none overtake another, and runs one that al
   expect(await Promise.all(results)).toEqual(Object.keys(sizes))
 })
 
-it('lets smaller ones begin once the large one before them has waited too long', async () => {
+it('smaller tasks begin once the large one before them has waited too long', async () => {
   const inTurn = createTurnsByKey({ atOnce: 10, heldForMs: LONG, withinMs: 20 })
   const { begun, read, end } = givenReads()
   const first = inTurn('one', read('a'), 8)
@@ -66,7 +66,7 @@ it('lets smaller ones begin once the large one before them has waited too long',
   expect(await Promise.all([first, small])).toEqual(['a', 'c'])
 })
 
-it('begins the next read where one takes long, and counts each only once', async () => {
+it('the next read begins while a slow one still runs, and each counts only once', async () => {
   const inTurn = createTurnsByKey({ atOnce: 1, heldForMs: 20, withinMs: LONG })
   const { begun, read, end } = givenReads()
   const results = [inTurn('one', read('a')), inTurn('one', read('b'))]
@@ -84,7 +84,7 @@ it('begins the next read where one takes long, and counts each only once', async
   expect(await last[1]).toBe('d')
 })
 
-it('says where the turn did not come in time, and forgets that read', async () => {
+it('a read without a turn in time is crowded, and is forgotten', async () => {
   const inTurn = createTurnsByKey({ atOnce: 1, heldForMs: LONG, withinMs: 20 })
   const { begun, read, end } = givenReads()
   const first = inTurn('one', read('a'))
@@ -98,7 +98,7 @@ it('says where the turn did not come in time, and forgets that read', async () =
   expect(await next).toBe('c')
 })
 
-it('gives the place of a read that fails to the next one', async () => {
+it('the next read takes the place of a failed one', async () => {
   const inTurn = createTurnsByKey({ atOnce: 1, heldForMs: LONG, withinMs: LONG })
   const failing = inTurn('one', () => Promise.reject(new TypeError('a bug')))
   const next = inTurn('one', async () => 'b')

@@ -42,21 +42,21 @@ async function givenServer(bounds: Pick<HttpServerOptions, 'maxUnreadBytes' | 'r
 }
 
 describe('a caller who does not read the answer (decisions.md, Slow and large)', () => {
-  it('loses the connection after a while', async () => {
+  it('loses the connection after the time limit', async () => {
     const { responses, givenReader } = await givenServer({ readWithinMs: 200 })
     await givenReader()
     await until(() => responses.every(({ destroyed }) => destroyed))
     expect(responses.map(({ writableFinished }) => writableFinished)).toEqual([false])
   })
 
-  it('loses it at once where such answers fill their budget: those who have waited longest make room', async () => {
+  it('loses the connection at once if unread answers exceed their bound: the oldest makes room', async () => {
     const { responses, givenReader } = await givenServer({ maxUnreadBytes: 3 * ANSWER.length, readWithinMs: 600_000 })
     for (let n = 0; n < 5; n += 1) await givenReader()
     await until(() => responses.filter(({ destroyed }) => destroyed).length >= 2)
     expect(responses.map(({ destroyed }) => destroyed)).toEqual([true, true, false, false, false])
   })
 
-  it('takes nothing from one who reads', async () => {
+  it('takes nothing from a caller who reads', async () => {
     const { givenReader } = await givenServer({ maxUnreadBytes: 3 * ANSWER.length, readWithinMs: 600_000 })
     for (let n = 0; n < 5; n += 1) await givenReader()
     const reader = await givenReader()

@@ -3,18 +3,12 @@ import type { ServerResponse } from 'node:http'
 /** Event of a response, with the bytes of its body, if the system did not take all of them at once. */
 export const UNREAD = 'unread'
 
-interface UnreadAnswersOptions {
-  /** Maximum bytes of unread answers. */
-  readonly maxBytes: number
-  /** Time to read an answer. */
-  readonly withinMs: number
-}
-
 /**
  * Bounds the memory for unread answers (decisions.md, Slow and large). Over the bound, the connections that have waited
  * longest are closed, so callers who read their answers are safe. `watch` must see every response before it is written.
+ * `withinMs`: time to read an answer.
  */
-export function createUnreadAnswers({ maxBytes, withinMs }: UnreadAnswersOptions) {
+export function createUnreadAnswers({ maxBytes, withinMs }: { readonly maxBytes: number; readonly withinMs: number }) {
   /** Functions that stop counting a response, the oldest first. */
   const unread = new Map<ServerResponse, () => void>()
   let bytes = 0

@@ -18,14 +18,14 @@ async function turnsOf(items: readonly unknown[]): Promise<number> {
   return new Set(await yieldBetween(items, givenOthers())).size
 }
 
-describe('many items of one request', () => {
-  it('are taken in their order', async () => {
+describe('the items of one request', () => {
+  it('are handled in their order', async () => {
     const items = Array.from({ length: 120 }, (_, index) => index)
     const results = await yieldBetween(items, (item, position) => `${item} ${position}`)
     expect(results).toEqual(items.map((item) => `${item} ${item}`))
   })
 
-  it('let others have their turn after each 50', async () => {
+  it('let other requests run after each 50', async () => {
     expect(await turnsOf(Array.from({ length: 200 }, () => ({ type: 'track' })))).toBe(4)
   })
 
@@ -33,11 +33,11 @@ describe('many items of one request', () => {
     ['text', 'x'.repeat(32_000)],
     ['names', Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`name ${index}`, {}]))],
     ['values', { list: Array.from({ length: 3_000 }, () => 1) }],
-  ])('let others have their turn after each one that is large: by %s', async (_by, properties) => {
+  ])('let other requests run after each large one: %s', async (_by, properties) => {
     expect(await turnsOf(Array.from({ length: 15 }, () => ({ type: 'track', properties })))).toBe(15)
   })
 
-  it('may be nested as deeply as a body may hold', async () => {
+  it('may be nested as deeply as a body allows', async () => {
     let deep: object = {}
     for (let level = 0; level < 100_000; level += 1) deep = { deep }
     expect(await turnsOf([deep, deep])).toBe(1)

@@ -76,7 +76,7 @@ describe('a repeat under the same Idempotency-Key (decisions.md, Retries)', () =
     [TRACK, { userName: 'ada', eventName: 'Checkout Completed' }],
     [VISIT, { userName: 'ada' }],
     [SDK_TRACK, { userName: 'ada', eventName: 'Checkout Completed' }],
-  ])('%s: gets the first answer byte for byte, on any gateway, and is one record', async (path, body) => {
+  ])('gets the first answer byte for byte, on any gateway, and makes no second record: %s', async (path, body) => {
     const key = newKey()
     const first = await send({ path, body, key })
     const repeats = [await send({ path, body, key }), await send({ path, body, key, through: other })]
@@ -96,7 +96,7 @@ describe('a repeat under the same Idempotency-Key (decisions.md, Retries)', () =
     expect(answer.body['requestId']).toBe(answer.headers['x-request-id'])
   })
 
-  it('is known by the body that came out of gzip', async () => {
+  it('is recognized by the inflated body', async () => {
     const key = newKey()
     const body = JSON.stringify({ userName: 'ada', eventName: 'zipped' })
     const first = await send({ key, body })
@@ -111,7 +111,7 @@ describe('a repeat under the same Idempotency-Key (decisions.md, Retries)', () =
     expect(repeat.headers['idempotent-replayed']).toBe('true')
   })
 
-  it('answers 422 for another body, were it only a space, and for another route', async () => {
+  it('gets 422 for another body, even if only a space differs, and for another route', async () => {
     const key = newKey()
     await send({ key, body: '{"userName":"ada","eventName":"a"}' })
     const refused = [
@@ -128,7 +128,7 @@ describe('a repeat under the same Idempotency-Key (decisions.md, Retries)', () =
     }
   })
 
-  it('of a visit may differ in all but its userName, if it says so', async () => {
+  it('of a visit may differ in all but its userName, if the visit allows it', async () => {
     const key = newKey()
     const visit = (userName: string, plan: string, repeatMayDiffer: unknown = true, ofKey = key) =>
       send({ key: ofKey, path: VISIT, body: { userName, userAttributes: { $set: { plan } }, repeatMayDiffer } })
@@ -152,7 +152,7 @@ describe('a repeat under the same Idempotency-Key (decisions.md, Retries)', () =
     expect(new Set(answers.map(({ headers }) => headers['x-request-id'])).size).toBe(3)
   })
 
-  it('answers 409 while the first is running, on any gateway, and records it once', async () => {
+  it('gets 409 while the first is running, on any gateway, and makes no second record', async () => {
     const key = newKey()
     const body = { userName: 'grace', eventName: 'a' }
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -171,7 +171,7 @@ describe('a repeat under the same Idempotency-Key (decisions.md, Retries)', () =
     expect(await recordsOf(answer?.headers['x-request-id'])).toHaveLength(1)
   })
 
-  it('makes one record of many parallel requests on two gateways', async () => {
+  it('in parallel, often and on two gateways, makes one record', async () => {
     const key = newKey()
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, i) => send({ key, through: i % 2 === 0 ? gateway : other })),
@@ -183,7 +183,7 @@ describe('a repeat under the same Idempotency-Key (decisions.md, Retries)', () =
     expect(await recordsOf(answers[0]?.headers['x-request-id'])).toHaveLength(1)
   })
 
-  it('keeps no refusal: the key is free, for any body', async () => {
+  it('of a refused request is a new request: the key is free for any body', async () => {
     const key = newKey()
     const body = { userName: 'nobody-yet', eventName: 'a' }
     users.exist = false
@@ -194,7 +194,7 @@ describe('a repeat under the same Idempotency-Key (decisions.md, Retries)', () =
   })
 })
 
-describe('the form of Idempotency-Key (decisions.md, Retries)', () => {
+describe('an Idempotency-Key (decisions.md, Retries)', () => {
   it.each(['', 'a b', 'x'.repeat(256), 'caf\u00e9'])('400 naming the header: %j', async (key) => {
     const answer = await send({ key })
     expect(answer.status).toBe(400)
@@ -205,20 +205,20 @@ describe('the form of Idempotency-Key (decisions.md, Retries)', () => {
     })
   })
 
-  it('is looked at after the rules of the body and before policy (decisions.md, Order of checks)', async () => {
+  it('is checked after the rules of the body and before policy (decisions.md, Order of checks)', async () => {
     expect((await send({ key: '', body: { userName: 'ada' } })).body['message']).toContain('eventName')
     users.exist = false
     expect((await send({ key: '', body: { userName: 'nobody-else', eventName: 'a' } })).status).toBe(400)
     users.exist = true
   })
 
-  it('takes 255 characters', async () => {
+  it('may have 255 characters', async () => {
     expect((await send({ key: 'x'.repeat(255) })).status).toBe(202)
   })
 })
 
-describe('without Idempotency-Key', () => {
-  it('keeps nothing, and the record says so', async () => {
+describe('a request without an Idempotency-Key', () => {
+  it('keeps no answer, and its record is not keyed', async () => {
     const alone = await startGateway()
     const answer = await alone.identify({ userName: 'ada' })
     expect(await alone.redis.keys(`${alone.redisPrefix}answer:*`)).toEqual([])
@@ -227,8 +227,8 @@ describe('without Idempotency-Key', () => {
   })
 })
 
-describe('when something fails (decisions.md, Retries)', () => {
-  it('works without Redis: each is answered and published, under one record id that consumers drop duplicates by', async () => {
+describe('a failure (decisions.md, Retries)', () => {
+  it('of Redis lets each repeat be answered and published, with one record id by which consumers drop duplicates', async () => {
     const without = await startGateway({ besides: gateway, redisUrl: 'redis://127.0.0.1:1' })
     const key = newKey()
     const answers = [await send({ key, through: without }), await send({ key, through: without })]
@@ -240,16 +240,14 @@ describe('when something fails (decisions.md, Retries)', () => {
     expect(duplicates).toMatchObject([{ keyed: true }, { keyed: true }])
   })
 
-  it('answers the retry when a gateway died between publish and answer: a duplicate of the same record', async () => {
+  it('of a gateway between publish and answer lets the retry publish a duplicate of the same record', async () => {
     const key = newKey()
     const body = { userName: 'ada', eventName: 'a' }
-    const request = idempotentRequestOf({
-      key,
-      project: { organization: gateway.config.id, project: 'shop' },
-      apiKey: { kind: 'admin', environment: 'P' },
-      route: TRACK,
-      bytes: Buffer.from(JSON.stringify(body)),
-    }) as IdempotentRequest
+    const project = { organization: gateway.config.id, project: 'shop' }
+    const request = idempotentRequestOf(
+      { entry: { kind: 'admin', environment: 'P' }, project },
+      { key, route: TRACK, bytes: Buffer.from(JSON.stringify(body)) },
+    ) as IdempotentRequest
     // Such a gateway leaves a lock without an end, and the record.
     await createKeptAnswers(gateway.redis, gateway.redisPrefix, REQUEST_BUDGET_MS).lock(request)
     const died = await startGateway({ besides: gateway, redisUrl: 'redis://127.0.0.1:1' })
@@ -266,7 +264,7 @@ describe('when something fails (decisions.md, Retries)', () => {
     expect(await recordsOf(request.recordId)).toHaveLength(2)
   })
 
-  it('answers a retry like the first: what was new to the first is new to it, though the gateway knows it by now', async () => {
+  it('of an answer gives the retry the same answer: a name that was new to the first is new to it', async () => {
     const key = newKey()
     const body = { userName: 'ada', eventName: 'brand new', occurredAt: new Date().toISOString() }
     const first = await send({ key, body })
@@ -279,7 +277,7 @@ describe('when something fails (decisions.md, Retries)', () => {
     expect((await send({ key: newKey(), body })).body['newEvent']).toBe(false)
   })
 
-  it('leaves the key to the same request only if the outcome of the record is unknown', async () => {
+  it('with an unknown outcome leaves the key to the same request only', async () => {
     const [host = '', port] = inject('kafkaBrokers').split(':')
     const proxy = createFaultProxy({ host, port: Number(port) })
     await proxy.start()

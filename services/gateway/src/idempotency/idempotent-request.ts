@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import type { Environment, KeyKind, ProjectRef } from '@nextvisit/contracts'
+import type { CatalogKey } from '@nextvisit/catalog'
+import type { ProjectRef } from '@nextvisit/contracts'
 import { keyedRecordId } from '@nextvisit/domain'
 
 /** The identity of a request with an `Idempotency-Key` (decisions.md, Retries). */
@@ -27,12 +28,6 @@ export interface IdempotentContent {
   readonly bytes: Uint8Array | string
 }
 
-interface IdempotentRequestParts extends IdempotentContent {
-  readonly project: ProjectRef
-  /** The API key of the request. */
-  readonly apiKey: { readonly kind: KeyKind; readonly environment: Environment }
-}
-
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/
 
 /** Returns true for 1 to 255 visible ASCII characters. */
@@ -40,13 +35,15 @@ export function isIdempotencyKey(text: string): boolean {
   return VISIBLE_ASCII.test(text)
 }
 
-/** Derives the ids of a request from its `Idempotency-Key`. */
-export function idempotentRequestOf(parts: IdempotentRequestParts): Idempotency {
-  const { key, suffix, route, bytes } = parts
+/** Derives the ids of a request with this API key from its `Idempotency-Key`. */
+export function idempotentRequestOf(
+  apiKey: { readonly entry: Pick<CatalogKey['entry'], 'kind' | 'environment'>; readonly project: ProjectRef },
+  { key, suffix, route, bytes }: IdempotentContent,
+): Idempotency {
   if (key === undefined) return 'none'
   if (typeof key !== 'string' || !isIdempotencyKey(key)) return 'malformed'
-  const { organization, project } = parts.project
-  const { kind, environment } = parts.apiKey
+  const { organization, project } = apiKey.project
+  const { kind, environment } = apiKey.entry
   const bodySha256 = hash('sha256', bytes)
   // A caller's key has no space, so it never equals a key with a suffix.
   const keyOfRecord = suffix === undefined ? key : `${key} ${suffix}`

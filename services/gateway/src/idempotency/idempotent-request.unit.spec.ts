@@ -1,26 +1,26 @@
 import { describe, expect, it } from 'vitest'
-import { type IdempotentRequest, idempotentRequestOf } from './idempotent-request.ts'
+import { type IdempotentContent, type IdempotentRequest, idempotentRequestOf } from './idempotent-request.ts'
 
-const project = { organization: 'acme', project: 'shop' }
-const requestWith = (special: Partial<Parameters<typeof idempotentRequestOf>[0]>) =>
-  idempotentRequestOf({
-    key: 'order-4711',
-    project,
-    apiKey: { kind: 'admin', environment: 'P' },
-    route: '/v2/admin/track-event',
-    bytes: Buffer.from('{}'),
-    ...special,
-  })
+type ApiKey = Parameters<typeof idempotentRequestOf>[0]
+const apiKey: ApiKey = {
+  entry: { kind: 'admin', environment: 'P' },
+  project: { organization: 'acme', project: 'shop' },
+}
+const requestWith = (content: Partial<IdempotentContent>, special: Partial<ApiKey> = {}) =>
+  idempotentRequestOf(
+    { ...apiKey, ...special },
+    { key: 'order-4711', route: '/v2/admin/track-event', bytes: Buffer.from('{}'), ...content },
+  )
 
 describe('Idempotency-Key (decisions.md, Retries): 1–255 visible ASCII characters', () => {
   it.each(['a', '!', '~', 'x'.repeat(255), '"8e03978e-40d5-43e8-bc93-6894a57f9324"', '__proto__'])(
-    'takes %s',
+    'may be %s',
     (key) => {
       expect(requestWith({ key })).toMatchObject({ name: `acme/shop/admin/P/${key}` })
     },
   )
 
-  it.each(['', ' ', 'a b', 'a\tb', 'x'.repeat(256), 'ä', '\u007f', '\u0000', 'one, two'])('refuses %j', (key) => {
+  it.each(['', ' ', 'a b', 'a\tb', 'x'.repeat(256), 'ä', '\u007f', '\u0000', 'one, two'])('must not be %j', (key) => {
     expect(requestWith({ key })).toBe('malformed')
   })
 
@@ -51,8 +51,8 @@ describe('the record of a keyed request', () => {
   it.each([
     { kind: 'sdk', environment: 'P' },
     { kind: 'admin', environment: 'T' },
-  ] as const)('shares neither id nor name with a request by another kind of key or environment: %j', (apiKey) => {
-    const other = requestWith({ apiKey }) as IdempotentRequest
+  ] as const)('shares neither id nor name with a request of another kind of key or environment: %j', (entry) => {
+    const other = requestWith({}, { entry }) as IdempotentRequest
     expect(other.name).not.toBe(first.name)
     expect(other.recordId).not.toBe(first.recordId)
   })
@@ -65,7 +65,7 @@ describe('the record of a keyed request', () => {
   })
 
   it('shares no name with another project', () => {
-    const other = requestWith({ project: { organization: 'acme', project: 'blog' } }) as IdempotentRequest
+    const other = requestWith({}, { project: { organization: 'acme', project: 'blog' } }) as IdempotentRequest
     expect(other.name).not.toBe(first.name)
     expect(other.recordId).not.toBe(first.recordId)
   })

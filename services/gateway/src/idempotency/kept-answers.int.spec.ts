@@ -29,8 +29,8 @@ async function runOut({ name }: Request): Promise<void> {
   await redis.client.hset(`${prefix}answer:${name}`, 'runs_until', 0)
 }
 
-describe('the memory of answers (decisions.md, Retries)', () => {
-  it('lets one of many parallel requests answer', async () => {
+describe('the store of kept answers (decisions.md, Retries)', () => {
+  it('locks one of many parallel requests', async () => {
     const request = newRequest()
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, async () => (await keptAnswers.lock(request)).outcome),
@@ -48,7 +48,7 @@ describe('the memory of answers (decisions.md, Retries)', () => {
     expect(leftMs).toBeLessThanOrEqual(24 * 3_600_000)
   })
 
-  it('keeps with the answer what it confirms', async () => {
+  it('keeps the confirmed fact with the answer', async () => {
     const request = newRequest()
     const [id, queuedId, visitId] = [randomUUID(), randomUUID(), request.recordId]
     const user = { organization: 'acme', project: 'shop', userId: randomUUID() }
@@ -58,7 +58,7 @@ describe('the memory of answers (decisions.md, Retries)', () => {
     expect(await keptAnswers.lock(request)).toEqual({ outcome: 'answered', answer: { ...ANSWER, confirms } })
   })
 
-  it('gives the key to no other request, whether the first runs, was released or was answered', async () => {
+  it('gives the key to no other request while the first runs, after its release and after its answer', async () => {
     const request = newRequest()
     const other = { ...request, recordId: randomUUID() }
     const first = await lock(request)
@@ -69,13 +69,13 @@ describe('the memory of answers (decisions.md, Retries)', () => {
     expect(await keptAnswers.lock(other)).toEqual({ outcome: 'taken' })
   })
 
-  it('abandons what was refused: the key is free for any request', async () => {
+  it('frees the key for any request once it is abandoned', async () => {
     const request = newRequest()
     await (await lock(request)).abandon()
     expect(await lock({ ...request, recordId: randomUUID() })).toMatchObject({ isRetry: false })
   })
 
-  it('lets the same request in again at once where its record may be in the log, and says so', async () => {
+  it('locks the same request again at once after its release, as a retry', async () => {
     const request = newRequest()
     const first = await lock(request)
     expect(first.isRetry).toBe(false)
@@ -83,7 +83,7 @@ describe('the memory of answers (decisions.md, Retries)', () => {
     expect(await lock(request)).toMatchObject({ isRetry: true })
   })
 
-  it('lets the same request in again when the gateway that had it is gone, and no sooner than it can have run', async () => {
+  it('locks the same request again if its gateway disappeared, and not before it has certainly ended', async () => {
     const request = newRequest()
     await lock(request)
     const beganAt = performance.now()
@@ -93,7 +93,7 @@ describe('the memory of answers (decisions.md, Retries)', () => {
     expect(performance.now() - beganAt).toBeGreaterThan(2_500)
   })
 
-  it('takes no word from a gateway that slept while another one got the lock', async () => {
+  it('ignores a gateway that stalled while another one got the lock', async () => {
     const request = newRequest()
     const late = await lock(request)
     await runOut(request)
@@ -113,7 +113,7 @@ describe('the memory of answers (decisions.md, Retries)', () => {
     expect(await lock({ ...request, name: `acme/blog/${randomUUID()}` })).toMatchObject({ isRetry: false })
   })
 
-  it('asks again where no answer came in time, and is still the first', async () => {
+  it('repeats a script that timed out, and the request is still the first', async () => {
     const request = newRequest()
     let lost = 0
     const deaf = createKeptAnswers(
@@ -136,7 +136,7 @@ describe('the memory of answers (decisions.md, Retries)', () => {
     expect(await keptAnswers.lock(request)).toEqual({ outcome: 'answered', answer: ANSWER })
   })
 
-  it('lets everybody in while Redis is unavailable, and rejects nothing', async () => {
+  it('locks every request while Redis is unavailable, and never rejects', async () => {
     const away = createRedis({ url: 'redis://127.0.0.1:1', name: 'test', logger })
     await away.start()
     const without = createKeptAnswers(away.client, prefix, REQUEST_BUDGET_MS)
@@ -147,7 +147,7 @@ describe('the memory of answers (decisions.md, Retries)', () => {
     await away.stop()
   })
 
-  it('passes over what it can not read', async () => {
+  it('treats an unreadable answer as missing', async () => {
     const request = newRequest()
     await redis.client.set(`${prefix}answer:${request.name}`, 'not a hash', 'PX', 60_000)
     expect(await lock(request)).toMatchObject({ isRetry: false })

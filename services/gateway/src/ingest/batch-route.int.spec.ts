@@ -91,7 +91,7 @@ describe('a batch (decisions.md, Batch)', () => {
     }
   })
 
-  it('refuses what is no item, by its position, and takes the others', async () => {
+  it('refuses an invalid item, named by its position, and accepts the others', async () => {
     const user = newUser()
     const items = [null, [], 'x', {}, { type: 'page' }, identify(user), track(user, 'a')]
     const results = await send(gateway, items)
@@ -101,7 +101,7 @@ describe('a batch (decisions.md, Batch)', () => {
     expect(await eventsOf(gateway, user)).toEqual(['a'])
   })
 
-  it('refuses an item that is too large for its single route, and takes the others', async () => {
+  it('refuses an item that is too large for its single route, and accepts the others', async () => {
     const user = newUser()
     const key = { idempotencyKey: newKey() }
     const padOf = (bytes: number) => ({ pad: 'x'.repeat(bytes - JSON.stringify({ userName: user, pad: '' }).length) })
@@ -123,7 +123,7 @@ describe('a batch (decisions.md, Batch)', () => {
     expect(await eventsOf(gateway, user)).toEqual(names)
   })
 
-  it('gives each event a record of its own', async () => {
+  it('makes one record of each event', async () => {
     const user = newUser()
     const results = await send(gateway, [identify(user), track(user, 'a'), track(user, 'a')])
     const ids = results.slice(1).map(({ requestId }) => requestId)
@@ -132,7 +132,7 @@ describe('a batch (decisions.md, Batch)', () => {
     expect(recorded).toHaveLength(2)
   })
 
-  it('takes gzip, an empty batch, and as much as the limits say', async () => {
+  it('may be gzip, empty, or as large as the limits allow', async () => {
     const headers = { 'content-type': 'application/json', 'x-api-key': gateway.keys.admin }
     const full = JSON.stringify({
       items: Array.from({ length: 1_000 }, () => identify('ada', { pad: 'x'.repeat(400) })),
@@ -142,7 +142,7 @@ describe('a batch (decisions.md, Batch)', () => {
     expect(await send(gateway, [])).toEqual([])
   })
 
-  it('refuses the whole for what concerns the whole, and records nothing of it', async () => {
+  it('is refused as a whole for faults of the whole, and nothing of it is recorded', async () => {
     const user = newUser()
     const headers = { 'content-type': 'application/json', 'x-api-key': gateway.keys.admin }
     const call = (body: string | Buffer, more: Record<string, string> = {}) =>
@@ -168,7 +168,7 @@ describe('a batch (decisions.md, Batch)', () => {
   })
 
   describe('with keys (Retries)', () => {
-    it('repeats the whole: each item gets its first answer, and nothing is recorded again', async () => {
+    it('may be repeated: each item gets its first answer, and nothing is recorded again', async () => {
       const [user, key] = [newUser(), newKey()]
       const items = [identify(user), track(user, 'a'), track(user, 'a'), track(user, '')]
       const first = await send(gateway, items, key)
@@ -180,7 +180,7 @@ describe('a batch (decisions.md, Batch)', () => {
       expect(changed[2]?.['status']).toBe(422)
     })
 
-    it('repeats an item in another batch, elsewhere in it, and alone', async () => {
+    it('gives an item its first answer in another batch, at another position, and alone', async () => {
       const [user, idempotencyKey] = [newUser(), newKey()]
       const item = track(user, 'a', { properties: { total: 1 } })
       const keyed = { ...item, idempotencyKey }
@@ -201,7 +201,7 @@ describe('a batch (decisions.md, Batch)', () => {
       expect(await eventsOf(gateway, user)).toEqual(['a', 'b'])
     })
 
-    it('gives two items with one key one result, and refuses the second where it is another item', async () => {
+    it('gives two items with one key one result, and refuses the second if it differs', async () => {
       const [user, idempotencyKey] = [newUser(), newKey()]
       const item = track(user, 'a', { idempotencyKey })
       const results = await send(gateway, [identify(user), item, item, track(user, 'b', { idempotencyKey })])
@@ -222,19 +222,18 @@ describe('a batch (decisions.md, Batch)', () => {
         track(user, 'third'),
       ]
       // A gateway died during this request.
-      const running = idempotentRequestOf({
-        key: idempotencyKey,
-        project: { organization: gateway.config.id, project: 'shop' },
-        apiKey: { kind: 'admin', environment: 'P' },
-        route: '/v2/admin/track-event',
-        bytes: JSON.stringify({ userName: user, eventName: 'first' }),
-      }) as IdempotentRequest
+      const project = { organization: gateway.config.id, project: 'shop' }
+      const bytes = JSON.stringify({ userName: user, eventName: 'first' })
+      const running = idempotentRequestOf(
+        { entry: { kind: 'admin', environment: 'P' }, project },
+        { key: idempotencyKey, route: '/v2/admin/track-event', bytes },
+      ) as IdempotentRequest
       await createKeptAnswers(gateway.redis, gateway.redisPrefix, REQUEST_BUDGET_MS).lock(running)
       expect(statusesOf(await send(gateway, items))).toEqual([200, 200, 409, 503, 202, 503])
       expect([await eventsOf(gateway, user), await eventsOf(gateway, other)]).toEqual([[], ['a']])
     })
 
-    it('names a key that is malformed', async () => {
+    it('refuses an item with a malformed key', async () => {
       const results = await send(gateway, [
         identify('ada', { idempotencyKey: 'a b' }),
         identify('ada', { idempotencyKey: 7 }),
@@ -246,8 +245,8 @@ describe('a batch (decisions.md, Batch)', () => {
   })
 })
 
-describe('policy in a batch', () => {
-  it('finds the user whom an earlier item identifies, and only such a one', async () => {
+describe('admission of a batch', () => {
+  it('finds a user whom an earlier item identifies, and no later one', async () => {
     const { gateway, projector } = await givenNobody()
     const [early, late] = [newUser(), newUser()]
     const items = [track(early, 'before'), identify(early), track(early, 'after'), track(late, 'never')]
@@ -256,7 +255,7 @@ describe('policy in a batch', () => {
     expect(projector.calls.length).toBeGreaterThan(0)
   })
 
-  it('does not find the user whose identify was refused', async () => {
+  it('does not find a user whose identify was refused', async () => {
     const metering = await givenMetering(1)
     const { gateway } = await givenNobody({ plan: { monthlyActiveUsers: 1 }, services: { metering: metering.url } })
     const [one, other] = [newUser(), newUser()]
@@ -271,7 +270,7 @@ describe('policy in a batch', () => {
     expect(statusesOf(await send(gateway, items))).toEqual([200, 400, 202, 404, 400, 404])
   })
 
-  it('lets the first items pass where there is room for some', async () => {
+  it('admits the first items if there is room for some', async () => {
     const metering = await givenMetering(7)
     const gateway = await givenGateway({ plan: { eventsPerMonth: 7 }, services: { metering: metering.url } })
     await gateway.identify({ userName: 'ada' })
@@ -282,7 +281,7 @@ describe('policy in a batch', () => {
     expect(statusesOf(results)).toEqual([...Array<number>(7).fill(202), ...Array<number>(13).fill(402)])
   })
 
-  it('asks its owners together, not item by item', async () => {
+  it('asks each service once for all items', async () => {
     const [metering, names] = [await givenMetering(1_000), await givenRegistry()]
     const services = { metering: metering.url, 'trait-registry': names.url }
     const gateway = await givenGateway({ plan: { eventsPerMonth: 1_000 }, services })
@@ -298,7 +297,7 @@ describe('policy in a batch', () => {
     for (const { calls } of [metering, names]) expect(calls.length).toBeLessThanOrEqual(2)
   })
 
-  it('answers each item 503 while nothing can be recorded: the whole may be sent again', async () => {
+  it('answers each item 503 while nothing can be recorded, so that the batch may be sent again', async () => {
     const gateway = await givenGateway({ brokers: '127.0.0.1:1' })
     const results = await send(gateway, [identify('ada'), { type: 'track' }, track('ada', 'a')])
     expect(statusesOf(results)).toEqual([503, 400, 503])
@@ -308,7 +307,7 @@ describe('policy in a batch', () => {
 const sendMany = (gateway: GatewayFixture, count: number) =>
   gateway.post(BATCH, { items: Array.from({ length: count }, (_, index) => identify(`user ${index}`)) })
 
-describe('the rate of a batch (decisions.md, Batch: the rate limit counts items)', () => {
+describe('the rate limit of batches (decisions.md, Batch)', () => {
   const HARDLY = 1 / 3_600
   const givenLimited = (burst: number, perSecond = HARDLY) =>
     givenGateway({ project: { rateLimits: { admin: { perSecond, burst } } } })
@@ -333,7 +332,7 @@ describe('the rate of a batch (decisions.md, Batch: the rate limit counts items)
     expect((await other.identify({ userName: 'ada' })).status).toBe(429)
   })
 
-  it('lets a batch that is larger than the bucket pass when the bucket is full, and owes the rest', async () => {
+  it('passes a batch that is larger than the bucket if the bucket is full, which then owes the rest', async () => {
     const gateway = await givenLimited(10, 10)
     expect((await sendMany(gateway, 25)).status).toBe(200)
     const refused = await gateway.identify({ userName: 'ada' })
@@ -343,7 +342,7 @@ describe('the rate of a batch (decisions.md, Batch: the rate limit counts items)
     expect((await sendMany(await givenGateway({ besides: gateway }), 2)).status).toBe(429)
   })
 
-  it('takes batches of a key whose bucket holds one token', async () => {
+  it('passes batches of a key whose bucket holds one token', async () => {
     const gateway = await givenLimited(1)
     expect((await sendMany(gateway, 3)).status).toBe(200)
     expect((await sendMany(gateway, 1)).status).toBe(429)

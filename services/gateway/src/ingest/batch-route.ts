@@ -5,10 +5,10 @@ import { yieldBetween } from '../http/yield-between.ts'
 import { answer, type CheckedRequest, type Route, type Result } from '../http/route.ts'
 import type { ItemToPlan } from './plan-batch.ts'
 import { itemOf, type RecordMany, refusedItemsOf } from './record-many.ts'
-import type { Kind } from './stages.ts'
+import type { RecordKind } from './stages.ts'
 
 /** The kinds of items, by their `type`. */
-type ItemKinds = Readonly<Record<'identify' | 'track', Kind>>
+type ItemKinds = Readonly<Record<'identify' | 'track', RecordKind>>
 
 /** Patterns of the single routes. The `Idempotency-Key` of an item belongs to them. */
 const ROUTE_OF = { identify: ROUTES.identifyUser.pattern, track: ROUTES.trackEvent.pattern } as const

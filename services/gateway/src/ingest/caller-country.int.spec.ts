@@ -32,13 +32,13 @@ describe('the country of an address', () => {
   })
 
   it.each(['127.0.0.1', '10.1.2.3', '192.168.1.1', '172.16.0.1', '100.64.0.1', '169.254.1.1', '203.0.113.7'])(
-    'is none for %s, which is nobody in particular',
+    'is unknown for %s, which is private or reserved',
     (address) => {
       expect(countryOf(address)).toBeUndefined()
     },
   )
 
-  it.each(['::1', 'fe80::1', 'fd00::1', '2001:db8::1', undefined])('is none for %s', (address) => {
+  it.each(['::1', 'fe80::1', 'fd00::1', '2001:db8::1', undefined])('is unknown for %s', (address) => {
     expect(countryOf(address)).toBeUndefined()
   })
 })
@@ -57,7 +57,7 @@ describe("a visit's country (decisions.md, Beyond the document)", () => {
     ['a country', { $deviceInfo: { $countryCode: 'fr' } }, 'FR'],
     ['a country among the traits', { userAttributes: { $set: { $countryCode: 'FR' } } }, 'FR'],
     ['a country once', { userAttributes: { $setOnce: { $countryCode: 'FR' } } }, 'FR'],
-  ])('where the body says %s', async (userName, body, country) => {
+  ])('is that of the body or the address if the body says %s', async (userName, body, country) => {
     await visit(gateway, { userName, ...body })
     expect(await recordOf(gateway, userName)).toEqual({ country, filtered: [] })
   })
@@ -67,7 +67,7 @@ describe("a visit's country (decisions.md, Beyond the document)", () => {
     expect((await recordOf(gateway, 'admin')).country).toBeUndefined()
   })
 
-  it('is not taken from the header of an untrusted caller', async () => {
+  it('ignores the header of an untrusted caller', async () => {
     const untrusting = await startGateway()
     await visit(untrusting, { userName: 'ada' })
     expect((await recordOf(untrusting, 'ada')).country).toBeUndefined()
@@ -77,7 +77,7 @@ describe("a visit's country (decisions.md, Beyond the document)", () => {
   it.each([
     ['does not keep it', { allowedFields: ['$deviceOs' as const] }],
     ['has switched it off', { traits: [{ slug: '$countryCode', enabled: false }] }],
-  ])('is not looked up where the project %s', async (_what, project) => {
+  ])('is not looked up if the project %s', async (_what, project) => {
     const unkept = await startGateway({ trustedProxies: ['127.0.0.1'], project })
     await visit(unkept, { userName: 'ada' })
     expect(await recordOf(unkept, 'ada')).toEqual({ country: undefined, filtered: [] })

@@ -38,7 +38,7 @@ async function givenReplies() {
   }
 }
 
-it('a partition without replies takes those of no other (design.md, Replies)', async () => {
+it('a partition without replies does not affect another one (design.md, Replies)', async () => {
   const ask = await givenReplies()
   for (let time = 0; time < 10; time += 1) expect(await ask(3, { isReplied: false, withinMs: 1 })).toBe('later')
   // No request waits for the silent partition meanwhile.

@@ -23,7 +23,6 @@ interface RepliesOptions extends BreakerWatch {
 type AwaitedPosition = Pick<AwaitedRecord, 'partition' | 'offset'>
 
 export type Replies = ReturnType<typeof createReplies>
-export type ReplyWaiter = NonNullable<ReturnType<Replies['expect']>>
 
 /**
  * Receives the evaluator's replies to this gateway's records over one channel of Redis pub/sub. While a partition gets

@@ -5,7 +5,7 @@ import { type GatewayFixture, startGateway } from '../../test/gateway-fixture.ts
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[57][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-describe('identify and track on a real log, with every service away', () => {
+describe('a gateway on a real log, without the other services', () => {
   let gateway: GatewayFixture
   beforeAll(async () => {
     const where = { property: 'total', atLeast: 100 } as const
@@ -17,7 +17,7 @@ describe('identify and track on a real log, with every service away', () => {
   })
   afterAll(() => gateway.stop())
 
-  it('answers an identify with the userId, and the record carries what was admitted', async () => {
+  it('answers an identify with the userId, and the record carries the admitted values', async () => {
     const answer = await gateway.identify({
       userName: 'ada',
       userAttributes: { $set: { plan: 'pro', phone: '1' }, $increment: { visits: 2 } },
@@ -53,7 +53,7 @@ describe('identify and track on a real log, with every service away', () => {
     expect(record?.headers['traceparent']).toMatch(new RegExp(`^00-${trace}-[0-9a-f]{16}-01$`))
   })
 
-  it('never lets a filtered value reach the log', async () => {
+  it('keeps filtered values out of the log', async () => {
     await gateway.identify({
       userName: 'eve',
       userAttributes: { $set: { phone: 'canary-4711', address: 'canary-4712' } },
@@ -61,7 +61,7 @@ describe('identify and track on a real log, with every service away', () => {
     expect(JSON.stringify(await gateway.records())).not.toContain('canary')
   })
 
-  it('answers a tracked event by the contract, unchecked where a service is unavailable', async () => {
+  it('answers a tracked event by the contract, unchecked if a service is unavailable', async () => {
     await gateway.identify({ userName: 'bob' })
     const answer = await gateway.track({ userName: 'bob', eventName: 'Checkout Completed' })
     expect(answer.status).toBe(202)
@@ -85,7 +85,7 @@ describe('identify and track on a real log, with every service away', () => {
     })
   })
 
-  it('records which counts by properties an event counts for, by what the project keeps of them', async () => {
+  it('records the property counts of an event, by the properties that the project keeps', async () => {
     await gateway.identify({ userName: 'carl' })
     const requestIds: unknown[] = []
     for (const properties of [{ total: 100, phone: '1' }, { total: 1 }, undefined]) {
@@ -100,7 +100,7 @@ describe('identify and track on a real log, with every service away', () => {
     for (const fact of written.slice(1)) expect(Object.keys(fact ?? {})).not.toContain('countsFor')
   })
 
-  it('records the properties of an event as given, without the known fields that the project does not keep', async () => {
+  it('records the properties of an event as given, without known fields that the project does not keep', async () => {
     await gateway.identify({ userName: 'bob' })
     const track = { userName: 'bob', eventName: 'Checkout Completed' }
     const given =
@@ -144,7 +144,7 @@ describe('identify and track on a real log, with every service away', () => {
     expect(ofCarol.flatMap(({ unchecked }) => unchecked)).not.toContain('user')
   })
 
-  it('takes a user that cannot be looked up to exist, and says so in the record (decisions.md, Busy and broken)', async () => {
+  it('admits an event of a user that cannot be looked up, and marks the record (decisions.md, Busy and broken)', async () => {
     const answer = await gateway.track({ userName: 'nobody-knows', eventName: 'a' })
     expect(answer.status).toBe(202)
     const record = (await gateway.records()).find(({ fact }) => fact.id === answer.body['requestId'])
@@ -193,7 +193,7 @@ describe('identify and track on a real log, with every service away', () => {
     expect(record?.fact).toMatchObject({ type: 'IdentifyRequested', source: 'sdk' })
   })
 
-  it('keeps __proto__ and constructor ordinary traits', async () => {
+  it('treats __proto__ and constructor as ordinary traits', async () => {
     const body = '{"userName":"proto","userAttributes":{"$set":{"__proto__":"a","constructor":"b"}}}'
     const headers = { 'content-type': 'application/json', 'x-api-key': gateway.keys.admin }
     const answer = await gateway.call('POST', '/v2/admin/identify-user', headers, body)
@@ -205,7 +205,7 @@ describe('identify and track on a real log, with every service away', () => {
     ])
   })
 
-  it('answers as callers are shown by the schemas', async () => {
+  it('answers by the schemas of the public API', async () => {
     await gateway.identify({ userName: 'zoe' })
     expect(IdentifyUserAnswer.safeParse((await gateway.identify({ userName: 'zoe' })).body).success).toBe(true)
     expect(TrackEventAnswer.safeParse((await gateway.track({ userName: 'zoe', eventName: 'a' })).body).success).toBe(

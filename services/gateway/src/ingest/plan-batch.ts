@@ -1,33 +1,25 @@
 import { memberOf } from '@nextvisit/domain'
 import { REFUSALS, refuse } from '../refusals/refusals.ts'
-import { type CheckedRequest, type Result, isResult } from '../http/route.ts'
-import { type RequestedItem } from './stages.ts'
+import { type Result, isResult } from '../http/route.ts'
+import type { RequestedItem } from './stages.ts'
 
 /** An item of a batch that asks for a record. */
 export interface ItemToPlan extends RequestedItem {
   /** Length as JSON, which decides how many items fit into a turn. */
   readonly length: number
-  /** Creates the item's user, for a user who certainly does not exist. */
-  readonly creation: UserCreation | undefined
+  /** Returns the identify that creates the item's user. Called if the user certainly does not exist. */
+  readonly createUser?: (() => RequestedItem) | undefined
 }
 
-/** An identify that creates a user, made only if it is needed. */
-export interface UserCreation {
-  readonly request: CheckedRequest
-  readonly userName: string
-  readonly createItem: () => RequestedItem
-}
-
-/** One record of a batch: of an item, or the identify that creates the user of some items. */
-export type Step = {
+/** One record of a batch: of an item, or the `creation` of the user of this item and of later ones. */
+export interface Step {
+  readonly type: 'item' | 'creation'
+  readonly item: ItemToPlan
   /** Number of the user in the batch. */
   readonly user: number
   /** The step that creates the item's user. */
   readonly createdBy: number | undefined
-} & (
-  | { readonly type: 'item'; readonly item: ItemToPlan }
-  | { readonly type: 'creation'; readonly creation: UserCreation }
-)
+}
 
 /** The source of an item's result. */
 interface PlannedResult {
@@ -37,13 +29,6 @@ interface PlannedResult {
   readonly createdBy: number | undefined
 }
 
-export interface BatchPlan {
-  /** Steps in the order of their items. */
-  readonly steps: readonly Step[]
-  /** Results in the order of the items. */
-  readonly results: readonly PlannedResult[]
-}
-
 interface PlannedUser {
   readonly user: number
   /** The step that creates the user for events since the last identify. */
@@ -51,11 +36,11 @@ interface PlannedUser {
 }
 
 /**
- * Plans a batch. Items with the same key and body share a step, because kept answers cannot detect repeats among items
+ * Plans a batch: its steps and the results of its items, each in the order of the items. Items with the same key and body share a step, because kept answers cannot detect repeats among items
  * in flight. Each run of a user's events starts with the creation of that user. An identify ends a run, since it may be
  * refused.
  */
-export function planBatch(items: readonly (ItemToPlan | Result)[]): BatchPlan {
+export function planBatch(items: readonly (ItemToPlan | Result)[]) {
   const steps: Step[] = []
   /** Users by userName. */
   const users = new Map<unknown, PlannedUser>()
@@ -65,7 +50,7 @@ export function planBatch(items: readonly (ItemToPlan | Result)[]): BatchPlan {
 
   const results = items.map((item): PlannedResult => {
     if (isResult(item)) return { from: item, createdBy: undefined }
-    const { kind, idempotency, creation, id: recordId } = item
+    const { kind, idempotency, createUser, id: recordId } = item
     const name = typeof idempotency === 'object' ? idempotency.name : undefined
     const first = name === undefined ? undefined : keyed.get(name)
     if (first?.recordId === recordId) return first.result
@@ -74,7 +59,7 @@ export function planBatch(items: readonly (ItemToPlan | Result)[]): BatchPlan {
     const known: PlannedUser = users.get(userName) ?? { user: users.size, createdBy: undefined }
     users.set(userName, known)
     const { user } = known
-    if (creation) known.createdBy ??= add({ type: 'creation', creation, user, createdBy: undefined })
+    if (createUser) known.createdBy ??= add({ type: 'creation', item, user, createdBy: undefined })
     const createdBy = kind.identifies ? undefined : known.createdBy
     if (first) return { from: refuse(REFUSALS.keyOfAnother), createdBy }
 

@@ -1,16 +1,16 @@
 import { type Result, isResult } from '../http/route.ts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { idempotencyOf, itemToPlan, kindWith, REQUEST } from '../../test/given-stages.ts'
+import { idempotencyOf, itemToPlan, kindWith } from '../../test/given-stages.ts'
 import { REFUSALS, refuse } from '../refusals/refusals.ts'
-import { type BatchPlan, type ItemToPlan, planBatch, type Step } from './plan-batch.ts'
+import { type ItemToPlan, planBatch, type Step } from './plan-batch.ts'
 
 type Items = readonly (ItemToPlan | Result)[]
 
 const [identify, track] = [kindWith({ identifies: true }), kindWith({ identifies: false })]
 const MALFORMED = refuse(REFUSALS.path)
 const KEY_OF_ANOTHER = refuse(REFUSALS.keyOfAnother)
-const createItem = () => expect.unreachable('A plan asks for nothing')
+const createUser = () => expect.unreachable('A plan creates nothing')
 
 /** `createsUsers`: as in batches of Segment's libraries. */
 const arbitraryItem = (createsUsers: boolean): fc.Arbitrary<ItemToPlan | Result> =>
@@ -26,17 +26,17 @@ const arbitraryItem = (createsUsers: boolean): fc.Arbitrary<ItemToPlan | Result>
       if (isMalformed) return MALFORMED
       const idempotency = key === undefined ? 'none' : idempotencyOf(key, `${userName} ${isIdentify} ${content}`)
       const id = typeof idempotency === 'object' ? idempotency.recordId : 'random'
-      const creation = createsUsers && !isIdentify ? { request: REQUEST, userName, createItem } : undefined
-      return itemToPlan(isIdentify ? identify : track, { userName }, { id, idempotency, creation })
+      const more = { id, idempotency, ...(createsUsers && !isIdentify && { createUser }) }
+      return itemToPlan(isIdentify ? identify : track, { userName }, more)
     })
 const arbitraryBatch = fc.boolean().chain((createsUsers) => fc.array(arbitraryItem(createsUsers), { maxLength: 20 }))
 
-function everyPlan(rule: (items: Items, plan: BatchPlan) => void): void {
+function everyPlan(rule: (items: Items, plan: ReturnType<typeof planBatch>) => void): void {
   fc.assert(fc.property(arbitraryBatch, (items) => rule(items, planBatch(items))))
 }
 
 const nameOf = ({ idempotency }: ItemToPlan) => (typeof idempotency === 'object' ? idempotency.name : undefined)
-const userNameOf = (step: Step) => (step.type === 'item' ? step.item.body['userName'] : step.creation.userName)
+const userNameOf = ({ item }: Step) => item.body['userName']
 const isIdentify = (step: Step) => step.type === 'item' && step.item.kind.identifies
 
 /** Returns the first item with the key of this one. */
@@ -67,8 +67,8 @@ describe('an example batch', () => {
     expect(results.map(({ from }) => from)).toEqual([0, 0])
   })
 
-  it('that creates users starts with the creation, and creates again behind an identify', () => {
-    const event = itemFor(track, 'ada', { creation: { request: REQUEST, userName: 'ada', createItem } })
+  it('that creates users starts with the creation, and creates again after an identify', () => {
+    const event = itemFor(track, 'ada', { createUser })
     expect(stepsOf([event, event, itemFor(identify, 'ada'), event])).toEqual([
       { type: 'creation', user: 0, createdBy: undefined },
       { type: 'item', user: 0, createdBy: 0 },
@@ -80,14 +80,14 @@ describe('an example batch', () => {
   })
 })
 
-it('has one step for each item, in their order, and one for all items with one key and one body', () => {
+it('a plan has one step for each item, in their order, and one for all items with one key and body', () => {
   everyPlan((items, { steps }) => {
     const planned = steps.flatMap((step) => (step.type === 'item' ? [step.item] : []))
     expect(planned).toEqual(items.filter((item) => !isResult(item) && firstOf(items, item) === item))
   })
 })
 
-it('takes the result of an item from its step, and refuses an item whose key another body has', () => {
+it('a plan takes the result of an item from its step, and refuses an item whose key has another body', () => {
   everyPlan((items, { steps, results }) => {
     const found = results.map(({ from }) => {
       const step = typeof from === 'number' ? steps[from] : undefined
@@ -102,7 +102,7 @@ it('takes the result of an item from its step, and refuses an item whose key ano
   })
 })
 
-it('numbers users by their names', () => {
+it('a plan numbers users by their names', () => {
   everyPlan((_items, { steps }) => {
     const count = new Set(steps.map((step) => `${step.user} ${String(userNameOf(step))}`)).size
     expect(new Set(steps.map(({ user }) => user)).size).toBe(count)
@@ -110,9 +110,9 @@ it('numbers users by their names', () => {
   })
 })
 
-it('creates the user of an event before each run of events, once, and an identify ends the run', () => {
+it('a plan creates the user of an event once before each run of events, and an identify ends the run', () => {
   everyPlan((items, { steps }) => {
-    const createsUsers = items.some((item) => !isResult(item) && item.creation !== undefined)
+    const createsUsers = items.some((item) => !isResult(item) && item.createUser !== undefined)
     const wanted = steps.map((step, at) => {
       if (!createsUsers || step.type === 'creation' || isIdentify(step)) return undefined
       const own = steps.flatMap((one, position) => (one.user === step.user && position < at ? [position] : []))
@@ -124,7 +124,7 @@ it('creates the user of an event before each run of events, once, and an identif
   })
 })
 
-it('creates no user for nothing', () => {
+it('a plan has no creation without an item that depends on it', () => {
   everyPlan((_items, { steps, results }) => {
     const used = new Set([...steps, ...results].map(({ createdBy }) => createdBy))
     expect(steps.filter((step, at) => step.type === 'creation' && !used.has(at))).toEqual([])

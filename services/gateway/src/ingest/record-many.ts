@@ -1,14 +1,13 @@
 import { randomUUIDv7 } from 'node:crypto'
-import type { JsonObject } from '@nextvisit/domain'
+import { type JsonObject, memberOf } from '@nextvisit/domain'
 import type { RecordSequence } from '@nextvisit/log'
 import type { Logger } from '@nextvisit/service-kit'
 import { type Refusal, REFUSALS, refuse } from '../refusals/refusals.ts'
 import { type IdempotentContent, idempotentRequestOf } from '../idempotency/idempotent-request.ts'
 import { costOfLength, yieldBetween } from '../http/yield-between.ts'
 import { answer, type CheckedRequest, type RefusedItem, type Result, isResult } from '../http/route.ts'
-import { type ItemToPlan, planBatch, type Step, type UserCreation } from './plan-batch.ts'
-import { admitItem } from './record-one.ts'
-import { type AdmittedItem, type Kind, type Stages } from './stages.ts'
+import { type ItemToPlan, planBatch, type Step } from './plan-batch.ts'
+import type { AdmittedItem, RecordKind, RequestedItem, Stages } from './stages.ts'
 
 /** A step with its admission; a step that ended before has its result. */
 interface AdmittedStep {
@@ -55,13 +54,14 @@ export function createRecordMany(stages: Stages, logger: Logger) {
   ): Promise<AdmittedStep> {
     try {
       if (step.type === 'creation') {
-        const { request, userName, createItem } = step.creation
-        const mayExist = (await isIdentified) || !(await stages.isMissing(request, userName))
-        return { step, admission: mayExist ? NOT_CREATED : await admitItem(stages, createItem()) }
+        const { request, body, createUser } = step.item
+        const userName = String(memberOf(body, 'userName'))
+        const mayExist = !createUser || (await isIdentified) || !(await stages.isMissing(request, userName))
+        return { step, admission: mayExist ? NOT_CREATED : await stages.admit(createUser()) }
       }
       const creation = creating && (await creating).admission
       const isRefused = creation?.outcome === 'refused'
-      return { step, admission: isRefused ? creation : await admitItem(stages, step.item, isIdentified) }
+      return { step, admission: isRefused ? creation : await stages.admit(step.item, isIdentified) }
     } catch (err) {
       return { step, admission: broken(step, err) }
     }
@@ -102,9 +102,7 @@ export function createRecordMany(stages: Stages, logger: Logger) {
     return Promise.all(await yieldBetween(admitted, publish, ({ step }) => costOf(step)))
   }
 
-  function broken(step: Step, err: unknown): Refusal {
-    const { request } = step.type === 'item' ? step.item : step.creation
-    const requestId = step.type === 'item' ? step.item.id : request.requestId
+  function broken({ item: { id: requestId, request } }: Step, err: unknown): Refusal {
     logger.error({ err, requestId, traceparent: request.traceparent }, 'An item of a batch failed')
     return refuse(REFUSALS.broken)
   }
@@ -126,8 +124,8 @@ async function isIdentifiedAfter(admitting: Promise<AdmittedStep>, before?: Prom
 }
 
 /** Admitting or publishing an item costs about half as much as parsing it. */
-function costOf(step: Step): number {
-  return costOfLength(step.type === 'item' ? step.item.length : 0) / 2
+function costOf({ type, item }: Step): number {
+  return costOfLength(type === 'item' ? item.length : 0) / 2
 }
 
 /** Returns true for a result after which a caller sends the item again. */
@@ -138,15 +136,14 @@ export function isRetryable({ status }: Result): boolean {
 /** Returns an item of a batch with its own id and `Idempotency-Key`. */
 export function itemOf(
   request: CheckedRequest,
-  kind: Kind,
+  kind: RecordKind,
   body: JsonObject,
   content: IdempotentContent & { readonly bytes: string },
-  creation?: UserCreation,
+  createUser?: () => RequestedItem,
 ): ItemToPlan {
-  const { project, key } = request
-  const idempotency = idempotentRequestOf({ ...content, project, apiKey: key.entry })
+  const idempotency = idempotentRequestOf(request.key, content)
   const id = typeof idempotency === 'object' ? idempotency.recordId : randomUUIDv7()
-  return { outcome: 'requested', kind, request, id, idempotency, body, length: content.bytes.length, creation }
+  return { outcome: 'requested', kind, request, id, idempotency, body, length: content.bytes.length, createUser }
 }
 
 /** Returns the items that were refused, as the caller sent them. */

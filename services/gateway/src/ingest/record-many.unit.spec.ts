@@ -9,7 +9,6 @@ import {
   itemToPlan,
   kindWith,
   PUBLISHED,
-  REQUEST,
 } from '../../test/given-stages.ts'
 import { REFUSALS, refuse } from '../refusals/refusals.ts'
 import { createRecordMany } from './record-many.ts'
@@ -125,9 +124,9 @@ describe('the creation of a user', () => {
   const track = kindWith({})
   const withCreation = (admit: Parameters<typeof kindWith>[0]['admit']) => {
     const identify = kindWith({ identifies: true, ...(admit && { admit }) })
-    const createItem = () =>
+    const createUser = () =>
       itemToPlan(identify, { userName: 'ada' }, { id: 'creation', idempotency: idempotencyOf('a', 'a') })
-    return itemToPlan(track, { userName: 'ada' }, { creation: { request: REQUEST, userName: 'ada', createItem } })
+    return itemToPlan(track, { userName: 'ada' }, { createUser })
   }
   /** Records two events with this creation; returns the number of records and the statuses of the events. */
   async function record(existence: 'missing' | 'exists', item: ReturnType<typeof withCreation>) {
@@ -144,12 +143,12 @@ describe('the creation of a user', () => {
     return { records, statuses: results.map(({ status }) => status) }
   }
 
-  it('is recorded once, and only where the user is missing', async () => {
+  it('is recorded once, and only if the user is missing', async () => {
     expect(await record('missing', withCreation(undefined))).toEqual({ records: 3, statuses: [200, 200] })
     expect(await record('exists', withCreation(undefined))).toEqual({ records: 2, statuses: [200, 200] })
   })
 
-  it('ends its events with its own refusal', async () => {
+  it('refuses its events if it is refused itself', async () => {
     const refused = withCreation(async () => refuse(REFUSALS.mau))
     expect(await record('missing', refused)).toEqual({ records: 0, statuses: [400, 400] })
   })

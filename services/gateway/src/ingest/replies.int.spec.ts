@@ -61,7 +61,7 @@ describe('the evaluator’s reply (design.md, Replies)', () => {
     },
   )
 
-  it('brings the form to a visit, which is confirmed by VisitAnswered with the visit’s received', async () => {
+  it('brings the form to a visit; a VisitAnswered with the visit’s `received` confirms it', async () => {
     const answer = await whileReplying(
       () => gateway.visit({ userName: 'ada' }),
       (recordId) => ({ kind: 'visit', recordId, offer: { queuedId: QUEUED_ID, formId: 'nps' }, moreWaiting: true }),
@@ -87,7 +87,7 @@ describe('the evaluator’s reply (design.md, Replies)', () => {
     })
   })
 
-  it('brings the form to a repeat of the visit, which confirms it as well: who repeats may not have got the first answer', async () => {
+  it('brings the form to a repeat of the visit, which also confirms it, since the first answer may be lost', async () => {
     const headers = { 'content-type': 'application/json', 'x-api-key': gateway.keys.sdk, 'idempotency-key': 'visit-1' }
     const visit = (of: GatewayFixture = gateway) =>
       of.call('POST', '/v2/sdk/identify-user', headers, '{"userName":"ada","repeatMayDiffer":true}')
@@ -110,7 +110,7 @@ describe('the evaluator’s reply (design.md, Replies)', () => {
     expect(again).toEqual(one)
   })
 
-  it('shows nothing where no form waits, and confirms nothing', async () => {
+  it('brings no form and no confirmation if none waits', async () => {
     const answer = await whileReplying(
       () => gateway.visit({ userName: 'bea' }),
       (recordId) => ({ kind: 'visit', recordId, offer: null, moreWaiting: false }),
@@ -124,7 +124,7 @@ describe('the evaluator’s reply (design.md, Replies)', () => {
     })
   })
 
-  it('is not waited for where no form could react', async () => {
+  it('is not awaited if no form may react', async () => {
     const answer = await track('Something Else')
     expect(answer.body).toMatchObject({ triggersEvaluated: true, formsQueued: 0, message: 'Event recorded.' })
     const old = await track('Checkout Completed', { occurredAt: new Date(Date.now() - 20 * 60_000).toISOString() })
@@ -137,7 +137,7 @@ describe('the evaluator’s reply (design.md, Replies)', () => {
     expect(records.map(({ headers }) => HEADERS.replyTo in headers)).toEqual([false, false])
   })
 
-  it('that does not come within the budget: 202, evaluated later (decisions.md, Track event)', async () => {
+  it('may come too late: the answer is 202, evaluated later (decisions.md, Track event)', async () => {
     const hasty = await startGateway({ project, requestBudgetMs: REQUEST_BUDGET_MS, besides: gateway })
     const answer = await hasty.track({ userName: 'ada', eventName: 'Checkout Completed' })
     const visit = await hasty.visit({ userName: 'ada' })
@@ -152,7 +152,7 @@ describe('the evaluator’s reply (design.md, Replies)', () => {
     expect(visit.body).not.toHaveProperty('nextFeedbackId')
   })
 
-  it('passes over what is no reply, and replies to other records', async () => {
+  it('is told from invalid messages and from replies to other records', async () => {
     const answer = await whileReplying(
       () => track('Checkout Completed'),
       (recordId) => {
@@ -164,8 +164,8 @@ describe('the evaluator’s reply (design.md, Replies)', () => {
   })
 })
 
-describe('while Redis is unavailable (decisions.md, Busy and broken)', () => {
-  it('identify, track and visits go on; replies are not waited for', async () => {
+describe('a gateway without Redis (decisions.md, Busy and broken)', () => {
+  it('still records identifies, events and visits, and awaits no replies', async () => {
     const without = await startGateway({ project, redisUrl: 'redis://127.0.0.1:1', besides: gateway })
     const answers = [
       await without.identify({ userName: 'ada' }),

@@ -6,7 +6,6 @@ import { ADMITTED, givenStages, itemToPlan, kindWith, PUBLISHED, REQUEST } from 
 import { REFUSALS, refuse } from '../refusals/refusals.ts'
 import { answer, type CheckedRequest } from '../http/route.ts'
 import { createRecordMany } from './record-many.ts'
-import { recordOne } from './record-one.ts'
 
 const logger = createLogger('test', 'silent')
 const OUTCOMES: readonly PublishOutcome[] = [
@@ -116,7 +115,7 @@ describe('a lock of an Idempotency-Key', () => {
         const { stages, item, locks, waiters } = givenCourse(course)
         const [result] = isBatch
           ? await createRecordMany(stages, logger)([item])
-          : [await recordOne(stages, item).catch(() => undefined)]
+          : [await stages.record(item).catch(() => undefined)]
         expect(locks.length).toBeLessThanOrEqual(1)
         for (const { ends } of locks) expect(ends).toHaveLength(1)
         for (const { cancelled } of waiters) expect(cancelled).toBe(1)
@@ -126,11 +125,22 @@ describe('a lock of an Idempotency-Key', () => {
     )
   })
 
+  it.each(['mayReact', 'expect'] as const)(
+    'is abandoned, and room and names are given back, if %s throws before the publish',
+    async (fault) => {
+      const course = { fault, hasPartition: true, isAdmitted: true, mayReact: true, published: PUBLISHED }
+      const { stages, item, locks, settled } = givenCourse(course)
+      await expect(stages.record(item)).rejects.toThrow(`a bug in ${fault}`)
+      expect(locks.map(({ ends }) => ends)).toEqual([['abandon']])
+      expect(settled).toEqual(['not-published'])
+    },
+  )
+
   it('is abandoned only where certainly nothing was published', async () => {
     await fc.assert(
       fc.asyncProperty(arbitraryCourse, async (course) => {
         const { stages, item, locks, settled } = givenCourse(course)
-        await recordOne(stages, item).catch(() => undefined)
+        await stages.record(item).catch(() => undefined)
         const ends = locks.flatMap((lock) => lock.ends)
         const mayBeInLog = settled.some((outcome) => outcome !== 'not-published') || course.fault === 'publish'
         expect(ends.includes('abandon') && mayBeInLog && course.isAdmitted && course.hasPartition).toBe(false)

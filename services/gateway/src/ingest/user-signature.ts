@@ -8,12 +8,10 @@ export interface SignedBody {
 }
 
 /**
- * Checks `userSignature`, the HMAC-SHA256 of userName in hex, of an SDK request (decisions.md, Beyond the document).
+ * Creates the check of `userSignature`, the HMAC-SHA256 of userName in hex, of an SDK request (decisions.md, Beyond the
+ * document). `secretKey`: NEXTVISIT_SECRET_KEY, which decrypts the signing secrets of the catalog.
  */
-export type CheckSignature = (project: CatalogProject, body: SignedBody) => boolean
-
-/** Creates the check. `secretKey`: NEXTVISIT_SECRET_KEY, which decrypts the signing secrets of the catalog. */
-export function createCheckSignature(secretKey: string | undefined): CheckSignature {
+export function createCheckSignature(secretKey: string | undefined) {
   const secrets = new WeakMap<CatalogProject, string>()
   const secretOf = (project: CatalogProject) => {
     const known = secrets.get(project)
@@ -23,7 +21,7 @@ export function createCheckSignature(secretKey: string | undefined): CheckSignat
     if (secret !== undefined) secrets.set(project, secret)
     return secret
   }
-  return (project, { userName, userSignature }) => {
+  return (project: CatalogProject, { userName, userSignature }: SignedBody): boolean => {
     if (!project.config.requireUserSignature) return true
     const secret = secretOf(project)
     if (secret === undefined || userSignature === undefined || !/^[0-9a-f]{64}$/i.test(userSignature)) return false

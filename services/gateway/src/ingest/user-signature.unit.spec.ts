@@ -33,15 +33,15 @@ describe('userSignature (decisions.md, Beyond the document)', () => {
     ['ada', '', false],
     ['ada', 'zz'.repeat(32), false],
     ['ada', undefined, false],
-  ])('%s with %s: %s', (userName, userSignature, isRight) => {
+  ])('of %s given as %s is right: %s', (userName, userSignature, isRight) => {
     expect(check(project, { userName, userSignature })).toBe(isRight)
   })
 
-  it('is not looked at where the project does not require it', () => {
+  it('is not checked if the project does not require it', () => {
     expect(check(projectWith(false), { userName: 'ada', userSignature: 'wrong' })).toBe(true)
   })
 
-  it('lets no caller pass without a secret, or without the key to read it', () => {
+  it('is never right without a secret, or without the key that decrypts it', () => {
     const given = { userName: 'ada', userSignature: sign('ada', 'shared secret') }
     expect(check(projectWith(true), given)).toBe(false)
     expect(createCheckSignature(undefined)(project, given)).toBe(false)

@@ -9,7 +9,7 @@ import {
   type ZodOpenApiSecuritySchemeObject,
 } from 'zod-openapi'
 import { headerRefs, type ParameterName, PARAMETERS, SCHEMAS, tidySchema } from './components.ts'
-import { type Content, type OperationName, readContent } from './content.ts'
+import { type Content, type OperationName, readContent } from './operations.ts'
 import { RATE_LIMIT_HEADERS, refusalResponses, sharedRefusals, takesMany } from './responses.ts'
 
 const READ_METHODS = ['GET', 'HEAD']

@@ -13,7 +13,7 @@ import {
 import { describe, expect, it } from 'vitest'
 import type { z } from 'zod'
 import { SCHEMAS } from './components.ts'
-import { parseContent } from './content.ts'
+import { parseContent } from './operations.ts'
 import { createOpenApiDocument, openApiText } from './document.ts'
 import { REFUSALS } from '../refusals/refusals.ts'
 
@@ -80,26 +80,26 @@ function schemaOf({ schema }: MediaType): z.ZodType | undefined {
 /** `noRoute` belongs to no operation; `/readyz` has its own examples of `notReady`. */
 const OF_NO_OPERATION = ['noRoute', 'notReady']
 
-it('names each rule of the catalogue of refusals at some operation', () => {
+it('each rule of REFUSALS is documented at some operation', () => {
   const named = new Set(jsonBodies.flatMap(({ body }) => Object.keys(body.examples ?? {})))
   const unnamed = Object.keys(REFUSALS).filter((rule) => !named.has(rule))
   expect(unnamed.toSorted()).toEqual(OF_NO_OPERATION)
 })
 
 describe('docs/reference/openapi.json', () => {
-  it('is current: if not, run `npx -y pnpm openapi`', async () => {
+  it('is current (to update it: npx -y pnpm openapi)', async () => {
     expect(await readFile(COMMITTED, 'utf8')).toBe(openApiText())
   })
 })
 
-describe('the document', () => {
-  it('knows every row of the route table', () => {
+describe('the OpenAPI document', () => {
+  it('has every row of the route table', () => {
     const documented = operations.map(({ name, operation }) => `${operation.operationId}: ${name}`)
     const rows = Object.entries(ROUTES).map(([id, { method, pattern }]) => `${id}: ${method.toLowerCase()} ${pattern}`)
     expect(documented).toEqual(expect.arrayContaining(rows))
   })
 
-  it('refers to nothing that is not there, and keeps nothing that is not referred to', () => {
+  it('has every component that it refers to, and no other', () => {
     const references = [...new Set(referencesIn(document))]
     expect(references.filter((reference) => lookUp(reference) === undefined)).toEqual([])
     const { schemas, headers } = document.components
@@ -118,13 +118,13 @@ describe('the document', () => {
     expect(new Set(schemes)).toEqual(new Set(Object.keys(document.components.securitySchemes)))
   })
 
-  it('asks for a key on every route of /v2, but for what browsers ask first', () => {
+  it('requires a key on every route of /v2, except for preflights', () => {
     const keyed = operations.filter(({ operation }) => operation.security.length > 0).map(({ name }) => name)
     const ofTable = Object.values(ROUTES).map(({ method, pattern }) => `${method.toLowerCase()} ${pattern}`)
     expect(keyed.toSorted()).toEqual(ofTable.toSorted())
   })
 
-  it('declares the parameters that stand in a path', () => {
+  it('declares the parameters of each path', () => {
     const inPaths = operations.map(({ path: where, operation: { parameters = [] } }) => ({
       stand: where.match(/\{\w+\}/g) ?? [],
       declared: parameters.filter((each) => each.in === 'path' && each.required).map(({ name }) => `{${name}}`),
@@ -132,7 +132,7 @@ describe('the document', () => {
     expect(inPaths.map(({ declared }) => declared)).toEqual(inPaths.map(({ stand }) => stand))
   })
 
-  it('lets every request that records have an Idempotency-Key, but for Segment’s, whose messages have ids', () => {
+  it('allows an Idempotency-Key on every route that records, except on Segment’s, whose messages have ids', () => {
     const names = operations
       .filter(({ operation }) => operation.requestBody && !operation.tags.includes('Segment'))
       .map(({ operation }) => operation.parameters)
@@ -140,7 +140,7 @@ describe('the document', () => {
     expect(names).toEqual(names.map(() => expect.arrayContaining([key])))
   })
 
-  it('says of a route that takes many items only how the whole is refused', () => {
+  it('lists for a route that takes many items only the refusals of the whole request', () => {
     const routes = Object.values<RouteSignature>(ROUTES).filter(({ maxBodyBytes }) => maxBodyBytes !== undefined)
     const documented = routes.flatMap(({ pattern }) =>
       Object.values(document.paths[pattern]?.['post']?.responses ?? {})
@@ -160,7 +160,7 @@ describe('the document', () => {
     expect(carrying('Retry-After')).toEqual(responses.filter(({ status }) => status === '429' || status === '503'))
   })
 
-  it('has examples of every body that has a schema of its own, and its schema takes them', () => {
+  it('has valid examples of every body that has a schema of its own', () => {
     const faults = jsonBodies.filter(({ body }) => {
       const values = Object.values(body.examples ?? {}).map(({ value }) => value)
       const schema = schemaOf(body)
@@ -169,14 +169,14 @@ describe('the document', () => {
     expect(faults.map(({ name }) => name)).toEqual([])
   })
 
-  it('has errors whose status is that of their response', () => {
+  it('has errors with the status of their response', () => {
     const statuses = responses
       .filter(({ response }) => isError(response))
       .flatMap(({ status, response }) => examplesOf(response).map((value) => [ErrorBody.parse(value).status, status]))
     expect(statuses.filter(([own, status]) => String(own) !== status)).toEqual([])
   })
 
-  it('has examples of bodies that the gateway takes', () => {
+  it('has example bodies that the gateway accepts', () => {
     const outcomes = operations.flatMap(({ operation: { requestBody } }) =>
       Object.values(requestBody?.content ?? {}).flatMap(({ schema, examples = {} }) =>
         Object.values(examples).flatMap(({ value }) => outcomesOf(schema.$ref, isJsonObject(value) ? value : {})),
@@ -187,7 +187,7 @@ describe('the document', () => {
 })
 
 describe('operations.yaml', () => {
-  it('joins the lines of a paragraph or of an item, and keeps paragraphs and items apart', () => {
+  it('joins the lines of a paragraph or list item, and keeps paragraphs and items apart', () => {
     const wrapped = `introduction: |\n  One\n  line.\n\n  - An\n    item.\n  - Another.\n\ntags:`
     const text = CONTENT.replace(/^introduction:[^]*?^tags:/m, wrapped)
     expect(parseContent(text).introduction).toBe('One line.\n\n- An item.\n- Another.')
@@ -211,7 +211,7 @@ describe('operations.yaml', () => {
       'operations.getUsage.answer.body.schema',
     ],
     ['which parameter has no text', '\n  limit: Maximum number of entries.', '', 'at parameters.limit'],
-  ])('says %s', (_what, text, replacement, message) => {
+  ])('is reported as invalid: %s', (_what, text, replacement, message) => {
     expect(CONTENT).toContain(text)
     expect(() => parseContent(CONTENT.replace(text, replacement))).toThrow(message)
   })

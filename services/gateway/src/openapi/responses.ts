@@ -12,7 +12,7 @@ type RuleForMember = (member: string) => RefusalRule
 
 /** Returns the refusal of a body's rule. */
 function answered(rule: BodyRule): RefusalRule {
-  return { status: bodyRuleStatus(rule.rule), ...rule }
+  return { status: bodyRuleStatus(rule), ...rule }
 }
 
 /**

@@ -52,8 +52,8 @@ async function startLog(connection: LogConnection, topic: string) {
 
 const soon = { timeout: 20_000 }
 
-describe('the log of a gateway, when a topic has another number of partitions (design.md, Known hazards)', () => {
-  it('takes nothing more once partitions were added, and says what to read', async () => {
+describe('a gateway whose topic has another number of partitions (design.md, Known hazards)', () => {
+  it('stops recording once partitions were added, and names the runbook', async () => {
     const { topic, connection } = await givenTopic(3)
     const log = await startLog(connection, topic)
     await expect.poll(() => log.partitionOf(ADA), soon).toBeDefined()
@@ -62,7 +62,7 @@ describe('the log of a gateway, when a topic has another number of partitions (d
     expect(log.unavailableReason()).toBe(`${topic} has 6 partitions, not 3: see ${RUNBOOK}`)
   })
 
-  it('counts them again after its connection was cut', async () => {
+  it('counts partitions again after its connection was cut', async () => {
     const { topic, connection } = await givenTopic(3)
     const { proxy, connection: proxied } = await startFaultProxy(connection)
     onTestFinished(() => proxy.stop())
@@ -73,7 +73,7 @@ describe('the log of a gateway, when a topic has another number of partitions (d
     await expect.poll(() => log.partitionOf(ADA), soon).toBeUndefined()
   })
 
-  it.each([2, 6])('takes nothing from its start on where there are %i instead of three', async (found) => {
+  it.each([2, 6])('records nothing from its start on if there are %i instead of three', async (found) => {
     const { topic, connection } = await givenTopic(found)
     const log = await startLog({ ...connection, partitions: { keys: 3, inTopic: 3 } }, topic)
     await expect.poll(log.unavailableReason, soon).toContain(RUNBOOK)
@@ -81,7 +81,7 @@ describe('the log of a gateway, when a topic has another number of partitions (d
     expect(log.partitionOf(ADA)).toBeUndefined()
   })
 
-  it('takes nothing where the configuration was changed together with the topic: consumers have folded otherwise', async () => {
+  it('records nothing if the configuration was changed with the topic, since consumers have folded otherwise', async () => {
     const { topic, connection } = await givenTopic(3)
     await givenFolded(connection, topic, { keys: 3, inTopic: 3 })
     await addPartitions(connection, topic, 6)
@@ -93,7 +93,7 @@ describe('the log of a gateway, when a topic has another number of partitions (d
     await expect.poll(() => former.partitionOf(ADA), soon).toBeDefined()
   })
 
-  it('continues with the first partitions if an operator has said so', async () => {
+  it('continues with the first partitions if an operator configured that', async () => {
     const { topic, connection } = await givenTopic(6)
     const [before, after] = [await givenTopic(3), { keys: 3, inTopic: 6 }]
     const log = await startLog({ ...connection, partitions: after }, topic)

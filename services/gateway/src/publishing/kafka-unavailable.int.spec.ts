@@ -9,7 +9,7 @@ import { REQUEST_BUDGET_MS } from '../http/request-budget.ts'
 /** The exact body of every error. */
 const unavailable = (message: unknown) => ({ status: 503, error: 'Service Unavailable', message })
 
-describe('while Kafka is unavailable (decisions.md, Busy and broken)', () => {
+describe('a gateway without Kafka (decisions.md, Busy and broken)', () => {
   let gateway: GatewayFixture
   beforeAll(async () => {
     gateway = await startGateway({ brokers: '127.0.0.1:1' })
@@ -29,12 +29,12 @@ describe('while Kafka is unavailable (decisions.md, Busy and broken)', () => {
     }
   })
 
-  it('still refuses what is wrong', async () => {
+  it('still refuses invalid requests', async () => {
     expect((await gateway.identify({})).status).toBe(401)
     expect((await gateway.track({ userName: 'ada' })).status).toBe(400)
   })
 
-  it('is not ready and says why, but live', async () => {
+  it('is live, but not ready, and states why', async () => {
     const ready = await gateway.get('/readyz')
     expect(ready.body).toEqual(unavailable('Kafka was not reached yet'))
     expect(ready.headers['retry-after']).toMatch(/^\d+$/)
@@ -42,7 +42,7 @@ describe('while Kafka is unavailable (decisions.md, Busy and broken)', () => {
   })
 })
 
-describe('when Kafka fails under load (decisions.md, Busy and broken)', () => {
+describe('a gateway whose Kafka fails under load (decisions.md, Busy and broken)', () => {
   let proxy: FaultProxy
   let metering: Awaited<ReturnType<typeof startService>>
   let registry: Awaited<ReturnType<typeof startService>>
@@ -96,7 +96,7 @@ describe('when Kafka fails under load (decisions.md, Busy and broken)', () => {
     expect(inLog.filter((id) => released().includes(id))).toEqual([])
   })
 
-  it('records no item of a batch behind one of its user whose record may not be in the log', async () => {
+  it('records no item of a batch after an earlier item of its user whose record may be missing in the log', async () => {
     let lost = 0
     // The publisher repeats a request whose answer is lost once. The next request is answered.
     proxy.onResponse(({ apiKey }) => (apiKey === produceApiKey && (lost += 1) <= 2 ? 'lose' : 'pass'))
@@ -107,7 +107,7 @@ describe('when Kafka fails under load (decisions.md, Busy and broken)', () => {
     await recover()
   })
 
-  it('gives back what was reserved and claimed for records that certainly were not published, and recovers', async () => {
+  it('gives back the room and names of records that certainly were not published, and recovers', async () => {
     proxy.setLink('black-hole')
     proxy.cutAll()
     const trackNew = () => gateway.track({ userName: 'ada', eventName: 'a new one' })
@@ -130,7 +130,7 @@ describe('when Kafka fails under load (decisions.md, Busy and broken)', () => {
 })
 
 describe('a catalog that is not known to be current (decisions.md, Keys)', () => {
-  it('makes the gateway not ready, and says since when', async () => {
+  it('makes the gateway not ready, and its age is stated', async () => {
     const { staticCatalog } = await import('@nextvisit/catalog/test/static-catalog.ts')
     const stale = { ...staticCatalog([]), currentAsOfMs: () => performance.now() - 31_000 }
     const unread = { ...staticCatalog([]), currentAsOfMs: () => 0 }

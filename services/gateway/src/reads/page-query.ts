@@ -1,20 +1,17 @@
+import { isStorable } from '@nextvisit/contracts'
 import { REFUSALS, type Refusal, refuse } from '../refusals/refusals.ts'
 
 export const DEFAULT_LIMIT = 100
 export const MAX_LIMIT = 1_000
 
-/** A page of a listing. */
-interface PageQuery {
-  readonly limit: number
-  /** `next` of the previous page; absent for the first. */
-  readonly after?: string
-}
-
-/** Parses `?limit=` and `?after=`, which every listing takes (decisions.md, Beyond the document). */
+/**
+ * Parses `?limit=` and `?after=`, which every listing takes (decisions.md, Beyond the document). `after`: `next` of the
+ * previous page; absent for the first.
+ */
 export function parsePage(
   parameters: URLSearchParams,
   isCursor = isStorable,
-): { readonly outcome: 'page'; readonly query: PageQuery } | Refusal {
+): { readonly outcome: 'page'; readonly query: { readonly limit: number; readonly after?: string } } | Refusal {
   const limit = parseLimit(parameters.get('limit'))
   if (limit === undefined) return refuse(REFUSALS.limit(MAX_LIMIT))
   const after = parameters.get('after')
@@ -29,10 +26,6 @@ export function pageOf<Entry extends { readonly id: string }>(
 ): { readonly page: readonly Entry[]; readonly next: string | null } {
   const page = entries.slice(0, limit)
   return { page, next: entries.length > limit ? (page.at(-1)?.id ?? null) : null }
-}
-
-function isStorable(after: string): boolean {
-  return !after.includes('\u0000')
 }
 
 function parseLimit(text: string | null): number | undefined {

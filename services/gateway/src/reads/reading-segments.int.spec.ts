@@ -6,7 +6,7 @@ import { startService } from '../../test/service-fixture.ts'
 const INSTANT = '2026-11-02T10:00:00.000Z'
 const ADA = 'c364d31e-5b0f-5a9e-8f5d-0c2f6a1b7e44'
 
-describe('GET /v2/admin/segments and their users (decisions.md, Beyond the document)', () => {
+describe('GET /v2/admin/segments (decisions.md, Beyond the document)', () => {
   let gateway: GatewayFixture
   let service: Awaited<ReturnType<typeof startService>>
   beforeAll(async () => {
@@ -48,7 +48,7 @@ describe('GET /v2/admin/segments and their users (decisions.md, Beyond the docum
     await service.stop()
   })
 
-  it('list them by id with members and progress, each by its present fingerprint', async () => {
+  it('lists segments by id with members and progress, each by its present fingerprint', async () => {
     const page = SegmentsPage.parse((await gateway.get('/v2/admin/segments')).body)
     const progress = { usersComputed: 3, usersTotal: 9 }
     expect(page).toEqual({
@@ -65,7 +65,7 @@ describe('GET /v2/admin/segments and their users (decisions.md, Beyond the docum
     })
   })
 
-  it('list them a page at a time', async () => {
+  it('lists segments in pages', async () => {
     const first = SegmentsPage.parse((await gateway.get('/v2/admin/segments?limit=2')).body)
     const last = SegmentsPage.parse((await gateway.get(`/v2/admin/segments?limit=2&after=${first.next}`)).body)
     expect([first, last].map(({ segments, next }) => [segments.map(({ id }) => id), next])).toEqual([
@@ -74,7 +74,7 @@ describe('GET /v2/admin/segments and their users (decisions.md, Beyond the docum
     ])
   })
 
-  it('list the users of one, a page at a time', async () => {
+  it('lists the users of a segment in pages', async () => {
     const page = SegmentUsersPage.parse((await gateway.get('/v2/admin/segments/paying/users?limit=1')).body)
     expect(page).toEqual({ users: [{ userId: ADA, userName: 'ada', since: INSTANT }], next: ADA })
     const last = SegmentUsersPage.parse((await gateway.get(`/v2/admin/segments/paying/users?after=${ADA}`)).body)
@@ -82,7 +82,7 @@ describe('GET /v2/admin/segments and their users (decisions.md, Beyond the docum
     expect(service.calls.at(-1)?.question).toMatchObject({ segmentId: 'paying', limit: 100, after: ADA })
   })
 
-  it.each(['nothing', '__proto__', 'Paying', '%00'])('404 for %s, which is no segment', async (id) => {
+  it.each(['nothing', '__proto__', 'Paying', '%00'])('answers 404 for %s, which is no segment', async (id) => {
     const { status, body } = await gateway.get(`/v2/admin/segments/${id}/users`)
     expect(status).toBe(404)
     expect(body).toEqual({ status: 404, error: 'Not Found', message: 'Segment not found' })
@@ -93,9 +93,9 @@ describe('GET /v2/admin/segments and their users (decisions.md, Beyond the docum
     'segments?after=%00',
     'segments/paying/users?limit=x',
     'segments/paying/users?after=ada',
-  ])('400 for %s', async (path) => expect((await gateway.get(`/v2/admin/${path}`)).status).toBe(400))
+  ])('answers 400 for %s', async (path) => expect((await gateway.get(`/v2/admin/${path}`)).status).toBe(400))
 
-  it('503 with Retry-After while the user projector is unavailable', async () => {
+  it('answers 503 with Retry-After while the user projector is unavailable', async () => {
     const alone = await startGateway({ besides: gateway })
     const answers = [await alone.get('/v2/admin/segments'), await alone.get('/v2/admin/segments/paying/users')]
     await alone.stop()
@@ -106,7 +106,7 @@ describe('GET /v2/admin/segments and their users (decisions.md, Beyond the docum
     ])
   })
 
-  it('show no segment of a user that the workspace does not have any more', async () => {
+  it('omits from a user the segments that the workspace no longer has', async () => {
     expect((await gateway.get('/v2/admin/users/ada')).body).toMatchObject({ segments: ['paying'] })
   })
 })

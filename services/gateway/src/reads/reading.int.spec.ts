@@ -54,13 +54,13 @@ describe('GET /v2/admin/users (decisions.md, Beyond the document)', () => {
     expect(byQuery.text).toBe(byPath.text)
   })
 
-  it('404 for who does not exist; 400 without a userName', async () => {
+  it('answers 404 for an unknown user, and 400 without a userName', async () => {
     expect((await gateway.get('/v2/admin/users/nobody')).body).toMatchObject({ status: 404, message: 'User not found' })
     expect((await gateway.get('/v2/admin/users')).status).toBe(400)
     expect((await gateway.get('/v2/admin/users?userName=%00')).status).toBe(400)
   })
 
-  it('503 with Retry-After while a service is unavailable', async () => {
+  it('answers 503 with Retry-After while a service is unavailable', async () => {
     const alone = await startGateway({ services: { 'user-projector': service.url } })
     const answer = await alone.get('/v2/admin/users/ada')
     const usage = await alone.get('/v2/admin/usage')
@@ -71,7 +71,7 @@ describe('GET /v2/admin/users (decisions.md, Beyond the document)', () => {
   })
 })
 
-it('works on a few reads of a key at once, and answers all (decisions.md, Busy and broken)', async () => {
+it('a few reads of a key run at once, and all are answered (decisions.md, Busy and broken)', async () => {
   const calls = { now: 0, most: 0 }
   const service = await startService({
     readForms: async () => {
@@ -120,14 +120,14 @@ describe('GET /v2/admin/users/{userName}/forms (decisions.md, Beyond the documen
     })
   })
 
-  it('404 for who does not exist, 400 for what is no userName, 403 for a publishable key', async () => {
+  it('answers 404 for an unknown user, 400 for an invalid userName, and 403 for a publishable key', async () => {
     const nobody = await gateway.get('/v2/admin/users/nobody/forms')
     expect(nobody.body).toMatchObject({ status: 404, message: 'User not found' })
     expect((await gateway.get('/v2/admin/users/%00/forms')).status).toBe(400)
     expect((await gateway.get('/v2/admin/users/a/forms', gateway.keys.sdk)).status).toBe(403)
   })
 
-  it('503 with Retry-After while the evaluator is unavailable', async () => {
+  it('answers 503 with Retry-After while the evaluator is unavailable', async () => {
     const alone = await startGateway({})
     const { status, headers } = await alone.get('/v2/admin/users/a/forms')
     await alone.stop()
@@ -162,7 +162,7 @@ describe('GET /v2/admin/usage, traits and events (decisions.md, Beyond the docum
     await service.stop()
   })
 
-  it('show counters beside the limits as UsageOverview says, null for none', async () => {
+  it('returns counters and limits by the schema UsageOverview, `null` without a limit', async () => {
     const usage = UsageOverview.parse((await gateway.get('/v2/admin/usage')).body)
     expect(usage).toEqual({
       month: expect.any(String),
@@ -173,7 +173,7 @@ describe('GET /v2/admin/usage, traits and events (decisions.md, Beyond the docum
     })
   })
 
-  it('show definitions as TraitsPage and EventsPage say, a page at a time', async () => {
+  it('returns definitions in pages, by the schemas TraitsPage and EventsPage', async () => {
     const traits = TraitsPage.parse((await gateway.get('/v2/admin/traits')).body)
     const events = EventsPage.parse((await gateway.get('/v2/admin/events?limit=1&after=a')).body)
     expect([traits.traits[0]?.slug, traits.next]).toEqual(['a_trait', null])

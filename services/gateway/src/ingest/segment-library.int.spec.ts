@@ -1,9 +1,9 @@
 import { userIdOf } from '@nextvisit/domain'
 import { Analytics } from '@segment/analytics-node'
 import { expect, it } from 'vitest'
-import { givenGateway } from '../../../test/given-gateway.ts'
+import { givenGateway } from '../../test/given-gateway.ts'
 
-it('Segment’s own library works with this host: what it calls delivered is in the log once', async () => {
+it('messages that Segment’s own library reports as delivered are in the log once', async () => {
   const gateway = await givenGateway({})
   const analytics = new Analytics({ writeKey: gateway.keys.admin, host: `http://127.0.0.1:${gateway.port}` })
   const failed: unknown[] = []

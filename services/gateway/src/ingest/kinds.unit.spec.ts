@@ -4,11 +4,11 @@ import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import type { KeyKind } from '@nextvisit/contracts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
-import type { CheckedRequest } from '../../http/route.ts'
-import { recordOne } from '../record-one.ts'
-import { createStages, type StagesParts } from '../stages.ts'
-import { createCheckSignature } from '../user-signature.ts'
-import { createTrackKind } from './track.ts'
+import type { AdmissionParts } from '../admission/admission.ts'
+import type { CheckedRequest } from '../http/route.ts'
+import { createStages, type StagesParts } from './stages.ts'
+import { createCheckSignature } from './user-signature.ts'
+import { createKinds } from './kinds.ts'
 
 const SECRET_KEY = 'ab'.repeat(32)
 const signature = createHmac('sha256', 'shared secret').update('ada').digest('hex')
@@ -19,7 +19,7 @@ const stages = createStages({
   keptAnswers: { lock: async () => ({ outcome: 'answered', answer: { status: 202, body: {} } }) },
 } as unknown as StagesParts)
 
-const kind = createTrackKind(() => Promise.reject(new Error('there is no policy in this spec')))
+const { track: kind } = createKinds({} as AdmissionParts, () => undefined)
 
 /** The status of a request by this kind of key. */
 async function track(keyKind: KeyKind, requireUserSignature: boolean, members: object) {
@@ -28,18 +28,18 @@ async function track(keyKind: KeyKind, requireUserSignature: boolean, members: o
   const project = staticCatalog([organizationConfig({ id: 'acme', projects })]).project('acme', 'shop')
   const body = { userName: 'ada', eventName: 'Checkout', ...members }
   const request = { project, key: { entry: { kind: keyKind } }, receivedMs: Date.now() } as unknown as CheckedRequest
-  const ended = await recordOne(stages, { outcome: 'requested', kind, request, id: 'a', idempotency: 'none', body })
+  const ended = await stages.record({ outcome: 'requested', kind, request, id: 'a', idempotency: 'none', body })
   return ended.status
 }
 
 describe('userSignature of a tracked event (decisions.md, Beyond the document)', () => {
-  it('is asked of a publishable key where the project requires it', async () => {
+  it('is required from a publishable key if the project requires it', async () => {
     expect(await track('sdk', true, { userSignature: signature })).toBe(202)
     expect(await track('sdk', true, { userSignature: signature.replace(/^./, 'x') })).toBe(401)
     expect(await track('sdk', true, {})).toBe(401)
   })
 
-  it('is not asked where the project does not require it, nor of a server', async () => {
+  it('is required neither if the project does not, nor from a server', async () => {
     expect(await track('sdk', false, {})).toBe(202)
     expect(await track('admin', true, {})).toBe(202)
   })

@@ -13,8 +13,7 @@ import { answer, type CheckedRequest } from '../http/route.ts'
 import type { Published } from '../publishing/user-event-publisher.ts'
 import { createReplies, type Replies } from './evaluator-replies.ts'
 import { createKeptAnswers } from '../idempotency/kept-answers.ts'
-import { recordOne } from './record-one.ts'
-import { type AwaitedReply, createStages, defineKind, type Kind } from './stages.ts'
+import { type AwaitedReply, createStages, defineKind, type RecordKind } from './stages.ts'
 
 const logger = createLogger('test', 'silent')
 const [project] = staticCatalog([organizationConfig({ id: 'acme', projects: [{ id: 'shop' }] })]).projects()
@@ -38,7 +37,7 @@ const OUTCOMES: Readonly<Record<Published, PublishOutcome>> = {
 const acknowledge: Publish = async () => 'published'
 const refuseUser = async () => refuse(REFUSALS.user)
 
-describe('waiting for the evaluator (design.md, Replies)', () => {
+describe('a request that waits for the evaluator (design.md, Replies)', () => {
   const publisher = createRedis({ url: inject('redisUrl'), name: 'test', logger })
   const subscriber = createRedisSubscriber({ url: inject('redisUrl'), name: 'test-replies', logger })
   let replies: Replies
@@ -66,7 +65,7 @@ describe('waiting for the evaluator (design.md, Replies)', () => {
   async function record(
     request: CheckedRequest,
     publish: Publish,
-    special: Partial<Kind<{ userName: string }, IdentifyRequested>> = {},
+    special: Partial<RecordKind<{ userName: string }, IdentifyRequested>> = {},
   ) {
     let reply: AwaitedReply | 'not awaited' = 'not awaited'
     const stages = createStages({
@@ -83,7 +82,7 @@ describe('waiting for the evaluator (design.md, Replies)', () => {
     const kind = defineKind<{ userName: string }, IdentifyRequested>({
       identifies: true,
       parse: () => ({ outcome: 'ok', value: { userName: 'ada' } }),
-      admit: async () => ({ outcome: 'admitted', fact, conclude: async () => undefined }),
+      admit: async ({ id }) => ({ outcome: 'admitted', fact: { ...fact, id }, conclude: async () => undefined }),
       mayReact: () => true,
       answer: (_fact, awaited) => {
         reply = awaited
@@ -92,14 +91,14 @@ describe('waiting for the evaluator (design.md, Replies)', () => {
       ...special,
     })
     const { requestId: id, idempotency, body } = request
-    const result = await recordOne(stages, { outcome: 'requested', kind, request, id, idempotency, body })
+    const result = await stages.record({ outcome: 'requested', kind, request, id, idempotency, body })
     return { result, reply }
   }
 
   const replyTo = (channel: string | undefined, recordId: string) =>
     publisher.client.publish(channel ?? '', JSON.stringify({ kind: 'track', recordId, formsQueued: 1 }))
 
-  it('hears a reply that is faster than the ack of the record', async () => {
+  it('receives a reply that is faster than the ack of the record', async () => {
     const request = requestWith(60_000)
     const { reply } = await record(request, async (channel) => {
       await replyTo(channel, request.requestId)
@@ -109,7 +108,7 @@ describe('waiting for the evaluator (design.md, Replies)', () => {
     expect(reply).toMatchObject({ formsQueued: 1 })
   })
 
-  it('names the record to the evaluator once it is in the log', async () => {
+  it('announces the record to the evaluator once it is in the log', async () => {
     const listener = createRedisSubscriber({ url: inject('redisUrl'), name: 'test-awaited', logger })
     onTestFinished(listener.stop)
     await listener.start()
@@ -130,19 +129,19 @@ describe('waiting for the evaluator (design.md, Replies)', () => {
     expect(reply).toMatchObject({ formsQueued: 1 })
   })
 
-  it('waits for nothing where the record was refused', async () => {
+  it('awaits no reply if the record was refused', async () => {
     const { result, reply } = await record(requestWith(60_000), acknowledge, { admit: refuseUser })
     expect(result).toMatchObject({ status: 404 })
     expect(reply).toBe('not awaited')
   })
 
-  it.each(['unknown', 'not-published'] as const)('waits for nothing where the record is %s', async (published) => {
+  it.each(['unknown', 'not-published'] as const)('awaits no reply if the record is %s', async (published) => {
     const { result, reply } = await record(requestWith(60_000), async () => published)
     expect(result).toMatchObject({ status: 503 })
     expect(reply).toBe('not awaited')
   })
 
-  it('names no channel, and waits for nothing, where no reply is wanted', async () => {
+  it('names no channel and awaits no reply if no form may react', async () => {
     const channels: unknown[] = []
     const publish: Publish = async (channel) => {
       channels.push(channel)
@@ -152,7 +151,7 @@ describe('waiting for the evaluator (design.md, Replies)', () => {
     expect([reply, channels]).toEqual(['none', [undefined]])
   })
 
-  it('tells who waits, as soon as the subscription is lost, and hears again after it is back', async () => {
+  it('is answered as soon as the subscription is lost; later requests get replies once it is back', async () => {
     const waiting = record(requestWith(60_000), acknowledge)
     await sleep(20)
     subscriber.client.disconnect(true)
@@ -166,7 +165,7 @@ describe('waiting for the evaluator (design.md, Replies)', () => {
     expect(reply).toMatchObject({ formsQueued: 1 })
   })
 
-  it('stops waiting for an evaluator that leaves replies unanswered', async () => {
+  it('stops waiting for an evaluator that sends no replies', async () => {
     const late = await Promise.all(Array.from({ length: 20 }, () => record(requestWith(20), acknowledge)))
     expect(new Set(late.map(({ reply }) => reply))).toEqual(new Set(['later']))
     // With the breaker open, the minute is not used.

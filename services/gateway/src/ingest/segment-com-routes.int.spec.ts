@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { userIdOf } from '@nextvisit/domain'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type GatewayFixture, type GatewayFixtureOptions, startGateway } from '../../../test/gateway-fixture.ts'
-import { givenGateway, givenService } from '../../../test/given-gateway.ts'
-import { givenMetering } from '../../../test/given-services.ts'
+import { type GatewayFixture, type GatewayFixtureOptions, startGateway } from '../../test/gateway-fixture.ts'
+import { givenGateway, givenService } from '../../test/given-gateway.ts'
+import { givenMetering } from '../../test/given-services.ts'
 
 type Message = Readonly<Record<string, unknown>>
 
@@ -57,7 +57,7 @@ describe('Segment’s API (decisions.md, Segment’s API)', () => {
   })
   afterAll(() => gateway.stop())
 
-  it('takes a user with traits and context', async () => {
+  it('records a user with traits and context', async () => {
     const user = newUser()
     const answer = await send(gateway, '/v1/identify', {
       userId: user,
@@ -88,7 +88,7 @@ describe('Segment’s API (decisions.md, Segment’s API)', () => {
     expect(JSON.stringify(fact)).not.toContain('filtered"')
   })
 
-  it('takes an event with properties, and corrects its time by the caller’s clock', async () => {
+  it('records an event with properties, and corrects its time by the caller’s clock', async () => {
     const user = newUser()
     const aheadMs = 3_600_000
     const at = (agoMs: number) => new Date(Date.now() + aheadMs - agoMs).toISOString()
@@ -102,7 +102,7 @@ describe('Segment’s API (decisions.md, Segment’s API)', () => {
     expect(agoMs).toBeLessThan(120_000)
   })
 
-  it('ignores what has no user or no meaning here, and says that all went well', async () => {
+  it('answers 200 to messages without a user or of an ignored type, and records nothing', async () => {
     const user = newUser()
     const messages = [
       { type: 'track', anonymousId: 'a', event: 'x' },
@@ -117,7 +117,7 @@ describe('Segment’s API (decisions.md, Segment’s API)', () => {
     expect(await factsOf(gateway, user)).toEqual([])
   })
 
-  it('refuses a message alone, in Segment’s words, and takes all others', async () => {
+  it('refuses a message alone, in Segment’s words, and records the others', async () => {
     const user = newUser()
     const messages = [
       identify(user),
@@ -153,7 +153,7 @@ describe('Segment’s API (decisions.md, Segment’s API)', () => {
     expect(await typesOf(gateway, user)).toEqual(['IdentifyRequested', 'EventTracked'])
   })
 
-  it('says 400 to a strict caller; what was not refused is recorded', async () => {
+  it('answers 400 to a strict caller; messages that are not refused are recorded', async () => {
     const user = newUser()
     const answer = await send(
       gateway,
@@ -167,7 +167,7 @@ describe('Segment’s API (decisions.md, Segment’s API)', () => {
     expect(strict.status).toBe(200)
   })
 
-  it('records a message once, even if it comes often and in different batches', async () => {
+  it('records a message once, even if it is sent repeatedly and in different batches', async () => {
     const user = newUser()
     const event = track(user, 'a', { timestamp: new Date().toISOString() })
     await sendBatch(gateway, [identify(user), event], { sentAt: sentAt() })
@@ -180,7 +180,7 @@ describe('Segment’s API (decisions.md, Segment’s API)', () => {
     expect(changed.body['rejected']).toMatchObject([{ status: 422 }])
   })
 
-  it('takes ids of any kind', async () => {
+  it('accepts message ids of any form', async () => {
     const user = newUser()
     const messageIds = [7, 'with spaces ✓', 'x'.repeat(300), '']
     const events = messageIds.map((messageId) => track(user, 'a', { messageId }))
@@ -189,7 +189,7 @@ describe('Segment’s API (decisions.md, Segment’s API)', () => {
     expect(await typesOf(gateway, user)).toHaveLength(5)
   })
 
-  it('takes a body of any Content-Type: libraries that compress name a wrong one', async () => {
+  it('accepts any Content-Type, since libraries that compress send a wrong one', async () => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded', 'content-encoding': 'gzip' }
     const keyed = { ...headers, authorization: basic(`${gateway.keys.admin}:`) }
     const answer = await gateway.call('POST', '/v1/batch', keyed, gzipSync(JSON.stringify({ batch: manyUsers(2) })))
@@ -201,7 +201,7 @@ describe('Segment’s API (decisions.md, Segment’s API)', () => {
     const call = (content: string | Buffer, headers: Record<string, string> = {}) =>
       gateway.call('POST', '/v1/identify', { ...json, ...headers }, content)
 
-    it('is an admin key: by Basic, in the body, or as everywhere', async () => {
+    it('is an admin key, by Basic authentication, in the body, or in X-Api-Key', async () => {
       const { admin } = gateway.keys
       const answers = [
         await call(JSON.stringify(newMessage()), { authorization: basic(`${admin}:`) }),
@@ -213,7 +213,7 @@ describe('Segment’s API (decisions.md, Segment’s API)', () => {
       expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
     })
 
-    it('is refused where it is another, nowhere, or elsewhere in the body', async () => {
+    it('is refused if it is unknown, missing, or elsewhere in the body', async () => {
       const { admin, sdk } = gateway.keys
       const other = `${admin.slice(0, -1)}${admin.endsWith('a') ? 'b' : 'a'}`
       const answers = [
@@ -232,7 +232,7 @@ describe('Segment’s API (decisions.md, Segment’s API)', () => {
 })
 
 describe('an event of an unknown user', () => {
-  it('identifies them first, once', async () => {
+  it('identifies the user first, once', async () => {
     const gateway = await givenNobody()
     const user = newUser()
     const context = { timezone: 'Europe/Berlin' }
@@ -246,7 +246,7 @@ describe('an event of an unknown user', () => {
     ])
   })
 
-  it('identifies them also after an identify that was refused', async () => {
+  it('also identifies the user after a refused identify', async () => {
     const gateway = await givenNobody()
     const user = newUser()
     const refused = identify(user, { traits: { $countryCode: 'XX' } })
@@ -260,7 +260,7 @@ describe('an event of an unknown user', () => {
     ])
   })
 
-  it('is refused where the project says so', async () => {
+  it('is refused if the project is configured so', async () => {
     const gateway = await givenNobody({ project: { segment: { createUsers: false } } })
     const [user, known] = [newUser(), newUser()]
     const { body } = await sendBatch(gateway, [track(user, 'a'), identify(known), track(known, 'a')])
@@ -268,7 +268,7 @@ describe('an event of an unknown user', () => {
     expect(await typesOf(gateway, known)).toEqual(['IdentifyRequested', 'EventTracked'])
   })
 
-  it('goes before an identify that follows it', async () => {
+  it('is recorded before a later identify', async () => {
     const gateway = await givenNobody({ project: { segment: { createUsers: false } } })
     const [late, known] = [newUser(), newUser()]
     await sendBatch(gateway, [identify(known)])
@@ -278,7 +278,7 @@ describe('an event of an unknown user', () => {
     expect(await typesOf(gateway, known)).toEqual(['IdentifyRequested', 'EventTracked', 'IdentifyRequested'])
   })
 
-  it('is refused as the identify is', async () => {
+  it('is refused if its identify is', async () => {
     const metering = await givenMetering(0)
     const gateway = await givenNobody({ plan: { monthlyActiveUsers: 0 }, services: { metering: metering.url } })
     const user = newUser()
@@ -288,15 +288,15 @@ describe('an event of an unknown user', () => {
   })
 })
 
-describe('the whole of a request', () => {
-  it('counts its messages against the rate', async () => {
+describe('a Segment request as a whole', () => {
+  it('pays for each of its messages', async () => {
     const gateway = await givenGateway({ project: { rateLimits: { admin: { perSecond: 1 / 3_600, burst: 5 } } } })
     expect((await sendBatch(gateway, manyUsers(4))).status).toBe(200)
     const refused = await sendBatch(gateway, manyUsers(2))
     expect([refused.status, Number(refused.headers['retry-after']) > 0]).toEqual([429, true])
   })
 
-  it('is answered 503 where it could not be recorded, so that the library sends it again', async () => {
+  it('is answered 503 if it could not be recorded, so that the library sends it again', async () => {
     const gateway = await givenGateway({ brokers: '127.0.0.1:1' })
     const answer = await sendBatch(gateway, [identify('ada'), track('ada', '')])
     expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1'])
@@ -305,7 +305,7 @@ describe('the whole of a request', () => {
     expect((await sendBatch(gateway, [unnamedPage, identify('ada')])).status).toBe(503)
   })
 
-  it('is refused where it is no batch', async () => {
+  it('is refused if it is no batch', async () => {
     const gateway = await givenGateway({})
     const answers = [
       await send(gateway, '/v1/batch', {}),

@@ -1,0 +1,124 @@
+import { once } from 'node:events'
+import { request as httpRequest } from 'node:http'
+import type { EventTracked } from '@nextvisit/contracts'
+import { parseTrackBody, type TrackBody } from '@nextvisit/domain'
+import { expect, it } from 'vitest'
+import { answerRequestParts, givenRoute, KEY, SDK_KEY } from '../../test/answer-request-parts.ts'
+import { givenStages, PUBLISHED } from '../../test/given-stages.ts'
+import type { AdmissionParts } from '../admission/admission.ts'
+import { admitEvent } from '../admission/admit-event.ts'
+import { createSingleRoute } from '../ingest/single-route.ts'
+import { defineKind } from '../ingest/stages.ts'
+import { REFUSALS } from '../refusals/refusals.ts'
+import { answer } from './route.ts'
+
+/** Reasons that hold for one request at the same time. */
+const FAULTS = [
+  'noCatalog',
+  'key',
+  'kindOfKey',
+  'tooFast',
+  'contentType',
+  'contentEncoding',
+  'unfinishedBodies',
+  'tooLarge',
+  'notGzip',
+  'signature',
+  'idempotencyKey',
+  'stillRunning',
+  'keyOfAnother',
+  'user',
+  'disabled',
+  'eventLimit',
+  'newEvent',
+  'notRecorded',
+] as const satisfies readonly (keyof typeof REFUSALS)[]
+type Has = (fault: (typeof FAULTS)[number]) => boolean
+
+const BODY = JSON.stringify({ userName: 'ada', eventName: 'A' })
+
+function headersWith(has: Has) {
+  const isKeyUnknown = has('noCatalog') || has('key')
+  const encoding = has('contentEncoding') ? 'br' : 'gzip'
+  return {
+    'X-Api-Key': isKeyUnknown ? 'nv_sdk_unknown' : has('kindOfKey') ? KEY : SDK_KEY,
+    'Content-Type': has('contentType') ? 'text/plain' : 'application/json',
+    'Content-Length': has('tooLarge') ? 102_401 : BODY.length,
+    'Idempotency-Key': has('idempotencyKey') ? 'two words' : 'key',
+    ...((has('contentEncoding') || has('notGzip')) && { 'Content-Encoding': encoding }),
+  }
+}
+
+/** A route that records an event, under the real policy, with services that answer as these faults require. */
+function routeWith(has: Has) {
+  const { lock } = givenStages()
+  const { stages } = givenStages({
+    checkSignature: () => !has('signature'),
+    keptAnswers: {
+      lock: async (request) => {
+        if (has('stillRunning')) return { outcome: 'running' }
+        return has('keyOfAnother') ? { outcome: 'taken' } : lock(request)
+      },
+    },
+    userEvents: {
+      partitionOf: (userId) => ({ userId, partition: 0 }),
+      publish: async () => (has('notRecorded') ? { outcome: 'not-published', reason: 'deadline' } : PUBLISHED),
+    },
+  })
+  const done = async () => undefined
+  const admission = {
+    knownUsers: { check: async () => (has('user') ? 'missing' : 'exists') },
+    metering: {
+      takeLeased: () => undefined,
+      reserveEvent: async () => ({ verdict: has('eventLimit') ? 'no-room' : 'granted', release: done }),
+    },
+    traitRegistry: {
+      claim: async () => new Map([['a', has('newEvent') ? 'no-room' : 'registered']]),
+      release: done,
+      remember: done,
+    },
+  } as unknown as AdmissionParts
+  const kind = defineKind<TrackBody, EventTracked>({
+    identifies: false,
+    parse: ({ body, request }) => parseTrackBody(body, request.receivedMs),
+    admit: (item) => {
+      const disabledEvents = new Set(has('disabled') ? ['a'] : [])
+      const project = { ...item.request.project, disabledEvents }
+      return admitEvent(admission, { ...item, request: { ...item.request, project } })
+    },
+    mayReact: () => false,
+    answer: () => answer(202, {}),
+  })
+  return createSingleRoute({ method: 'POST', pattern: '/test', keyKind: 'sdk' }, kind, stages)
+}
+
+/** Sends a request with these faults. Returns the reason of its refusal; undefined if it is answered. */
+async function refusalOf(faults: ReadonlySet<string>): Promise<string | undefined> {
+  const has: Has = (fault) => faults.has(fault)
+  let reason: string | undefined
+  const { catalog, ...parts } = answerRequestParts({
+    rateLimiter: { take: async () => ({ isAllowed: !has('tooFast'), remaining: 0, moreInSeconds: 1 }) },
+    // No key may have an unfinished body then.
+    ...(has('unfinishedBodies') && { maxInFlight: 0 }),
+    onRefused: (_refused, refusal) => (reason = refusal.reason),
+  })
+  const currentAsOfMs = () => (has('noCatalog') ? 0 : Date.now())
+  const url = await givenRoute(routeWith(has), { ...parts, catalog: { ...catalog, currentAsOfMs } })
+  const request = httpRequest(url, { method: 'POST', headers: headersWith(has) })
+  if (has('unfinishedBodies') || has('tooLarge')) request.write('{')
+  else request.end(BODY)
+  await once(request, 'response')
+  request.destroy()
+  return reason
+}
+
+it('a request with many faults is refused for each in the order of REFUSALS, after the faults before it are mended', async () => {
+  const faults = new Set<string>(FAULTS)
+  const reasons: string[] = []
+  for (let reason = await refusalOf(faults); reason !== undefined; reason = await refusalOf(faults)) {
+    reasons.push(reason)
+    if (!faults.delete(reason)) break
+  }
+  const wanted: readonly string[] = FAULTS
+  expect(reasons).toEqual(Object.keys(REFUSALS).filter((reason) => wanted.includes(reason)))
+})

@@ -1,0 +1,85 @@
+import type { CatalogProject } from '@nextvisit/catalog'
+import type { EventTracked, IdentifyRequested, VisitAnswered, VisitReply } from '@nextvisit/contracts'
+import { compileForms, type IdentifyBody, parseIdentifyBody, parseTrackBody, type TrackBody, uuidV5 } from '@nextvisit/domain'
+import type { AdmissionParts } from '../admission/admission.ts'
+import { admitEvent } from '../admission/admit-event.ts'
+import { admitIdentify } from '../admission/admit-identify.ts'
+import { type Answer, answer } from '../http/route.ts'
+import { type CountryOf, withCallerCountry } from './caller-country.ts'
+import { type AwaitedReply, defineKind } from './stages.ts'
+
+/** Creates the kinds of records that callers send. */
+export function createKinds(admission: AdmissionParts, countryOf: CountryOf) {
+  return {
+    /** The identify of a server, alone or in a batch (contract, Identify user). */
+    identify: defineKind<IdentifyBody, IdentifyRequested>({
+      identifies: true,
+      parse: ({ body }) => parseIdentifyBody(body),
+      admit: (item) => admitIdentify(admission, item),
+      mayReact: () => false,
+      answer: ({ userId }) => answer(200, { message: 'ok', userId }),
+    }),
+    /** The identify of a page, which is answered with the form to show (decisions.md, Beyond the document). */
+    visit: defineKind<IdentifyBody, IdentifyRequested>({
+      identifies: true,
+      // The address is read at once, since the socket of a caller who has left has none.
+      parse: ({ body, request }) => {
+        const parsed = parseIdentifyBody(body)
+        if (parsed.outcome !== 'ok') return parsed
+        return { ...parsed, value: withCallerCountry(parsed.value, request, countryOf) }
+      },
+      admit: (item) => admitIdentify(admission, item),
+      mayReact: (_fact, { config }) => compileForms(config).reactsToVisits(),
+      answer: visitAnswer,
+    }),
+    /** The tracked event: by either kind of key, alone or in a batch (contract, Track event). */
+    track: defineKind<TrackBody, EventTracked>({
+      identifies: false,
+      parse: ({ body, request }) => parseTrackBody(body, request.receivedMs),
+      admit: (item, isIdentified) => admitEvent(admission, item, isIdentified),
+      mayReact: ({ evaluateTriggers, slug }, { config }) => evaluateTriggers && compileForms(config).reactsTo(slug),
+      answer: trackAnswer,
+    }),
+  }
+}
+
+function visitAnswer(fact: IdentifyRequested, reply: AwaitedReply, { config: { sdk } }: CatalogProject): Answer {
+  const visit = typeof reply === 'object' && reply.kind === 'visit' ? reply : undefined
+  const offer = visit?.offer
+  const answered = answer(200, {
+    message: 'ok',
+    userId: fact.userId,
+    pingAgainIn: sdk.pingAgainInSeconds,
+    pingOnNextPageVisit: sdk.pingOnNextPageVisit || visit?.moreWaiting === true,
+    onPageDelay: sdk.onPageDelaySeconds,
+    ...(offer && { nextFeedbackId: offer.formId }),
+  })
+  return offer ? { ...answered, confirms: confirmationOf(fact, offer) } : answered
+}
+
+/** Returns the confirmation of an offer. Every answer that offers this row to this visit has the same id. */
+function confirmationOf(visit: IdentifyRequested, offer: NonNullable<VisitReply['offer']>): VisitAnswered {
+  const { id: visitId, organization, project, userId, received } = visit
+  const id = uuidV5(offer.queuedId, visitId)
+  return { type: 'VisitAnswered', id, organization, project, userId, received, visitId, ...offer }
+}
+
+function trackAnswer(fact: EventTracked, reply: AwaitedReply): Answer {
+  const isEvaluated = reply === 'none' || (reply !== 'later' && reply.kind === 'track')
+  const formsQueued = typeof reply === 'object' && reply.kind === 'track' ? reply.formsQueued : 0
+  return answer(202, {
+    requestId: fact.id,
+    occurredAt: fact.occurredAt,
+    newEvent: fact.newEvent,
+    // The event is in the log. That its triggers were not evaluated is true at this moment.
+    triggersEvaluated: isEvaluated && fact.evaluateTriggers,
+    formsQueued,
+    message: isEvaluated ? messageOf(fact, formsQueued) : 'Event recorded. Form triggers are evaluated later.',
+  })
+}
+
+function messageOf({ evaluateTriggers }: EventTracked, formsQueued: number): string {
+  if (!evaluateTriggers) return 'Event recorded. It is older than 15 minutes, so form triggers were not evaluated.'
+  if (formsQueued === 0) return 'Event recorded.'
+  return `Event recorded. ${formsQueued} form${formsQueued === 1 ? '' : 's'} queued for the user's next visit.`
+}

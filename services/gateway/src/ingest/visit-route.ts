@@ -1,0 +1,41 @@
+import { ROUTES, type VisitAnswered } from '@nextvisit/contracts'
+import { memberOf } from '@nextvisit/domain'
+import type { Logger } from '@nextvisit/service-kit'
+import type { Route } from '../http/route.ts'
+import type { UserEventPublisher } from '../publishing/user-event-publisher.ts'
+import { createSingleRoute } from './single-route.ts'
+import type { RecordKind, Stages } from './stages.ts'
+
+interface VisitRouteParts {
+  readonly stages: Stages
+  readonly visit: RecordKind
+  readonly requestBudgetMs: number
+  readonly userEvents: UserEventPublisher
+  readonly logger: Logger
+}
+
+/** Creates `POST /v2/sdk/identify-user`, the visit (decisions.md, Beyond the document). */
+export function createVisitRoute({ stages, visit, requestBudgetMs, userEvents, logger }: VisitRouteParts): Route {
+  /**
+   * Confirms that a form was handed out. An unconfirmed form is offered again: if this fails, or if the caller left
+   * before the answer was written. A repeat of the visit gets the kept answer and confirms it, too. A second
+   * confirmation changes nothing (forms.md, The queue).
+   */
+  async function confirm(fact: VisitAnswered, traceparent: string): Promise<void> {
+    const user = userEvents.partitionOf(fact.userId)
+    const deadlineAt = performance.now() + requestBudgetMs
+    const outcome = user ? (await userEvents.publish(fact, user, { deadlineAt, traceparent })).outcome : 'not-published'
+    if (outcome !== 'published')
+      logger.warn(
+        { requestId: fact.visitId, outcome },
+        'Could not confirm a form that was handed out: it may be shown again',
+      )
+  }
+
+  return {
+    ...createSingleRoute(ROUTES.visit, visit, stages),
+    repeatedContent: (body) =>
+      body['repeatMayDiffer'] === true ? JSON.stringify(memberOf(body, 'userName')) : undefined,
+    afterwards: ({ confirms }, traceparent) => confirms && confirm(confirms, traceparent),
+  }
+}
