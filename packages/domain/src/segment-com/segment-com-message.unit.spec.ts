@@ -167,7 +167,9 @@ describe('a message that is too large', () => {
 
   it.each(['sentAt', 'writeKey', 'type'])('is measured with its %s', (name) => {
     expect(read({ [name]: '', ...messageOf(32_768 - `"${name}":"",`.length) }).outcome).toBe('identify')
-    expect(read({ [name]: 'ü', ...messageOf(32_767 - `"${name}":"",`.length) })).toMatchObject({ reason: 'messageBytes' })
+    expect(read({ [name]: 'ü', ...messageOf(32_767 - `"${name}":"",`.length) })).toMatchObject({
+      reason: 'messageBytes',
+    })
     expect(read({ [name]: 'x'.repeat(40_000) })).toMatchObject({ reason: 'messageBytes' })
   })
 

@@ -1,7 +1,14 @@
 import type { Claim, EventTracked, Unchecked } from '@nextvisit/contracts'
 import { capOnNewEvents, applyAllowListToProperties, countsForOf, monthOf, type TrackBody } from '@nextvisit/domain'
 import { type Refusal, REFUSALS, refuse } from '../refusals/refusals.ts'
-import { type AdmissionParts, type Admitted, commonFields, type ItemToAdmit, recordRefOf, releaseAll } from './admission.ts'
+import {
+  type AdmissionParts,
+  type Admitted,
+  commonFields,
+  type ItemToAdmit,
+  recordRefOf,
+  releaseAll,
+} from './admission.ts'
 import type { Release } from './verdicts.ts'
 
 /**

@@ -10,7 +10,14 @@ import {
   toTraitOperations,
 } from '@nextvisit/domain'
 import { type Refusal, REFUSALS, refuse, refuseBody } from '../refusals/refusals.ts'
-import { type AdmissionParts, type Admitted, commonFields, type ItemToAdmit, recordRefOf, releaseAll } from './admission.ts'
+import {
+  type AdmissionParts,
+  type Admitted,
+  commonFields,
+  type ItemToAdmit,
+  recordRefOf,
+  releaseAll,
+} from './admission.ts'
 import type { ClaimResult } from './trait-registry.ts'
 import type { Release } from './verdicts.ts'
 

@@ -139,29 +139,32 @@ describe('a rate limiter without Redis', () => {
     return lines.at(-1) === BACK
   }
 
-  it.each(['frozen', 'closed'])('continues at once from the last known level, and recovers by itself: %s', async (how) => {
-    const proxy = await startRedisProxy(inject('redisUrl'))
-    const { take, lines } = await givenLimiter({ redisUrl: proxy.url, patienceMs: 50 })
-    const isAllowed = async () => (await take('key', limit)).isAllowed
-    expect([await isAllowed(), await isAllowed()]).toEqual([true, true])
+  it.each(['frozen', 'closed'])(
+    'continues at once from the last known level, and recovers by itself: %s',
+    async (how) => {
+      const proxy = await startRedisProxy(inject('redisUrl'))
+      const { take, lines } = await givenLimiter({ redisUrl: proxy.url, patienceMs: 50 })
+      const isAllowed = async () => (await take('key', limit)).isAllowed
+      expect([await isAllowed(), await isAllowed()]).toEqual([true, true])
 
-    if (how === 'frozen') proxy.freeze()
-    else proxy.close()
-    const beganMs = performance.now()
-    const allowed = []
-    for (let i = 0; i < 200; i += 1) allowed.push(await isAllowed())
-    // Only the first one waited, and not until the connection timed out. Ten waits would take ten seconds.
-    expect(performance.now() - beganMs).toBeLessThan(1_000)
-    expect(allowed.filter(Boolean)).toHaveLength(3)
+      if (how === 'frozen') proxy.freeze()
+      else proxy.close()
+      const beganMs = performance.now()
+      const allowed = []
+      for (let i = 0; i < 200; i += 1) allowed.push(await isAllowed())
+      // Only the first one waited, and not until the connection timed out. Ten waits would take ten seconds.
+      expect(performance.now() - beganMs).toBeLessThan(1_000)
+      expect(allowed.filter(Boolean)).toHaveLength(3)
 
-    if (how === 'frozen') proxy.thaw()
-    else await proxy.reopen()
-    await expect.poll(() => isShared(take, lines), { timeout: 10_000 }).toBe(true)
-    expect(lines.slice(0, 2)).toEqual([
-      'Rate limits are kept by each gateway for itself: Redis is unavailable or slow',
-      BACK,
-    ])
-  })
+      if (how === 'frozen') proxy.thaw()
+      else await proxy.reopen()
+      await expect.poll(() => isShared(take, lines), { timeout: 10_000 }).toBe(true)
+      expect(lines.slice(0, 2)).toEqual([
+        'Rate limits are kept by each gateway for itself: Redis is unavailable or slow',
+        BACK,
+      ])
+    },
+  )
 
   it('reports the requests that passed meanwhile once Redis is back', async () => {
     const proxy = await startRedisProxy(inject('redisUrl'))

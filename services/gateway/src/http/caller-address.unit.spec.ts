@@ -17,10 +17,28 @@ describe("the caller's address", () => {
     ['ignores the header of an untrusted caller', '8.8.8.8', '9.9.9.9', ['10.0.0.0/8'], '8.8.8.8'],
     ['is that of the header of a trusted proxy', '10.0.0.7', '9.9.9.9', ['10.0.0.0/8'], '9.9.9.9'],
     ['is that of the header of a trusted proxy over IPv6', '::ffff:10.0.0.7', '9.9.9.9', ['10.0.0.0/8'], '9.9.9.9'],
-    ['is that of the header of a proxy that is trusted by its address', 'fd00::1', '2001:4860::1', ['fd00::1'], '2001:4860::1'],
+    [
+      'is that of the header of a proxy that is trusted by its address',
+      'fd00::1',
+      '2001:4860::1',
+      ['fd00::1'],
+      '2001:4860::1',
+    ],
     ['is found behind two proxies', '10.0.0.7', '9.9.9.9, 192.168.0.1', ['10.0.0.0/8', '192.168.0.0/16'], '9.9.9.9'],
-    ['ignores an address that the caller put before its own', '10.0.0.7', '1.1.1.1, 9.9.9.9', ['10.0.0.0/8'], '9.9.9.9'],
-    ['ignores proxies that the caller put before its own address', '10.0.0.7', '1.1.1.1, 10.0.0.9, 9.9.9.9', ['10.0.0.0/8'], '9.9.9.9'],
+    [
+      'ignores an address that the caller put before its own',
+      '10.0.0.7',
+      '1.1.1.1, 9.9.9.9',
+      ['10.0.0.0/8'],
+      '9.9.9.9',
+    ],
+    [
+      'ignores proxies that the caller put before its own address',
+      '10.0.0.7',
+      '1.1.1.1, 10.0.0.9, 9.9.9.9',
+      ['10.0.0.0/8'],
+      '9.9.9.9',
+    ],
     ['is that of a proxy that calls by itself', '10.0.0.7', '10.0.0.8', ['10.0.0.0/8'], '10.0.0.8'],
     ['is that of any header if all addresses are trusted', '8.8.8.8', '9.9.9.9', ['0.0.0.0/0'], '9.9.9.9'],
     ['is without its port', '10.0.0.7', '9.9.9.9:4711', ['10.0.0.0/8'], '9.9.9.9'],
@@ -29,7 +47,13 @@ describe("the caller's address", () => {
     ['is unknown if the header is empty', '10.0.0.7', '', ['10.0.0.0/8'], undefined],
     ['ignores empty parts of the header', '10.0.0.7', ' 9.9.9.9 ,, ', ['10.0.0.0/8'], '9.9.9.9'],
     ['is found behind 16 proxies', '10.0.0.7', `9.9.9.9${', 10.0.0.8'.repeat(15)}`, ['10.0.0.0/8'], '9.9.9.9'],
-    ['is unknown behind more than 16 proxies', '10.0.0.7', `9.9.9.9${', 10.0.0.8'.repeat(16)}`, ['10.0.0.0/8'], undefined],
+    [
+      'is unknown behind more than 16 proxies',
+      '10.0.0.7',
+      `9.9.9.9${', 10.0.0.8'.repeat(16)}`,
+      ['10.0.0.0/8'],
+      undefined,
+    ],
   ])('%s', (_what, remoteAddress, forwarded, trusted, expected) => {
     expect(callerOf(remoteAddress, forwarded, trusted)).toBe(expected)
   })

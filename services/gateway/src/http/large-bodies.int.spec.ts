@@ -43,18 +43,15 @@ describe('large bodies of one key (decisions.md, Busy and broken)', () => {
   it.each([
     ['192 KiB at once', 32_768, 12, 6],
     ['one at once if it is larger than that', HUGE, 3, 1],
-  ])(
-    'are handled in turns, %s; those without a turn in time are refused',
-    async (_what, bytes, count, few) => {
-      // A turn ends after 250 ms; requests wait 150 ms for one.
-      const { begun, sendMany } = await givenWork({ workMs: 1_000, requestBudgetMs: 400 })
-      const statuses = await sendMany(count, bytes)
-      expect(begun.length).toBeGreaterThanOrEqual(few)
-      expect(begun.length).toBeLessThan(count)
-      expect(statuses.filter((status) => status === 200)).toHaveLength(begun.length)
-      expect(statuses.filter((status) => status === 503)).toHaveLength(count - begun.length)
-    },
-  )
+  ])('are handled in turns, %s; those without a turn in time are refused', async (_what, bytes, count, few) => {
+    // A turn ends after 250 ms; requests wait 150 ms for one.
+    const { begun, sendMany } = await givenWork({ workMs: 1_000, requestBudgetMs: 400 })
+    const statuses = await sendMany(count, bytes)
+    expect(begun.length).toBeGreaterThanOrEqual(few)
+    expect(begun.length).toBeLessThan(count)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(begun.length)
+    expect(statuses.filter((status) => status === 503)).toHaveLength(count - begun.length)
+  })
 
   it('are all answered if their turns come in time', async () => {
     const { sendMany } = await givenWork({ workMs: 20 })

@@ -30,7 +30,7 @@ const FAULTS = [
   'user',
   'disabled',
   'eventLimit',
-  'newEvent',
+  'uniqueEvents',
   'notRecorded',
 ] as const satisfies readonly (keyof typeof REFUSALS)[]
 type Has = (fault: (typeof FAULTS)[number]) => boolean
@@ -73,7 +73,7 @@ function routeWith(has: Has) {
       reserveEvent: async () => ({ verdict: has('eventLimit') ? 'no-room' : 'granted', release: done }),
     },
     traitRegistry: {
-      claim: async () => new Map([['a', has('newEvent') ? 'no-room' : 'registered']]),
+      claim: async () => new Map([['a', has('uniqueEvents') ? 'no-room' : 'registered']]),
       release: done,
       remember: done,
     },

@@ -1,6 +1,13 @@
 import type { CatalogProject } from '@nextvisit/catalog'
 import type { EventTracked, IdentifyRequested, VisitAnswered, VisitReply } from '@nextvisit/contracts'
-import { compileForms, type IdentifyBody, parseIdentifyBody, parseTrackBody, type TrackBody, uuidV5 } from '@nextvisit/domain'
+import {
+  compileForms,
+  type IdentifyBody,
+  parseIdentifyBody,
+  parseTrackBody,
+  type TrackBody,
+  uuidV5,
+} from '@nextvisit/domain'
 import type { AdmissionParts } from '../admission/admission.ts'
 import { admitEvent } from '../admission/admit-event.ts'
 import { admitIdentify } from '../admission/admit-identify.ts'

@@ -2,14 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createLogger } from '@nextvisit/service-kit'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  ADMITTED,
-  givenStages,
-  idempotencyOf,
-  itemToPlan,
-  kindWith,
-  PUBLISHED,
-} from '../../test/given-stages.ts'
+import { ADMITTED, givenStages, idempotencyOf, itemToPlan, kindWith, PUBLISHED } from '../../test/given-stages.ts'
 import { REFUSALS, refuse } from '../refusals/refusals.ts'
 import { createRecordMany } from './record-many.ts'
 import type { StagesParts } from './stages.ts'
