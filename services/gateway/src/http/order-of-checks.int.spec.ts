@@ -35,6 +35,7 @@ const FAULTS = [
 ] as const satisfies readonly (keyof typeof REFUSALS)[]
 type Has = (fault: (typeof FAULTS)[number]) => boolean
 
+const done = async () => undefined
 const BODY = JSON.stringify({ userName: 'ada', eventName: 'A' })
 
 function headersWith(has: Has) {
@@ -65,7 +66,6 @@ function routeWith(has: Has) {
       publish: async () => (has('notRecorded') ? { outcome: 'not-published', reason: 'deadline' } : PUBLISHED),
     },
   })
-  const done = async () => undefined
   const admission = {
     knownUsers: { check: async () => (has('user') ? 'missing' : 'exists') },
     metering: {

@@ -7,7 +7,7 @@ import { type IdempotentContent, idempotentRequestOf } from '../idempotency/idem
 import { costOfLength, yieldBetween } from '../http/yield-between.ts'
 import { answer, type CheckedRequest, type RefusedItem, type Result, isResult } from '../http/route.ts'
 import { type ItemToPlan, planBatch, type Step } from './plan-batch.ts'
-import type { AdmittedItem, RecordKind, RequestedItem, Stages } from './stages.ts'
+import { type AdmittedItem, giveBack, type RecordKind, type RequestedItem, type Stages } from './stages.ts'
 
 /** A step with its admission; a step that ended before has its result. */
 interface AdmittedStep {
@@ -80,7 +80,7 @@ export function createRecordMany(stages: Stages, logger: Logger) {
       if (admission.outcome === 'refused' && isRetryable(admission)) blockedUsers.add(step.user)
       if (!isBlocked || admission.outcome === 'answered') return one
       if (admission.outcome === 'admitted')
-        givingBack.push(stages.giveBack(admission).catch((err: unknown) => broken(step, err)))
+        givingBack.push(giveBack(admission).catch((err: unknown) => broken(step, err)))
       return { step, admission: refuse(REFUSALS.notRecorded) }
     })
     await Promise.all(givingBack)

@@ -141,19 +141,9 @@ export function createStages(parts: StagesParts) {
     }
   }
 
-  /** Releases everything that is held for an item that is not published. */
-  async function giveBack({ conclude, lock }: AdmittedItem): Promise<void> {
-    try {
-      await conclude('not-published')
-    } finally {
-      await endLock(lock, 'not-published')
-    }
-  }
-
   return {
     admit,
     publish,
-    giveBack,
     /** Runs all stages of an item. */
     record: async (item: RequestedItem): Promise<Result> => {
       const admitted = await admit(item)
@@ -166,6 +156,15 @@ export function createStages(parts: StagesParts) {
       const { organization, project } = place
       return (await knownUsers.check({ organization, project, ...user }, admissionDeadlineAt)) === 'missing'
     },
+  }
+}
+
+/** Releases everything that is held for an item that is not published. */
+export async function giveBack({ conclude, lock }: AdmittedItem): Promise<void> {
+  try {
+    await conclude('not-published')
+  } finally {
+    await endLock(lock, 'not-published')
   }
 }
 
