@@ -4,7 +4,7 @@ import type { CatalogState } from './fold-catalog.ts'
 import { parseViewReport, revisionsDigest, viewGroupPrefix, type ViewReport } from './view-report.ts'
 
 /** The running processes, `<service>.<instance>`, by the catalog that they hold. */
-export interface ViewsReport {
+export interface RunningViews {
   /** Processes with the latest revision of every organization. */
   readonly current: readonly string[]
   readonly lagging: readonly string[]
@@ -20,7 +20,7 @@ export interface ViewProblem extends CatalogProblem {
 }
 
 /** Reads the reports of all running processes from their groups' notes. Groups without members belong to ended processes. */
-export async function askViews(admin: LogAdmin, topic: string, state: CatalogState): Promise<ViewsReport> {
+export async function askViews(admin: LogAdmin, topic: string, state: CatalogState): Promise<RunningViews> {
   const [expected, isEmpty] = [revisionsDigest(state), state.organizations.size === 0]
   const prefix = viewGroupPrefix(topic)
   const report = {

@@ -30,7 +30,16 @@ export interface CatalogReview {
    * Begins a round of ticks. `partitions`: those that this process owns now. `tables` identifies the tables with the rows:
    * after a replay has swapped them, or with another `catalog`, everything is compared again.
    */
-  readonly begin: (catalog: CatalogView, partitions: readonly number[], tables: unknown) => ReviewRound
+  readonly begin: (
+    catalog: CatalogView,
+    partitions: readonly number[],
+    tables: unknown,
+  ) => {
+    /** The rows to compare now. */
+    readonly scopes: readonly ReviewScope[]
+    /** Partitions with changes that wait for a tick. */
+    readonly needTick: readonly number[]
+  }
   /** Begins a tick of a partition, during which no batch runs. Returns everything that must be compared. */
   readonly beginTick: (partition: number) => readonly ReviewScope[]
   /**
@@ -42,13 +51,6 @@ export interface CatalogReview {
     open: readonly UnsettledRow[],
     unfinished?: readonly ReviewScope[],
   ) => void
-}
-
-interface ReviewRound {
-  /** The rows to compare now. */
-  readonly scopes: readonly ReviewScope[]
-  /** Partitions with changes that wait for a tick. */
-  readonly needTick: readonly number[]
 }
 
 /** The scopes of one partition, by organization. undefined: all organizations. */

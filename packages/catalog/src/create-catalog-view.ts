@@ -16,7 +16,7 @@ import { emptyCatalog, foldCatalog, lookupsOf } from './fold-catalog.ts'
 import { readCatalogRecord } from './read-catalog-record.ts'
 import { viewGroup, viewReportNote } from './view-report.ts'
 
-export interface CatalogViewOptions {
+interface CatalogViewOptions {
   /** Names this process for `nextvisit apply`, which waits for it. */
   readonly serviceName: string
   readonly logger: Logger

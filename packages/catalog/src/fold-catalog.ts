@@ -36,9 +36,6 @@ export interface CatalogState {
   readonly keys: Map<string, readonly CatalogKey[]>
 }
 
-/** The part of a view that needs no log. */
-type CatalogLookups = Pick<CatalogView, 'project' | 'projects' | 'keyByHash' | 'revision' | 'problems'>
-
 export function emptyCatalog(): CatalogState {
   return { organizations: new Map(), keys: new Map() }
 }
@@ -87,9 +84,11 @@ function hold(state: CatalogState, organization: string, { notUnderstood, ...con
   const notUnderstoodIn = Map.groupBy(notUnderstood, ({ project }) => project)
   const projects = new Map(
     (config?.projects ?? []).map((project) => {
-      const ofProject = notUnderstoodIn.get(project.id) ?? []
-      const prepared = prepareProject(project, { organization, revision, plan: config?.plan ?? {}, ofProject })
-      return [project.id, prepared]
+      const place = { organization, project: project.id, revision, plan: config?.plan ?? {} }
+      return [
+        project.id,
+        { ...place, ...prepareProject(project), notUnderstood: notUnderstoodIn.get(project.id) ?? [] },
+      ]
     }),
   )
   const before = state.organizations.get(organization)?.projects ?? new Map<string, CatalogProject>()
@@ -121,7 +120,9 @@ function placeKeys(
 }
 
 /** Creates look-ups that always answer from the current state. */
-export function lookupsOf(state: CatalogState): CatalogLookups {
+export function lookupsOf(
+  state: CatalogState,
+): Pick<CatalogView, 'project' | 'projects' | 'keyByHash' | 'revision' | 'problems'> {
   return {
     project: (organization, project) => state.organizations.get(organization)?.projects.get(project),
     projects: () => allProjects(state),
@@ -140,21 +141,10 @@ function* allProjects(state: CatalogState): Iterable<CatalogProject> {
   for (const organization of state.organizations.values()) yield* organization.projects.values()
 }
 
-interface PreparedFrom extends Pick<CatalogProject, 'organization' | 'revision' | 'plan'> {
-  readonly ofProject: readonly NotUnderstood[]
-}
-
-function prepareProject(
-  config: ProjectConfig,
-  { organization, revision, plan, ofProject }: PreparedFrom,
-): CatalogProject {
+/** Builds the sets of a project. */
+function prepareProject(config: ProjectConfig) {
   return {
-    organization,
-    project: config.id,
-    revision,
     config,
-    plan,
-    notUnderstood: ofProject,
     allowedFields: new Set(config.allowedFields),
     disabledTraits: slugsOf(config.traits, false),
     disabledEvents: new Set([...slugsOf(config.events, false)].map(eventSlug)),

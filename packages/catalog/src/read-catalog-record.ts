@@ -11,7 +11,7 @@ import {
 import type { FetchedRecord } from '@nextvisit/log'
 
 /** The user who applied a record, and the ISO instant, if the record has them. */
-export interface Applied {
+interface Applied {
   readonly at: string | undefined
   readonly by: string | undefined
 }

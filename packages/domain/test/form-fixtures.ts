@@ -90,12 +90,12 @@ export function openForm(special: OpenFormInput = {}): OpenRow {
   }
 }
 
-export function eventContext(special: Partial<Extract<TriggerContext, { kind: 'event' }>> = {}): TriggerContext {
-  return { kind: 'event', slug: 'checkout', source: 'admin', received: moment(NOW), occurredAt: NOW, ...special }
+export function eventContext(special: Partial<NonNullable<TriggerContext['event']>> = {}): TriggerContext {
+  return { received: moment(NOW), event: { slug: 'checkout', source: 'admin', occurredAt: NOW, ...special } }
 }
 
-export function visitContext(special: Partial<Extract<TriggerContext, { kind: 'visit' }>> = {}): TriggerContext {
-  return { kind: 'visit', startsSession: true, received: moment(NOW), ...special }
+export function visitContext(visit = { startsSession: true }): TriggerContext {
+  return { received: moment(NOW), visit }
 }
 
 /** An index over forms that react to `checkout` unless they say otherwise. */

@@ -159,11 +159,11 @@ function openRow(formId: string): OpenRow {
 function evaluationOf(user: Evaluation['user'], random: () => number): Evaluation {
   const received = momentOf(new Date(NOW).toISOString())
   if (random() < VISIT_SHARE) {
-    return { user, context: { kind: 'visit', startsSession: random() < 0.3, received }, fact: undefined }
+    return { user, context: { visit: { startsSession: random() < 0.3 }, received }, fact: undefined }
   }
   const slug = slugAtRandom(random)
   const fact = eventTracked({ source: 'sdk', userId: user.userId, eventName: slug, slug, received: received.iso })
-  return { user, context: { kind: 'event', slug, source: 'sdk', received, occurredAt: NOW }, fact }
+  return { user, context: { event: { slug, source: 'sdk', occurredAt: NOW }, received }, fact }
 }
 
 /** Picks an event name. A few names make up most events; forms react to these by chance. */

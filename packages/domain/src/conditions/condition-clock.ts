@@ -8,7 +8,7 @@ import { countKeyOf } from '../counts/count-key.ts'
  * Returns the first instant after `now` at which time alone can change the result of a condition; Infinity: never. Until
  * then the result is the same as at `now`.
  */
-export type Clock = (user: UserActivity, now: number) => number
+type Clock = (user: UserActivity, now: number) => number
 
 /**
  * Compiles the clock of a condition (forms.md, Conditions). A segment that it names has a clock of its own: a project's
@@ -25,7 +25,7 @@ export function compileClock(condition: Condition): Clock {
 }
 
 /** The clock of a condition that only records can change. */
-export const stopped: Clock = () => Infinity
+const stopped: Clock = () => Infinity
 
 function earliest(clocks: readonly Clock[]): Clock {
   const running = clocks.filter((clock) => clock !== stopped)

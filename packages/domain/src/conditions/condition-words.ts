@@ -6,18 +6,19 @@ import type {
   TraitValue,
   Trigger,
 } from '@nextvisit/contracts'
+import type { ConditionResult } from './condition-tree.ts'
 
 type AnyLeaf = ConditionLeaf | PropertyLeaf
 
-/** The leaf that decided a condition, and the value that the subject had there. */
-interface DecidingLeaf {
-  readonly leaf: AnyLeaf | null
-  readonly negated: boolean
-  readonly actual?: TraitValue | undefined
-}
-
 /** Describes the result of a condition, such as `trait plan is "pro"; the user has "free"`. */
-export function resultInWords(subject: string, { leaf, negated, actual }: DecidingLeaf): string {
+export function resultInWords(
+  subject: string,
+  {
+    leaf,
+    negated,
+    actual,
+  }: Pick<ConditionResult<AnyLeaf>, 'leaf' | 'negated'> & { readonly actual?: TraitValue | undefined },
+): string {
   if (!leaf) return 'no condition decides'
   const value = actual === undefined ? 'nothing' : JSON.stringify(actual)
   return `${negated ? 'not: ' : ''}${leafInWords(leaf)}; ${subject} has ${value}`

@@ -5,15 +5,12 @@ import type { UserActivity } from '../users/activity.ts'
 import { compileTree, type Evaluator, type IsMember } from './condition-tree.ts'
 import { type Test, valueTest } from './value-test.ts'
 
-/** A compiled condition on a user. */
-export type EvaluateCondition = Evaluator<UserActivity, ConditionLeaf>
-
 /** Compiles a condition on a user (forms.md, Conditions). */
-export function compileCondition(condition: Condition): EvaluateCondition {
+export function compileCondition(condition: Condition): Evaluator<UserActivity, ConditionLeaf> {
   return compileTree(condition, compileLeaf)
 }
 
-function compileLeaf(leaf: ConditionLeaf): EvaluateCondition {
+function compileLeaf(leaf: ConditionLeaf): ReturnType<typeof compileCondition> {
   if ('segment' in leaf)
     return leafFinder(leaf, (_user, _now, isMember) => isMember(leaf.segment), valueTest({ is: true }))
   if ('event' in leaf) return eventFinder(leaf, countKeyOf(leaf))
@@ -30,14 +27,14 @@ function leafFinder(
   leaf: ConditionLeaf,
   valueOf: (user: UserActivity, now: number, isMember: IsMember) => TraitValue | undefined,
   test: Test,
-): EvaluateCondition {
+): ReturnType<typeof compileCondition> {
   return (user, now, isMember) => {
     const actual = valueOf(user, now, isMember)
     return { holds: test(actual, now), leaf, negated: false, actual }
   }
 }
 
-function eventFinder(leaf: EventLeaf, countKey: string): EvaluateCondition {
+function eventFinder(leaf: EventLeaf, countKey: string): ReturnType<typeof compileCondition> {
   const windowMs = leaf.within === undefined ? undefined : durationMs(leaf.within)
   const holds = countTest(leaf)
   return leafFinder(

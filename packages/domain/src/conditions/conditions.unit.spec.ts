@@ -148,12 +148,12 @@ const decide = (segments: { id: string; where: Condition }[]) =>
 describe('a condition on a segment', () => {
   it("holds if the segment's own condition does", () => {
     expect(decide([{ id: 'payers', where: { trait: 'plan', is: 'pro' } }])).toBe('queued')
-    expect(decide([{ id: 'payers', where: { not: { trait: 'plan', is: 'pro' } } }])).toBe('refused')
+    expect(decide([{ id: 'payers', where: { not: { trait: 'plan', is: 'pro' } } }])).toBe('not-queued')
   })
 
   it('holds for no user if the segment is unknown or depends on itself', () => {
-    expect(decide([])).toBe('refused')
-    expect(decide([{ id: 'payers', where: { segment: 'payers' } }])).toBe('refused')
+    expect(decide([])).toBe('not-queued')
+    expect(decide([{ id: 'payers', where: { segment: 'payers' } }])).toBe('not-queued')
   })
 })
 

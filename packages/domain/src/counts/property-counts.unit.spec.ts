@@ -130,7 +130,7 @@ describe('a trigger that counts events with such properties', () => {
 
   it('names the property that refuses an event if the count is reached, and has no decision otherwise', () => {
     expect(decide([NOW - 2, NOW - 1], { total: 1 })).toMatchObject([
-      { outcome: 'refused', reason: 'properties-differ', gates: [{ compared: { actual: 1 } }] },
+      { outcome: 'not-queued', reason: 'properties-differ', gates: [{ compared: { actual: 1 } }] },
     ])
     expect(decide([NOW - 1], { total: 1 })).toEqual([])
   })

@@ -1,18 +1,18 @@
 import type { GateOutcome, GateReason, Trigger } from '@nextvisit/contracts'
 import type { CompiledForm, FormIndex } from './form-index.ts'
-import { type CheckedGates, checkGates } from './gates/gates.ts'
-import type { AdmittedForm } from './queue/queue.ts'
+import { checkGates } from './gates/gates.ts'
+import type { FormToQueue } from './queue/queue.ts'
 import type { CompiledTrigger, TriggerContext } from './triggers.ts'
 import type { UserState } from './user-state.ts'
 
 /** The result for one form whose trigger matched. */
 export type EvaluatedForm = {
   readonly formId: string
-  /** The first trigger that matched. If `where` refused all of them, still the first. */
+  /** The first trigger that matched. If all of them fail their `where`, still the first. */
   readonly trigger: Trigger
   /** Each gate up to the first that fails. */
   readonly gates: readonly GateOutcome[]
-} & (({ readonly outcome: 'queued' } & AdmittedForm) | { readonly outcome: 'refused'; readonly reason: GateReason })
+} & (({ readonly outcome: 'queued' } & FormToQueue) | { readonly outcome: 'not-queued'; readonly reason: GateReason })
 
 /**
  * Evaluates the forms that an event or a visit may set off: queued, or the gate that stopped them (forms.md). `user` is the
@@ -20,7 +20,7 @@ export type EvaluatedForm = {
  * `evaluateTriggers: false`.
  */
 export function evaluateForms(index: FormIndex, user: UserState, context: TriggerContext): readonly EvaluatedForm[] {
-  const candidates = context.kind === 'visit' ? index.onVisit : index.onEvent(context.slug)
+  const candidates = context.event ? index.onEvent(context.event.slug) : index.onVisit
   const { received } = context
   const isMember = index.segments.membersAt(user, received.ms)
   return candidates.flatMap((form): EvaluatedForm | [] => {
@@ -30,7 +30,7 @@ export function evaluateForms(index: FormIndex, user: UserState, context: Trigge
     const { outcomes, reason } =
       where?.passed === false ? NOT_CHECKED : checkGates(form.gates.toQueue, user, received, isMember)
     const common = { formId: form.id, trigger: trigger.source, gates: where ? [where, ...outcomes] : outcomes }
-    if (reason) return { outcome: 'refused', ...common, reason }
+    if (reason) return { outcome: 'not-queued', ...common, reason }
     return {
       outcome: 'queued',
       ...common,
@@ -42,26 +42,19 @@ export function evaluateForms(index: FormIndex, user: UserState, context: Trigge
 }
 
 /** The gates of a form whose `where` failed: none is checked. */
-const NOT_CHECKED: CheckedGates = { outcomes: [], reason: 'properties-differ' }
+const NOT_CHECKED: ReturnType<typeof checkGates> = { outcomes: [], reason: 'properties-differ' }
 
-interface MatchedTrigger {
-  readonly trigger: CompiledTrigger
-  /** undefined: the trigger has no `where`. */
-  readonly where: GateOutcome | undefined
-}
-
-/** Returns the first trigger that matches. If `where` refuses all of them, returns the first, whose outcome is recorded. */
-function matchedTrigger(
-  { triggers }: CompiledForm,
-  user: UserState,
-  context: TriggerContext,
-): MatchedTrigger | undefined {
-  let refused: MatchedTrigger | undefined
+/**
+ * Returns the first trigger that matches, with the outcome of its `where`, if it has one. If all of them fail it, returns the
+ * first, whose outcome is recorded.
+ */
+function matchedTrigger({ triggers }: CompiledForm, user: UserState, context: TriggerContext) {
+  let failed: { readonly trigger: CompiledTrigger; readonly where: GateOutcome } | undefined
   for (const trigger of triggers) {
     if (!trigger.matches(user, context)) continue
-    const where = trigger.checkWhere?.(context)
+    const where = trigger.checkWhere?.(context.event?.properties, context.received)
     if (where?.passed !== false) return { trigger, where }
-    refused ??= { trigger, where }
+    failed ??= { trigger, where }
   }
-  return refused
+  return failed
 }

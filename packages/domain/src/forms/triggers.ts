@@ -1,7 +1,7 @@
 import { durationMs, type EventTracked, type IdentifyRequested, type KeyKind, type Trigger } from '@nextvisit/contracts'
 import { eventSlug } from '../event-slug.ts'
 import { countedByTrigger, countKeyOf } from '../counts/count-key.ts'
-import { type CheckWhere, compileWhere } from './gates/where.ts'
+import { compileWhere } from './gates/where.ts'
 import { type Moment, momentOf } from '../time/moment.ts'
 import type { EventProperties } from '../conditions/property-conditions.ts'
 import type { UserActivity } from '../users/activity.ts'
@@ -10,23 +10,25 @@ import { countOfSession, countWithin } from '../counts/event-history.ts'
 /** The record that triggers are matched against, beside the user: a tracked event or a visit. */
 export type TriggerContext = { readonly received: Moment } & (
   | {
-      readonly kind: 'event'
-      readonly slug: string
-      readonly source: KeyKind
-      /** ms since the epoch. */
-      readonly occurredAt: number
-      readonly properties?: EventProperties
+      readonly event: {
+        readonly slug: string
+        readonly source: KeyKind
+        /** ms since the epoch. */
+        readonly occurredAt: number
+        readonly properties?: EventProperties
+      }
+      readonly visit?: undefined
     }
-  | { readonly kind: 'visit'; readonly startsSession: boolean }
+  | { readonly visit: { readonly startsSession: boolean }; readonly event?: undefined }
 )
 
 export function eventContextOf({ slug, source, received, occurredAt, properties }: EventTracked): TriggerContext {
-  return { kind: 'event', slug, source, received: momentOf(received), occurredAt: Date.parse(occurredAt), properties }
+  return { received: momentOf(received), event: { slug, source, occurredAt: Date.parse(occurredAt), properties } }
 }
 
 /** Returns the context of a visit. `startsSession`: the result of `evolveByIdentify` for it. */
 export function visitContextOf({ received }: IdentifyRequested, startsSession: boolean): TriggerContext {
-  return { kind: 'visit', startsSession, received: momentOf(received) }
+  return { received: momentOf(received), visit: { startsSession } }
 }
 
 /** A compiled trigger. It matches whenever its count is reached, this occurrence included, not only when it is first reached. */
@@ -43,7 +45,7 @@ export interface CompiledTrigger {
   /** Returns whether it matches, apart from `where`. `user` is the state after the record. */
   readonly matches: (user: UserActivity, context: TriggerContext) => boolean
   /** Checks the event's properties. undefined: the trigger has no `where`. */
-  readonly checkWhere: CheckWhere | undefined
+  readonly checkWhere: ReturnType<typeof compileWhere> | undefined
 }
 
 /** Compiles a trigger (forms.md, A form: triggers). */
@@ -55,7 +57,7 @@ export function compileTrigger(trigger: Trigger): CompiledTrigger {
       onVisits: true,
       countKey: undefined,
       countSoFar: undefined,
-      matches: (_user, context) => context.kind === 'visit' && context.startsSession,
+      matches: (_user, { visit }) => visit?.startsSession ?? false,
       checkWhere: undefined,
     }
   }
@@ -92,10 +94,10 @@ function eventMatches(
   countSoFar: NonNullable<CompiledTrigger['countSoFar']>,
   { count = 1, since }: EventTrigger,
 ): CompiledTrigger['matches'] {
-  return (user, context) => {
-    if (context.kind !== 'event' || context.slug !== slug) return false
-    if (since === 'session' && context.source === 'admin') return false
-    return countSoFar(user, Math.max(context.received.ms, context.occurredAt)) >= count
+  return (user, { event, received }) => {
+    if (event?.slug !== slug) return false
+    if (since === 'session' && event.source === 'admin') return false
+    return countSoFar(user, Math.max(received.ms, event.occurredAt)) >= count
   }
 }
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { type Condition, NEVER, type ProjectConfig, type Segment, segmentsNamedIn } from '@nextvisit/contracts'
-import { type Clock, compileClock } from '../conditions/condition-clock.ts'
+import { compileClock } from '../conditions/condition-clock.ts'
 import { type IsMember, leavesOf } from '../conditions/condition-tree.ts'
-import { compileCondition, type EvaluateCondition } from '../conditions/conditions.ts'
+import { compileCondition } from '../conditions/conditions.ts'
 import type { UserActivity } from '../users/activity.ts'
 import { countKeyOf } from '../counts/count-key.ts'
 import { topologicalOrder } from './topological-order.ts'
@@ -15,9 +15,9 @@ interface CompiledSegment {
    * not be computed again.
    */
   readonly fingerprint: string
-  readonly evaluate: EvaluateCondition
+  readonly evaluate: ReturnType<typeof compileCondition>
   /** The clock of its own condition, without the segments that it names. */
-  readonly nextChange: Clock
+  readonly nextChange: ReturnType<typeof compileClock>
   /** Keys of the counts that it reads (`countKeyOf`). */
   readonly countKeys: ReadonlySet<string>
 }

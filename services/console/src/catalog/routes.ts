@@ -4,7 +4,7 @@ import {
   type CatalogRevision,
   problemLine,
   readCatalogHistory,
-  type ViewsReport,
+  type RunningViews,
 } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
 import { withLogAdmin } from '@nextvisit/log'
@@ -43,7 +43,7 @@ export function createCatalogRoutes({ connection }: Pick<Dependencies, 'connecti
 /** `organization`: filter. */
 function catalogAnswerOf(
   { state, revisions, isCut }: CatalogHistory,
-  views: ViewsReport | null,
+  views: RunningViews | null,
   organization: string | undefined,
 ): Answer<'listRevisions'> {
   const wanted = revisions.filter((one) => organization === undefined || one.organization === organization)

@@ -21,7 +21,7 @@ export function emptyTally(): FormTally {
 /** Adds a decision. `isFirst`: the form was not queued for this user before. */
 export function tallyDecision(tally: FormTally, decision: EvaluatedForm, isFirst: boolean): void {
   tally.evaluated += 1
-  if (decision.outcome === 'refused') {
+  if (decision.outcome === 'not-queued') {
     tally.refusals.set(decision.reason, (tally.refusals.get(decision.reason) ?? 0) + 1)
     return
   }

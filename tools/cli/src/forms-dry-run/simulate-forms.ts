@@ -188,7 +188,7 @@ function simulate(
     const isQueued = decision.outcome === 'queued'
     if (tally) tallyDecision(tally, decision, isQueued && isFirstTime(user, `${name}/${decision.formId}`))
   }
-  if (context.kind !== 'visit') return queue
+  if (!context.visit) return queue
   const { offer } = chooseForm(side.index, { ...user, queue }, received)
   if (!offer) return queue
   const shown = side.tallies.get(offer.formId)

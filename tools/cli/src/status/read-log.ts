@@ -1,7 +1,7 @@
 import { readCatalog } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
 import { type LogConnection, PartitionsChangedError, type Watermarks, withLogAdmin } from '@nextvisit/log'
-import type { ViewsReport } from '@nextvisit/catalog'
+import type { RunningViews } from '@nextvisit/catalog'
 import { awaitViews } from '../workspace/await-views.ts'
 
 export interface LogState {
@@ -17,7 +17,7 @@ export interface LogState {
     readonly keys: number
   }[]
   /** Catalog revisions of the running processes. */
-  readonly services: ViewsReport
+  readonly services: RunningViews
 }
 
 /** Reads the ends of the log, the catalog and the running processes. */

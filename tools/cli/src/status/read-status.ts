@@ -3,7 +3,7 @@ import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
 import { logConnection } from '../config.ts'
 import { inConsumerDatabase } from '../consumer-database.ts'
-import type { ViewProblem, ViewsReport } from '@nextvisit/catalog'
+import type { ViewProblem, RunningViews } from '@nextvisit/catalog'
 import { lagOf } from './lag.ts'
 import { askPart, type PartAnswer } from './ask-part.ts'
 import { type ConsumerState, readConsumer } from './read-consumer.ts'
@@ -68,7 +68,7 @@ function askConsumer(consumer: Consumer, env: EnvironmentVariables) {
   return askPart(() => inConsumerDatabase(env, consumer, (client) => readConsumer(client, consumer.name)))
 }
 
-function byService({ current, lagging, silent, problems }: ViewsReport): readonly ServiceStatus[] {
+function byService({ current, lagging, silent, problems }: RunningViews): readonly ServiceStatus[] {
   const processes = Map.groupBy([...current, ...lagging, ...silent], serviceOf)
   const behind = new Set([...lagging, ...silent].map(serviceOf))
   return [...processes]

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { askViews, type CatalogState, emptyCatalog, readCatalog, type ViewsReport } from '@nextvisit/catalog'
+import { askViews, type CatalogState, emptyCatalog, readCatalog, type RunningViews } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
 import { type LogConnection, withLogAdmin } from '@nextvisit/log'
 
@@ -17,7 +17,7 @@ export async function awaitViews({
   readonly connection: LogConnection
   readonly withinMs?: number
   readonly topic?: string
-}): Promise<ViewsReport> {
+}): Promise<RunningViews> {
   const giveUpAt = performance.now() + withinMs
   let expected: { readonly end: bigint; readonly state: CatalogState } = { end: -1n, state: emptyCatalog() }
   return withLogAdmin(connection, async (admin) => {

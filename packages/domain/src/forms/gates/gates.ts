@@ -51,18 +51,13 @@ export function gateSettingsOf(form: Form, project: Pick<ProjectConfig, 'formCoo
   return TO_QUEUE.flatMap((name) => GATES[name].setting(form, project) ?? [])
 }
 
-/** The outcomes of gates, up to the first that fails. No reason: every gate passed. */
-export interface CheckedGates {
-  readonly outcomes: readonly GateOutcome[]
-  readonly reason: GateReason | undefined
-}
-
+/** Returns the outcomes of gates, up to the first that fails, and its reason. No reason: every gate passed. */
 export function checkGates(
   gates: readonly CompiledGate[],
   user: UserState,
   now: Moment,
   isMember: IsMember,
-): CheckedGates {
+): { readonly outcomes: readonly GateOutcome[]; readonly reason: GateReason | undefined } {
   const outcomes: GateOutcome[] = []
   for (const { check, reason } of gates) {
     const outcome = check(user, now, isMember)

@@ -98,7 +98,7 @@ describe('the gates of forms.md', () => {
   for (const [gate, what, form, user, expected, formCooldown = '0s'] of rows) {
     it(`${gate}: ${what}`, () => {
       const [decision] = evaluateForms(formIndex([form], { formCooldown }), userState(user), eventContext())
-      expect(decision?.outcome === 'refused' ? decision.reason : decision?.outcome).toBe(expected)
+      expect(decision?.outcome === 'not-queued' ? decision.reason : decision?.outcome).toBe(expected)
     })
   }
 
@@ -121,7 +121,7 @@ describe('the gates of forms.md', () => {
     for (let step = 0; step <= mended.length; step += 1) {
       const index = formIndex([Object.assign({}, form, ...mended.slice(0, step))], { formCooldown: '1h' })
       const [decision] = evaluateForms(index, user, eventContext())
-      reasons.push(decision?.outcome === 'refused' ? decision.reason : decision?.outcome)
+      reasons.push(decision?.outcome === 'not-queued' ? decision.reason : decision?.outcome)
     }
     expect(reasons).toEqual([
       'not-live',

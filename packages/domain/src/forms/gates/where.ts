@@ -11,13 +11,10 @@ export const where: GateWords<'where'> = {
   describe: (result) => resultInWords('the event', result),
 }
 
-/** Checks the properties of the event that is evaluated. A visit has none. */
-export type CheckWhere = (context: { readonly received: Moment; readonly properties?: EventProperties }) => GateOutcome
-
-/** Compiles the `where` of a trigger. */
-export function compileWhere(condition: PropertyCondition): CheckWhere {
+/** Compiles the `where` of a trigger: a check of the properties of the event that is evaluated. */
+export function compileWhere(condition: PropertyCondition) {
   const evaluate = compilePropertyCondition(condition)
-  return ({ properties, received }) => {
+  return (properties: EventProperties, received: Moment): GateOutcome => {
     const { holds, leaf, negated, actual } = evaluate(properties, received.ms)
     return { gate: 'where', passed: holds, compared: { leaf, negated, actual: excerptOf(actual) } }
   }

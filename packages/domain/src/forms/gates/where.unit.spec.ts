@@ -36,7 +36,7 @@ describe('a trigger that asks for properties (forms.md)', () => {
     expect(decide([LARGE], properties, { enabled: false })).toEqual([
       {
         formId: 'nps',
-        outcome: 'refused',
+        outcome: 'not-queued',
         reason: 'properties-differ',
         trigger: LARGE,
         gates: [whereOf(LARGE.where, actual)],
@@ -82,7 +82,9 @@ describe('a trigger that asks for properties (forms.md)', () => {
   })
 
   it('reads the properties of the record', () => {
-    expect(eventContextOf(eventTracked({ properties: { total: 1 } }))).toMatchObject({ properties: { total: 1 } })
+    expect(eventContextOf(eventTracked({ properties: { total: 1 } }))).toMatchObject({
+      event: { properties: { total: 1 } },
+    })
   })
 
   it('makes the gateway wait for the evaluator at each event of its slug', () => {

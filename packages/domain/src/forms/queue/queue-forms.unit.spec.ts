@@ -19,7 +19,7 @@ describe('the forms that a record sets off', () => {
   it('are queued if they pass every gate', () => {
     expect(run()).toMatchObject({
       facts: ['FormQueued nps'],
-      decisions: ['nps queued', 'csat refused'],
+      decisions: ['nps queued', 'csat not-queued'],
     })
   })
 
@@ -31,7 +31,7 @@ describe('the forms that a record sets off', () => {
   it('are neither queued nor decided again when the record is processed twice', () => {
     const { queue } = run()
     const again = run({ ...userState(), queue })
-    expect(again).toMatchObject({ facts: [], decisions: ['csat refused'] })
+    expect(again).toMatchObject({ facts: [], decisions: ['csat not-queued'] })
     expect(again.queue.rows.size).toBe(1)
   })
 })

@@ -98,7 +98,7 @@ export function evolveRow(row: QueueRow | undefined, fact: FormFact): QueueRow |
 }
 
 /** A form that passed every gate. Instants in ms. */
-export interface AdmittedForm {
+export interface FormToQueue {
   readonly formId: string
   readonly priority: number
   readonly showFrom: number
@@ -116,7 +116,7 @@ export interface QueueCause {
 /** Puts a form into the queue. The row's id is the same each time that the record is processed. */
 export function enqueue(
   queue: Queue,
-  form: AdmittedForm,
+  form: FormToQueue,
   { user, recordId, received, catalogRevision }: QueueCause,
 ): QueueChange {
   const queuedId = queuedIdOf(recordId, received.iso, form.formId)
