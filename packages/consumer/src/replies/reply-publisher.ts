@@ -1,4 +1,5 @@
 import type { EvaluatorReply } from '@nextvisit/contracts'
+import { toError } from '@nextvisit/log'
 import type { Logger, RedisConnection } from '@nextvisit/service-kit'
 
 export interface AddressedReply {
@@ -35,6 +36,6 @@ async function publishAll(
     const results = (await pipeline.exec()) ?? []
     return results.find(([error]) => error)?.[0] ?? undefined
   } catch (error) {
-    return error instanceof Error ? error : new Error(String(error))
+    return toError(error)
   }
 }

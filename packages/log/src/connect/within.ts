@@ -13,13 +13,10 @@ export async function within<T>(withinMs: number, promise: Promise<T>, overdue: 
 
 /** Resolves to true if `promise` resolves within `withinMs`, else to false. Rejects if `promise` rejects first. */
 export async function isSettledWithin(withinMs: number, promise: Promise<unknown>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const deadline = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), withinMs)
+  const overdue = new Error(`Not settled within ${withinMs} ms`)
+  const settled = promise.then(() => true)
+  return within(withinMs, settled, () => overdue).catch((error: unknown) => {
+    if (error === overdue) return false
+    throw error
   })
-  try {
-    return await Promise.race([promise.then(() => true), deadline])
-  } finally {
-    clearTimeout(timer)
-  }
 }

@@ -1,8 +1,19 @@
-import type { FetchedRecord } from '../fetched-record.ts'
 import { ByteReader } from './byte-reader.ts'
 import { decompress } from './decompress.ts'
 
-/** A transaction that was aborted: none of its producer's records from this offset to its end is part of the log. */
+/** One record of the log, as a fetch returns it. */
+export interface FetchedRecord {
+  readonly topic: string
+  readonly partition: number
+  readonly offset: bigint
+  /** The broker's or producer's timestamp, ms since the epoch. */
+  readonly timestampMs: number
+  readonly key: Buffer | null
+  readonly value: Buffer | null
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** An aborted transaction. Its producer's records between this offset and its end marker are skipped. */
 export interface AbortedTransaction {
   readonly producerId: bigint
   readonly firstOffset: bigint
@@ -19,17 +30,17 @@ interface EncodedBatches {
 }
 
 export interface DecodedBatches {
-  /** Neither control records, nor records of aborted transactions. */
+  /** Without control records and records of aborted transactions. */
   readonly records: readonly FetchedRecord[]
-  /** One past the last offset of the decoded batches: a batch keeps its offsets where compaction dropped its records. */
+  /** One past the last offset of the decoded batches. A batch keeps its range of offsets when compaction drops records. */
   readonly nextOffset: bigint
-  /** Why the batch at `nextOffset` cannot be decoded. */
+  /** The reason why the batch at `nextOffset` cannot be decoded. */
   readonly undecodable?: Error
 }
 
-/** Bytes of a batch's first offset and of its length. */
+/** Size in bytes of a batch's first offset and length. */
 const PREFIX_BYTES = 12
-/** Bytes of what else comes before its records. */
+/** Size in bytes of the other fields before its records. */
 const HEADER_BYTES = 49
 const MAGIC = 2
 
@@ -48,7 +59,7 @@ interface BatchHeader {
   readonly producerId: bigint
 }
 
-/** Decodes record batches (format 2), up to the first that is damaged, and without one that is cut off at the end. */
+/** Decodes record batches (format 2). Ends before the first damaged batch, and before one that is truncated. */
 export async function decodeBatches(encoded: EncodedBatches): Promise<DecodedBatches> {
   const { bytes, fetchedFrom } = encoded
   const records: FetchedRecord[] = []
@@ -60,7 +71,7 @@ export async function decodeBatches(encoded: EncodedBatches): Promise<DecodedBat
       const batch = wholeBatchAt(bytes, at)
       if (!batch) {
         if (at > 0) break
-        throw new RangeError('There is no whole batch')
+        throw new RangeError('The first batch is truncated')
       }
       at += batch.length
       const reader = new ByteReader(batch)
@@ -75,7 +86,7 @@ export async function decodeBatches(encoded: EncodedBatches): Promise<DecodedBat
   }
 }
 
-/** The batch that begins there; undefined where its end is missing. */
+/** Returns the batch at this position; undefined if it is truncated. */
 function wholeBatchAt(bytes: Buffer, at: number): Buffer | undefined {
   if (bytes.length - at < PREFIX_BYTES) return undefined
   const length = bytes.readInt32BE(at + PREFIX_BYTES - 4)
@@ -98,7 +109,7 @@ function readHeader(reader: ByteReader): BatchHeader {
   return { firstOffset, lastOffsetDelta, lastOffset, attributes, ...header }
 }
 
-/** Whether a batch's records are none of the log's: control records, or those of an aborted transaction. Asked in order. */
+/** Returns a filter for control batches and batches of aborted transactions. Call it for each batch, in order. */
 function createAbortedFilter(transactions: readonly AbortedTransaction[]): (header: BatchHeader) => boolean {
   let ahead = transactions
   const aborted = new Set<bigint>()
@@ -152,7 +163,7 @@ async function decodeRecords(
   }
 }
 
-/** A producer may choose any header name, `__proto__` too. Of equal names the last counts. Headers without a value are left out. */
+/** Reads headers, whose names may include `__proto__`. The last of equal names wins. Skips headers without a value. */
 function readHeaders(reader: ByteReader): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {}
   for (let left = reader.varint(); left > 0; left -= 1) {

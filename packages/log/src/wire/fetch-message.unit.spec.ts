@@ -10,12 +10,12 @@ import {
   int64,
   varint,
 } from '../../test/encoded-batch.ts'
-import { toFetchedBatches } from '../read/fetched-batches.ts'
-import type { FetchedRecord } from '../fetched-record.ts'
+import { toFetchedBatches } from '../read/fetched-batch.ts'
+import type { FetchedRecord } from './decode-batches.ts'
 import { ByteReader } from './byte-reader.ts'
 import { type FetchedPartition, fetchMessage } from './fetch-message.ts'
 
-/** Of every size that a varint may have. */
+/** Numbers with varints of every size. */
 const ofEverySize = (bits: number) =>
   fc
     .integer({ min: 0, max: bits - 1 })
@@ -119,8 +119,8 @@ const [IN_TRANSACTION, CONTROL, APPEND_TIME] = [1 << 4, (1 << 4) | (1 << 5), 1 <
 
 const by = (producerId: bigint, attributes: number) => ({ producerId, attributes })
 
-describe('a fetch', () => {
-  it('asks for each partition from its position on, in the order given', async () => {
+describe('a fetch message', () => {
+  it('requests each partition from its position, in the given order', async () => {
     const positions = [
       { topic: 'a', partition: 1, offset: 7n },
       { topic: 'a', partition: 0, offset: 2n ** 60n },
@@ -138,7 +138,7 @@ describe('a fetch', () => {
     expect({ ...request, requestTimeout }).toMatchObject({ apiKey: 1, apiVersion: 11, requestTimeout: 2_100 })
   })
 
-  it('reads varints of every size', () => {
+  it('decodes varints of every size', () => {
     fc.assert(
       fc.property(ofEverySize(64), (value) => {
         const reader = new ByteReader(varint(value))
@@ -155,7 +155,7 @@ describe('a fetch', () => {
     )
   })
 
-  it('reads records with any deltas, keys, values and headers, from the position on', async () => {
+  it('decodes records with any deltas, keys, values and headers, from the position on', async () => {
     await fc.assert(
       fc.asyncProperty(inLog, fc.bigInt({ min: -3n, max: 30n }), async (encoded, before) => {
         const position = (encoded[0]?.firstOffset ?? 0n) + before
@@ -170,7 +170,7 @@ describe('a fetch', () => {
     )
   })
 
-  it('reads whatever a broker sends without a throw, and nothing beyond what is damaged', async () => {
+  it('decodes any bytes without a throw, up to the first damaged batch', async () => {
     await fc.assert(
       fc.asyncProperty(inLog, fc.nat(), fc.nat({ max: 255 }), async (encoded, at, byte) => {
         const damaged = encodedBatches(encoded)
@@ -182,7 +182,7 @@ describe('a fetch', () => {
     )
   })
 
-  it('has an error for each partition, its watermark, and where the fetch began', async () => {
+  it('returns the error, the high watermark and the position of each partition', async () => {
     const refused = { partition: 3, errorCode: 6, highWatermark: -1n, batches: int32(0) }
     expect(await fetched(9n, encodedFetchResponse('any', [refused, { ...refused, partition: 4 }]))).toEqual([
       { topic: 'any', partition: 3, errorCode: 6, highWatermark: -1n, fetchedFrom: 9n, nextOffset: 9n, records: [] },
@@ -190,8 +190,8 @@ describe('a fetch', () => {
   })
 })
 
-describe('the batches of a fetch', () => {
-  it('keep their offsets where compaction has dropped records, or all of them', async () => {
+describe('fetched batches', () => {
+  it('keep their range of offsets when compaction has dropped some or all records', async () => {
     const found = await fetchedBatches([
       batchOf(0n, [1, 4], { lastOffsetDelta: 9 }),
       batchOf(10n, [], { lastOffsetDelta: 4 }),
@@ -199,7 +199,7 @@ describe('the batches of a fetch', () => {
     expect({ offsets: offsetsOf(found), nextOffset: found.nextOffset }).toEqual({ offsets: [1n, 4n], nextOffset: 15n })
   })
 
-  it('are read without the one that is cut off at the end', async () => {
+  it('end before a truncated one', async () => {
     const [whole, cut] = [encodedBatches([batchOf(0n, [0])]), encodedBatches([batchOf(1n, [0])])]
     for (let bytes = 4; bytes < cut.length; bytes += 1) {
       const both = Buffer.concat([whole.subarray(4), cut.subarray(4, bytes)])
@@ -210,7 +210,7 @@ describe('the batches of a fetch', () => {
     }
   })
 
-  it('leave out control records, and what a transaction aborted between its first offset and its end', async () => {
+  it('exclude control records and the records of aborted transactions', async () => {
     const aborted = [
       { producerId: 8n, firstOffset: 3n },
       { producerId: 7n, firstOffset: 1n },
@@ -236,12 +236,12 @@ describe('the batches of a fetch', () => {
     })
   })
 
-  it('have the time at which the broker appended them, if the topic says so', async () => {
+  it('have the append time of the broker if the topic is configured so', async () => {
     const found = await fetchedBatches([batchOf(0n, [0, 1], { attributes: APPEND_TIME, maxTimestamp: 5_000n })])
     expect(found.records.map(({ timestampMs }) => timestampMs)).toEqual([5_000, 5_000])
   })
 
-  it('give headers as strings, the last of equal ones, whatever they are called', async () => {
+  it('return headers of any name as strings, the last of equal ones', async () => {
     const headers = [
       ['__proto__', Buffer.from('e')],
       ['__proto__', Buffer.from('é')],
@@ -265,9 +265,9 @@ describe('the batches of a fetch', () => {
       'a record that is longer than its fields',
       batchOf(2n, [0], { body: (records) => Buffer.concat([varint(20), records]) }),
     ],
-    ['another codec', batchOf(2n, [0], { attributes: 7 })],
-    ['no gzip', batchOf(2n, [0], { attributes: 1 })],
-  ])('end before one with %s, and say why', async (_, damaged) => {
+    ['an unknown codec', batchOf(2n, [0], { attributes: 7 })],
+    ['invalid gzip', batchOf(2n, [0], { attributes: 1 })],
+  ])('end before a batch with %s and report the cause', async (_, damaged) => {
     const found = await fetchedBatches([batchOf(0n, [0, 1]), damaged, batchOf(4n, [0])])
     expect(found).toMatchObject({ nextOffset: 2n, records: [{ offset: 0n }, { offset: 1n }] })
     expect(found.undecodable).toBeInstanceOf(Error)
@@ -279,8 +279,8 @@ describe('the batches of a fetch', () => {
   it.each([
     ['of an older format', (batch: Buffer) => batch.fill(1, 4 + 16, 4 + 17)],
     ['without a header', (batch: Buffer) => batch.fill(0, 4 + 8, 4 + 12)],
-    ['that is not whole', (batch: Buffer) => Buffer.concat([int32(batch.length - 5), batch.subarray(4, -1)])],
-  ])('cannot be decoded where the first is one %s', async (_, damage) => {
+    ['that is truncated', (batch: Buffer) => Buffer.concat([int32(batch.length - 5), batch.subarray(4, -1)])],
+  ])('are undecodable if the first is one %s', async (_, damage) => {
     const batches = damage(encodedBatches([batchOf(0n, [0])]))
     const [found] = await fetched(0n, encodedFetchResponse('any', [{ partition: 3, highWatermark: 1n, batches }]))
     expect(found).toMatchObject({ nextOffset: 0n, records: [], undecodable: expect.any(RangeError) })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { FetchedPartition } from '../wire/fetch-message.ts'
-import { toFetchedBatches } from './fetched-batches.ts'
+import { toFetchedBatches } from './fetched-batch.ts'
 
 function partitionOf(fetchedFrom: bigint, offsets: readonly bigint[], nextOffset: bigint): FetchedPartition {
   const of = { topic: 'any', partition: 3 }

@@ -1,6 +1,17 @@
 import { UndecodableBatchError } from '../errors.ts'
 import type { FetchedPartition } from '../wire/fetch-message.ts'
-import type { FetchedBatch } from './group-reader.ts'
+import type { FetchedRecord } from '../wire/decode-batches.ts'
+
+/** The result of fetching one partition. Offsets have gaps, so the batch carries the offset at which the fetch began. */
+export interface FetchedBatch {
+  readonly topic: string
+  readonly partition: number
+  readonly fetchedFrom: bigint
+  /** One past the last offset of this fetch. */
+  readonly nextOffset: bigint
+  readonly highWatermark: bigint
+  readonly records: readonly FetchedRecord[]
+}
 
 /**
  * Splits a fetched partition into batches of at most `maxBatchRecords`. Each begins where the previous one ended. The last
