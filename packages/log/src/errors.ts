@@ -1,4 +1,4 @@
-import { isTemporary, nameOfError } from './wire/error-codes.ts'
+import { isRetryableCode, nameOfError } from './wire/error-codes.ts'
 
 /** Base of the errors that this package throws. `retryable`: the same call may succeed later. */
 abstract class LogError extends Error {
@@ -9,7 +9,7 @@ abstract class LogError extends Error {
   }
 }
 
-/** No broker answered in time, or none accepted the credentials. Check `KAFKA_BROKERS`, TLS, the credentials and the brokers. */
+/** No broker answered in time, or no broker accepted the credentials. Check `KAFKA_BROKERS`, TLS and the brokers. */
 export class BrokerUnreachableError extends LogError {
   readonly code = 'BROKER_UNREACHABLE'
   readonly retryable = true
@@ -147,7 +147,7 @@ export class PartitionRefusedError extends LogError {
 
   constructor(topic: string, partition: number, errorCode: number) {
     super(`The broker refused ${topic}/${partition}: ${nameOfError(errorCode)}`)
-    this.retryable = isTemporary(errorCode)
+    this.retryable = isRetryableCode(errorCode)
   }
 }
 

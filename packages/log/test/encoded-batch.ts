@@ -13,16 +13,16 @@ export interface EncodedBatch {
   /** Default: the offset of the last record. */
   readonly lastOffsetDelta?: number
   readonly maxTimestamp?: bigint
-  /** Codec, kind of timestamp, whether in a transaction, whether of control records. Default 0. */
+  /** Bits for the codec, the kind of timestamp, transactions and control records. Default: 0. */
   readonly attributes?: number
   readonly producerId?: bigint
   readonly producerEpoch?: number
   readonly firstSequence?: number
-  /** In place of the encoded records. */
+  /** Replaces the encoded records, for example by their compressed bytes. */
   readonly body?: (records: Buffer) => Buffer
 }
 
-/** Batches behind their length in bytes, written as Kafka's protocol describes them and without any code of ours or kafkajs. */
+/** Encodes batches, after their length in bytes, as Kafka's protocol describes them. Uses no code of `src` or of kafkajs. */
 export function encodedBatches(batches: readonly EncodedBatch[]): Buffer {
   const bytes = Buffer.concat(batches.map(encodedBatch))
   return Buffer.concat([int32(bytes.length), bytes])
@@ -33,11 +33,11 @@ interface EncodedPartition {
   readonly errorCode?: number
   readonly highWatermark: bigint
   readonly aborted?: readonly { readonly producerId: bigint; readonly firstOffset: bigint }[]
-  /** Behind their length. */
+  /** With their length, from `encodedBatches`. */
   readonly batches: Buffer
 }
 
-/** A broker's response to a fetch of version 11, without what belongs to every response. */
+/** Encodes the body of a broker's response to a fetch, version 11. */
 export function encodedFetchResponse(topic: string, partitions: readonly EncodedPartition[]): Buffer {
   const encoded = partitions.map(({ partition, errorCode = 0, highWatermark, aborted = [], batches }) =>
     Buffer.concat([
@@ -56,7 +56,7 @@ export function encodedFetchResponse(topic: string, partitions: readonly Encoded
   return Buffer.concat([...before, int32(partitions.length), ...encoded])
 }
 
-/** A number as a zigzag varint of up to ten bytes. */
+/** Encodes a number as a zigzag varint of up to ten bytes. */
 export function varint(value: bigint | number): Buffer {
   const wide = BigInt(value)
   const bytes: number[] = []

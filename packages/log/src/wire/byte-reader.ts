@@ -1,7 +1,7 @@
 const CONTINUES = 0x80
 const LOW_BITS = 0x7f
 
-/** Reads Kafka's types from a buffer, one after the other. Throws a RangeError where the bytes end early. */
+/** Reads Kafka's types from a buffer, in sequence. Throws a RangeError at the end of the buffer. */
 export class ByteReader {
   readonly bytes: Buffer
   at: number
@@ -40,7 +40,7 @@ export class ByteReader {
     return this.bytes.readBigInt64BE(this.at - 8)
   }
 
-  /** A zigzag varint of up to 32 bits. */
+  /** Reads a zigzag varint of up to 32 bits. */
   varint(): number {
     let raw = 0
     for (let shift = 0; shift < 35; shift += 7) {
@@ -51,10 +51,10 @@ export class ByteReader {
     throw new RangeError('A varint has more than five bytes')
   }
 
-  /** A zigzag varint of up to 64 bits. */
+  /** Reads a zigzag varint of up to 64 bits. */
   varlong(): bigint {
     let small = 0
-    // Four bytes fit into 32 bits. Almost every delta is that small.
+    // Four bytes fit into 32 bits, and most deltas are that small.
     for (let shift = 0; shift < 28; shift += 7) {
       const byte = nextByte(this)
       small |= (byte & LOW_BITS) << shift
@@ -69,7 +69,7 @@ export class ByteReader {
     throw new RangeError('A varint has more than ten bytes')
   }
 
-  /** The next bytes, as a view; null for a negative length. */
+  /** Returns a view of the next bytes; null for a negative length. */
   slice(length: number): Buffer | null {
     if (length < 0) return null
     this.skip(length)
@@ -81,12 +81,12 @@ export class ByteReader {
     return this.bytes.toString('utf8', this.at - length, this.at)
   }
 
-  /** A text behind its length in two bytes. */
+  /** Reads a text after its length, which has two bytes. */
   string(): string {
     return this.text(this.int16())
   }
 
-  /** As many entries as the four bytes before them say. A negative number stands for no list. */
+  /** Reads a list after its number of entries, which has four bytes. A negative number means null: an empty list. */
   list<Entry>(read: () => Entry): readonly Entry[] {
     const entries: Entry[] = []
     for (let left = this.int32(); left > 0; left -= 1) entries.push(read())

@@ -1,4 +1,4 @@
-/** Writes Kafka's types into a buffer whose size is known before. Throws a RangeError beyond it. */
+/** Writes Kafka's types into a buffer of a fixed size. Throws a RangeError at the end of the buffer. */
 export class ByteWriter {
   readonly bytes: Buffer
   at = 0
@@ -27,14 +27,14 @@ export class ByteWriter {
     return this
   }
 
-  /** An ASCII text behind its length in two bytes. */
+  /** Writes an ASCII text after its length, which has two bytes. */
   string(text: string): this {
     this.int16(text.length)
     this.at += this.bytes.write(text, this.at, 'latin1')
     return this
   }
 
-  /** A zigzag varint of a 32-bit number. */
+  /** Writes a 32-bit number as a zigzag varint. */
   varint(value: number): this {
     let raw = zigzag(value)
     for (; raw > LOW_BITS; raw >>>= 7) this.bytes[this.at++] = (raw & LOW_BITS) | CONTINUES
@@ -42,12 +42,12 @@ export class ByteWriter {
     return this
   }
 
-  /** A text, or null, behind its size in UTF-8 as a varint. The size is -1 for null. */
+  /** Writes a text, or null, after its size in UTF-8 bytes, which is a varint. The size of null is -1. */
   text(text: string | null, size: number): this {
     this.varint(size)
     if (text === null || size === 0) return this
     if (size > this.bytes.length - this.at) throw new RangeError('The text is longer than the rest of the buffer')
-    // As many bytes as characters: all of them are ASCII, and need no conversion.
+    // With as many bytes as characters, the text is ASCII and needs no conversion.
     this.at += this.bytes.write(text, this.at, size, size === text.length ? 'latin1' : 'utf8')
     return this
   }
@@ -56,7 +56,7 @@ export class ByteWriter {
 const CONTINUES = 0x80
 const LOW_BITS = 0x7f
 
-/** Bytes of a 32-bit number as a zigzag varint. */
+/** Returns the size in bytes of a 32-bit number as a zigzag varint. */
 export function varintSize(value: number): number {
   let size = 1
   for (let raw = zigzag(value); raw > LOW_BITS; raw >>>= 7) size += 1

@@ -11,8 +11,8 @@ import { withLogAdmin } from '../admin/with-log-admin.ts'
 const { CompressionCodecs, CompressionTypes, Kafka } = kafkajs
 
 /**
- * The topic's records are compressed by the broker. It loads a codec's library at the first batch, which can take longer
- * than a publisher waits: the second partition is for that.
+ * Creates a topic whose records the broker compresses. The broker loads a codec's library at the first batch, which may take
+ * longer than a publish timeout: the second partition takes that batch.
  */
 async function givenCompressedTopic(compression: string): Promise<string> {
   const topic = `log-spec.${compression}.${randomBytes(8).toString('hex')}`
@@ -22,7 +22,7 @@ async function givenCompressedTopic(compression: string): Promise<string> {
   return topic
 }
 
-/** Short and long ones, of which some compress well, some badly, and some repeat each other from far away. */
+/** Returns short and long values: compressible ones, noise, and distant repetitions. */
 function givenValues(): readonly string[] {
   const [noise, other] = [randomBytes(20_000).toString('base64'), randomBytes(9_000).toString('base64')]
   return [...numbers(0, 300), 'x', 'na'.repeat(40_000), noise, '', other, `${noise}!`, 'y'.repeat(300_000), other]
@@ -42,7 +42,7 @@ describe.each(['gzip', 'snappy', 'lz4', 'zstd'])('a topic with compression.type=
 
 const compress = ({ buffer }: { readonly buffer: Buffer }) => promisify(zstdCompress)(buffer)
 
-/** A producer that is not ours: its zstd is as small as the broker wants it, however much is in it. */
+/** Publishes zeros with kafkajs' producer, in a small Zstandard batch that inflates to this many bytes. */
 async function publishZeros(topic: string, partition: number, bytes: number): Promise<void> {
   const before = CompressionCodecs[CompressionTypes.ZSTD]
   onTestFinished(() => void (CompressionCodecs[CompressionTypes.ZSTD] = before))
@@ -54,8 +54,8 @@ async function publishZeros(topic: string, partition: number, bytes: number): Pr
   await producer.disconnect()
 }
 
-describe('a batch that inflates beyond all bounds', () => {
-  it('stops its partition only, at its first record', async () => {
+describe('a batch that inflates beyond the maximum size', () => {
+  it('makes only its partition unreadable, at its first record', async () => {
     const topic = await givenTopic(2)
     await givenRecords(topic, 0, numbers(0, 5))
     await publishZeros(topic, 0, 65 * 1024 * 1024)

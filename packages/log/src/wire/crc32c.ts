@@ -1,10 +1,10 @@
-/** Castagnoli's polynomial, its bits in reverse. */
+/** Castagnoli's polynomial, bit-reversed. */
 const POLYNOMIAL = 0x82f63b78
 
-/** Four tables, one after the other: the contribution of a byte that 0, 1, 2 or 3 more bytes follow. */
+/** Four concatenated tables: the contribution of a byte that is followed by 0, 1, 2 or 3 more bytes. */
 const TABLES = createTables()
 
-/** Returns the CRC-32C of bytes, four at a time. Node's `zlib.crc32` has another polynomial. */
+/** Returns the CRC-32C of bytes (slicing-by-4). Node's `zlib.crc32` has another polynomial. */
 export function crc32c(bytes: Buffer): number {
   const end = bytes.length
   let crc = -1
@@ -17,7 +17,7 @@ export function crc32c(bytes: Buffer): number {
   return ~crc >>> 0
 }
 
-/** The contribution of the lowest byte of `crc`, where so many bytes follow it. */
+/** Returns the contribution of the lowest byte of `crc`, which is followed by this many bytes. */
 function after(following: number, crc: number): number {
   return TABLES[following * 256 + (crc & 255)] ?? 0
 }

@@ -11,7 +11,7 @@ function bitByBit(bytes: Uint8Array): number {
   return ~crc >>> 0
 }
 
-it('gives the values of RFC 3720 (iSCSI)', () => {
+it('crc32c returns the values of RFC 3720 (iSCSI)', () => {
   const ascending = Buffer.from(Array.from({ length: 32 }, (_, index) => index))
   expect(crc32c(Buffer.alloc(32))).toBe(0x8a9136aa)
   expect(crc32c(Buffer.alloc(32, 255))).toBe(0x62a8ab43)
@@ -19,7 +19,7 @@ it('gives the values of RFC 3720 (iSCSI)', () => {
   expect(crc32c(Buffer.from(ascending.toReversed()))).toBe(0x113fdb5c)
 })
 
-it('agrees, for bytes of any length, with a sum that is computed bit by bit', () => {
+it('crc32c agrees with a bitwise computation for any number of bytes', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
       expect(crc32c(Buffer.from(bytes))).toBe(bitByBit(bytes))

@@ -8,8 +8,8 @@ const SHORTEST_MATCH = 4
 const CONTINUES = 15
 
 /**
- * Decompresses LZ4 frames (lz4_Frame_format.md, without dictionaries). Checksums are left to the broker, which has compared
- * that of the whole batch. Throws for anything that is not such a frame.
+ * Decompresses LZ4 frames (lz4_Frame_format.md, without dictionaries). Ignores checksums, because the broker
+ * has verified that of the whole batch. Throws a RangeError for other input.
  */
 export function decompressLz4(source: Buffer, maxBytes: number): Buffer {
   const out = createDecompressed(CODEC, maxBytes)
@@ -18,7 +18,7 @@ export function decompressLz4(source: Buffer, maxBytes: number): Buffer {
   return out.bytes()
 }
 
-/** Returns where the frame ends. */
+/** Returns the end of the frame. */
 function readFrame(source: Buffer, start: number, out: Decompressed): number {
   if (source.readUInt32LE(start) !== MAGIC) throw badBatch(CODEC, 'no frame')
   const flags = source.readUInt8(start + 4)
@@ -38,7 +38,7 @@ function readFrame(source: Buffer, start: number, out: Decompressed): number {
   }
 }
 
-/** The block reaches to the end of the source. */
+/** Reads a block that ends with the source. */
 function readBlock(source: Buffer, start: number, out: Decompressed): void {
   let at = start
   const lengthFrom = (nibble: number): number => {

@@ -1,15 +1,15 @@
 import { badBatch, createDecompressed, type Decompressed } from './decompressed.ts'
 
 const CODEC = 'Snappy'
-/** Of snappy-java's framing, which Kafka's own clients write: a magic of 8 bytes, and two versions. */
+/** Header of snappy-java's framing, which Kafka's own clients write: a magic of 8 bytes and two versions. */
 const FRAMING = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00])
 const FRAMING_BYTES = 16
 /** A byte of a varint of at least this value is followed by another. */
 const CONTINUES = 0x80
 
 /**
- * Decompresses raw Snappy (format_description.txt), or blocks of it in the framing of snappy-java, each behind its length.
- * Throws for anything else.
+ * Decompresses raw Snappy (format_description.txt), or length-prefixed blocks of it in the framing of snappy-java. Throws a
+ * RangeError for other input.
  */
 export function decompressSnappy(source: Buffer, maxBytes: number): Buffer {
   const out = createDecompressed(CODEC, maxBytes)
@@ -30,7 +30,7 @@ export function decompressSnappy(source: Buffer, maxBytes: number): Buffer {
 function readBlock(source: Buffer, out: Decompressed): void {
   const before = out.bytes().length
   let [at, declared] = [0, 0]
-  // How long the block will be, as a varint.
+  // The size of the decompressed block, a varint.
   for (let byte = CONTINUES; byte >= CONTINUES; at += 1) {
     byte = source.readUInt8(at)
     declared += (byte % CONTINUES) * CONTINUES ** at
@@ -40,7 +40,7 @@ function readBlock(source: Buffer, out: Decompressed): void {
     at += 1
     const kind = tag & 0b11
     if (kind === 0) {
-      const extra = Math.max(0, (tag >> 2) - 59) // a length above 60 stands in the next 1 to 4 bytes
+      const extra = Math.max(0, (tag >> 2) - 59) // the next 1 to 4 bytes are a length above 60
       const length = (extra === 0 ? tag >> 2 : source.readUIntLE(at, extra)) + 1
       at += extra
       out.append(source, at, at + length)
@@ -54,5 +54,5 @@ function readBlock(source: Buffer, out: Decompressed): void {
       at += width
     }
   }
-  if (out.bytes().length - before !== declared) throw badBatch(CODEC, 'not as long as it says')
+  if (out.bytes().length - before !== declared) throw badBatch(CODEC, 'the block has another size than declared')
 }

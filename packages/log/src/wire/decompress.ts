@@ -9,7 +9,7 @@ const LIMIT = { maxOutputLength: MAX_BYTES }
 
 const [unzipped, zstdDecompressed] = [promisify(unzip), promisify(zstdDecompress)]
 
-/** By their number in a batch's attributes. */
+/** The codecs, indexed by their number in a batch's attributes. */
 const CODECS: readonly ((compressed: Buffer) => Buffer | Promise<Buffer>)[] = [
   (records) => records,
   (compressed) => unzipped(compressed, LIMIT),
@@ -19,10 +19,9 @@ const CODECS: readonly ((compressed: Buffer) => Buffer | Promise<Buffer>)[] = [
 ]
 
 /**
- * Decompresses the records of a batch: gzip, Snappy, LZ4 or Zstandard. This package publishes nothing compressed, but a
- * topic's `compression.type` makes the broker compress, and other producers compress as they like.
- *
- * Throws, or rejects, where the bytes are not what the codec writes, and beyond 64 MiB.
+ * Decompresses the records of a batch: gzip, Snappy, LZ4 or Zstandard. This package publishes uncompressed batches, but a
+ * topic's `compression.type` and other producers may compress them. Throws or rejects if the bytes are malformed, and beyond
+ * 64 MiB.
  */
 export function decompress(codec: number, compressed: Buffer): Buffer | Promise<Buffer> {
   const decompressed = CODECS[codec]

@@ -1,13 +1,13 @@
-/** A batch that is not what its codec writes, or that is larger than it may be. */
-export function badBatch(codec: string, what: string): Error {
-  return new RangeError(`${codec}: ${what}`)
+/** Returns the error for a malformed or oversized batch. */
+export function badBatch(codec: string, problem: string): Error {
+  return new RangeError(`${codec}: ${problem}`)
 }
 
-/** The bytes of a batch, as they come out of a codec that copies from what came before. */
+/** The output of a codec that copies from earlier output (LZ77). */
 export interface Decompressed {
-  /** Appends bytes `from` to `to` of the source, which must have them. */
+  /** Appends bytes `from` to `to` of the source. Throws if the source is shorter. */
   readonly append: (source: Buffer, from: number, to: number) => void
-  /** Appends `length` bytes that begin `distance` bytes before the end; they may run into themselves. */
+  /** Appends `length` bytes from `distance` bytes before the end. The copy may overlap its source. */
   readonly repeat: (distance: number, length: number) => void
   readonly bytes: () => Buffer
 }
@@ -31,7 +31,7 @@ export function createDecompressed(codec: string, maxBytes: number): Decompresse
       size += source.copy(buffer, size, from, to)
     },
     repeat: (distance, length) => {
-      if (distance === 0 || distance > size) throw badBatch(codec, 'repeats what is not there')
+      if (distance === 0 || distance > size) throw badBatch(codec, 'a copy begins before the first byte')
       makeRoom(length)
       const [from, end] = [size - distance, size + length]
       while (size < end) size += buffer.copy(buffer, size, from, Math.min(size, from + end - size))

@@ -4,7 +4,7 @@ import { ByteWriter } from './byte-writer.ts'
 import { type AbortedTransaction, decodeBatches, type DecodedBatches } from './decode-batches.ts'
 import { createMessage, type Message } from './message.ts'
 
-/** Where the next fetch of a partition begins. */
+/** The offset at which the next fetch of a partition begins. */
 export interface FetchPosition {
   readonly topic: string
   readonly partition: number
@@ -14,18 +14,18 @@ export interface FetchPosition {
 interface FetchRequest {
   /** The broker serves them in this order, up to `maxBytes`. */
   readonly positions: readonly FetchPosition[]
-  /** How long the broker may hold a fetch that finds nothing, in milliseconds. */
+  /** Maximum time in ms for which the broker holds a fetch that finds no records. */
   readonly maxWaitMs: number
   readonly maxBytesPerPartition: number
-  /** Of the response. Its first batch may be larger. */
+  /** Maximum size of the response. Its first batch may be larger. */
   readonly maxBytes: number
 }
 
-/** One partition in the response to a fetch. */
+/** A partition in the response to a fetch. */
 export interface FetchedPartition extends DecodedBatches {
   readonly topic: string
   readonly partition: number
-  /** Kafka's error code; 0 for none. */
+  /** Kafka's error code; 0 means success. */
   readonly errorCode: number
   readonly highWatermark: bigint
   readonly fetchedFrom: bigint
@@ -34,13 +34,16 @@ export interface FetchedPartition extends DecodedBatches {
 const [NO_REPLICA, NO_SESSION, NO_EPOCH, NO_OFFSET] = [-1, 0, -1, -1n]
 const READ_COMMITTED = 1
 const AT_LEAST_ONE_BYTE = 1
-/** Milliseconds for the way there and back. */
+/** Allowance for the network, in ms. */
 const TRAVEL_MS = 100
 
 const FIXED_BYTES = 4 + 4 + 4 + 4 + 1 + 4 + 4 + 4 + 4 + 2
 const PARTITION_BYTES = 4 + 4 + 8 + 8 + 4
 
-/** Fetch, version 11: the first that reads Zstandard is 10. Without a fetch session, and of committed records only. */
+/**
+ * Creates a fetch of committed records, without a fetch session. Version 11 of the request: versions below 10 cannot read
+ * Zstandard.
+ */
 export function fetchMessage(request: FetchRequest): Message<readonly FetchedPartition[]> {
   const offsets = new Map(request.positions.map((one) => [topicPartition(one.topic, one.partition), one.offset]))
   return createMessage({
@@ -51,7 +54,7 @@ export function fetchMessage(request: FetchRequest): Message<readonly FetchedPar
     encode: () => encodeRequest(request),
     decode: async (reader) => {
       const clientSideThrottleTime = reader.int32()
-      reader.skip(6) // an error of the session, and its id
+      reader.skip(6) // error and id of the session
       const encoded = reader.list(() => {
         const topic = reader.string()
         return reader.list(() => readPartition(reader, topic))
@@ -88,10 +91,10 @@ function encodeRequest({ positions, maxWaitMs, maxBytesPerPartition, maxBytes }:
     for (const { partition, offset } of ofTopic)
       writer.int32(partition).int32(NO_EPOCH).int64(offset).int64(NO_OFFSET).int32(maxBytesPerPartition)
   }
-  return writer.int32(0).string('').bytes // no topic is forgotten, and no rack preferred
+  return writer.int32(0).string('').bytes // no forgotten topics, no rack
 }
 
-/** Runs of positions in the same topic: a topic may come twice, so that the order remains. */
+/** Groups adjacent positions of a topic. Keeps the order, so a topic may have several groups. */
 function byTopic(positions: readonly FetchPosition[]): readonly (readonly [FetchPosition, ...FetchPosition[]])[] {
   const runs: [FetchPosition, ...FetchPosition[]][] = []
   for (const position of positions) {

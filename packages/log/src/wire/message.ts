@@ -1,6 +1,6 @@
 import { ByteReader } from './byte-reader.ts'
 
-/** A request of Kafka's protocol and its response, in the form in which kafkajs' connections take them. */
+/** A request of Kafka's protocol and the decoder of its response, in the format of kafkajs' connections. */
 export interface Message<Answer> {
   readonly request: {
     readonly apiKey: number
@@ -24,7 +24,7 @@ interface KafkajsEncoder {
 
 interface DecodedResponse<Answer> {
   readonly answer: Answer
-  /** Milliseconds for which the broker asks to be left alone. kafkajs' connection obeys. */
+  /** Time in ms for which the broker throttles this client. kafkajs' connection obeys. */
   readonly clientSideThrottleTime: number
 }
 
@@ -34,7 +34,7 @@ interface MessageParts<Answer> {
   readonly apiVersion: number
   readonly encode: () => Buffer
   readonly decode: (reader: ByteReader) => Promise<DecodedResponse<Answer>>
-  /** Milliseconds after which the request has failed. At least those of its connection. */
+  /** Request timeout in ms. The connection's timeout applies if it is longer. */
   readonly timeoutMs?: number
 }
 

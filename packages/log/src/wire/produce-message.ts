@@ -3,11 +3,11 @@ import { ByteWriter } from './byte-writer.ts'
 import { createMessage, type Message } from './message.ts'
 import { measureBatch, type ProducerId, type RecordToEncode, writeBatch } from './record-batch.ts'
 
-/** One partition's records in a produce request. They become one batch. */
+/** The records of one partition in a produce request. They become one batch of the log. */
 export interface PartitionToProduce {
   readonly topic: string
   readonly partition: number
-  /** The number of the first record, among all that this producer has written to the partition. */
+  /** Sequence of the first record, among all records of this producer in the partition. */
   readonly firstSequence: number
   readonly records: readonly RecordToEncode[]
 }
@@ -15,21 +15,21 @@ export interface PartitionToProduce {
 interface ProduceRequest extends ProducerId {
   readonly partitions: readonly PartitionToProduce[]
   readonly timestampMs: number
-  /** How long the leader may wait for its followers, in milliseconds. */
+  /** Maximum time in ms for which the leader waits for its followers. */
   readonly timeoutMs: number
 }
 
-/** One partition in the response to a produce request. */
-interface ProducedPartition {
+/** A partition in the response to a produce request. */
+export interface ProducedPartition {
   readonly topic: string
   readonly partition: number
-  /** Kafka's error code; 0 for none. */
+  /** Kafka's error code; 0 means success. */
   readonly errorCode: number
   /** Offset of the first record; -1 if unknown. */
   readonly baseOffset: bigint
 }
 
-/** Every replica in sync has the records before the leader answers. */
+/** The leader answers once every in-sync replica has the records. */
 const ALL_REPLICAS = -1
 const NULL_STRING = -1
 
@@ -37,7 +37,7 @@ const FIXED_BYTES = 2 + 2 + 4 + 4
 const TOPIC_BYTES = 2 + 4
 const PARTITION_BYTES = 4 + 4
 
-/** Produce, version 7, with `acks=all`, uncompressed, and in no transaction. */
+/** Creates a produce request with `acks=all`, uncompressed and without a transaction. Version 7 of the request. */
 export function produceMessage(request: ProduceRequest): Message<readonly ProducedPartition[]> {
   return createMessage({
     apiName: 'Produce',
@@ -77,6 +77,6 @@ function encodeRequest({ partitions, timeoutMs, ...batch }: ProduceRequest): Buf
 
 function readPartition(reader: ByteReader, topic: string): ProducedPartition {
   const [partition, errorCode, baseOffset] = [reader.int32(), reader.int16(), reader.int64()]
-  reader.skip(16) // time of appending, first offset of the log
+  reader.skip(16) // append time, first offset of the log
   return { topic, partition, errorCode, baseOffset }
 }

@@ -5,10 +5,10 @@ import { crc32c } from './crc32c.ts'
 import { produceMessage, type PartitionToProduce } from './produce-message.ts'
 import type { RecordToEncode } from './record-batch.ts'
 
-/** In a batch: its first offset, its length, the leader's epoch and the magic byte come before the checksum. */
+/** Position of the checksum in a batch, after first offset, length, leader epoch and magic byte. */
 const CRC_AT = 17
 
-/** ASCII and not, and of sizes around those where the length takes another byte. */
+/** ASCII and other text, with sizes around those at which the length takes another byte. */
 const text = fc.oneof(
   fc.string({ maxLength: 70 }),
   fc.string({ unit: 'binary', maxLength: 70 }),
@@ -30,7 +30,7 @@ const TIMESTAMP_MS = 1_764_000_000_000
 
 type Batch = Parameters<typeof encodedBatches>[0][number]
 
-/** A partition's part of a request, written as Kafka's protocol describes it, and without its checksum. */
+/** Encodes a partition of a request as Kafka's protocol describes it, without its checksum. */
 function expectedPart({ partition, firstSequence, records }: PartitionToProduce, of: Partial<Batch>): Buffer {
   const encoded = records.map((one, index) => ({
     offsetDelta: index,
@@ -43,7 +43,7 @@ function expectedPart({ partition, firstSequence, records }: PartitionToProduce,
   return Buffer.concat([int32(partition), encodedBatches([{ ...at, ...of, firstSequence, records: encoded }])])
 }
 
-/** Takes the checksums out of a request. Each must be of the rest of its batch. */
+/** Verifies the checksum of each batch of a request and clears it. */
 function withoutChecksums(request: Buffer, parts: readonly Buffer[]): Buffer {
   let at = request.length - parts.reduce((size, part) => size + part.length, 0)
   for (const part of parts) {
@@ -56,7 +56,7 @@ function withoutChecksums(request: Buffer, parts: readonly Buffer[]): Buffer {
 }
 
 describe('a produce request', () => {
-  it('holds any keys, values and headers', async () => {
+  it('encodes any keys, values and headers', async () => {
     const partitions = fc.array(fc.tuple(sequence, fc.array(record, { minLength: 1, maxLength: 6 })), {
       minLength: 1,
       maxLength: 4,
@@ -84,7 +84,7 @@ describe('a produce request', () => {
     )
   })
 
-  it('names each topic once, whatever the order of its partitions', async () => {
+  it('contains each topic once, for any order of its partitions', async () => {
     const records = [{ key: 'k', value: 'v', headers: {} }]
     const partOf = (topic: string, partition: number) => ({ topic, partition, firstSequence: 0, records })
     const partitions = [partOf('one', 0), partOf('other', 0), partOf('one', 1)]
@@ -105,7 +105,7 @@ function encodedTopic(topic: string, ...partitions: readonly Buffer[]): Buffer {
 }
 
 describe('the response to a produce request', () => {
-  it('tells of each partition its error and where its records begin', async () => {
+  it('contains the error and the first offset of each partition', async () => {
     const ofTopics = [
       encodedTopic('one', encodedPartition(0, 0, 2n ** 40n), encodedPartition(3, 6, -1n)),
       encodedTopic('other', encodedPartition(1, 0, 0n)),

@@ -7,37 +7,37 @@ export interface RecordToEncode {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** An idempotent producer's identity, from the broker. */
+/** Identity of an idempotent producer, assigned by the broker. */
 export interface ProducerId {
   readonly producerId: bigint
   readonly producerEpoch: number
 }
 
-/** A batch's records with the sizes of their texts, so that each byte is written once, in its place. */
+/** Records with the sizes of their texts, so that a batch can be written in one pass. */
 interface MeasuredBatch {
   readonly records: readonly MeasuredRecord[]
-  /** Bytes of the encoded batch. */
+  /** Size of the encoded batch in bytes. */
   readonly size: number
 }
 
 interface MeasuredRecord {
   readonly key: MeasuredText
   readonly value: MeasuredText
-  /** Names and values, in turn. */
+  /** Alternating names and values. */
   readonly headers: readonly MeasuredText[]
   readonly bodySize: number
 }
 
 interface MeasuredText {
   readonly text: string | null
-  /** Bytes in UTF-8; -1 for null. */
+  /** Size in UTF-8 bytes; -1 for null. */
   readonly size: number
 }
 
-/** Bytes of the first offset and the length; from there to the end of the checksum; from there to the records. */
+/** Sizes in bytes: first offset and length; leader epoch to checksum; attributes to record count. */
 const [PREFIX_BYTES, CHECKSUM_BYTES, FIELD_BYTES] = [12, 9, 40]
 const [NO_OFFSET, NO_LEADER_EPOCH, MAGIC, NO_ATTRIBUTES] = [0n, 0, 2, 0]
-/** Bytes of a record's attributes and timestamp delta. */
+/** Size in bytes of a record's attributes and timestamp delta. */
 const RECORD_FIELD_BYTES = 2
 
 /** Measures a batch for {@link writeBatch}. */
