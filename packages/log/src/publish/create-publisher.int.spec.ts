@@ -16,7 +16,7 @@ function inMs(ms: number): number {
   return performance.now() + ms
 }
 
-/** 64 callers, each with one record under way, until `isEnough`; what became of each record, by its value. */
+/** Publishes with 64 callers, each with one record in flight, until `isEnough`. Returns the outcomes by the records' values. */
 async function publishWith64Callers(
   publisher: Publisher,
   topic: string,
@@ -35,7 +35,7 @@ async function publishWith64Callers(
   return outcomes
 }
 
-/** Published is in the log once, where it was told; unknown at most once; not published never. */
+/** Expects published records once and at their offset, unknown ones at most once, and others not at all. */
 async function expectLogToAgree(
   topic: string,
   outcomes: ReadonlyMap<string, PublishOutcome & { partition: number }>,
@@ -43,16 +43,20 @@ async function expectLogToAgree(
   const found = Map.groupBy(await readAll(topic, 3), ({ value }) => String(value))
   const missing: string[] = []
   const wrong: string[] = []
-  for (const [value, told] of outcomes) {
+  for (const [value, answer] of outcomes) {
     const records = found.get(value) ?? []
-    if (told.outcome === 'published') {
+    if (answer.outcome === 'published') {
       if (records.length === 0) missing.push(value)
-      else if (records.length > 1 || records[0]!.offset !== told.offset || records[0]!.partition !== told.partition) {
+      else if (
+        records.length > 1 ||
+        records[0]!.offset !== answer.offset ||
+        records[0]!.partition !== answer.partition
+      ) {
         wrong.push(value)
       }
     }
-    if (told.outcome === 'unknown' && records.length > 1) wrong.push(value)
-    if (told.outcome === 'not-published' && records.length > 0) wrong.push(value)
+    if (answer.outcome === 'unknown' && records.length > 1) wrong.push(value)
+    if (answer.outcome === 'not-published' && records.length > 0) wrong.push(value)
   }
   expect({ missing, wrong }).toEqual({ missing: [], wrong: [] })
   expect([...found.keys()].filter((value) => !outcomes.has(value))).toEqual([])
@@ -62,7 +66,7 @@ function count(outcomes: Iterable<PublishOutcome>, outcome: PublishOutcome['outc
   return [...outcomes].filter((one) => one.outcome === outcome).length
 }
 
-/** Strikes produce responses by a list of which ones: 1 is the first. */
+/** Injects a fault into the nth responses to produce requests: 1 is the first. */
 function strike(fault: ResponseFault, which: readonly number[]): (response: BrokerResponse) => ResponseFault {
   let seen = 0
   return ({ apiKey }) => {
@@ -73,7 +77,7 @@ function strike(fault: ResponseFault, which: readonly number[]): (response: Brok
 }
 
 describe('a publisher whose broker answers', () => {
-  it('sends in one request what comes within the spacing after the last one', async () => {
+  it('sends records that arrive within the spacing in one request', async () => {
     const topic = await givenTopic(1)
     const onRequest = vi.fn<NonNullable<PublisherOptions['onRequest']>>()
     const publisher = await givenPublisher(givenConnection(), { onRequest, requestSpacingMs: 2_000 })
@@ -85,7 +89,7 @@ describe('a publisher whose broker answers', () => {
     expect(onRequest.mock.calls.map(([{ records }]) => records)).toEqual([1, 2])
   })
 
-  it('sends at once what waits for others, as soon as enough of them wait', async () => {
+  it('sends waiting records at once as soon as there are enough of them', async () => {
     const topic = await givenTopic(1)
     const onRequest = vi.fn<NonNullable<PublisherOptions['onRequest']>>()
     const publisher = await givenPublisher(givenConnection(), { onRequest, requestSpacingMs: 600_000 })
@@ -100,7 +104,7 @@ describe('a publisher whose broker answers', () => {
     expect(onRequest.mock.calls.map(([{ records }]) => records)).toEqual([1, enough + 1])
   })
 
-  it('tells each record the offset it got', async () => {
+  it('returns the offset of each record', async () => {
     const topic = await givenTopic(3)
     const publisher = await givenPublisher(givenConnection())
     let left = 2_000
@@ -109,7 +113,7 @@ describe('a publisher whose broker answers', () => {
     await expectLogToAgree(topic, outcomes)
   })
 
-  it('keeps the order of arrival within a partition, however fast the records come', async () => {
+  it('keeps the order of arrival within a partition at any rate of records', async () => {
     const topic = await givenTopic(1)
     const publisher = await givenPublisher(givenConnection(), { maxBatchRecords: 70 })
     const values = Array.from({ length: 1_000 }, (_, index) => String(index))
@@ -120,7 +124,7 @@ describe('a publisher whose broker answers', () => {
     expect((await readAll(topic, 1)).map(({ value }) => String(value))).toEqual(values)
   })
 
-  it('splits what waits so that no request outgrows what the broker takes', async () => {
+  it('splits waiting records into requests that the broker accepts', async () => {
     const topic = await givenTopic(1)
     const publisher = await givenPublisher(givenConnection())
     const large = 'x'.repeat(100_000)
@@ -130,7 +134,7 @@ describe('a publisher whose broker answers', () => {
     expect(count(outcomes, 'published')).toBe(40)
   })
 
-  it('keeps keys and headers, whatever they are called', async () => {
+  it('keeps keys and headers of any name', async () => {
     const topic = await givenTopic(1)
     const publisher = await givenPublisher(givenConnection())
     const headers = Object.fromEntries([
@@ -167,7 +171,7 @@ describe('a publisher whose broker answers', () => {
     ).toEqual(records.toSorted((one, other) => one.partition - other.partition))
   })
 
-  it('does not know what became of a record for a partition that does not exist', async () => {
+  it('returns an unknown outcome for a record of a partition that does not exist', async () => {
     const topic = await givenTopic(1)
     const publisher = await givenPublisher(givenConnection())
     const [there, elsewhere] = await Promise.all([
@@ -178,7 +182,7 @@ describe('a publisher whose broker answers', () => {
     expect(elsewhere).toMatchObject({ outcome: 'unknown', cause: { code: 'PARTITION_UNANSWERED' } })
   })
 
-  it('lets the process sleep while there is nothing to do', async () => {
+  it('arms no timers while it is idle', async () => {
     const topic = await givenTopic(1)
     const publisher = await givenPublisher(givenConnection())
     await publisher.publish(recordOf(topic, 0, 'a'), inMs(10_000))
@@ -188,7 +192,7 @@ describe('a publisher whose broker answers', () => {
     arm.mockRestore()
   })
 
-  it('refuses what comes after its stop, and settles everything before', async () => {
+  it('settles all records at its stop and refuses later ones', async () => {
     const topic = await givenTopic(1)
     const publisher = await givenPublisher(givenConnection(), { maxBatchRecords: 10 })
     const before = Array.from({ length: 100 }, (_, index) =>
@@ -209,12 +213,12 @@ describe('a publisher whose broker answers', () => {
 })
 
 describe('a publisher whose broker fails', () => {
-  it('loses and doubles nothing when 20 answers get lost', async () => {
+  it('neither loses nor duplicates a record when 20 responses are lost', async () => {
     const topic = await givenTopic(3)
     const { proxy, connection } = await givenFaultProxy()
-    // One record a request: two requests of equal size are what a broker may take for one.
+    // With one record per request, a broker could take two requests of equal size for one.
     const publisher = await givenPublisher(connection, { requestTimeoutMs: 600, maxBatchRecords: 1 })
-    // Alone: asked for again, with success. Two in a row: the request is given up, its outcome unknown.
+    // After one lost response, the retry succeeds. After two in succession, the outcome is unknown.
     const single = Array.from({ length: 8 }, (_, index) => 50 + 100 * index)
     const double = Array.from({ length: 6 }, (_, index) => 100 * (index + 1)).flatMap((first) => [first, first + 1])
     proxy.onResponse(strike('lose', [...single, ...double]))
@@ -229,7 +233,7 @@ describe('a publisher whose broker fails', () => {
     await expectLogToAgree(topic, outcomes)
   })
 
-  it('goes on after its connection was cut in the middle of an answer', async () => {
+  it('continues after its connection is cut in the middle of a response', async () => {
     const topic = await givenTopic(3)
     const { proxy, connection } = await givenFaultProxy()
     const publisher = await givenPublisher(connection, { requestTimeoutMs: 1_000 })
@@ -245,16 +249,19 @@ describe('a publisher whose broker fails', () => {
     await expectLogToAgree(topic, outcomes)
   })
 
-  it.each([2, 5, 20, 50])('connects in spite of a connection cut %i bytes into an answer', async (cutAfterBytes) => {
-    const { proxy, connection } = await givenFaultProxy()
-    let answers = 0
-    proxy.onResponse(() => ((answers += 1) === 1 ? { cutAfterBytes } : 'pass'))
-    const publisher = await givenPublisher(connection)
-    expect(publisher.isConnected()).toBe(true)
-    expect(proxy.struck().cut).toBe(1)
-  })
+  it.each([2, 5, 20, 50])(
+    'connects although its first connection is cut %i bytes into a response',
+    async (cutAfterBytes) => {
+      const { proxy, connection } = await givenFaultProxy()
+      let answers = 0
+      proxy.onResponse(() => ((answers += 1) === 1 ? { cutAfterBytes } : 'pass'))
+      const publisher = await givenPublisher(connection)
+      expect(publisher.isConnected()).toBe(true)
+      expect(proxy.struck().cut).toBe(1)
+    },
+  )
 
-  it('answers everyone by their deadline while nothing gets through, holds no more than its bounds, and recovers', async () => {
+  it('answers each caller by its deadline while the link is dead, keeps to its bounds, and recovers', async () => {
     const topic = await givenTopic(3)
     const { proxy, connection } = await givenFaultProxy()
     const limits = { maxQueuedRecords: 500, maxBatchRecords: 100, requestTimeoutMs: 2_000, connectTimeoutMs: 400 }
@@ -285,7 +292,7 @@ describe('a publisher whose broker fails', () => {
     ])
   })
 
-  it('never sends again what it has given up', async () => {
+  it('never repeats a request that it has given up', async () => {
     const topic = await givenTopic(1)
     const { proxy, connection } = await givenFaultProxy()
     const publisher = await givenPublisher(connection, { requestTimeoutMs: 500 })
@@ -298,7 +305,7 @@ describe('a publisher whose broker fails', () => {
     expect((await readAll(topic, 1)).map(({ value }) => String(value))).toEqual(['after'])
   })
 
-  it('sends nothing of a sequence after a record that failed, and everything else', async () => {
+  it('sends no further record of a sequence after a failed one, but records of other sequences', async () => {
     const topic = await givenTopic(1)
     const { proxy, connection } = await givenFaultProxy()
     const publisher = await givenPublisher(connection, { requestTimeoutMs: 500, maxBatchRecords: 1 })
@@ -312,12 +319,12 @@ describe('a publisher whose broker fails', () => {
     expect(await outcomes[0]).toMatchObject({ outcome: 'unknown' })
     proxy.setLink('open')
     expect(await outcomes[1]).toEqual({ outcome: 'not-published', reason: 'broken-sequence' })
-    // It was sent: into the link while that was still closed, or after it.
+    // It was sent, before or after the link opened.
     expect(await outcomes[2]).not.toMatchObject({ outcome: 'not-published' })
     expect(sequence).toEqual({ isBroken: true })
   })
 
-  it('bounds what waits in bytes, too', async () => {
+  it('bounds its queue in bytes, too', async () => {
     const topic = await givenTopic(1)
     const { proxy, connection } = await givenFaultProxy()
     const publisher = await givenPublisher(connection, { maxQueuedBytes: 1_000_000, maxBatchBytes: 100_000 })
@@ -327,7 +334,7 @@ describe('a publisher whose broker fails', () => {
     expect(outcomes.filter((one) => one.outcome === 'not-published' && one.reason === 'queue-full')).toHaveLength(10)
   })
 
-  it('keeps waiting records until the broker is back, if their deadline allows', async () => {
+  it('keeps waiting records until the broker returns or their deadline passes', async () => {
     const topic = await givenTopic(1)
     const { proxy, connection } = await givenFaultProxy()
     const publisher = await givenPublisher(connection)
@@ -339,7 +346,7 @@ describe('a publisher whose broker fails', () => {
     expect(await waiting).toEqual({ outcome: 'published', offset: 0n })
   })
 
-  it('keeps a record that waits for others to join its request, if the link closes meanwhile', async () => {
+  it('keeps a record that waits to share a request when the link closes', async () => {
     const topic = await givenTopic(1)
     const { proxy, connection } = await givenFaultProxy()
     const publisher = await givenPublisher(connection, { requestSpacingMs: 1_000 })
@@ -352,7 +359,7 @@ describe('a publisher whose broker fails', () => {
     expect(await waiting).toEqual({ outcome: 'published', offset: 1n })
   })
 
-  it('tells of each request: how many records it had, how long it took, and whether it was acknowledged', async () => {
+  it('reports the number of records, the duration and the acknowledgement of each request', async () => {
     const topic = await givenTopic(1)
     const { proxy, connection } = await givenFaultProxy()
     const onRequest = vi.fn<NonNullable<PublisherOptions['onRequest']>>()
@@ -366,7 +373,7 @@ describe('a publisher whose broker fails', () => {
     )
   })
 
-  it('does not start without a broker, and says so', async () => {
+  it('rejects its start if no broker is reachable', async () => {
     const publisher = createPublisher({ brokers: ['127.0.0.1:1'], clientId: 'log-spec' }, { connectTimeoutMs: 500 })
     await expect(publisher.start()).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE', retryable: true })
   })

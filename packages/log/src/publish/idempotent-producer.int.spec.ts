@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 
-import { givenPublisher, givenTopic, readAll } from '../../test/given-topic.ts'
+import { givenConnection, givenPublisher, givenTopic, readAll } from '../../test/given-topic.ts'
 import { givenTwoBrokers, notLeader, type TwoBrokers } from '../../test/given-two-brokers.ts'
+import { withLogAdmin } from '../admin/with-log-admin.ts'
 import type { PublisherOptions } from './create-publisher.ts'
 import type { PublishOutcome } from './publisher.ts'
 
@@ -44,14 +46,51 @@ const onceEach = {
   ],
 }
 
-describe('a request to two brokers whose partitions move before it is repeated', () => {
-  it('leaves out what the other broker has acknowledged', async () => {
+describe('a producer whose partitions change leaders before it repeats a request', () => {
+  it('omits the records that the other broker has acknowledged', async () => {
     const brokers = await givenTwoBrokers([0, 1])
     expect(await publishWhileLeadersMove(brokers, 'pass', { requestTimeoutMs: 10_000 })).toEqual(onceEach)
   })
 
-  it('waits for what is in flight, then repeats what is unanswered with its sequence', async () => {
+  it('waits for the request in flight, then repeats unanswered records with their sequence', async () => {
     const brokers = await givenTwoBrokers([0, 1])
     expect(await publishWhileLeadersMove(brokers, 'lose', { requestTimeoutMs: 4_000 })).toEqual(onceEach)
+  })
+})
+
+describe('a producer with one acknowledged partition in its request', () => {
+  it('returns an unknown outcome only for the partition whose broker does not answer', async () => {
+    const { connection, onProduce } = await givenTwoBrokers([0, 1])
+    onProduce((nodeId) => (nodeId === 0 ? 'lose' : 'pass'))
+    const topic = await givenTopic(2)
+    const publisher = await givenPublisher(connection, { requestTimeoutMs: 1_000 })
+    const outcomes = await Promise.all(
+      [0, 1].map((partition) =>
+        publisher.publish({ topic, partition, key: 'a', value: 'a', headers: {} }, performance.now() + 20_000),
+      ),
+    )
+    expect(outcomes).toMatchObject([
+      { outcome: 'unknown', cause: { code: 'REQUEST_OVERDUE' } },
+      { outcome: 'published', offset: 0n },
+    ])
+  })
+
+  it('does not publish only the partition that the broker refuses', async () => {
+    const topic = await givenTopic(1)
+    const strict = `log-spec.${randomUUID()}`
+    const config = { 'max.message.bytes': '1000' }
+    await withLogAdmin(givenConnection(), (admin) => admin.createTopic(strict, { partitions: 1, config }))
+    const publisher = await givenPublisher(givenConnection())
+    const publish = (to: string, value: string) =>
+      publisher.publish({ topic: to, partition: 0, key: 'a', value, headers: {} }, performance.now() + 20_000)
+    const large = 'x'.repeat(2_000)
+    expect(await Promise.all([publish(strict, large), publish(topic, large)])).toMatchObject([
+      { outcome: 'not-published', reason: 'refused', cause: { code: 'PARTITION_REFUSED' } },
+      { outcome: 'published', offset: 0n },
+    ])
+    expect(await Promise.all([publish(strict, 'small'), publish(topic, 'small')])).toMatchObject([
+      { outcome: 'published', offset: 0n },
+      { outcome: 'published', offset: 1n },
+    ])
   })
 })

@@ -1,26 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { createCluster, NO_PARTITION } from '../connect/cluster.ts'
+import { createCluster, type LogCluster, NO_PARTITION } from '../connect/cluster.ts'
 import { keepTrying } from '../connect/keep-trying.ts'
 import { isRetryable } from '../connect/kafkajs-errors.ts'
 import type { LogConnection, Logger } from '../connect/log-connection.ts'
 import { within } from '../connect/within.ts'
-import { BrokerUnreachableError, PartitionRefusedError, RequestOverdueError } from '../errors.ts'
-import { NO_ERROR } from '../wire/error-codes.ts'
+import { BrokerUnreachableError, RequestOverdueError } from '../errors.ts'
+import { toError } from '../to-error.ts'
 import { produceMessage } from '../wire/produce-message.ts'
 import type { ProducerId } from '../wire/record-batch.ts'
 import { topicPartition } from '../topic-partition.ts'
-import type { RecordToPublish } from './publisher.ts'
+import { batchByPartition, noteAnswer, outcomesOf, type ProducerBatch } from './producer-batch.ts'
+import type { PublishOutcome, RecordToPublish } from './publisher.ts'
 
 export interface IdempotentProducer {
   /**
-   * Writes the records with `acks=all`, in order within each partition, and returns the offset of each (undefined where
-   * the broker gave none). Each record is in the log at most once: an attempt repeats only partitions that are not yet
-   * acknowledged, with the same sequence, which a new leader also knows. Rejects if no answer came in time. Call it
-   * neither before it has settled, nor after it has rejected: the next sequence is unknown then.
+   * Writes records with `acks=all`, in order within each partition, and returns the outcome of each. Each record is in the log
+   * at most once: a retry omits acknowledged partitions and keeps the sequence, which a new leader knows, too. Never rejects.
+   * Not to be called before it has resolved, nor after a record was not published: the next sequence is unknown then.
    */
-  readonly send: (records: readonly RecordToPublish[]) => Promise<readonly (bigint | undefined)[]>
-  /** Cuts the producer off: nothing that is still in flight is sent again. */
+  readonly send: (records: readonly RecordToPublish[]) => Promise<readonly PublishOutcome[]>
+  /** Closes the connections. Requests in flight are not repeated. */
   readonly discard: (reason: Error) => void
 }
 
@@ -30,18 +30,6 @@ interface IdempotentProducerOptions {
   readonly logger: Logger
   /** Called for each of the producer's sockets that closes before `discard`. */
   readonly onSocketClosed: () => void
-}
-
-/** The records of one request that go to the same partition. */
-interface Part {
-  readonly topic: string
-  readonly partition: number
-  readonly firstSequence: number
-  readonly records: RecordToPublish[]
-  /** Of each record its place in the request. */
-  readonly places: number[]
-  /** Of the broker that has acknowledged it; without an offset where the broker named none. */
-  answer?: { readonly baseOffset?: bigint }
 }
 
 const RETRIES = 8
@@ -58,7 +46,7 @@ export async function connectProducer(
   const ended = new AbortController()
   const cluster = createCluster(connection, {
     connectTimeoutMs,
-    // Half, so that a request whose answer was lost is repeated once in time (the broker knows the sequence).
+    // Half, so that a request whose response was lost is repeated once in time (the broker knows the sequence).
     requestTimeoutMs: Math.ceil(requestTimeoutMs / 2),
     retry: { retries: RETRIES, initialRetryTime: FIRST_BACK_OFF_MS, maxRetryTime: LONGEST_BACK_OFF_MS },
     logger,
@@ -73,7 +61,7 @@ export async function connectProducer(
 
   const connect = async (): Promise<ProducerId> => {
     await cluster.connect([])
-    const trying = { message: 'Cannot get a producer id; trying again', logger, signal: ended.signal }
+    const trying = { message: 'Cannot get a producer id; retrying', logger, signal: ended.signal }
     return keepTrying(() => cluster.createProducerId(), { ...trying, giveUpAfterMs: connectTimeoutMs })
   }
 
@@ -85,64 +73,16 @@ export async function connectProducer(
     },
   )
 
-  const partsOf = (records: readonly RecordToPublish[]): readonly Part[] => {
-    const parts = new Map<string, Part>()
-    records.forEach((record, place) => {
-      const { topic, partition } = record
-      const name = topicPartition(topic, partition)
-      const part = parts.get(name) ?? {
-        topic,
-        partition,
-        firstSequence: nextSequences.get(name) ?? 0,
-        records: [],
-        places: [],
-      }
-      part.records.push(record)
-      part.places.push(place)
-      parts.set(name, part)
-    })
-    return [...parts.values()]
-  }
-
-  /** Asks a leader for its parts. Rejects if it refused any of them. */
-  const ask = async (leader: number, parts: readonly Part[], timestampMs: number): Promise<void> => {
-    if (leader === NO_PARTITION) {
-      for (const part of parts) part.answer = {}
-      return
-    }
-    const request = { ...id, partitions: parts, timestampMs, timeoutMs: requestTimeoutMs }
-    const produced = await cluster.send(leader, produceMessage(request))
-    const answers = new Map(produced.map((answer) => [topicPartition(answer.topic, answer.partition), answer]))
-    const refused: Error[] = []
-    for (const part of parts) {
-      const { errorCode = NO_ERROR, baseOffset = -1n } = answers.get(topicPartition(part.topic, part.partition)) ?? {}
-      if (errorCode !== NO_ERROR) refused.push(new PartitionRefusedError(part.topic, part.partition, errorCode))
-      else part.answer = baseOffset < 0n ? {} : { baseOffset }
-    }
-    throwWorstOf(refused)
-  }
-
-  /** Settles once each leader has: a repetition must not overtake the request that it repeats. */
-  const attempt = async (parts: readonly Part[], timestampMs: number): Promise<void> => {
-    await cluster.connect([...new Set(parts.map(({ topic }) => topic))])
-    await cluster.refreshMetadataIfOld()
-    const asked = Array.from(cluster.byLeader(parts), ([leader, led]) => ask(leader, led, timestampMs))
-    const settled = await Promise.allSettled(asked)
-    throwWorstOf(settled.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : [])))
-  }
-
-  const write = async (parts: readonly Part[]): Promise<void> => {
-    const timestampMs = Date.now()
+  const produce = async (batches: readonly ProducerBatch[]): Promise<void> => {
+    const request = { ...id, timestampMs: Date.now(), timeoutMs: requestTimeoutMs }
     for (let retry = 0; ; retry += 1) {
       try {
         if (retry > 0) await cluster.refreshMetadata()
-        return await attempt(
-          parts.filter(({ answer }) => !answer),
-          timestampMs,
-        )
+        const unsettled = batches.filter(({ isSettled }) => !isSettled)
+        return await sendToLeaders(cluster, unsettled, request)
       } catch (error) {
         if (retry === RETRIES || ended.signal.aborted || !isRetryable(error)) throw error
-        logger.warn({ err: error }, 'A request to the log failed; trying again')
+        logger.warn({ err: error }, 'A request to the log failed; retrying')
         await sleep(Math.min(FIRST_BACK_OFF_MS * 2 ** retry, LONGEST_BACK_OFF_MS) * (0.8 + 0.4 * Math.random()))
         ended.signal.throwIfAborted()
       }
@@ -150,25 +90,47 @@ export async function connectProducer(
   }
 
   const send: IdempotentProducer['send'] = async (records) => {
-    const parts = partsOf(records)
-    await within(requestTimeoutMs, write(parts), () => new RequestOverdueError(requestTimeoutMs))
-    const offsets = records.map((): bigint | undefined => undefined)
-    for (const { topic, partition, firstSequence, places, answer } of parts) {
-      nextSequences.set(topicPartition(topic, partition), (firstSequence + places.length) % SEQUENCES)
-      // The records of a part get consecutive offsets.
-      let offset = answer?.baseOffset
-      for (const place of places) {
-        offsets[place] = offset
-        if (offset !== undefined) offset += 1n
-      }
-    }
-    return offsets
+    const batches = batchByPartition(records, nextSequences)
+    const overdue = () => new RequestOverdueError(requestTimeoutMs)
+    const failure = await within(requestTimeoutMs, produce(batches), overdue).then(() => undefined, toError)
+    for (const { topic, partition, firstSequence, records: sent } of batches)
+      nextSequences.set(topicPartition(topic, partition), (firstSequence + sent.length) % SEQUENCES)
+    return outcomesOf(batches, failure)
   }
 
   return { send, discard }
 }
 
-/** Throws an error that another attempt cannot fix, if there is one; otherwise the first. */
-function throwWorstOf(errors: readonly unknown[]): void {
+type RequestFields = ProducerId & { readonly timestampMs: number; readonly timeoutMs: number }
+
+/**
+ * Sends batches to their leaders. Settles once each leader has answered or failed, because a retry must not overtake the
+ * request that it repeats. Rejects if a retry may settle more batches.
+ */
+async function sendToLeaders(
+  cluster: LogCluster,
+  batches: readonly ProducerBatch[],
+  request: RequestFields,
+): Promise<void> {
+  const sendTo = async (leader: number, led: readonly ProducerBatch[]): Promise<void> => {
+    const wereInLog = led.map(({ mayBeInLog }) => mayBeInLog)
+    for (const batch of led) batch.mayBeInLog = true
+    const message = produceMessage({ ...request, partitions: led })
+    const answers = leader === NO_PARTITION ? [] : await cluster.send(leader, message)
+    const byName = new Map(answers.map((answer) => [topicPartition(answer.topic, answer.partition), answer]))
+    led.forEach((batch, index) =>
+      noteAnswer(batch, wereInLog[index] ?? true, byName.get(topicPartition(batch.topic, batch.partition))),
+    )
+  }
+
+  await cluster.connect([...new Set(batches.map(({ topic }) => topic))])
+  await cluster.refreshMetadataIfOld()
+  const sent = Array.from(cluster.byLeader(batches), ([leader, led]) => sendTo(leader, led))
+  const failures = (await Promise.allSettled(sent)).flatMap((one) =>
+    one.status === 'rejected' ? [one.reason as unknown] : [],
+  )
+  const refusals = batches.flatMap(({ isSettled, error }) => (isSettled ? [] : (error ?? [])))
+  const errors = [...failures, ...refusals]
+  // An error that another attempt cannot fix ends the request.
   if (errors.length > 0) throw errors.find((error) => !isRetryable(error)) ?? errors[0]
 }

@@ -8,7 +8,7 @@ import { partitionForKey } from './partition-for-key.ts'
 const hash = (key: string): number => partitionForKey(key, 2 ** 31)
 
 describe('partitionForKey', () => {
-  it("agrees with kafkajs' default partitioner, so that others' producers find the same partitions", () => {
+  it("agrees with kafkajs' default partitioner, so that other producers choose the same partitions", () => {
     const kafkajsPartition = Partitioners.DefaultPartitioner()
     const keys = [
       '',
@@ -31,7 +31,7 @@ describe('partitionForKey', () => {
     }
   })
 
-  it("gives the values of the Java client's own test", () => {
+  it("agrees with the values in the Java client's own test", () => {
     expect(hash('21')).toBe(-973932308 & 0x7fffffff)
     expect(hash('foobar')).toBe(-790332482 & 0x7fffffff)
     expect(hash('a-little-bit-long-string')).toBe(-985981536 & 0x7fffffff)

@@ -1,25 +1,17 @@
 import type { PublishOutcome, RecordSequence, RecordToPublish } from './publisher.ts'
 
-/** A record whose caller waits. `settle` answers the caller once. Later calls do nothing. */
+/** A record whose caller waits. */
 export interface WaitingRecord {
   readonly record: RecordToPublish
   readonly bytes: number
   /** A `performance.now()` instant. */
   readonly deadlineAt: number
   readonly sequence: RecordSequence | undefined
+  /** The answer to the caller. */
+  readonly outcome: Promise<PublishOutcome>
+  /** Answers the caller. Later calls do nothing. */
   readonly settle: (outcome: PublishOutcome) => void
   readonly isSettled: () => boolean
-}
-
-interface PublishQueue {
-  /** Adds a record. Returns false if the queue is full. */
-  readonly add: (waiting: WaitingRecord) => boolean
-  /** Takes the oldest records that fit into one request, in order of arrival: at least one if there is any. */
-  readonly take: () => readonly WaitingRecord[]
-  /** Takes the records whose deadline has passed, or whose sequence is broken. */
-  readonly takeRefused: (now: number) => readonly WaitingRecord[]
-  readonly takeAll: () => readonly WaitingRecord[]
-  readonly waiting: () => readonly WaitingRecord[]
 }
 
 interface PublishQueueLimits {
@@ -30,6 +22,32 @@ interface PublishQueueLimits {
 }
 
 /** Records that wait for the next request: first in, first out, bounded in records and bytes. */
+interface PublishQueue {
+  /** Adds a record. Returns false if the queue is full. */
+  readonly add: (waiting: WaitingRecord) => boolean
+  /** Takes the oldest records that fit into one request, in order of arrival: at least one if there is any. */
+  readonly take: () => readonly WaitingRecord[]
+  /** Answers the records whose deadline has passed, or whose sequence is broken. */
+  readonly settleOverdue: (now: number) => void
+  readonly settleAll: (outcome: PublishOutcome) => void
+  readonly waiting: () => readonly WaitingRecord[]
+}
+
+export function createWaitingRecord(
+  record: RecordToPublish,
+  deadlineAt: number,
+  sequence: RecordSequence | undefined,
+): WaitingRecord {
+  const { promise, resolve } = Promise.withResolvers<PublishOutcome>()
+  let isSettled = false
+  const settle = (outcome: PublishOutcome): void => {
+    isSettled = true
+    if (sequence && outcome.outcome !== 'published') sequence.isBroken = true
+    resolve(outcome)
+  }
+  return { record, bytes: sizeOf(record), deadlineAt, sequence, outcome: promise, settle, isSettled: () => isSettled }
+}
+
 export function createPublishQueue(limits: PublishQueueLimits): PublishQueue {
   let queued: WaitingRecord[] = []
   let queuedBytes = 0
@@ -54,32 +72,29 @@ export function createPublishQueue(limits: PublishQueueLimits): PublishQueue {
     return queued.splice(0, records)
   }
 
-  const takeRefused = (now: number): readonly WaitingRecord[] => {
-    const isRefused = ({ deadlineAt, sequence }: WaitingRecord) => deadlineAt <= now || sequence?.isBroken === true
-    const refused = queued.filter(isRefused)
-    if (refused.length === 0) return refused
-    queued = queued.filter((waiting) => !isRefused(waiting))
-    queuedBytes -= sumOfBytes(refused)
-    return refused
+  const settleOverdue = (now: number): void => {
+    const refused = queued.filter(({ deadlineAt, sequence }) => deadlineAt <= now || sequence?.isBroken === true)
+    if (refused.length === 0) return
+    const isRefused = new Set(refused)
+    queued = queued.filter((waiting) => !isRefused.has(waiting))
+    for (const { bytes, deadlineAt, settle } of refused) {
+      queuedBytes -= bytes
+      settle({ outcome: 'not-published', reason: deadlineAt <= now ? 'deadline' : 'broken-sequence' })
+    }
   }
 
-  const takeAll = (): readonly WaitingRecord[] => {
-    const all = queued
+  const settleAll = (outcome: PublishOutcome): void => {
+    for (const { settle } of queued) settle(outcome)
     queued = []
     queuedBytes = 0
-    return all
   }
 
-  return { add, take, takeRefused, takeAll, waiting: () => queued }
+  return { add, take, settleOverdue, settleAll, waiting: () => queued }
 }
 
-/** A record's approximate size in a request, bytes: its strings (headers are ASCII) and what the format adds. */
-export function sizeOf({ key, value, headers }: RecordToPublish): number {
+/** Returns a record's approximate size in a request, in bytes: its strings (headers are ASCII) and the format's overhead. */
+function sizeOf({ key, value, headers }: RecordToPublish): number {
   let bytes = 64 + Buffer.byteLength(key) + Buffer.byteLength(value ?? '')
   for (const [name, header] of Object.entries(headers)) bytes += 4 + name.length + header.length
   return bytes
-}
-
-function sumOfBytes(records: readonly WaitingRecord[]): number {
-  return records.reduce((sum, { bytes }) => sum + bytes, 0)
 }

@@ -2,10 +2,10 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { areEnough, createRequestSpacing, REQUEST_SPACING_MS } from './request-spacing.ts'
 
-/** Smallest number of records that is sent at once. */
+/** Minimum number of records that are sent at once. */
 const ENOUGH = 16
 
-/** Sends a request `afterMs` after the last one was to begin, for which `waiting` records wait. Returns how long it waited. */
+/** Sends a request of `waiting` records, `afterMs` after the last one was due. Returns its wait in ms. */
 function givenRequests() {
   const spacing = createRequestSpacing()
   let nowMs = 1_000
@@ -58,7 +58,7 @@ describe('the spacing of requests to the log', () => {
   })
 
   it('never waits longer than the spacing', () => {
-    // Of 1/1024 ms, so that sums of them are exact.
+    // Multiples of 1/1024 ms have exact sums.
     const pauseMs = fc.integer({ min: 0, max: 20 * 1_024 }).map((parts) => parts / 1_024)
     const records = fc.integer({ min: 1, max: 2 * ENOUGH })
     const requests = fc.array(fc.tuple(pauseMs, records, records))
