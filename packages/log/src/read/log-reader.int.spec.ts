@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, it, vi } from 'vitest'
 
 import { fetchApiKey } from '@nextvisit/testing'
-import { givenConnection, givenFaultProxy, givenRecords, givenTopic } from '../../test/given-topic.ts'
+import { givenConnection, givenFaultProxy, givenPublisher, givenRecords, givenTopic } from '../../test/given-topic.ts'
 import { createLogReader } from './log-reader.ts'
-import type { FetchedBatch } from './group-reader.ts'
+import type { FetchedBatch } from './fetched-batch.ts'
 
 function valuesOf(batches: readonly FetchedBatch[]): readonly string[] {
   return batches.flatMap(({ records }) => records.map(({ value }) => String(value)))
@@ -57,6 +57,25 @@ describe('a log reader', () => {
     expect(read.map(({ partition, offset }) => `${partition}/${offset}`)).toEqual(
       [2, 0, 1].flatMap((partition) => [0, 1, 2, 3].map((offset) => `${partition}/${offset}`)),
     )
+  })
+
+  it('serves every partition before it reads one to its end', async () => {
+    const topic = await givenTopic(12)
+    const partitions = Array.from({ length: 12 }, (_, partition) => partition)
+    const publisher = await givenPublisher(givenConnection())
+    // Each is a batch of its own in the log. A fetch returns one of them for at most ten partitions.
+    for (const letter of ['a', 'b', 'c', 'd']) {
+      const value = letter.repeat(1_000)
+      const publish = (partition: number) =>
+        publisher.publish({ topic, partition, key: letter, value, headers: {} }, performance.now() + 30_000)
+      await Promise.all(partitions.map(publish))
+    }
+    const read: number[] = []
+    const from = new Map(partitions.map((partition) => [partition, 0n]))
+    const reader = createLogReader(givenConnection(), { maxBytesPerPartition: 1_500 })
+    await reader.readFrom(topic, from, ({ partition }) => void read.push(partition), { until: 'end' })
+    expect(read).toHaveLength(48)
+    expect(new Set(read.slice(0, 24))).toEqual(new Set(partitions))
   })
 
   it('prefetches once while a batch is handled', async () => {

@@ -4,9 +4,8 @@ import { keepTrying } from '../connect/keep-trying.ts'
 import type { LogConnection, Logger } from '../connect/log-connection.ts'
 import { requireInLog } from './require-in-log.ts'
 import type { FetchedPartition } from '../wire/fetch-message.ts'
-import { toFetchedBatches } from './fetched-batches.ts'
+import { type FetchedBatch, toFetchedBatches } from './fetched-batch.ts'
 import { connectFetcher, type LogFetcher } from './log-fetcher.ts'
-import type { FetchedBatch } from './group-reader.ts'
 import type { Watermarks } from '../watermarks.ts'
 
 export interface ReadOptions {
@@ -136,6 +135,8 @@ function createCursor(
     if (!positions.has(partition)) return undefined
     const end = ends.get(partition)
     if (end === undefined || batch.nextOffset < end) {
+      // Goes to the end of the order, in which a broker serves partitions until the response is full.
+      if (!isOneByOne) positions.delete(partition)
       positions.set(partition, batch.nextOffset)
       return batch
     }
