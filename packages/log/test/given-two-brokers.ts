@@ -12,7 +12,7 @@ import type { LogConnection } from '../src/connect/log-connection.ts'
 import { encodedFetchResponse, int32 } from './encoded-batch.ts'
 import { givenConnection } from './given-topic.ts'
 
-/** 0 or 1: the two brokers' ids. */
+/** Ids of the two brokers. */
 type NodeId = 0 | 1
 
 export interface TwoBrokers {
@@ -21,7 +21,7 @@ export interface TwoBrokers {
   readonly moveLeaders: (leaders: readonly NodeId[]) => void
   /** Sets the function that decides what happens to each broker's responses to produce requests. */
   readonly onProduce: (decide: Decide) => void
-  /** The same for responses to fetches. */
+  /** Sets that function for responses to fetches. */
   readonly onFetch: (decide: Decide) => void
   /** Refuses or accepts connections to this broker. */
   readonly setLink: (nodeId: NodeId, state: 'open' | 'refuse') => void
@@ -30,8 +30,8 @@ export interface TwoBrokers {
 type Decide = (nodeId: NodeId, frame: Buffer) => ResponseFault
 
 /**
- * Two fault proxies before the one real broker, each of which is a broker to its client: metadata names both, and which of them
- * leads a partition. Both write to the same log, like a partition's old and new leader.
+ * Starts two fault proxies before the one real broker. Metadata lists both as brokers and each partition's leader. Both write to
+ * the same log, like a partition's old and new leader.
  */
 export async function givenTwoBrokers(leadersAtFirst: readonly NodeId[]): Promise<TwoBrokers> {
   const real = givenConnection()
@@ -64,7 +64,7 @@ export async function givenTwoBrokers(leadersAtFirst: readonly NodeId[]): Promis
   }
 }
 
-/** A response to a produce request (version 7 or lower) that refuses every partition, because the broker is not its leader. */
+/** Returns a response to a produce request (version 7) in which the broker refuses every partition, as it does not lead it. */
 export function notLeader(frame: Buffer): ResponseFault {
   const refused = Buffer.from(frame)
   const cursor = createCursor(refused, 8)
@@ -72,21 +72,51 @@ export function notLeader(frame: Buffer): ResponseFault {
     cursor.skipString()
     cursor.each(() => {
       cursor.skip(4)
-      cursor.writeInt16(6)
+      cursor.writeInt16(NOT_LEADER)
       cursor.skip(24)
     })
   })
   return { replaceBy: refused }
 }
 
-/** A response to a fetch of this topic that refuses these partitions, because the broker is not their leader. */
+/** Returns a response to a fetch of this topic in which the broker refuses these partitions, as it does not lead them. */
 export function notLeaderOf(topic: string, partitions: readonly number[], frame: Buffer): ResponseFault {
-  const refused = partitions.map((partition) => ({ partition, errorCode: 6, highWatermark: -1n, batches: int32(0) }))
+  const refused = partitions.map((partition) => ({
+    partition,
+    errorCode: NOT_LEADER,
+    highWatermark: -1n,
+    batches: int32(0),
+  }))
   const body = Buffer.concat([frame.subarray(4, 8), encodedFetchResponse(topic, refused)])
   return { replaceBy: Buffer.concat([int32(body.length), body]) }
 }
 
-/** A metadata response (version 5 or 6) with these brokers and leaders. The first broker is the controller. */
+/** Returns a fetch response (version 11) in which the broker refuses one partition; undefined if it was not fetched. */
+export function withRefusal(frame: Buffer, partition: number, errorCode: number): ResponseFault | undefined {
+  const refused = Buffer.from(frame)
+  const cursor = createCursor(refused, 18)
+  let isFetched = false
+  cursor.each(() => {
+    cursor.skipString()
+    cursor.each(() => {
+      if (cursor.readInt32() === partition) {
+        isFetched = true
+        cursor.writeInt16(errorCode)
+      } else {
+        cursor.skip(2)
+      }
+      cursor.skip(24)
+      cursor.each(() => cursor.skip(16))
+      cursor.skip(4)
+      cursor.skip(cursor.readInt32())
+    })
+  })
+  return isFetched ? { replaceBy: refused } : undefined
+}
+
+const NOT_LEADER = 6
+
+/** Returns a metadata response (version 5 or 6) with these brokers and leaders. The first broker is the controller. */
 function metadataWith(
   frame: Buffer,
   brokers: readonly { readonly host: string; readonly port: number }[],

@@ -3,9 +3,9 @@ import { toError } from '../to-error.ts'
 import { topicPartition } from '../topic-partition.ts'
 import { NO_ERROR, OFFSET_OUT_OF_RANGE } from '../wire/error-codes.ts'
 import type { FetchedPartition, FetchPosition } from '../wire/fetch-message.ts'
-import { toFetchedBatches } from './fetched-batches.ts'
-import type { Given, ReadLoopParts } from './read-loop.ts'
-import type { FetchedBatch, GroupReaderHandlers } from './group-reader.ts'
+import { type FetchedBatch, toFetchedBatches } from './fetched-batch.ts'
+import type { Delivery, ReadLoopParts, RefusedPartition } from './read-loop.ts'
+import type { GroupReaderHandlers } from './group-reader.ts'
 
 export interface AssignedPartitionsOptions {
   /** Partitions without a position are not read. */
@@ -17,7 +17,7 @@ export interface AssignedPartitionsOptions {
   /** Batches that the member handles. */
   readonly inFlight: Set<Promise<void>>
   readonly onHandled: (batch: FetchedBatch) => void
-  /** Called when a partition cannot be read. It is not read again. */
+  /** Called when a partition cannot be read: see {@link GroupReaderHandlers.onUnreadable}. */
   readonly onUnreadable: (topic: string, partition: number, error: Error) => void
   /** Called when `onBatch` rejects. The partition is not read again. */
   readonly onThrow: (error: Error) => void
@@ -25,66 +25,74 @@ export interface AssignedPartitionsOptions {
   readonly signal: AbortSignal
 }
 
-/** The partitions of one assignment: their positions and their batches in flight. */
-type AssignedPartitions = Pick<ReadLoopParts, 'wanted' | 'give'>
-
 interface Cursor extends FetchPosition {
   /** Offset at which the next batch begins. */
   offset: bigint
-  /** Consecutive fetches for which the offset was not in the log. */
-  misses: number
+  /** Refusals since the last fetch that succeeded. */
+  refusals: number
+  /** Those of them, in succession, for which the offset was not in the log. */
+  outsideLog: number
 }
 
-/** A former leader may lack the end of the log, so a few misses are tolerated. */
-const MAX_MISSES = 3
+/** A former leader may lack the end of the log, so a few fetches outside the log are tolerated. */
+const MAX_OUTSIDE_LOG = 3
+/** Number of refusals, over about twelve seconds, after which a partition is reported. */
+const LASTING_REFUSALS = 15
 
-export function createAssignedPartitions(options: AssignedPartitionsOptions): AssignedPartitions {
+/** Keeps the positions of one assignment's partitions and their batches in flight. */
+export function createAssignedPartitions(options: AssignedPartitionsOptions): Pick<ReadLoopParts, 'idle' | 'deliver'> {
   const { maxBatchRecords, onBatch, latestBatches, inFlight, onHandled, onUnreadable, onThrow, signal } = options
   /** Brokers serve partitions in this order, so the partition that had a batch last comes last. */
   const idle = new Map<string, Cursor>()
   let busy = 0
-  for (const one of options.positions) idle.set(topicPartition(one.topic, one.partition), { ...one, misses: 0 })
+  for (const one of options.positions)
+    idle.set(topicPartition(one.topic, one.partition), { ...one, refusals: 0, outsideLog: 0 })
 
-  function give(fetched: readonly FetchedPartition[]): Given {
+  function deliver(fetched: readonly FetchedPartition[]): Delivery {
     const batches: FetchedBatch[] = []
     const handling: Promise<void>[] = []
-    let refusal: Error | undefined
+    const refused: RefusedPartition[] = []
     for (const one of fetched) {
       const name = topicPartition(one.topic, one.partition)
       const cursor = idle.get(name)
       if (cursor?.offset !== one.fetchedFrom) continue // another leader answered first
-      refusal = refusalOf(cursor, one) ?? refusal
-      const parts = batchesOf(cursor, one)
-      if (parts.length === 0) continue
-      batches.push(...parts)
-      handling.push(handle(name, cursor, parts))
+      if (one.errorCode === NO_ERROR) {
+        cursor.refusals = cursor.outsideLog = 0
+        const parts = batchesOf(cursor, one)
+        if (parts.length > 0) handling.push(handle(name, cursor, parts))
+        batches.push(...parts)
+      } else {
+        refused.push(...refuse(name, cursor, one.errorCode))
+      }
     }
-    return { batches, handling, refusal }
+    return { batches, handling, refused }
   }
 
-  /** Returns a temporary refusal. Throws if the broker will never serve the partition. */
-  function refusalOf(cursor: Cursor, { topic, partition, errorCode }: FetchedPartition): Error | undefined {
-    cursor.misses = errorCode === OFFSET_OUT_OF_RANGE ? cursor.misses + 1 : 0
-    if (errorCode === NO_ERROR) return undefined
-    const refused = new PartitionRefusedError(topic, partition, errorCode)
-    if (errorCode !== OFFSET_OUT_OF_RANGE && !refused.retryable) throw refused
-    if (cursor.misses <= MAX_MISSES) return refused
-    giveUp(cursor, new PositionOutsideLogError(topic, partition, cursor.offset))
-    return undefined
+  /** Leaves a refused partition out of fetches until it is retried. Throws if the broker will never serve it. */
+  function refuse(name: string, cursor: Cursor, errorCode: number): readonly RefusedPartition[] {
+    const { topic, partition, offset } = cursor
+    const error = new PartitionRefusedError(topic, partition, errorCode)
+    const isOutsideLog = errorCode === OFFSET_OUT_OF_RANGE
+    if (!isOutsideLog && !error.retryable) throw error
+    idle.delete(name)
+    cursor.refusals += 1
+    cursor.outsideLog = isOutsideLog ? cursor.outsideLog + 1 : 0
+    if (cursor.outsideLog > MAX_OUTSIDE_LOG) {
+      onUnreadable(topic, partition, new PositionOutsideLogError(topic, partition, offset))
+      return []
+    }
+    if (cursor.refusals === LASTING_REFUSALS) onUnreadable(topic, partition, error)
+    return [{ error, refusals: cursor.refusals, retry: () => void idle.set(name, cursor) }]
   }
 
-  function batchesOf(cursor: Cursor, fetched: FetchedPartition): readonly FetchedBatch[] {
+  function batchesOf({ topic, partition }: Cursor, fetched: FetchedPartition): readonly FetchedBatch[] {
     try {
       return toFetchedBatches(fetched, maxBatchRecords)
     } catch (error) {
-      giveUp(cursor, error as Error)
+      idle.delete(topicPartition(topic, partition))
+      onUnreadable(topic, partition, error as Error)
       return []
     }
-  }
-
-  function giveUp({ topic, partition }: Cursor, error: Error): void {
-    idle.delete(topicPartition(topic, partition))
-    onUnreadable(topic, partition, error)
   }
 
   async function handle(name: string, cursor: Cursor, parts: readonly FetchedBatch[]): Promise<void> {
@@ -114,7 +122,10 @@ export function createAssignedPartitions(options: AssignedPartitionsOptions): As
   }
 
   return {
-    wanted: () => ({ positions: [...idle.values()], areOthersBusy: busy > 0 }),
-    give,
+    idle: () => ({
+      positions: Array.from(idle.values(), ({ topic, partition, offset }) => ({ topic, partition, offset })),
+      areOthersBusy: busy > 0,
+    }),
+    deliver,
   }
 }

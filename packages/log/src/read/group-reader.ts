@@ -1,17 +1,6 @@
 import type { Logger } from '../connect/log-connection.ts'
-import type { FetchedRecord } from '../fetched-record.ts'
 import type { Watermarks } from '../watermarks.ts'
-
-/** The result of fetching one partition. Offsets have gaps, so the batch carries the offset at which the fetch began. */
-export interface FetchedBatch {
-  readonly topic: string
-  readonly partition: number
-  readonly fetchedFrom: bigint
-  /** One past the last offset of this fetch. */
-  readonly nextOffset: bigint
-  readonly highWatermark: bigint
-  readonly records: readonly FetchedRecord[]
-}
+import type { FetchedBatch } from './fetched-batch.ts'
 
 export interface GroupReaderOptions {
   readonly groupId: string
@@ -61,8 +50,9 @@ export interface GroupReaderHandlers {
    */
   readonly mayFetch?: (last: readonly FetchedBatch[]) => Promise<void>
   /**
-   * The partition's position is no longer in the log, or its records cannot be decoded. The partition is not read until the
-   * next assignment. Default: the reader stops (`onCrash`).
+   * The partition's position is no longer in the log, or its records cannot be decoded: the partition is not read until the
+   * next assignment. Or its broker keeps refusing it (`PartitionRefusedError`): the reader retries. Default: the reader stops
+   * (`onCrash`).
    */
   readonly onUnreadable?: (topic: string, partition: number, error: Error) => void
   /** Called after each rebalance with the partitions that this process now owns: an empty map if it owns none. */

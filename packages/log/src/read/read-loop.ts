@@ -4,20 +4,27 @@ import { hasGivenUp, isRetryable } from '../connect/kafkajs-errors.ts'
 import type { Logger } from '../connect/log-connection.ts'
 import { isSettledWithin } from '../connect/within.ts'
 import type { FetchedPartition, FetchPosition } from '../wire/fetch-message.ts'
-import type { FetchedBatch } from './group-reader.ts'
+import type { FetchedBatch } from './fetched-batch.ts'
 
-/** The batches of one fetch from a broker. */
-export interface Given {
+/** The content of one fetch from a broker, given to the handlers. */
+export interface Delivery {
   readonly batches: readonly FetchedBatch[]
   /** One promise for each of their partitions. Resolves once the partition is free again. Never rejects. */
   readonly handling: readonly Promise<void>[]
-  /** A temporary refusal of a partition: its leader may have changed. */
-  readonly refusal?: Error | undefined
+  readonly refused: readonly RefusedPartition[]
+}
+
+/** A partition that the broker did not serve, perhaps because it has another leader. It is not idle before `retry`. */
+export interface RefusedPartition {
+  readonly error: Error
+  /** Number of refusals in succession. */
+  readonly refusals: number
+  readonly retry: () => void
 }
 
 export interface ReadLoopParts {
   /** Positions of the partitions without a batch in flight. `areOthersBusy`: other partitions have one. */
-  readonly wanted: () => { readonly positions: readonly FetchPosition[]; readonly areOthersBusy: boolean }
+  readonly idle: () => { readonly positions: readonly FetchPosition[]; readonly areOthersBusy: boolean }
   readonly byLeader: (positions: readonly FetchPosition[]) => ReadonlyMap<number, readonly FetchPosition[]>
   /** `maxWaitMs`: maximum time for which the broker holds a fetch that finds no records. */
   readonly fetch: (
@@ -25,8 +32,8 @@ export interface ReadLoopParts {
     positions: readonly FetchPosition[],
     maxWaitMs: number,
   ) => Promise<readonly FetchedPartition[]>
-  /** Starts to handle fetched batches. Throws if a partition can never be read. */
-  readonly give: (fetched: readonly FetchedPartition[]) => Given
+  /** Gives fetched batches to the handlers. Throws if a partition can never be read. */
+  readonly deliver: (fetched: readonly FetchedPartition[]) => Delivery
   /** Resolves when the next fetch may follow the one that returned these batches. */
   readonly mayFetch: (last: readonly FetchedBatch[]) => Promise<void>
   readonly refreshMetadata: () => Promise<void>
@@ -34,11 +41,6 @@ export interface ReadLoopParts {
   readonly onFailed: (error: Error) => void
   readonly maxWaitMs: number
   readonly logger: Logger
-}
-
-interface ReadLoop {
-  /** Fetches from each broker that leads a wanted partition and has no fetch in flight. */
-  readonly wake: () => void
 }
 
 /** Limit of `maxWaitMs` while partitions are busy: their next fetch waits for the one in flight. */
@@ -53,59 +55,60 @@ const FIRST_BACK_OFF_MS = 100
 const LONGEST_BACK_OFF_MS = 1_000
 
 /** Reads partitions until `signal` is aborted, with at most one fetch in flight per broker, and none while all are busy. */
-export function createReadLoop(parts: ReadLoopParts, signal: AbortSignal): ReadLoop {
-  const { wanted, byLeader, fetch, give, mayFetch, refreshMetadata, onFailed, logger } = parts
+export function startReadLoop(parts: ReadLoopParts, signal: AbortSignal): void {
+  const { idle, byLeader, fetch, deliver, mayFetch, refreshMetadata, logger } = parts
+  /** Brokers whose last fetch is in flight, or not concluded. */
   const turns = new Set<number>()
   const failures = new Map<number, number>()
 
-  function wake(): void {
+  /** Fetches from each broker that leads an idle partition and has no turn. */
+  function fetchIdle(): void {
     if (signal.aborted) return
-    const { positions, areOthersBusy } = wanted()
+    const { positions, areOthersBusy } = idle()
     const maxWaitMs = areOthersBusy ? Math.min(parts.maxWaitMs, WAIT_BESIDE_BUSY_MS) : parts.maxWaitMs
     for (const [nodeId, led] of byLeader(positions)) {
       if (turns.has(nodeId)) continue
       turns.add(nodeId)
-      void takeTurn(nodeId, () => fetch(nodeId, led, maxWaitMs))
+      const turn = takeTurn(nodeId, () => fetch(nodeId, led, maxWaitMs))
+      turn.finally(() => turns.delete(nodeId)).then(fetchIdle, fail)
     }
+  }
+
+  function fail(error: unknown): void {
+    if (!signal.aborted) parts.onFailed(error as Error)
   }
 
   async function takeTurn(nodeId: number, fetchOnce: () => Promise<readonly FetchedPartition[]>): Promise<void> {
-    try {
-      await readOnce(nodeId, fetchOnce)
-      turns.delete(nodeId)
-      wake()
-    } catch (error) {
-      if (!signal.aborted) onFailed(error as Error)
-    }
-  }
-
-  async function readOnce(nodeId: number, fetchOnce: () => Promise<readonly FetchedPartition[]>): Promise<void> {
     let fetched: readonly FetchedPartition[]
     try {
       fetched = await fetchOnce()
     } catch (error) {
-      const isOver = hasGivenUp(error) || (failures.get(nodeId) ?? 0) >= MAX_FAILURES
-      if (signal.aborted || isOver || !isRetryable(error)) throw error
-      return backOff(nodeId, error)
+      const count = (failures.get(nodeId) ?? 0) + 1
+      if (signal.aborted || count > MAX_FAILURES || hasGivenUp(error) || !isRetryable(error)) throw error
+      failures.set(nodeId, count)
+      return backOff(count, error, { broker: nodeId })
     }
+    failures.delete(nodeId)
     if (signal.aborted) return
-    const { batches, handling, refusal } = give(fetched)
-    if (refusal) await backOff(nodeId, refusal)
-    else failures.delete(nodeId)
+    const { batches, handling, refused } = deliver(fetched)
+    for (const one of handling) void one.then(fetchIdle)
+    for (const one of refused) retryLater(one).then(fetchIdle, fail)
     if (batches.length === 0) return
-    for (const one of handling) void one.then(wake)
     await isSettledWithin(AWAIT_HANDLED_MS, Promise.all(handling))
     await mayFetch(batches)
   }
 
+  async function retryLater({ error, refusals, retry }: RefusedPartition): Promise<void> {
+    await backOff(refusals, error, {})
+    retry()
+  }
+
   /** Waits and refreshes the leaders. Rejects if no broker answers. */
-  async function backOff(nodeId: number, error: unknown): Promise<void> {
-    const count = (failures.get(nodeId) ?? 0) + 1
-    failures.set(nodeId, count)
-    logger[count > QUIET_FAILURES ? 'warn' : 'debug']({ err: error, broker: nodeId }, 'Cannot fetch; retrying')
+  async function backOff(count: number, error: unknown, fields: object): Promise<void> {
+    logger[count > QUIET_FAILURES ? 'warn' : 'debug']({ err: error, ...fields }, 'Cannot fetch; retrying')
     await sleep(backOffAfter(count, FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS), undefined, { signal })
     await refreshMetadata()
   }
 
-  return { wake }
+  fetchIdle()
 }

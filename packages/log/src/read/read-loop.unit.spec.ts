@@ -3,8 +3,8 @@ import { expect, it, onTestFinished } from 'vitest'
 import { silentLogger } from '../connect/kafka-client.ts'
 import type { FetchedPartition } from '../wire/fetch-message.ts'
 import { createAssignedPartitions } from './assigned-partitions.ts'
-import { createReadLoop } from './read-loop.ts'
-import type { FetchedBatch } from './group-reader.ts'
+import { startReadLoop } from './read-loop.ts'
+import type { FetchedBatch } from './fetched-batch.ts'
 
 const topic = 'any'
 const LONG_MS = 2_000
@@ -47,7 +47,7 @@ function givenLoop({ leaders, mayFetch = async () => {}, refreshMetadata = async
     onThrow: (error) => void failed.push(error),
     signal: stopping.signal,
   })
-  const loop = createReadLoop(
+  startReadLoop(
     {
       ...partitions,
       byLeader: (positions) => Map.groupBy(positions, ({ partition }) => leaders[partition] ?? -1),
@@ -65,16 +65,24 @@ function givenLoop({ leaders, mayFetch = async () => {}, refreshMetadata = async
     },
     stopping.signal,
   )
-  loop.wake()
+  const last = (broker = 1): Fetch => fetches.findLast((one) => one.broker === broker)!
   return {
     fetches,
+    /** Answers fetches of broker 1 until it is asked for this partition. */
+    fetchOf: (partition: number) =>
+      expect
+        .poll(() => {
+          if (!last().partitions.includes(partition)) last().answer([])
+          return last().partitions
+        })
+        .toContain(partition),
     handling: () => [...handling.keys()].toSorted((a, b) => a - b),
     end: (partition: number) => handling.get(partition)?.(),
     stop: () => stopping.abort(),
     unreadable,
     failed,
     /** The latest fetch of a broker. */
-    last: (broker = 1) => fetches.findLast((one) => one.broker === broker)!,
+    last,
   }
 }
 
@@ -200,15 +208,31 @@ it('the next fetch waits for mayFetch', async () => {
   await expect.poll(() => fetches).toHaveLength(2)
 })
 
+it.each([
+  ['an unknown error', -1],
+  ['damaged records', 2],
+  ['a failed disk', 56],
+])('a partition that its broker refuses because of %s delays no other partition', async (_, errorCode) => {
+  const { fetches, handling, end, failed, last, fetchOf } = givenLoop({ leaders: [1, 1] })
+  last().answer([fetched(0, 0n, errorCode), nothing(1)])
+  await expect.poll(() => fetches).toHaveLength(2)
+  expect(last()).toMatchObject({ partitions: [1], maxWaitMs: LONG_MS })
+  await fetchOf(0)
+  last().answer([fetched(0, 0n)])
+  await expect.poll(handling).toEqual([0])
+  end(0)
+  expect(failed).toEqual([])
+})
+
 it('a partition whose position is outside the log becomes unreadable after a few attempts', async () => {
-  const { fetches, unreadable, last } = givenLoop({ leaders: [1, 1] })
+  const { unreadable, last, fetchOf } = givenLoop({ leaders: [1, 1] })
   for (let attempt = 1; attempt <= 4; attempt += 1) {
-    await expect.poll(() => fetches).toHaveLength(attempt)
+    await fetchOf(0)
     expect(unreadable).toEqual([])
     last().answer([fetched(0, 0n, OUT_OF_RANGE)])
+    await expect.poll(() => last()).toMatchObject({ partitions: [1], maxWaitMs: LONG_MS })
   }
-  await expect.poll(() => unreadable).toMatchObject([{ code: 'POSITION_OUTSIDE_LOG' }])
-  await expect.poll(() => last()).toMatchObject({ partitions: [1], maxWaitMs: LONG_MS })
+  expect(unreadable).toMatchObject([{ code: 'POSITION_OUTSIDE_LOG' }])
 })
 
 it('a loop retries retryable errors and fails on others', async () => {
