@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { onTestFinished } from 'vitest'
 import type { LogConnection } from '../src/connect/log-connection.ts'
 import { createGroupReader } from '../src/read/create-group-reader.ts'
-import type { FetchedBatch, GroupReader, GroupReaderHandlers, GroupReaderOptions } from '../src/read/group-reader.ts'
+import type { FetchedBatch } from '../src/read/fetched-batch.ts'
+import type { GroupReader, GroupReaderHandlers, GroupReaderOptions } from '../src/read/group-reader.ts'
 import type { Watermarks } from '../src/watermarks.ts'
 import { givenConnection } from './given-topic.ts'
 
@@ -19,11 +20,14 @@ interface MemberSettings extends Partial<GroupReaderOptions>, Partial<GroupReade
 }
 
 /** Starts a member of a group. It begins at the low watermark and continues after its last batch. */
-export async function givenMember({
-  topic,
-  connection = givenConnection(),
-  ...settings
-}: MemberSettings): Promise<Member> {
+export async function givenMember(settings: MemberSettings): Promise<Member> {
+  const member = givenUnstartedMember(settings)
+  await member.reader.start()
+  return member
+}
+
+/** Creates such a member. */
+export function givenUnstartedMember({ topic, connection = givenConnection(), ...settings }: MemberSettings): Member {
   const batches: FetchedBatch[] = []
   const assigned: (readonly number[])[] = []
   const crashes: Error[] = []
@@ -46,7 +50,6 @@ export async function givenMember({
     onCrash: (error) => void crashes.push(error),
   })
   onTestFinished(reader.stop)
-  await reader.start()
   return { reader, batches, assigned, crashes }
 }
 

@@ -5,7 +5,7 @@ import { createPublisher, type PublisherOptions } from '../src/publish/create-pu
 import type { LogConnection } from '../src/connect/log-connection.ts'
 import { createLogReader } from '../src/read/log-reader.ts'
 import type { Publisher } from '../src/publish/publisher.ts'
-import type { FetchedRecord } from '../src/fetched-record.ts'
+import type { FetchedRecord } from '../src/wire/decode-batches.ts'
 
 /** Returns a connection to the Kafka broker of the specs. */
 export function givenConnection(): LogConnection {

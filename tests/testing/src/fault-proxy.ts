@@ -38,6 +38,7 @@ export const produceApiKey = 0
 export const fetchApiKey = 1
 export const listOffsetsApiKey = 2
 export const metadataApiKey = 3
+export const heartbeatApiKey = 12
 
 interface FaultProxyOptions {
   /** Makes metadata responses name the proxy as the broker, for clients in other processes, which cannot use `addressFor`. */

@@ -1,4 +1,4 @@
-import type { ConfigResourceTypes, GroupDescription, ITopicConfig } from 'kafkajs'
+import type { ConfigResourceTypes, ITopicConfig } from 'kafkajs'
 
 import { createClientSockets } from '../connect/client-sockets.ts'
 import { firstOf, hasTooFewBrokers, isUnknownTopic, isUnsettled } from '../connect/kafkajs-errors.ts'
@@ -7,6 +7,7 @@ import { createKafka, silentLogger } from '../connect/kafka-client.ts'
 import { keepTrying } from '../connect/keep-trying.ts'
 import type { LogConnection, Logger } from '../connect/log-connection.ts'
 import type { Watermarks } from '../watermarks.ts'
+import { createGroupAdmin, type GroupAdmin } from './group-admin.ts'
 import type { TopicState } from './unsafe-settings.ts'
 import { within } from '../connect/within.ts'
 
@@ -18,13 +19,7 @@ export interface TopicSettings {
   readonly replicationFactor?: number
 }
 
-interface MemberDescription {
-  readonly memberId: string
-  readonly clientId: string
-  readonly host: string
-}
-
-export interface LogAdmin {
+export interface LogAdmin extends GroupAdmin {
   /** Connects. Rejects with BrokerUnreachableError. */
   readonly connect: () => Promise<void>
   readonly disconnect: () => Promise<void>
@@ -39,17 +34,6 @@ export interface LogAdmin {
   readonly watermarks: (topic: string) => Promise<ReadonlyMap<number, Watermarks>>
   /** Returns the offset of each partition's first record not older than `instantMs`, the log's end if there is none. */
   readonly offsetsAt: (topic: string, instantMs: number) => Promise<ReadonlyMap<number, bigint>>
-  /** Returns the offsets that a group has committed to Kafka, by partition. For dashboards: checkpoints are in Postgres. */
-  readonly groupOffsets: (groupId: string, topic: string) => Promise<ReadonlyMap<number, bigint>>
-  /** Returns the metadata that a group has committed with its offsets (`commitNote`), by partition, '' if there is none. */
-  readonly groupNotes: (groupId: string, topic: string) => Promise<ReadonlyMap<number, string>>
-  /** Returns the ids of groups that begin with `prefix`. */
-  readonly listGroups: (prefix: string) => Promise<readonly string[]>
-  readonly describeGroup: (
-    groupId: string,
-  ) => Promise<{ readonly state: GroupDescription['state']; readonly members: readonly MemberDescription[] }>
-  /** Deletes groups without members. Ignores groups that have members or do not exist. */
-  readonly deleteEmptyGroups: (groupIds: readonly string[]) => Promise<void>
 }
 
 export interface LogAdminOptions {
@@ -105,15 +89,6 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
     return new Map(offsets.map(({ partition, low, high }) => [partition, { low: BigInt(low), high: BigInt(high) }]))
   }
 
-  /** A starting broker refuses requests about groups for longer than kafkajs retries. */
-  const askCoordinator = <T>(ask: () => Promise<T>): Promise<T> =>
-    keepTrying(ask, { message: 'Cannot read groups; retrying', logger, giveUpAfterMs: requestTimeoutMs })
-
-  const committedBy = async (groupId: string, topic: string) => {
-    const [answer] = await askCoordinator(() => admin.fetchOffsets({ groupId, topics: [topic] }))
-    return answer?.partitions.filter(({ offset }) => !offset.startsWith('-')) ?? []
-  }
-
   /** Retries while the cluster has not settled, for longer than kafkajs does. Throws other errors. */
   const createOnceSettled = async (topic: ITopicConfig & { replicationFactor: number }): Promise<boolean> => {
     const waiting = { message: 'Waiting for the cluster', logger, giveUpAfterMs: 3 * requestTimeoutMs }
@@ -160,31 +135,6 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
       const offsets = await admin.fetchTopicOffsetsByTimestamp(topic, instantMs)
       return new Map(offsets.map(({ partition, offset }) => [partition, BigInt(offset)]))
     },
-    groupOffsets: async (groupId, topic) => {
-      const committed = await committedBy(groupId, topic)
-      return new Map(committed.map(({ partition, offset }) => [partition, BigInt(offset)]))
-    },
-    groupNotes: async (groupId, topic) => {
-      const committed = await committedBy(groupId, topic)
-      return new Map(committed.map(({ partition, metadata }) => [partition, metadata ?? '']))
-    },
-    listGroups: async (prefix) => {
-      const { groups } = await askCoordinator(() => admin.listGroups())
-      return groups.map(({ groupId }) => groupId).filter((groupId) => groupId.startsWith(prefix))
-    },
-    describeGroup: async (groupId) => {
-      const { groups } = await askCoordinator(() => admin.describeGroups([groupId]))
-      const members = groups[0]?.members ?? []
-      return {
-        state: groups[0]?.state ?? 'Unknown',
-        members: members.map(({ memberId, clientId, clientHost }) => ({ memberId, clientId, host: clientHost })),
-      }
-    },
-    deleteEmptyGroups: async (groupIds) => {
-      if (groupIds.length === 0) return
-      await admin.deleteGroups([...groupIds]).catch((error: unknown) => {
-        if (!(error instanceof Error) || error.name !== 'KafkaJSDeleteGroupsError') throw error
-      })
-    },
+    ...createGroupAdmin(admin, { message: 'Cannot read groups; retrying', logger, giveUpAfterMs: requestTimeoutMs }),
   }
 }

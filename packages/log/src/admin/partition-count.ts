@@ -13,18 +13,21 @@ export function requirePartitions(topic: string, found: number, { keys, inTopic 
   return keys
 }
 
-interface PartitionCountQuestion {
-  readonly topic: string
-  /** Default: any number of partitions is accepted. */
-  readonly expected?: ExpectedPartitions | undefined
-  /** Id of the consumer group whose notes tell how the keys of folded records were spread. */
-  readonly foldedBy?: string | undefined
-}
-
-/** Reads the count from Kafka. Throws like {@link requirePartitions}, and if `foldedBy` folded records of another spread. */
+/**
+ * Reads the count from Kafka. Throws like {@link requirePartitions} if `expected` is given, and if the notes of the consumer
+ * group `foldedBy` say that the keys of folded records were spread otherwise.
+ */
 export async function countPartitions(
   admin: Pick<LogAdmin, 'partitionCount' | 'groupNotes'>,
-  { topic, expected, foldedBy }: PartitionCountQuestion,
+  {
+    topic,
+    expected,
+    foldedBy,
+  }: {
+    readonly topic: string
+    readonly expected?: ExpectedPartitions | undefined
+    readonly foldedBy?: string | undefined
+  },
 ): Promise<number> {
   const found = await admin.partitionCount(topic)
   const keys = requirePartitions(topic, found, expected ?? { keys: found, inTopic: found })

@@ -4,7 +4,7 @@ import ConsumerGroup from 'kafkajs/src/consumer/consumerGroup.js'
 import type { Message } from '../wire/message.ts'
 import type { ProducerId } from '../wire/record-batch.ts'
 import { createClientSockets } from './client-sockets.ts'
-import { kafkaConfig, type KafkaClientOptions } from './kafka-client.ts'
+import { type KafkaClientOptions, kafkajsConfig } from './kafka-client.ts'
 import { isOverdue } from './kafkajs-errors.ts'
 import type { LogConnection } from './log-connection.ts'
 
@@ -28,11 +28,11 @@ export interface LogCluster {
   readonly connect: (topics: readonly string[]) => Promise<void>
   readonly refreshMetadata: () => Promise<void>
   readonly refreshMetadataIfOld: () => Promise<void>
-  /** Groups partitions by the node id of their leader, {@link NO_LEADER} or {@link NO_PARTITION} if there is none. */
+  /** Groups partitions by the node id of their leader: -1 without a leader, {@link NO_PARTITION} if the topic lacks them. */
   readonly byLeader: <One extends { readonly topic: string; readonly partition: number }>(
     all: readonly One[],
   ) => ReadonlyMap<number, readonly One[]>
-  /** Sends a request and returns its answer. Rejects with kafkajs' errors. Aborting closes the connection. */
+  /** Sends a request and returns its answer. Rejects with kafkajs' errors. An abort closes the connection. */
   readonly send: <Answer>(nodeId: number, message: Message<Answer>, signal?: AbortSignal) => Promise<Answer>
   /** Gets the identity of a new idempotent producer from the controller. */
   readonly createProducerId: () => Promise<ProducerId>
@@ -51,7 +51,7 @@ const UNUSED_TIMEOUT_MS = 60_000
 /** Creates a client of kafkajs' internal cluster. Its public API fetches only as a member of a group. */
 export function createCluster(connection: LogConnection, options: ClusterOptions): LogCluster {
   const sockets = createClientSockets(connection, options.onSocketClosed)
-  const config = kafkaConfig(connection, sockets, options)
+  const config = kafkajsConfig(connection, sockets, options)
   const metadataMaxAge = options.metadataMaxAgeMs ?? 300_000
   const logger = new Kafka(config).logger()
   const cluster = new Cluster({ ...config, logger, allowAutoTopicCreation: false, metadataMaxAge })
@@ -64,7 +64,7 @@ export function createCluster(connection: LogConnection, options: ClusterOptions
   const send: LogCluster['send'] = async (nodeId, message, signal) => {
     const broker = await cluster.findBroker({ nodeId: String(nodeId) })
     const used = await broker.connectionPool.getConnectionByRequest(message)
-    const giveUp = (): void => void used.socket.destroy(new Error('The request was aborted'))
+    const giveUp = (): void => void used.socket?.destroy(new Error('The request was aborted'))
     signal?.throwIfAborted()
     signal?.addEventListener('abort', giveUp)
     try {

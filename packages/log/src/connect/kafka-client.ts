@@ -15,7 +15,7 @@ export interface KafkaClientOptions {
 export const silentLogger: Logger = { info: () => {}, warn: () => {}, error: () => {}, debug: () => {} }
 
 /** Returns the configuration of a kafkajs client. Opens no connection. */
-export function kafkaConfig(
+export function kafkajsConfig(
   connection: LogConnection,
   sockets: ClientSockets,
   { connectTimeoutMs, requestTimeoutMs, retry, logger }: KafkaClientOptions,
@@ -36,7 +36,7 @@ export function kafkaConfig(
 }
 
 export function createKafka(connection: LogConnection, sockets: ClientSockets, options: KafkaClientOptions): Kafka {
-  return new Kafka(kafkaConfig(connection, sockets, options))
+  return new Kafka(kafkajsConfig(connection, sockets, options))
 }
 
 /** kafkajs' log namespaces of single attempts. Their errors are thrown and logged once by the caller. */

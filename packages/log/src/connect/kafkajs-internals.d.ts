@@ -8,13 +8,17 @@ declare module 'kafkajs/src/cluster/index.js' {
   import type { Message } from '../wire/message.ts'
 
   interface Connection {
-    readonly socket: Socket
+    /** Absent until the first attempt to connect. */
+    readonly socket?: Socket
     send<Answer>(message: Message<Answer>): Promise<Answer>
   }
 
-  interface ConnectedBroker extends Broker {
-    /** `Fetch` has its own connection, so that a fetch held by the broker delays no other request. */
-    readonly connectionPool: { readonly getConnectionByRequest: (message: Message<unknown>) => Promise<Connection> }
+  export interface ConnectedBroker extends Broker {
+    readonly connectionPool: {
+      /** `Fetch` has its own connection, so that a fetch held by the broker delays no other request. */
+      readonly pool: readonly Connection[]
+      readonly getConnectionByRequest: (message: Message<unknown>) => Promise<Connection>
+    }
     initProducerId(options: {
       readonly transactionTimeout: number
     }): Promise<{ readonly producerId: string; readonly producerEpoch: number }>
@@ -37,6 +41,7 @@ declare module 'kafkajs/src/cluster/index.js' {
 
 declare module 'kafkajs/src/consumer/consumerGroup.js' {
   import type { Assigner, Cluster, Logger, OffsetsByTopicPartition, RetryOptions } from 'kafkajs'
+  import type { ConnectedBroker } from 'kafkajs/src/cluster/index.js'
 
   /** One member's client of a consumer group. */
   export default class ConsumerGroup {
@@ -55,6 +60,8 @@ declare module 'kafkajs/src/consumer/consumerGroup.js' {
     })
     /** Null: the coordinator assigns a new id at the next join. */
     memberId: string | null
+    /** Null before the first join. */
+    readonly coordinator: ConnectedBroker | null
     joinAndSync(): Promise<void>
     assigned(): readonly { readonly topic: string; readonly partitions: readonly number[] }[]
     heartbeat(options: { readonly interval: number }): Promise<void>

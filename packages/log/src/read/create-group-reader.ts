@@ -36,12 +36,14 @@ export function createGroupReader(
 
   function join(giveUpAfterMs?: number): Promise<void> {
     function attempt(): Promise<void> {
-      member = createGroupMember(
+      member = createGroupMember({
         connection,
-        { ...options, latestBatches },
-        { ...handlers, onLost, onCrash: crash },
-        stopping.signal,
-      )
+        options,
+        handlers: { ...handlers, onCrash: crash },
+        onLost,
+        latestBatches,
+        stopping: stopping.signal,
+      })
       return member.join()
     }
     const trying = { message: 'Cannot join the consumer group; retrying', logger, signal: stopping.signal }

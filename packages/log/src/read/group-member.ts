@@ -6,10 +6,14 @@ import type { LogConnection } from '../connect/log-connection.ts'
 import { isSettledWithin } from '../connect/within.ts'
 import { MemberClosedError, TopicMissingError } from '../errors.ts'
 import { toError } from '../to-error.ts'
+import { fetchMessage } from '../wire/fetch-message.ts'
+import { createAssignedPartitions } from './assigned-partitions.ts'
 import { createGroupMembership } from './group-membership.ts'
-import type { FetchedBatch, GroupReaderHandlers, GroupReaderOptions } from './group-reader.ts'
+import type { FetchedBatch } from './fetched-batch.ts'
+import type { GroupReaderHandlers, GroupReaderOptions } from './group-reader.ts'
+import { locatePositions } from './locate-positions.ts'
 import { createOffsetCommits } from './offset-commits.ts'
-import { readAssignment } from './read-assignment.ts'
+import { type ReadLoopParts, startReadLoop } from './read-loop.ts'
 
 /** A member of a Kafka consumer group that reads its partitions. Single use: create a new member after a failure. */
 export interface GroupMember {
@@ -18,33 +22,34 @@ export interface GroupMember {
   readonly leave: () => Promise<void>
 }
 
-interface GroupMemberOptions extends GroupReaderOptions {
+interface GroupMemberParts {
+  readonly connection: LogConnection
+  readonly options: GroupReaderOptions
+  readonly handlers: GroupReaderHandlers
+  /** Called when the member has lost its brokers or its group, and has left. A new member may join. */
+  readonly onLost: (error: Error) => void
   /** The latest batch of each partition, over all members of a reader. */
   readonly latestBatches: Map<string, Promise<void>>
-}
-
-interface GroupMemberHandlers extends GroupReaderHandlers {
-  /** The member lost its brokers or its group and has left. A new member may join. */
-  readonly onLost: (error: Error) => void
+  /** The member starts no further batches once this signal is aborted. */
+  readonly stopping: AbortSignal
 }
 
 /** Grace period in ms for batches in flight before a rebalance and before leaving. */
 const FINISH_WITHIN_MS = 500
-/** Timeout in ms for leaving the group: an unresponsive broker is not waited for longer. */
+/** Timeout in ms for the last commit and for leaving the group: an unresponsive broker is not waited for longer. */
 const LEAVE_WITHIN_MS = 2_000
 /** Maximum time in ms until added partitions are noticed. */
 const METADATA_MAX_AGE_MS = 10_000
+/** Several thousand records. Larger fetches save no commits, and decoded records are held until they are folded. */
+const MAX_FETCH_BYTES = 1024 * 1024
 
-/** Creates a member that has not joined yet. After `outer` is aborted, it starts no further batches. */
-export function createGroupMember(
-  connection: LogConnection,
-  options: GroupMemberOptions,
-  handlers: GroupMemberHandlers,
-  outer: AbortSignal,
-): GroupMember {
+/** Creates a member that has not joined yet. */
+export function createGroupMember(parts: GroupMemberParts): GroupMember {
+  const { connection, options, handlers, onLost, latestBatches, stopping } = parts
   const { groupId, topics, logger = silentLogger } = options
+  const { maxBytesPerPartition = 1_100_000, maxBatchRecords = 1_000, maxWaitMs = 2_000 } = options
   const ended = new AbortController()
-  const signal = AbortSignal.any([outer, ended.signal])
+  const signal = AbortSignal.any([stopping, ended.signal])
   const cluster = createCluster(connection, {
     connectTimeoutMs: 3_000,
     requestTimeoutMs: 5_000,
@@ -58,35 +63,50 @@ export function createGroupMember(
   const inFlight = new Set<Promise<void>>()
   /** Aborted when the partitions of the current assignment are no longer read. */
   let assignment: AbortController | undefined
+  let ending: Promise<void> | undefined
 
   function onAssigned(owned: ReadonlyMap<string, readonly number[]>): void {
     commits.discard()
-    const begun = new AbortController()
-    const isOver = (): boolean => assignment !== begun
     assignment?.abort()
+    const begun = new AbortController()
     assignment = begun
-    readAssignment(owned, {
-      connection,
-      cluster,
-      options,
-      handlers,
-      logger,
-      latestBatches: options.latestBatches,
+    const current = AbortSignal.any([signal, begun.signal])
+    readPartitions(owned, current, (batch) => {
+      if (assignment === begun) noteHandled(batch)
+    }).catch((error: unknown) => {
+      // The partitions of an assignment that has ended are located again by their next owner.
+      if (!current.aborted) handlers.onCrash(toError(error))
+    })
+  }
+
+  async function readPartitions(
+    owned: ReadonlyMap<string, readonly number[]>,
+    current: AbortSignal,
+    onHandled: (batch: FetchedBatch) => void,
+  ): Promise<void> {
+    const positions = await locatePositions(connection, owned, handlers.positions, { logger, signal: current })
+    if (current.aborted) return
+    handlers.onAssigned?.(owned)
+    const fetch: ReadLoopParts['fetch'] = async (nodeId, led, holdMs) => {
+      const limits = { maxWaitMs: holdMs, maxBytesPerPartition, maxBytes: MAX_FETCH_BYTES }
+      const fetched = await cluster.send(nodeId, fetchMessage({ ...limits, positions: led }), current)
+      membership.beatIfDue()
+      return fetched
+    }
+    const partitions = createAssignedPartitions({
+      positions,
+      maxBatchRecords,
+      onBatch: handlers.onBatch,
+      latestBatches,
       inFlight,
-      isOver,
-      onFetched: membership.beatIfDue,
-      onHandled: (batch) => {
-        if (!isOver()) noteHandled(batch)
-      },
+      onHandled,
       onUnreadable: handlers.onUnreadable ?? ((_topic, _partition, error) => handlers.onCrash(error)),
       onThrow: handlers.onCrash,
-      onFailed: (error) => void fail(error),
-      stopped: signal,
-      ending: begun.signal,
-    }).catch((error: unknown) => {
-      // Once the member ends, its work is aborted: that is no crash, and the reader joins again.
-      if (!isOver() && !signal.aborted) handlers.onCrash(toError(error))
+      signal: current,
     })
+    const { byLeader, refreshMetadata } = cluster
+    const { mayFetch = async () => {} } = handlers
+    startReadLoop({ ...partitions, byLeader, fetch, mayFetch, refreshMetadata, onFailed, maxWaitMs, logger }, current)
   }
 
   function noteHandled({ topic, partition, nextOffset }: FetchedBatch): void {
@@ -101,11 +121,10 @@ export function createGroupMember(
     await isSettledWithin(FINISH_WITHIN_MS, Promise.allSettled(inFlight))
   }
 
-  async function fail(error: Error): Promise<void> {
+  function onFailed(error: Error): void {
     if (signal.aborted) return
-    await end()
-    if (isRetryable(error)) handlers.onLost(error)
-    else handlers.onCrash(error)
+    const report = isRetryable(error) ? onLost : handlers.onCrash
+    void end().then(() => report(error))
   }
 
   const membership = createGroupMembership(
@@ -117,18 +136,20 @@ export function createGroupMember(
       heartbeatIntervalMs: options.heartbeatIntervalMs ?? 1_500,
       rebalanceTimeoutMs: options.rebalanceTimeoutMs ?? 15_000,
     },
-    { onAssigned, onRebalance, onFailed: (error) => void fail(error) },
+    { onAssigned, onRebalance, onFailed },
     signal,
   )
 
-  async function end(): Promise<void> {
+  function end(): Promise<void> {
     ended.abort()
+    ending ??= closeMembership()
+    return ending
+  }
+
+  async function closeMembership(): Promise<void> {
     await isSettledWithin(FINISH_WITHIN_MS, Promise.allSettled(inFlight))
-    await commits.flush()
-    await isSettledWithin(
-      LEAVE_WITHIN_MS,
-      membership.leave().catch(() => {}),
-    )
+    const left = membership.leave(commits.flush).catch(() => {})
+    await isSettledWithin(LEAVE_WITHIN_MS, left)
     if (assignment) handlers.onAssigned?.(new Map())
     assignment = undefined
     commits.discard()

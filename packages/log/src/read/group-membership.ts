@@ -2,13 +2,14 @@ import type { OffsetsByTopicPartition } from 'kafkajs'
 import { backOffAfter } from '../connect/back-off.ts'
 import type { GroupOptions, LogCluster } from '../connect/cluster.ts'
 import { hasGivenUp, isRetryable, isUnknownMember, mustJoinAgain } from '../connect/kafkajs-errors.ts'
+import { createSleeper } from '../sleeper.ts'
 
 interface GroupMembershipHandlers {
   /** Called after each join with the partitions that this member now owns. */
   readonly onAssigned: (assigned: ReadonlyMap<string, readonly number[]>) => void
   /** Called when the group rebalances. The member rejoins once the promise resolves. */
   readonly onRebalance: () => Promise<void>
-  /** Called when heartbeats fail permanently or too often: the group will evict the member. */
+  /** Called when heartbeats fail permanently, or for as long as a session lasts: the group evicts the member. */
   readonly onFailed: (error: Error) => void
 }
 
@@ -19,15 +20,19 @@ interface GroupMembership {
   /** Sends a heartbeat now if one is due, which saves the process a wake-up. */
   readonly beatIfDue: () => void
   readonly commit: (offsets: OffsetsByTopicPartition) => Promise<void>
-  readonly leave: () => Promise<void>
+  /**
+   * Commits for the last time and leaves the group. Abandons a pending join before, because the coordinator answers the
+   * requests of a connection one after the other.
+   */
+  readonly leave: (commitLast: () => Promise<void>) => Promise<void>
 }
 
-/** Maximum consecutive failures of heartbeats. */
-const MAX_FAILURES = 5
 const FIRST_BACK_OFF_MS = 100
 const LONGEST_BACK_OFF_MS = 1_600
 /** Longest pause, as a multiple of the heartbeat interval: a heartbeat that is due waits for `beatIfDue`. */
 const LONGEST_PAUSE = 1.5
+/** Heartbeats that the coordinator may leave unanswered, one after the other, before the session ends. */
+const UNANSWERED_PER_SESSION = 3
 
 export function createGroupMembership(
   cluster: LogCluster,
@@ -35,33 +40,59 @@ export function createGroupMembership(
   { onAssigned, onRebalance, onFailed }: GroupMembershipHandlers,
   signal: AbortSignal,
 ): GroupMembership {
+  const { sessionTimeoutMs } = options
   const group = cluster.createGroup(options)
+  const { sleep, wake } = createSleeper(signal)
   let isJoined = false
+  let joining: Promise<void> | undefined
   let dueAtMs = Infinity
-  let endPause: (() => void) | undefined
-  signal.addEventListener('abort', () => endPause?.())
+  let sessionEndsAtMs = Infinity
 
-  async function pause(ms: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, ms)
-    endPause = resolve
-    await promise
-    clearTimeout(timer)
-  }
-
-  async function joinNow(): Promise<void> {
-    await group.joinAndSync()
+  async function join(): Promise<void> {
+    joining = group.joinAndSync()
+    try {
+      await joining
+    } finally {
+      joining = undefined
+    }
     isJoined = true
+    renewSession()
     if (signal.aborted) return
     const owned = group.assigned().filter(({ partitions }) => partitions.length > 0)
     onAssigned(new Map(owned.map(({ topic, partitions }) => [topic, partitions.toSorted((a, b) => a - b)])))
   }
 
+  function renewSession(): void {
+    sessionEndsAtMs = performance.now() + sessionTimeoutMs
+  }
+
+  /** Closes the connections to the coordinator. Requests in flight reject, and the next request connects again. */
+  function disconnect(reason: string): void {
+    for (const { socket } of group.coordinator?.connectionPool.pool ?? []) socket?.destroy(new Error(reason))
+  }
+
   async function sendHeartbeat(): Promise<void> {
+    const leftMs = Math.max(0, sessionEndsAtMs - performance.now())
+    const overdueMs = Math.min(leftMs, sessionTimeoutMs / UNANSWERED_PER_SESSION)
+    const timer = setTimeout(() => disconnect('The coordinator does not answer heartbeats'), overdueMs)
     try {
-      await cluster.refreshMetadataIfOld()
-      group.checkForStaleAssignment()
       await group.heartbeat({ interval: 0 })
+      renewSession()
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** Refreshes metadata beside the heartbeats, which a broker that does not answer would hold up. */
+  function checkForAddedPartitions(): void {
+    cluster.refreshMetadataIfOld().catch(() => {}) // repeated after the next heartbeat
+    group.checkForStaleAssignment()
+  }
+
+  async function keepMembership(): Promise<void> {
+    try {
+      await sendHeartbeat()
+      checkForAddedPartitions()
     } catch (error) {
       if (signal.aborted || !mustJoinAgain(error)) throw error
       if (isUnknownMember(error)) group.memberId = null
@@ -74,33 +105,41 @@ export function createGroupMembership(
     let failures = 0
     while (!signal.aborted) {
       dueAtMs = failures === 0 ? performance.now() + heartbeatIntervalMs : Infinity
-      await pause(
+      await sleep(
         failures === 0
           ? LONGEST_PAUSE * heartbeatIntervalMs
           : backOffAfter(failures, FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS),
       )
       if (signal.aborted) return
       try {
-        if (isJoined) await sendHeartbeat()
-        if (!isJoined) await joinNow()
+        if (isJoined) await keepMembership()
+        if (!isJoined) await join()
         failures = 0
       } catch (error) {
         if (signal.aborted) return
         failures += 1
-        if (failures > MAX_FAILURES || hasGivenUp(error) || !isRetryable(error)) return onFailed(error as Error)
+        const isOver = performance.now() >= sessionEndsAtMs
+        if (isOver || hasGivenUp(error) || !isRetryable(error)) return onFailed(error as Error)
       }
     }
   }
 
   return {
     join: async () => {
-      await joinNow()
+      await join()
       void stay()
     },
     beatIfDue: () => {
-      if (performance.now() >= dueAtMs) endPause?.()
+      if (performance.now() >= dueAtMs) wake()
     },
     commit: (offsets) => group.commitOffsets(offsets),
-    leave: () => group.leave(),
+    leave: async (commitLast) => {
+      if (joining) {
+        disconnect('The member leaves the group')
+        await joining.catch(() => {})
+      }
+      await commitLast()
+      await group.leave()
+    },
   }
 }

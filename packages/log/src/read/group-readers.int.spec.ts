@@ -1,12 +1,23 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { deleteRecords, fetchApiKey, until } from '@nextvisit/testing'
+import { type BrokerResponse, deleteRecords, fetchApiKey, heartbeatApiKey, until } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
-import { givenMember, numbers, valuesOf } from '../../test/given-member.ts'
+import { givenMember, givenUnstartedMember, numbers, valuesOf } from '../../test/given-member.ts'
 import { givenConnection, givenFaultProxy, givenPublisher, givenRecords, givenTopic } from '../../test/given-topic.ts'
-import { givenTwoBrokers, notLeaderOf } from '../../test/given-two-brokers.ts'
-import type { FetchedBatch } from './group-reader.ts'
+import { givenTwoBrokers, notLeaderOf, withRefusal } from '../../test/given-two-brokers.ts'
+import { withLogAdmin } from '../admin/with-log-admin.ts'
+import type { FetchedBatch } from './fetched-batch.ts'
 import type { Watermarks } from '../watermarks.ts'
+
+/** Collects the log lines about losing a group. */
+function givenLogger() {
+  const lines: string[] = []
+  const note = (_fields: object, line: string) => void (line.includes('the consumer group') && lines.push(line))
+  return { lines, logger: { info: note, warn: note, error: note, debug: note } }
+}
+
+const LOST = 'Lost the consumer group; rejoining'
+const REJOINED = 'Rejoined the consumer group'
 
 describe('group readers of one group', () => {
   it('lose no record when members join and leave, and read from no wrong position', async () => {
@@ -71,9 +82,7 @@ describe('group readers of one group', () => {
     proxy.onResponse(({ apiKey, bytes }) =>
       apiKey === fetchApiKey && bytes > 200 && cuts++ < 3 ? { cutAfterBytes: 100 } : 'pass',
     )
-    const lines: string[] = []
-    const note = (_fields: object, line: string) => void (line.includes('the consumer group') && lines.push(line))
-    const logger = { info: note, warn: note, error: note, debug: note }
+    const { lines, logger } = givenLogger()
     const { batches, crashes } = await givenMember({ topic, connection, logger })
     await until(() => valuesOf(batches, 0).length === 20)
     proxy.setLink('refuse')
@@ -83,8 +92,122 @@ describe('group readers of one group', () => {
     await until(() => valuesOf(batches, 0).length === 40)
     expect(valuesOf(batches, 0)).toEqual(numbers(0, 40))
     expect({ crashes, cut: proxy.struck().cut }).toEqual({ crashes: [], cut: 3 })
-    expect(lines).toContain('Lost the consumer group; rejoining')
-    await until(() => lines.at(-1) === 'Rejoined the consumer group')
+    expect(lines).toContain(LOST)
+    await until(() => lines.at(-1) === REJOINED)
+  })
+
+  it('rejoin once heartbeats have stayed unanswered for a session', async () => {
+    const topic = await givenTopic(1)
+    const { proxy, connection } = await givenFaultProxy()
+    const { lines, logger } = givenLogger()
+    const { batches, assigned, crashes } = await givenMember({ topic, connection, logger })
+    await until(() => assigned.length > 0)
+    proxy.onResponse(({ apiKey }) => (apiKey === heartbeatApiKey ? 'lose' : 'pass'))
+    await until(() => lines.includes(LOST), 15_000) // a session lasts 6 s
+    proxy.onResponse(() => 'pass')
+    await until(() => lines.at(-1) === REJOINED)
+    await givenRecords(topic, 0, ['new'])
+    await until(() => batches.length > 0)
+    expect({ assigned, crashes }).toEqual({ assigned: [[0], [], [0]], crashes: [] })
+  })
+
+  it('stay members when a connection hangs and new connections do not', async () => {
+    const topic = await givenTopic(1)
+    const { proxy, connection } = await givenFaultProxy()
+    const { batches, assigned, crashes } = await givenMember({ topic, connection })
+    await until(() => assigned.length > 0)
+    proxy.setLink('black-hole')
+    proxy.setLink('open')
+    await sleep(7_000) // longer than a session
+    await givenRecords(topic, 0, ['new'])
+    await until(() => batches.length > 0)
+    expect({ assigned, crashes }).toEqual({ assigned: [[0]], crashes: [] })
+  })
+
+  it('rejoin without a crash if they are lost while they locate their positions', async () => {
+    const topic = await givenTopic(1)
+    await givenRecords(topic, 0, numbers(0, 5))
+    const { proxy, connection } = await givenFaultProxy()
+    const { lines, logger } = givenLogger()
+    const isLost = Promise.withResolvers<void>()
+    let asked = 0
+    const positions = async (): Promise<ReadonlyMap<number, bigint>> => {
+      asked += 1
+      if (asked === 1) await isLost.promise
+      return new Map([[0, 0n]])
+    }
+    proxy.onResponse(({ apiKey }) => (apiKey === heartbeatApiKey ? 'lose' : 'pass'))
+    const { batches, crashes } = await givenMember({ topic, connection, logger, positions })
+    await until(() => lines.includes(LOST))
+    proxy.onResponse(() => 'pass')
+    isLost.reject(new Error('The member is stopping'))
+    await until(() => valuesOf(batches, 0).length === 5)
+    expect(crashes).toEqual([])
+  })
+
+  it('leave no member behind when they stop while they wait to join', async () => {
+    const topic = await givenTopic(3)
+    const groupId = `log-spec.${randomUUID()}`
+    const { proxy, connection } = await givenFaultProxy()
+    const hung = await givenMember({ topic, groupId, connection: { ...connection, clientId: 'hung' } })
+    const rejoining = await givenMember({ topic, groupId, connection: { ...givenConnection(), clientId: 'rejoining' } })
+    await until(() => [hung, rejoining].every(({ assigned }) => (assigned.at(-1)?.length ?? 0) > 0))
+    const joining = givenUnstartedMember({ topic, groupId, connection: { ...givenConnection(), clientId: 'joining' } })
+
+    await withLogAdmin(givenConnection(), async (admin) => {
+      const clientsIn = async () => (await admin.describeGroup(groupId)).members.map(({ clientId }) => clientId)
+      // The coordinator waits for this member until its session ends.
+      proxy.setLink('black-hole')
+      const starting = joining.reader.start().catch(() => {})
+      await expect.poll(clientsIn, { timeout: 5_000 }).toContain('joining')
+      await sleep(1_000) // the other member rejoins after a heartbeat
+      await Promise.all([joining, rejoining].map(({ reader }) => reader.stop()))
+      expect(await clientsIn()).toEqual(['hung'])
+      await starting
+    })
+  })
+
+  it.each([
+    ['an unknown error', -1],
+    ['damaged records', 2],
+    ['a failed disk', 56],
+  ])('read at full speed beside a partition that the broker refuses because of %s', async (_, errorCode) => {
+    const topic = await givenTopic(2)
+    const { proxy, connection } = await givenFaultProxy()
+    let refusals = 0
+    const refuse = ({ apiKey, frame }: BrokerResponse) => {
+      const fault = apiKey === fetchApiKey ? withRefusal(frame, 0, errorCode) : undefined
+      if (fault) refusals += 1
+      return fault ?? 'pass'
+    }
+    proxy.onResponse(refuse)
+    await givenRecords(topic, 0, ['refused at first'])
+    const { batches, crashes } = await givenMember({ topic, connection })
+    const publisher = await givenPublisher(givenConnection())
+    for (const [index, value] of numbers(0, 30).entries()) {
+      await publisher.publish({ topic, partition: 1, key: value, value, headers: {} }, performance.now() + 30_000)
+      await until(() => valuesOf(batches, 1).length === index + 1)
+    }
+    // Each record takes a fetch. A reader that does not leave out the partition is refused as often.
+    expect(refusals).toBeLessThan(20)
+    proxy.onResponse(() => 'pass')
+    await until(() => valuesOf(batches, 0).length === 1)
+    expect(crashes).toEqual([])
+  })
+
+  it('report a partition that the broker keeps refusing, and read it as soon as the broker serves it', async () => {
+    const topic = await givenTopic(1)
+    const { proxy, connection } = await givenFaultProxy()
+    proxy.onResponse(({ apiKey, frame }) => (apiKey === fetchApiKey ? withRefusal(frame, 0, 56) : undefined) ?? 'pass')
+    const unreadable: unknown[] = []
+    const onUnreadable = (_topic: string, partition: number, error: Error) => void unreadable.push({ partition, error })
+    const { batches, crashes } = await givenMember({ topic, connection, onUnreadable, maxWaitMs: 100 })
+    await until(() => unreadable.length > 0)
+    proxy.onResponse(() => 'pass')
+    await givenRecords(topic, 0, ['new'])
+    await until(() => batches.length > 0)
+    expect(unreadable).toMatchObject([{ partition: 0, error: { code: 'PARTITION_REFUSED', retryable: true } }])
+    expect(crashes).toEqual([])
   })
 
   it('read the other partitions during a slow batch and stay members', async () => {
