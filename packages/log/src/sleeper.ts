@@ -7,8 +7,8 @@ export interface Sleeper {
 }
 
 export function createSleeper(signal?: AbortSignal): Sleeper {
-  let wake = (): void => {}
-  signal?.addEventListener('abort', () => wake())
+  let wake: (() => void) | undefined
+  signal?.addEventListener('abort', () => wake?.())
 
   return {
     sleep: async (ms) => {
@@ -19,6 +19,6 @@ export function createSleeper(signal?: AbortSignal): Sleeper {
       await promise
       clearTimeout(timer)
     },
-    wake: () => wake(),
+    wake: () => wake?.(),
   }
 }

@@ -121,11 +121,14 @@ export function createGroupMember(parts: GroupMemberParts): GroupMember {
     await isSettledWithin(FINISH_WITHIN_MS, Promise.allSettled(inFlight))
   }
 
-  function onFailed(error: Error): void {
+  async function fail(error: Error): Promise<void> {
     if (signal.aborted) return
-    const report = isRetryable(error) ? onLost : handlers.onCrash
-    void end().then(() => report(error))
+    await end()
+    if (isRetryable(error)) onLost(error)
+    else handlers.onCrash(error)
   }
+
+  const onFailed = (error: Error): void => void fail(error)
 
   const membership = createGroupMembership(
     cluster,
