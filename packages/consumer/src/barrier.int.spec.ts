@@ -85,9 +85,14 @@ describe('a barrier', () => {
 
 describe('a read that wants the latest records', () => {
   it('is answered in its time while the log does not say how many partitions there are', async () => {
-    const parts = { barrier: async () => {}, countPartitions: () => Promise.withResolvers<never>().promise }
     const { signal } = new AbortController()
-    const read = catchUp(parts, 'all users', { signal, deadlineAt: performance.now() + 2_000, withinMs: 50 })
+    const read = catchUp('all users', {
+      barrier: async () => {},
+      countPartitions: () => Promise.withResolvers<never>().promise,
+      signal,
+      deadlineAt: performance.now() + 2_000,
+      withinMs: 50,
+    })
     await expect(read).resolves.toBe(false)
   })
 })

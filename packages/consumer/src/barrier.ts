@@ -44,12 +44,9 @@ export function createBarrier({
   }
 }
 
-interface CatchUpParts {
-  readonly barrier: Barrier
-  readonly countPartitions: () => Promise<number>
-}
-
+/** The context of a call that waits for folds. */
 interface CatchUpOptions {
+  readonly barrier: Barrier
   /** The caller's: see `CallContext`. */
   readonly signal: AbortSignal
   /** A `performance.now()` instant. */
@@ -71,18 +68,17 @@ const KEPT_FOR_ANSWER_MS = 100
  * takes too long or cannot be found out. Rejects only if the caller has gone.
  */
 export async function catchUp(
-  { barrier, countPartitions }: CatchUpParts,
   of: 'all users' | { readonly userId: string },
-  options: CatchUpOptions,
+  options: CatchUpOptions & { readonly countPartitions: () => Promise<number> },
 ): Promise<boolean> {
   const wait = waitSignal(options)
   try {
-    const count = await unlessAborted(countPartitions(), wait)
+    const count = await unlessAborted(options.countPartitions(), wait)
     const partitions =
       of === 'all users'
         ? Array.from({ length: count }, (_, partition) => partition)
         : [partitionForKey(of.userId, count)]
-    await barrier(partitions, wait)
+    await options.barrier(partitions, wait)
     return true
   } catch (error) {
     if (options.signal.aborted) throw error
@@ -92,7 +88,6 @@ export async function catchUp(
 
 /** Returns the partitions that are folded, in time, up to the log's end at the call. */
 export async function findCaughtUp(
-  barrier: Barrier,
   partitions: ReadonlySet<number>,
   options: CatchUpOptions,
 ): Promise<ReadonlySet<number>> {
@@ -100,7 +95,7 @@ export async function findCaughtUp(
   const folded = new Set<number>()
   const waits = Array.from(partitions, async (partition) => {
     try {
-      await barrier([partition], within)
+      await options.barrier([partition], within)
       folded.add(partition)
     } catch (error) {
       if (!within.aborted) throw error
@@ -111,7 +106,7 @@ export async function findCaughtUp(
 }
 
 /** Returns a signal that is aborted when the caller has gone, or when the wait must end for the answer to be in time. */
-function waitSignal({ signal, deadlineAt, withinMs = Infinity }: CatchUpOptions): AbortSignal {
+function waitSignal({ signal, deadlineAt, withinMs = Infinity }: Omit<CatchUpOptions, 'barrier'>): AbortSignal {
   // A timeout with a fraction of a millisecond is an error.
   const leftMs = Math.max(0, Math.floor(deadlineAt - performance.now() - KEPT_FOR_ANSWER_MS))
   return AbortSignal.any([signal, AbortSignal.timeout(Math.min(withinMs, leftMs))])

@@ -1,12 +1,13 @@
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { CatalogView } from '@nextvisit/catalog'
-import { addressesVariable } from '@nextvisit/contracts'
+import { addressesVariable, CALLS, type CallTable } from '@nextvisit/contracts'
 import { type ConnectionOptions, createAdapter, type Db, type ServiceSchemaOptions } from '@nextvisit/database'
-import { createLogger, type CallRoute, type Logger } from '@nextvisit/service-kit'
+import type { FetchedRecord } from '@nextvisit/log'
+import { type CallRoute, type Handlers, serveCalls } from '@nextvisit/service-kit'
 import { Registry } from 'prom-client'
 import type { Barrier } from './barrier.ts'
-import type { AnyFact, Projection } from './projection.ts'
+import type { Projection } from './projection.ts'
 import type { PublishReplies } from './replies/reply-publisher.ts'
 import type { SettledUntil, TableSources } from './table-sources.ts'
 
@@ -15,46 +16,40 @@ export const coreMigrations = fileURLToPath(new URL('../prisma/migrations', impo
 
 /** The parts of the process that a projection may use beside its database. */
 export interface ProjectionParts {
-  readonly logger: Logger
   readonly metrics: Registry
-  /** Returns the number of partitions of `user-events`. */
+  /** Returns the number of partitions of the projection's topic. */
   readonly countPartitions: () => Promise<number>
-  /** Only in a running consumer that `hasReplies`. */
-  readonly publishReplies?: PublishReplies
+  /** Sends nothing in a consumer without `isAwaited`. */
+  readonly publishReplies: PublishReplies
 }
 
 /** Returns parts for a projection that is only rebuilt or tested: no log, no scraped metrics, no replies. */
 export function offlineParts(countPartitions: () => Promise<number>): ProjectionParts {
-  return { logger: createLogger('rebuild', 'silent'), metrics: new Registry(), countPartitions }
+  return { metrics: new Registry(), countPartitions, publishReplies: () => Promise.resolve() }
 }
 
-/** The parts of the process that a consumer's routes may use. */
-export interface RouteParts<Client extends Db> {
+/** The parts of the process that a handler of a call may use. */
+export interface HandlerParts extends Pick<ProjectionParts, 'countPartitions'> {
   /** Connections for admission. Neither folds nor reads use them. */
   readonly db: Db
   /** Connections for reads, which may be slow. */
-  readonly readDb: Client
+  readonly readDb: Db
   readonly catalog: CatalogView
   readonly now: () => Date
-  /** Resolves once every record that was in these partitions of `user-events` at the call is folded. */
+  /** Resolves once every record that was in these partitions at the call is folded. */
   readonly barrier: Barrier
   /** Fetches this process's share of the gathered records now: a caller waits for their fold. */
   readonly fetchNow: () => void
-  /** Returns the number of partitions of `user-events`. */
-  readonly countPartitions: () => Promise<number>
 }
 
+/** A handler for each call of the service with this name in `CALLS`. A service that others do not ask has none. */
+type HandlersOf<Name extends string> = Name extends keyof typeof CALLS
+  ? Handlers<(typeof CALLS)[Name], HandlerParts>
+  : Readonly<Record<string, never>>
+
 /** The description of a consumer. Its process, replay, migrations, the commands of `nextvisit` and the shared specs read it. */
-export interface ConsumerDefinition<
-  Name extends string,
-  Client extends Db,
-  Fact extends AnyFact,
-  Draft,
-  OwnFact extends AnyFact,
-  OwnDraft,
-  Memory,
-> {
-  /** Names its folder, its projection and its consumer group. */
+export interface ConsumerDefinition<Name extends string> {
+  /** Names its folder, its projection, its consumer group and its calls. */
   readonly name: Name
   /** The folder of its package; its migrations are in `prisma/migrations`. */
   readonly directory: string
@@ -63,34 +58,28 @@ export interface ConsumerDefinition<
   /** The Postgres schema of its rows. */
   readonly schema: string
   /** Imports its generated Prisma client when called: commands that need no rows stay fast. */
-  readonly openDb: (adapter: ReturnType<typeof createAdapter>) => Promise<Client>
-  /** Creates the memory that its projection shares with its routes, once a process. Lost with it: for figures only. */
-  readonly memory?: () => Memory
-  readonly projection: (parts: ProjectionParts, memory: Memory) => Projection<Fact, Draft>
-  /** Folds the records that the consumer itself has published, in a replay. `partitions`: the number of `user-events`. */
-  readonly published?: (partitions: number) => Projection<OwnFact, OwnDraft>
+  readonly openDb: (adapter: ReturnType<typeof createAdapter>) => Promise<Db>
+  readonly projection: (parts: ProjectionParts) => Projection
+  /**
+   * Folds, in a replay, the records that the consumer publishes through its outbox. Absent: it has no outbox. `partitions`:
+   * the number of partitions of its projection's topic.
+   */
+  readonly published?: (partitions: number) => Projection
   /** The source of the rows of each of its tables. */
   readonly tables: TableSources
   readonly settledUntil?: SettledUntil
-  readonly routes: (parts: RouteParts<Client>, memory: Memory) => readonly CallRoute[]
+  readonly calls: HandlersOf<Name>
   /** Time for which records gather in the log while no caller waits for them. Default: `GATHER_MS`. */
   readonly gatherMs?: number
-  /** Its commits write records into the outbox. */
-  readonly hasOutbox?: true
-  /** Gateways wait for its replies over Redis, and name the awaited records there: it needs `REDIS_URL`. */
-  readonly hasReplies?: true
+  /** Returns true if a gateway waits for the reply to a record. Absent: it sends no replies, and needs no `REDIS_URL`. */
+  readonly isAwaited?: (record: FetchedRecord) => boolean
 }
 
-/** A consumer for code that serves every consumer, without the types of its rows and facts. */
-export interface Consumer<Name extends string = string>
-  extends Omit<
-    ConsumerDefinition<Name, Db, AnyFact, unknown, AnyFact, unknown, unknown>,
-    'openDb' | 'projection' | 'routes'
-  > {
-  /** `memory` is shared with `routes`. Default: a new one. */
-  readonly projection: (parts: ProjectionParts, memory?: unknown) => Projection<AnyFact, unknown>
-  readonly routes: (parts: RouteParts<Db>, memory?: unknown) => readonly CallRoute[]
+/** A consumer with the values that follow from its definition, for code that serves every consumer. */
+export interface Consumer<Name extends string = string> extends Omit<ConsumerDefinition<Name>, 'openDb' | 'calls'> {
   readonly openDb: (options: ConnectionOptions) => Promise<Db>
+  /** Its own calls, with their handlers. */
+  readonly routes: (parts: HandlerParts) => readonly CallRoute[]
   /** Its login role, which may use its own schema only. */
   readonly role: string
   /** The variable that may name a database server of its own: `METERING_DATABASE_URL`. */
@@ -102,30 +91,23 @@ export interface Consumer<Name extends string = string>
 }
 
 /** Describes a consumer. Opens nothing, and imports no Prisma client. */
-export function defineConsumer<
-  const Name extends string,
-  Client extends Db,
-  Fact extends AnyFact,
-  Draft,
-  OwnFact extends AnyFact = AnyFact,
-  OwnDraft = unknown,
-  Memory = undefined,
->(definition: ConsumerDefinition<Name, Client, Fact, Draft, OwnFact, OwnDraft, Memory>): Consumer<Name> {
+export function defineConsumer<const Name extends string>({
+  openDb,
+  calls,
+  ...definition
+}: ConsumerDefinition<Name>): Consumer<Name> {
   const { name, schema, directory } = definition
-  const newMemory = () => definition.memory?.() as Memory
-  const variable = name.replaceAll('-', '_').toUpperCase()
-  const derived = {
+  const tables: Readonly<Record<string, CallTable>> = CALLS
+  return {
+    ...definition,
     role: `nextvisit_${schema}`,
-    databaseVariable: `${variable}_DATABASE_URL`,
+    databaseVariable: `${name.replaceAll('-', '_').toUpperCase()}_DATABASE_URL`,
     addressesVariable: addressesVariable(name),
     migrations: [
       { directory: coreMigrations, table: '_core_migrations' },
       { directory: path.join(directory, 'prisma/migrations'), table: '_prisma_migrations' },
     ],
-    openDb: (options: ConnectionOptions) => definition.openDb(createAdapter(options)),
-    projection: (parts: ProjectionParts, memory = newMemory()) => definition.projection(parts, memory),
-    routes: (parts: RouteParts<Client>, memory = newMemory()) => definition.routes(parts, memory),
+    openDb: (options) => openDb(createAdapter(options)),
+    routes: (parts) => serveCalls(tables[name] ?? {}, calls, parts),
   }
-  // Its routes get the client that its openDb returns, and its projection only facts that fit its schema.
-  return { ...definition, ...derived } as unknown as Consumer<Name>
 }

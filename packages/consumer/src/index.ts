@@ -1,12 +1,11 @@
 export { readConsumerConfig } from './process/config.ts'
 export {
   type Consumer,
-  type ConsumerDefinition,
   coreMigrations,
   defineConsumer,
+  type HandlerParts,
   offlineParts,
   type ProjectionParts,
-  type RouteParts,
 } from './define-consumer.ts'
 export { type AddressedReply, createReplyPublisher, type PublishReplies } from './replies/reply-publisher.ts'
 export { runConsumer } from './run-consumer.ts'

@@ -141,7 +141,7 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
 
   const consumer = createGroupReader(
     connection,
-    { groupId, topics: projection.topics, logger, ...options.consumer },
+    { groupId, topics: [projection.topic], logger, ...options.consumer },
     {
       positions,
       onAssigned: (assigned) => {

@@ -66,10 +66,10 @@ export interface Writes {
  * Read-modify-write only rows whose facts all share a partition; everything else adds
  * (`ON CONFLICT … SET n = t.n + excluded.n`).
  */
-export interface Projection<Fact extends AnyFact, Draft> {
+export interface Projection<Fact extends AnyFact = AnyFact, Draft = unknown> {
   /** Names the checkpoint and the consumer group. */
   readonly name: string
-  readonly topics: readonly string[]
+  readonly topic: string
   /** Records that do not parse become dead letters and never reach `evolve`. */
   readonly schema: ZodType<Fact>
   /**
@@ -122,6 +122,11 @@ export interface Ticks {
 export interface TickWrites extends Writes {
   /** Called once the rows are committed. May be lost in a crash. */
   readonly afterCommit?: () => void
+}
+
+/** Hides the types of a projection's facts and drafts. The core gives it only facts that fit its schema, and drafts of its own. */
+export function opaque<Fact extends AnyFact, Draft>(projection: Projection<Fact, Draft>): Projection {
+  return projection as unknown as Projection
 }
 
 /** Folds records into a draft, in order. Returns the draft. */

@@ -1,5 +1,5 @@
 import { createCatalogMetrics, createCatalogView } from '@nextvisit/catalog'
-import { deadLetterCalls, HEADERS, operationsCalls, TOPICS } from '@nextvisit/contracts'
+import { consumerCalls } from '@nextvisit/contracts'
 import { type Db, queryOf } from '@nextvisit/database'
 import { createLogAdmin, createPublisher } from '@nextvisit/log'
 import {
@@ -9,8 +9,6 @@ import {
   createLogger,
   createMetrics,
   createPublishMetrics,
-  createRedis,
-  createRedisSubscriber,
   runService,
   serveCalls,
 } from '@nextvisit/service-kit'
@@ -20,11 +18,9 @@ import { readConsumerConfig } from './process/config.ts'
 import { answerDeadLetters } from './dead-letters/answer-dead-letters.ts'
 import type { Consumer } from './define-consumer.ts'
 import { forbidPretenuring } from './process/forbid-pretenuring.ts'
-import { hearAwaitedRecords } from './replies/hear-awaited-records.ts'
-import { keepConnected } from './replies/keep-connected.ts'
 import { openPools } from './process/open-pools.ts'
 import { createProjectionRunner } from './projection-runner.ts'
-import { createReplyPublisher } from './replies/reply-publisher.ts'
+import { createReplies } from './replies/create-replies.ts'
 import { consumerHealth } from './process/consumer-health.ts'
 import { answerOperations } from './process/answer-operations.ts'
 
@@ -39,7 +35,7 @@ function now(): Date {
  */
 export async function runConsumer(consumer: Consumer): Promise<void> {
   forbidPretenuring()
-  const { name, version: serviceVersion, hasOutbox } = consumer
+  const { name, version: serviceVersion, isAwaited } = consumer
   const config = configOrExit(() => readConsumerConfig(consumer))
   const logger = createLogger(name, config.logLevel)
   const metrics = createMetrics(name)
@@ -49,21 +45,23 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
 
   const pools = await openPools(consumer, { ...config, clientId, metrics })
   const { foldDb, upkeepDb, admissionDb, readDb } = pools
-  const redis = config.redisUrl ? createRedis({ url: config.redisUrl, name, logger }) : undefined
-  const subscriber = config.redisUrl && createRedisSubscriber({ url: config.redisUrl, name: `${name}-awaited`, logger })
+  const { publishReplies, ...replies } = createReplies({ ...config, name, foldDb, logger })
   const catalog = createCatalogView(connection, { serviceName: name, logger })
   createCatalogMetrics(metrics, catalog)
-  const publisher = hasOutbox && createPublisher(connection, { logger, onRequest: createPublishMetrics(metrics) })
+  const publisher =
+    consumer.published && createPublisher(connection, { logger, onRequest: createPublishMetrics(metrics) })
   const logAdmin = createLogAdmin(connection, { logger })
   const { keysOf } = createPartitionCounts(logAdmin, connection.partitions)
-  const countPartitions = () => keysOf(TOPICS.userEvents)
-  const memory = consumer.memory?.()
-  const publishReplies = redis && createReplyPublisher(redis.client, logger)
-  const parts = { logger, metrics, countPartitions, ...(publishReplies && { publishReplies }) }
-  const projection = consumer.projection(parts, memory)
+  const countPartitions = () => keysOf(projection.topic)
+  const projection = consumer.projection({ metrics, countPartitions, publishReplies })
   const fetchNow = (): void => runner.fetchNow()
-  const own = { projection: projection.name, topic: TOPICS.userEvents }
-  const barrier = createBarrier({ db: admissionDb, logAdmin, fetchNow, ...own })
+  const barrier = createBarrier({
+    db: admissionDb,
+    logAdmin,
+    fetchNow,
+    projection: projection.name,
+    topic: projection.topic,
+  })
   const runner = createProjectionRunner({
     projection,
     foldDb,
@@ -77,16 +75,18 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
     onFailure,
     ...(publisher && { publisher }),
     ...(consumer.gatherMs !== undefined && { gatherMs: consumer.gatherMs }),
-    ...(consumer.hasReplies && { isAwaited: ({ headers }) => headers[HEADERS.replyTo] !== undefined }),
+    ...(isAwaited && { isAwaited }),
   })
-  if (subscriber) hearAwaitedRecords(subscriber.client, runner.fetchUpTo, logger)
+  replies.hearAwaited(runner.fetchUpTo)
   const clusterCheck = clusterCheckOf(connection, { mode: config.mode, logger, onUnsafe: onFailure })
   const server = createInternalServer({
     ...config.internalServer,
     routes: [
-      ...consumer.routes({ db: admissionDb, readDb, catalog, now, barrier, fetchNow, countPartitions }, memory),
-      ...serveCalls(operationsCalls, answerOperations(runner)),
-      ...serveCalls(deadLetterCalls, answerDeadLetters(projection.name, queryOf(readDb))),
+      ...consumer.routes({ db: admissionDb, readDb, catalog, now, barrier, fetchNow, countPartitions }),
+      ...serveCalls(consumerCalls, {
+        ...answerOperations(runner),
+        ...answerDeadLetters(projection.name, queryOf(readDb)),
+      }),
     ],
     ...consumerHealth({ runner, catalog, db: upkeepDb }),
     metrics,
@@ -101,11 +101,9 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
         start: () => Promise.resolve(),
         stop: () => one.$disconnect(),
       })),
-      ...(consumer.hasReplies ? [{ name: 'folds', ...keepConnected(foldDb) }] : []),
       { name: 'internal server', ...server },
       { name: 'cluster check', ...clusterCheck },
-      ...(redis ? [{ name: 'redis', ...redis }] : []),
-      ...(subscriber ? [{ name: 'awaited records', ...subscriber }] : []),
+      ...replies.parts,
       { name: 'log', start: logAdmin.connect, stop: logAdmin.disconnect },
       { name: 'catalog', ...catalog },
       ...(publisher

@@ -1,5 +1,6 @@
 import { openTestClient } from '@nextvisit/database/testing'
 import { type Consumer, defineConsumer } from '../src/define-consumer.ts'
+import { opaque } from '../src/projection.ts'
 import { createVisitsProjection, VISITS_DIRECTORY } from './visits-projection.ts'
 
 /** The example of the core's specs as a consumer of `topic`. */
@@ -10,13 +11,13 @@ export function visitsConsumer(topic?: string): Consumer {
     version: 'test',
     schema: 'visits',
     openDb: async (adapter) => openTestClient(adapter),
-    projection: () => createVisitsProjection(topic),
+    projection: () => opaque(createVisitsProjection(topic)),
     // The row that the example's ticks write does not come from the log.
     tables: {
       visits: {
         folded: (table) => `SELECT * FROM ${table} WHERE user_id <> '00000000-0000-4000-8000-000000000000'`,
       },
     },
-    routes: () => [],
+    calls: {},
   })
 }

@@ -20,7 +20,7 @@ export type VisitsProjection = Projection<UserFact, VisitsDraft> &
 export function createVisitsProjection(topic: string = TOPICS.userEvents): VisitsProjection {
   return {
     name: 'visits',
-    topics: [topic],
+    topic,
     schema: UserFact,
     idempotencyOf: (fact) => {
       if ('imported' in fact) return { id: fact.id, receivedMs: Infinity }

@@ -28,36 +28,32 @@ export function remainingMs(deadlineAt: number): number {
   return Math.max(0, deadlineAt - performance.now())
 }
 
-const NOT_FOUND = Symbol('not found')
-const BEHIND = Symbol('behind')
-type NotFound = typeof NOT_FOUND
-export type Behind = typeof BEHIND
-
-/** Returns the answer of a handler that knows nothing by that name; the caller's outcome is `not-found`. */
-export function notFound(): NotFound {
-  return NOT_FOUND
-}
-
+/** The answer of a handler that knows nothing by that name. */
+export const NOT_FOUND = Symbol('not found')
 /**
- * Returns the answer of a handler whose rows are behind the log; the caller's outcome is `behind`. A breaker does not count
- * it as a failure, because rows of other partitions may be up to date.
+ * The answer of a handler whose rows are behind the log. A breaker does not count it as a failure, because rows of other
+ * partitions may be up to date.
  */
-export function behind(): Behind {
-  return BEHIND
-}
+export const BEHIND = Symbol('behind')
 
 /** Answers one call. An error that is `retryable` means that the caller may ask again. */
-type Handler<Question, Answer> = (question: Question, context: CallContext) => Promise<Answer | NotFound | Behind>
+type Handler<Question, Answer, Context> = (
+  question: Question,
+  context: Context,
+) => Promise<Answer | typeof NOT_FOUND | typeof BEHIND>
 
-/** One handler for each call of a table. */
-export type Handlers<Table extends CallTable> = {
-  readonly [Name in keyof Table]: Handler<z.output<Table[Name]['question']>, z.input<Table[Name]['answer']>>
+/** One handler for each call of a table. `Parts`: the parts of the process that handlers get with each call. */
+export type Handlers<Table extends CallTable, Parts = unknown> = {
+  readonly [Name in keyof Table]: Handler<
+    z.output<Table[Name]['question']>,
+    z.input<Table[Name]['answer']>,
+    CallContext & Parts
+  >
 }
 
 /** A call with its handler: a route of an internal server. */
-export interface CallRoute extends Pick<Call, 'question'> {
-  readonly path: string
-  readonly handle: Handler<unknown, unknown>
+export interface CallRoute extends Pick<Call, 'path' | 'question'> {
+  readonly handle: Handler<unknown, unknown, CallContext>
 }
 
 /** A call as a function: sends one question to a service. Never rejects. */
@@ -75,12 +71,18 @@ export type Send = <Answer extends ZodType>(
   options?: CallOptions,
 ) => Promise<CallOutcome<z.output<Answer>>>
 
-/** Returns the routes of a service, for its internal server. */
-export function serveCalls<Table extends CallTable>(table: Table, handlers: Handlers<Table>): readonly CallRoute[] {
+/** Returns the routes of a service, for its internal server. Each handler gets `parts` in its context. */
+export function serveCalls<Table extends CallTable>(table: Table, handlers: Handlers<Table>): readonly CallRoute[]
+export function serveCalls<Table extends CallTable, Parts>(
+  table: Table,
+  handlers: Handlers<Table, Parts>,
+  parts: Parts,
+): readonly CallRoute[]
+export function serveCalls(table: CallTable, handlers: object, parts?: object): readonly CallRoute[] {
   return Object.entries(table).map(([name, { path, question }]) => {
     // The compiler has checked each handler against its call; from here on they are one type.
-    const handle = handlers[name] as unknown as CallRoute['handle']
-    return { path, question, handle }
+    const handle = (handlers as Readonly<Record<string, unknown>>)[name] as CallRoute['handle']
+    return { path, question, handle: parts ? (asked, context) => handle(asked, { ...parts, ...context }) : handle }
   })
 }
 

@@ -5,9 +5,9 @@ import {
   createLocalClient,
   type CallClient,
   createCallClient,
-  behind,
+  BEHIND,
   type Handlers,
-  notFound,
+  NOT_FOUND,
   type Send,
   serveCalls,
 } from './calls.ts'
@@ -62,14 +62,14 @@ describe('the calls of a table', () => {
     expectTypeOf(isEven).parameter(0).toEqualTypeOf<{ questions: number[] }>()
   })
 
-  it('become a route each', () => {
+  it('become one route each', () => {
     expect(serveCalls(table, handlers)).toEqual([
       { path: '/internal/double', question: table.double.question, handle: handlers.double },
       { path: '/internal/even', question: table.isEven.question, handle: handlers.isEven },
     ])
   })
 
-  it('are sent as they are asked', async () => {
+  it('are passed to `send` with their question and options', async () => {
     const sent: unknown[] = []
     const asks = createCallClient(table, async (...parts) => {
       sent.push(parts)
@@ -80,8 +80,8 @@ describe('the calls of a table', () => {
   })
 })
 
-describe('calls within the process', () => {
-  it('fill in defaults and answer', async () => {
+describe('calls to handlers in the same process', () => {
+  it('fill in defaults, and answer', async () => {
     const asks = createLocalClient(table, handlers)
     expect(await asks.double({ n: 4 })).toEqual({ outcome: 'answered', answer: { product: 8 } })
     expect(await asks.isEven({ questions: [1, 2] })).toEqual({
@@ -90,13 +90,13 @@ describe('calls within the process', () => {
     })
   })
 
-  it('have the outcomes that calls over HTTP have', async () => {
-    const asks = createLocalClient(table, { double: async () => notFound(), isEven: async () => behind() })
+  it('have the outcomes of calls over HTTP', async () => {
+    const asks = createLocalClient(table, { double: async () => NOT_FOUND, isEven: async () => BEHIND })
     expect(await asks.double({ n: 4 })).toEqual({ outcome: 'not-found' })
     expect(await asks.isEven({ questions: [] })).toEqual({ outcome: 'behind' })
   })
 
-  it('reject a question that does not fit, and an answer', async () => {
+  it('reject a question or an answer that does not fit its schema', async () => {
     const asks = createLocalClient(table, { ...handlers, double: async () => ({ product: Number.NaN }) })
     await expect(asks.double({ n: Number.NaN })).rejects.toThrow(z.ZodError)
     await expect(asks.double({ n: 4 })).rejects.toThrow(z.ZodError)

@@ -3,7 +3,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { behind, type CallRoute, notFound } from './calls.ts'
+import { BEHIND, type CallRoute, NOT_FOUND } from './calls.ts'
 import { createHttpPart } from './create-http-part.ts'
 
 export type Health =
@@ -114,8 +114,8 @@ function answerCall(route: CallRoute, logger: Logger): RequestHandler {
     response.once('close', () => abort.abort(new Error('The caller is gone.')))
     try {
       const answer = await route.handle(body.data, { signal: abort.signal, deadlineAt })
-      if (answer === notFound()) refuse(response, 404, 'NOT_FOUND', 'The service knows nothing by that name.')
-      else if (answer === behind()) refuse(response, 503, 'BEHIND', 'The requested rows are not folded yet; ask again.')
+      if (answer === NOT_FOUND) refuse(response, 404, 'NOT_FOUND', 'The service knows nothing by that name.')
+      else if (answer === BEHIND) refuse(response, 503, 'BEHIND', 'The requested rows are not folded yet; ask again.')
       else response.json(answer)
     } catch (err) {
       const isPassing = abort.signal.aborted || isExpectedToPass(err)

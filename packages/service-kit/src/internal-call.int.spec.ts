@@ -2,7 +2,7 @@ import net from 'node:net'
 import { type CallTable, defineCall } from '@nextvisit/contracts'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { createCallClient, type CallContext, type Handlers, type CallRoute, notFound, serveCalls } from './calls.ts'
+import { createCallClient, type CallContext, type Handlers, type CallRoute, NOT_FOUND, serveCalls } from './calls.ts'
 import { createLogger } from './create-logger.ts'
 import { createInternalClient } from './create-internal-client.ts'
 import { createInternalServer, type Health, type InternalServerOptions } from './create-internal-server.ts'
@@ -79,13 +79,13 @@ describe('an internal call', () => {
     })
   })
 
-  it('finds nothing where the handler says so, and only then', async () => {
-    const { url } = await serve(serving(async () => notFound()))
+  it('is not found only if the handler answers so', async () => {
+    const { url } = await serve(serving(async () => NOT_FOUND))
     expect(await asksAt(url).double({ n: 1 })).toEqual({ outcome: 'not-found' })
     expect(await asksAt(url).elsewhere({ n: 1 })).toMatchObject({ outcome: 'unavailable' })
   })
 
-  it('is unavailable when it was asked, answered or authorized otherwise than agreed', async () => {
+  it('is unavailable when its question, its answer or its token is wrong', async () => {
     const { url } = await serve(double)
     const send = createInternalClient({ baseUrls: [url], token: TOKEN, timeoutMs: 2_000 })
     const stranger = createInternalClient({ baseUrls: [url], token: 'another token', timeoutMs: 2_000 })
@@ -98,7 +98,7 @@ describe('an internal call', () => {
     }
   })
 
-  it('is unavailable when its answer is larger than any read model', async () => {
+  it('is unavailable when its answer is too large', async () => {
     const { url } = await serve(serveCalls({ text: calls.text }, { text: async ({ n }) => ({ text: 'x'.repeat(n) }) }))
     const send = createInternalClient({ baseUrls: [url], token: TOKEN, timeoutMs: 30_000 })
     const read = (n: number) => send(calls.text, { n })
@@ -116,14 +116,14 @@ describe('an internal call', () => {
     expect(await asks.double({ n: 2 })).toMatchObject({ outcome: 'answered' })
   })
 
-  it('goes to the next address also when several calls are refused together', async () => {
+  it('goes to the next address when several calls are refused at once', async () => {
     const { url } = await serve(double)
     const asks = asksAt(await refusedAddress(), url)
     const outcomes = await Promise.all([1, 2, 3, 4].map((n) => asks.double({ n })))
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 4 }, () => 'answered'))
   })
 
-  it('is not repeated where the first address may have done it', async () => {
+  it('is not repeated if the first address may have handled it', async () => {
     const hole = await startBlackHole()
     let handled = 0
     const { url } = await serve(serving(async () => ({ twice: ++handled })))
@@ -141,7 +141,7 @@ describe('an internal call', () => {
     expect(await asks.double({ n: 1 })).toMatchObject({ outcome: 'unavailable' })
   })
 
-  it('ends with its budget, or when the caller says so', async () => {
+  it('ends at its deadline, or when the caller aborts it', async () => {
     const { url } = await startBlackHole()
     const asks = asksAt(url)
     expect(await asks.double({ n: 1 }, { deadlineAt: performance.now() + 50 })).toMatchObject({
@@ -154,7 +154,7 @@ describe('an internal call', () => {
     })
   })
 
-  it('tells the handler when nobody waits any longer', async () => {
+  it('aborts its handler when the caller is gone', async () => {
     const aborted: unknown[] = []
     async function waitForAbort(_: unknown, { signal }: CallContext) {
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
@@ -196,7 +196,7 @@ describe('the internal port', () => {
     url = served.url
   })
 
-  it('says whether it is live and ready, and why not', async () => {
+  it('answers whether the process is live and ready, with the reason if not', async () => {
     expect((await fetch(`${url}/livez`)).status).toBe(200)
     expect((await fetch(`${url}/readyz`)).status).toBe(200)
     ready = { status: 'unavailable', because: 'partition 3 is behind' }
@@ -205,14 +205,14 @@ describe('the internal port', () => {
     expect(await response.json()).toEqual(ready)
   })
 
-  it('is not ready while the check fails or hangs', async () => {
+  it('answers not ready while the check fails or hangs', async () => {
     const throwing = await serve([], { isReady: () => Promise.reject(new Error('no connection')) })
     expect((await fetch(`${throwing.url}/readyz`)).status).toBe(503)
     const hanging = await serve([], { isReady: () => new Promise(() => {}) })
     expect(await (await fetch(`${hanging.url}/readyz`)).json()).toMatchObject({ status: 'unavailable' })
   })
 
-  it('shows its metrics', async () => {
+  it('serves the metrics of the process', async () => {
     const response = await fetch(`${url}/metrics`)
     expect(response.headers.get('content-type')).toContain('text/plain')
     expect(await response.text()).toContain('process_cpu_seconds_total{service="spec"}')
@@ -232,12 +232,12 @@ describe('the internal port', () => {
     expect(await response.json()).toMatchObject({ status, error: expect.any(String), message: expect.any(String) })
   })
 
-  it('names the field that does not fit', async () => {
+  it('names the field of a question that does not fit', async () => {
     const response = await post(`${url}/internal/double`, '{"n":"one"}')
     expect(await response.json()).toMatchObject({ error: 'BAD_REQUEST', message: expect.stringMatching(/^n: /) })
   })
 
-  it('answers what it is at before it stops', async () => {
+  it('answers the current calls before it stops', async () => {
     let finish: (() => void) | undefined
     const slow = serving(async () => {
       await new Promise<void>((resolve) => (finish = resolve))
@@ -255,7 +255,7 @@ describe('the internal port', () => {
     })
   })
 
-  it('says which port is taken', async () => {
+  it('names the port that is taken', async () => {
     const { port } = await serve([])
     await expect(serve([], { port })).rejects.toMatchObject({ code: 'CANNOT_LISTEN' })
   })

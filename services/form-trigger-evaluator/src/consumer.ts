@@ -1,13 +1,15 @@
 import path from 'node:path'
-import { catchUp, defineConsumer } from '@nextvisit/consumer'
-import { formTriggerEvaluatorCalls } from '@nextvisit/contracts'
-import { behind, notFound, serveCalls } from '@nextvisit/service-kit'
+import { catchUp, defineConsumer, opaque } from '@nextvisit/consumer'
+import { HEADERS } from '@nextvisit/contracts'
+import { BEHIND, NOT_FOUND } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
 import { createFormSteps } from './form-steps.ts'
-import { createFormTriggerProjection } from './form-trigger-projection.ts'
+import { createProjection } from './projection.ts'
 import { createQueueProjection } from './queue-projection.ts'
-import { readForms, readQueue, readTriggerCounts } from './read-forms.ts'
-import { readOpenCounts, readOpenRows } from './read-open-rows.ts'
+import { readForms, readOpenCounts, readOpenRows, readQueue, readTriggerCounts } from './queries.ts'
+
+/** The steps that the projection has counted in this process, for the call that reads them. */
+const steps = createFormSteps(() => Date.now())
 
 /** Decides which forms reach a user, and when. */
 export const formTriggerEvaluator = defineConsumer({
@@ -15,13 +17,10 @@ export const formTriggerEvaluator = defineConsumer({
   directory: path.resolve(import.meta.dirname, '..'),
   version: packageJson.version,
   schema: 'forms',
-  hasOutbox: true,
-  hasReplies: true,
   openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
-  memory: () => createFormSteps({ nowMs: () => Date.now() }),
-  projection: ({ publishReplies }, steps) =>
-    createFormTriggerProjection({ onSteps: steps.add, ...(publishReplies && { publishReplies }) }),
-  published: createQueueProjection,
+  projection: ({ publishReplies }) => opaque(createProjection({ publishReplies, onSteps: steps.add })),
+  published: (partitions) => opaque(createQueueProjection(partitions)),
+  isAwaited: ({ headers }) => headers[HEADERS.replyTo] !== undefined,
 
   // Users come from `user-events`, the queue comes from `form-events`. Open offers, the reasons why forms were not queued,
   // and replies are in neither.
@@ -45,18 +44,17 @@ export const formTriggerEvaluator = defineConsumer({
     idempotent_outcomes: 'carried',
   },
 
-  routes: (parts, steps) =>
-    serveCalls(formTriggerEvaluatorCalls, {
-      // For people, who do not need the latest record.
-      readQueue: (query) => readQueue(parts.readDb, query),
-      readFormSteps: async (query) => steps.read(query),
-      readOpenCounts: (query) => readOpenCounts(parts.readDb, query),
-      readOpenRows: (query) => readOpenRows(parts.readDb, query),
-      readTriggerCounts: (query) => readTriggerCounts(parts.readDb, query, Date.now()),
-      readForms: async (query, context) => {
-        // An older decision would be a wrong answer.
-        if (!(await catchUp(parts, query, context))) return behind()
-        return (await readForms(parts.readDb, query)) ?? notFound()
-      },
-    }),
+  calls: {
+    // For people, who do not need the latest record.
+    readQueue: (query, { readDb }) => readQueue(readDb, query),
+    readFormSteps: async (query) => steps.read(query),
+    readOpenCounts: (query, { readDb }) => readOpenCounts(readDb, query),
+    readOpenRows: (query, { readDb }) => readOpenRows(readDb, query),
+    readTriggerCounts: (query, { readDb }) => readTriggerCounts(readDb, query, Date.now()),
+    readForms: async (query, context) => {
+      // An older decision would be a wrong answer.
+      if (!(await catchUp(query, context))) return BEHIND
+      return (await readForms(context.readDb, query)) ?? NOT_FOUND
+    },
+  },
 })

@@ -9,14 +9,14 @@ import {
   type TriggerContext,
   userKeyOf,
 } from '@nextvisit/domain'
-import { changeQueue, type DraftUser, type FormsDraft, projectOf } from './forms-draft.ts'
+import { changeQueue, type DraftUser, type Draft, projectOf } from './draft.ts'
 
 /**
  * Queues the forms that a record triggers, and keeps each decision. Returns the number of forms that the record has queued,
  * also if it was processed before.
  */
 export function evaluateRecord(
-  draft: FormsDraft,
+  draft: Draft,
   user: DraftUser,
   { fact, trigger }: { readonly fact: RequestFact; readonly trigger: TriggerContext },
   { catalog }: FoldContext,
@@ -47,7 +47,7 @@ export function offerNothing(visit: IdentifyRequested): VisitReply {
 
 /** Offers at most one form at a visit. Returns the reply. */
 export function offerForm(
-  draft: FormsDraft,
+  draft: Draft,
   user: DraftUser,
   visit: IdentifyRequested,
   { catalog }: FoldContext,

@@ -1,21 +1,10 @@
 import type { FormStep, FormStepCounts, FormStepsAnswer, FormStepsQuery } from '@nextvisit/contracts'
 import { projectKeyOf, type StepTaken } from '@nextvisit/domain'
 
-/** The steps of forms in the last day, by this process's decisions. */
-interface FormSteps {
-  readonly add: (taken: readonly StepTaken[]) => void
-  readonly read: (query: FormStepsQuery) => FormStepsAnswer
-}
-
-interface FormStepsOptions {
-  readonly nowMs: () => number
-  /** Maximum number of forms over all slices. Each costs about 250 bytes. */
-  readonly maxEntries?: number
-}
-
 const HOUR_MS = 3_600_000
 const KEPT_MS = 24 * HOUR_MS
 const SLICE_MS = 600_000
+/** Maximum number of forms over all slices. Each costs about 250 bytes. */
 const MAX_ENTRIES = 100_000
 
 type Counts = Map<FormStep, number>
@@ -29,10 +18,10 @@ interface Slice {
 }
 
 /**
- * Counts steps in memory: a write for each decision would cost more than the decision. Memory is bounded: with very many
+ * Counts the steps of forms in the last day, by this process's decisions. In memory: a write for each decision would cost more than the decision. Memory is bounded: with very many
  * forms the oldest slices are dropped first, and answers name the beginning of their counts.
  */
-export function createFormSteps({ nowMs, maxEntries = MAX_ENTRIES }: FormStepsOptions): FormSteps {
+export function createFormSteps(nowMs: () => number, maxEntries = MAX_ENTRIES) {
   const slices: Slice[] = []
   let sinceMs = nowMs()
   let entries = 0
@@ -72,13 +61,13 @@ export function createFormSteps({ nowMs, maxEntries = MAX_ENTRIES }: FormStepsOp
     currentSlice().projects.get(projectKeyOf(taken))?.get(taken.formId)
 
   return {
-    add: (taken) => {
+    add: (taken: readonly StepTaken[]): void => {
       for (const one of taken) {
         const counts = knownCounts(one) ?? newCounts(one)
         counts.set(one.step, (counts.get(one.step) ?? 0) + 1)
       }
     },
-    read: ({ formIds, hours, ...project }) => {
+    read: ({ formIds, hours, ...project }: FormStepsQuery): FormStepsAnswer => {
       const fromMs = Math.floor((nowMs() - hours * HOUR_MS) / SLICE_MS) * SLICE_MS
       const read = slices.filter(({ startMs }) => startMs >= fromMs)
       const ofProject = read.flatMap(({ projects }) => projects.get(projectKeyOf(project)) ?? [])

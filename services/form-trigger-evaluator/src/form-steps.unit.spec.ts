@@ -8,7 +8,7 @@ const shop = { organization: 'acme', project: 'shop' }
 
 function givenSteps(maxEntries?: number) {
   let nowMs = START_MS
-  const steps = createFormSteps({ nowMs: () => nowMs, ...(maxEntries === undefined ? {} : { maxEntries }) })
+  const steps = createFormSteps(() => nowMs, maxEntries)
   return {
     take: (formId: string, step: StepTaken['step'], times = 1, project = 'shop') =>
       steps.add(Array.from({ length: times }, () => ({ ...shop, project, formId, step }))),
@@ -17,8 +17,8 @@ function givenSteps(maxEntries?: number) {
   }
 }
 
-describe('the recent steps of forms', () => {
-  it('is counted by project, form and step', () => {
+describe('the memory of form steps', () => {
+  it('counts by project, form and step', () => {
     const { take, read } = givenSteps()
     take('nps', 'queued', 2)
     take('nps', 'not-in-audience', 3)
@@ -29,7 +29,7 @@ describe('the recent steps of forms', () => {
     })
   })
 
-  it('is that of the hours asked for, by ten minutes, and nothing older than a day', () => {
+  it('returns the requested hours to ten minutes, and nothing older than a day', () => {
     const { take, pass, read } = givenSteps()
     take('nps', 'queued')
     pass(90 * 60_000)
@@ -43,7 +43,7 @@ describe('the recent steps of forms', () => {
     expect(read(24, 'nps').forms).toEqual([{}])
   })
 
-  it('forgets the oldest first where there are too many forms, and says since when it counts', () => {
+  it('drops the oldest slices first when there are too many forms, and returns the beginning of its counts', () => {
     const { take, pass, read } = givenSteps(3)
     take('a', 'queued')
     pass(HOUR_MS)
@@ -55,7 +55,7 @@ describe('the recent steps of forms', () => {
     expect(read(24, 'a', 'c')).toEqual({ since: '2026-11-02T11:00:00.000Z', forms: [{ queued: 1 }, { queued: 1 }] })
   })
 
-  it('begins again where one slice alone is too much', () => {
+  it('begins again when one slice alone is too large', () => {
     const { take, pass, read } = givenSteps(2)
     for (const form of ['a', 'b']) take(form, 'queued')
     pass(60_000)

@@ -16,7 +16,7 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { contextOf, nps } from '../test/evaluator-fixtures.ts'
 import { migrations, openDbs } from '../test/given-evaluator.ts'
 import { formTriggerEvaluator } from './consumer.ts'
-import { createFormTriggerProjection } from './form-trigger-projection.ts'
+import { createProjection } from './projection.ts'
 
 /** As a gateway sees it: records go into the log, replies come over Redis. */
 const logger = createLogger('test', 'silent')
@@ -48,7 +48,7 @@ beforeAll(async () => {
   await publisher.start()
   const publishReplies = createReplyPublisher(redis.client, logger)
   runner = createProjectionRunner({
-    projection: { ...createFormTriggerProjection({ publishReplies }), topics: [topic] },
+    projection: { ...createProjection({ publishReplies }), topic },
     upkeepDb: dbs.db,
     foldDb: dbs.db,
     connection,
@@ -90,8 +90,8 @@ async function expectDelivered(): Promise<void> {
   expect(await dbs.prisma.queueRow.findMany()).toMatchObject([{ state: 'delivered' }])
 }
 
-describe('the evaluator, asked over the log', () => {
-  it('queues for an event, offers at the visit, and delivers when the visit was answered', async () => {
+describe('a running evaluator', () => {
+  it('queues a form for an event, offers it at the visit, and delivers it once the visit is answered', async () => {
     const received = new Date().toISOString()
     await publish(identifyRequested({ received }))
     expect(await ask(eventTracked({ received }))).toMatchObject({ kind: 'track', formsQueued: 1 })
@@ -115,7 +115,7 @@ const routeParts = {
   fetchNow: () => {},
 }
 
-describe('a question about an event that was just answered', () => {
+describe('a read of forms after an event', () => {
   const ofAda = identifyRequested()
   const user = { organization: ofAda.organization, project: ofAda.project, userId: ofAda.userId }
 
@@ -131,7 +131,7 @@ describe('a question about an event that was just answered', () => {
     })
   }
 
-  it('reads the decision on it, although no gateway waited for it', async () => {
+  it('includes the decision on the event, although no gateway waited for it', async () => {
     for (let time = 0; time < 5; time += 1) {
       const tracked = eventTracked({ received: new Date().toISOString() })
       await publish(tracked)
@@ -141,7 +141,7 @@ describe('a question about an event that was just answered', () => {
     }
   })
 
-  it('gets no answer while the evaluator is behind, rather than an old one', async () => {
+  it('is refused while the evaluator is behind, instead of returning an older decision', async () => {
     await runner.stop()
     await publish(eventTracked({ received: new Date().toISOString() }))
     expect(await askWhy(500)).toEqual({ outcome: 'behind' })

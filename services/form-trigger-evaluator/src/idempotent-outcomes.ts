@@ -1,18 +1,12 @@
 import { type AddressedReply, pruneOldRecords, type Recorded } from '@nextvisit/consumer'
 import { EvaluatorReply } from '@nextvisit/contracts'
-import type { Db, Statement } from '@nextvisit/database'
-import type { IdempotentOutcome } from './forms-draft.ts'
+import type { Db, NewRow, Statement } from '@nextvisit/database'
 import { idempotentOutcomes } from './tables.ts'
 
 /** Keeps outcomes, and deletes outcomes of their partitions that no duplicate can need any more. */
-export function keepOutcomes(outcomes: readonly IdempotentOutcome[]): readonly Statement[] {
-  const rows = outcomes.map((outcome) => ({
-    ...outcome,
-    recordId: outcome.reply.recordId,
-    reply: JSON.stringify(outcome.reply),
-  }))
+export function keepOutcomes(outcomes: readonly NewRow<typeof idempotentOutcomes>[]): readonly Statement[] {
   const seen = outcomes.map(({ partition, received }) => ({ partition, receivedMs: Date.parse(received) }))
-  return [...idempotentOutcomes.upsert(rows), ...pruneOldRecords('idempotent_outcomes', seen)]
+  return [...idempotentOutcomes.upsert(outcomes), ...pruneOldRecords('idempotent_outcomes', seen)]
 }
 
 /** Reads the reply to the first record, for each gateway that waits for one of its duplicates. */

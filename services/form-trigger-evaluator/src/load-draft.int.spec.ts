@@ -4,7 +4,7 @@ import { sql } from '@nextvisit/database'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
 import { at, contextOf, MINUTE, nps, recorded } from '../test/evaluator-fixtures.ts'
 import { type GivenEvaluator, givenEvaluator } from '../test/given-evaluator.ts'
-import { createFormTriggerProjection } from './form-trigger-projection.ts'
+import { createProjection } from './projection.ts'
 import { loadDraft } from './load-draft.ts'
 
 let given: GivenEvaluator
@@ -46,8 +46,8 @@ async function loadedFor(...facts: Parameters<typeof recorded>[0][]) {
   }
 }
 
-describe('the rows that a batch loads of a user', () => {
-  it('do not grow with the number of their events or of shown forms', async () => {
+describe('a load', () => {
+  it('reads a number of rows that does not depend on the events or shown forms of its users', async () => {
     await given.fold(contextOf([nps]), searched, checkout)
     const before = await loadedFor(checkout, visit())
     expect(before).toEqual({ slugs: ['checkout_completed', 'searched'], rows: 1 })
@@ -56,15 +56,15 @@ describe('the rows that a batch loads of a user', () => {
     expect((await loadedFor(identifyRequested())).slugs, 'an admin identify asks for nothing').toEqual([])
   })
 
-  it('holds an older event that only a later form asks for', async () => {
+  it('includes an older event that only a later form asks for', async () => {
     await given.fold(contextOf([nps]), searched)
     await given.fold(contextOf([ofSearchers], { segments }), checkout)
     expect(await given.queue()).toEqual(['nps waiting'])
   })
 
-  it('fits the catalog that the batch is folded with, also if that changes meanwhile', async () => {
+  it('uses one catalog with the fold, also if the catalog changes meanwhile', async () => {
     await given.fold(contextOf([]), searched)
-    const projection = createFormTriggerProjection({ publishReplies: async () => {} })
+    const projection = createProjection({ publishReplies: async () => {} })
     const [withoutForm, withForm] = [contextOf([]), contextOf([ofSearchers], { segments })]
     const record = recorded(checkout)
     const evolved = async (loadedWith: typeof withForm, foldedWith: typeof withForm) => {
@@ -77,8 +77,8 @@ describe('the rows that a batch loads of a user', () => {
   })
 })
 
-describe('how often a form was shown', () => {
-  it('is counted when it is delivered, once for each row, and stays when rows are many', async () => {
+describe('the count of a shown form', () => {
+  it('grows once for each delivered row, and remains when there are many rows', async () => {
     const context = contextOf([{ ...nps, frequency: { repeat: { times: 2 } } }])
     for (const minute of [0, 10]) {
       await given.fold(context, eventTracked({ received: at(minute * MINUTE) }))

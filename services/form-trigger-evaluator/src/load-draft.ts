@@ -9,7 +9,7 @@ import {
 import type { DeviceFacts, TraitValue, UserFact, UserRef } from '@nextvisit/contracts'
 import { type Db, msOf, type RowOf, sql, type Sql } from '@nextvisit/database'
 import { countsAskedBy, type EventHistory, queueOf, type ShownForm, USER_LIMITS, userKeyOf } from '@nextvisit/domain'
-import { emptyDraft, type FormsDraft, newUser, projectOf } from './forms-draft.ts'
+import { emptyDraft, type Draft, newUser, projectOf } from './draft.ts'
 import { toQueueRow } from './queue-rows.ts'
 import { eventOccurrences, queues, shownForms, users } from './tables.ts'
 
@@ -34,7 +34,7 @@ export async function loadDraft(
   db: Db,
   batch: readonly Recorded<UserFact>[],
   { catalog, mode }: Pick<FoldContext, 'catalog' | 'mode'>,
-): Promise<FormsDraft> {
+): Promise<Draft> {
   const draft = emptyDraft()
   if (batch.length === 0) return draft
   for (const { fact, partition } of batch) draft.users.set(userKeyOf(fact), newUser(fact, partition))
@@ -69,7 +69,7 @@ function refOf({ organization, project, userId }: UserRef): UserRef {
   return { organization, project, userId }
 }
 
-function putUser(draft: FormsDraft, found: JsonRow): void {
+function putUser(draft: Draft, found: JsonRow): void {
   const row = users.parse(found)
   const user = draft.users.get(userKeyOf(row))
   if (!user) return
@@ -81,7 +81,7 @@ function putUser(draft: FormsDraft, found: JsonRow): void {
   user.lastSdkContactAt = msOf(row.lastSdkContactAt)
 }
 
-function putOccurrences(draft: FormsDraft, found: JsonRow): void {
+function putOccurrences(draft: Draft, found: JsonRow): void {
   const row = eventOccurrences.parse(found)
   draft.users.get(userKeyOf(row))?.events.set(row.slug, toHistory(row))
 }
@@ -114,7 +114,7 @@ function queueFor(batch: readonly Recorded<UserFact>[]): Sql {
     SELECT ${queues.columns} FROM queue WHERE cause_id = ANY(${causes}::uuid[])`
 }
 
-function putQueues(draft: FormsDraft, rows: readonly JsonRow[], shown: readonly JsonRow[]): void {
+function putQueues(draft: Draft, rows: readonly JsonRow[], shown: readonly JsonRow[]): void {
   const rowsOf = Map.groupBy(
     rows.map((row) => toQueueRow(queues.parse(row))),
     userKeyOf,

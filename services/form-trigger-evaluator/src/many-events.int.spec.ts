@@ -4,7 +4,7 @@ import { batchOf, factsAsRecords, watchLoads } from '@nextvisit/testing'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { contextOf, nps } from '../test/evaluator-fixtures.ts'
 import { type GivenEvaluator, givenEvaluator } from '../test/given-evaluator.ts'
-import { createFormTriggerProjection } from './form-trigger-projection.ts'
+import { createProjection } from './projection.ts'
 
 const USERS = 100
 const SLUGS = 400
@@ -21,9 +21,9 @@ beforeAll(async () => {
 })
 afterAll(() => given?.stop())
 
-it('folds a batch over users whose forms ask for many events in parts', async () => {
+it('a batch over users whose forms ask for many events is folded in parts', async () => {
   const loaded: number[] = []
-  const watched = watchLoads(createFormTriggerProjection({ publishReplies: async () => {} }), (draft) => {
+  const watched = watchLoads(createProjection({ publishReplies: async () => {} }), (draft) => {
     loaded.push(draft.users.size)
   })
   const place = { topic: 'user-events', partition: 0, serviceVersion: 'test' }

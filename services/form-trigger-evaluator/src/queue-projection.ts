@@ -16,7 +16,7 @@ interface QueueDraft {
 export function createQueueProjection(userEventsPartitions: number): Projection<FormFact, QueueDraft> {
   return {
     name: 'form-trigger-evaluator.queue',
-    topics: [TOPICS.formEvents],
+    topic: TOPICS.formEvents,
     schema: FormFact,
     load: readNamedRows,
     evolve: { FormQueued: foldRow, FormDelivered: foldRow, FormCancelled: foldRow, FormExpired: foldRow },

@@ -3,15 +3,6 @@ import { encodeRecord, type FormFact, type QueueRow, TOPICS } from '@nextvisit/c
 import type { RowOf, Statement } from '@nextvisit/database'
 import { queues, shownForms } from './tables.ts'
 
-/** The changes of a batch or a tick in queues. */
-interface QueueWrites {
-  readonly updated?: readonly QueueRow[]
-  /** The stored versions of the updated rows, by id. Absent for writes that deliver no form. */
-  readonly stored?: ReadonlyMap<string, QueueRow>
-  /** `partition` of `user-events`, whose owner ticks the row. */
-  readonly inserted?: readonly (QueueRow & { readonly partition: number })[]
-}
-
 /** A fact for `form-events`, and the partition of `user-events` whose owner publishes it. */
 export interface QueueFact {
   readonly fact: FormFact
@@ -24,8 +15,20 @@ export function toQueueRow(stored: RowOf<typeof queues>): QueueRow {
   return { ...row, state: state as QueueRow['state'] }
 }
 
-/** Writes updated rows before new ones: the slot of a form must be free first. */
-export function writeQueues({ updated = [], stored = new Map(), inserted = [] }: QueueWrites): readonly Statement[] {
+/**
+ * Writes the changes of a batch or a tick in queues: updated rows before new ones, because the slot of a form must be free
+ * first. `stored`: the stored versions of the updated rows, by id; absent for writes that deliver no form. New rows have the
+ * partition of `user-events` whose owner ticks them.
+ */
+export function writeQueues({
+  updated = [],
+  stored = new Map(),
+  inserted = [],
+}: {
+  readonly updated?: readonly QueueRow[]
+  readonly stored?: ReadonlyMap<string, QueueRow>
+  readonly inserted?: readonly (QueueRow & { readonly partition: number })[]
+}): readonly Statement[] {
   return [
     ...queues.update(updated, ['state', 'offeredAt', 'shownAt', 'visitId']),
     ...queues.insert(inserted),

@@ -5,7 +5,7 @@ import { queuedIdOf, userIdOf } from '@nextvisit/domain'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { at, contextOf, MINUTE, nps, SECOND } from '../test/evaluator-fixtures.ts'
 import { type GivenEvaluator, givenEvaluator } from '../test/given-evaluator.ts'
-import { readForms, readTriggerCounts } from './read-forms.ts'
+import { readForms, readTriggerCounts } from './queries.ts'
 
 /** decisions.md, Beyond the document: why a form did, or did not, reach a user. */
 const ada = { organization: 'acme', project: 'shop', userId: userIdOf('acme', 'shop', 'ada') }
@@ -19,7 +19,7 @@ beforeEach(() => given.clear())
 const forAda = { userId: ada.userId }
 const pro = { ...nps, id: 'pro', audience: { trait: 'plan', is: 'pro' } }
 
-describe('why a form did, or did not, reach a user', () => {
+describe('the answer why a form reached a user or not', () => {
   it('is the last decision on each form, with the comparison of each gate', async () => {
     const [free, tracked] = [
       identifyRequested({ ...forAda, operations: { set: { plan: 'free' } } }),
@@ -134,7 +134,7 @@ describe('why a form did, or did not, reach a user', () => {
     expect(await readForms(given.prisma, { ...ada, project: 'other' })).toBeUndefined()
   })
 
-  it('is also how far the user is with a trigger that counts', async () => {
+  it('includes the progress of the user with a trigger that counts', async () => {
     const triggers: Trigger[] = [
       { event: 'Search Done', count: 2, within: '1d' },
       { event: 'Search Done', count: 9 },
@@ -153,7 +153,7 @@ describe('why a form did, or did not, reach a user', () => {
     expect(await countsAt(24 * 60 * MINUTE)).toEqual([1, 2, 0, 0, null])
   })
 
-  it('shows decisions that were taken before gates were kept', async () => {
+  it('contains decisions that were stored without gates', async () => {
     await given.fold(contextOf([nps]), identifyRequested(forAda), eventTracked(forAda))
     await given.prisma.$executeRaw(sql`UPDATE decisions SET trigger = NULL, gates = DEFAULT`)
     const [decision] = (await readForms(given.prisma, ada))?.forms ?? []

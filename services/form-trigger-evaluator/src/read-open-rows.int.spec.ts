@@ -6,7 +6,7 @@ import { countRowsRead } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { at, contextOf, nps, PARTITION, SECOND } from '../test/evaluator-fixtures.ts'
 import { type GivenEvaluator, givenEvaluator } from '../test/given-evaluator.ts'
-import { readOpenCounts, readOpenRows } from './read-open-rows.ts'
+import { readOpenCounts, readOpenRows } from './queries.ts'
 
 const shop = { organization: 'acme', project: 'shop' }
 const MANY = 20_000
@@ -37,8 +37,8 @@ afterAll(() => given?.stop())
 
 const rowsReadBy = (work: () => Promise<unknown>) => countRowsRead(given.prisma, ['queue'], work)
 
-describe('the open rows of all users', () => {
-  it('is counted up to a bound, with the oldest', async () => {
+describe('a read of the open rows of all users', () => {
+  it('counts up to a bound, with the oldest row', async () => {
     const formIds = ['nps', 'nothing', 'many']
     expect(await readOpenCounts(given.prisma, { ...shop, formIds, countUpTo: 100 })).toEqual({
       forms: [
@@ -53,7 +53,7 @@ describe('the open rows of all users', () => {
     expect((await readOpenCounts(given.prisma, other)).forms).toEqual([{ count: 0, isMore: false, oldestAt: null }])
   })
 
-  it('is listed in pages, the oldest first, over partitions', async () => {
+  it('lists pages over all partitions, the oldest row first', async () => {
     const first = await readOpenRows(given.prisma, { ...shop, formId: 'nps', limit: 2 })
     const names = new Map(['ada', 'bob', 'cyd'].map((name) => [userIdOf('acme', 'shop', name), name]))
     expect(first.rows.map(({ userId, state }) => [names.get(userId), state])).toEqual([
@@ -77,7 +77,7 @@ describe('the open rows of all users', () => {
     expect([...seen]).toEqual([...seen].toSorted())
   })
 
-  it('reads only the shown rows, however many wait', async () => {
+  it('reads only the rows that it returns, however many wait', async () => {
     const page = { ...shop, formId: 'many', limit: 50 }
     const after = { queuedAt: at(MANY / 2), queuedId: '00000000-0000-4000-8000-000000000000' }
     // A page of each partition, and one row more that says whether there is another page.

@@ -79,9 +79,9 @@ async function rowsReadBy(work: (given: GivenEvaluator) => Promise<void>, connec
 
 describe.each([
   { plan: 'kept', connection: 'db' },
-  { plan: 'made anew', connection: 'prisma' },
-] as const)('a batch, its plan $plan,', ({ connection }) => {
-  it('reads rows only of its users, also by a plan from when there was no user', async () => {
+  { plan: 'new', connection: 'prisma' },
+] as const)('a batch with a plan that is $plan', ({ connection }) => {
+  it('reads rows only of its users, also if there was no user at the time of the plan', async () => {
     const given = await givenTables()
     await loadBatches(given, connection)
     await givenUsers(given, [userId, ...someUsers(USERS)])
@@ -92,7 +92,7 @@ describe.each([
     expect(read).toBeLessThan(2 * TABLES.length * BATCHES)
   })
 
-  it('reads rows only of its users, also where there was a handful of users a minute ago', async () => {
+  it('reads rows only of its users, also if there were few users at the time of the plan', async () => {
     const read = await rowsReadBy(async (given) => {
       expect(await loadBatches(given, connection)).toEqual(Array(BATCHES).fill(1))
     }, connection)
@@ -100,7 +100,7 @@ describe.each([
   })
 })
 
-it('reads no row but the first of a form to see that nothing is due', async () => {
+it('a tick reads only the first row of a form to find that nothing is due', async () => {
   const read = await rowsReadBy(async (given) => {
     for (let tick = 0; tick < BATCHES; tick += 1) await given.tick(contextOf([nps]), 0)
   }, 'prisma')

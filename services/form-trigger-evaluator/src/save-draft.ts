@@ -1,11 +1,11 @@
 import { isoOf, type Statement } from '@nextvisit/database'
-import type { DecisionRow, DraftUser, FormsDraft } from './forms-draft.ts'
+import type { DecisionRow, DraftUser, Draft } from './draft.ts'
 import { keepOutcomes } from './idempotent-outcomes.ts'
 import { writeQueues } from './queue-rows.ts'
 import { decisions, eventOccurrences, users } from './tables.ts'
 
 /** Returns statements for the rows that a batch has changed: one for each table, however many rows. */
-export function saveDraft(draft: FormsDraft): readonly Statement[] {
+export function saveDraft(draft: Draft): readonly Statement[] {
   const all = [...draft.users.values()]
   const changed = all.filter(({ isChanged }) => isChanged)
   const [updated, inserted] = [all.flatMap(changedRows), all.flatMap(newRows)]
@@ -15,7 +15,7 @@ export function saveDraft(draft: FormsDraft): readonly Statement[] {
     ...eventOccurrences.upsert(all.flatMap(changedOccurrences)),
     ...decisions.upsert(Array.from(draft.decisions.values(), decisionRowOf)),
     ...writeQueues({ updated, stored, inserted }),
-    ...keepOutcomes([...draft.outcomes.values()]),
+    ...keepOutcomes(draft.outcomes),
   ]
 }
 

@@ -6,7 +6,7 @@ import { FACTS_ARRIVE_WITHIN_MS, type StepTaken } from '@nextvisit/domain'
 import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { formTriggerEvaluator } from '../src/consumer.ts'
-import { createFormTriggerProjection } from '../src/form-trigger-projection.ts'
+import { createProjection } from '../src/projection.ts'
 import { at, GATEWAY, PARTITION } from './evaluator-fixtures.ts'
 
 export const { migrations } = formTriggerEvaluator
@@ -25,7 +25,7 @@ export async function givenEvaluator(databaseUrl: string, options: Partial<Commi
   const { prisma, db, disconnect } = openDbs(database.url, options)
   let replies: EvaluatorReply[] = []
   let steps: StepTaken[] = []
-  const projection = createFormTriggerProjection({
+  const projection = createProjection({
     publishReplies: async (sent) => {
       replies.push(...sent.map(({ reply }) => reply))
     },

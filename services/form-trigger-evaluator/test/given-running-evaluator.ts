@@ -11,7 +11,7 @@ import {
 import { sql } from '@nextvisit/database'
 import { FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
 import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
-import { createFormTriggerProjection } from '../src/form-trigger-projection.ts'
+import { createProjection } from '../src/projection.ts'
 import { at, GATEWAY, PARTITION } from './evaluator-fixtures.ts'
 import { migrations, openDbs } from './given-evaluator.ts'
 
@@ -34,7 +34,7 @@ export async function givenRunningEvaluator(databaseUrl: string) {
     revision: (organization) => held.revision(organization),
     onChange: (listener) => void listeners.push(listener),
   }
-  const projection = createFormTriggerProjection({
+  const projection = createProjection({
     publishReplies: async (sent) => void replies.push(...sent.map(({ reply }) => reply)),
   })
   let fold: PartitionFold

@@ -160,7 +160,7 @@ const applies = changes.map((change) => {
   return { ...applied, toString: () => text }
 })
 
-/** Another process takes over and is given again what was folded already: nothing comes of it. */
+/** Another process takes over and gets folded records again: they change nothing. */
 const restarts = fc.nat({ max: 5 }).map((records) =>
   command(`restart(${records})`, async (story, evaluator) => {
     expectReplies(story, await evaluator.restart(records), [])

@@ -15,7 +15,7 @@ export type Expected =
       readonly moreWaiting: boolean
     }
 
-/** The model, and what was said so far. */
+/** The model, and the records and replies so far. */
 export interface QueueStory {
   readonly model: QueueModel
   /** Ms after the start. */
@@ -38,7 +38,7 @@ export function beginStory(project: ProjectConfig): QueueStory {
   return { model: new QueueModel(project), now: 0, sent: [], offers: [], rowOf: new Map(), keyed: new Map() }
 }
 
-/** Tells the model; returns what a gateway that waits is to hear. A copy within 24 hours is not told, and hears the same. */
+/** Passes a record to the model. Returns the reply that a waiting gateway gets. A duplicate within 24 hours changes nothing and gets the same reply. */
 export function expectedReply(story: QueueStory, sent: Sent): Expected | undefined {
   const { fact, isHeard } = sent
   if (fact.type === 'VisitAnswered') return void tell(story, sent)

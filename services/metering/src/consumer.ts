@@ -1,11 +1,10 @@
 import path from 'node:path'
-import { catchUp, defineConsumer, READ_BARRIER_WITHIN_MS } from '@nextvisit/consumer'
-import { DONE, meteringCalls } from '@nextvisit/contracts'
-import { serveCalls } from '@nextvisit/service-kit'
+import { catchUp, defineConsumer, opaque, READ_BARRIER_WITHIN_MS } from '@nextvisit/consumer'
+import { DONE } from '@nextvisit/contracts'
 import packageJson from '../package.json' with { type: 'json' }
 import { leaseRoom, returnLeased } from './leases.ts'
 import { release, reserve } from './ledger.ts'
-import { meteringProjection } from './metering-projection.ts'
+import { createProjection } from './projection.ts'
 import { readUsage } from './queries.ts'
 
 /** Counts usage against the plan's limits, and reserves room under the limits for records before they are published. */
@@ -15,7 +14,7 @@ export const metering = defineConsumer({
   version: packageJson.version,
   schema: 'metering',
   openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
-  projection: () => meteringProjection,
+  projection: () => opaque(createProjection()),
 
   // Reservations and their numbers are promises to gateways. They are not in the log.
   tables: {
@@ -32,30 +31,29 @@ export const metering = defineConsumer({
     unique_names: 'fold',
   },
 
-  routes: ({ db, readDb, barrier, countPartitions, catalog, now, fetchNow }) =>
-    serveCalls(meteringCalls, {
-      reserve: async ({ questions }) => {
-        const answers = await reserve(db, questions, now())
-        // Callers ask again until the records that hold the room are folded.
-        if (answers.includes('held')) fetchNow()
-        return { answers }
-      },
-      release: async ({ questions }) => {
-        await release(
-          db,
-          questions.map(({ recordId }) => recordId),
-        )
-        return { answers: questions.map(() => DONE) }
-      },
-      lease: async ({ questions }) => ({ answers: await leaseRoom(db, questions, now()) }),
-      returnLeased: async ({ questions }) => {
-        await returnLeased(db, questions.flat())
-        return { answers: questions.map(() => DONE) }
-      },
-      readUsage: async (query, context) => {
-        await catchUp({ barrier, countPartitions }, 'all users', { ...context, withinMs: READ_BARRIER_WITHIN_MS })
-        const project = catalog.project(query.organization, query.project)
-        return readUsage(readDb, query, project?.disabledTraits ?? new Set())
-      },
-    }),
+  calls: {
+    reserve: async ({ questions }, { db, now, fetchNow }) => {
+      const answers = await reserve(db, questions, now())
+      // Callers ask again until the records that hold the room are folded.
+      if (answers.includes('held')) fetchNow()
+      return { answers }
+    },
+    release: async ({ questions }, { db }) => {
+      await release(
+        db,
+        questions.map(({ recordId }) => recordId),
+      )
+      return { answers: questions.map(() => DONE) }
+    },
+    lease: async ({ questions }, { db, now }) => ({ answers: await leaseRoom(db, questions, now()) }),
+    returnLeased: async ({ questions }, { db }) => {
+      await returnLeased(db, questions.flat())
+      return { answers: questions.map(() => DONE) }
+    },
+    readUsage: async (query, context) => {
+      await catchUp('all users', { ...context, withinMs: READ_BARRIER_WITHIN_MS })
+      const project = context.catalog.project(query.organization, query.project)
+      return readUsage(context.readDb, query, project?.disabledTraits ?? new Set())
+    },
+  },
 })

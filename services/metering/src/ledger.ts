@@ -11,13 +11,11 @@ export interface CounterKey extends ProjectRef {
   readonly month: string
 }
 
-/** A unit of a counter: a record's id for an event, a user's id for an active user. */
-export interface Unit extends CounterKey {
+/** A unit that a folded record adds to a counter. */
+export interface FoldedUnit extends CounterKey {
+  /** The record's id for an event, the user's id for an active user. */
   readonly unit: string
-}
-
-/** A unit of a folded record, and the record's partition. */
-export interface FoldedUnit extends Unit {
+  /** The record's partition. */
   readonly partition: number
 }
 

@@ -1,27 +1,31 @@
 import type { UsageAnswer, UsageQuery } from '@nextvisit/contracts'
-import type { PrismaClient } from '../generated/prisma/client.ts'
-import { counterOf } from './ledger.ts'
+import { type Db, sql, type Sql } from '@nextvisit/database'
+import { type CounterKey, counterOf } from './ledger.ts'
 
 /**
  * Reads a month's counters in the terms of the plan's limits: events of the organization, and the project's other counters.
  * Unique names are those in use up to that month. `disabledTraits` take no room under the cap, and are not counted.
  */
 export async function readUsage(
-  prisma: PrismaClient,
+  db: Pick<Db, '$queryRaw'>,
   { organization, project, month }: UsageQuery,
   disabledTraits: ReadonlySet<string>,
 ): Promise<UsageAnswer> {
-  const countOf = async (kind: 'event' | 'mau') => {
-    const where = counterOf(kind, { organization, project }, month)
-    const { _sum } = await prisma.counter.aggregate({ _sum: { count: true }, where })
-    return Number(_sum.count ?? 0)
-  }
-  const inUse = { organization, project, firstMonth: { lte: month } }
-  const [events, monthlyActiveUsers, uniqueEvents, uniqueTraits] = await Promise.all([
-    countOf('event'),
-    countOf('mau'),
-    prisma.uniqueName.count({ where: { ...inUse, kind: 'event' } }),
-    prisma.uniqueName.count({ where: { ...inUse, kind: 'trait', slug: { notIn: [...disabledTraits] } } }),
-  ])
-  return { month, events, monthlyActiveUsers, uniqueEvents, uniqueTraits }
+  const countOf = (kind: CounterKey['kind']) => sumOf(counterOf(kind, { organization, project }, month))
+  const inUse = sql`organization = ${organization} AND project = ${project} AND first_month <= ${month}`
+  const rows = await db.$queryRaw<Omit<UsageAnswer, 'month'>[]>(sql`
+    SELECT
+      ${countOf('event')} AS events,
+      ${countOf('mau')} AS "monthlyActiveUsers",
+      (SELECT count(*)::float8 FROM unique_names WHERE ${inUse} AND kind = 'event') AS "uniqueEvents",
+      (SELECT count(*)::float8 FROM unique_names
+       WHERE ${inUse} AND kind = 'trait' AND slug <> ALL(${[...disabledTraits]}::text[])) AS "uniqueTraits"`)
+  return { events: 0, monthlyActiveUsers: 0, uniqueEvents: 0, uniqueTraits: 0, ...rows[0], month }
+}
+
+/** Returns a subquery for a counter over all partitions. */
+function sumOf({ organization, project, kind, month }: CounterKey): Sql {
+  return sql`(
+    SELECT coalesce(sum(count), 0)::float8 FROM counters
+    WHERE organization = ${organization} AND project = ${project} AND kind = ${kind} AND month = ${month})`
 }

@@ -8,11 +8,12 @@ import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import { afterAll, beforeAll, expect, inject, onTestFinished } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { metering } from '../src/consumer.ts'
-import { emptyDraft, meteringProjection } from '../src/metering-projection.ts'
+import { createProjection, emptyDraft } from '../src/projection.ts'
 
 export const RECEIVED = '2026-11-02T10:00:00.000Z'
 export const NOW = new Date(RECEIVED)
 const context: FoldContext = { catalog: staticCatalog([]), mode: 'live' }
+const projection = createProjection()
 
 /** Creates metering's tables for the tests of a file, with functions that fold into them. */
 export function givenLedger() {
@@ -41,14 +42,12 @@ export function givenLedger() {
   }
 
   const isDue = async (partition: number, instant: Date) =>
-    (await meteringProjection.ticks?.due(prisma, instant, { ...context, partitions: [partition, 7] }))?.includes(
-      partition,
-    )
+    (await projection.ticks?.due(prisma, instant, { ...context, partitions: [partition, 7] }))?.includes(partition)
 
   /** Ticks if a tick is due, like the core. */
   async function tick(instant: Date, partition = 0): Promise<void> {
     if (!(await isDue(partition, instant))) return
-    const writes = await meteringProjection.ticks?.tick(prisma, instant, { ...context, partition })
+    const writes = await projection.ticks?.tick(prisma, instant, { ...context, partition })
     await db.executeAll(writes?.statements ?? [])
   }
 
@@ -103,8 +102,8 @@ export function givenLedger() {
 export function statementsFor(facts: readonly UserFact[], partition = 0) {
   const place = { topic: 'user-events', partition, offset: 0n, timestampMs: NOW.getTime() }
   const records = facts.map((fact) => ({ fact, ...place }))
-  const draft = evolveDraft(meteringProjection, emptyDraft(), records, context)
-  return meteringProjection.save(draft).statements
+  const draft = evolveDraft(projection, emptyDraft(), records, context)
+  return projection.save(draft).statements
 }
 
 /** Each test has an organization of its own, so none sees another's counters. */

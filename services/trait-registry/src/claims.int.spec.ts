@@ -11,11 +11,11 @@ import { PrismaClient } from '../generated/prisma/client.ts'
 import { claimNames, releaseClaims } from './claims.ts'
 import { traitRegistry } from './consumer.ts'
 import { readDefinitions } from './queries.ts'
-import { createRegistryProjection } from './registry-projection.ts'
+import { createProjection } from './projection.ts'
 
 const NOW = new Date('2026-11-02T10:00:00.000Z')
 const PARTITIONS = 3
-const projection = createRegistryProjection({ countPartitions: () => Promise.resolve(PARTITIONS) })
+const projection = createProjection({ countPartitions: () => Promise.resolve(PARTITIONS) })
 const catalog = staticCatalog([])
 
 let database: TestDatabase
@@ -112,8 +112,8 @@ const release = (...claims: readonly Claim[]) =>
     })),
   )
 
-describe('claiming names (design.md, Trait registry)', () => {
-  it('tells one request that the name is new, the others that it is claimed, and later ones that it is registered', async () => {
+describe('a claim (design.md, Trait registry)', () => {
+  it('is new for one request, claimed for the others, and registered for later ones', async () => {
     const place = newPlace()
     expect(await ask([claim(place, ['signup']), claim(place, ['signup'])])).toEqual([['new'], ['claimed']])
     expect(await ask([claim(place, ['signup'])])).toEqual([['claimed']])
@@ -122,7 +122,7 @@ describe('claiming names (design.md, Trait registry)', () => {
     expect(await claimedSlugs(place)).toEqual([])
   })
 
-  it('keeps traits and events, and projects, apart', async () => {
+  it('is separate for traits and events, and for projects', async () => {
     const place = newPlace()
     const asked = [
       claim(place, ['plan']),
@@ -151,7 +151,7 @@ describe('claiming names (design.md, Trait registry)', () => {
     expect(await ask([asked])).toEqual([['new', 'no-room']])
   })
 
-  it('tells whether there is room, as a claim would find it, and claims nothing', async () => {
+  it('answers in a dry run as it would otherwise, and takes no name', async () => {
     const place = newPlace()
     await fold([tracked(place, 'known')])
     await fold([identifyRequested({ ...place, operations: { set: { plan: 'pro' } } })])
@@ -167,7 +167,7 @@ describe('claiming names (design.md, Trait registry)', () => {
     expect(await claimedSlugs(place)).toEqual(['claimed'])
   })
 
-  it('changes no verdict when the same record asks again', async () => {
+  it('has the same verdict when the record asks again', async () => {
     const place = newPlace()
     const asked = claim(place, ['a', 'b'], { limit: 1 })
     expect(await ask([asked])).toEqual([['new', 'no-room']])
@@ -186,7 +186,7 @@ describe('claiming names (design.md, Trait registry)', () => {
   })
 })
 
-describe('a claim of names that are decided already', () => {
+describe('a claim of registered or refused names', () => {
   it('does not wait for the project: registered names, a cap that is reached, and dry runs', async () => {
     const place = newPlace()
     await ask([claim(place, ['a', 'b'])])
@@ -201,7 +201,7 @@ describe('a claim of names that are decided already', () => {
     expect(await ask([claim(place, ['c'])])).toEqual([['new']])
   })
 
-  it('keeps questions of different caps apart: those that refuse take no room from the others', async () => {
+  it('takes no room from questions with another cap when it is refused', async () => {
     const place = newPlace()
     const asked = [
       claim(place, ['a', 'b'], { limit: 0 }),
@@ -220,8 +220,8 @@ describe('a claim of names that are decided already', () => {
   })
 })
 
-describe('claims that are given back', () => {
-  it('free their names at once, and the next to ask is new', async () => {
+describe('a released claim', () => {
+  it('frees its names at once: the next request gets `new`', async () => {
     const place = newPlace()
     const refused = claim(place, ['a', 'b'], { limit: 2 })
     await ask([refused])
@@ -231,7 +231,7 @@ describe('claims that are given back', () => {
     expect(await ask([claim(place, ['c', 'a'], { limit: 2 })])).toEqual([['new', 'new']])
   })
 
-  it('stay while another record depends on them, and go with the last', async () => {
+  it('stays while another record depends on it, and ends with the last', async () => {
     const place = newPlace()
     const [first, second] = [claim(place, ['a']), claim(place, ['a'])]
     expect(await ask([first, second])).toEqual([['new'], ['claimed']])
@@ -241,7 +241,7 @@ describe('claims that are given back', () => {
     expect(await claimedSlugs(place)).toEqual([])
   })
 
-  it('stay where the same record asked twice: its first publish may be in the log', async () => {
+  it('stays if the same record asked twice, because its first publish may be in the log', async () => {
     const place = newPlace()
     const repeated = claim(place, ['a'])
     await ask([repeated])
@@ -250,7 +250,7 @@ describe('claims that are given back', () => {
     expect(await claimedSlugs(place)).toEqual(['a'])
   })
 
-  it('stay where more records depend on them than are listed', async () => {
+  it('stays if more records depend on it than are listed', async () => {
     const place = newPlace()
     const claims = Array.from({ length: 40 }, () => claim(place, ['a']))
     for (const one of claims) await ask([one])
@@ -258,7 +258,7 @@ describe('claims that are given back', () => {
     expect(await claimedSlugs(place)).toEqual(['a'])
   })
 
-  it('leave registered names as they are', async () => {
+  it('leaves registered names unchanged', async () => {
     const place = newPlace()
     const asked = claim(place, ['a'])
     await ask([asked])
@@ -268,8 +268,8 @@ describe('claims that are given back', () => {
   })
 })
 
-describe('claims that no record uses', () => {
-  it('are dropped once every partition has seen 60 s go by, and not before', async () => {
+describe('a claim that no record uses', () => {
+  it('is dropped once every partition is folded past 60 s, and not earlier', async () => {
     const place = newPlace()
     await ask([claim(place, ['ghost'])])
     await tickAll(later(59_999))
@@ -284,7 +284,7 @@ describe('claims that no record uses', () => {
     expect(await ask([claim(place, ['ghost'])])).toEqual([['new']])
   })
 
-  it('are due in every partition, or in none', async () => {
+  it('is due in every partition, or in none', async () => {
     await ask([claim(newPlace(), ['ghost'], { partition: 1 })], later(-3_600_000))
     expect(await dueOf([0, 2], later(-3_540_001))).toEqual([])
     expect(await dueOf([0, 2], later(-3_540_000))).toEqual([0, 2])
@@ -293,7 +293,7 @@ describe('claims that no record uses', () => {
     expect(await dueOf([0, 2], later(-3_540_000))).toEqual([])
   })
 
-  it('stay while one partition is behind the others', async () => {
+  it('stays while one partition is behind the others', async () => {
     const place = newPlace()
     await tickAll(later(70_000))
     await ask([claim(place, ['ghost'])], later(20_000))
@@ -305,7 +305,7 @@ describe('claims that no record uses', () => {
     expect(await claimedSlugs(place)).toEqual([])
   })
 
-  it('live on while others ride on them', async () => {
+  it('stays while other records depend on it', async () => {
     const place = newPlace()
     await ask([claim(place, ['busy'])], later(100_000))
     expect(await ask([claim(place, ['busy'], { partition: 2 })], later(150_000))).toEqual([['claimed']])
@@ -317,8 +317,8 @@ describe('claims that no record uses', () => {
   })
 })
 
-describe('names that were imported (decisions.md, Import)', () => {
-  it('are registered, unasked, and take room under the cap like any other', async () => {
+describe('an imported name (decisions.md, Import)', () => {
+  it('is registered without a claim, and takes room under the cap like any other', async () => {
     const place = newPlace()
     await fold([
       tracked(place, 'signed_up', { imported: true }),
@@ -329,8 +329,8 @@ describe('names that were imported (decisions.md, Import)', () => {
   })
 })
 
-describe('under concurrency', () => {
-  it('lets exactly K of N parallel new names pass at a cap with room for K, and says new once a name', async () => {
+describe('a claim under concurrency', () => {
+  it('is granted to exactly K of N parallel new names at a cap with room for K, and is new once a name', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 0, max: 6 }), fc.integer({ min: 0, max: 10 }), async (registered, room) => {
         const place = newPlace()
@@ -379,7 +379,7 @@ describe('under concurrency', () => {
     }
   })
 
-  it('counts a name once that was folded unasked at the moment it was claimed', async () => {
+  it('counts a name once that is folded without a claim while another request claims it', async () => {
     const place = newPlace()
     await ask([claim(place, ['a'], { limit: 2 })])
     const [register] = statementsFor([tracked(place, 'a')])
@@ -388,8 +388,8 @@ describe('under concurrency', () => {
   })
 })
 
-describe('definitions', () => {
-  it('are named by the earliest record by (received, id), and count every record', async () => {
+describe('a definition', () => {
+  it('is named by the earliest record by (received, id), and counts every record', async () => {
     const place = newPlace()
     const at = (eventName: string, received: string, id: string = randomUUID()) =>
       eventTracked({ ...place, eventName, slug: 'signed_up', received, id })
@@ -412,7 +412,7 @@ describe('definitions', () => {
     })
   })
 
-  it('of traits come from every operator but unset, custom slugs only', async () => {
+  it('of a trait comes from every operator except unset, for custom slugs only', async () => {
     const place = newPlace()
     const operations = {
       set: { plan: 'pro', email: 'ada@example.com' },
@@ -425,7 +425,7 @@ describe('definitions', () => {
     expect(await registeredSlugs(place)).toEqual(['credit', 'logins', 'plan', 'source'])
   })
 
-  it('are read in pages, by slug', async () => {
+  it('is read in pages, by slug', async () => {
     const place = newPlace()
     await fold(['b', 'a', 'C', 'd'].map((slug) => tracked(place, slug)))
     const first = await readDefinitions(prisma, { kind: 'event', ...place, limit: 3 })
@@ -435,7 +435,7 @@ describe('definitions', () => {
     expect(second).toMatchObject({ definitions: [{ slug: 'd' }], next: null })
   })
 
-  it('are found by prefixes of their slugs, with any characters', async () => {
+  it('is found by a prefix of its slug, with any characters', async () => {
     const place = newPlace()
     await fold(['a', 'a_1', 'a%', 'aé', 'a😀', 'A_1', 'b_1'].map((slug) => tracked(place, slug)))
     const find = async (prefix: string, after?: string) => {

@@ -1,11 +1,10 @@
 import path from 'node:path'
-import { defineConsumer } from '@nextvisit/consumer'
-import { DONE, traitRegistryCalls } from '@nextvisit/contracts'
-import { serveCalls } from '@nextvisit/service-kit'
+import { defineConsumer, opaque } from '@nextvisit/consumer'
+import { DONE } from '@nextvisit/contracts'
 import packageJson from '../package.json' with { type: 'json' }
 import { claimNames, releaseClaims } from './claims.ts'
 import { readDefinitions } from './queries.ts'
-import { createRegistryProjection } from './registry-projection.ts'
+import { createProjection } from './projection.ts'
 
 /** Registers the traits and events of every project, and grants claims of new names under the plan's caps. */
 export const traitRegistry = defineConsumer({
@@ -14,7 +13,7 @@ export const traitRegistry = defineConsumer({
   version: packageJson.version,
   schema: 'registry',
   openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
-  projection: ({ countPartitions }) => createRegistryProjection({ countPartitions }),
+  projection: (parts) => opaque(createProjection(parts)),
 
   // Claims, the rows that lock them, and the marks of ticks are not in the log.
   tables: {
@@ -25,13 +24,12 @@ export const traitRegistry = defineConsumer({
     tick_marks: 'carried',
   },
 
-  routes: ({ db, readDb, now }) =>
-    serveCalls(traitRegistryCalls, {
-      claim: async ({ questions }) => ({ answers: await claimNames(db, questions, now()) }),
-      releaseClaims: async ({ questions }) => {
-        await releaseClaims(db, questions)
-        return { answers: questions.map(() => DONE) }
-      },
-      readDefinitions: (query) => readDefinitions(readDb, query),
-    }),
+  calls: {
+    claim: async ({ questions }, { db, now }) => ({ answers: await claimNames(db, questions, now()) }),
+    releaseClaims: async ({ questions }, { db }) => {
+      await releaseClaims(db, questions)
+      return { answers: questions.map(() => DONE) }
+    },
+    readDefinitions: (query, { readDb }) => readDefinitions(readDb, query),
+  },
 })

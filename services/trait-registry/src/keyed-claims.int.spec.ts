@@ -6,7 +6,7 @@ import { batchOf, factsAsRecords } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
 import { givenRegistry } from '../test/given-registry.ts'
 import { claimNames } from './claims.ts'
-import { createRegistryProjection } from './registry-projection.ts'
+import { createProjection } from './projection.ts'
 
 const RECEIVED = new Date('2026-11-02T10:00:00.000Z')
 const DAY_MS = 24 * 3_600_000
@@ -14,7 +14,7 @@ const DAY_MS = 24 * 3_600_000
 const registry = givenRegistry()
 
 async function fold(facts: readonly EventTracked[]): Promise<void> {
-  const projection = createRegistryProjection({ countPartitions: () => Promise.resolve(1) })
+  const projection = createProjection({ countPartitions: () => Promise.resolve(1) })
   const place = { topic: 'user-events', partition: 0, catalog: staticCatalog([]), serviceVersion: 'test' }
   const partition = createPartitionFold({ projection, db: registry.db, ...place })
   const { nextOffset } = await partition.open()
@@ -27,10 +27,10 @@ function claimOf({ id: recordId, organization, project, slug }: EventTracked): C
   return { kind: 'event', organization, project, recordId, partition: 0, slugs: [slug], limit: 9, disabled: [] }
 }
 
-describe('the claim of a keyed record’s copy (decisions.md, Retries)', () => {
+describe('the claim of a keyed record’s duplicate (decisions.md, Retries)', () => {
   it('gets the verdict of its first claim, folded or not, for 24 h', async () => {
     const told = eventTracked({ keyed: true, newEvent: true })
-    // Received before, but told second: it is the earliest record, and not the one that was told `new`.
+    // Received earlier, but answered second: it is the earliest record, and not the one with the answer `new`.
     const rider = eventTracked({ keyed: true, received: new Date(RECEIVED.getTime() - 1).toISOString() })
     const ask = (afterMs: number) =>
       claimNames(registry.prisma, [told, rider].map(claimOf), new Date(RECEIVED.getTime() + afterMs))
@@ -40,7 +40,7 @@ describe('the claim of a keyed record’s copy (decisions.md, Retries)', () => {
     expect(await ask(DAY_MS)).toEqual([['registered'], ['registered']])
   })
 
-  it('is an ordinary one where the record had no key', async () => {
+  it('is an ordinary claim if the record has no key', async () => {
     const told = eventTracked({ eventName: 'Signed In', newEvent: true })
     expect(await claimNames(registry.prisma, [claimOf(told)], RECEIVED)).toEqual([['new']])
     await fold([told])

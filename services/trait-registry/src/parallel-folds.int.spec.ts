@@ -10,9 +10,9 @@ import { PrismaClient } from '../generated/prisma/client.ts'
 import { claimNames } from './claims.ts'
 import { traitRegistry } from './consumer.ts'
 import { readDefinitions } from './queries.ts'
-import { createRegistryProjection } from './registry-projection.ts'
+import { createProjection } from './projection.ts'
 
-const projection = createRegistryProjection({ countPartitions: () => Promise.resolve(2) })
+const projection = createProjection({ countPartitions: () => Promise.resolve(2) })
 const context = { catalog: staticCatalog([]), mode: 'live' } as const
 
 let database: TestDatabase
@@ -77,7 +77,7 @@ const waiting = () =>
     WHERE datname = current_database() AND wait_event_type = 'Lock'`)
 
 describe('a fold', () => {
-  it('commits while another process has a fold of the same names open; reads sum up both', async () => {
+  it('commits while another process has a fold of the same names open, and reads sum both', async () => {
     await fold(own, 0, [signedUp(TEN)])
     const other = await begin()
     await fold(other.db, 0, [signedUp(NOON)])
@@ -100,7 +100,7 @@ describe('a fold', () => {
     ])
   })
 
-  it('waits where another brings in the same new name; the earliest record names it', async () => {
+  it('waits for another fold with the same new name, which the earliest record names', async () => {
     const other = await begin()
     await fold(other.db, 0, [signedUp(ELEVEN)])
     const folded = fold(own, 1, [signedUp(TEN)])

@@ -1,11 +1,10 @@
 import path from 'node:path'
-import { catchUp, defineConsumer, READ_BARRIER_WITHIN_MS } from '@nextvisit/consumer'
-import { userProjectorCalls } from '@nextvisit/contracts'
+import { catchUp, defineConsumer, opaque, READ_BARRIER_WITHIN_MS } from '@nextvisit/consumer'
 import { FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
-import { behind, type CallContext, Counter, notFound, serveCalls } from '@nextvisit/service-kit'
+import { BEHIND, NOT_FOUND } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
 import { lookUpUsers, readSegmentMembers, readSegments, readUser } from './queries.ts'
-import { createUserProjection } from './user-projection.ts'
+import { createProjection } from './projection.ts'
 
 /**
  * Less than the default, because admission waits at most half a second for the fold of a missing user (`lookUpUsers`). A
@@ -21,22 +20,7 @@ export const userProjector = defineConsumer({
   schema: 'users',
   gatherMs: GATHER_BEFORE_LOOK_UPS_MS,
   openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
-  projection: ({ metrics }) => {
-    const skippedIncrements = new Counter({
-      name: 'skipped_increments_total',
-      help: 'Increments of traits that are not numbers',
-      registers: [metrics],
-    })
-    const droppedOperations = new Counter({
-      name: 'dropped_trait_operations_total',
-      help: 'Trait operations and device facts that were dropped because the user has reached a limit',
-      registers: [metrics],
-    })
-    return createUserProjection({
-      onSkippedIncrements: (count) => skippedIncrements.inc(count),
-      onDroppedOperations: (count) => droppedOperations.inc(count),
-    })
-  },
+  projection: (parts) => opaque(createProjection(parts)),
 
   // The live consumer recomputes a changed segment for every user, at an instant that no log has. A rebuild uses the new
   // definition from the beginning. Both result in the same members, and the same instants at which time changes them. Only
@@ -63,7 +47,7 @@ export const userProjector = defineConsumer({
     },
     // A count of 0 may have a row.
     segment_counts: { folded: (table) => `SELECT * FROM ${table} WHERE members > 0` },
-    // The revision is the last one that was compared.
+    // The revision is that of the last comparison.
     segment_progress: {
       folded: (table) => `
         SELECT organization, project, definitions, partition, segments, users FROM ${table} WHERE users > 0`,
@@ -79,30 +63,21 @@ export const userProjector = defineConsumer({
       SELECT min(changes_at) AS changes_at FROM ${schema}.users
       WHERE users.partition = owned.partition AND changes_at IS NOT NULL) AS due`,
 
-  routes: (parts) => {
-    const { db, readDb, barrier } = parts
-    return serveCalls(userProjectorCalls, {
-      lookUpUsers: async ({ questions }, context) => ({
-        answers: await lookUpUsers(db, barrier, questions, context),
-      }),
-      readUser: async (query, context) => {
-        const isCaughtUp = await catchUp(parts, query, within(context))
-        const user = await readUser(readDb, query)
-        // The user may exist although the latest records are not folded.
-        return user ?? (isCaughtUp ? notFound() : behind())
-      },
-      readSegments: async (query, context) => {
-        await catchUp(parts, 'all users', within(context))
-        return readSegments(readDb, query)
-      },
-      readSegmentMembers: async (query, context) => {
-        await catchUp(parts, 'all users', within(context))
-        return readSegmentMembers(readDb, query)
-      },
-    })
+  calls: {
+    lookUpUsers: async ({ questions }, context) => ({ answers: await lookUpUsers(questions, context) }),
+    readUser: async (query, context) => {
+      const isCaughtUp = await catchUp(query, { ...context, withinMs: READ_BARRIER_WITHIN_MS })
+      const user = await readUser(context.readDb, query)
+      // The user may exist although the latest records are not folded.
+      return user ?? (isCaughtUp ? NOT_FOUND : BEHIND)
+    },
+    readSegments: async (query, context) => {
+      await catchUp('all users', { ...context, withinMs: READ_BARRIER_WITHIN_MS })
+      return readSegments(context.readDb, query)
+    },
+    readSegmentMembers: async (query, context) => {
+      await catchUp('all users', { ...context, withinMs: READ_BARRIER_WITHIN_MS })
+      return readSegmentMembers(context.readDb, query)
+    },
   },
 })
-
-function within(context: CallContext) {
-  return { ...context, withinMs: READ_BARRIER_WITHIN_MS }
-}

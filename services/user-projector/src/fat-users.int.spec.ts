@@ -1,10 +1,10 @@
-import { createPartitionFold, MAX_BYTES_A_COMMIT } from '@nextvisit/consumer'
+import { createPartitionFold, MAX_BYTES_A_COMMIT, offlineParts } from '@nextvisit/consumer'
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
 import { batchOf, factsAsRecords, watchLoads } from '@nextvisit/testing'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { catalogOf, givenProjector } from '../test/given-projector.ts'
-import { createUserProjection } from './user-projection.ts'
+import { createProjection } from './projection.ts'
 
 let given: Awaited<ReturnType<typeof givenProjector>>
 beforeAll(async () => {
@@ -16,7 +16,7 @@ const USERS = 100
 const LONG = 'x'.repeat(250_000)
 const names = Array.from({ length: USERS }, (_, at) => `user-${at}`)
 
-it('folds a batch over users with long traits in parts, none of which is too long for a commit', async () => {
+it('a batch over users with long traits is folded in parts that fit into a commit', async () => {
   const catalog = catalogOf([])
   for (let from = 0; from < USERS; from += 20) {
     const some = names.slice(from, from + 20)
@@ -27,7 +27,7 @@ it('folds a batch over users with long traits in parts, none of which is too lon
   }
   const visits = names.map((userName) => identifyRequested({ userName, operations: { increment: { visits: 1 } } }))
   const loaded: number[] = []
-  const watched = watchLoads(createUserProjection(), (draft) => {
+  const watched = watchLoads(createProjection(offlineParts(async () => 1)), (draft) => {
     loaded.push([...draft.users.values()].reduce((sum, { profile }) => sum + (profile?.traitBytes ?? 0), 0))
   })
   const fold = createPartitionFold({
@@ -52,7 +52,7 @@ it('folds a batch over users with long traits in parts, none of which is too lon
   expect(counted?.users).toBe(BigInt(USERS))
 })
 
-it('moves users with long traits into a new segment in parts', async () => {
+it('ticks move users with long traits into a new segment in parts', async () => {
   const turn = { catalog: catalogOf([{ id: 'visitors', where: { trait: 'visits', atLeast: 1 } }], 2) }
   expect(await given.settle(turn, '2026-11-02T12:00:00.000Z'), 'ticks').toBeGreaterThan(1)
   expect(await given.prisma.segmentMember.count()).toBe(USERS)

@@ -11,10 +11,9 @@ import {
 } from '@nextvisit/domain'
 import { partitionKeyOf, readProjectSegments, segmentsOf } from './project-segments.ts'
 import { segmentMembers, userEvents, users } from './tables.ts'
-import { type ProjectedUser, emptyDraft, newUser, type UserDraft } from './user-draft.ts'
+import { type DraftUser, emptyDraft, newUser, type Draft } from './draft.ts'
 
 export type UserRow = RowOf<typeof users>
-type EventRow = RowOf<typeof userEvents>
 
 /**
  * Loads the users that a batch touches, with the rows that the batch may need: few queries, however many records. Throws
@@ -24,7 +23,7 @@ export async function loadDraft(
   db: Db,
   batch: readonly Recorded<UserFact>[],
   { catalog }: Pick<FoldContext, 'catalog'>,
-): Promise<UserDraft> {
+): Promise<Draft> {
   const draft = emptyDraft()
   const activity = batch.flatMap(({ fact, partition }) => (isRequestFact(fact) ? { fact, partition } : []))
   if (activity.length === 0) return draft
@@ -33,8 +32,8 @@ export async function loadDraft(
     activity.map(({ fact: { organization, project }, partition }) => ({ organization, project, partition })),
     catalog,
   )
-  const profiles = new Set<ProjectedUser>()
-  const followed = new Set<ProjectedUser>()
+  const profiles = new Set<DraftUser>()
+  const followed = new Set<DraftUser>()
   const events = new Map<string, UserRef & { readonly slug: string }>()
   for (const { fact, partition } of activity) {
     const { organization, project, userId } = fact
@@ -52,7 +51,7 @@ export async function loadDraft(
   // In sequence: a running consumer folds over one connection.
   for (const row of await users.selectByKeys(db, [...profiles])) putProfile(draft, row)
   for (const row of await userEvents.selectByKeys(db, [...events.values()])) putEvent(draft, row)
-  await loadWhatSegmentsCount(db, draft, [...followed])
+  await loadCounted(db, draft, [...followed])
   return draft
 }
 
@@ -61,17 +60,17 @@ export async function loadFollowed(
   db: Db,
   rows: readonly UserRow[],
   { catalog }: Pick<FoldContext, 'catalog'>,
-): Promise<UserDraft> {
+): Promise<Draft> {
   const draft = emptyDraft()
   for (const row of rows) {
     draft.users.set(userKeyOf(row), newUser(row, row.partition, segmentsOf(catalog, row)))
     putProfile(draft, row)
   }
-  await loadWhatSegmentsCount(db, draft, [...draft.users.values()])
+  await loadCounted(db, draft, [...draft.users.values()])
   return draft
 }
 
-function putProfile(draft: UserDraft, { definitions: fingerprint, asOf, changesAt, country, ...row }: UserRow): void {
+function putProfile(draft: Draft, { definitions: fingerprint, asOf, changesAt, country, ...row }: UserRow): void {
   const user = draft.users.get(userKeyOf(row))
   if (!user) return
   const traits = new Map(Object.entries(JSON.parse(row.traits) as Record<string, TraitValue>))
@@ -81,13 +80,13 @@ function putProfile(draft: UserDraft, { definitions: fingerprint, asOf, changesA
   user.stored = { ...user.stored, fingerprint, traits }
 }
 
-function putEvent(draft: UserDraft, row: EventRow): void {
+function putEvent(draft: Draft, row: RowOf<typeof userEvents>): void {
   const { slug, count: total, latestMs: latest, firstAt, lastAt } = row
   draft.users.get(userKeyOf(row))?.events.set(slug, { total, latest, firstAt, lastAt })
 }
 
 /** Loads the events that these users' segments count, and their memberships. */
-async function loadWhatSegmentsCount(db: Db, draft: UserDraft, followed: readonly ProjectedUser[]): Promise<void> {
+async function loadCounted(db: Db, draft: Draft, followed: readonly DraftUser[]): Promise<void> {
   const projects = new Map(followed.map((user) => [projectKeyOf(user), user]))
   const slugs = [...projects.values()].flatMap(({ organization, project, segments }) =>
     Array.from(segments.index.countKeys, (slug) => ({ organization, project, slug })),

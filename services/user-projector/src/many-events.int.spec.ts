@@ -1,10 +1,10 @@
-import { createPartitionFold, MAX_BYTES_A_COMMIT, MAX_BYTES_AN_EVENT } from '@nextvisit/consumer'
+import { createPartitionFold, MAX_BYTES_A_COMMIT, MAX_BYTES_AN_EVENT, offlineParts } from '@nextvisit/consumer'
 import { identifyRequested } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
 import { batchOf, factsAsRecords, watchLoads } from '@nextvisit/testing'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { catalogOf, givenProjector } from '../test/given-projector.ts'
-import { createUserProjection } from './user-projection.ts'
+import { createProjection } from './projection.ts'
 
 const USERS = 100
 const SLUGS = 400
@@ -27,9 +27,9 @@ async function countMembers(): Promise<number> {
   return found?.members ?? 0
 }
 
-it('folds a batch over users whose segments count many events in parts', async () => {
+it('a batch over users whose segments count many events is folded in parts', async () => {
   const loaded: number[] = []
-  const watched = watchLoads(createUserProjection(), (draft) => {
+  const watched = watchLoads(createProjection(offlineParts(async () => 1)), (draft) => {
     loaded.push(draft.users.size)
   })
   const place = { topic: 'user-events', partition: 0, serviceVersion: 'test' }
@@ -40,7 +40,7 @@ it('folds a batch over users whose segments count many events in parts', async (
   expect(await countMembers()).toBe(USERS)
 })
 
-it('computes their segments again in parts, too: a tick takes fewer users', async () => {
+it('a tick recomputes fewer users if their segments count many events', async () => {
   await given.clear()
   await given.fold({ catalog: catalogOf([]) }, ...names.map((userName) => identifyRequested({ userName })))
   const now = new Date().toISOString()

@@ -75,13 +75,9 @@ function currentOf(catalog: CatalogView, { organization, project }: ProjectRef) 
   return { organization, project, definitions: segmentsOf(catalog, { organization, project }).index.fingerprint }
 }
 
-/** A partition's users of a project that were computed with the same segments. */
-export interface ComputedUsers extends ProjectPartition {
+/** A partition's users of a project that were computed with the same segments, other ones than the catalog has. */
+export interface OtherUsers extends ProjectPartition {
   readonly definitions: string
-}
-
-/** Users that were computed with other segments than the catalog has. */
-export interface OtherUsers extends ComputedUsers {
   /** Another process computed them with a later catalog. */
   readonly isAhead: boolean
 }
@@ -99,7 +95,7 @@ export async function findOtherUsers(
     computedWith.set(key, Math.max(row.revision, computedWith.get(key) ?? 0))
   }
   const others = rows.filter((row) => row.definitions !== currentOf(catalog, row).definitions)
-  const isAhead = (row: ComputedUsers) =>
+  const isAhead = (row: ProjectPartition) =>
     (computedWith.get(partitionKeyOf(row)) ?? 0) > catalog.revision(row.organization)
   return { unsettled: others.map((row) => ({ ...row, isAhead: isAhead(row) })) }
 }
@@ -108,7 +104,7 @@ export async function findOtherUsers(
 async function readProgress(
   db: Db,
   scopes: readonly ReviewScope[],
-): Promise<readonly (ComputedUsers & { readonly revision: number })[]> {
+): Promise<readonly (Omit<OtherUsers, 'isAhead'> & { readonly revision: number })[]> {
   if (scopes.length === 0) return []
   const whole = scopes.flatMap(({ partition, organization }) => (organization === undefined ? partition : []))
   const parts = scopes.flatMap(({ partition, organization }) =>

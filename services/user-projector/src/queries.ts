@@ -1,4 +1,4 @@
-import { type Barrier, findCaughtUp } from '@nextvisit/consumer'
+import { findCaughtUp, type HandlerParts } from '@nextvisit/consumer'
 import {
   type Existence,
   MAX_EVENTS_SHOWN,
@@ -44,7 +44,7 @@ export async function readUser(db: Db, query: UserQuery): Promise<UserReadModel 
   }
 }
 
-/** Returns for each user, in order, whether an identify was folded. */
+/** Returns, in the order of the users, true for each with a folded identify. */
 export async function readExistence(db: Db, queries: readonly UserQuery[]): Promise<boolean[]> {
   const rows = await db.$queryRaw<{ exists: boolean }[]>(sql`
     SELECT EXISTS (
@@ -101,19 +101,17 @@ export async function readSegmentMembers(
 const BARRIER_WITHIN_MS = 500
 
 /**
- * Returns for each user, in order, whether the user existed at the time of the question. Users are never deleted, so only
+ * Returns, in order, the existence of each user at the time of the question. Users are never deleted, so only
  * missing ones need the barrier. Partitions are awaited separately: a lagging one leaves only its own users `unknown`.
  */
 export async function lookUpUsers(
-  db: Db,
-  barrier: Barrier,
   asked: readonly UserLookUp[],
-  context: CallContext,
+  { db, ...context }: Pick<HandlerParts, 'db' | 'barrier'> & CallContext,
 ): Promise<Existence[]> {
   const existed = await readExistence(db, asked)
   const notFound = asked.filter((_user, index) => !existed[index])
   const partitions = new Set(notFound.map(({ partition }) => partition))
-  const folded = await findCaughtUp(barrier, partitions, { ...context, withinMs: BARRIER_WITHIN_MS })
+  const folded = await findCaughtUp(partitions, { ...context, withinMs: BARRIER_WITHIN_MS })
   const exists = folded.size > 0 ? await readExistence(db, asked) : existed
   return asked.map(({ partition }, index) => {
     if (exists[index]) return 'exists'

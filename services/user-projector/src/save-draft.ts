@@ -1,16 +1,13 @@
 import { isoOf, type Statement } from '@nextvisit/database'
-import type { IdentifiedUser } from '@nextvisit/domain'
 import { segmentCounts, segmentMembers, segmentProgress, userEvents, users } from './tables.ts'
-import type { ProjectedUser, UserDraft } from './user-draft.ts'
-
-type ChangedUser = ProjectedUser & { readonly profile: IdentifiedUser }
+import type { Draft, DraftUser } from './draft.ts'
 
 /** Returns statements for the rows that a batch has changed: one for each table, however many rows. */
-export function saveDraft(draft: UserDraft): readonly Statement[] {
+export function saveDraft(draft: Draft): readonly Statement[] {
   const all = [...draft.users.values()]
-  const changed = all.filter((user): user is ChangedUser => user.isChanged && user.profile !== undefined)
+  const changed = all.filter(({ isChanged, profile }) => isChanged && profile)
   return [
-    ...users.upsertKeeping('traits', changed.map(userRowOf)),
+    ...users.upsertKeeping('traits', changed.flatMap(userRowOf)),
     ...userEvents.upsert(all.flatMap(changedEvents)),
     ...segmentMembers.upsert(changed.flatMap(joined)),
     ...segmentMembers.deleteByKeys(changed.flatMap(left)),
@@ -20,10 +17,11 @@ export function saveDraft(draft: UserDraft): readonly Statement[] {
 }
 
 /** The country is a device fact with a column of its own. */
-function userRowOf({ profile, partition, computed, stored }: ChangedUser) {
+function userRowOf({ profile, partition, computed, stored }: DraftUser) {
+  if (!profile) return []
   const { traits } = profile
   const { $countryCode: country = null, ...device } = profile.device
-  return {
+  const row = {
     ...profile,
     // Traits may be long, and a visit changes other columns only.
     traits: traits === stored.traits ? undefined : JSON.stringify(Object.fromEntries(traits)),
@@ -34,9 +32,10 @@ function userRowOf({ profile, partition, computed, stored }: ChangedUser) {
     asOf: isoOf(computed.asOf),
     changesAt: isoOf(computed.changesAt),
   }
+  return [row]
 }
 
-function changedEvents({ organization, project, userId, events, changedCounts }: ProjectedUser) {
+function changedEvents({ organization, project, userId, events, changedCounts }: DraftUser) {
   return [...changedCounts].flatMap((slug) => {
     const event = events.get(slug)
     if (!event) return []
@@ -46,19 +45,19 @@ function changedEvents({ organization, project, userId, events, changedCounts }:
 }
 
 /** Returns the segments that the user has joined, perhaps again. */
-function joined({ organization, project, userId, memberships, stored }: ProjectedUser) {
+function joined({ organization, project, userId, memberships, stored }: DraftUser) {
   return [...memberships]
     .filter(([segmentId, since]) => stored.memberships.get(segmentId) !== since)
     .map(([segmentId, since]) => ({ organization, project, segmentId, userId, since: new Date(since).toISOString() }))
 }
 
-function left({ organization, project, userId, memberships, stored }: ProjectedUser) {
+function left({ organization, project, userId, memberships, stored }: DraftUser) {
   return [...stored.memberships.keys()]
     .filter((segmentId) => !memberships.has(segmentId))
     .map((segmentId) => ({ organization, project, segmentId, userId }))
 }
 
-function memberCounts(user: ProjectedUser) {
+function memberCounts(user: DraftUser) {
   const { organization, project, partition, memberships, stored } = user
   const added = [...memberships.keys()].filter((segmentId) => !stored.memberships.has(segmentId))
   return [
@@ -67,7 +66,7 @@ function memberCounts(user: ProjectedUser) {
   ]
 }
 
-function progress({ organization, project, partition, segments, computed, stored }: ProjectedUser) {
+function progress({ organization, project, partition, segments, computed, stored }: DraftUser) {
   if (stored.fingerprint === computed.fingerprint) return []
   const { index, revision } = segments
   const rowOf = (definitions: string, by: number) => ({

@@ -8,7 +8,7 @@ import { createLogger, createMetrics } from '@nextvisit/service-kit'
 import { createTestTopic } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { catalogOf, givenProjector } from '../test/given-projector.ts'
-import { createUserProjection } from './user-projection.ts'
+import { createProjection } from './projection.ts'
 
 const PARTITIONS = 4
 const SOON = { timeout: 60_000 }
@@ -19,7 +19,7 @@ const late = { userName: 'late', operations: { set: { plan: 'pro' } } }
 
 const received = () => new Date().toISOString()
 
-describe('segments, computed by several processes over the log', () => {
+describe('segments that several processes compute', () => {
   let given: Awaited<ReturnType<typeof givenProjector>>
   let log: Awaited<ReturnType<typeof createTestTopic>>
   let publisher: Publisher
@@ -52,7 +52,7 @@ describe('segments, computed by several processes over the log', () => {
 
   const start = async (metrics = createMetrics('spec')) => {
     const runner = createProjectionRunner({
-      projection: { ...createUserProjection(), topics: [log.topic] },
+      projection: { ...createProjection({ metrics }), topic: log.topic },
       upkeepDb: given.db,
       foldDb: given.db,
       connection: log.connection,
@@ -130,7 +130,7 @@ describe('segments, computed by several processes over the log', () => {
     expect(failures).toEqual([])
   }, 120_000)
 
-  it('have facts wait for a catalog that is on its way, and go on once it is here', async () => {
+  it('make facts wait for a later catalog, and continue once it has arrived', async () => {
     apply(catalogOf([paying], 5))
     const metrics = createMetrics('spec')
     const runner = await start(metrics)

@@ -1,13 +1,13 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import { createPartitionFold, type FoldMode, type PartitionFold } from '@nextvisit/consumer'
+import { createPartitionFold, type FoldMode, offlineParts, type PartitionFold } from '@nextvisit/consumer'
 import type { UserFact } from '@nextvisit/contracts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, type CommitDbOptions, createAdapter, type Db, openCommitDb, sql } from '@nextvisit/database'
 import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { userProjector } from '../src/consumer.ts'
-import { createUserProjection } from '../src/user-projection.ts'
+import { createProjection } from '../src/projection.ts'
 
 /** A segment in the form of a workspace file. */
 export interface WrittenSegment {
@@ -42,7 +42,7 @@ export async function givenProjector(databaseUrl: string, own: Partial<CommitDbO
   const options = { url: database.url, schema: 'users', applicationName: 'spec', ...own }
   const prisma = new PrismaClient({ adapter: createAdapter(options) })
   const ownDb = openCommitDb(options)
-  const projection = createUserProjection()
+  const projection = createProjection(offlineParts(async () => 1))
 
   async function openFold(
     { catalog, partition = 0, db = ownDb }: Turn,

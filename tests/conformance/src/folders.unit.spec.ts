@@ -1,6 +1,6 @@
-import { globSync, readFileSync } from 'node:fs'
+import { globSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 
 const ROOT = path.join(import.meta.dirname, '../../..')
 
@@ -35,11 +35,35 @@ function findCircles(imports: Map<string, ReadonlySet<string>>): readonly string
   return [...rest.keys()]
 }
 
-it.each([['packages/consumer', ['assign', 'dead-letters', 'fold', 'outbox', 'process', 'replies', 'ticks', 'watch']]])(
-  'imports between folders of %s go one way',
-  (directory, folders) => {
-    const imports = readImportedFolders(path.join(ROOT, directory, 'src'))
-    expect([...imports.keys()].toSorted()).toEqual(folders)
-    expect(findCircles(imports)).toEqual([])
-  },
+const PARTS = globSync('{packages,services,tools,tests}/*/package.json', { cwd: ROOT }).map((file) =>
+  path.dirname(file),
 )
+const CONSUMERS = globSync('services/*/src/consumer.ts', { cwd: ROOT }).map((file) => path.dirname(path.dirname(file)))
+const CONTRIBUTING = readFileSync(path.join(ROOT, 'docs/CONTRIBUTING.md'), 'utf8')
+
+/** Returns the names that CONTRIBUTING.md marks as code in a passage, from its beginning to its end. */
+function namedIn(begin: string, end: string): readonly string[] {
+  const [, passage = ''] = CONTRIBUTING.split(begin)
+  return Array.from((passage.split(end)[0] ?? '').matchAll(/`([\w.-]+)`/g), ([, name = '']) => name)
+}
+
+describe('the folder', () => {
+  it.each(PARTS)('%s has subfolders of src that import each other one way', (directory) => {
+    expect(findCircles(readImportedFolders(path.join(ROOT, directory, 'src')))).toEqual([])
+  })
+
+  it.each(PARTS)('%s has only subfolders that CONTRIBUTING.md lists', (directory) => {
+    const folders = readdirSync(path.join(ROOT, directory), { withFileTypes: true }).filter((one) => one.isDirectory())
+    const listed = ['node_modules', ...namedIn('Folders of a package or service:', 'Folders of `src`')]
+    expect(listed).toEqual(expect.arrayContaining(folders.map(({ name }) => name)))
+  })
+
+  it.each(CONSUMERS)('%s has the subfolders and files that every consumer has', (directory) => {
+    const files = namedIn('| File in `src` | Content |', 'A fold that reads rows')
+    expect(files).toContain('projection.ts')
+    expect(readdirSync(path.join(ROOT, directory, 'src'))).toEqual(expect.arrayContaining([...files]))
+    expect(readdirSync(path.join(ROOT, directory))).toEqual(
+      expect.arrayContaining(['generated', 'prisma', 'src', 'test']),
+    )
+  })
+})

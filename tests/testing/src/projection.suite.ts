@@ -31,7 +31,7 @@ interface ProjectionSuiteOptions {
 }
 
 interface FoldOptions {
-  readonly projection?: Projection<AnyFact, unknown>
+  readonly projection?: Projection
   readonly mode?: FoldMode
   readonly partition?: number
 }

@@ -1,6 +1,6 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import { type AnyFact, type Consumer, createProjectionRunner, type Projection, offlineParts } from '@nextvisit/consumer'
+import { type Consumer, createProjectionRunner, offlineParts, type Projection } from '@nextvisit/consumer'
 import { asRole, openCommitDb, prepareServiceSchema, withClient } from '@nextvisit/database'
 import type { GivenLog } from '@nextvisit/consumer/test/given-log.ts'
 import { visitsConsumer } from '@nextvisit/consumer/test/visits-consumer.ts'
@@ -13,7 +13,7 @@ import { replayConsumer, type ReplayEnvironment, type ReplayRequest } from '../s
 const ignore = (): void => {}
 
 /** Wraps the rebuilt projection. */
-type Around = (projection: Projection<AnyFact, unknown>) => Projection<AnyFact, unknown>
+type Around = (projection: Projection) => Projection
 
 /** Creates a consumer's live read models in a database and with a role of their own, and replays of them. */
 export async function givenReplay(
@@ -38,7 +38,7 @@ export async function givenReplay(
     { around = (projection) => projection, ...environment }: Partial<ReplayEnvironment> & { around?: Around } = {},
   ) =>
     replayConsumer(
-      { ...consumer, projection: (...parts) => around(consumer.projection(...parts)) },
+      { ...consumer, projection: (parts) => around(consumer.projection(parts)) },
       { isDryRun: false, acceptsDifferences: false, restart: false, ...request },
       {
         adminUrl,
@@ -81,7 +81,7 @@ export async function givenReplay(
 
 /** Returns the consumer with a topic of the test. */
 export function onTopic(consumer: Consumer, topic: string): Consumer {
-  return { ...consumer, projection: (parts) => ({ ...consumer.projection(parts), topics: [topic] }) }
+  return { ...consumer, projection: (parts) => ({ ...consumer.projection(parts), topic }) }
 }
 
 /** Creates the example's live read models over the test's log, and replays of them. */

@@ -1,6 +1,6 @@
 import type { deadLetterCalls } from '@nextvisit/contracts'
 import type { Query } from '@nextvisit/database'
-import { type Handlers, notFound } from '@nextvisit/service-kit'
+import { type Handlers, NOT_FOUND } from '@nextvisit/service-kit'
 import {
   countDecided,
   countDead,
@@ -34,7 +34,7 @@ export function answerDeadLetters(projection: string, query: Query): Handlers<ty
       const { letters, last } = pageOf(found, limit)
       return { letters, next: last?.decidedAt ? { decidedAt: last.decidedAt, id: last.id } : null }
     },
-    read: async ({ id, content }) => (await readDeadLetter(query, projection, id, content)) ?? notFound(),
+    read: async ({ id, content }) => (await readDeadLetter(query, projection, id, content)) ?? NOT_FOUND,
     readAt: async (position) => ({ letter: (await readDeadLetterAt(query, projection, position)) ?? null }),
     preview: async ({ selected }) => ({
       dead: await countDead(query, projection, selected),

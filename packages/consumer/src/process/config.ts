@@ -15,7 +15,7 @@ const NO_REDIS = z.unknown().transform((): { redisUrl?: string } => ({}))
 
 /** Reads the configuration of a consumer's process. Throws a `ConfigError` that lists every problem. */
 export function readConsumerConfig(
-  { databaseVariable, hasReplies }: Pick<Consumer, 'databaseVariable' | 'hasReplies'>,
+  { databaseVariable, isAwaited }: Pick<Consumer, 'databaseVariable' | 'isAwaited'>,
   env: EnvironmentVariables = process.env,
 ) {
   const schema = kafkaConfig
@@ -23,6 +23,6 @@ export function readConsumerConfig(
     .and(internalServerConfig)
     .and(logConfig)
     .and(modeConfig)
-    .and(hasReplies ? redisConfig : NO_REDIS)
+    .and(isAwaited ? redisConfig : NO_REDIS)
   return readConfig(schema, env)
 }

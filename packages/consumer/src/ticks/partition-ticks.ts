@@ -41,9 +41,8 @@ export function createPartitionTicks<Fact extends AnyFact, Draft>(options: Parti
   async function runRound(): Promise<void> {
     round += 1
     const isLook = round % ROUNDS_PER_LOOK === 0
-    for (const topic of projection.topics) {
-      await tickTopic(topic, isLook).catch((error: unknown) => onRoundFailed(topic, error))
-    }
+    const { topic } = projection
+    await tickTopic(topic, isLook).catch((error: unknown) => onRoundFailed(topic, error))
     if (isLook) onLook()
   }
 

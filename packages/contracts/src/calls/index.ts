@@ -7,16 +7,16 @@ import { operationsCalls } from './operations.ts'
 import { traitRegistryCalls } from './trait-registry.ts'
 import { userProjectorCalls } from './user-projector.ts'
 
-/** Served by every consumer beside its own calls. */
+/** Answered by every consumer beside its own calls. */
 export const consumerCalls = { ...operationsCalls, ...deadLetterCalls } satisfies CallTable
 
-/** The calls of each service that others may ask, by its name. */
+/** The calls of each service, by its name. Consumers also answer `consumerCalls`. */
 export const CALLS = {
   gateway: gatewayCalls,
-  'user-projector': { ...userProjectorCalls, ...consumerCalls },
-  'trait-registry': { ...traitRegistryCalls, ...consumerCalls },
-  metering: { ...meteringCalls, ...consumerCalls },
-  'form-trigger-evaluator': { ...formTriggerEvaluatorCalls, ...consumerCalls },
+  'user-projector': userProjectorCalls,
+  'trait-registry': traitRegistryCalls,
+  metering: meteringCalls,
+  'form-trigger-evaluator': formTriggerEvaluatorCalls,
 } satisfies Readonly<Record<string, CallTable>>
 
 /** A service with internal calls. */

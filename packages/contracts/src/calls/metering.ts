@@ -70,7 +70,7 @@ export const meteringCalls = {
   reserve: defineBatchedCall({ path: '/internal/reservations', question: Reservation, answer: ReserveVerdict }),
   /** Gives back reservations of records that certainly were not published. */
   release: defineBatchedCall({ path: '/internal/reservations/release', question: ReservedRecord, answer: Done }),
-  /** Leases room under event limits (docs/decisions/0017). Answers whether all units are leased. */
+  /** Leases room under event limits (docs/decisions/0017). Answers true to a question whose units are all leased. */
   lease: defineBatchedCall({ path: '/internal/leases', question: LeaseQuestion, answer: z.boolean() }),
   /** Gives back units of leases that certainly are not used. */
   returnLeased: defineBatchedCall({

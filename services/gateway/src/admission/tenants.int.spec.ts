@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MAX_CLAIMED_NAMES, type UserQuery } from '@nextvisit/contracts'
-import { behind } from '@nextvisit/service-kit'
+import { BEHIND } from '@nextvisit/service-kit'
 import { until } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
@@ -92,7 +92,7 @@ describe('a halted partition (decisions.md, Busy and broken)', () => {
     const read = async <Answer extends object>({ userId }: UserQuery, answer: Answer) => {
       // The first question.
       if (halted.size === 0) halted.add(userId)
-      return halted.has(userId) ? behind() : answer
+      return halted.has(userId) ? BEHIND : answer
     }
     const at = '2026-11-02T10:00:00.000Z'
     const user = { userName: 'ada', traits: {}, country: null, device: {}, firstSeenAt: at, lastSeenAt: at, events: {} }

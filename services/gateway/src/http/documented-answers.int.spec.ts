@@ -1,6 +1,6 @@
 import { ErrorBody, type OperationId, ROUTES } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
-import { notFound } from '@nextvisit/service-kit'
+import { NOT_FOUND } from '@nextvisit/service-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GatewayFixture, type Reply, startGateway } from '../../test/gateway-fixture.ts'
 import { startService } from '../../test/service-fixture.ts'
@@ -27,9 +27,9 @@ beforeAll(async () => {
         userId === userIdOf(organization, project, 'nobody') ? 'missing' : 'exists',
       ),
     }),
-    readUser: async () => notFound(),
+    readUser: async () => NOT_FOUND,
     readQueue: async () => ({ waiting: [] }),
-    readForms: async () => notFound(),
+    readForms: async () => NOT_FOUND,
     reserve: async ({ questions }) => ({ answers: questions.map(() => 'no-room') }),
     claim: async ({ questions }) => ({
       answers: questions.map(({ slugs }) => slugs.map(() => 'no-room')),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EventsPage, TraitsPage, UsageOverview, UserAnswer, UserFormsAnswer } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
-import { notFound } from '@nextvisit/service-kit'
+import { NOT_FOUND } from '@nextvisit/service-kit'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type GatewayFixture, startGateway } from '../../test/gateway-fixture.ts'
 import { startService } from '../../test/service-fixture.ts'
@@ -17,7 +17,7 @@ describe('GET /v2/admin/users (decisions.md, Beyond the document)', () => {
     service = await startService({
       readUser: async ({ organization, userId }) => {
         const userName = names.find((name) => userIdOf(organization, 'shop', name) === userId)
-        if (userName === undefined) return notFound()
+        if (userName === undefined) return NOT_FOUND
         const traits = JSON.parse('{"plan":"pro","__proto__":1}') as object
         const seen = { firstSeenAt: INSTANT, lastSeenAt: INSTANT }
         return { userId, userName, traits, country: 'DE', device: {}, ...seen, events: {}, segments: [] }
@@ -79,7 +79,7 @@ it('a few reads of a key run at once, and all are answered (decisions.md, Busy a
       calls.most = Math.max(calls.most, calls.now)
       await sleep(20)
       calls.now -= 1
-      return notFound()
+      return NOT_FOUND
     },
   })
   onTestFinished(service.stop)
@@ -100,7 +100,7 @@ describe('GET /v2/admin/users/{userName}/forms (decisions.md, Beyond the documen
       readForms: async ({ organization, userId }) =>
         userId === userIdOf(organization, 'shop', 'a/forms')
           ? { forms: [{ formId: 'nps', ...queued }], queue: [] }
-          : notFound(),
+          : NOT_FOUND,
     })
     gateway = await startGateway({ services: { 'form-trigger-evaluator': service.url } })
   })

@@ -3,7 +3,7 @@ import { applyWorkspace } from '../workspace/apply-workspace.ts'
 import { formTriggerEvaluatorCalls, type FormsReadModel, OrganizationConfig } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
 import { withLogAdmin, type LogConnection } from '@nextvisit/log'
-import { createInternalServer, createLogger, createMetrics, notFound, serveCalls } from '@nextvisit/service-kit'
+import { createInternalServer, createLogger, createMetrics, NOT_FOUND, serveCalls } from '@nextvisit/service-kit'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest'
 import { why } from './why.ts'
 
@@ -34,7 +34,7 @@ const evaluator = createInternalServer({
     { readForms: formTriggerEvaluatorCalls.readForms },
     {
       readForms: async ({ organization, project, userId }) =>
-        userId === userIdOf(organization, project, 'ada') ? answer : notFound(),
+        userId === userIdOf(organization, project, 'ada') ? answer : NOT_FOUND,
     },
   ),
   isLive: () => ({ status: 'available' }),

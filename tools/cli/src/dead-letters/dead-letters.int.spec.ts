@@ -72,7 +72,7 @@ const A_BUG = 13
 function countingProjection(schema: z.ZodType<Counted>): Projection<Counted, string[]> {
   return {
     name: 'metering',
-    topics: [topic],
+    topic,
     schema,
     load: () => [],
     evolve: {

@@ -1,6 +1,5 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import {
-  type AnyFact,
   createPartitionFold,
   decodeFacts,
   evolveDraft,
@@ -41,11 +40,8 @@ export interface RebuildSource {
 }
 
 /** Creates the source of a topic that the consumer folds live. It stops at the live checkpoints and omits the live dead letters. */
-export function liveTopic<Fact extends AnyFact, Draft>(
-  context: RebuildContext,
-  projection: Projection<Fact, Draft>,
-  topic: string,
-): RebuildSource {
+export function liveTopic(context: RebuildContext, projection: Projection): RebuildSource {
+  const { topic } = projection
   const { client, db, schemas, connection, catalog, serviceVersion, onProgress } = context
   const { live, rebuilt } = schemas
 
@@ -126,11 +122,8 @@ export function liveTopic<Fact extends AnyFact, Draft>(
  * Creates the source of a topic that the consumer itself publishes: the whole topic, then the records in the live outbox.
  * The outbox publishes at least once, so folding a fact twice, even after later facts, must change nothing.
  */
-export function publishedTopic<Fact extends AnyFact, Draft>(
-  context: RebuildContext,
-  projection: Projection<Fact, Draft>,
-  topic: string,
-): RebuildSource {
+export function publishedTopic(context: RebuildContext, projection: Projection): RebuildSource {
+  const { topic } = projection
   const { client, db, schemas, connection, catalog, serviceVersion, onProgress } = context
 
   const readEnds = async (): Promise<ReadonlyMap<number, bigint>> =>

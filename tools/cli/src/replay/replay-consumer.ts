@@ -108,10 +108,10 @@ async function replayOnce(
 async function sourcesOf(consumer: Consumer, context: RebuildContext): Promise<readonly RebuildSource[]> {
   const countPartitions = () => readPartitionCount(context.connection, TOPICS.userEvents, USER_PROJECTOR_GROUP)
   const projection = consumer.projection(offlineParts(countPartitions))
-  const live = projection.topics.map((topic) => liveTopic(context, projection, topic))
-  if (!consumer.published) return live
+  const live = liveTopic(context, projection)
+  if (!consumer.published) return [live]
   const published = consumer.published(await countPartitions())
-  return [...live, ...published.topics.map((topic) => publishedTopic(context, published, topic))]
+  return [live, publishedTopic(context, published)]
 }
 
 /** Takes the lock of a schema's replay. The lock ends with the connection, however the process ends. */

@@ -60,7 +60,7 @@ function traits(from: number, count: number) {
   return Object.fromEntries(Array.from({ length: count }, (_, nth) => [`trait_${from + nth}`, nth]))
 }
 
-/** Everything, but what the database numbers itself. */
+/** All columns, except numbers that the database generates. */
 async function readRows(db: Db): Promise<unknown> {
   return {
     ...(await readRebuiltRows(db)),

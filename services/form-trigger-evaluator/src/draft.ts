@@ -1,6 +1,7 @@
 import type { CatalogProject, CatalogView } from '@nextvisit/catalog'
 import type { AddressedReply } from '@nextvisit/consumer'
-import type { EvaluatorReply, GateOutcome, GateReason, ProjectRef, Trigger, UserRef } from '@nextvisit/contracts'
+import type { GateOutcome, GateReason, ProjectRef, Trigger, UserRef } from '@nextvisit/contracts'
+import type { NewRow } from '@nextvisit/database'
 import {
   EMPTY_QUEUE,
   EMPTY_PROFILE,
@@ -13,6 +14,7 @@ import {
   type UserState,
 } from '@nextvisit/domain'
 import type { QueueFact } from './queue-rows.ts'
+import type { idempotentOutcomes } from './tables.ts'
 
 /** A user whom a batch loads and changes. */
 export interface DraftUser extends UserRef, UserState {
@@ -40,16 +42,8 @@ export interface DecisionRow extends UserRef {
   readonly gates: readonly GateOutcome[]
 }
 
-/** The reply to a record whose request had an `Idempotency-Key`, for its duplicates. */
-export interface IdempotentOutcome {
-  readonly partition: number
-  /** The record's `received`, ISO. */
-  readonly received: string
-  readonly reply: EvaluatorReply
-}
-
 /** The users that a batch touches, and the results of its records. */
-export interface FormsDraft {
+export interface Draft {
   /**
    * The projects from the catalog at the beginning of the batch, by `projectKeyOf`. The catalog may change meanwhile, but
    * rows were loaded for these.
@@ -63,11 +57,11 @@ export interface FormsDraft {
   readonly replies: AddressedReply[]
   /** Steps of forms, for figures. */
   readonly steps: StepTaken[]
-  /** By record id. */
-  readonly outcomes: Map<string, IdempotentOutcome>
+  /** The replies to records whose requests had an `Idempotency-Key`, for their duplicates. */
+  readonly outcomes: NewRow<typeof idempotentOutcomes>[]
 }
 
-export function emptyDraft(): FormsDraft {
+export function emptyDraft(): Draft {
   return {
     projects: new Map(),
     users: new Map(),
@@ -75,7 +69,7 @@ export function emptyDraft(): FormsDraft {
     facts: [],
     replies: [],
     steps: [],
-    outcomes: new Map(),
+    outcomes: [],
   }
 }
 
@@ -95,18 +89,14 @@ export function newUser({ organization, project, userId }: UserRef, partition: n
 }
 
 /** Returns the fact's project from the catalog at the time of the batch's first look. */
-export function projectOf(
-  { projects }: FormsDraft,
-  fact: ProjectRef,
-  catalog: CatalogView,
-): CatalogProject | undefined {
+export function projectOf({ projects }: Draft, fact: ProjectRef, catalog: CatalogView): CatalogProject | undefined {
   const key = projectKeyOf(fact)
   if (!projects.has(key)) projects.set(key, catalog.project(fact.organization, fact.project))
   return projects.get(key)
 }
 
 /** Changes a user's queue, and collects the facts and steps of the change. */
-export function changeQueue({ facts, steps }: FormsDraft, user: DraftUser, change: QueueChange): void {
+export function changeQueue({ facts, steps }: Draft, user: DraftUser, change: QueueChange): void {
   steps.push(...stepsOf(change, user.queue))
   user.queue = change.queue
   facts.push(...change.facts.map((fact) => ({ fact, partition: user.partition })))

@@ -1,4 +1,4 @@
-import { createReviewedTicks, type Projection } from '@nextvisit/consumer'
+import { createReviewedTicks, type Projection, type ProjectionParts } from '@nextvisit/consumer'
 import { type EventTracked, type IdentifyRequested, type RequestFact, TOPICS, UserFact } from '@nextvisit/contracts'
 import {
   countEvent,
@@ -10,26 +10,30 @@ import {
   touchesProfile,
   userKeyOf,
 } from '@nextvisit/domain'
+import { Counter } from '@nextvisit/service-kit'
 import { loadDraft } from './load-draft.ts'
 import { saveDraft } from './save-draft.ts'
-import { segmentTicks } from './segment-tick.ts'
-import type { ProjectedUser, UserDraft } from './user-draft.ts'
-
-interface UserProjectionOptions {
-  /** Called with the number of increments of traits that are not numbers, for a metric. */
-  readonly onSkippedIncrements?: (count: number) => void
-  /** Called with the number of operations that were dropped because of a limit (decisions.md, Identify), for a metric. */
-  readonly onDroppedOperations?: (count: number) => void
-}
+import { segmentTicks } from './ticks.ts'
+import type { DraftUser, Draft } from './draft.ts'
 
 /**
  * Creates the projection of users with their traits, device facts, events and segments. All facts of a user share a
  * partition, so the partition's owner reads, folds and writes whole rows.
  */
-export function createUserProjection(options: UserProjectionOptions = {}): Projection<UserFact, UserDraft> {
+export function createProjection({ metrics }: Pick<ProjectionParts, 'metrics'>): Projection<UserFact, Draft> {
+  const skipped = new Counter({
+    name: 'skipped_increments_total',
+    help: 'Increments of traits that are not numbers',
+    registers: [metrics],
+  })
+  const dropped = new Counter({
+    name: 'dropped_trait_operations_total',
+    help: 'Trait operations and device facts that were dropped because the user has reached a limit',
+    registers: [metrics],
+  })
   return {
     name: 'user-projector',
-    topics: [TOPICS.userEvents],
+    topic: TOPICS.userEvents,
     schema: UserFact,
     idempotencyOf: idempotentRecordOf,
     load: loadDraft,
@@ -41,8 +45,8 @@ export function createUserProjection(options: UserProjectionOptions = {}): Proje
     save: (draft) => ({ statements: saveDraft(draft) }),
 
     afterCommit: async (_db, { skippedIncrements, droppedTraitOperations }) => {
-      if (skippedIncrements > 0) options.onSkippedIncrements?.(skippedIncrements)
-      if (droppedTraitOperations > 0) options.onDroppedOperations?.(droppedTraitOperations)
+      skipped.inc(skippedIncrements)
+      dropped.inc(droppedTraitOperations)
     },
 
     ticks: createReviewedTicks(segmentTicks),
@@ -50,14 +54,14 @@ export function createUserProjection(options: UserProjectionOptions = {}): Proje
 }
 
 /** Changes the user of a fact, and their segments if the change may matter to one. */
-function foldUser({ users }: UserDraft, fact: RequestFact, change: (user: ProjectedUser) => void): void {
+function foldUser({ users }: Draft, fact: RequestFact, change: (user: DraftUser) => void): void {
   const user = users.get(userKeyOf(fact))
   if (!user) return
   if (mayChangeSegments(fact, user.segments)) followChange(user, fact.received, () => change(user))
   else change(user)
 }
 
-function foldIdentify(draft: UserDraft, user: ProjectedUser, fact: IdentifyRequested): void {
+function foldIdentify(draft: Draft, user: DraftUser, fact: IdentifyRequested): void {
   const { user: profile, skippedIncrements, dropped } = identifyUser(user.profile, fact)
   user.profile = profile
   user.isChanged = true
@@ -66,7 +70,7 @@ function foldIdentify(draft: UserDraft, user: ProjectedUser, fact: IdentifyReque
 }
 
 /** Counts an event, also of a user without an identify. Only an identify creates the user. */
-function foldEvent(user: ProjectedUser, fact: EventTracked): void {
+function foldEvent(user: DraftUser, fact: EventTracked): void {
   if (user.profile && touchesProfile(fact)) {
     user.profile = withLastSeen(user.profile, fact)
     user.isChanged = true

@@ -3,7 +3,7 @@ import { evolveDraft } from '@nextvisit/consumer'
 import { identifyRequested } from '@nextvisit/contracts/fixtures'
 import type { IdentifyRequested } from '@nextvisit/contracts'
 import { expect, it } from 'vitest'
-import { createRegistryProjection } from './registry-projection.ts'
+import { createProjection } from './projection.ts'
 
 const set = Object.fromEntries(Array.from({ length: 250 }, (_, at) => [`trait_${at}`, 1]))
 const at = (second: number) => `2026-11-02T10:00:0${second}.000Z`
@@ -11,8 +11,8 @@ const recorded = (facts: readonly IdentifyRequested[]) =>
   facts.map((fact, offset) => ({ fact, topic: 'user-events', partition: 0, offset: BigInt(offset), timestampMs: 0 }))
 const context = { catalog: staticCatalog([]), mode: 'live' } as const
 
-it('keeps and writes one row a name, however many records carry it', () => {
-  const projection = createRegistryProjection({ countPartitions: async () => 1 })
+it('a batch keeps and writes one row a name, however many records carry it', () => {
+  const projection = createProjection({ countPartitions: async () => 1 })
   const facts = Array.from({ length: 100 }, () => identifyRequested({ operations: { set } }))
   const draft = evolveDraft(projection, new Map(), recorded(facts), context)
   expect(draft.size).toBe(250)
@@ -23,8 +23,8 @@ it('keeps and writes one row a name, however many records carry it', () => {
   expect(new Set(lengths)).toEqual(new Set([250]))
 })
 
-it("keeps the definition of a name's earliest record, in any order", () => {
-  const projection = createRegistryProjection({ countPartitions: async () => 1 })
+it("a batch keeps the definition of a name's earliest record, in any order", () => {
+  const projection = createProjection({ countPartitions: async () => 1 })
   const records = recorded(
     [3, 1, 2].map((second) =>
       identifyRequested({

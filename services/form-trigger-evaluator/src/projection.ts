@@ -2,7 +2,7 @@ import {
   createReviewedTicks,
   type FoldContext,
   type Projection,
-  type PublishReplies,
+  type ProjectionParts,
   type Recorded,
 } from '@nextvisit/consumer'
 import {
@@ -26,16 +26,14 @@ import {
   visitContextOf,
 } from '@nextvisit/domain'
 import { evaluateRecord, offerForm, offerNothing } from './evaluate-record.ts'
-import { changeQueue, type DraftUser, type FormsDraft, newUser } from './forms-draft.ts'
+import { changeQueue, type DraftUser, type Draft, newUser } from './draft.ts'
 import { readRepliesTo } from './idempotent-outcomes.ts'
 import { loadDraft } from './load-draft.ts'
 import { outboxRowsOf } from './queue-rows.ts'
-import { createQueueTicks } from './queue-tick.ts'
+import { createQueueTicks } from './ticks.ts'
 import { saveDraft } from './save-draft.ts'
 
-interface FormTriggerProjectionOptions {
-  /** Replies to waiting gateways. */
-  readonly publishReplies?: PublishReplies
+interface FormTriggerOptions extends Pick<ProjectionParts, 'publishReplies'> {
   /** Called with the steps of forms once they are committed, for figures. */
   readonly onSteps?: (taken: readonly StepTaken[]) => void
 }
@@ -45,13 +43,13 @@ interface FormTriggerProjectionOptions {
  * rebuild leaves the queue alone: it is in `form-events`. All facts of a user share a partition, so its owner reads, decides
  * and writes whole rows.
  */
-export function createFormTriggerProjection({
-  publishReplies = () => Promise.resolve(),
+export function createProjection({
+  publishReplies,
   onSteps = () => undefined,
-}: FormTriggerProjectionOptions): Projection<UserFact, FormsDraft> {
+}: FormTriggerOptions): Projection<UserFact, Draft> {
   return {
     name: 'form-trigger-evaluator',
-    topics: [TOPICS.userEvents],
+    topic: TOPICS.userEvents,
     schema: UserFact,
     idempotencyOf: idempotentRecordOf,
     load: loadDraft,
@@ -71,7 +69,7 @@ export function createFormTriggerProjection({
   }
 }
 
-function userOf({ users }: FormsDraft, { fact, partition }: Recorded<UserFact>): DraftUser {
+function userOf({ users }: Draft, { fact, partition }: Recorded<UserFact>): DraftUser {
   const key = userKeyOf(fact)
   const user = users.get(key) ?? newUser(fact, partition)
   users.set(key, user)
@@ -79,7 +77,7 @@ function userOf({ users }: FormsDraft, { fact, partition }: Recorded<UserFact>):
 }
 
 /** Folds an identify. An admin's evaluates and shows nothing. A visit gets an offer only if a gateway waits for the reply. */
-function evolveIdentify(draft: FormsDraft, record: Recorded<IdentifyRequested>, context: FoldContext): void {
+function evolveIdentify(draft: Draft, record: Recorded<IdentifyRequested>, context: FoldContext): void {
   const { fact, replyTo } = record
   const user = userOf(draft, record)
   const startsSession = evolveByIdentify(user, fact)
@@ -90,7 +88,7 @@ function evolveIdentify(draft: FormsDraft, record: Recorded<IdentifyRequested>, 
 }
 
 /** Folds an event. One that was too old when it was received only counts. */
-function evolveEvent(draft: FormsDraft, record: Recorded<EventTracked>, context: FoldContext): void {
+function evolveEvent(draft: Draft, record: Recorded<EventTracked>, context: FoldContext): void {
   const { fact } = record
   const user = userOf(draft, record)
   const { source, evaluateTriggers } = fact
@@ -105,17 +103,17 @@ function evolveEvent(draft: FormsDraft, record: Recorded<EventTracked>, context:
 }
 
 /** Confirms an offer, however late the record is folded. A rebuild takes it from `form-events`. */
-function evolveAnswer(draft: FormsDraft, record: Recorded<VisitAnswered>, { mode }: FoldContext): void {
+function evolveAnswer(draft: Draft, record: Recorded<VisitAnswered>, { mode }: FoldContext): void {
   const user = userOf(draft, record)
   if (mode !== 'rebuild') changeQueue(draft, user, confirm(user.queue, record.fact))
 }
 
 /** Replies to a waiting gateway, and keeps the reply for duplicates of an idempotent record (decisions.md, Retries). */
 function reply(
-  draft: FormsDraft,
+  draft: Draft,
   { fact: { id, keyed, received }, partition, replyTo }: Recorded<RequestFact>,
   given: EvaluatorReply,
 ): void {
   if (replyTo) draft.replies.push({ channel: replyTo, reply: given })
-  if (keyed) draft.outcomes.set(id, { partition, received, reply: given })
+  if (keyed) draft.outcomes.push({ recordId: id, partition, received, reply: JSON.stringify(given) })
 }

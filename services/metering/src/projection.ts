@@ -15,7 +15,7 @@ import {
 import { counters, uniqueNames, usage } from './tables.ts'
 
 /** The additions of a batch. Rows of a key are merged when written; names, of which a record may carry 250, when folded. */
-interface MeteringDraft {
+interface Draft {
   /** Every counter that the batch may touch, with the number of its metered events. */
   readonly counted: NewRow<typeof counters>[]
   readonly eventUnits: FoldedUnit[]
@@ -28,52 +28,54 @@ interface MeteringDraft {
 }
 
 /**
- * The ledger behind the limits. The fold of a record deletes its reservation and raises `count` and `fulfilled`, in the
+ * Creates the ledger behind the limits. The fold of a record deletes its reservation and raises `count` and `fulfilled`, in the
  * transaction that moves the checkpoint: no unit is lost or counted twice. Counters are rows of a partition. Folds of two
  * partitions wait for each other only if both bring in the same new name.
  */
-export const meteringProjection: Projection<UserFact, MeteringDraft> = {
-  name: 'metering',
-  topics: [TOPICS.userEvents],
-  schema: UserFact,
-  // Imported records only add names, and each name counts once anyway.
-  idempotencyOf: (fact) => ('imported' in fact ? undefined : idempotentRecordOf(fact)),
-  load: emptyDraft,
+export function createProjection(): Projection<UserFact, Draft> {
+  return {
+    name: 'metering',
+    topic: TOPICS.userEvents,
+    schema: UserFact,
+    // Imported records only add names, and each name counts once anyway.
+    idempotencyOf: (fact) => ('imported' in fact ? undefined : idempotentRecordOf(fact)),
+    load: emptyDraft,
 
-  // Imported facts only add names, which are registered and take room (decisions.md, Import).
-  evolve: {
-    EventTracked: (draft, { fact, partition }) => {
-      addNames(draft, fact)
-      if (!fact.imported) foldEvent(draft, fact, partition)
+    // Imported facts only add names, which are registered and take room (decisions.md, Import).
+    evolve: {
+      EventTracked: (draft, { fact, partition }) => {
+        addNames(draft, fact)
+        if (!fact.imported) foldEvent(draft, fact, partition)
+      },
+      IdentifyRequested: (draft, { fact, partition }) => {
+        addNames(draft, fact)
+        if (!fact.imported) foldIdentify(draft, fact, partition)
+      },
+      VisitAnswered: 'ignored',
     },
-    IdentifyRequested: (draft, { fact, partition }) => {
-      addNames(draft, fact)
-      if (!fact.imported) foldIdentify(draft, fact, partition)
-    },
-    VisitAnswered: 'ignored',
-  },
 
-  // The counters come first: the next statements change their rows.
-  save: ({ counted, eventUnits, leasedUnits, memberUnits, used, names }) => ({
-    statements: [
-      ...counters.upsert(counted),
-      ...countMembers(memberUnits),
-      ...fulfil([...eventUnits, ...memberUnits]),
-      ...fulfilLeased(leasedUnits),
-      ...usage.upsert(used),
-      ...uniqueNames.upsert([...names.values()], { where: IS_NEW_NAME }),
-    ],
-  }),
-
-  ticks: {
-    due: (db, instant, { partitions }) => findUnfolded(db, partitions, deadlineAt(instant)),
-    tick: async (_db, instant, { partition, mode }) => ({
-      statements: mode === 'live' ? dropUnfolded(partition, deadlineAt(instant)) : [],
+    // The counters come first: the next statements change their rows.
+    save: ({ counted, eventUnits, leasedUnits, memberUnits, used, names }) => ({
+      statements: [
+        ...counters.upsert(counted),
+        ...countMembers(memberUnits),
+        ...fulfil([...eventUnits, ...memberUnits]),
+        ...fulfilLeased(leasedUnits),
+        ...usage.upsert(used),
+        ...uniqueNames.upsert([...names.values()], { where: IS_NEW_NAME }),
+      ],
     }),
-  },
+
+    ticks: {
+      due: (db, instant, { partitions }) => findUnfolded(db, partitions, deadlineAt(instant)),
+      tick: async (_db, instant, { partition, mode }) => ({
+        statements: mode === 'live' ? dropUnfolded(partition, deadlineAt(instant)) : [],
+      }),
+    },
+  }
 }
 
-export function emptyDraft(): MeteringDraft {
+export function emptyDraft(): Draft {
   return { counted: [], eventUnits: [], leasedUnits: [], memberUnits: [], used: [], names: new Map() }
 }
 
@@ -90,7 +92,7 @@ function deadlineAt(instant: Date): Date {
 }
 
 /** Counts an event toward the organization's limit if the gateway metered it. An event is never an active user. */
-function foldEvent(draft: MeteringDraft, fact: EventTracked, partition: number): void {
+function foldEvent(draft: Draft, fact: EventTracked, partition: number): void {
   const { organization, project, environment, received, id } = fact
   const month = monthOf(received)
   draft.used.push({ organization, project, month, environment, partition, events: 1, identifies: 0, visits: 0 })
@@ -103,7 +105,7 @@ function foldEvent(draft: MeteringDraft, fact: EventTracked, partition: number):
 }
 
 /** Counts a user once a project and month, with either key, in both environments (decisions.md, Identify). */
-function foldIdentify(draft: MeteringDraft, fact: IdentifyRequested, partition: number): void {
+function foldIdentify(draft: Draft, fact: IdentifyRequested, partition: number): void {
   const { organization, project, environment, received, userId } = fact
   const month = monthOf(received)
   const [identifies, visits] = fact.source === 'sdk' ? [0, 1] : [1, 0]
@@ -113,7 +115,7 @@ function foldIdentify(draft: MeteringDraft, fact: IdentifyRequested, partition: 
   draft.memberUnits.push({ ...counter, unit: userId })
 }
 
-function addNames({ names }: MeteringDraft, fact: RequestFact): void {
+function addNames({ names }: Draft, fact: RequestFact): void {
   const { organization, project, received } = fact
   const firstMonth = monthOf(received)
   for (const { kind, slug } of carriedNames(fact)) {

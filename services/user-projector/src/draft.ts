@@ -3,7 +3,7 @@ import type { Profile, SegmentedUser } from '@nextvisit/domain'
 import type { ProjectSegments } from './project-segments.ts'
 
 /** A user whom a batch loads and changes. */
-export interface ProjectedUser extends UserRef, SegmentedUser {
+export interface DraftUser extends UserRef, SegmentedUser {
   readonly partition: number
   /** From the catalog at the time of the load: it may change before the batch is folded. */
   readonly segments: ProjectSegments
@@ -18,14 +18,14 @@ export interface ProjectedUser extends UserRef, SegmentedUser {
 }
 
 /** The users that a batch touches, by `userKeyOf`. */
-export interface UserDraft {
-  readonly users: Map<string, ProjectedUser>
+export interface Draft {
+  readonly users: Map<string, DraftUser>
   skippedIncrements: number
   /** Number of operations that were dropped because of a limit. */
   droppedTraitOperations: number
 }
 
-export function emptyDraft(): UserDraft {
+export function emptyDraft(): Draft {
   return { users: new Map(), skippedIncrements: 0, droppedTraitOperations: 0 }
 }
 
@@ -33,7 +33,7 @@ export function newUser(
   { organization, project, userId }: UserRef,
   partition: number,
   segments: ProjectSegments,
-): ProjectedUser {
+): DraftUser {
   return {
     organization,
     project,

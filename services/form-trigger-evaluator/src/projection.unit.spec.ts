@@ -4,12 +4,12 @@ import { eventTracked, identifyRequested, userIdFixture, visit, visitAnswered } 
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { at, contextOf, GATEWAY, MINUTE, nps, recorded, SECOND } from '../test/evaluator-fixtures.ts'
-import { createFormTriggerProjection } from './form-trigger-projection.ts'
-import { emptyDraft, type FormsDraft } from './forms-draft.ts'
+import { createProjection } from './projection.ts'
+import { emptyDraft, type Draft } from './draft.ts'
 
-const projection = createFormTriggerProjection({ publishReplies: async () => {} })
+const projection = createProjection({ publishReplies: async () => {} })
 
-const rowsOf = ({ users }: FormsDraft) => [...users.values()].flatMap(({ queue }) => [...queue.rows.values()])
+const rowsOf = ({ users }: Draft) => [...users.values()].flatMap(({ queue }) => [...queue.rows.values()])
 
 /** One user's story, told in one batch; the fold is pure, so no database is needed. */
 function fold(context: FoldContext, ...records: (UserFact | Recorded<UserFact>)[]) {
@@ -30,7 +30,7 @@ function fold(context: FoldContext, ...records: (UserFact | Recorded<UserFact>)[
 const offersOf = (replies: readonly EvaluatorReply[]) =>
   replies.filter((reply): reply is VisitReply => reply.kind === 'visit').map(({ offer }) => offer?.formId)
 
-/** A visit and the gateway's word that it was answered with what waits in `queuedId`. */
+/** Returns the `VisitAnswered` with which a gateway confirms the offer `queuedId` of a visit. */
 function confirmed(shown: ReturnType<typeof visit>, queuedId: string, formId = 'nps') {
   return visitAnswered({ visitId: shown.id, queuedId, formId, received: shown.received, userId: shown.userId })
 }
@@ -38,7 +38,7 @@ function confirmed(shown: ReturnType<typeof visit>, queuedId: string, formId = '
 describe('a tracked event', () => {
   const context = contextOf([nps])
 
-  it('queues the forms it sets off, once, and says how many', () => {
+  it('queues the forms that it triggers, once, and replies with their number', () => {
     const story = fold(context, eventTracked(), eventTracked())
     expect(story.queue).toEqual(['nps waiting'])
     expect(story.facts).toEqual(['FormQueued nps'])
@@ -47,7 +47,7 @@ describe('a tracked event', () => {
     expect(story.decisions).toEqual(['nps repeat-exhausted'])
   })
 
-  it('only counts when it was too old', () => {
+  it('only counts when it is too old', () => {
     const form: Partial<Form> = { ...nps, triggers: [{ event: 'checkout_completed', count: 2 }] }
     const old = eventTracked({ evaluateTriggers: false, occurredAt: at(-60 * MINUTE) })
     const story = fold(contextOf([form]), old, old, eventTracked())
@@ -55,7 +55,7 @@ describe('a tracked event', () => {
     expect(story.queue).toEqual(['nps waiting'])
   })
 
-  it('only counts if it was imported; earlier imports are known', () => {
+  it('only counts if it is imported; earlier imports are known', () => {
     const form: Partial<Form> = {
       ...nps,
       triggers: [{ event: 'checkout_completed', count: 2 }],
@@ -82,18 +82,18 @@ describe('a tracked event', () => {
     expect(fold(contextOf([form]), free, pro, eventTracked()).decisions).toEqual(['nps queued'])
   })
 
-  it('is itself in the counts of an audience', () => {
+  it('is included in the counts of an audience', () => {
     const second = contextOf([{ ...nps, audience: { event: 'checkout_completed', exactly: 2, within: '1h' } }])
     expect(fold(second, eventTracked()).decisions).toEqual(['nps not-in-audience'])
     expect(fold(second, eventTracked(), eventTracked()).decisions).toEqual(['nps queued'])
   })
 
-  it('does not mix users', () => {
+  it('changes no other user', () => {
     const story = fold(context, eventTracked({ userName: 'ada' }), eventTracked({ userName: 'bob' }))
     expect(story.rows.map(({ userId }) => userId)).toEqual([userIdFixture('ada'), userIdFixture('bob')])
   })
 
-  it('queues nothing twice when the very same record comes again, and is answered like the first', () => {
+  it('queues nothing again when the same record is folded twice, and gets the first reply', () => {
     const event = eventTracked()
     const always = contextOf([{ ...nps, frequency: { repeat: 'always' } }])
     const queued = fold(always, event)
@@ -105,7 +105,7 @@ describe('a tracked event', () => {
     expect(story.decisions).toEqual(['nps queued'])
   })
 
-  it('counts for a session from an SDK key only', () => {
+  it('belongs to a session only if it has an SDK key', () => {
     const form: Partial<Form> = { ...nps, triggers: [{ event: 'checkout_completed', count: 2, since: 'session' }] }
     const admin = eventTracked()
     const sdk = eventTracked({ source: 'sdk' })
@@ -116,14 +116,14 @@ describe('a tracked event', () => {
     expect(fold(contextOf([form]), visit(), sdk, ...nextSession).queue).toEqual([])
   })
 
-  it('of a project that the catalog does not hold is counted, and answered', () => {
+  it('is counted and answered although the catalog does not contain its project', () => {
     const story = fold(context, eventTracked({ project: 'unknown' }))
     expect(story.replies).toMatchObject([{ kind: 'track', formsQueued: 0 }])
   })
 })
 
 describe('an admin identify', () => {
-  it('evaluates nothing and shows nothing', () => {
+  it('queues no form and offers none', () => {
     const form: Partial<Form> = { ...nps, triggers: [{ firstSeen: { after: '0s' } }, { event: 'Checkout Completed' }] }
     const story = fold(contextOf([form]), eventTracked(), identifyRequested())
     expect(story.queue).toEqual(['nps waiting'])
@@ -134,13 +134,13 @@ describe('an admin identify', () => {
 describe('a visit', () => {
   const context = contextOf([nps, { ...nps, id: 'ces', priority: 5 }])
 
-  it('is offered one form, the most urgent, and told that more wait', () => {
+  it('gets one offer, the most urgent form, and the information that more wait', () => {
     const story = fold(context, eventTracked(), visit({ received: at(SECOND) }))
     expect(story.queue).toEqual(['nps waiting', 'ces offered'])
     expect(story.replies.at(-1)).toMatchObject({ kind: 'visit', offer: { formId: 'ces' }, moreWaiting: true })
   })
 
-  it('is never offered the form of another visit', () => {
+  it('never gets the offer of another visit', () => {
     const story = fold(context, eventTracked(), visit(), visit(), visit())
     expect(offersOf(story.replies)).toEqual(['ces', 'nps', undefined])
   })
@@ -150,7 +150,7 @@ describe('a visit', () => {
     expect(offersOf(story.replies)).toEqual(['nps'])
   })
 
-  it('sets off visit forms only when it starts a session', () => {
+  it('triggers visit forms only when it starts a session', () => {
     const welcome = contextOf([{ ...nps, triggers: [{ visit: {} }], frequency: { repeat: 'always' } }])
     const first = visit()
     const queuedId = fold(welcome, first).rows[0]!.id
@@ -159,7 +159,7 @@ describe('a visit', () => {
     expect(offersOf(story.replies)).toEqual(['nps', undefined, 'nps'])
   })
 
-  it('that no gateway waits for does not change the queue', () => {
+  it('does not change the queue if no gateway waits for it', () => {
     const story = fold(context, eventTracked(), { ...recorded(visit()), replyTo: undefined })
     expect(story.queue).toEqual(['nps waiting', 'ces waiting'])
     expect(story.replies).toHaveLength(1)
@@ -171,19 +171,19 @@ describe('an offer', () => {
   const event = eventTracked()
   const queuedId = fold(context, event).rows[0]!.id
 
-  it('is delivered by the answer, shown when the visit was received', () => {
+  it('is delivered by VisitAnswered, with the time when the visit was received', () => {
     const shown = visit({ received: at(MINUTE) })
     const story = fold(context, event, shown, confirmed(shown, queuedId))
     expect(story.rows).toMatchObject([{ state: 'delivered', visitId: shown.id, shownAt: Date.parse(at(MINUTE)) }])
     expect(story.facts).toEqual(['FormQueued nps', 'FormDelivered nps'])
   })
 
-  it('waits again when 30 seconds brought no answer', () => {
+  it('waits again after 30 seconds without VisitAnswered', () => {
     const story = fold(context, event, visit(), visit({ received: at(30 * SECOND) }))
     expect(offersOf(story.replies)).toEqual(['nps', 'nps'])
   })
 
-  it('is delivered by an answer that comes late, even when it was offered again', () => {
+  it('is delivered by a late VisitAnswered, even if it is offered again', () => {
     const first = visit()
     const second = visit({ received: at(31 * SECOND) })
     const story = fold(context, event, first, second, confirmed(first, queuedId), confirmed(second, queuedId))
@@ -192,20 +192,20 @@ describe('an offer', () => {
     expect(new Set(story.factIds).size).toBe(3)
   })
 
-  it('is delivered once by the same answer', () => {
+  it('is delivered once, however often VisitAnswered comes', () => {
     const shown = visit()
     const story = fold(context, event, shown, confirmed(shown, queuedId), confirmed(shown, queuedId))
     expect(story.facts).toEqual(['FormQueued nps', 'FormDelivered nps'])
   })
 
-  it('of an unknown row is ignored', () => {
+  it('is ignored if its row is unknown', () => {
     const shown = visit()
     const story = fold(context, event, confirmed(shown, userIdFixture('nobody')))
     expect(story.queue).toEqual(['nps waiting'])
   })
 })
 
-describe('a form that has expired', () => {
+describe('an expired form', () => {
   it('gives its slot and its turn back at once, without waiting for a tick', () => {
     const context = contextOf([{ ...nps, expiresAfter: '1m' }])
     const story = fold(context, eventTracked(), eventTracked({ received: at(MINUTE) }))
@@ -227,8 +227,8 @@ describe('a rebuild', () => {
   })
 })
 
-describe('forms queued for later', () => {
-  it('are reported with their times and the catalog revision of the decision', () => {
+describe('a form queued for later', () => {
+  it('is reported with its times and the catalog revision of the decision', () => {
     const context = contextOf([{ ...nps, delay: '2h', expiresAfter: '1d', priority: 7 }])
     const event = eventTracked()
     const draft = evolveDraft(projection, emptyDraft(), [recorded(event)], context)
@@ -264,7 +264,7 @@ function tell(context: FoldContext, story: readonly { what: string; afterMs: num
   return draft
 }
 
-describe('any story of events and visits', () => {
+describe('any sequence of events and visits', () => {
   const always: Partial<Form> = { ...nps, id: 'always', frequency: { repeat: 'always' } }
   const steps = fc.array(
     fc.record({
@@ -289,7 +289,7 @@ describe('any story of events and visits', () => {
     )
   })
 
-  it('a form is not shown again before its cooldown is over', () => {
+  it('never shows a form again before its cooldown is over', () => {
     const context = contextOf([always, { ...always, id: 'other' }], { formCooldown: '1m' })
     fc.assert(
       fc.property(steps, (story) => {

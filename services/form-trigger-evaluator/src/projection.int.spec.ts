@@ -6,7 +6,7 @@ import * as fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
 import { at, contextOf, MINUTE, nps, PARTITION, SECOND } from '../test/evaluator-fixtures.ts'
 import { type GivenEvaluator, givenEvaluator } from '../test/given-evaluator.ts'
-import { readQueue } from './read-forms.ts'
+import { readQueue } from './queries.ts'
 
 let given: GivenEvaluator
 beforeAll(async () => {
@@ -32,8 +32,8 @@ async function offerAt(context: ReturnType<typeof contextOf>, ms: number) {
   return { formId: offer?.formId, answer: answer as UserFact }
 }
 
-describe('the state after a batch', () => {
-  it('is the queue, the decision and the record for form-events', async () => {
+describe('a batch', () => {
+  it('writes the queue, the decision and the record for form-events', async () => {
     const event = eventTracked()
     const context = contextOf([{ ...nps, delay: '1h', expiresAfter: '1d', priority: 2 ** 40 }])
     expect(await given.fold(context, event)).toMatchObject([{ kind: 'track', recordId: event.id, formsQueued: 1 }])
@@ -56,13 +56,13 @@ describe('the state after a batch', () => {
     expect(fact).toMatchObject({ ...ada, queuedId: row?.id, causeId: event.id, at: event.received, catalogRevision: 1 })
   })
 
-  it('is the last decision for each user and form', async () => {
+  it('keeps the last decision for each user and form', async () => {
     const later = eventTracked({ received: at(MINUTE) })
     await foldEach(contextOf([nps]), eventTracked(), later)
     expect(await given.prisma.decision.findMany()).toMatchObject([{ outcome: 'repeat-exhausted', recordId: later.id }])
   })
 
-  it('is the state from which the next batch continues', async () => {
+  it('continues with the rows of the batch before it', async () => {
     const form = {
       ...nps,
       triggers: [{ event: 'checkout_completed', count: 3, within: '7d' }],
@@ -91,7 +91,7 @@ describe('the state after a batch', () => {
     expect(await given.queue()).toEqual(['nps waiting'])
   })
 
-  it('does not change when the same record is processed again', async () => {
+  it('changes nothing when the same record is folded again', async () => {
     const always = contextOf([{ ...nps, frequency: { repeat: 'always' } }])
     const event = eventTracked()
     await foldEach(always, event)
@@ -102,10 +102,10 @@ describe('the state after a batch', () => {
   })
 })
 
-describe('an offer', () => {
+describe('an offered form', () => {
   const context = contextOf([nps])
 
-  it('is confirmed by an answer that was a dead letter, however late it is retried', async () => {
+  it('is confirmed by a retried VisitAnswered, however late', async () => {
     await foldEach(context, eventTracked())
     const { answer } = await offerAt(context, MINUTE)
     const letter = await given.foldUnreadable(context)
@@ -120,7 +120,7 @@ describe('an offer', () => {
     expect(await given.queue(), 'once').toEqual(['nps delivered'])
   })
 
-  it('is confirmed by the answer, and counts as shown from then on', async () => {
+  it('is confirmed by VisitAnswered, and counts as shown from then on', async () => {
     await foldEach(context, eventTracked())
     const { formId, answer } = await offerAt(context, MINUTE)
     expect(formId).toBe('nps')
@@ -133,7 +133,7 @@ describe('an offer', () => {
     expect(await given.told()).toEqual(['FormQueued nps', 'FormDelivered nps'])
   })
 
-  it('that is not confirmed within 30 seconds waits again', async () => {
+  it('waits again if nothing confirms it within 30 seconds', async () => {
     await foldEach(context, eventTracked())
     const { answer } = await offerAt(context, 0)
     await given.tick(context, 30 * SECOND - 1)
@@ -145,7 +145,7 @@ describe('an offer', () => {
     expect(await given.queue()).toEqual(['nps delivered'])
   })
 
-  it('is delivered by an answer that comes after it has expired', async () => {
+  it('is delivered by a VisitAnswered that comes after it has expired', async () => {
     const expiring = contextOf([{ ...nps, expiresAfter: '1m' }])
     await foldEach(expiring, eventTracked())
     const { answer } = await offerAt(expiring, 50 * SECOND)
@@ -156,7 +156,7 @@ describe('an offer', () => {
     expect(await given.told()).toEqual(['FormQueued nps', 'FormExpired nps', 'FormDelivered nps'])
   })
 
-  it('frees the slot for the next in the same batch that confirms it', async () => {
+  it('frees its slot in the batch that confirms it', async () => {
     const always = contextOf([{ ...nps, frequency: { repeat: 'always' } }])
     await foldEach(always, eventTracked())
     const { answer } = await offerAt(always, SECOND)
@@ -164,7 +164,7 @@ describe('an offer', () => {
     expect(await given.queue()).toEqual(['nps delivered', 'nps waiting'])
   })
 
-  it('is made to one visit only, however visits fall into batches', async () => {
+  it('goes to one visit only, however visits are cut into batches', async () => {
     const forms = Array.from({ length: 5 }, (_, n) => ({ ...nps, id: `form-${n}` }))
     const many = contextOf(forms)
     const split = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 3, maxLength: 3 })
@@ -286,8 +286,8 @@ describe('a tick', () => {
   })
 })
 
-describe("a user's queue, read", () => {
-  it('contains the waiting forms in the order in which visits take them, without offered ones', async () => {
+describe("a read of a user's queue", () => {
+  it('returns the waiting forms in the order in which visits take them, without offered ones', async () => {
     const forms = [nps, { ...nps, id: 'urgent', priority: 5, expiresAfter: '1d' }, { ...nps, id: 'ces' }]
     const context = contextOf(forms)
     await foldEach(context, eventTracked(), eventTracked({ userName: 'bob' }))

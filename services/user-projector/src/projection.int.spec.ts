@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import { type Barrier, evolveDraft } from '@nextvisit/consumer'
+import { type Barrier, evolveDraft, offlineParts } from '@nextvisit/consumer'
 import { type TraitOperations, type UserFact, userProjectorCalls, type UserReadModel } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, userIdFixture, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, createAdapter, openCommitDb } from '@nextvisit/database'
@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { userProjector } from './consumer.ts'
 import { readUser } from './queries.ts'
-import { createUserProjection } from './user-projection.ts'
+import { createProjection } from './projection.ts'
 
 const context = { catalog: staticCatalog([]), mode: 'live', partition: 0 } as const
 
@@ -44,14 +44,15 @@ async function fold(facts: readonly UserFact[]): Promise<number> {
 }
 
 async function foldOnce(facts: readonly UserFact[]) {
-  let skipped = 0
-  const projection = createUserProjection({ onSkippedIncrements: (count) => (skipped += count) })
+  const parts = offlineParts(async () => 1)
+  const projection = createProjection(parts)
   const batch = facts.map((fact) => ({ fact, topic: 'user-events', partition: 0, offset: 0n, timestampMs: 0 }))
   const draft = evolveDraft(projection, await projection.load(db, batch, context), batch, context)
   const { statements } = projection.save(draft)
   await db.executeAll(statements)
   await projection.afterCommit?.(db, draft, [])
-  return { skipped, statements }
+  const counted = await parts.metrics.getSingleMetric('skipped_increments_total')?.get()
+  return { skipped: counted?.values[0]?.value ?? 0, statements }
 }
 
 function readAda(place: Place): Promise<UserReadModel | undefined> {
@@ -59,7 +60,7 @@ function readAda(place: Place): Promise<UserReadModel | undefined> {
 }
 
 describe('the read model of a user', () => {
-  it('shows the result of identifies and events over batches', async () => {
+  it('contains the result of identifies and events over batches', async () => {
     const place = newPlace()
     const morning = '2026-11-02T08:00:00.000Z'
     const evening = '2026-11-02T18:00:00.000Z'
@@ -98,7 +99,7 @@ describe('the read model of a user', () => {
     })
   })
 
-  it('appears only by an identify, and then knows the events from before', async () => {
+  it('exists from the first identify on, with the events before it', async () => {
     const place = newPlace()
     await fold([eventTracked({ ...place, source: 'sdk' }), eventTracked({ ...place })])
     expect(await readAda(place)).toBeUndefined()
@@ -106,7 +107,7 @@ describe('the read model of a user', () => {
     expect(await readAda(place)).toMatchObject({ events: { checkout_completed: { count: 2 } } })
   })
 
-  it('is not touched by an admin track event', async () => {
+  it('is not changed by an admin track event', async () => {
     const place = newPlace()
     await fold([identifyRequested({ ...place })])
     const before = await readAda(place)
@@ -127,7 +128,7 @@ describe('the read model of a user', () => {
     expect(Object.keys(user?.events ?? {})).toEqual(['constructor'])
   })
 
-  it('shows how many operations were dropped, and nothing of it where none was', async () => {
+  it('contains the number of dropped operations, if there are any', async () => {
     const place = newPlace()
     await fold([identifyRequested({ ...place })])
     expect(await readAda(place)).not.toHaveProperty('droppedTraitOperations')
@@ -139,7 +140,7 @@ describe('the read model of a user', () => {
     expect(user).toMatchObject({ droppedTraitOperations: 5, device: {} })
   })
 
-  it('shows a bounded number of events, and says that there are more', async () => {
+  it('contains a bounded number of events, and tells that there are more', async () => {
     const place = newPlace()
     const events = Array.from({ length: 1_001 }, (_, at) => eventTracked({ ...place, slug: `e${10_000 + at}` }))
     await fold([identifyRequested({ ...place }), ...events.slice(1)])
@@ -149,7 +150,7 @@ describe('the read model of a user', () => {
     expect([Object.keys(user?.events ?? {}).length, user?.moreEvents]).toEqual([1_000, true])
   })
 
-  it('does not write traits that have not changed', async () => {
+  it('is written without unchanged traits', async () => {
     const place = newPlace()
     const operations = { set: { plan: 'pro' } }
     const { statements } = await foldOnce([identifyRequested({ ...place, operations })])
@@ -165,13 +166,13 @@ describe('the read model of a user', () => {
     })
   })
 
-  it('tells of increments that were skipped', async () => {
+  it('counts skipped increments in a metric', async () => {
     const place = newPlace()
     await fold([identifyRequested({ ...place, operations: { set: { plan: 'pro' } } })])
     expect(await fold([identifyRequested({ ...place, operations: { increment: { plan: 1, logins: 1 } } })])).toBe(1)
   })
 
-  it('comes out the same however the records are cut into batches', async () => {
+  it('does not depend on how the records are cut into batches', async () => {
     const operations: fc.Arbitrary<TraitOperations> = fc.record(
       {
         set: fc.dictionary(fc.constantFrom('a', 'b'), fc.oneof(fc.integer(), fc.constantFrom('x', null))),
@@ -226,7 +227,7 @@ function lookUp(questions: ReturnType<typeof askedOf>[], barrier: Barrier, optio
 
 const answered = (...answers: string[]) => ({ outcome: 'answered', answer: { answers } })
 
-describe('looking users up', () => {
+describe('a look-up of users', () => {
   it('answers at once for known users', async () => {
     const place = newPlace()
     await fold([identifyRequested({ ...place })])
@@ -234,7 +235,7 @@ describe('looking users up', () => {
     expect(answer).toEqual(answered('exists'))
   })
 
-  it('waits behind the barrier of the others’ partitions, and answers in order', async () => {
+  it('waits for the barrier of the partitions of missing users, and answers in order', async () => {
     const place = newPlace()
     await fold([identifyRequested({ ...place })])
     const waitedFor: number[] = []
@@ -258,8 +259,8 @@ const behind: Barrier = (partitions, signal) =>
   partitions.includes(2) ? sleep(60_000, undefined, { signal }) : Promise.resolve()
 const away: Barrier = () => Promise.reject(new Error('the log is unavailable'))
 
-describe('looking users up while a partition is behind (design.md, User markers)', () => {
-  it('leaves only its own missing users unknown', async () => {
+describe('a look-up of users while a partition is behind (design.md, User markers)', () => {
+  it('answers unknown only for missing users of that partition', async () => {
     const place = newPlace()
     await fold([identifyRequested({ ...place })])
     const users = [
@@ -276,7 +277,7 @@ describe('looking users up while a partition is behind (design.md, User markers)
     expect(await lookUp(users, behind, { deadlineAt: performance.now() + leftMs })).toEqual(answered('unknown'))
   })
 
-  it('fails where the log can not be asked: that says nothing about any user', async () => {
+  it('fails while the log does not answer, instead of reporting users as missing', async () => {
     await expect(lookUp([askedOf(newPlace(), 'nobody', 2)], away)).rejects.toThrow('the log is unavailable')
   })
 })
@@ -287,8 +288,8 @@ function readAdaBehind(barrier: Barrier, place: Place, options: CallOptions = {}
   return asksWith(barrier).readUser({ ...place, userId: userIdFixture('ada') }, { ...within5s(), ...options })
 }
 
-describe('reading a user', () => {
-  it('shows records that were acknowledged before the call, although they are not folded yet', async () => {
+describe('a read of a user', () => {
+  it('includes records that were acknowledged before the call, although they are not folded yet', async () => {
     const place = newPlace()
     const answer = await readAdaBehind(async (partitions) => {
       expect(partitions).toEqual([partitionForKey(userIdFixture('ada'), PARTITIONS)])
@@ -306,11 +307,11 @@ describe('reading a user', () => {
     expect(await readAdaBehind(barrier, place)).toMatchObject({ answer: { userName: 'ada' } })
   })
 
-  it('does not report a user as missing who may be in unfolded records', async () => {
+  it('does not report a user as missing whose records may not be folded yet', async () => {
     expect(await readAdaBehind(stuck, newPlace())).toEqual({ outcome: 'behind' })
   })
 
-  it('stops asking once the caller is gone', async () => {
+  it('stops waiting once the caller is gone', async () => {
     const asking = readAdaBehind(async (_, signal) => signal.throwIfAborted(), newPlace(), {
       signal: AbortSignal.abort(),
     })

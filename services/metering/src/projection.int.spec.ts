@@ -10,8 +10,8 @@ const ledger = givenLedger()
 const later = (ms: number) => new Date(NOW.getTime() + ms)
 const byOrganization = (a: Place, b: Place) => (a.organization < b.organization ? -1 : 1)
 
-describe('folding (design.md, Metering)', () => {
-  it('turns a reservation into a count', async () => {
+describe('a fold (design.md, Metering)', () => {
+  it('replaces a reservation by a count', async () => {
     const place = newPlace()
     const tracked = eventTracked({ ...place })
     const identified = identifyRequested({ ...place, userName: 'ada' })
@@ -25,7 +25,7 @@ describe('folding (design.md, Metering)', () => {
     expect(await ledger.counterOf(place, 'mau')).toEqual({ count: 1, pending: 0, reservations: 0 })
   })
 
-  it('shows a month as the plan sees it: events of the organization, the rest of the project', async () => {
+  it('counts a month in the terms of the plan: events of the organization, everything else of the project', async () => {
     const place = newPlace()
     const other = { ...place, project: 'blog' }
     await ledger.fold([
@@ -57,7 +57,7 @@ describe('folding (design.md, Metering)', () => {
     ])
   })
 
-  it('knows the first month of a name, in any order of the batch', async () => {
+  it('keeps the first month of a name, in any order of the batch', async () => {
     const place = newPlace()
     const december = () => eventTracked({ ...place, received: '2026-12-01T00:00:00.000Z' })
     await ledger.fold([december(), eventTracked({ ...place }), december()])
@@ -68,7 +68,7 @@ describe('folding (design.md, Metering)', () => {
     ])
   })
 
-  it('counts of an import only the names that it brings in, and the user at their first live identify', async () => {
+  it('counts only the names of an import, and the user at the first live identify', async () => {
     const place = newPlace()
     const imported = { ...place, imported: true, metered: false } as const
     const operations = { set: { plan: 'pro' } }
@@ -101,7 +101,7 @@ describe('folding (design.md, Metering)', () => {
 })
 
 /** A dead letter may be tried again at any time, and a partition may be halted for as long (docs/decisions/0013). */
-describe('a record of a month that is long over', () => {
+describe('a record of a past month', () => {
   it('counts its user once in that month, as a replay does', async () => {
     const place = newPlace()
     const ofAda = () => identifyRequested({ ...place, userName: 'ada' })
@@ -148,7 +148,7 @@ async function liveOneRecord(place: Place, limit: number, fate: 'publish' | 'rel
   return landed
 }
 
-describe('everything at once', () => {
+describe('any mix of grants, releases and folds', () => {
   it('never deadlocks, in any order of new and known counters', async () => {
     for (let round = 0; round < 30; round += 1) {
       const [known, ...fresh] = Array.from({ length: 4 }, newPlace).toSorted(byOrganization) as [Place, ...Place[]]
@@ -185,7 +185,7 @@ describe('everything at once', () => {
     }
   })
 
-  it('keeps every sum exact, never passes a limit and never deadlocks', async () => {
+  it('keeps every sum exact, never exceeds a limit and never deadlocks', async () => {
     const fates = fc.array(fc.constantFrom('publish', 'release', 'lose', 'repeat'), { minLength: 20, maxLength: 60 })
     await fc.assert(
       fc.asyncProperty(fates, fc.integer({ min: 1, max: 30 }), async (lives, limit) => {

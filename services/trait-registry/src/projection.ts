@@ -1,4 +1,4 @@
-import type { Projection, Recorded } from '@nextvisit/consumer'
+import type { Projection, ProjectionParts, Recorded } from '@nextvisit/consumer'
 import { type RequestFact, TOPICS, UserFact } from '@nextvisit/contracts'
 import { type RowOf, sql } from '@nextvisit/database'
 import { type CarriedName, carriedNames, idempotentRecordOf } from '@nextvisit/domain'
@@ -9,16 +9,11 @@ import { claims, definitionCounts, definitions } from './tables.ts'
  * The additions of a batch: a row for each name and partition, by both. A record carries up to 250 names, nearly always the
  * same ones. A row for each record would cost many times as much as the decoding of the record.
  */
-type RegistryDraft = Map<string, AddedName>
+type Draft = Map<string, AddedName>
 
 /** The columns of a name in both tables. */
 type NameRows = RowOf<typeof definitions> & RowOf<typeof definitionCounts>
 type AddedName = { -readonly [Column in keyof NameRows]: NameRows[Column] }
-
-interface RegistryProjectionOptions {
-  /** Returns the number of partitions of `user-events`: a claim ends when every partition is folded past its lifetime. */
-  readonly countPartitions: () => Promise<number>
-}
 
 /**
  * Creates the projection of trait and event definitions. The fold of any record that carries a name registers the name and
@@ -26,10 +21,12 @@ interface RegistryProjectionOptions {
  * Counts, which change with each record, are rows of a partition. Folds therefore wait for each other only if two bring in
  * the same new name at once.
  */
-export function createRegistryProjection(options: RegistryProjectionOptions): Projection<UserFact, RegistryDraft> {
+export function createProjection({
+  countPartitions,
+}: Pick<ProjectionParts, 'countPartitions'>): Projection<UserFact, Draft> {
   return {
     name: 'trait-registry',
-    topics: [TOPICS.userEvents],
+    topic: TOPICS.userEvents,
     schema: UserFact,
     idempotencyOf: idempotentRecordOf,
     load: () => new Map(),
@@ -53,7 +50,7 @@ export function createRegistryProjection(options: RegistryProjectionOptions): Pr
         return (await hasClaimsUntil(db, deadline)) ? partitions : []
       },
       tick: async (_db, instant, { partition, mode }) => ({
-        statements: mode === 'live' ? dropUnusedClaims(partition, instant, await options.countPartitions()) : [],
+        statements: mode === 'live' ? dropUnusedClaims(partition, instant, await countPartitions()) : [],
       }),
     },
   }
@@ -71,12 +68,12 @@ const CHANGES_DEFINITION = sql`NOT EXISTS (
     AND (given.registered_by IS NULL OR before.registered_by <= given.registered_by)
 )`
 
-function addNames(draft: RegistryDraft, { fact, partition }: Recorded<RequestFact>): void {
+function addNames(draft: Draft, { fact, partition }: Recorded<RequestFact>): void {
   for (const name of carriedNames(fact)) addName(draft, fact, partition, name)
 }
 
 function addName(
-  draft: RegistryDraft,
+  draft: Draft,
   { organization, project, received, id }: RequestFact,
   partition: number,
   { kind, slug, name, isNew }: CarriedName,

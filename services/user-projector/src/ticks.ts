@@ -9,7 +9,7 @@ import type { ProjectRef } from '@nextvisit/contracts'
 import { type Db, sql, type Sql, type Statement } from '@nextvisit/database'
 import { computeSegments, followTime, hasCurrentSegments, projectKeyOf, completeUpTo } from '@nextvisit/domain'
 import { loadFollowed, type UserRow } from './load-draft.ts'
-import { type ComputedUsers, findOtherUsers, type OtherUsers, segmentsOf } from './project-segments.ts'
+import { findOtherUsers, type OtherUsers, segmentsOf } from './project-segments.ts'
 import { saveDraft } from './save-draft.ts'
 import { segmentCounts, segmentProgress, users } from './tables.ts'
 
@@ -63,7 +63,7 @@ function fitting(rows: readonly UserRow[], { catalog }: Pick<TickContext, 'catal
 }
 
 /** Reads due users. Some may be stale, too: a due user does not wait because of that. */
-function readChanging(db: Db, partition: number, asOf: Date, ahead: readonly ComputedUsers[]): Promise<UserRow[]> {
+function readChanging(db: Db, partition: number, asOf: Date, ahead: readonly OtherUsers[]): Promise<UserRow[]> {
   return users.select(
     db,
     sql`FROM (
@@ -76,7 +76,7 @@ function readChanging(db: Db, partition: number, asOf: Date, ahead: readonly Com
 }
 
 /** Reads stale users in the order of an index, so that the last few of a million are found quickly. */
-async function readStale(db: Db, partition: number, stale: readonly ComputedUsers[]): Promise<UserRow[]> {
+async function readStale(db: Db, partition: number, stale: readonly OtherUsers[]): Promise<UserRow[]> {
   if (stale.length === 0) return []
   return users.select(
     db,
@@ -94,7 +94,7 @@ async function readStale(db: Db, partition: number, stale: readonly ComputedUser
 }
 
 /** Returns a condition for rows of `users` whose segments change until then, except those of a later catalog. */
-function changesUntil(asOf: Date, ahead: readonly ComputedUsers[]): Sql {
+function changesUntil(asOf: Date, ahead: readonly OtherUsers[]): Sql {
   const columns = ['partition', 'organization', 'project', 'definitions'] as const
   return sql`changes_at <= ${asOf.toISOString()}::timestamptz AND (partition, organization, project, definitions) NOT IN (
     SELECT partition, organization, project, definitions FROM ${users.source('ahead', ahead, columns)}

@@ -7,8 +7,8 @@ import { batchOf, factsAsRecords, interceptCommits } from '@nextvisit/testing'
 import { afterAll, beforeAll, beforeEach, expect, inject, it } from 'vitest'
 import { at, contextOf, nps, PARTITION, SECOND } from '../test/evaluator-fixtures.ts'
 import { type GivenEvaluator, givenEvaluator } from '../test/given-evaluator.ts'
-import { createFormTriggerProjection } from './form-trigger-projection.ts'
-import { createQueueTicks } from './queue-tick.ts'
+import { createProjection } from './projection.ts'
+import { createQueueTicks } from './ticks.ts'
 
 let given: GivenEvaluator
 beforeAll(async () => {
@@ -52,7 +52,7 @@ function givenTicks(db: Db, review: CatalogReview) {
   }
 }
 
-it('looks for removed forms once for a partition, and then only where the catalog has changed', async () => {
+it("a tick compares a partition's forms with the catalog once, and again only for changed organizations", async () => {
   const { catalog, change } = givenCatalog()
   const review = createCatalogReview()
   const context = { ...contextOf([nps]), catalog }
@@ -64,7 +64,7 @@ it('looks for removed forms once for a partition, and then only where the catalo
   expect(await due(), 'a partition that is new').toEqual([PARTITION])
   expect(await tick()).toBe(0)
   expect(await due()).toEqual([])
-  // What no evaluator does without a change of the catalog: so it shows whether rows are looked at.
+  // Without a change of the catalog, no evaluator cancels these rows: a cancelled one shows that a tick read them.
   await given.prisma.$executeRaw(sql`UPDATE queue SET form_id = 'gone'`)
   expect(await due(), 'not looked at').toEqual([])
   change('globex')
@@ -80,9 +80,9 @@ it('looks for removed forms once for a partition, and then only where the catalo
   expect(review.beginTick(PARTITION)).toEqual([])
 })
 
-it('cancels a form that a batch queues under its loaded catalog, if the form is disabled before the commit', async () => {
+it('a tick cancels a form that a batch queued although it was disabled before the commit', async () => {
   const { catalog, change } = givenCatalog()
-  const projection = createFormTriggerProjection({ publishReplies: async () => {} })
+  const projection = createProjection({ publishReplies: async () => {} })
   const due = (ms: number) =>
     projection.ticks?.due(given.prisma, new Date(at(ms)), { catalog, partitions: [PARTITION] })
   const round = async (fold: PartitionFold, ms: number) => {
@@ -114,7 +114,7 @@ it('cancels a form that a batch queues under its loaded catalog, if the form is 
   expect(await due(3 * SECOND)).toEqual([])
 })
 
-it('reads the forms of a new partition in pages, and continues at the next tick', async () => {
+it('a tick reads the forms of a new partition in pages, and the next tick continues', async () => {
   const forms = Array.from({ length: 12_000 }, (_, nth) => ({ id: `form-${nth}` }))
   const { catalog } = contextOf(forms)
   const answers: number[] = []
