@@ -5,7 +5,7 @@ import { createBatchedCall } from './create-batched-call.ts'
 const shortly = () => performance.now() + 200
 const soon = () => performance.now() + 60_000
 
-/** A service that answers only when told to; says what each call asked. */
+/** Creates a service that answers when the spec lets it, and the list of its calls. */
 function heldService() {
   const calls: { questions: readonly number[]; answer: (answers: readonly number[]) => void; fail: () => void }[] = []
   const ask: CallFunction<{ questions: number[] }, { answers: number[] }> = ({ questions }) =>
@@ -21,14 +21,14 @@ function heldService() {
 
 const tenantOf = () => 'acme'
 
-/** Answers a call with its own questions, and lets what follows happen. */
+/** Answers a call with its own questions, and waits for the effects. */
 async function answerNext(calls: ReturnType<typeof heldService>['calls'], index: number): Promise<void> {
   calls[index]?.answer(calls[index].questions)
   await new Promise(setImmediate)
 }
 
 describe('a batched call (design.md, Calls to services)', () => {
-  it('asks at once, and everything that arrives meanwhile in the next call', async () => {
+  it('asks the first question at once, and all that arrive meanwhile in the next call', async () => {
     const { calls, ask } = heldService()
     const call = createBatchedCall(ask, { tenantOf })
     const answers = [1, 2, 3].map((question) => call(question, soon()))
@@ -52,7 +52,7 @@ describe('a batched call (design.md, Calls to services)', () => {
     expect(await Promise.all(answers)).toMatchObject([{ answer: 1 }, { answer: 2 }, { answer: 2 }, { answer: 3 }])
   })
 
-  it('is unavailable for those that it asked in vain, and goes on', async () => {
+  it('is unavailable for the questions of a failed call, and continues with the next', async () => {
     const { calls, ask } = heldService()
     const call = createBatchedCall(ask, { tenantOf })
     const answers = [1, 2].map((question) => call(question, soon()))
@@ -67,7 +67,7 @@ describe('a batched call (design.md, Calls to services)', () => {
     expect(await last).toMatchObject({ answer: 30 })
   })
 
-  it('gives up at the deadline, and no longer asks what nobody waits for', async () => {
+  it('gives up at the deadline, and does not send expired questions', async () => {
     const { calls, ask } = heldService()
     const call = createBatchedCall(ask, { tenantOf })
     const first = call(1, soon())
@@ -94,10 +94,10 @@ describe('a batched call (design.md, Calls to services)', () => {
   })
 })
 
-describe('tenants of a batched call', () => {
+describe('the tenants of a batched call', () => {
   const ofTenant = { tenantOf: (question: number) => String(Math.floor(question / 100)) }
 
-  it('take turns: a question each, and a tenant with many does not keep the others waiting', async () => {
+  it('take turns with one question each, so that a tenant with many delays no other', async () => {
     const { calls, ask } = heldService()
     const call = createBatchedCall(ask, { ...ofTenant, maxWeight: 3, maxCalls: 1 })
     for (const question of [100, 101, 102, 103, 104, 105, 200, 300, 301]) void call(question, soon())
@@ -105,7 +105,7 @@ describe('tenants of a batched call', () => {
     expect(calls.map(({ questions }) => questions)).toEqual([[100], [101, 200, 300], [102, 301, 103], [104, 105]])
   })
 
-  it('have one call in flight each, so that one whose call is slow delays nobody else', async () => {
+  it('have one call in flight each, so that a slow call delays no other tenant', async () => {
     const { calls, ask } = heldService()
     const call = createBatchedCall(ask, { ...ofTenant, maxCalls: 2 })
     for (const question of [100, 101, 200]) void call(question, soon())
@@ -119,7 +119,7 @@ describe('tenants of a batched call', () => {
     expect(calls[3]?.questions).toEqual([101])
   })
 
-  it('are not asked about what is too heavy or too large, or when too much of theirs waits', async () => {
+  it('are crowded for a question that is too heavy or too large, or when too many of theirs wait', async () => {
     const { calls, ask } = heldService()
     const weights = { weightOf: (n: number) => n % 100, bytesOf: (n: number) => n % 10 }
     const call = createBatchedCall(ask, {
@@ -138,7 +138,7 @@ describe('tenants of a batched call', () => {
     expect(calls).toHaveLength(2)
   })
 
-  it('are crowded at the deadline where their own calls are answered, and away where none is', async () => {
+  it('are crowded at the deadline if their own calls are answered, and unavailable if none is', async () => {
     const { calls, ask } = heldService()
     const call = createBatchedCall(ask, { ...ofTenant, maxWeight: 1 })
     const [, , , passedOver] = [100, 101, 102, 103].map((question) => call(question, shortly()))

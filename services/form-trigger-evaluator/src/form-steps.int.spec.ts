@@ -15,19 +15,19 @@ beforeEach(async () => {
   given.takeSteps()
 })
 
-describe('the steps of forms', () => {
+describe('a step of a form is counted', () => {
   const pro = { ...nps, id: 'pro', audience: { trait: 'plan', is: 'pro' } }
   const context = contextOf([{ ...nps, expiresAfter: '1h' }, pro])
   const tracked = eventTracked({ received: at(0) })
 
-  it('where a decision is made: queued, or the gate that stopped it', async () => {
+  it('for each decision: queued, or the gate that stopped the form', async () => {
     await given.fold(context, identifyRequested(), tracked)
     expect(given.takeSteps()).toEqual(['acme/shop/nps queued', 'acme/shop/pro not-in-audience'])
     await given.fold(context, eventTracked({ received: at(SECOND) }))
     expect(given.takeSteps()).toEqual(['acme/shop/nps repeat-exhausted', 'acme/shop/pro not-in-audience'])
   })
 
-  it('once for a form that two visits confirm', async () => {
+  it('once where two visits confirm the same form', async () => {
     const visits = [visit({ received: at(SECOND) }), visit({ received: at(2 * SECOND) })]
     await given.fold(context, identifyRequested(), tracked, ...visits)
     expect(given.takeSteps()).toContain('acme/shop/nps offered')
@@ -39,7 +39,7 @@ describe('the steps of forms', () => {
     expect(given.takeSteps()).toEqual(['acme/shop/nps delivered'])
   })
 
-  it('by a tick, once it is committed', async () => {
+  it('for a tick once its rows are committed', async () => {
     await given.fold(context, identifyRequested(), tracked)
     given.takeSteps()
     await given.prisma.$executeRaw(sql`
@@ -53,7 +53,7 @@ describe('the steps of forms', () => {
     expect(given.takeSteps()).toEqual(['acme/shop/nps expired'])
   })
 
-  it('for a record that is processed twice: queued once, stopped each time', async () => {
+  it('for a record that is folded twice: queued once, stopped each time', async () => {
     await given.fold(context, identifyRequested(), tracked)
     given.takeSteps()
     await given.fold(context, tracked)

@@ -3,8 +3,8 @@ import { eventTracked, visit } from '@nextvisit/contracts/fixtures'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
 import { at, contextOf, GATEWAY, MINUTE, nps, recorded, SECOND } from '../test/evaluator-fixtures.ts'
 import { type GivenEvaluator, givenEvaluator } from '../test/given-evaluator.ts'
-import { createFormTriggerProjection } from './form-trigger-projection.ts'
-import { emptyDraft } from './forms-draft.ts'
+import { emptyDraft } from './draft.ts'
+import { createProjection } from './projection.ts'
 
 const HOUR = 60 * MINUTE
 
@@ -19,10 +19,10 @@ async function kept(): Promise<string[]> {
   return (await given.prisma.idempotentOutcome.findMany()).map(({ recordId }) => recordId)
 }
 
-describe('the copy of a keyed record (decisions.md, Retries)', () => {
+describe('a duplicate of a keyed record (decisions.md, Retries)', () => {
   const context = contextOf([nps, { id: 'welcome', triggers: [{ visit: {} }], priority: 5 }])
 
-  it('of an event gets the reply to the first: one form queued, although it queues none', async () => {
+  it('of an event gets the first reply: one form queued, although the duplicate queues none', async () => {
     const first = eventTracked({ keyed: true })
     const replies = await given.fold(context, first)
     expect(replies).toMatchObject([{ kind: 'track', recordId: first.id, formsQueued: 1 }])
@@ -30,7 +30,7 @@ describe('the copy of a keyed record (decisions.md, Retries)', () => {
     expect(await given.queue()).toEqual(['nps waiting'])
   })
 
-  it('of a visit is offered the same form, not the next one that waits', async () => {
+  it('of a visit gets the same offer, not the next waiting form', async () => {
     const first = visit({ keyed: true, received: at(SECOND) })
     await given.fold(context, eventTracked())
     const replies = await given.fold(context, first)
@@ -39,14 +39,14 @@ describe('the copy of a keyed record (decisions.md, Retries)', () => {
     expect(await given.queue()).toEqual(['nps waiting', 'welcome offered'])
   })
 
-  it('is replied in the batch that holds both', async () => {
+  it('gets its reply in the batch that contains both records', async () => {
     const first = visit({ keyed: true })
     const replies = await given.fold(context, first, { ...first, received: at(SECOND) })
     expect(replies).toHaveLength(2)
     expect(replies[1]).toEqual(replies[0])
   })
 
-  it('gets a reply although no gateway waited for the first, which showed nothing', async () => {
+  it('gets a reply although no gateway waited for the first record, which showed nothing', async () => {
     const [event, shown] = [eventTracked({ keyed: true }), visit({ keyed: true })]
     await given.foldUnheard(context, event, shown)
     const replies = await given.fold(context, event, shown)
@@ -63,7 +63,7 @@ describe('the copy of a keyed record (decisions.md, Retries)', () => {
     const first = eventTracked({ keyed: true })
     await given.fold(context, first)
     const sent: AddressedReply[] = []
-    const { afterCommit } = createFormTriggerProjection({
+    const { afterCommit } = createProjection({
       publishReplies: async (replies) => void sent.push(...replies),
       onSteps: () => {
         throw new Error('a bug')
@@ -74,15 +74,15 @@ describe('the copy of a keyed record (decisions.md, Retries)', () => {
   })
 })
 
-describe('the outcomes that are kept for duplicates', () => {
+describe('an outcome', () => {
   const context = contextOf([nps])
 
-  it('is nothing of records without an Idempotency-Key', async () => {
+  it('is not kept of a record without an Idempotency-Key', async () => {
     await given.fold(context, eventTracked(), visit())
     expect(await kept()).toEqual([])
   })
 
-  it('is forgotten when no copy can come any more, and no sooner', async () => {
+  it('is deleted when no duplicate can arrive any more, and not earlier', async () => {
     const [first, second] = [eventTracked({ keyed: true }), eventTracked({ keyed: true, received: at(HOUR) })]
     await given.fold(context, first, second)
     await given.fold(context, eventTracked({ keyed: true, received: at(48 * HOUR) }))
@@ -92,7 +92,7 @@ describe('the outcomes that are kept for duplicates', () => {
     expect(await kept()).toContain(second.id)
   })
 
-  it('is the later outcome of a record that came again after a day', async () => {
+  it('is replaced when the record comes again after a day', async () => {
     const first = eventTracked({ keyed: true })
     const later = { ...first, received: at(24 * HOUR) }
     await given.fold(context, first, later)

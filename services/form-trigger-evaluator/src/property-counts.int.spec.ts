@@ -37,7 +37,7 @@ const outcomes = async () => (await given.prisma.decision.findMany()).map(({ out
 const readCounts = () =>
   given.prisma.$queryRaw<object[]>(sql`SELECT to_jsonb(event_occurrences) AS row FROM event_occurrences ORDER BY slug`)
 
-describe('a trigger that counts events with such properties', () => {
+describe('a trigger that counts events with given properties', () => {
   it('queues the form at the event that completes the count', async () => {
     await foldTotals(asking, 100, 1, 2, 3, 120)
     expect(await given.queue()).toEqual([])
@@ -53,7 +53,7 @@ describe('a trigger that counts events with such properties', () => {
     ])
   })
 
-  it('says which property refuses an event once the count is reached, also where that was in an earlier batch', async () => {
+  it('names the property that excludes an event once the count is reached, also if an earlier batch reached it', async () => {
     const always = contextOf([{ ...third, frequency: { repeat: 'always' } }])
     await foldTotals(always, 100, 100, 100)
     await given.fold(always, checkout(always, 4, 1))
@@ -68,7 +68,7 @@ describe('a trigger that counts events with such properties', () => {
     expect(await outcomes()).toEqual([])
   })
 
-  it('counts in the session', async () => {
+  it('counts within the session', async () => {
     const context = contextOf([
       { ...nps, triggers: [{ event: 'checkout_completed', count: 2, since: 'session', where }] },
     ])
@@ -80,12 +80,12 @@ describe('a trigger that counts events with such properties', () => {
   })
 })
 
-describe('an audience that counts events with such properties', () => {
+describe('an audience that counts events with given properties', () => {
   const audience = { not: { segment: 'small' } }
   const segments = [{ id: 'small', where: { event: 'Checkout Completed', atMost: 1, where } }]
   const context = contextOf([{ id: 'welcome', triggers: [{ visit: {} }], audience }], { segments })
 
-  it('sees them at a visit', async () => {
+  it('includes the counted events at a visit', async () => {
     await given.fold(context, identifyRequested({ received: at(0) }))
     await foldTotals(context, 100, 1, 1)
     await given.fold(context, visit({ received: at(30 * MINUTE) }))
@@ -97,8 +97,8 @@ describe('an audience that counts events with such properties', () => {
   })
 })
 
-describe('counts by properties, rebuilt', () => {
-  it('are as they were: begun in the middle, removed, and asked for again, whatever the catalog says', async () => {
+describe('a rebuilt property count', () => {
+  it('equals the live one if it began in the middle, was removed, or was asked for again, with any catalog', async () => {
     const facts = [
       checkout(without, 0, 100),
       checkout(asking, 1, 100),
@@ -120,7 +120,7 @@ describe('counts by properties, rebuilt', () => {
     }
   })
 
-  it('do not come from another user', async () => {
+  it('includes no event of another user', async () => {
     const bob = { userName: 'bob', userId: userIdFixture('bob') }
     await given.fold(asking, checkout(asking, 0, 100), checkout(asking, 1, 100, bob), checkout(asking, 2, 100, bob))
     expect(await outcomes()).toEqual([])

@@ -69,7 +69,7 @@ async function comparedRows({ prisma }: GivenEvaluator): Promise<unknown> {
   }
 }
 
-describe('the queue out of form-events', () => {
+describe('the queue rebuilt from form-events', () => {
   it('equals the live one except for open offers, with any repeated records and batch sizes', async () => {
     await tellStory()
     const states = await live.queue()

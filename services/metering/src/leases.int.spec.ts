@@ -30,7 +30,7 @@ const leasedEvents = (place: Place, lease: string | undefined, count: number) =>
 const giveBack = ({ organization }: Place, lease: string | undefined, units: number) =>
   returnLeased(ledger.prisma, [{ organization, month: '2026-11', lease: lease ?? '', units }])
 
-describe('leasing (docs/decisions/0017)', () => {
+describe('a lease (docs/decisions/0017)', () => {
   it('takes at most a sixteenth of the free room, and each question whole or not at all', async () => {
     const place = newPlace()
     await ledger.fold(leasedEvents(place, undefined, 4))
@@ -56,7 +56,7 @@ describe('leasing (docs/decisions/0017)', () => {
     expect(await leaseRoom(ledger.prisma, asked, NOW)).toEqual([true, true, true, false, true])
   })
 
-  it('takes nothing twice for a question that comes twice', async () => {
+  it('takes nothing again for a repeated question', async () => {
     const place = newPlace()
     const asked = question(place, 1_000, [2, 3])
     await leaseRoom(ledger.prisma, [asked], NOW)
@@ -86,7 +86,7 @@ describe('folding a record that used a lease', () => {
     expect(await ledger.prisma.reservation.count({ where: { organization: place.organization } })).toBe(0)
   })
 
-  it('counts all the same where the lease was dropped', async () => {
+  it('counts the event although the lease was dropped', async () => {
     const place = newPlace()
     const [lease] = await givenLeases(place, 1_000, [3])
     await ledger.tick(later(60_000))
@@ -127,14 +127,14 @@ describe('giving a lease back', () => {
     expect(await eventsOf(place)).toEqual({ count: 0, pending: 0, reservations: 0 })
   })
 
-  it('is not done by a release', async () => {
+  it('is not an effect of a release', async () => {
     const place = newPlace()
     const [lease = ''] = await givenLeases(place, 1_000, [5])
     await release(ledger.prisma, [lease])
     expect(await eventsOf(place)).toMatchObject({ pending: 5, reservations: 5 })
   })
 
-  it('is done by the tick of its partition after 60 s if the gateway is gone', async () => {
+  it('is left to the tick of its partition after 60 s if the gateway is gone', async () => {
     const place = newPlace()
     const [first] = await givenLeases(place, 1_000, [5, 4])
     await ledger.fold(leasedEvents(place, first, 2))
@@ -222,7 +222,7 @@ async function live(place: Place, limit: number, { fates, partition, isLeased, c
   const certainly = fates.filter((fate) => fate === 'not published').length
   const folded = landed.map((fact) => ledger.fold([fact], partition))
   if (!crashes) {
-    // The rest when it ends, and what turns out later not to be published; an answer is lost, and the call comes again.
+    // Gives back the rest at the end, and units of late failures. One answer is lost, and the call comes again.
     await giveBack(place, lease, 1)
     await Promise.all([giveBack(place, lease, 1 + certainly), giveBack(place, lease, 1)])
   }
@@ -244,7 +244,7 @@ async function liveByItself(place: Place, limit: number, partition: number, fate
 }
 
 describe('many gateways', () => {
-  it('never pass the limit, lose no unit and never deadlock, in any mix of leases, publications and returns', async () => {
+  it('never exceed the limit, lose no unit and never deadlock, in any mix of leases, publications and returns', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(life, { minLength: 5, maxLength: 25 }),

@@ -13,8 +13,8 @@ import { release, reserve } from './ledger.ts'
 const ledger = givenLedger()
 const later = (ms: number) => new Date(NOW.getTime() + ms)
 
-describe('reserving (design.md, Metering)', () => {
-  it('grants in order until the limit, and a refused one uses up nothing', async () => {
+describe('a reservation (design.md, Metering)', () => {
+  it('is granted in order until the limit, and uses up nothing if refused', async () => {
     const place = newPlace()
     const verdicts = await reserve(ledger.prisma, [event(place, 2), event(place, 2), event(place, 2)], NOW)
     expect(verdicts).toEqual(['granted', 'granted', 'held'])
@@ -23,7 +23,7 @@ describe('reserving (design.md, Metering)', () => {
     expect(await reserve(ledger.prisma, [event(place, 3)], NOW)).toEqual(['granted'])
   })
 
-  it('draws on the organization for events of any project, and on the project for active users', async () => {
+  it('counts toward the organization for events of any project, and toward the project for active users', async () => {
     const place = newPlace()
     const other = { ...place, project: 'blog' }
     expect(await reserve(ledger.prisma, [event(place, 1), event(other, 1)], NOW)).toEqual(['granted', 'held'])
@@ -33,7 +33,7 @@ describe('reserving (design.md, Metering)', () => {
     ])
   })
 
-  it('changes no verdict when the same record asks again, and takes no second unit', async () => {
+  it('has the same verdict when the record asks again, and takes no second unit', async () => {
     const place = newPlace()
     const asked = [event(place, 1), mau(place, 1, 'ada')]
     expect(await reserve(ledger.prisma, asked, NOW)).toEqual(['granted', 'granted'])
@@ -55,7 +55,7 @@ describe('reserving (design.md, Metering)', () => {
     expect(await ledger.counterOf(place, 'mau')).toEqual({ count: 1, pending: 1, reservations: 1 })
   })
 
-  it('does not refuse the copy of a record that counts already, for 24 h', async () => {
+  it('is not refused to the duplicate of a counted record for 24 h', async () => {
     const place = newPlace()
     const asked = event(place, 1)
     await ledger.fold([eventTracked({ ...place, id: asked.recordId, keyed: true })])
@@ -67,7 +67,7 @@ describe('reserving (design.md, Metering)', () => {
     expect(await reserve(ledger.prisma, [asked], later(86_400_000))).toEqual(['no-room'])
   })
 
-  it('counts and ranks each month for itself', async () => {
+  it('counts for its own month only', async () => {
     const place = newPlace()
     await ledger.fold([identifyRequested({ ...place, userName: 'ada' })])
     const both = [event(place, 1), mau(place, 1, 'ada'), mau(place, 1, 'bob')]
@@ -82,7 +82,7 @@ describe('reserving (design.md, Metering)', () => {
     ])
   })
 
-  it('lets exactly K of N parallel questions pass at a limit with room for K', async () => {
+  it('is granted to exactly K of N parallel questions at a limit with room for K', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 0, max: 12 }), fc.integer({ min: 0, max: 12 }), async (folded, room) => {
         const place = newPlace()
@@ -97,8 +97,8 @@ describe('reserving (design.md, Metering)', () => {
   })
 })
 
-describe('room that is only held', () => {
-  it('fetches the records that hold it at once, since callers wait', async () => {
+describe('held room', () => {
+  it('makes metering fetch the records that hold it at once, because callers wait', async () => {
     let hurried = 0
     const routes = metering.routes({
       db: ledger.prisma,
@@ -118,7 +118,7 @@ describe('room that is only held', () => {
     expect(hurried).toBe(1)
   })
 
-  it('differs from room that is used up, for events and for active users', async () => {
+  it('has another verdict than exhausted room, for events and for active users', async () => {
     const place = newPlace()
     await ledger.fold([eventTracked({ ...place }), identifyRequested({ ...place, userName: 'ada' })])
     const asked = [event(place, 2), event(place, 2), event(place, 1), event(place, 0)]
@@ -127,7 +127,7 @@ describe('room that is only held', () => {
     expect(await reserve(ledger.prisma, users, NOW)).toEqual(['granted', 'held', 'no-room'])
   })
 
-  it('is not used up by a request that only checks for room', async () => {
+  it('is not taken by a request that only checks for room', async () => {
     const place = newPlace()
     expect(await reserve(ledger.prisma, [look(place, 1), look(place, 0)], NOW)).toEqual(['room', 'no-room'])
     expect(await reserve(ledger.prisma, [event(place, 1)], NOW)).toEqual(['granted'])
@@ -135,7 +135,7 @@ describe('room that is only held', () => {
     expect(await ledger.counterOf(place, 'event')).toEqual({ count: 0, pending: 1, reservations: 1 })
   })
 
-  it('goes to requests that ask again: of N, some of which give back, exactly as many count as there is room for', async () => {
+  it('goes to requests that ask again: of N requests, some of which give back, exactly as many count as there is room for', async () => {
     const fates = fc.array(fc.constantFrom('count' as const, 'give back' as const), { minLength: 1, maxLength: 24 })
     await fc.assert(
       fc.asyncProperty(fates, fc.integer({ min: 0, max: 12 }), async (lives, room) => {
@@ -167,7 +167,7 @@ async function askUntilDecided(place: Place, limit: number, fate: 'count' | 'giv
   }
 }
 
-describe('giving back', () => {
+describe('a release', () => {
   it('frees the unit of a record that was not published', async () => {
     const place = newPlace()
     const recordId = randomUUID()
@@ -187,7 +187,7 @@ describe('giving back', () => {
     expect(await ledger.counterOf(place, 'mau')).toEqual({ count: 0, pending: 0, reservations: 0 })
   })
 
-  it('keeps the unit of a record that asked twice, since its first publish may be in the log', async () => {
+  it('keeps the unit of a record that asked twice, because its first publish may be in the log', async () => {
     const place = newPlace()
     const retried = event(place, 1)
     await reserve(ledger.prisma, [retried], NOW)

@@ -41,7 +41,7 @@ describe('a fold', () => {
     }
   })
 
-  it('lets grants go on while it is open', async () => {
+  it('does not block grants while it is open', async () => {
     const place = newPlace()
     const [first, second] = [eventTracked({ ...place }), eventTracked({ ...place })]
     await reserve(ledger.prisma, [event(place, 3, first.id), event(place, 3, second.id)], NOW)
@@ -68,7 +68,7 @@ describe('a unit that is asked for again', () => {
     expect(await ledger.counterOf(place, 'mau')).toEqual({ count: 1, ...NOTHING_RESERVED })
   })
 
-  it('keeps its fold waiting for that one question, and is ended then', async () => {
+  it('makes its fold wait for that one question, and ends with the fold', async () => {
     const place = newPlace()
     const identified = identifyRequested({ ...place, userName: 'ada' })
     await reserve(ledger.prisma, [mau(place, 1, 'ada', identified.id)], NOW)

@@ -38,7 +38,7 @@ const rowsReadBy = (work: (db: CommitDb) => Promise<unknown>) => {
   return countRowsRead(db, ['counters', 'reservations', 'mau_members'], () => work(db))
 }
 
-it('reads the counts of its own partitions, and of reservations and users only those it asks for', async () => {
+it('a grant reads the counts of its own counters, and only the reservations and users that it asks for', async () => {
   const read = await rowsReadBy(async (prisma) => {
     const asked = [event(place, 2 * ROWS), event(place, 2 * ROWS), mau(place, 9, 'ada')]
     expect(await reserve(prisma, asked, NOW)).toEqual(['granted', 'granted', 'granted'])
@@ -46,25 +46,25 @@ it('reads the counts of its own partitions, and of reservations and users only t
   expect(read).toBeLessThan(3 * PARTITIONS)
 })
 
-describe('leases (docs/decisions/0017)', () => {
+describe('a lease (docs/decisions/0017)', () => {
   const { organization } = place
   const ofMonth = { organization, month: '2026-11' }
   const leases = Array.from({ length: 12 }, (_, partition) => ({ lease: randomUUID(), partition, units: 3 }))
 
-  it('read the counts of their own partitions', async () => {
+  it('reads the counts of its own counter', async () => {
     const read = await rowsReadBy(async (prisma) =>
       expect(await leaseRoom(prisma, [{ ...ofMonth, limit: 2 * ROWS, leases }], NOW)).toEqual([true]),
     )
     expect(read).toBeLessThan(2 * PARTITIONS)
   })
 
-  it('are folded by key', async () => {
+  it('is folded by key', async () => {
     const facts = leases.flatMap(({ lease }) => [eventTracked({ ...place, lease }), eventTracked({ ...place, lease })])
     const read = await rowsReadBy((db) => db.executeAll(statementsFor(facts)))
     expect(read).toBeLessThan(6 * leases.length)
   })
 
-  it('are given back by key', async () => {
+  it('is given back by key', async () => {
     const returned = leases.map(({ lease }) => ({ ...ofMonth, lease, units: 1 }))
     const read = await rowsReadBy((prisma) => returnLeased(prisma, returned))
     expect(read).toBeLessThan(6 * leases.length)

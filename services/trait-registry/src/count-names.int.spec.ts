@@ -27,7 +27,7 @@ async function givenNamesWithoutStatistics(): Promise<void> {
 }
 
 // With a join instead of the look-up by key, these 250 new names read 4.5 million rows, twice half a second.
-it('counts the names of a project by reading each definition and each claim a few times, not each pair', async () => {
+it('a claim reads each definition and each claim of its project a few times, not each pair', async () => {
   await givenNamesWithoutStatistics()
   const slugs = Array.from({ length: 250 }, (_, nth) => `new_${nth}`)
   const claim = {
@@ -47,7 +47,7 @@ it('counts the names of a project by reading each definition and each claim a fe
 })
 
 // Where each of the 250 names carries them, Postgres writes over 100 MB to disk, and the claim takes 20 times as long.
-it('keeps the disabled traits of a project once for a claim, not once for each of its names', async () => {
+it('a claim keeps the disabled traits of its project once, not once for each name', async () => {
   const disabled = Array.from({ length: 5_000 }, (_, nth) => `${nth}`.padEnd(MAX_DISABLED_TRAIT_BYTES / 5_000 - 3, 'x'))
   const slugs = Array.from({ length: 250 }, (_, nth) => `new_${nth}`)
   const place = { organization: 'acme', project: 'large', recordId: randomUUID(), partition: 0 }

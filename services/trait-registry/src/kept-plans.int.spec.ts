@@ -51,11 +51,11 @@ async function runAll(): Promise<void> {
  * A database that fills quickly: its statistics are of a handful of names. By a plan that was kept from then, a claim compared
  * each pair of names, which took longer than a statement may.
  */
-it('reads only names of the project that asks, also where there was a handful of names a minute ago', async () => {
+it('a claim reads only names of its project, also with a plan from when there were few names', async () => {
   await givenNames('acme', 3)
   await registry.prisma.$executeRaw(sql`ANALYZE`)
   await runAll()
   await givenNames('other', MANY)
-  // Claims that were given back are read, too, until Postgres has noticed that nobody sees them. Whole tables are 50 times as many.
+  // Released claims are read, too, until no transaction can see them. Whole tables have 50 times as many rows.
   expect(await countRowsRead(registry.prisma, TABLES, runAll)).toBeLessThan(100 * RUNS)
 })

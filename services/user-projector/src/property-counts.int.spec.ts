@@ -37,8 +37,8 @@ const members = async () => {
 const readCounts = () =>
   given.prisma.$queryRaw<{ slug: string; count: bigint }[]>(sql`SELECT slug, count FROM user_events ORDER BY slug`)
 
-describe('counts of events with such properties', () => {
-  it('make a segment that follows them, and time', async () => {
+describe('a count of events with given properties', () => {
+  it('changes a segment, and so does time', async () => {
     await given.fold(
       { catalog: asking },
       identifyRequested({ received: at('08:00') }),
@@ -55,7 +55,7 @@ describe('counts of events with such properties', () => {
     expect(await members()).toEqual([])
   })
 
-  it('count history by when it happened, if it is imported while a segment asks', async () => {
+  it('includes imported events at their own time while a segment asks for it', async () => {
     const old = { imported: true, occurredAt: at('07:30'), evaluateTriggers: false } as const
     await given.fold({ catalog: asking }, identifyRequested({ received: at('08:00') }), checkout(asking, '08:10', 100))
     await given.fold({ catalog: asking }, checkout(asking, '08:20', 100, old))
@@ -64,13 +64,13 @@ describe('counts of events with such properties', () => {
     expect(await members()).toEqual([])
   })
 
-  it('are no event of the user', async () => {
+  it('is not listed among the events of the user', async () => {
     await given.fold({ catalog: asking }, identifyRequested({ received: at('08:00') }), checkout(asking, '08:10', 100))
     expect((await readCounts()).map(({ slug }) => slug)).toEqual(['checkout_completed', largeKey])
     expect(Object.keys((await readUser(given.prisma, ada))?.events ?? {})).toEqual(['checkout_completed'])
   })
 
-  it('begin when a segment asks, stop when none does, and go on when one asks again: live and rebuilt', async () => {
+  it('begins when a segment asks for it, stops when none does, and continues when one asks again, live and rebuilt', async () => {
     const facts = [
       identifyRequested({ received: at('08:00') }),
       checkout(without, '08:01', 100),
@@ -96,7 +96,7 @@ describe('counts of events with such properties', () => {
     }
   })
 
-  it('are the same for any batch sizes and under any catalog', async () => {
+  it('is the same for any batch sizes and under any catalog', async () => {
     const step = fc.record({
       userName: fc.constantFrom('ada', 'bob'),
       total: fc.constantFrom(1, 100),

@@ -66,7 +66,7 @@ async function givenMany(table: string, column: string): Promise<void> {
 }
 
 /** A database that fills quickly: its statistics are of a handful of users. */
-it('reads rows only of the users of a batch, also where there was a handful of users a minute ago', async () => {
+it('a batch reads rows only of its users, also with a plan from when there were few users', async () => {
   for (const userName of ['ada', 'bob', 'cyd']) {
     const user = { userName, operations: { set: { plan: 'pro' } } }
     await given.fold(turn, identifyRequested(user), eventTracked({ userName }))

@@ -45,7 +45,7 @@ function givenCatalog() {
   return { catalog, change }
 }
 
-describe("the look for users whose segments are not the catalog's (design.md, Ticks)", () => {
+describe("the comparison of users with the catalog's segments (design.md, Ticks)", () => {
   it('reads a partition once, then only the organizations that changed, and so does their tick', async () => {
     const { catalog, change } = givenCatalog()
     const turn = { catalog }
@@ -69,7 +69,7 @@ describe("the look for users whose segments are not the catalog's (design.md, Ti
     expect(await look(false)).toBe(0)
   })
 
-  it('recomputes a new user whose batch had loaded the previous segments', async () => {
+  it('finds a new user whose batch had loaded the previous segments', async () => {
     const { catalog, change } = givenCatalog()
     const turn = { catalog }
     await given.clear()

@@ -113,7 +113,7 @@ function naiveMembers(told: readonly Told[], now: number): Record<string, string
   }
 }
 
-describe('segments, live and rebuilt', () => {
+describe('live and rebuilt segments', () => {
   let given: Awaited<ReturnType<typeof givenProjector>>
   beforeAll(async () => {
     given = await givenProjector(inject('databaseUrl'))
@@ -137,7 +137,7 @@ describe('segments, live and rebuilt', () => {
     return settled?.instant
   }
 
-  it('are the same however often ticks came, and as a naive reading has them', {
+  it('are equal however often ticks ran, and equal a naive computation', {
     timeout: settings.withinMs,
   }, async () => {
     await fc.assert(
@@ -172,7 +172,7 @@ describe('segments, live and rebuilt', () => {
     )
   })
 
-  it('are the same where a replay comes between two changes', async () => {
+  it('are equal if a replay runs between two changes', async () => {
     await given.clear()
     const facts = ['ada', 'bob'].flatMap((userName, index) => [
       identifyRequested({ userName, received: isoAt(0), operations: {} }),

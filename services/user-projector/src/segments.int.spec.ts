@@ -59,7 +59,7 @@ function readAs(where: object): Turn {
   return { catalog: staticCatalog(reading.outcome === 'read' ? [reading.config] : []) }
 }
 
-describe('membership of segments', () => {
+describe('the membership of a segment', () => {
   it('follows every identify', async () => {
     const now = turn(paying)
     await given.fold(now, identifyRequested({ ...plan('free'), received: at('08:00') }))
@@ -73,7 +73,7 @@ describe('membership of segments', () => {
     expect(await countsOf(now)).toEqual({ paying: '0 (1/1)' })
   })
 
-  it('follows every event, old ones and those from before the user was identified included', async () => {
+  it('follows every event, including old ones and those before the first identify', async () => {
     const often = { id: 'often', where: { event: 'checkout_completed', atLeast: 2 } }
     const now = turn(often)
     await given.fold(now, eventTracked({ received: at('08:00') }))
@@ -86,7 +86,7 @@ describe('membership of segments', () => {
     expect(await membersOf('often')).toEqual(['ada 09:00'])
   })
 
-  it('has no member without an identify', async () => {
+  it('includes no user without an identify', async () => {
     const now = turn(active)
     await given.fold(now, eventTracked({ received: at('08:00') }))
     expect(await countsOf(now)).toEqual({ active: '0 (0/0)' })
@@ -112,7 +112,7 @@ describe('membership of segments', () => {
 })
 
 describe('time alone', () => {
-  it('moves a user when a window closes on an event, and one it has not reached yet when it opens', async () => {
+  it('moves a user when a window closes behind an event, and another when it opens', async () => {
     const now = turn(paying, active, lost)
     await given.fold(
       now,
@@ -141,7 +141,7 @@ describe('time alone', () => {
     expect(await segmentsOfUser('ada')).toEqual([])
   })
 
-  it('is caught up with by the next fact, each change as of its own moment', async () => {
+  it('is applied by the next fact, each change as of its own moment', async () => {
     const now = turn(active, { id: 'idle', where: { not: { segment: 'active' } } })
     await given.fold(now, identifyRequested({ received: at('08:00') }), eventTracked({ received: at('08:00') }))
     await given.fold(now, identifyRequested({ received: at('12:00') }))
@@ -157,7 +157,7 @@ describe('time alone', () => {
     expect(await membersOf('active')).toEqual(['ada 08:00'])
   })
 
-  it('moves many, some at a time', async () => {
+  it('moves many users in several ticks', async () => {
     const now = turn(active)
     const names = Array.from({ length: 2_300 }, (_, index) => `user-${index}`)
     await given.fold(now, ...names.map((userName) => identifyRequested({ userName, received: at('08:00') })))
@@ -177,7 +177,7 @@ describe('a catalog that changes', () => {
     await given.fold(now, ...names.slice(0, 600).map((userName) => eventTracked({ userName, received: at('10:30') })))
   }
 
-  it('has a new segment computed for all users, with its progress', async () => {
+  it('computes a new segment for all users, with its progress', async () => {
     await joinAll({ catalog: catalogOf([]) })
     const now = { catalog: catalogOf([paying, active], 2) }
     expect(await countsOf(now)).toEqual({ paying: '0 (0/1500)', active: '0 (0/1500)' })
@@ -190,7 +190,7 @@ describe('a catalog that changes', () => {
     expect(await countsOf(now)).toEqual({ paying: '500 (1500/1500)', active: '0 (1500/1500)' })
   })
 
-  it('has a changed segment computed again, and those that name it; the others keep their progress', async () => {
+  it('recomputes a changed segment and those that name it, while the others keep their progress', async () => {
     await joinAll({ catalog: catalogOf([paying, active, lost]) })
     const now = { catalog: catalogOf([paying, { ...active, where: { ...active.where, within: '15m' } }, lost], 2) }
     expect(await countsOf(now)).toEqual({ paying: '500 (1500/1500)', active: '600 (0/1500)', lost: '300 (0/1500)' })
@@ -198,7 +198,7 @@ describe('a catalog that changes', () => {
     expect(await countsOf(now)).toEqual({ paying: '500 (1500/1500)', active: '0 (1500/1500)', lost: '500 (1500/1500)' })
   })
 
-  it('has a removed segment vanish, of a project that is gone as well', async () => {
+  it('deletes a removed segment, also of a removed project', async () => {
     await joinAll(turn(paying, active))
     await given.settle({ catalog: catalogOf([active], 2) }, past(at('10:40')))
     expect(await membersOf('paying')).toEqual([])
@@ -209,7 +209,7 @@ describe('a catalog that changes', () => {
     expect(await given.prisma.segmentProgress.findMany()).toMatchObject([{ definitions: '', users: 1_500n }])
   })
 
-  it('holds for every fact from then on, before and while all are computed: nothing is lost, nothing twice', async () => {
+  it('applies to every fact from then on, while users are recomputed: nothing is lost or counted twice', async () => {
     await joinAll(turn(paying))
     const now = { catalog: catalogOf([{ ...paying, where: { trait: 'plan', in: ['pro', 'team'] } }, active], 2) }
     await given.fold(now, identifyRequested({ ...plan('team', 'user-1'), received: at('10:40') }))
@@ -227,7 +227,7 @@ describe('a catalog that changes', () => {
     expect(await membersOf('paying')).toHaveLength(467)
   })
 
-  it('undoes nothing if its catalog is older than the one with which users were computed', async () => {
+  it('undoes nothing if it is older than the catalog with which users were computed', async () => {
     await joinAll({ catalog: catalogOf([paying], 1) })
     await given.settle({ catalog: catalogOf([active], 2) }, past(at('10:40')))
     const rows = await readAllRows(given.prisma)
@@ -239,7 +239,7 @@ describe('a catalog that changes', () => {
     { what: 'other segments', segments: [active] },
     { what: 'none', segments: [] },
     { what: 'no such project', segments: undefined },
-  ])('has facts wait while the catalog at hand is older and has $what', async ({ segments }) => {
+  ])('makes facts wait while it is older and has $what', async ({ segments }) => {
     const now = { catalog: catalogOf([paying, active], 2) }
     await given.fold(now, identifyRequested({ ...plan('pro'), received: at('08:00') }))
     const rows = await readAllRows(given.prisma)
@@ -254,14 +254,14 @@ describe('a catalog that changes', () => {
     expect(await membersOf('active')).toEqual(['ada 08:30'])
   })
 
-  it('misses no fact if a segment was removed for a while and no user was recomputed meanwhile', async () => {
+  it('misses no fact if a segment is removed for a while and no user is recomputed meanwhile', async () => {
     await given.fold({ catalog: catalogOf([active], 1) }, identifyRequested({ received: at('08:00') }))
     await given.fold({ catalog: catalogOf([], 2) }, eventTracked({ received: at('08:30') }))
     await given.settle({ catalog: catalogOf([active], 3) }, past(at('08:40')))
     expect(await membersOf('active')).toEqual(['ada 08:40'])
   })
 
-  it('delays no due user, however many users are to be recomputed', async () => {
+  it('delays no due user, however many users wait to be recomputed', async () => {
     const byId = Array.from({ length: 2_000 }, (_, index) => `user-${index}`).toSorted((one, other) =>
       userIdFixture(one).localeCompare(userIdFixture(other)),
     )
@@ -277,7 +277,7 @@ describe('a catalog that changes', () => {
     expect(await membersOf('active')).toEqual([])
   })
 
-  it('moves the users of its own catalog although others were computed under a later one', async () => {
+  it('moves the users of its own revision although others were computed with a later one', async () => {
     const now = { catalog: catalogOf([active], 1) }
     await given.fold(now, identifyRequested({ received: at('08:00') }), eventTracked({ received: at('08:10') }))
     const others = Array.from({ length: 1_000 }, (_, index) => `user-${index}`)
@@ -291,7 +291,7 @@ describe('a catalog that changes', () => {
     expect(await membersOf('active')).toEqual([])
   })
 
-  it('has a segment of a later version get its members once a process understands it, at the same revision', async () => {
+  it('fills a segment of a later version once a process understands it, at the same revision', async () => {
     const ofEarlierVersion = readAs({ moonPhase: 'full' })
     await given.fold(ofEarlierVersion, identifyRequested({ ...plan('pro'), received: at('08:00') }))
     expect(await membersOf('paying')).toEqual([])
@@ -301,7 +301,7 @@ describe('a catalog that changes', () => {
 })
 
 describe('owners of partitions', () => {
-  it('count for the same segment at the same time', async () => {
+  it('count members of the same segment at the same time', async () => {
     const now = turn(paying, active)
     const partitions = [0, 1, 2, 3]
     const joinIn = async (partition: number) => {

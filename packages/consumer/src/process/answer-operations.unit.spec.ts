@@ -3,7 +3,7 @@ import { createLocalClient } from '@nextvisit/service-kit'
 import { expect, it } from 'vitest'
 import { answerOperations } from './answer-operations.ts'
 
-it('shows how far partitions are folded', async () => {
+it('readOperations lists the partitions of the process, with their lag and alarms', async () => {
   const halted = { kind: 'halted', offset: 7n, code: 'FOLD_FAILED', message: 'a bug', sinceMs: 0 } as const
   const progress = {
     topic: 'user-events',

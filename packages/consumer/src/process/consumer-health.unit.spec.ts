@@ -28,8 +28,8 @@ function givenHealth({
   })
 }
 
-describe('consumerHealth', () => {
-  it('is live while its partitions move, and names those that do not', () => {
+describe('a consumer', () => {
+  it('is live while its partitions move, and names the partitions that hang if not', () => {
     expect(givenHealth({ hangsMs: 60_000 }).isLive()).toEqual({ status: 'available' })
     expect(givenHealth({ hangsMs: 120_001 }).isLive()).toEqual({
       status: 'unavailable',
@@ -37,14 +37,14 @@ describe('consumerHealth', () => {
     })
   })
 
-  it('stays live and names a partition that no new process would help', () => {
+  it('stays live, and names a halted partition, which no new process would help', () => {
     expect(givenHealth({ alarms: [halted] }).isLive()).toEqual({
       status: 'available',
       alarms: ['user-events/3 halted at offset 7: FOLD_FAILED TypeError: x'],
     })
   })
 
-  it('says if alarms cannot be written', () => {
+  it('reports that alarms cannot be written', () => {
     const alarmProblem = 'alarms cannot be written: permission denied'
     expect(givenHealth({ alarms: [halted], alarmProblem }).isLive()).toEqual({
       status: 'available',
@@ -59,7 +59,7 @@ describe('consumerHealth', () => {
     })
   })
 
-  it('is ready for the others, and names an organization that it does not understand', async () => {
+  it('is ready although it does not understand one organization, and names it', async () => {
     const problem = { organization: 'acme', revision: 7, usedRevision: 6, reason: 'config.plan: of a later version' }
     expect(await givenHealth({ problems: [problem] }).isReady()).toEqual({
       status: 'available',

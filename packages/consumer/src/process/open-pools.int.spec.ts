@@ -34,13 +34,13 @@ function keepBusy(db: Db): void {
   })
 }
 
-describe("a consumer's connections, as they are scraped (operate.md, Connections to Postgres)", () => {
+describe('the scraped connections of a consumer (operate.md, Connections to Postgres)', () => {
   it.each([
     ['folds', 'foldDb', 1],
     ['upkeep', 'upkeepDb', 4],
     ['admission', 'admissionDb', 4],
     ['reads', 'readDb', 3],
-  ] as const)('are free in the other pools when all of the pool %s are busy', async (busy, own, connections) => {
+  ] as const)('are idle in the other pools when all of the pool %s are busy', async (busy, own, connections) => {
     const { pools, scrape } = await givenPools()
     const others = Object.values(pools).filter((db: Db) => db !== pools[own])
     const answerOthers = () => Promise.all(others.map((db: Db) => db.$queryRaw(sql`SELECT 1`)))

@@ -6,7 +6,7 @@ import { hearAwaitedRecords } from './hear-awaited-records.ts'
 
 const logger = createLogger('spec', 'silent')
 
-it('hears the awaited records, ignores other messages, and recovers from a lost connection', async () => {
+it('an evaluator hears awaited records, ignores other messages, and recovers from a lost connection', async () => {
   const subscriber = createRedisSubscriber({ url: inject('redisUrl'), name: 'spec-awaited', logger })
   const redis = createRedis({ url: inject('redisUrl'), name: 'spec', logger })
   onTestFinished(async () => void (await Promise.all([subscriber.stop(), redis.stop()])))

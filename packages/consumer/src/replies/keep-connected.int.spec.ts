@@ -24,7 +24,7 @@ async function connectionOf(db: Db): Promise<unknown> {
   return (await db.$queryRaw(sql`SELECT pg_backend_pid() AS pid`)) as unknown
 }
 
-it('keeps the connection that a pause without work would close, until it is stopped', async () => {
+it('keepConnected keeps an idle connection open until it is stopped', async () => {
   const db = await givenConnection()
   const kept = keepConnected(db, SILENT_MS / 10)
   await kept.start()
@@ -36,7 +36,7 @@ it('keeps the connection that a pause without work would close, until it is stop
   expect(await connectionOf(db)).not.toEqual(first)
 })
 
-it('continues after the connection was lost', async () => {
+it('keepConnected continues after a lost connection', async () => {
   const db = await givenConnection()
   const kept = keepConnected(db, SILENT_MS / 10)
   await kept.start()

@@ -31,7 +31,7 @@ async function publisherTo(url: string) {
 }
 
 describe('replies', () => {
-  it('reach the gateway that subscribed, in order', async () => {
+  it('reach the subscribed gateway, in order', async () => {
     const {
       client: subscriber,
       start,
@@ -52,7 +52,7 @@ describe('replies', () => {
     expect(received).toMatchObject([{ formsQueued: 1 }, { formsQueued: 2 }, { formsQueued: 3 }])
   })
 
-  it('that cannot be sent are lost: said once, and no batch fails', async () => {
+  it('are lost while Redis does not answer: the log tells it once, and no batch fails', async () => {
     const { publish, lines } = await publisherTo(NOWHERE)
     await publish([reply(1), reply(2)])
     await publish([reply(3)])
