@@ -9,18 +9,15 @@ const FEWEST_EVENTS_OF_QUESTION = 8
 /** Maximum units of a lease. */
 const MOST_UNITS = 10_000
 
-/** Expected events of an organization within {@link FORECAST_MS}, by partition. */
-export type EventForecast = ReadonlyMap<number, number>
-
 /**
- * Forecasts the recent rate of events, or half of the previous forecast if that is more. `events` are the events within
- * the last `countedMs`, by partition.
+ * Returns the expected events of an organization within {@link FORECAST_MS}, by partition: the recent rate, or half of
+ * the previous forecast if that is more. `events` are the events within the last `countedMs`, by partition.
  */
 export function forecastEvents(
-  before: EventForecast,
+  before: ReadonlyMap<number, number>,
   events: ReadonlyMap<number, number>,
   countedMs: number,
-): EventForecast {
+): ReadonlyMap<number, number> {
   const share = Math.min(1, FORECAST_MS / countedMs)
   const expect = (partition: number): number =>
     Math.max((events.get(partition) ?? 0) * share, (before.get(partition) ?? 0) / 2)
@@ -33,7 +30,7 @@ export function forecastEvents(
  * Returns the units to lease by partition: none where a lease saves no work. They exceed twice the expected events,
  * because a lease outlasts the forecast and events arrive unevenly.
  */
-export function unitsToLease(forecast: EventForecast): ReadonlyMap<number, number> {
+export function unitsToLease(forecast: ReadonlyMap<number, number>): ReadonlyMap<number, number> {
   const worthLease = [...forecast].filter(([, events]) => events >= FEWEST_EVENTS_OF_LEASE)
   const total = worthLease.reduce((sum, [, events]) => sum + events, 0)
   if (total < FEWEST_EVENTS_OF_QUESTION) return new Map()

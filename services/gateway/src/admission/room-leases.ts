@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { LeaseQuestion, Reservation, ReturnedUnits } from '@nextvisit/contracts'
 import type { BatchedCall } from '@nextvisit/service-kit'
 import { ROOM_LEASE_MS } from '../http/request-budget.ts'
-import { type EventForecast, FORECAST_MS, forecastEvents, unitsToLease } from './event-forecast.ts'
+import { FORECAST_MS, forecastEvents, unitsToLease } from './event-forecast.ts'
 import type { Reserved } from './verdicts.ts'
 
 /** Interval between questions in ms. A lease lasts longer, so the next one starts before it ends. */
@@ -46,7 +46,8 @@ interface Account {
   limit: number
   /** Events since `countedSince`, by partition. */
   events: Map<number, number>
-  forecast: EventForecast
+  /** Expected events, by partition. */
+  forecast: ReadonlyMap<number, number>
   countedSince: number
   grant?: Grant
   renewing?: Promise<void>

@@ -6,34 +6,31 @@ import type { Logger } from '@nextvisit/service-kit'
 import { type Refusal, REFUSALS, refuse, refuseBody } from '../refusals/refusals.ts'
 import { type Bill, createBill } from '../billing/bill.ts'
 import type { RateLimiter } from '../billing/rate-limiter.ts'
-import type { NoteRefusal } from '../refusals/kept-refusals.ts'
+import type { createKeptRefusals } from '../refusals/kept-refusals.ts'
 import { admissionBudgetMs, turnWithinMs } from './request-budget.ts'
-import type { CallerAddress } from './caller-address.ts'
+import type { createCallerAddress } from './caller-address.ts'
 import { createFindKey, isKeyInBody, keyInHeaders, writeKeyIn } from './find-key.ts'
 import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
 import { yieldBetween } from './yield-between.ts'
 import { type BodyReaderOptions, createBodyReader, type ReceivedBody } from './read-body.ts'
-import type { Aborted, CheckedRequest, Handled, Items, RefusedItem, Route } from './route.ts'
+import type { Aborted, CheckedRequest, Handled, RefusedItem, Route } from './route.ts'
 import { traceParentOf } from './trace-parent.ts'
 import { createRequestTurns, needsTurn } from './turns-by-key.ts'
 import { CORS_HEADERS, textOf, writeAnswer } from './write-answer.ts'
 
 const NO_BODY = { outcome: 'ok', body: {} } as const
-const bodyAsItem = ({ body }: CheckedRequest): Items => ({ outcome: 'ok', items: [body] })
 
 export interface AnswerRequestParts extends BodyReaderOptions {
   readonly catalog: CatalogView
   readonly rateLimiter: RateLimiter
   readonly requestBudgetMs: number
-  readonly callerAddress: CallerAddress
+  readonly callerAddress: ReturnType<typeof createCallerAddress>
   /** Called for every answered request. */
   readonly onAnswered: (route: Route, status: number, durationMs: number) => void
   /** Called for every refused request, and for every refused item of a batch. */
-  readonly onRefused: NoteRefusal
+  readonly onRefused: ReturnType<typeof createKeptRefusals>['note']
   readonly logger: Logger
 }
-
-export type AnswerRequest = ReturnType<typeof createAnswerRequest>
 
 /** One request, as far as its checks came. Its refusal names the key and the body known by then. */
 interface Progress {
@@ -147,11 +144,11 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
     const parsed = parseBody(arrived)
     if (parsed.outcome === 'refused') return parsed
     const checked = checkedRequestOf(arrived, parsed.body)
-    const paid = (route.itemsOf ?? bodyAsItem)(checked)
-    if (paid.outcome === 'refused') return paid
-    const tooCostly = await bill.payFor(paid.items, bodyBytes)
+    const items = route.itemsOf?.(checked) ?? [checked.body]
+    if ('outcome' in items) return items
+    const tooCostly = await bill.payFor(items, bodyBytes)
     if (tooCostly) return tooCostly
-    const handled = await route.handle(checked, paid.items)
+    const handled = await route.handle(checked, items)
     if (handled.refusedItems) await noteRefusedItems(arrived, handled.refusedItems)
     return handled
   }

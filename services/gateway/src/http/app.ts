@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { RequestListener } from 'node:http'
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
 import { REFUSALS, refuse } from '../refusals/refusals.ts'
-import { type AnswerRequest, type AnswerRequestParts, createAnswerRequest } from './answer-request.ts'
+import { type AnswerRequestParts, createAnswerRequest } from './answer-request.ts'
 import { answer, pathOf, type Route, type Result } from './route.ts'
 import { writeAnswer, writePreflight, writeText } from './write-answer.ts'
 
@@ -40,7 +40,7 @@ export function createApp(parts: AppParts): RequestListener {
 /** Creates the app for reads, health, the API's description, preflights, and unknown paths and methods (404, 405). */
 function createExpressApp(
   { routes, documents, notReadyReasons, logger }: AppParts,
-  answerRequest: AnswerRequest,
+  answerRequest: ReturnType<typeof createAnswerRequest>,
 ): Express {
   const app = express()
   app.disable('x-powered-by')

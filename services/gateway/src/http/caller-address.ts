@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import proxyAddr from 'proxy-addr'
 
-export type CallerAddress = (
-  request: Pick<IncomingMessage, 'headers'> & { readonly socket: { readonly remoteAddress?: string | undefined } },
-) => string | undefined
+interface AddressedRequest extends Pick<IncomingMessage, 'headers'> {
+  readonly socket: { readonly remoteAddress?: string | undefined }
+}
 
 /** More proxies than anybody chains. Addresses further left are ignored, since a caller may have sent them. */
 const MAX_PROXIES = 16
@@ -15,10 +15,10 @@ const MAX_ADDRESS_LENGTH = 100
  * Finds the address of a request's caller. It starts with the connection's address. While that is a trusted proxy's, it
  * continues with the next address to the left in `X-Forwarded-For`. Other parts of the header may be forged.
  */
-export function createCallerAddress(trustedProxies: readonly string[]): CallerAddress {
+export function createCallerAddress(trustedProxies: readonly string[]) {
   const isInRange = compileRanges(trustedProxies)
   const isTrusted = (address: string | undefined) => address !== undefined && isInRange(address, 0)
-  return ({ headers, socket }) => {
+  return ({ headers, socket }: AddressedRequest): string | undefined => {
     const caller = plainAddress(socket.remoteAddress)
     if (!isTrusted(caller)) return caller
     const forwarded = String(headers['x-forwarded-for'] ?? '').split(',')

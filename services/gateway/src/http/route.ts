@@ -70,17 +70,14 @@ export interface RefusedItem {
 /** The result of a route, with the items of the request that were refused. */
 export type Handled = Result & { readonly refusedItems?: readonly RefusedItem[] }
 
-/** The items that a request pays for. */
-export type Items = { readonly outcome: 'ok'; readonly items: readonly unknown[] }
-
 /** A row of the route table with its handler. */
 export interface Route extends RouteSignature {
   /** Default: `parseJson`. */
   readonly parseBody?: (bytes: Uint8Array) => ParsedJson
   /** Returns the part of the body that a repeat under one `Idempotency-Key` must share. Default, and undefined: all. */
   readonly repeatedContent?: (body: JsonObject) => string | undefined
-  /** Default: the body is the one item. */
-  readonly itemsOf?: (request: CheckedRequest) => Items | Refusal
+  /** Returns the items that a request pays for. Default: the body is the one item. */
+  readonly itemsOf?: (request: CheckedRequest) => readonly unknown[] | Refusal
   /** Answers a request that has paid for its items. Knows neither Express nor Node's http. */
   readonly handle: (request: CheckedRequest, items: readonly unknown[]) => Promise<Handled>
   /** Runs once an answer is written; the caller does not wait for it. Must not reject. */

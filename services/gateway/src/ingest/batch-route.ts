@@ -21,7 +21,7 @@ export function createBatchRoute(recordMany: RecordMany, kinds: ItemKinds): Rout
     itemsOf: ({ body, idempotency }) => {
       const parsed = parseBatch(body)
       if (parsed.outcome === 'rejected') return refuseBody(parsed)
-      return idempotency === 'malformed' ? refuse(REFUSALS.idempotencyKey) : parsed
+      return idempotency === 'malformed' ? refuse(REFUSALS.idempotencyKey) : parsed.items
     },
     handle: async (batch, items) => {
       const results = await recordMany(await yieldBetween(items, (item, at) => itemOfBatch(batch, kinds, item, at)))

@@ -63,7 +63,7 @@ export function createSegmentComRoutes(given: SegmentRoutesParts): readonly Rout
       parseBody: parseUncheckedJson,
       itemsOf: ({ body }) => {
         const parsed = parseSegmentComBatch(body)
-        return parsed.outcome === 'rejected' ? refuseBody(parsed) : parsed
+        return parsed.outcome === 'rejected' ? refuseBody(parsed) : parsed.items
       },
       handle: recordAs(),
     },

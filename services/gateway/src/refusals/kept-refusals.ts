@@ -28,8 +28,6 @@ interface KeptRefusalsOptions {
   readonly logger: Logger
 }
 
-export type NoteRefusal = (refused: RefusedRequest, refusal: Refusal) => void
-
 const FLUSH_AFTER_MS = 1_000
 /** Longer names of keys are cut, since kept refusals are bounded in bytes. */
 const MAX_KEY_NAME_LENGTH = 100
@@ -70,7 +68,8 @@ export function createKeptRefusals({ store, onRefused, onDropped, logger }: Kept
     return flushed
   }
 
-  const note: NoteRefusal = (refused, refusal) => {
+  /** Counts a refusal, and gathers it if its project is known. */
+  function note(refused: RefusedRequest, refusal: Refusal): void {
     const { reason } = refusal
     if (reason === undefined) return
     onRefused(reason)
