@@ -4,7 +4,7 @@ import { type Catalog, createCatalog } from './catalog.ts'
 import { AuditError } from './errors.ts'
 import { createFindings, type FindingsOfKind } from './findings.ts'
 import { createFold } from './fold.ts'
-import { foldDecisions } from './fold-decisions.ts'
+import { foldDecisions, type FoldDecisionsOptions } from './fold-decisions.ts'
 import type { UserRange } from './model.ts'
 import { createQueueModel } from './queue-model.ts'
 import { createEvaluationModel, type EvaluationModel } from './evaluation-model.ts'
@@ -48,7 +48,7 @@ export interface AuditReport {
  * and the errors of an unavailable Kafka or Postgres.
  */
 export async function audit(options: AuditOptions): Promise<AuditReport> {
-  const { connection, readModels, ledger, isAtRest = false, usersAPass = USERS_A_PASS } = options
+  const { connection, readModels } = options
   // The queue's snapshot includes the decisions that are in the log now, and perhaps later ones.
   const decidedBefore = await readWatermarks(connection, TOPICS.formEvents)
   const snapshots = await openSnapshots(readModels)
@@ -56,60 +56,69 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
     const log = await readWatermarks(connection, TOPICS.userEvents)
     requireWhole(TOPICS.userEvents, log)
     requireWhole(TOPICS.formEvents, decidedBefore)
-    const findings = createFindings()
-    const catalog = await readCatalog(connection)
-    const queuedBy = ledger && new Map<string, number>()
-    const evaluation = createEvaluationModel(findings, catalog)
-    const { mayBeOffered } = evaluation
-    const queue = createQueueModel({ findings, catalog, isAtRest, mayBeOffered, queuedBy })
-    const folds = snapshots.map((snapshot) =>
-      createFold({ snapshot, log, catalog, queue, evaluation, isAtRest, findings }),
-    )
-    const ledgerModel = ledger && createLedgerModel(ledger)
-    const evaluator = snapshots.find(({ service }) => service === 'form-trigger-evaluator')
-    const ranges = rangesOf(Math.ceil((await countUsers(snapshots)) / usersAPass))
-    const ofRecords = recordsIn(log) * ranges.length
-    let records = 0
-
-    for (const [pass, range] of ranges.entries()) {
-      if (evaluator)
-        await foldDecisions({
-          connection,
-          topic: TOPICS.formEvents,
-          decidedBefore,
-          evaluator,
-          foldForm: (fact, how) => {
-            queue.foldForm(fact, how)
-            evaluation.foldForm(fact)
-          },
-          isMine: (userId) => isIn(range, userId),
-        })
-      await readAll(connection, TOPICS.userEvents, log, (record) => {
-        records += 1
-        if (records % 1_000 === 0) options.onProgress?.({ records, ofRecords })
-        const reading = readUserFact(record)
-        const isMine = reading.outcome === 'read' && isIn(range, reading.fact.userId)
-        if (isMine) {
-          ledgerModel?.see(reading.fact)
-          queue.see(reading.fact)
-        }
-        for (const fold of folds) fold.fold(record, reading, { isMine, isFirstPass: pass === 0 })
-      })
-      for (const fold of folds) await fold.compareUsers(range)
-    }
-    for (const fold of folds) await fold.compareShared()
-    ledgerModel?.compare(queuedBy ?? new Map(), findings)
-    options.onProgress?.({ records: ofRecords, ofRecords })
-    return {
-      records: recordsIn(log),
-      passes: ranges.length,
-      lag: folds.map(({ service, lag }) => ({ service, records: lag })),
-      queueing: evaluation.counts(),
-      compacted: catalog.compacted(),
-      findings: findings.byKind(),
-    }
+    return await compareWithLog(options, { snapshots, log, decidedBefore })
   } finally {
     await Promise.allSettled(snapshots.map(({ close }) => close()))
+  }
+}
+
+interface Compared {
+  readonly snapshots: readonly Snapshot[]
+  readonly log: ReadonlyMap<number, Watermarks>
+  /** End of `form-events` before the snapshots. */
+  readonly decidedBefore: ReadonlyMap<number, Watermarks>
+}
+
+async function compareWithLog(
+  { connection, ledger, isAtRest = false, usersAPass = USERS_A_PASS, onProgress = () => {} }: AuditOptions,
+  { snapshots, log, decidedBefore }: Compared,
+): Promise<AuditReport> {
+  const findings = createFindings()
+  const catalog = await readCatalog(connection)
+  const queuedBy = ledger && new Map<string, number>()
+  const evaluation = createEvaluationModel(findings, catalog)
+  const { mayBeOffered } = evaluation
+  const queue = createQueueModel({ findings, catalog, isAtRest, mayBeOffered, queuedBy })
+  const folds = snapshots.map((snapshot) =>
+    createFold({ snapshot, log, catalog, queue, evaluation, isAtRest, findings }),
+  )
+  const ledgerModel = ledger && createLedgerModel(ledger)
+  const evaluator = snapshots.find(({ service }) => service === 'form-trigger-evaluator')
+  const ranges = rangesOf(Math.ceil((await countUsers(snapshots)) / usersAPass))
+  const ofRecords = recordsIn(log) * ranges.length
+  let records = 0
+
+  const foldForm: FoldDecisionsOptions['foldForm'] = (fact, how) => {
+    queue.foldForm(fact, how)
+    evaluation.foldForm(fact)
+  }
+  for (const [pass, range] of ranges.entries()) {
+    const topic = TOPICS.formEvents
+    const isOfPass = (userId: string): boolean => isIn(range, userId)
+    if (evaluator) await foldDecisions({ connection, topic, decidedBefore, evaluator, foldForm, isMine: isOfPass })
+    await readAll(connection, TOPICS.userEvents, log, (record) => {
+      records += 1
+      if (records % 1_000 === 0) onProgress({ records, ofRecords })
+      const reading = readUserFact(record)
+      const isMine = reading.outcome === 'read' && isOfPass(reading.fact.userId)
+      if (isMine) {
+        ledgerModel?.see(reading.fact)
+        queue.see(reading.fact)
+      }
+      for (const fold of folds) fold.fold(record, reading, { isMine, isFirstPass: pass === 0 })
+    })
+    for (const fold of folds) await fold.compareUsers(range)
+  }
+  for (const fold of folds) await fold.compareShared()
+  ledgerModel?.compare(queuedBy ?? new Map(), findings)
+  onProgress({ records: ofRecords, ofRecords })
+  return {
+    records: recordsIn(log),
+    passes: ranges.length,
+    lag: folds.map(({ service, lag }) => ({ service, records: lag })),
+    queueing: evaluation.counts(),
+    compacted: catalog.compacted(),
+    findings: findings.byKind(),
   }
 }
 

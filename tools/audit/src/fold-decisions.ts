@@ -4,7 +4,7 @@ import { readAll } from './read-all.ts'
 import { readFormFact } from './read-fact.ts'
 import type { Snapshot } from './snapshot.ts'
 
-interface FoldDecisionsOptions {
+export interface FoldDecisionsOptions {
   readonly connection: LogConnection
   readonly topic: string
   /** End of the topic before the snapshot. */

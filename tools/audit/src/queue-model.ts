@@ -110,25 +110,6 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
     confirmed.add(`${fact.queuedId}/${fact.visitId}`)
   }
 
-  /** Checks columns that are not in the row's facts. A row that changed during the audit is compared by the next audit. */
-  const checked = async function* (stored: AsyncIterable<StoredRow>): AsyncGenerator<StoredRow> {
-    const offers = new Set<string>()
-    for await (const row of stored) {
-      const key = keyOfRow(row)
-      if (moving.has(key)) continue
-      const report = (column: string, says: string) => findings.add(`forms.queue: ${column}`, key, says)
-      const offer = `${userKey(row)}/${row.offeredAt}`
-      const partition = partitions.get(userKey(row)) ?? row.partition
-      if (row.partition !== partition) report('partition', `${row.partition} instead of ${partition}`)
-      const wrong = wrongOffer(row, options)
-      if (wrong !== undefined) report('offeredAt', wrong)
-      else if (row.offeredAt !== null && offers.has(offer)) report('offeredAt', 'the visit was offered another row')
-      offers.add(offer)
-      if (options.isAtRest && isOverdue(row, catalog)) report('overdue', `has been ${row.state} for a minute too long`)
-      yield row
-    }
-  }
-
   return {
     foldForm: (fact, { isLater }) => {
       if (known.has(fact.id)) return
@@ -181,7 +162,7 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
       await compareRows({
         table: 'forms.queue',
         expected: new Map([...rows].filter(([key]) => !moving.has(key))),
-        rows: checked(
+        rows: checkedRows(
           snapshot.rows<StoredRow>(
             `SELECT organization, project, user_id AS "userId", id, form_id AS "formId", state, priority,
                queued_at AS "queuedAt", show_from AS "showFrom", expires_at AS "expiresAt", offered_at AS "offeredAt",
@@ -190,6 +171,8 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
              FROM queue ${OF_RANGE}`,
             [first, last],
           ),
+          { moving, partitions },
+          options,
         ),
         keyOf: keyOfRow,
         foundIn: (row) => ({ ...row, state: row.state === 'offered' ? 'waiting' : row.state }),
@@ -197,6 +180,31 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
       })
       for (const each of [known, rows, moving, causes, visits, confirmed, open, shown, partitions]) each.clear()
     },
+  }
+}
+
+/** Checks columns that are not in the row's facts. A row that changed during the audit is compared by the next audit. */
+async function* checkedRows(
+  stored: AsyncIterable<StoredRow>,
+  known: { readonly moving: ReadonlySet<string>; readonly partitions: ReadonlyMap<string, number> },
+  options: QueueModelOptions,
+): AsyncGenerator<StoredRow> {
+  const offers = new Set<string>()
+  for await (const row of stored) {
+    const key = keyOfRow(row)
+    if (known.moving.has(key)) continue
+    const report = (column: string, says: string) => options.findings.add(`forms.queue: ${column}`, key, says)
+    const offer = `${userKey(row)}/${row.offeredAt}`
+    const partition = known.partitions.get(userKey(row)) ?? row.partition
+    if (row.partition !== partition) report('partition', `${row.partition} instead of ${partition}`)
+    const wrong = wrongOffer(row, options)
+    if (wrong !== undefined) report('offeredAt', wrong)
+    else if (row.offeredAt !== null && offers.has(offer)) report('offeredAt', 'the visit was offered another row')
+    offers.add(offer)
+    if (options.isAtRest && isOverdue(row, options.catalog)) {
+      report('overdue', `has been ${row.state} for a minute too long`)
+    }
+    yield row
   }
 }
 
