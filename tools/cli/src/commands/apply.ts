@@ -28,7 +28,7 @@ export function createCommand(): Command {
 In the organizations that the file names, apply removes everything that the file no longer contains: a key is revoked, a form is never
 shown again. $NAME in secret and signingSecret is read from the environment; signing secrets need NEXTVISIT_SECRET_KEY.
 Exits with 0 when every running service has the new revision and understands it, 1 if not or if it was refused or failed, 2 if
-the file is invalid or the arguments are invalid.
+the file or the arguments are invalid.
 
 Example:
   ACME_BACKEND_KEY=nv_admin_P_… nextvisit apply workspace.yaml --dry-run`,

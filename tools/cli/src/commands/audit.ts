@@ -8,7 +8,7 @@ import { parseCount } from '../options.ts'
 import { print, styled } from '../output.ts'
 import { createProgress } from '../progress.ts'
 
-interface Options {
+interface AuditFlags {
   readonly json?: true
   readonly atRest?: true
   readonly usersAPass?: number
@@ -41,7 +41,7 @@ Example:
     .action(runAudit)
 }
 
-async function runAudit({ json, atRest, usersAPass }: Options): Promise<void> {
+async function runAudit({ json, atRest, usersAPass }: AuditFlags): Promise<void> {
   const env = readEnvironment()
   const connection = logConnection(env)
   const progress = createProgress()

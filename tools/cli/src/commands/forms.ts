@@ -56,7 +56,7 @@ were all read.
 --json prints one object. --json-lines prints one per line: type progress (share, records, perSecond, secondsLeft), then outcome or error
 (code, message, faults of the file with line, path and message).
 
-Exits with 0 if done, 1 if the log is unavailable, 2 if the file is invalid or the arguments are invalid.
+Exits with 0 if done, 1 if the log is unavailable, 2 if the file or the arguments are invalid.
 
 Example:
   nextvisit forms dry-run workspace.yaml --from 7d

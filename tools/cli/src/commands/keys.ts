@@ -5,6 +5,12 @@ import { Command, Option } from 'commander'
 import { parse } from 'yaml'
 import { print, styled } from '../output.ts'
 
+interface KeyFlags {
+  readonly kind: KeyKind
+  readonly environment: Environment
+  readonly name?: string
+}
+
 export function createCommand(): Command {
   return new Command('keys')
     .description('Create API keys.')
@@ -31,15 +37,7 @@ export function createCommand(): Command {
     )
 }
 
-function createKey({
-  kind,
-  environment,
-  name,
-}: {
-  readonly kind: KeyKind
-  readonly environment: Environment
-  readonly name?: string
-}): void {
+function createKey({ kind, environment, name }: KeyFlags): void {
   const key = createApiKey(kind, environment, randomBytes(32))
   const sha256 = hashApiKey(key)
   const called = name ?? `${kind}-${sha256.slice(0, 6)}`

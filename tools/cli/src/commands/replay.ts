@@ -38,7 +38,7 @@ resumes when you run it again. Do not run it during an audit, which locks the ta
 LIVE UNMATCHED: live rows without an equal rebuilt row. REBUILT UNMATCHED: the reverse. A changed row counts in both.
 Below the table are the keys of some of these rows, with the columns that differ.
 Exits with 0 if it swapped or found both equal, 1 if rows differ and were not accepted or the replay failed, 2 if the arguments
-are wrong.
+are invalid.
 Until it prints "Swapping", a failure leaves the live read models unchanged. After that, they are either completely the old ones or
 completely the rebuilt ones: run it again. DATABASE_URL is the address of a role that may create schemas, as for migrate.
 --json-lines prints one object per line: type begin (records, resumedFrom), progress (share, records, perSecond, secondsLeft), pause, step
