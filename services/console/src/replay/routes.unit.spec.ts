@@ -1,6 +1,7 @@
 import { createLogger } from '@nextvisit/service-kit'
 import { describe, expect, it } from 'vitest'
 import { createSessions } from '../http/sessions.ts'
+import { CONSUMERS } from '../services.ts'
 import { createReplay } from './routes.ts'
 
 const operator = createSessions(() => 0).open('operator', 'Grace')
@@ -16,9 +17,8 @@ describe('the replay screen', () => {
     [CLI, undefined, 'no-database'],
     [CLI, 'postgresql://one', null],
   ] as const)('reports for the CLI %o and the database %s the obstacle %s', async (cli, url, obstacle) => {
-    const services = ['user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator']
     expect(await givenReplay(cli, url).readReplay.handle({}, operator)).toMatchObject({
-      answer: { obstacle, services, run: null },
+      answer: { obstacle, services: CONSUMERS, run: null },
     })
   })
 
