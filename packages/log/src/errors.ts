@@ -1,4 +1,4 @@
-import { isRetryableCode, nameOfError } from './wire/error-codes.ts'
+import { describeErrorCode } from './wire/error-codes.ts'
 
 /** Base of the errors that this package throws. `retryable`: the same call may succeed later. */
 abstract class LogError extends Error {
@@ -29,43 +29,22 @@ function rootMessageOf(cause: unknown): string {
   return cause.cause === undefined ? cause.message : rootMessageOf(cause.cause)
 }
 
-/** The broker did not answer in time. The request may or may not have taken effect. */
-export class RequestOverdueError extends LogError {
-  readonly code = 'REQUEST_OVERDUE'
-  readonly retryable = true
-
-  constructor(withinMs: number) {
-    super(`The broker did not answer within ${withinMs} ms; the request may or may not have taken effect`)
-  }
+/** The causes of an unknown publish outcome, by their code. */
+const NOT_ACKNOWLEDGED = {
+  REQUEST_OVERDUE: 'The broker did not answer within the request timeout',
+  ANSWER_OVERDUE: "The broker did not acknowledge the record before the caller's deadline",
+  PARTITION_UNANSWERED: "The broker's response omits the record's partition; check that the partition exists",
+  PUBLISHER_STOPPED: 'The publisher was stopped before the broker acknowledged the record',
 }
 
-/** The caller's deadline passed while its record was in flight. The record may or may not be in the log. */
-export class AnswerOverdueError extends LogError {
-  readonly code = 'ANSWER_OVERDUE'
+/** A record was sent but not acknowledged. It may or may not be in the log. */
+export class NotAcknowledgedError extends LogError {
   readonly retryable = true
+  readonly code: keyof typeof NOT_ACKNOWLEDGED
 
-  constructor() {
-    super("The broker did not acknowledge the record before the caller's deadline")
-  }
-}
-
-/** The broker's response omits this record's partition. Check that the partition exists. */
-export class PartitionUnansweredError extends LogError {
-  readonly code = 'PARTITION_UNANSWERED'
-  readonly retryable = true
-
-  constructor(topic: string, partition: number) {
-    super(`The broker's response omits partition ${partition} of ${topic}; check that the partition exists`)
-  }
-}
-
-/** The publisher was stopped while the record was in flight. */
-export class PublisherStoppedError extends LogError {
-  readonly code = 'PUBLISHER_STOPPED'
-  readonly retryable = true
-
-  constructor() {
-    super('The publisher was stopped before the broker acknowledged the record')
+  constructor(code: keyof typeof NOT_ACKNOWLEDGED, detail?: string) {
+    super(NOT_ACKNOWLEDGED[code] + (detail === undefined ? '' : ` (${detail})`))
+    this.code = code
   }
 }
 
@@ -144,10 +123,14 @@ export class PositionOutsideLogError extends LogError {
 export class PartitionRefusedError extends LogError {
   readonly code = 'PARTITION_REFUSED'
   readonly retryable: boolean
+  /** True if the leader checks the cause before it appends records, so it has appended none. */
+  readonly isBeforeAppend: boolean
 
   constructor(topic: string, partition: number, errorCode: number) {
-    super(`The broker refused ${topic}/${partition}: ${nameOfError(errorCode)}`)
-    this.retryable = isRetryableCode(errorCode)
+    const { name, isRetryable, isBeforeAppend } = describeErrorCode(errorCode)
+    super(`The broker refused ${topic}/${partition}: ${name}`)
+    this.retryable = isRetryable
+    this.isBeforeAppend = isBeforeAppend
   }
 }
 

@@ -1,5 +1,5 @@
 /** Lets one caller sleep until another caller wakes it. */
-export interface Sleeper {
+interface Sleeper {
   /** Resolves after `ms`, which may be Infinity, or earlier: at `wake`, and once the signal is aborted. */
   readonly sleep: (ms: number) => Promise<void>
   /** Does nothing while no caller sleeps. */

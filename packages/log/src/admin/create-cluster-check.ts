@@ -1,6 +1,6 @@
 import { withLogAdmin } from './with-log-admin.ts'
 import { SettingsForbiddenError, UnsafeClusterError } from '../errors.ts'
-import { isForbidden } from '../connect/kafkajs-errors.ts'
+import { hasType } from '../connect/kafkajs-errors.ts'
 import { isFinal, keepTrying } from '../connect/keep-trying.ts'
 import type { LogConnection, Logger } from '../connect/log-connection.ts'
 import { type UnsafeSetting, unsafeSettings } from './unsafe-settings.ts'
@@ -79,7 +79,7 @@ export function rethrowForbidden(
   topics: readonly string[],
 ): (error: unknown) => never {
   return (error) => {
-    if (!isForbidden(error)) throw error
+    if (!hasType(error, 'TOPIC_AUTHORIZATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED')) throw error
     const principal = sasl ? `User:${sasl.username}` : `The principal of ${clientId}`
     throw new SettingsForbiddenError(principal, topics, { cause: error })
   }

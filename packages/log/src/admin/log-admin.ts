@@ -1,7 +1,7 @@
 import type { ConfigResourceTypes, ITopicConfig } from 'kafkajs'
 
 import { createClientSockets } from '../connect/client-sockets.ts'
-import { firstOf, hasTooFewBrokers, isUnknownTopic, isUnsettled } from '../connect/kafkajs-errors.ts'
+import { hasType } from '../connect/kafkajs-errors.ts'
 import { BrokerUnreachableError, TopicMissingError } from '../errors.ts'
 import { createKafka, silentLogger } from '../connect/kafka-client.ts'
 import { keepTrying } from '../connect/keep-trying.ts'
@@ -84,7 +84,7 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
 
   const watermarks: LogAdmin['watermarks'] = async (topic) => {
     const offsets = await admin.fetchTopicOffsets(topic).catch((error: unknown) => {
-      throw isUnknownTopic(error) ? new TopicMissingError([topic], { cause: error }) : error
+      throw hasType(error, 'UNKNOWN_TOPIC_OR_PARTITION') ? new TopicMissingError([topic], { cause: error }) : error
     })
     return new Map(offsets.map(({ partition, low, high }) => [partition, { low: BigInt(low), high: BigInt(high) }]))
   }
@@ -97,7 +97,8 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
         (isNew) => ({ isNew }),
         (error: unknown) => {
           // With one replica, too few brokers means that none is registered yet.
-          if (isUnsettled(error) || (topic.replicationFactor <= 1 && hasTooFewBrokers(error))) throw error
+          if (isUnsettled(error) || (topic.replicationFactor <= 1 && hasType(error, 'INVALID_REPLICATION_FACTOR')))
+            throw error
           return { error }
         },
       )
@@ -137,4 +138,15 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
     },
     ...createGroupAdmin(admin, { message: 'Cannot read groups; retrying', logger, giveUpAfterMs: requestTimeoutMs }),
   }
+}
+
+/** Returns true if the cluster has no controller yet, a partition has no leader, or a request timed out. */
+function isUnsettled(error: unknown): boolean {
+  if (error instanceof Error && error.name === 'KafkaJSBrokerNotFound') return true
+  return hasType(error, 'LEADER_NOT_AVAILABLE', 'REQUEST_TIMED_OUT')
+}
+
+/** Returns the first cause of kafkajs' error for several topics, and any other error unchanged. */
+function firstOf(error: unknown): unknown {
+  return error instanceof Error && 'errors' in error && Array.isArray(error.errors) ? (error.errors[0] ?? error) : error
 }

@@ -1,6 +1,6 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 
-import { AnswerOverdueError, PublisherStoppedError } from '../errors.ts'
+import { NotAcknowledgedError } from '../errors.ts'
 import { silentLogger } from '../connect/kafka-client.ts'
 import type { LogConnection, Logger } from '../connect/log-connection.ts'
 import { createSleeper } from '../sleeper.ts'
@@ -111,7 +111,7 @@ export function createPublisher(connection: LogConnection, options: PublisherOpt
     const now = performance.now()
     queue.settleOverdue(now)
     for (const { deadlineAt, settle } of inFlight)
-      if (deadlineAt <= now) settle({ outcome: 'unknown', cause: new AnswerOverdueError() })
+      if (deadlineAt <= now) settle({ outcome: 'unknown', cause: new NotAcknowledgedError('ANSWER_OVERDUE') })
   }
 
   function nextDeadline(): number {
@@ -137,7 +137,7 @@ export function createPublisher(connection: LogConnection, options: PublisherOpt
     queue.settleAll({ outcome: 'not-published', reason: 'stopped' })
     gathering.wake()
     await Promise.race([request, sleep(withinMs, undefined, { ref: false })])
-    const cause = new PublisherStoppedError()
+    const cause = new NotAcknowledgedError('PUBLISHER_STOPPED')
     for (const { settle } of inFlight) settle({ outcome: 'unknown', cause })
     deadlines.stop()
     link.close(cause)

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { createCluster, type LogCluster, NO_PARTITION } from '../connect/cluster.ts'
+import { backOffAfter } from '../connect/back-off.ts'
 import { keepTrying } from '../connect/keep-trying.ts'
 import { isRetryable } from '../connect/kafkajs-errors.ts'
 import type { LogConnection, Logger } from '../connect/log-connection.ts'
 import { within } from '../connect/within.ts'
-import { BrokerUnreachableError, RequestOverdueError } from '../errors.ts'
+import { BrokerUnreachableError, NotAcknowledgedError } from '../errors.ts'
 import { toError } from '../to-error.ts'
 import { produceMessage } from '../wire/produce-message.ts'
 import type { ProducerId } from '../wire/record-batch.ts'
@@ -83,7 +84,8 @@ export async function connectProducer(
       } catch (error) {
         if (retry === RETRIES || ended.signal.aborted || !isRetryable(error)) throw error
         logger.warn({ err: error }, 'A request to the log failed; retrying')
-        await sleep(Math.min(FIRST_BACK_OFF_MS * 2 ** retry, LONGEST_BACK_OFF_MS) * (0.8 + 0.4 * Math.random()))
+        const backOffMs = backOffAfter(retry + 1, FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS)
+        await sleep(backOffMs * (0.8 + 0.4 * Math.random()))
         ended.signal.throwIfAborted()
       }
     }
@@ -91,7 +93,7 @@ export async function connectProducer(
 
   const send: IdempotentProducer['send'] = async (records) => {
     const batches = batchByPartition(records, nextSequences)
-    const overdue = () => new RequestOverdueError(requestTimeoutMs)
+    const overdue = () => new NotAcknowledgedError('REQUEST_OVERDUE', `${requestTimeoutMs} ms`)
     const failure = await within(requestTimeoutMs, produce(batches), overdue).then(() => undefined, toError)
     for (const { topic, partition, firstSequence, records: sent } of batches)
       nextSequences.set(topicPartition(topic, partition), (firstSequence + sent.length) % SEQUENCES)

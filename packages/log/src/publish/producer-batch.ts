@@ -1,6 +1,6 @@
-import { PartitionRefusedError, PartitionUnansweredError } from '../errors.ts'
+import { NotAcknowledgedError, PartitionRefusedError } from '../errors.ts'
 import { topicPartition } from '../topic-partition.ts'
-import { isBeforeAppend, NO_ERROR } from '../wire/error-codes.ts'
+import { NO_ERROR } from '../wire/error-codes.ts'
 import type { PartitionToProduce, ProducedPartition } from '../wire/produce-message.ts'
 import type { PublishOutcome, RecordToPublish } from './publisher.ts'
 
@@ -16,7 +16,7 @@ export interface ProducerBatch extends PartitionToProduce {
   /** Offset of the first record, once the leader has acknowledged the batch. */
   baseOffset?: bigint
   /** The latest refusal. */
-  error?: PartitionRefusedError | PartitionUnansweredError
+  error?: PartitionRefusedError | NotAcknowledgedError
 }
 
 /** Groups the records of a request by partition. `nextSequences`: by the name of the partition, 0 if absent. */
@@ -45,14 +45,15 @@ export function noteAnswer(batch: ProducerBatch, wasInLog: boolean, answer: Prod
   const { topic, partition } = batch
   const { errorCode, baseOffset } = answer ?? { errorCode: NO_ERROR, baseOffset: -1n }
   if (errorCode !== NO_ERROR) {
-    batch.error = new PartitionRefusedError(topic, partition, errorCode)
-    batch.isSettled = !batch.error.retryable
-    if (isBeforeAppend(errorCode)) batch.mayBeInLog = wasInLog
+    const refusal = new PartitionRefusedError(topic, partition, errorCode)
+    batch.error = refusal
+    batch.isSettled = !refusal.retryable
+    if (refusal.isBeforeAppend) batch.mayBeInLog = wasInLog
     return
   }
   batch.isSettled = true
   if (baseOffset >= 0n) batch.baseOffset = baseOffset
-  else batch.error = new PartitionUnansweredError(topic, partition)
+  else batch.error = unanswered(batch)
 }
 
 /** Returns the outcome of each record, in the order of the request. `failure`: the error that ended the request early. */
@@ -71,6 +72,10 @@ function outcomeOf(batch: ProducerBatch, index: number, failure: Error | undefin
   if (error instanceof PartitionRefusedError && !mayBeInLog) {
     return { outcome: 'not-published', reason: 'refused', cause: error }
   }
-  const cause = (isSettled ? error : failure) ?? error ?? new PartitionUnansweredError(batch.topic, batch.partition)
+  const cause = (isSettled ? error : failure) ?? error ?? unanswered(batch)
   return { outcome: 'unknown', cause }
+}
+
+function unanswered({ topic, partition }: ProducerBatch): NotAcknowledgedError {
+  return new NotAcknowledgedError('PARTITION_UNANSWERED', topicPartition(topic, partition))
 }

@@ -4,10 +4,10 @@ import { topicPartition } from '../topic-partition.ts'
 import { NO_ERROR, OFFSET_OUT_OF_RANGE } from '../wire/error-codes.ts'
 import type { FetchedPartition, FetchPosition } from '../wire/fetch-message.ts'
 import { type FetchedBatch, toFetchedBatches } from './fetched-batch.ts'
-import type { Delivery, ReadLoopParts, RefusedPartition } from './read-loop.ts'
+import type { ReadLoopParts, RefusedPartition } from './read-loop.ts'
 import type { GroupReaderHandlers } from './group-reader.ts'
 
-export interface AssignedPartitionsOptions {
+interface AssignedPartitionsOptions {
   /** Partitions without a position are not read. */
   readonly positions: readonly FetchPosition[]
   readonly maxBatchRecords: number
@@ -48,7 +48,7 @@ export function createAssignedPartitions(options: AssignedPartitionsOptions): Pi
   for (const one of options.positions)
     idle.set(topicPartition(one.topic, one.partition), { ...one, refusals: 0, outsideLog: 0 })
 
-  function deliver(fetched: readonly FetchedPartition[]): Delivery {
+  const deliver: ReadLoopParts['deliver'] = (fetched) => {
     const batches: FetchedBatch[] = []
     const handling: Promise<void>[] = []
     const refused: RefusedPartition[] = []

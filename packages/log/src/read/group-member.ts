@@ -1,7 +1,7 @@
 import { keysNote } from '../admin/partition-count.ts'
 import { createCluster } from '../connect/cluster.ts'
 import { silentLogger } from '../connect/kafka-client.ts'
-import { isRetryable, isUnknownTopic } from '../connect/kafkajs-errors.ts'
+import { hasType, isRetryable } from '../connect/kafkajs-errors.ts'
 import type { LogConnection } from '../connect/log-connection.ts'
 import { isSettledWithin } from '../connect/within.ts'
 import { MemberClosedError, TopicMissingError } from '../errors.ts'
@@ -167,7 +167,7 @@ export function createGroupMember(parts: GroupMemberParts): GroupMember {
   async function join(): Promise<void> {
     try {
       await cluster.connect(topics).catch((error: unknown) => {
-        throw isUnknownTopic(error) ? new TopicMissingError(topics, { cause: error }) : error
+        throw hasType(error, 'UNKNOWN_TOPIC_OR_PARTITION') ? new TopicMissingError(topics, { cause: error }) : error
       })
       await membership.join()
     } catch (error) {

@@ -1,7 +1,7 @@
 import type { OffsetsByTopicPartition } from 'kafkajs'
 import { backOffAfter } from '../connect/back-off.ts'
 import type { GroupOptions, LogCluster } from '../connect/cluster.ts'
-import { hasGivenUp, isRetryable, isUnknownMember, mustJoinAgain } from '../connect/kafkajs-errors.ts'
+import { hasGivenUp, hasType, isRetryable } from '../connect/kafkajs-errors.ts'
 import { createSleeper } from '../sleeper.ts'
 
 interface GroupMembershipHandlers {
@@ -26,6 +26,9 @@ interface GroupMembership {
    */
   readonly leave: (commitLast: () => Promise<void>) => Promise<void>
 }
+
+const EVICTED = 'UNKNOWN_MEMBER_ID'
+const REBALANCING = ['REBALANCE_IN_PROGRESS', 'NOT_COORDINATOR_FOR_GROUP', 'ILLEGAL_GENERATION']
 
 const FIRST_BACK_OFF_MS = 100
 const LONGEST_BACK_OFF_MS = 1_600
@@ -94,8 +97,8 @@ export function createGroupMembership(
       await sendHeartbeat()
       checkForAddedPartitions()
     } catch (error) {
-      if (signal.aborted || !mustJoinAgain(error)) throw error
-      if (isUnknownMember(error)) group.memberId = null
+      if (signal.aborted || !mustRejoin(error)) throw error
+      if (hasType(error, EVICTED)) group.memberId = null
       isJoined = false
       await onRebalance()
     }
@@ -142,4 +145,10 @@ export function createGroupMembership(
       await group.leave()
     },
   }
+}
+
+/** Returns true if the group rebalances, has evicted the member, or a topic has more partitions. */
+function mustRejoin(error: unknown): boolean {
+  if (error instanceof Error && error.name === 'KafkaJSStaleTopicMetadataAssignment') return true
+  return hasType(error, EVICTED, ...REBALANCING)
 }

@@ -1,11 +1,14 @@
 import { readWatermarks } from '../admin/with-log-admin.ts'
 import { silentLogger } from '../connect/kafka-client.ts'
+import { createCluster } from '../connect/cluster.ts'
 import { keepTrying } from '../connect/keep-trying.ts'
 import type { LogConnection, Logger } from '../connect/log-connection.ts'
+import { within } from '../connect/within.ts'
+import { BrokerUnreachableError, PartitionRefusedError, PositionOutsideLogError } from '../errors.ts'
 import { requireInLog } from './require-in-log.ts'
-import type { FetchedPartition } from '../wire/fetch-message.ts'
+import { NO_ERROR, OFFSET_OUT_OF_RANGE } from '../wire/error-codes.ts'
+import { type FetchedPartition, fetchMessage } from '../wire/fetch-message.ts'
 import { type FetchedBatch, toFetchedBatches } from './fetched-batch.ts'
-import { connectFetcher, type LogFetcher } from './log-fetcher.ts'
 import type { Watermarks } from '../watermarks.ts'
 
 export interface ReadOptions {
@@ -41,16 +44,14 @@ interface LogReaderOptions {
   readonly logger?: Logger
 }
 
+const TIMEOUTS = { connectTimeoutMs: 3_000, requestTimeoutMs: 5_000 }
+/** Maximum time for which the broker holds a fetch that finds no records. */
+const MAX_WAIT_MS = 100
+
 /** Creates a reader without a consumer group: it commits no offsets, never rebalances, and has no session to lose. */
 export function createLogReader(connection: LogConnection, options: LogReaderOptions = {}): LogReader {
   const { logger = silentLogger, maxBatchRecords = 1_000 } = options
-  const fetcherOptions = {
-    connectTimeoutMs: 3_000,
-    requestTimeoutMs: 5_000,
-    maxWaitMs: 100,
-    maxBytesPerPartition: options.maxBytesPerPartition ?? 1024 * 1024,
-    logger,
-  }
+  const fetcherOptions = { maxBytesPerPartition: options.maxBytesPerPartition ?? 1024 * 1024, logger }
 
   const readFrom: LogReader['readFrom'] = async (topic, from, onBatch, reading = {}) => {
     const giveUpAfterMs = options.giveUpAfterMs ?? (reading.until === undefined ? Infinity : 30_000)
@@ -82,7 +83,7 @@ export function createLogReader(connection: LogConnection, options: LogReaderOpt
 
     signal.addEventListener('abort', closeFetcher)
     try {
-      const watermarks = await keepTrying(() => readWatermarks(connection, topic, fetcherOptions), trying)
+      const watermarks = await keepTrying(() => readWatermarks(connection, topic, { ...TIMEOUTS, logger }), trying)
       const cursor = createCursor(topic, from, watermarks, reading)
       let positions = cursor.positions()
       while (positions.size > 0) {
@@ -145,4 +146,44 @@ function createCursor(
   }
 
   return { positions: () => new Map(isOneByOne ? [...positions].slice(0, 1) : positions), advance }
+}
+
+interface LogFetcher {
+  /** Fetches once from each position. Rejects with PositionOutsideLogError if one is not in the log. */
+  readonly fetch: (positions: ReadonlyMap<number, bigint>) => Promise<readonly FetchedPartition[]>
+  /** Closes the connection. A fetch in flight rejects. */
+  readonly close: (reason: Error) => void
+}
+
+/** Connects a fetcher of a topic without a consumer group. It does not refresh the leaders: reconnect after any error. */
+async function connectFetcher(
+  connection: LogConnection,
+  topic: string,
+  { maxBytesPerPartition, logger }: { readonly maxBytesPerPartition: number; readonly logger: Logger },
+): Promise<LogFetcher> {
+  const retry = { retries: 2, initialRetryTime: 50, maxRetryTime: 250 }
+  const cluster = createCluster(connection, { ...TIMEOUTS, retry, logger })
+  const { connectTimeoutMs } = TIMEOUTS
+  try {
+    await within(connectTimeoutMs, cluster.connect([topic]), () => new BrokerUnreachableError(connectTimeoutMs))
+  } catch (error) {
+    cluster.close(new BrokerUnreachableError(connectTimeoutMs, { cause: error }))
+    throw error
+  }
+
+  const fetch: LogFetcher['fetch'] = async (positions) => {
+    const all = Array.from(positions, ([partition, offset]) => ({ topic, partition, offset }))
+    const limits = { maxWaitMs: MAX_WAIT_MS, maxBytesPerPartition, maxBytes: 10 * maxBytesPerPartition }
+    const fetches = Array.from(cluster.byLeader(all), ([nodeId, led]) =>
+      cluster.send(nodeId, fetchMessage({ ...limits, positions: led })),
+    )
+    const fetched = (await Promise.all(fetches)).flat()
+    for (const { errorCode, partition, fetchedFrom } of fetched) {
+      if (errorCode === OFFSET_OUT_OF_RANGE) throw new PositionOutsideLogError(topic, partition, fetchedFrom)
+      if (errorCode !== NO_ERROR) throw new PartitionRefusedError(topic, partition, errorCode)
+    }
+    return fetched
+  }
+
+  return { fetch, close: cluster.close }
 }

@@ -6,14 +6,6 @@ import { isSettledWithin } from '../connect/within.ts'
 import type { FetchedPartition, FetchPosition } from '../wire/fetch-message.ts'
 import type { FetchedBatch } from './fetched-batch.ts'
 
-/** The content of one fetch from a broker, given to the handlers. */
-export interface Delivery {
-  readonly batches: readonly FetchedBatch[]
-  /** One promise for each of their partitions. Resolves once the partition is free again. Never rejects. */
-  readonly handling: readonly Promise<void>[]
-  readonly refused: readonly RefusedPartition[]
-}
-
 /** A partition that the broker did not serve, perhaps because it has another leader. It is not idle before `retry`. */
 export interface RefusedPartition {
   readonly error: Error
@@ -32,8 +24,15 @@ export interface ReadLoopParts {
     positions: readonly FetchPosition[],
     maxWaitMs: number,
   ) => Promise<readonly FetchedPartition[]>
-  /** Gives fetched batches to the handlers. Throws if a partition can never be read. */
-  readonly deliver: (fetched: readonly FetchedPartition[]) => Delivery
+  /**
+   * Gives fetched batches to the handlers. `handling` has a promise for each partition with batches, which resolves once the
+   * partition is idle again, and never rejects. Throws if a partition can never be read.
+   */
+  readonly deliver: (fetched: readonly FetchedPartition[]) => {
+    readonly batches: readonly FetchedBatch[]
+    readonly handling: readonly Promise<void>[]
+    readonly refused: readonly RefusedPartition[]
+  }
   /** Resolves when the next fetch may follow the one that returned these batches. */
   readonly mayFetch: (last: readonly FetchedBatch[]) => Promise<void>
   readonly refreshMetadata: () => Promise<void>

@@ -14,7 +14,7 @@ export interface FetchedRecord {
 }
 
 /** An aborted transaction. Its producer's records between this offset and its end marker are skipped. */
-export interface AbortedTransaction {
+interface AbortedTransaction {
   readonly producerId: bigint
   readonly firstOffset: bigint
 }

@@ -37,17 +37,14 @@ const RETRYABLE = new Set([-1, 2, 3, 5, 6, 7, 9, 13, 19, 20, 56, 74, 75, 78])
 /** The leader checks these before it appends. */
 const BEFORE_APPEND = new Set([2, 10, 18, 19, 29, 31, 45, 47, 59, 76, 87, 90])
 
-/** Returns true if the same request may succeed later. */
-export function isRetryableCode(errorCode: number): boolean {
-  return RETRYABLE.has(errorCode)
-}
-
-/** Returns true if a leader that answers a produce request with this error has not appended the records. */
-export function isBeforeAppend(errorCode: number): boolean {
-  return BEFORE_APPEND.has(errorCode)
-}
-
-/** Returns Kafka's name of an error code. */
-export function nameOfError(errorCode: number): string {
-  return NAMES[errorCode] ?? `error ${errorCode}`
+/**
+ * Describes an error code of Kafka. `isRetryable`: the same request may succeed later. `isBeforeAppend`: a leader that answers a
+ * produce request with it has not appended the records.
+ */
+export function describeErrorCode(errorCode: number) {
+  return {
+    name: NAMES[errorCode] ?? `error ${errorCode}`,
+    isRetryable: RETRYABLE.has(errorCode),
+    isBeforeAppend: BEFORE_APPEND.has(errorCode),
+  }
 }

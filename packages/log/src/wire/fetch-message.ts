@@ -1,7 +1,7 @@
 import { topicPartition } from '../topic-partition.ts'
 import type { ByteReader } from './byte-reader.ts'
 import { ByteWriter } from './byte-writer.ts'
-import { type AbortedTransaction, decodeBatches, type DecodedBatches } from './decode-batches.ts'
+import { decodeBatches, type DecodedBatches } from './decode-batches.ts'
 import { createMessage, type Message } from './message.ts'
 
 /** The offset at which the next fetch of a partition begins. */
@@ -110,9 +110,7 @@ function readPartition(reader: ByteReader, topic: string) {
   const errorCode = reader.int16()
   const highWatermark = reader.int64()
   reader.skip(16) // last stable offset, first offset
-  const abortedTransactions = reader.list((): AbortedTransaction => {
-    return { producerId: reader.int64(), firstOffset: reader.int64() }
-  })
+  const abortedTransactions = reader.list(() => ({ producerId: reader.int64(), firstOffset: reader.int64() }))
   reader.skip(4) // preferred replica
   const bytes = reader.slice(reader.int32()) ?? NOTHING
   return { topic, partition, errorCode, highWatermark, abortedTransactions, bytes }
