@@ -15,7 +15,7 @@ export { type Counted, countedByTrigger, countKeyOf, countKeysOf, countsRaisedBy
 export type { EventHistory } from './counts/event-history.ts'
 export { countsForOf } from './counts/property-counts.ts'
 export * from './event-slug.ts'
-export * from './forms/asked-facts.ts'
+export * from './forms/needed-facts.ts'
 export { type EvaluatedForm, evaluateForms } from './forms/evaluate-forms.ts'
 export { compileForms, type FormIndex } from './forms/form-index.ts'
 export { comparedInWords, gateSettingsOf, gatesNotChecked, reasonInWords } from './forms/gates/gates.ts'

@@ -8,7 +8,7 @@ import {
 } from '@nextvisit/consumer'
 import type { DeviceFacts, TraitValue, UserFact, UserRef } from '@nextvisit/contracts'
 import { type Db, msOf, type RowOf, sql, type Sql } from '@nextvisit/database'
-import { countsAskedBy, type EventHistory, queueOf, type ShownForm, USER_LIMITS, userKeyOf } from '@nextvisit/domain'
+import { countsNeededBy, type EventHistory, queueOf, type ShownForm, USER_LIMITS, userKeyOf } from '@nextvisit/domain'
 import { emptyDraft, type Draft, newUser, projectOf } from './draft.ts'
 import { toQueueRow } from './queue-rows.ts'
 import { eventOccurrences, queues, shownForms, users } from './tables.ts'
@@ -41,7 +41,7 @@ export async function loadDraft(
   const touched = [...draft.users.values()]
   const asking = batch.map(({ fact }) => ({
     fact,
-    counts: countsAskedBy(fact, mode === 'live' ? projectOf(draft, fact, catalog)?.config : undefined),
+    counts: countsNeededBy(fact, mode === 'live' ? projectOf(draft, fact, catalog)?.config : undefined),
   }))
   const eventRows = asking.reduce((sum, { counts }) => sum + counts.length, 0)
   const size = { rows: touched.length, maxBytesARow: USER_LIMITS.traitBytes, eventRows }

@@ -4,7 +4,7 @@ import { eventTracked } from '@nextvisit/contracts/fixtures'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DAY, eventContext, formIndex, history, HOUR, MINUTE, NOW, userState } from '../../test/form-fixtures.ts'
-import { factsAskedBy } from '../forms/asked-facts.ts'
+import { factsNeededBy } from '../forms/needed-facts.ts'
 import { countKeyOf, countKeysOf } from './count-key.ts'
 import { evaluateForms } from '../forms/evaluate-forms.ts'
 import { evolveByEvent, type UserActivity } from '../users/activity.ts'
@@ -55,7 +55,7 @@ describe("the property counts of an event's record (forms.md)", () => {
 
   it('exclude the condition of a trigger without a count, which checks the event itself', () => {
     expect(hashes(project([{ event: 'checkout', where: LARGE }]), { total: 100 })).toEqual([])
-    expect(factsAskedBy([project([{ event: 'checkout', where: LARGE }])]).events).toEqual(new Set(['checkout']))
+    expect(factsNeededBy([project([{ event: 'checkout', where: LARGE }])]).events).toEqual(new Set(['checkout']))
   })
 
   it('name a shared condition once', () => {
@@ -66,7 +66,7 @@ describe("the property counts of an event's record (forms.md)", () => {
       where: { atLeast: 100, property: 'total' },
     })
     expect(hashes(config, { total: 100 })).toHaveLength(1)
-    expect(factsAskedBy([config]).events).toEqual(new Set([largeKey]))
+    expect(factsNeededBy([config]).events).toEqual(new Set([largeKey]))
   })
 
   it('measure an age from the receipt of the record', () => {

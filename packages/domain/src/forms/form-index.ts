@@ -67,7 +67,7 @@ function buildIndex(project: ProjectConfig): FormIndex {
 }
 
 function countsOfGates({ toQueue }: FormGates, project: ProjectConfig): readonly string[] {
-  const leaves = toQueue.flatMap(({ asks = [] }) => asks)
+  const leaves = toQueue.flatMap(({ needs = [] }) => needs)
   return leaves.flatMap((leaf) => {
     if ('event' in leaf) return countKeyOf(leaf)
     return 'segment' in leaf ? [...compileSegments(project).countKeysOf(leaf.segment)] : []

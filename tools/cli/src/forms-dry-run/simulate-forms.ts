@@ -9,7 +9,7 @@ import {
   type UserFact,
 } from '@nextvisit/contracts'
 import {
-  type AskedFacts,
+  type NeededFacts,
   chooseForm,
   compileForms,
   confirm,
@@ -18,7 +18,7 @@ import {
   EMPTY_QUEUE,
   eventContextOf,
   evolve,
-  factsAskedBy,
+  factsNeededBy,
   evolveByEvent,
   evolveByIdentify,
   evolveBySdkContact,
@@ -63,7 +63,7 @@ type SideName = 'proposed' | 'today'
 /** State of a project while its log is read. */
 interface ProjectState {
   readonly compared: ComparedProject
-  readonly asked: AskedFacts
+  readonly needed: NeededFacts
   readonly sides: ReadonlyMap<SideName, Side>
   readonly users: Map<string, SimulatedUser>
 }
@@ -125,7 +125,7 @@ function stateOf(compared: ComparedProject): ProjectState {
   const { proposed, today } = compared
   const sides = new Map<SideName, Side>([['proposed', sideOf(proposed)]])
   if (today) sides.set('today', sideOf(today))
-  return { compared, asked: factsAskedBy(today ? [proposed, today] : [proposed]), sides, users: new Map() }
+  return { compared, needed: factsNeededBy(today ? [proposed, today] : [proposed]), sides, users: new Map() }
 }
 
 function sideOf(config: ProjectConfig): Side {
@@ -143,11 +143,11 @@ function userOf({ users }: ProjectState, userId: string): SimulatedUser {
 
 /** Folds a record, and returns the input for triggers if the record is evaluated. */
 function foldTracked(
-  { compared, asked }: ProjectState,
+  { compared, needed }: ProjectState,
   user: SimulatedUser,
   fact: EventTracked,
 ): TriggerContext | undefined {
-  const counted = countsFromProperties(compared, fact).filter((key) => asked.events.has(key))
+  const counted = countsFromProperties(compared, fact).filter((key) => needed.events.has(key))
   if (counted.length > 0) evolveByEvent(user, fact, counted)
   else evolveBySdkContact(user, fact)
   if (!fact.evaluateTriggers) return undefined
@@ -164,11 +164,11 @@ function countsFromProperties({ proposed, today }: ComparedProject, fact: EventT
 }
 
 function foldIdentified(
-  { asked }: ProjectState,
+  { needed }: ProjectState,
   user: SimulatedUser,
   fact: IdentifyRequested,
 ): TriggerContext | undefined {
-  const startsSession = evolveByIdentify(user, keepAskedFacts(fact, asked))
+  const startsSession = evolveByIdentify(user, keepNeededFacts(fact, needed))
   if (fact.source === 'admin') return undefined
   return visitContextOf(fact, startsSession)
 }
@@ -212,7 +212,7 @@ function isFirstTime(user: SimulatedUser, key: string): boolean {
  * Returns an identify without facts that no form uses. If a form uses one trait, all traits are kept, because limits on the
  * user's traits may drop an operation on it (decisions.md, Identify).
  */
-function keepAskedFacts(fact: IdentifyRequested, { traits, deviceFields }: AskedFacts): IdentifyRequested {
+function keepNeededFacts(fact: IdentifyRequested, { traits, deviceFields }: NeededFacts): IdentifyRequested {
   return {
     ...fact,
     operations: traits.size > 0 ? fact.operations : {},

@@ -17,7 +17,7 @@ export const audience: Gate<'audience'> = {
     const evaluate = compileCondition(condition)
     return {
       reason: 'not-in-audience',
-      asks: leavesOf(condition),
+      needs: leavesOf(condition),
       check: (user, now, isMember) => {
         const { holds, leaf, negated, actual } = evaluate(user, now.ms, isMember)
         return { gate: 'audience', passed: holds, compared: { leaf, negated, actual: excerptOf(actual) } }

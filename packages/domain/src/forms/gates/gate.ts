@@ -43,6 +43,6 @@ export interface CompiledGate {
   readonly check: (user: UserState, now: Moment, isMember: IsMember) => GateOutcome
   /** The reason to record if the form does not pass. */
   readonly reason: GateReason
-  /** Conditions on facts about the user. Facts that no gate asks for are neither loaded nor kept. */
-  readonly asks?: readonly ConditionLeaf[]
+  /** Conditions on facts about the user. Facts that no gate needs are neither loaded nor kept. */
+  readonly needs?: readonly ConditionLeaf[]
 }
