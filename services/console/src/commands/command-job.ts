@@ -3,7 +3,7 @@ import type { Logger } from '@nextvisit/service-kit'
 import type { ZodType } from 'zod'
 import { sessionFields } from '../http/app.ts'
 import type { Session } from '../http/sessions.ts'
-import type { Failure } from './api.ts'
+import type { Failure } from './command-run-answer.ts'
 import { type Cli, type CliEnd, type CliProcess, startCliProcess } from './cli-process.ts'
 
 /** A long-running command of `nextvisit`, and the fold of the lines that it prints. */

@@ -1,5 +1,5 @@
 import type { Role } from '../http/define-route.ts'
-import type { CommandRunAnswer, Failure } from './api.ts'
+import type { CommandRunAnswer, Failure } from './command-run-answer.ts'
 import type { CommandRun } from './command-job.ts'
 
 const ONLY_FOR_OPERATORS =

@@ -6,7 +6,7 @@ const SegmentLine = z.strictObject({
   id: SlugId,
   name: z.string().nullable(),
   members: z.number().int(),
-  /** Users computed with the current definition, and all users. */
+  /** Users computed with the current condition, and all users. */
   usersComputed: z.number().int(),
   usersTotal: z.number().int(),
 })

@@ -5,7 +5,7 @@ import type { Dependencies } from '../dependencies.ts'
 import { answered, refuse, serveApi } from '../http/api-route.ts'
 import { createConcurrencyLimit } from '../http/concurrency-limit.ts'
 import { usersApi } from './api.ts'
-import { ALL_KEPT, findUserOfRequest } from './find-user-of-request.ts'
+import { ALL_KEPT, findUserOfRequest, NO_LOG } from './find-user-of-request.ts'
 import { countedTriggers, formLinesOf } from './form-lines.ts'
 import { maskFor, revealedName } from './mask.ts'
 import { profileOf } from './profile.ts'
@@ -16,7 +16,6 @@ interface UserRoutesParts extends Pick<Dependencies, 'catalog' | 'readRefusals' 
   readonly users: Users
 }
 
-const NO_LOG = refuse(503, 'no-log', 'The log cannot be read because Kafka does not answer. The Overview says more.')
 const TOO_MANY_READS = refuse(
   429,
   'too-many-reads',

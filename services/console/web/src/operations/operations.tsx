@@ -1,6 +1,6 @@
 import { Link, useSearch } from '@tanstack/react-router'
 import type { ConsumerOperations } from '../../../src/operations/api.ts'
-import { DeadLetterCauses } from '../dead-letters/causes.tsx'
+import { DeadLetterCauses } from '../dead-letters/dead-letter-causes.tsx'
 import { Mark } from '../components/mark.tsx'
 import { EmptyCard, EmptyNote } from '../components/notes.tsx'
 import { WithAnswer } from '../components/with-answer.tsx'

@@ -2,6 +2,7 @@ import type { ProjectRef } from '@nextvisit/contracts'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams, useSearch } from '@tanstack/react-router'
 import type { Answer } from '../../../src/api-routes.ts'
+import type { SegmentLine } from '../../../src/segments/api.ts'
 import { pageQuery } from '../app/api.ts'
 import { figure } from '../components/figures.ts'
 import { EmptyCard } from '../components/notes.tsx'
@@ -11,7 +12,6 @@ import { TableCard } from '../components/table-card.tsx'
 import { Time } from '../components/time.tsx'
 import { WithAnswer } from '../components/with-answer.tsx'
 import { ProjectCrumbs } from '../components/with-project.tsx'
-import { Progress } from './progress.tsx'
 
 const ROUTE = '/segments/$organization/$project/$segmentId'
 
@@ -94,5 +94,16 @@ function Members({
         </tr>
       ))}
     </TableCard>
+  )
+}
+
+/** Number of users computed with the current condition of a segment. */
+export function Progress({ segment: { id, usersComputed, usersTotal } }: { readonly segment: SegmentLine }) {
+  const words = `${figure(usersComputed)} of ${figure(usersTotal)} users`
+  if (usersComputed >= usersTotal) return <>{usersTotal === 0 ? 'no users yet' : 'all users'}</>
+  return (
+    <>
+      <progress max={usersTotal} value={usersComputed} aria-label={`Computed of ${id}`} /> {words}
+    </>
   )
 }

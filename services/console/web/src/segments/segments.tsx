@@ -8,7 +8,7 @@ import { Pages } from '../components/pages.tsx'
 import { right, TableCard } from '../components/table-card.tsx'
 import { WithAnswer } from '../components/with-answer.tsx'
 import { type ChosenProject, ProjectSelect, WithProject } from '../components/with-project.tsx'
-import { Progress } from './progress.tsx'
+import { Progress } from './segment.tsx'
 
 /** The segments of a project: their members, and the progress of their computation. */
 export function Segments() {

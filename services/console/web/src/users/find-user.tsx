@@ -7,7 +7,14 @@ import { ErrorNote } from '../components/notes.tsx'
 import { type ChosenProject, ProjectSelect, WithProject } from '../components/with-project.tsx'
 import { withoutReload } from '../components/without-reload.ts'
 import { isUuid } from './is-uuid.ts'
-import { searchedName } from './searched-name.ts'
+
+/**
+ * Returns the query key of the userName that was searched for. It is personal data: it must not be in the address or the
+ * browser's history, and signing out clears it.
+ */
+export function searchedName(userId: string): readonly string[] {
+  return ['searched-name', userId]
+}
 
 /** Search by exact userName, or by requestId. */
 export function FindUser() {

@@ -8,10 +8,10 @@ import { Reveal } from '../components/reveal.tsx'
 import { Time } from '../components/time.tsx'
 import { WithAnswer } from '../components/with-answer.tsx'
 import { ProjectCrumbs } from '../components/with-project.tsx'
-import { Forms } from './forms.tsx'
+import { searchedName } from './find-user.tsx'
 import { Profile } from './profile.tsx'
-import { searchedName } from './searched-name.ts'
 import { Timeline } from './timeline.tsx'
+import { UserForms } from './user-forms.tsx'
 
 const ROUTE = '/users/$organization/$project/$userId'
 const TABS = [
@@ -67,7 +67,7 @@ export function User() {
             <Timeline path={path} isHeadShown={query.data !== undefined} />
           </Tabs.Content>
           <Tabs.Content value="forms">
-            <Forms path={path} />
+            <UserForms path={path} />
           </Tabs.Content>
           <Tabs.Content value="profile">{query.data && <Profile user={query.data} />}</Tabs.Content>
         </Tabs.Root>

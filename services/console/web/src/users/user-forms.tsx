@@ -13,7 +13,7 @@ import { WithAnswer } from '../components/with-answer.tsx'
 const ROUTE = '/users/$organization/$project/$userId'
 
 /** Explains for each form why it was or was not queued, gate by gate. Then shows the user's queue. */
-export function Forms({ path }: { readonly path: UserPath }) {
+export function UserForms({ path }: { readonly path: UserPath }) {
   const query = useQuery(apiQuery('readUserForms', path))
   return (
     <WithAnswer query={query} name="the decisions on forms">
