@@ -19,7 +19,7 @@ import { createLiveFeed } from './live/live-feed.ts'
 import { createLiveRoutes } from './live/routes.ts'
 import { createSampler } from './metrics/sampler.ts'
 import { scrape } from './metrics/scrape.ts'
-import { askOperations } from './operations/consumer-operations.ts'
+import { readOperations } from './operations/consumer-operations.ts'
 import { createOperationsRoutes } from './operations/routes.ts'
 import { createOverviewRoutes } from './overview/routes.ts'
 import { createReachedLimits } from './registry/reached-limits.ts'
@@ -65,7 +65,7 @@ export async function createConsole(parts: ConsoleParts) {
   }
   const targets = Object.entries(parts.services).flatMap(([service, urls]) => urls.map((url) => ({ service, url })))
   const sampler = createSampler({ targets, scrape, nowMs })
-  const readProgress = async () => progressOf(await askOperations(dependencies.processes))
+  const readProgress = async () => progressOf(await readOperations(dependencies.processes))
   const feed = createLiveFeed({ ...dependencies, readProgress })
   const findDemo = createFindDemo({ ...dependencies, keysFile: parts.demoKeysFile })
   const cli =

@@ -28,7 +28,7 @@ export function createSharedRead<Answer>(
  * Falls back to the last answer, or to `first`, if a read fails or takes longer than `waitMs`. Rejects only if there is
  * neither.
  */
-export function orReadLast<Answer>(read: Read<Answer>, waitMs: number, first?: Answer): Read<Answer> {
+export function withLastAnswer<Answer>(read: Read<Answer>, waitMs: number, first?: Answer): Read<Answer> {
   let last: { readonly answer: Answer } | undefined = first === undefined ? undefined : { answer: first }
   return async () => {
     const reading = read().then((answer) => {

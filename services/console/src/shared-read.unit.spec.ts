@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createSharedRead, orReadLast } from './shared-read.ts'
+import { createSharedRead, withLastAnswer } from './shared-read.ts'
 
 /** Creates a read with controlled answers, and the list of reads so far. */
 function givenRead() {
@@ -16,17 +16,17 @@ describe('createSharedRead', () => {
   it('reads once for all callers, and again when the answer is too old', async () => {
     const { reads, read } = givenRead()
     let nowMs = 0
-    const ask = createSharedRead(read, 5_000, () => nowMs)
-    const both = Promise.all([ask(), ask()])
+    const readShared = createSharedRead(read, 5_000, () => nowMs)
+    const both = Promise.all([readShared(), readShared()])
     nowMs = 60_000
-    const third = ask()
+    const third = readShared()
     reads[0]?.resolve('one')
     expect([...(await both), await third]).toEqual(['one', 'one', 'one'])
     nowMs += 4_999
-    expect(await ask()).toBe('one')
+    expect(await readShared()).toBe('one')
     expect(reads).toHaveLength(1)
     nowMs += 1
-    const later = ask()
+    const later = readShared()
     reads[1]?.resolve('two')
     expect(await later).toBe('two')
   })
@@ -34,38 +34,38 @@ describe('createSharedRead', () => {
   it('waits after a failure before the next read', async () => {
     const { reads, read } = givenRead()
     let nowMs = 0
-    const ask = createSharedRead(read, 5_000, () => nowMs)
-    const first = ask()
+    const readShared = createSharedRead(read, 5_000, () => nowMs)
+    const first = readShared()
     reads[0]?.reject(new Error('away'))
     await expect(first).rejects.toThrow('away')
-    await expect(ask()).rejects.toThrow('away')
+    await expect(readShared()).rejects.toThrow('away')
     expect(reads).toHaveLength(1)
     nowMs = 5_000
-    const later = ask()
+    const later = readShared()
     reads[1]?.resolve('there')
     expect(await later).toBe('there')
   })
 })
 
-describe('orReadLast', () => {
+describe('withLastAnswer', () => {
   it('returns the last answer while a read runs or fails, then the new one', async () => {
     const { reads, read } = givenRead()
-    const ask = orReadLast(read, 1)
-    const first = ask()
+    const readShared = withLastAnswer(read, 1)
+    const first = readShared()
     reads[0]?.resolve('one')
     expect(await first).toBe('one')
     // The second read runs until the end.
-    expect(await ask()).toBe('one')
-    const third = ask()
+    expect(await readShared()).toBe('one')
+    const third = readShared()
     reads[2]?.reject(new Error('away'))
     expect(await third).toBe('one')
     reads[1]?.resolve('two')
     await reads[1]?.promise
-    expect(await ask()).toBe('two')
+    expect(await readShared()).toBe('two')
   })
 
   it('fails if nothing was ever read', async () => {
-    const ask = orReadLast(() => Promise.reject(new Error('away')), 1)
-    await expect(ask()).rejects.toThrow('away')
+    const readShared = withLastAnswer(() => Promise.reject(new Error('away')), 1)
+    await expect(readShared()).rejects.toThrow('away')
   })
 })

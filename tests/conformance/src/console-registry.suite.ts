@@ -68,7 +68,7 @@ export function describeConsoleRegistry(): void {
   describe('its registry and usage', () => {
     beforeAll(givenLimited, 60_000)
 
-    it('show the use, the owner and the forecast of each limit', async () => {
+    it('show the use, the subject and the forecast of each limit', async () => {
       const page = await signIn(theConsole().token)
       await open(page, 'limited/busy')
       const limit = (name: string) => page.getByRole('article', { name })

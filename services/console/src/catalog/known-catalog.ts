@@ -1,7 +1,7 @@
 import { type CatalogKey, type CatalogProject, lookupsOf, readCatalog } from '@nextvisit/catalog'
 import { type ProjectRef, TOPICS } from '@nextvisit/contracts'
 import { type LogConnection, withLogAdmin } from '@nextvisit/log'
-import { createSharedRead, orReadLast } from '../shared-read.ts'
+import { createSharedRead, withLastAnswer } from '../shared-read.ts'
 import { createReadIfGrown } from './read-if-grown.ts'
 
 /** The catalog at its last read. */
@@ -25,7 +25,7 @@ export function createKnownCatalog(connection: LogConnection): () => Promise<Kno
     const lookups = lookupsOf(state)
     return { ...lookups, projects: () => [...lookups.projects()] }
   })
-  return orReadLast(
+  return withLastAnswer(
     createSharedRead(() => withLogAdmin(connection, readIfGrown), LOOK_AGAIN_AFTER_MS),
     WAIT_MS,
   )

@@ -5,7 +5,7 @@ import { devNull } from 'node:os'
 export interface Cli {
   /** Path of its `main.ts`. */
   readonly entry: string
-  /** How to reach the log. No other variables of this process are passed on. */
+  /** Settings for the log. No other variables of this process are passed on. */
   readonly environment: Readonly<Record<string, string>>
 }
 

@@ -28,7 +28,7 @@ export interface Sessions {
 
 export const SESSION_MS = 12 * 3_600_000
 const COOKIE = 'nextvisit_console'
-/** One more ends the oldest. */
+/** Beyond this number the oldest session ends. */
 const MAX_SESSIONS = 1_000
 const ID_BYTES = 32
 /** For each session: more than a person views in a day. */

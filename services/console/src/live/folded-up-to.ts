@@ -34,7 +34,7 @@ export function progressOf(consumers: ConsumersOperations): readonly ConsumerPro
 }
 
 /** Adds the last reports of partitions whose process is silent now: folded records stay folded. */
-export function orLast(
+export function withLastReports(
   consumers: readonly ConsumerProgress[],
   last: readonly ConsumerProgress[],
 ): readonly ConsumerProgress[] {
@@ -50,17 +50,17 @@ export function orLast(
 export function foldedUpTo(consumers: readonly ConsumerProgress[], last = consumers): FoldedUpTo {
   const checkpoints = last.map(({ partitions }) => checkpointsOf(partitions))
   const [first = new Map<number, bigint>(), ...others] = checkpoints
-  const shared = [...first.keys()].filter((partition) => others.every((of) => of.has(partition)))
+  const shared = [...first.keys()].filter((partition) => others.every((offsets) => offsets.has(partition)))
   return {
     offsets: new Map(
-      shared.map((partition) => [partition, smallest(checkpoints.flatMap((of) => of.get(partition) ?? []))]),
+      shared.map((partition) => [partition, smallest(checkpoints.flatMap((offsets) => offsets.get(partition) ?? []))]),
     ),
     furthest: furthestOf(consumers),
     silent: consumers.flatMap(({ service, processes, silent }) => (silent > 0 ? [{ service, processes, silent }] : [])),
   }
 }
 
-/** While a partition moves, two processes may report it. A checkpoint never moves back. */
+/** Returns the highest reported checkpoints: two processes may report a partition during a rebalance. */
 function checkpointsOf(partitions: readonly PartitionStatus[]): ReadonlyMap<number, bigint> {
   const checkpoints = new Map<number, bigint>()
   for (const { topic, partition, nextOffset } of partitions) {

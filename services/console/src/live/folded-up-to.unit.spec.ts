@@ -1,6 +1,6 @@
 import type { PartitionStatus } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
-import { type ConsumerProgress, foldedUpTo, orLast } from './folded-up-to.ts'
+import { type ConsumerProgress, foldedUpTo, withLastReports } from './folded-up-to.ts'
 
 const owned = (partition: number, nextOffset: number, own: Partial<PartitionStatus> = {}): PartitionStatus => ({
   topic: 'user-events',
@@ -45,7 +45,7 @@ describe('the folded part of the log', () => {
 
   it('includes records that a silent consumer had folded at its last answer', () => {
     const reports = [givenProgress('metering', [owned(0, 10)]), silentOne]
-    const last = orLast(reports, [
+    const last = withLastReports(reports, [
       givenProgress('metering', [owned(0, 6)]),
       givenProgress('user-projector', [owned(0, 7)]),
     ])
@@ -53,9 +53,9 @@ describe('the folded part of the log', () => {
   })
 
   it('includes records that a hanging process had folded, until another process has taken over', () => {
-    const before = orLast([givenProgress('metering', [owned(0, 3), owned(1, 5)], { processes: 2 })], [])
+    const before = withLastReports([givenProgress('metering', [owned(0, 3), owned(1, 5)], { processes: 2 })], [])
     const reports = [givenProgress('metering', [owned(1, 8)], { processes: 2, silent: 1 })]
-    const last = orLast(reports, before)
+    const last = withLastReports(reports, before)
     expect(foldedUpTo(reports, last)).toMatchObject({
       silent: [{ service: 'metering', processes: 2, silent: 1 }],
       offsets: new Map([
@@ -64,7 +64,7 @@ describe('the folded part of the log', () => {
       ]),
     })
     const takenOver = [givenProgress('metering', [owned(0, 4), owned(1, 9)], { processes: 2, silent: 1 })]
-    expect(foldedUpTo(takenOver, orLast(takenOver, last)).offsets).toEqual(
+    expect(foldedUpTo(takenOver, withLastReports(takenOver, last)).offsets).toEqual(
       new Map([
         [0, 4n],
         [1, 9n],

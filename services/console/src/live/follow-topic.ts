@@ -41,7 +41,7 @@ async function keepFollowing(options: FollowOptions): Promise<void> {
     )
 
   async function follow(): Promise<void> {
-    if (positions.size === 0) positions = await nearTheEnd(connection, topic, newest)
+    if (positions.size === 0) positions = await positionsNearEnd(connection, topic, newest)
     await read('end')
     onLog(true)
     if (!signal.aborted) onCurrent()
@@ -58,7 +58,11 @@ async function keepFollowing(options: FollowOptions): Promise<void> {
   }
 }
 
-async function nearTheEnd(connection: LogConnection, topic: string, newest: number): Promise<Map<number, bigint>> {
+async function positionsNearEnd(
+  connection: LogConnection,
+  topic: string,
+  newest: number,
+): Promise<Map<number, bigint>> {
   const marks = await withLogAdmin(connection, (admin) => admin.watermarks(topic))
   return new Map(
     Array.from(marks, ([partition, { low, high }]) => {

@@ -3,7 +3,7 @@ import { TOPICS } from '@nextvisit/contracts'
 import type { Answer } from '../api-routes.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { isLate } from '../shared-with-pages.ts'
-import { type ConsumerProgress, type FoldedUpTo, foldedUpTo, orLast } from './folded-up-to.ts'
+import { type ConsumerProgress, type FoldedUpTo, foldedUpTo, withLastReports } from './folded-up-to.ts'
 import { followTopic } from './follow-topic.ts'
 import { formEntriesOf, type LiveQuery, userEntriesOf } from './live-entries.ts'
 import { createLiveRings } from './live-rings.ts'
@@ -44,7 +44,7 @@ export function createLiveFeed(parts: LiveFeedParts): LiveFeed {
   let last: readonly ConsumerProgress[] = []
   const readFolded = async () => {
     const progress = await parts.readProgress()
-    last = orLast(progress, last)
+    last = withLastReports(progress, last)
     return foldedUpTo(progress, last)
   }
   return {

@@ -38,10 +38,10 @@ export function createPendingRecords({
       queue.bytes += bytesOf(records)
       makeRoom(
         maxRecords,
-        (of) => of.records.length,
+        ({ records: held }) => held.length,
         (_, excess) => excess,
       )
-      makeRoom(maxBytes, (of) => of.bytes, countOfBytes)
+      makeRoom(maxBytes, ({ bytes }) => bytes, countOfBytes)
     },
     /** Removes and returns the records below these offsets, by partition. `dropped`: number that did not fit since the last call. */
     take: (

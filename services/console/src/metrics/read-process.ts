@@ -67,9 +67,9 @@ function countersOf(samples: readonly MetricSample[]): ReadonlyMap<string, numbe
   const counters = new Map<string, number>()
   for (const { name, labels, value } of samples) {
     const counter = COUNTERS.get(name)
-    const of = counter && labels.get(counter.label)
-    if (of === undefined) continue
-    const key = `${counter?.kind}:${of}`
+    const counterName = counter && labels.get(counter.label)
+    if (counterName === undefined) continue
+    const key = `${counter?.kind}:${counterName}`
     counters.set(key, (counters.get(key) ?? 0) + value)
   }
   return counters
@@ -119,6 +119,6 @@ function parseMetrics(text: string, names: ReadonlySet<string>): readonly Metric
     const value = Number(line.slice(labelsEnd).trim().split(' ')[0])
     if (!Number.isFinite(value)) return []
     const labels = [...line.slice(end, labelsEnd).matchAll(LABEL)]
-    return [{ name, labels: new Map(labels.map(([, label = '', of = '']) => [label, of])), value }]
+    return [{ name, labels: new Map(labels.map(([, label = '', labelValue = '']) => [label, labelValue])), value }]
   })
 }

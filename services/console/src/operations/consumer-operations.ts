@@ -9,8 +9,8 @@ export type ConsumersOperations = ReadonlyMap<
   readonly { readonly url: string; readonly answer: OperationsAnswer | undefined }[]
 >
 
-/** Asks every process of every consumer at the same time. */
-export async function askOperations(processes: readonly ConsumerProcess[]): Promise<ConsumersOperations> {
+/** Reads the operations of every process of every consumer, concurrently. */
+export async function readOperations(processes: readonly ConsumerProcess[]): Promise<ConsumersOperations> {
   const answers = await Promise.all(
     processes.map(async ({ service, url, calls }) => {
       const result = await calls.readOperations({})

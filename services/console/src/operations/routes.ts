@@ -2,7 +2,7 @@ import type { Dependencies } from '../dependencies.ts'
 import { answered, serveApi } from '../http/api-route.ts'
 import { createSharedRead } from '../shared-read.ts'
 import { operationsApi } from './api.ts'
-import { askOperations, consumerOperationsOf } from './consumer-operations.ts'
+import { readOperations, consumerOperationsOf } from './consumer-operations.ts'
 
 export function createOperationsRoutes({
   consumers,
@@ -17,7 +17,7 @@ export function createOperationsRoutes({
   return serveApi(operationsApi, {
     listConsumers: async (_, { role }) => {
       const withMessages = role === 'operator'
-      const operations = Array.from(await askOperations(processes), async ([service, answers]) => {
+      const operations = Array.from(await readOperations(processes), async ([service, answers]) => {
         const isAnswering = answers.some(({ answer }) => answer !== undefined)
         const causes = isAnswering ? await readCauses.get(service)?.() : undefined
         // Partitions are shown without the causes, if those were not counted in time.

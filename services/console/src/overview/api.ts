@@ -56,14 +56,14 @@ export const overviewApi = {
       answers: z.array(count),
       refusals: z.array(count),
       unchecked: z.array(count),
-      /** The last hour as one column for each figure. `at`: seconds since the epoch. */
+      /** The last hour as one column for each figure of `now`. `at`: seconds since the epoch. */
       history: z.strictObject({
         at: z.array(z.number()),
-        events: series,
-        identifies: series,
-        ok: series,
-        refused: series,
-        failed: series,
+        eventsPerSecond: series,
+        identifiesPerSecond: series,
+        okPerSecond: series,
+        refusedPerSecond: series,
+        failedPerSecond: series,
         p50Ms: series,
         p99Ms: series,
         /** By consumer. */

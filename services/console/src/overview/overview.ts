@@ -1,8 +1,8 @@
+import type { Answer } from '../api-routes.ts'
 import type { CounterKind } from '../metrics/read-process.ts'
 import { bucketsOf, quantileMs, type Sample, secondsOf, totalOf, totalsOf } from '../metrics/sample.ts'
 import type { SamplerState } from '../metrics/sampler.ts'
 import type { LastAnswer, ServiceReading, ServiceState } from '../metrics/service-readings.ts'
-import type { Answer } from '../api-routes.ts'
 import type { ReachedLimit } from '../registry/reached-limits.ts'
 import { findingsOf } from './findings.ts'
 
@@ -10,6 +10,9 @@ const NOW_MS = 60_000
 const RECENT_MS = 5 * 60_000
 /** Slightly less than the sampler keeps. */
 const WHOLE_HOUR_MS = 59 * 60_000
+
+/** Figures that the charts show over time. */
+type Trend = Pick<Answer<'readOverview'>['now'], Exclude<keyof Answer<'readOverview'>['history'], 'at' | 'lagSeconds'>>
 
 interface OverviewParts extends SamplerState {
   /** Number of partitions of the topics keyed by user. */
@@ -35,16 +38,10 @@ export function overviewOf(parts: OverviewParts): Answer<'readOverview'> {
     findings: latest ? [...findingsOf({ ...parts, recent, isWholeHour: countedSince === null })] : [],
     services,
     now: {
-      eventsPerSecond: rateOf(lastMinute, (of) => totalsOf(of, 'record').get('EventTracked')),
-      identifiesPerSecond: rateOf(lastMinute, (of) => totalsOf(of, 'record').get('IdentifyRequested')),
-      answersPerSecond: rateOf(lastMinute, (of) => totalOf(of, 'answer')),
-      okPerSecond: rateOf(lastMinute, (of) => answersOf(of, '2')),
-      refusedPerSecond: rateOf(lastMinute, (of) => answersOf(of, '4')),
-      failedPerSecond: rateOf(lastMinute, (of) => answersOf(of, '5')),
-      p50Ms: rounded(quantileMs(bucketsOf(lastMinute), 0.5)),
-      p99Ms: rounded(quantileMs(bucketsOf(lastMinute), 0.99)),
-      refusalsPerMinute: rateOf(lastMinute, (of) => totalOf(of, 'refusal') * 60),
-      uncheckedPerMinute: rateOf(lastMinute, (of) => totalOf(of, 'unchecked') * 60),
+      ...trendOf(lastMinute),
+      answersPerSecond: perSecond(lastMinute, totalOf(lastMinute, 'answer')),
+      refusalsPerMinute: perSecond(lastMinute, totalOf(lastMinute, 'refusal') * 60),
+      uncheckedPerMinute: perSecond(lastMinute, totalOf(lastMinute, 'unchecked') * 60),
       deadLetters: deadLetters.length === 0 ? null : deadLetters.reduce((sum, count) => sum + count, 0),
     },
     answers: countsOf(samples, recent, 'answer'),
@@ -96,10 +93,24 @@ function answersOf(samples: readonly Sample[], statusClass: string): number {
   return counts.reduce((sum, [, count]) => sum + count, 0)
 }
 
+function trendOf(samples: readonly Sample[]): Trend {
+  const records = totalsOf(samples, 'record')
+  const buckets = bucketsOf(samples)
+  return {
+    eventsPerSecond: perSecond(samples, records.get('EventTracked')),
+    identifiesPerSecond: perSecond(samples, records.get('IdentifyRequested')),
+    okPerSecond: perSecond(samples, answersOf(samples, '2')),
+    refusedPerSecond: perSecond(samples, answersOf(samples, '4')),
+    failedPerSecond: perSecond(samples, answersOf(samples, '5')),
+    p50Ms: rounded(quantileMs(buckets, 0.5)),
+    p99Ms: rounded(quantileMs(buckets, 0.99)),
+  }
+}
+
 /** Returns null before the second sample. */
-function rateOf(samples: readonly Sample[], total: (samples: readonly Sample[]) => number | undefined): number | null {
+function perSecond(samples: readonly Sample[], total = 0): number | null {
   const seconds = secondsOf(samples)
-  return seconds === 0 ? null : rounded((total(samples) ?? 0) / seconds)
+  return seconds === 0 ? null : rounded(total / seconds)
 }
 
 function rounded(value: number): number
@@ -124,20 +135,19 @@ function countsOf(
 
 function historyOf(samples: readonly Sample[], consumers: readonly string[]): Answer<'readOverview'>['history'] {
   const shown = samples.filter(({ seconds }) => seconds > 0)
-  const column = (read: (sample: Sample) => number | null) => shown.map((sample) => rounded(read(sample)))
-  const records = (type: string) => column(({ increases, seconds }) => (increases.get(`record:${type}`) ?? 0) / seconds)
-  const answers = (statusClass: string) => column((sample) => answersOf([sample], statusClass) / sample.seconds)
+  const trends = shown.map((sample) => trendOf([sample]))
+  const column = (name: keyof Trend) => trends.map((trend) => trend[name])
   return {
     at: shown.map(({ atMs }) => Math.round(atMs / 1_000)),
-    events: records('EventTracked'),
-    identifies: records('IdentifyRequested'),
-    ok: answers('2'),
-    refused: answers('4'),
-    failed: answers('5'),
-    p50Ms: column((sample) => quantileMs(bucketsOf([sample]), 0.5)),
-    p99Ms: column((sample) => quantileMs(bucketsOf([sample]), 0.99)),
+    eventsPerSecond: column('eventsPerSecond'),
+    identifiesPerSecond: column('identifiesPerSecond'),
+    okPerSecond: column('okPerSecond'),
+    refusedPerSecond: column('refusedPerSecond'),
+    failedPerSecond: column('failedPerSecond'),
+    p50Ms: column('p50Ms'),
+    p99Ms: column('p99Ms'),
     lagSeconds: Object.fromEntries(
-      consumers.map((service) => [service, column(({ lagSeconds }) => lagSeconds.get(service) ?? null)]),
+      consumers.map((service) => [service, shown.map(({ lagSeconds }) => rounded(lagSeconds.get(service) ?? null))]),
     ),
   }
 }

@@ -39,7 +39,7 @@ it('the Overview computes rates over the last minute, and counts over five minut
     deadLetters: 2,
   })
   expect(answers).toEqual([{ name: '202', lastMinutes: 10, lastHour: 17 }])
-  expect(history).toMatchObject({ events: [1.4, 1], p99Ms: [null, 99], lagSeconds: { metering: [null, 4] } })
+  expect(history).toMatchObject({ eventsPerSecond: [1.4, 1], p99Ms: [null, 99], lagSeconds: { metering: [null, 4] } })
   expect(findings).toHaveLength(1)
 })
 

@@ -95,7 +95,7 @@ export function forecastInWords(forecast: Forecast, name: LimitLine['name'], mon
   }
 }
 
-/** Says that the rate of a young month is rough. */
+/** Describes the rough rate of a young month. */
 export function roughInWords(month: string, nowMs: number): string {
   return `This is a rough estimate: the month is ${spanInWords(nowMs - boundsOfMonth(month).startMs)} old.`
 }

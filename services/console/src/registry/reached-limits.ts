@@ -3,7 +3,7 @@ import type { ProjectRef } from '@nextvisit/contracts'
 import { monthOf } from '@nextvisit/domain'
 import type { KnownCatalog } from '../catalog/known-catalog.ts'
 import type { CallsOf } from '../services.ts'
-import { createSharedRead, orReadLast } from '../shared-read.ts'
+import { createSharedRead, withLastAnswer } from '../shared-read.ts'
 import type { LimitLine } from './api.ts'
 import { reachedLinesOf } from './limit-lines.ts'
 
@@ -44,5 +44,5 @@ export function createReachedLimits({
     return lines.map((line) => ({ organization, project, line }))
   }
 
-  return orReadLast(createSharedRead(read, AGAIN_AFTER_MS), WAIT_MS, [])
+  return withLastAnswer(createSharedRead(read, AGAIN_AFTER_MS), WAIT_MS, [])
 }

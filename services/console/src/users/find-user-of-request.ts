@@ -20,7 +20,11 @@ const NO_REFUSALS = refuse(
   'no-refusals',
   'No record has this requestId. It may have been refused, but not all refusals could be read: no gateway answers, or Redis does not. The Overview says more.',
 )
-export const NO_LOG = refuse(503, 'no-log', 'The log cannot be read because Kafka does not answer. The Overview says more.')
+export const NO_LOG = refuse(
+  503,
+  'no-log',
+  'The log cannot be read because Kafka does not answer. The Overview says more.',
+)
 
 interface UserOfRequestParts extends Pick<Dependencies, 'readRefusals'> {
   readonly findRequest: (requestId: string) => Promise<FoundRequest>

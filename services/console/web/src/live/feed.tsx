@@ -51,7 +51,7 @@ export function Feed({ filter }: { readonly filter: LiveSearch }) {
   )
 }
 
-/** Asks for new entries every second while the page is visible. During a pause it collects them without showing them. */
+/** Reads new entries every second while the page is visible. During a pause it collects them without showing them. */
 function useLive(filter: LiveSearch) {
   const cursor = useRef<string>(undefined)
   const [isPaused, setIsPaused] = useState(false)

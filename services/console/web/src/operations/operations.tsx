@@ -86,7 +86,9 @@ function Consumer({ consumer }: { readonly consumer: ConsumerOperations }) {
           ) : (
             <DeadLetterCauses service={service} groups={deadLetters} />
           )}
-          {healthy.length > 0 && <HealthyPartitions service={service} partitions={healthy} of={partitions.length} />}
+          {healthy.length > 0 && (
+            <HealthyPartitions service={service} partitions={healthy} partitionCount={partitions.length} />
+          )}
         </>
       )}
     </>

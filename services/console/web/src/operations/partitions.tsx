@@ -45,12 +45,11 @@ export function Partitions({ title, service, partitions }: PartitionsProps) {
 interface HealthyPartitionsProps {
   readonly service: string
   readonly partitions: readonly PartitionLine[]
-  /** Total number of partitions. */
-  readonly of: number
+  readonly partitionCount: number
 }
 
 /** Partitions that need no attention, in one line that opens. */
-export function HealthyPartitions({ service, partitions, of }: HealthyPartitionsProps) {
+export function HealthyPartitions({ service, partitions, partitionCount }: HealthyPartitionsProps) {
   const { partitions: shown } = useSearch({ from: '/operations' })
   const navigate = useNavigate({ from: '/operations' })
   const isOpen = shown === 'all'
@@ -66,8 +65,8 @@ export function HealthyPartitions({ service, partitions, of }: HealthyPartitions
       }}
     >
       <summary className="card">
-        <Mark kind="good" /> {partitions.length} of {of} partitions are healthy: {figure(waiting)} records waiting,
-        maximum lag {seconds(lagSeconds)}
+        <Mark kind="good" /> {partitions.length} of {partitionCount} partitions are healthy: {figure(waiting)} records
+        waiting, maximum lag {seconds(lagSeconds)}
       </summary>
       <Partitions title="Partitions of user-events" service={service} partitions={partitions} />
     </details>

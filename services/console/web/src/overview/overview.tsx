@@ -105,10 +105,7 @@ interface Chart {
   readonly lines: readonly {
     readonly label: string
     readonly color: string
-    /** Column of the last hour. */
-    readonly column: Exclude<keyof Answer<'readOverview'>['history'], 'at' | 'lagSeconds'>
-    /** Figure of the last minute. */
-    readonly figure: keyof Answer<'readOverview'>['now']
+    readonly figure: Exclude<keyof Answer<'readOverview'>['history'], 'at' | 'lagSeconds'>
   }[]
 }
 
@@ -117,25 +114,25 @@ const CHARTS: readonly Chart[] = [
     title: 'Records per second',
     format: figure,
     lines: [
-      { label: 'events', color: 'line-1', column: 'events', figure: 'eventsPerSecond' },
-      { label: 'identifies', color: 'line-2', column: 'identifies', figure: 'identifiesPerSecond' },
+      { label: 'events', color: 'line-1', figure: 'eventsPerSecond' },
+      { label: 'identifies', color: 'line-2', figure: 'identifiesPerSecond' },
     ],
   },
   {
     title: 'Answers per second',
     format: figure,
     lines: [
-      { label: '2xx', color: 'line-2', column: 'ok', figure: 'okPerSecond' },
-      { label: '4xx', color: 'line-3', column: 'refused', figure: 'refusedPerSecond' },
-      { label: '5xx', color: 'line-bad', column: 'failed', figure: 'failedPerSecond' },
+      { label: '2xx', color: 'line-2', figure: 'okPerSecond' },
+      { label: '4xx', color: 'line-3', figure: 'refusedPerSecond' },
+      { label: '5xx', color: 'line-bad', figure: 'failedPerSecond' },
     ],
   },
   {
     title: 'Latency',
     format: milliseconds,
     lines: [
-      { label: 'p50', color: 'line-1', column: 'p50Ms', figure: 'p50Ms' },
-      { label: 'p99', color: 'line-4', column: 'p99Ms', figure: 'p99Ms' },
+      { label: 'p50', color: 'line-1', figure: 'p50Ms' },
+      { label: 'p99', color: 'line-4', figure: 'p99Ms' },
     ],
   },
 ]
@@ -150,12 +147,7 @@ function Charts({ overview: { history, now } }: { readonly overview: Answer<'rea
           title={title}
           at={at}
           format={format}
-          lines={lines.map(({ label, color, column, figure: latest }) => ({
-            label,
-            color,
-            values: history[column],
-            latest: now[latest],
-          }))}
+          lines={lines.map(({ figure: name, ...line }) => ({ ...line, values: history[name], latest: now[name] }))}
         />
       ))}
       <TimeChart
