@@ -17,7 +17,7 @@ import { Registry } from 'prom-client'
 import { createAssignments } from './assign/assignments.ts'
 import { createFetchPacing, GATHER_MS } from './assign/fetch-pacing.ts'
 import { createPartitionCounts } from './assign/partition-counts.ts'
-import { RunnerStoppedError } from './errors.ts'
+import { mayPass, RunnerStoppedError } from './errors.ts'
 import { readFoldedKeys } from './fold/checkpoint.ts'
 import { createCommitLoop } from './fold/commit-loop.ts'
 import type { Core } from './fold/core.ts'
@@ -160,7 +160,10 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
         }
       },
       mayFetch: pacing.mayFetch,
-      onUnreadable: (topic, partition, error) => find(topic, partition)?.halt(error),
+      onUnreadable: (topic, partition, error) => {
+        // A partition that its broker refuses for a time is read again, and stalls meanwhile.
+        if (!mayPass(error)) find(topic, partition)?.halt(error)
+      },
       onCrash: onFailure,
     },
   )

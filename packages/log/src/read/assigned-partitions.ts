@@ -36,7 +36,7 @@ interface Cursor extends FetchPosition {
 
 /** A former leader may lack the end of the log, so a few fetches outside the log are tolerated. */
 const MAX_OUTSIDE_LOG = 3
-/** Number of refusals, over about twelve seconds, after which a partition is reported. */
+/** Number of refusals, over about twelve seconds, after which each refusal of a partition is reported. */
 const LASTING_REFUSALS = 15
 
 /** Keeps the positions of one assignment's partitions and their batches in flight. */
@@ -81,7 +81,7 @@ export function createAssignedPartitions(options: AssignedPartitionsOptions): Pi
       onUnreadable(topic, partition, new PositionOutsideLogError(topic, partition, offset))
       return []
     }
-    if (cursor.refusals === LASTING_REFUSALS) onUnreadable(topic, partition, error)
+    if (cursor.refusals >= LASTING_REFUSALS) onUnreadable(topic, partition, error)
     return [{ error, refusals: cursor.refusals, retry: () => void idle.set(name, cursor) }]
   }
 

@@ -51,7 +51,7 @@ export interface GroupReaderHandlers {
   readonly mayFetch?: (last: readonly FetchedBatch[]) => Promise<void>
   /**
    * The partition's position is no longer in the log, or its records cannot be decoded: the partition is not read until the
-   * next assignment. Or its broker keeps refusing it (`PartitionRefusedError`): the reader retries. Default: the reader stops
+   * next assignment. Or its broker keeps refusing it (`PartitionRefusedError`, at each refusal): the reader retries. Default: the reader stops
    * (`onCrash`).
    */
   readonly onUnreadable?: (topic: string, partition: number, error: Error) => void

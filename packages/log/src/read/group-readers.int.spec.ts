@@ -206,7 +206,7 @@ describe('group readers of one group', () => {
     proxy.onResponse(() => 'pass')
     await givenRecords(topic, 0, ['new'])
     await until(() => batches.length > 0)
-    expect(unreadable).toMatchObject([{ partition: 0, error: { code: 'PARTITION_REFUSED', retryable: true } }])
+    expect(unreadable[0]).toMatchObject({ partition: 0, error: { code: 'PARTITION_REFUSED', retryable: true } })
     expect(crashes).toEqual([])
   })
 
