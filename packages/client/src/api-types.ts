@@ -1,4 +1,4 @@
-// Written by write-api-types.ts from docs/reference/openapi.json. Do not edit it.
+// Written by scripts/write-api-types.ts from docs/reference/openapi.json. Do not edit it.
 
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;

@@ -12,8 +12,8 @@ const tool = (name: string): string => path.join(CHECKOUT, 'node_modules/.bin', 
 
 /** Each check counts as one test. */
 const CHECKS: readonly { readonly name: string; readonly command: readonly [string, ...string[]] }[] = [
-  { name: 'Prisma clients', command: [process.execPath, 'packages/database/src/generate-clients.ts'] },
-  { name: 'Console pages', command: [process.execPath, 'services/console/build-web.ts'] },
+  { name: 'Prisma clients', command: [process.execPath, 'packages/database/scripts/generate-clients.ts'] },
+  { name: 'Console pages', command: [process.execPath, 'services/console/scripts/build-web.ts'] },
   { name: 'Format', command: [tool('biome'), 'format'] },
   { name: 'Lint', command: [tool('oxlint'), '--type-aware', '--deny-warnings'] },
   // The default is four checkers, which check many files twice and overload two cores.

@@ -124,10 +124,10 @@ async function bringUp(start: Start): Promise<Omit<Stack, 'processes' | 'kill' |
     prepareLog(start, organizations, secrets),
     prepareRows(start, secrets),
     start.external?.redisUrl ?? startPart(start, 'Redis', startRedis).then((redis) => redis.url),
-    step(start, 'Prisma clients', () => runScript('packages/database/src/generate-clients.ts', start.signal)),
+    step(start, 'Prisma clients', () => runScript('packages/database/scripts/generate-clients.ts', start.signal)),
     start.consolePort === undefined
       ? undefined
-      : step(start, 'Console pages', () => runScript('services/console/build-web.ts', start.signal)),
+      : step(start, 'Console pages', () => runScript('services/console/scripts/build-web.ts', start.signal)),
   ])
   const connection = { kafkaBrokers, databaseUrls, adminDatabaseUrl: adminUrl, redisUrl }
   const { gateway, consumers, serviceUrls } = await startServices(start, connection, secrets)

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { decodeRecord } from './record-codec.ts'
-import { recordSchemaText } from './record-schema-text.ts'
+import { recordSchemaText } from '../../scripts/write-record-schemas.ts'
 import { RECORD_TYPES, RECORDS, type RecordTypeName, schemaOn, schemaVersionOf } from './records.ts'
 
 const DOCUMENTS = path.resolve(import.meta.dirname, '../../../../docs/reference/records')
@@ -44,8 +44,8 @@ describe('docs/reference/records', () => {
   })
 })
 
-describe('records of every version (design.md, The log)', () => {
-  it('are among the samples', () => {
+describe('recorded samples (design.md, The log)', () => {
+  it('exist for every version of every type', () => {
     const wanted = RECORD_TYPES.flatMap((type) =>
       Array.from({ length: schemaVersionOf(RECORDS[type]) }, (_, index) => `${type} ${index + 1}`),
     )
@@ -53,13 +53,13 @@ describe('records of every version (design.md, The log)', () => {
     expect([...recorded].toSorted()).toEqual(wanted.toSorted())
   })
 
-  it.each(samples)('can be read: $file', ({ type, version, sample }) => {
+  it.each(samples)('can be decoded by the consumers of their topic: $file', ({ type, version, sample }) => {
     expect(sample.headers).toMatchObject({ ce_type: type, 'schema-version': String(version) })
     expect(decode(type, sample)).toMatchObject({ outcome: 'ok', fact: { type } })
   })
 
   const current = samples.filter(({ type, version }) => version === schemaVersionOf(RECORDS[type]))
-  it.each(current)('lose no member of $file', ({ type, sample }) => {
+  it.each(current)('of the newest version are decoded without losing a member: $file', ({ type, sample }) => {
     expect(decode(type, sample)).toEqual({ outcome: 'ok', fact: JSON.parse(sample.value) })
   })
 })

@@ -5,11 +5,11 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import openapiTypescript, { astToString } from 'openapi-typescript'
-import { isRetryable } from './src/retry.ts'
+import { isRetryable } from '../src/retry.ts'
 
-const DOCUMENT = path.resolve(import.meta.dirname, '../../docs/reference/openapi.json')
-const API_TYPES = path.join(import.meta.dirname, 'src/api-types.ts')
-const HEADER = '// Written by write-api-types.ts from docs/reference/openapi.json. Do not edit it.\n\n'
+const DOCUMENT = path.resolve(import.meta.dirname, '../../../docs/reference/openapi.json')
+const API_TYPES = path.join(import.meta.dirname, '../src/api-types.ts')
+const HEADER = '// Written by scripts/write-api-types.ts from docs/reference/openapi.json. Do not edit it.\n\n'
 
 /** Schemas of requests and answers; schemas that they refer to are added. */
 const SCHEMAS = ['IdentifyItem', 'IdentifyUserAnswer', 'TrackItem', 'TrackEventAnswer', 'UserAnswer', 'ErrorBody']

@@ -4,11 +4,11 @@ import { existsSync } from 'node:fs'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 
-const folder = import.meta.dirname
+const folder = path.resolve(import.meta.dirname, '..')
 const generated = path.join(folder, 'generated')
 const stamp = path.join(generated, 'web.sha256')
 /** The pages, the code that they share with the server, the exact versions of the build tools, and the runbooks. */
-const SOURCES = ['web', 'src', 'package.json', 'build-web.ts', '../../docs/runbooks']
+const SOURCES = ['web', 'src', 'package.json', 'scripts/build-web.ts', '../../docs/runbooks']
 
 async function filesOf(source: string): Promise<readonly string[]> {
   const whole = path.join(folder, source)
@@ -17,7 +17,7 @@ async function filesOf(source: string): Promise<readonly string[]> {
   return entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name))
 }
 
-async function fingerprint(): Promise<string> {
+async function hashOfSources(): Promise<string> {
   const files = (await Promise.all(SOURCES.map(filesOf))).flat().toSorted()
   const hash = createHash('sha256')
   for (const file of files) hash.update(path.relative(folder, file)).update(await readFile(file))
@@ -50,7 +50,7 @@ async function build(): Promise<void> {
   })
 }
 
-const wanted = await fingerprint()
+const wanted = await hashOfSources()
 if (existsSync(stamp) && (await readFile(stamp, 'utf8')) === wanted) {
   console.log('services/console: pages are current')
 } else {

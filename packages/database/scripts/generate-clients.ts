@@ -8,7 +8,7 @@
  *     }
  *
  *     generator tables {
- *       provider = "node ../../packages/database/src/tables-generator.ts"
+ *       provider = "node ../../packages/database/scripts/tables-generator.ts"
  *       output   = "../generated/tables.ts"
  *     }
  *
@@ -33,12 +33,12 @@ const root = path.resolve(import.meta.dirname, '../../..')
 const prismaPackage = createRequire(path.join(root, 'package.json')).resolve('prisma/package.json')
 const prismaCli = path.join(path.dirname(prismaPackage), 'build/index.js')
 
-const GENERATOR = ['tables-generator.ts', 'describe-tables.ts', 'column-types.ts'].map((file) =>
-  path.join(import.meta.dirname, file),
+const GENERATOR = ['tables-generator.ts', '../src/tables/describe-tables.ts', '../src/tables/column-types.ts'].map(
+  (file) => path.join(import.meta.dirname, file),
 )
 
-/** Hashes everything that the generated files depend on: the schema, Prisma's version and our generator. */
-async function fingerprint(schema: string): Promise<string> {
+/** Returns the hash of everything that the generated files depend on: the schema, Prisma's version and our generator. */
+async function hashOf(schema: string): Promise<string> {
   const hash = createHash('sha256').update(schema)
   for (const file of [prismaPackage, ...GENERATOR]) hash.update(await readFile(file))
   return hash.digest('hex')
@@ -50,7 +50,7 @@ async function generate(owner: string): Promise<void> {
   const generated = path.join(directory, 'generated')
   const stamp = path.join(generated, 'prisma.sha256')
   const schema = await readFile(path.join(directory, 'prisma/schema.prisma'), 'utf8')
-  const wanted = await fingerprint(schema)
+  const wanted = await hashOf(schema)
   const isComplete = ['prisma/client.ts', 'tables.ts'].every((file) => existsSync(path.join(generated, file)))
   if (isComplete && existsSync(stamp) && (await readFile(stamp, 'utf8')) === wanted)
     return report(owner, 'Prisma client and tables are current')
@@ -63,8 +63,8 @@ async function generate(owner: string): Promise<void> {
   report(owner, 'Prisma client and tables generated')
 }
 
-function report(owner: string, what: string): void {
-  console.log(`${owner}: ${what}`)
+function report(owner: string, result: string): void {
+  console.log(`${owner}: ${result}`)
 }
 
 function reasonOf(error: unknown): string {

@@ -4,7 +4,7 @@
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import prisma from '@prisma/generator-helper'
-import { describeTables } from './describe-tables.ts'
+import { describeTables } from '../src/tables/describe-tables.ts'
 
 prisma.generatorHandler({
   onManifest: () => ({ prettyName: 'Tables', defaultOutput: '../generated/tables.ts' }),

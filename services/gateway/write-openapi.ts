@@ -1,6 +1,0 @@
-/** Writes docs/reference/openapi.json. Run it after changing a public schema, the route table or operations.yaml. */
-import { writeFile } from 'node:fs/promises'
-import path from 'node:path'
-import { openApiText } from './src/openapi/document.ts'
-
-await writeFile(path.resolve(import.meta.dirname, '../../docs/reference/openapi.json'), openApiText())
