@@ -5,7 +5,7 @@ import { SlugId, Uuid } from './primitives.ts'
 const TrackReply = z.object({ kind: z.literal('track'), recordId: Uuid, formsQueued: z.number().int() })
 
 /** The evaluator's reply to a visit: the offered form, and whether more forms wait. */
-export const VisitReply = z.object({
+const VisitReply = z.object({
   kind: z.literal('visit'),
   recordId: Uuid,
   offer: z.object({ queuedId: Uuid, formId: SlugId }).nullable(),

@@ -1,8 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { z } from 'zod'
-import type { EventTracked } from '../src/records/event-tracked.ts'
-import type { IdentifyRequested } from '../src/records/identify-requested.ts'
-import type { VisitAnswered } from '../src/records/visit-answered.ts'
+import type { EventTracked, IdentifyRequested, VisitAnswered } from '../src/records/user-events.ts'
 import { OrganizationConfig } from '../src/workspace/organization-config.ts'
 
 /** Fixtures of records. Each function returns a valid fact, and its argument overrides members. */

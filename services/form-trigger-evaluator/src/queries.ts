@@ -7,11 +7,12 @@ import {
   type OpenRowsAnswer,
   type OpenRowsQuery,
   type QueueAnswer,
-  queuedFormOf,
+  type QueueRow,
+  type QueuedForm,
   type TriggerCountsAnswer,
   type TriggerCountsQuery,
   type UserRef,
-  waitingFormOf,
+  type WaitingForm,
 } from '@nextvisit/contracts'
 import { type Db, type RowOf, sql, type Sql } from '@nextvisit/database'
 import { compileTrigger } from '@nextvisit/domain'
@@ -23,7 +24,7 @@ import { decisions, eventOccurrences, queues } from './tables.ts'
 /** Reads the waiting forms of a user, in the order in which visits take them. An offered form does not wait. */
 export async function readQueue(db: Db, user: UserRef): Promise<z.infer<typeof QueueAnswer>> {
   const waiting = await readOpen(db, user, sql`state = 'waiting'`)
-  return { waiting: waiting.map((row) => waitingFormOf(toQueueRow(row))) }
+  return { waiting: waiting.map((row) => toWaitingForm(toQueueRow(row))) }
 }
 
 /** Reads the decisions on a user's forms, and the user's queue; undefined if no identify was folded. */
@@ -37,7 +38,7 @@ export async function readForms(db: Db, user: UserRef): Promise<FormsReadModel |
   if (!stored?.firstSeenAt) return undefined
   return FormsReadModel.parse({
     forms: decided.map(toDecision),
-    queue: rows.map((row) => queuedFormOf(toQueueRow(row))),
+    queue: rows.map((row) => toQueuedForm(toQueueRow(row))),
   })
 }
 
@@ -68,6 +69,16 @@ async function readLatest(db: Db, user: UserRef): Promise<RowOf<typeof queues>[]
       ORDER BY queue.queued_at DESC, form_id LIMIT ${Math.max(0, MAX_QUEUED_FORMS - open.length)}`,
   )
   return [...open, ...closed]
+}
+
+function toWaitingForm({ id: queuedId, formId, queuedAt, showFrom, expiresAt, priority }: QueueRow): WaitingForm {
+  return { queuedId, formId, state: 'waiting', queuedAt, showFrom, expiresAt, priority }
+}
+
+function toQueuedForm(row: QueueRow): QueuedForm {
+  const { id: queuedId, formId, state, queuedAt, showFrom, expiresAt, offeredAt } = row
+  const times = { queuedAt, showFrom, expiresAt, offeredAt, deliveredAt: row.shownAt }
+  return { queuedId, formId, state, ...times, requestId: row.causeId }
 }
 
 function toDecision(row: RowOf<typeof decisions>): object {

@@ -59,7 +59,7 @@ export const DeadLetter = z.object({
 export type DeadLetter = z.infer<typeof DeadLetter>
 
 /** Bytes in readable form. */
-export const ShownText = z.object({
+const ShownText = z.object({
   /** `hex`: the bytes are not UTF-8. */
   form: z.enum(['json', 'text', 'hex']),
   text: z.string(),
@@ -69,7 +69,7 @@ export const ShownText = z.object({
 export type ShownText = z.infer<typeof ShownText>
 
 /** Content of a record; may be personal data. */
-export const RecordContent = z.object({
+const RecordContent = z.object({
   key: ShownText.nullable(),
   headers: z.array(z.object({ name: z.string(), value: z.string() })),
   value: ShownText.nullable(),
@@ -92,7 +92,7 @@ export const SeenDeadLetters = z.discriminatedUnion('by', [
 export type SeenDeadLetters = z.infer<typeof SeenDeadLetters>
 
 /** Selects dead letters of a service. */
-export const DeadLetterSelection = z.discriminatedUnion('by', [
+const DeadLetterSelection = z.discriminatedUnion('by', [
   ...SeenDeadLetters.options,
   z.object({ by: z.literal('cause'), cause: z.string() }),
   z.object({ by: z.literal('all') }),

@@ -10,10 +10,10 @@ export const QueueAnswer = z.object({ waiting: z.array(WaitingForm) })
 
 /** Maximum number of triggers in one question. */
 export const MAX_COUNTED_TRIGGERS = 1_000
-export const TriggerCountsQuery = UserQuery.extend({ triggers: z.array(Trigger).max(MAX_COUNTED_TRIGGERS) })
+const TriggerCountsQuery = UserQuery.extend({ triggers: z.array(Trigger).max(MAX_COUNTED_TRIGGERS) })
 export type TriggerCountsQuery = z.infer<typeof TriggerCountsQuery>
 /** For each trigger, in order, its count in its window at this moment; null: the trigger counts nothing. */
-export const TriggerCountsAnswer = z.object({ counts: z.array(z.number().int().nullable()) })
+const TriggerCountsAnswer = z.object({ counts: z.array(z.number().int().nullable()) })
 export type TriggerCountsAnswer = z.infer<typeof TriggerCountsAnswer>
 
 /** Maximum number of forms in one question. */
@@ -21,16 +21,16 @@ const MAX_FORMS_ASKED = 100
 const formIds = z.array(SlugId).max(MAX_FORMS_ASKED)
 
 /** A step of a form after one of its triggers matched: a gate stops it, or it is queued and passes through the queue. */
-export const FormStep = z.enum(['queued', ...GateReason.options, 'offered', 'delivered', 'expired', 'cancelled'])
+const FormStep = z.enum(['queued', ...GateReason.options, 'offered', 'delivered', 'expired', 'cancelled'])
 export type FormStep = z.infer<typeof FormStep>
 
 /** How often each step was taken; absent: never. */
-export const FormStepCounts = z.partialRecord(FormStep, z.number().int())
+const FormStepCounts = z.partialRecord(FormStep, z.number().int())
 export type FormStepCounts = z.infer<typeof FormStepCounts>
 
-export const FormStepsQuery = z.object({ ...projectFields, formIds, hours: z.number().int().min(1).max(24) })
+const FormStepsQuery = z.object({ ...projectFields, formIds, hours: z.number().int().min(1).max(24) })
 export type FormStepsQuery = z.infer<typeof FormStepsQuery>
-export const FormStepsAnswer = z.object({
+const FormStepsAnswer = z.object({
   /** Start of the counted time; later than asked for if this process started later. */
   since: Instant,
   /** In the order of the question. */
@@ -38,7 +38,7 @@ export const FormStepsAnswer = z.object({
 })
 export type FormStepsAnswer = z.infer<typeof FormStepsAnswer>
 
-export const OpenCountsQuery = z.object({
+const OpenCountsQuery = z.object({
   ...projectFields,
   formIds,
   /** Of each form; a higher bound costs more. */
@@ -60,7 +60,7 @@ export type OpenCountsAnswer = z.infer<typeof OpenCountsAnswer>
 
 /** Position of a row in the order of the pages. */
 const position = z.object({ queuedAt: Instant, queuedId: Uuid })
-export const OpenRowsQuery = z.object({
+const OpenRowsQuery = z.object({
   ...projectFields,
   formId: SlugId,
   limit: z.number().int().min(1).max(200),
@@ -78,7 +78,7 @@ export const OpenFormRow = z.object({
 })
 export type OpenFormRow = z.infer<typeof OpenFormRow>
 /** The oldest first. `after: next` asks for the following page. */
-export const OpenRowsAnswer = z.object({ rows: z.array(OpenFormRow), next: position.nullable() })
+const OpenRowsAnswer = z.object({ rows: z.array(OpenFormRow), next: position.nullable() })
 export type OpenRowsAnswer = z.infer<typeof OpenRowsAnswer>
 
 export const formTriggerEvaluatorCalls = {

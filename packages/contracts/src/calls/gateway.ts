@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { KeptRefusal } from '../public/admin-api.ts'
+import { KeptRefusal } from '../public/refusals.ts'
 import { projectFields } from './call-fields.ts'
 import { type CallTable, defineCall } from './define-call.ts'
 

@@ -12,7 +12,7 @@ const room = {
 }
 
 /** A request for room under a limit, for a record that is about to be published. */
-export const Reservation = z.discriminatedUnion('kind', [
+const Reservation = z.discriminatedUnion('kind', [
   /** One tracked event under the organization's `eventsPerMonth`. */
   z.object({ kind: z.literal('event'), ...unpublishedFields, ...room }),
   /** A user's first activity in the month under the project's `monthlyActiveUsers`. */
@@ -31,14 +31,14 @@ export const ReserveVerdict = z.enum(['granted', 'counted', 'held', 'no-room', '
 export type ReserveVerdict = z.infer<typeof ReserveVerdict>
 
 /** A reservation to give back. */
-export const ReservedRecord = z.object({ organization: SlugId, recordId: Uuid })
+const ReservedRecord = z.object({ organization: SlugId, recordId: Uuid })
 export type ReservedRecord = z.infer<typeof ReservedRecord>
 
 const ofMonth = { organization: SlugId, month: Month }
 const lease = { lease: Uuid, units: z.number().int().min(1) }
 
 /** A request to lease the organization's room for events that do not exist yet: all of these units, or none. */
-export const LeaseQuestion = z.object({
+const LeaseQuestion = z.object({
   ...ofMonth,
   limit: z.number().int(),
   /** A new id for each partition that the events will be in. */
@@ -50,13 +50,13 @@ export const LeaseQuestion = z.object({
 export type LeaseQuestion = z.infer<typeof LeaseQuestion>
 
 /** Units of one lease given back so far, including earlier calls: a call may be repeated or arrive late. */
-export const ReturnedUnits = z.object({ ...ofMonth, ...lease })
+const ReturnedUnits = z.object({ ...ofMonth, ...lease })
 export type ReturnedUnits = z.infer<typeof ReturnedUnits>
 
-export const UsageQuery = z.object({ ...projectFields, month: Month })
+const UsageQuery = z.object({ ...projectFields, month: Month })
 export type UsageQuery = z.infer<typeof UsageQuery>
 /** A project's counters of a month. */
-export const UsageAnswer = z.object({
+const UsageAnswer = z.object({
   month: Month,
   events: z.number().int(),
   monthlyActiveUsers: z.number().int(),

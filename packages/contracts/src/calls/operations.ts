@@ -25,7 +25,7 @@ export const PartitionStatus = z.object({
   ),
 })
 export type PartitionStatus = z.infer<typeof PartitionStatus>
-export const OperationsAnswer = z.object({ partitions: z.array(PartitionStatus) })
+const OperationsAnswer = z.object({ partitions: z.array(PartitionStatus) })
 export type OperationsAnswer = z.infer<typeof OperationsAnswer>
 
 /** Served by every consumer. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Uuid } from '../primitives.ts'
 import { BODY_LIMITS } from '../public/body-limits.ts'
-import { Definition } from '../public/definition.ts'
+import { Definition } from '../public/reads.ts'
 import { projectFields, unpublishedFields } from './call-fields.ts'
 import { type CallTable, defineBatchedCall, defineCall, Done } from './define-call.ts'
 
@@ -16,7 +16,7 @@ const names = {
 }
 
 /** A request to use names that may be new, for a record that is about to be published. */
-export const Claim = z.object({
+const Claim = z.object({
   ...unpublishedFields,
   ...names,
   /** Cap on the project's unique names of this kind. */
@@ -39,11 +39,11 @@ export const ClaimVerdict = z.enum(['registered', 'claimed', 'new', 'no-room', '
 export type ClaimVerdict = z.infer<typeof ClaimVerdict>
 
 /** A claim to give back. */
-export const ReleasedClaim = z.object({ recordId: Uuid, ...names })
+const ReleasedClaim = z.object({ recordId: Uuid, ...names })
 export type ReleasedClaim = z.infer<typeof ReleasedClaim>
 
 /** Asks for a page of definitions. */
-export const DefinitionsQuery = z.object({
+const DefinitionsQuery = z.object({
   kind: z.enum(['trait', 'event']),
   ...projectFields,
   limit: z.number().int().min(1).max(1_000),
@@ -53,7 +53,7 @@ export const DefinitionsQuery = z.object({
   prefix: z.string().optional(),
 })
 export type DefinitionsQuery = z.infer<typeof DefinitionsQuery>
-export const DefinitionsAnswer = z.object({ definitions: z.array(Definition), next: z.string().nullable() })
+const DefinitionsAnswer = z.object({ definitions: z.array(Definition), next: z.string().nullable() })
 export type DefinitionsAnswer = z.infer<typeof DefinitionsAnswer>
 
 export const traitRegistryCalls = {

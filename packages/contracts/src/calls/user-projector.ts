@@ -4,26 +4,26 @@ import { SegmentMember, UserReadModel } from '../public/user-read-model.ts'
 import { projectFields, UserQuery } from './call-fields.ts'
 import { type CallTable, defineBatchedCall, defineCall } from './define-call.ts'
 
-export const UserLookUp = UserQuery.extend({ partition: z.number().int().min(0) })
+const UserLookUp = UserQuery.extend({ partition: z.number().int().min(0) })
 export type UserLookUp = z.infer<typeof UserLookUp>
 /** `unknown`: the user's partition is not folded far enough to say that the user is missing. */
-export const Existence = z.enum(['exists', 'missing', 'unknown'])
+const Existence = z.enum(['exists', 'missing', 'unknown'])
 export type Existence = z.infer<typeof Existence>
 
-export const SegmentsQuery = z.object({
+const SegmentsQuery = z.object({
   ...projectFields,
   /** `fingerprint`: of the condition that the caller knows. Progress is that of exactly this one. */
   segments: z.array(z.object({ id: SlugId, fingerprint: z.string() })).max(1_000),
 })
 export type SegmentsQuery = z.infer<typeof SegmentsQuery>
-export const SegmentsAnswer = z.object({
+const SegmentsAnswer = z.object({
   /** In the order of the question. */
   segments: z.array(z.object({ members: z.number().int(), usersComputed: z.number().int() })),
   usersTotal: z.number().int(),
 })
 export type SegmentsAnswer = z.infer<typeof SegmentsAnswer>
 
-export const SegmentMembersQuery = z.object({
+const SegmentMembersQuery = z.object({
   ...projectFields,
   segmentId: SlugId,
   limit: z.number().int().min(1).max(1_000),
@@ -31,7 +31,7 @@ export const SegmentMembersQuery = z.object({
   after: Uuid.optional(),
 })
 export type SegmentMembersQuery = z.infer<typeof SegmentMembersQuery>
-export const SegmentMembersAnswer = z.object({ users: z.array(SegmentMember), next: z.string().nullable() })
+const SegmentMembersAnswer = z.object({ users: z.array(SegmentMember), next: z.string().nullable() })
 export type SegmentMembersAnswer = z.infer<typeof SegmentMembersAnswer>
 
 export const userProjectorCalls = {

@@ -19,7 +19,7 @@ export const ProgressLine = z.object({
 })
 export type ProgressLine = z.infer<typeof ProgressLine>
 
-export const WorkspaceFault = z.object({
+const WorkspaceFault = z.object({
   line: z.number().int().min(1),
   path: z.string().describe('The member, such as organizations[0].projects[0].forms[2].id; empty: the file itself.'),
   message: z.string(),

@@ -1,10 +1,7 @@
 import { z } from 'zod'
 import { Instant, SlugId, Uuid } from '../primitives.ts'
 
-/**
- * A form in a user's queue (forms.md, The queue): the evaluator stores the row, the rules change it, and answers show
- * parts of.
- */
+/** A form in a user's queue (forms.md, The queue). The evaluator stores the row, the rules change it, and answers show parts of it. */
 export const QueueRow = z.strictObject({
   organization: SlugId,
   project: SlugId,
@@ -44,17 +41,6 @@ export const WaitingForm = z.object({
 })
 export type WaitingForm = z.infer<typeof WaitingForm>
 
-export function waitingFormOf({
-  id: queuedId,
-  formId,
-  queuedAt,
-  showFrom,
-  expiresAt,
-  priority,
-}: QueueRow): WaitingForm {
-  return { queuedId, formId, state: 'waiting', queuedAt, showFrom, expiresAt, priority }
-}
-
 /** A row in the answer of `GET /v2/admin/users/{userName}/forms`. */
 export const QueuedForm = z.strictObject({
   queuedId: row.id,
@@ -68,17 +54,3 @@ export const QueuedForm = z.strictObject({
   requestId: row.causeId,
 })
 export type QueuedForm = z.infer<typeof QueuedForm>
-
-export function queuedFormOf({
-  id: queuedId,
-  formId,
-  state,
-  queuedAt,
-  showFrom,
-  expiresAt,
-  offeredAt,
-  shownAt: deliveredAt,
-  causeId: requestId,
-}: QueueRow): QueuedForm {
-  return { queuedId, formId, state, queuedAt, showFrom, expiresAt, offeredAt, deliveredAt, requestId }
-}

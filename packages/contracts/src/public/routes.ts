@@ -3,7 +3,7 @@ import type { KeyKind } from '../primitives.ts'
 /** Maximum size of a body in bytes, as sent and as gzip inflates it: 100 KB (decisions.md, Order of checks). */
 export const MAX_BODY_BYTES = 102_400
 /** Maximum size of a batch in bytes (decisions.md, Batch). */
-export const MAX_BATCH_BYTES = 512_000
+const MAX_BATCH_BYTES = 512_000
 
 /** Static properties of a public route. */
 export interface RouteSignature {

@@ -10,7 +10,7 @@ const decode = (value: string | null, headers: Readonly<Record<string, string>>)
 const version1 = { [HEADERS.schemaVersion]: '1' }
 
 describe('the record codec', () => {
-  it('reads back what it wrote', () => {
+  it('decodes every record that it encoded', () => {
     const fact = eventTracked()
     const { value, headers } = encode(fact)
     expect(headers).toMatchObject({
@@ -49,7 +49,7 @@ describe('the record codec', () => {
       version1,
       /^value holds U\+0000 or a lone surrogate$/,
     ],
-  ])('refuses %s, saying why', (_name, value, headers, reason) => {
+  ])('rejects %s and gives the reason', (_name, value, headers, reason) => {
     const decoded = decode(value, headers)
     expect(decoded).toMatchObject({
       outcome: 'rejected',
@@ -57,12 +57,12 @@ describe('the record codec', () => {
     })
   })
 
-  it('decodes an escaped surrogate pair', () => {
+  it('accepts an escaped surrogate pair', () => {
     const value = whole.replace('Checkout', '\\ud83d\\ude00')
     expect(decode(value, version1)).toMatchObject({ outcome: 'ok', fact: { eventName: '😀 Completed' } })
   })
 
-  it('searches keys and nested values for strings that cannot be stored', () => {
+  it('finds strings that Postgres cannot store in keys and nested values', () => {
     expect(isStorable({ a: ['x', { b: 'ok' }] })).toBe(true)
     expect(isStorable({ a: ['x', { b: '\u0000' }] })).toBe(false)
     expect(isStorable({ '\ud800': 1 })).toBe(false)

@@ -1,14 +1,9 @@
 import { z } from 'zod'
 import type { KeyKind } from '../primitives.ts'
-import { EventTracked } from './event-tracked.ts'
-import { FormCancelled } from './form-cancelled.ts'
-import { FormDelivered } from './form-delivered.ts'
-import { FormExpired } from './form-expired.ts'
-import { FormQueued } from './form-queued.ts'
-import { IdentifyRequested } from './identify-requested.ts'
-import { OrganizationConfigured } from './organization-configured.ts'
+import { OrganizationConfigured } from './catalog.ts'
+import { FormCancelled, FormDelivered, FormExpired, FormQueued } from './form-events.ts'
 import { type Topic, TOPICS } from './topics.ts'
-import { VisitAnswered } from './visit-answered.ts'
+import { EventTracked, IdentifyRequested, VisitAnswered } from './user-events.ts'
 
 /** Converts a value of one schema version to the next. Bytes in the log are never rewritten. */
 type Upcaster = (value: Readonly<Record<string, unknown>>) => Record<string, unknown>

@@ -6,8 +6,8 @@ import { decodeRecord, encodeRecord } from './record-codec.ts'
 import { isTraitValue, TraitOperations, TraitValue } from './traits.ts'
 import { UserFact } from './records.ts'
 
-describe('the value of a trait', () => {
-  it('is checked by hand as its schema describes it', () => {
+describe('a trait value', () => {
+  it('passes the hand-written check exactly if it passes its schema', () => {
     const scalar = fc.oneof(fc.double(), fc.integer(), fc.string(), fc.boolean(), fc.constantFrom(null, undefined, 1n))
     const value = fc.oneof(scalar, fc.array(scalar), fc.array(fc.array(scalar)), fc.anything())
     fc.assert(
@@ -22,11 +22,11 @@ describe('the value of a trait', () => {
     ['an object', { setOnce: { ok: 1, plan: {} } }, ['setOnce', 'plan']],
     ['text as an amount', { increment: { visits: '1' } }, ['increment', 'visits']],
     ['a list instead of slugs', { set: [1] }, ['set']],
-  ])('is refused with %s, at its path', (_name, operations, path) => {
+  ])('is refused for %s, with its path', (_name, operations, path) => {
     expect(TraitOperations.safeParse(operations).error?.issues.map((issue) => issue.path)).toEqual([path])
   })
 
-  it('is refused if JSON says a number that is none', () => {
+  it('is refused if JSON writes a number that is not finite', () => {
     const { value, headers } = encodeRecord(identifyRequested({ operations: { set: { plan: 0.5 } } }), {
       source: 'gateway',
       time: '2026-11-02T10:00:00.000Z',
@@ -38,7 +38,7 @@ describe('the value of a trait', () => {
   })
 })
 
-describe('as many values as a caller may send, and many times more', () => {
+describe('the maximum number of values, and many times more', () => {
   // One list stands for all slugs: 100 million values in little memory. zod takes more time for them than a test may.
   const list = Array.from({ length: 1_000_000 }, (_, n) => n)
   const values = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`trait_${n}`, list]))

@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { SlugId } from '../primitives.ts'
+import { Duration, SlugId } from '../primitives.ts'
 import { DEVICE_FIELDS } from '../device-info.ts'
-import { Duration } from './duration.ts'
 
 /** Maximum count in a condition or trigger. `apply` refuses a higher one (forms.md, Conditions). */
 export const MAX_COUNT = 50
@@ -95,7 +94,7 @@ const CountryLeaf = z.strictObject({
 type CountryLeaf = z.infer<typeof CountryLeaf>
 
 const COUNT_OPERATORS = ['atLeast', 'atMost', 'exactly'] as const
-export const EventLeaf = z
+const EventLeaf = z
   .strictObject({
     event: z.string().min(1),
     atLeast: count.optional(),

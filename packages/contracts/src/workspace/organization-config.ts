@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { Environment, KeyKind, SlugId } from '../primitives.ts'
+import { Duration, Environment, KeyKind, SlugId } from '../primitives.ts'
 import { DEFAULT_ALLOWED_FIELDS, KNOWN_FIELDS } from '../device-info.ts'
 import { Condition, COUNT_TOO_HIGH, MAX_COUNT, PropertyCondition } from './condition.ts'
-import { Duration } from './duration.ts'
 
 const limit = z.number().int().min(0).optional()
 const anyInstant = z.iso.datetime({ offset: true, error: 'must be an instant such as 2026-01-01T00:00:00Z' })
@@ -153,7 +152,7 @@ export const OrganizationConfig = z.strictObject({
 export type OrganizationConfig = z.infer<typeof OrganizationConfig>
 
 /** A project in the workspace file, which names environment variables for secrets. */
-export const ProjectInFile = z.strictObject({
+const ProjectInFile = z.strictObject({
   ...projectCommon,
   signingSecret: z
     .string()

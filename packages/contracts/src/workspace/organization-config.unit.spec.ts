@@ -1,6 +1,6 @@
+import { durationMs } from '../primitives.ts'
 import { describe, expect, it } from 'vitest'
 import { Condition } from './condition.ts'
-import { durationMs } from './duration.ts'
 import { Form, OrganizationConfig, WorkspaceFile } from './organization-config.ts'
 
 describe('the configuration of an organization', () => {
@@ -68,7 +68,7 @@ describe('a condition', () => {
     { event: 'export_done', exactly: 0 },
     { event: 'paid', atLeast: 2, within: '7d', where: { any: [{ property: 'total', atLeast: 100 }] } },
     { trait: 'renewal', before: '-30d' },
-  ])('is parsed unchanged: %j', (condition) => {
+  ])('is parsed without a change: %j', (condition) => {
     expect(Condition.parse(condition)).toEqual(condition)
   })
 

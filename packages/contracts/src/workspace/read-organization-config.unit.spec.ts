@@ -21,7 +21,7 @@ const NPS = { id: 'nps', triggers: [{ event: 'checkout' }] }
 const HASH = 'a'.repeat(64)
 
 describe('a configuration of this version', () => {
-  it('is read as it was written', () => {
+  it('is read without a change', () => {
     const config = OrganizationConfig.parse({
       id: 'acme',
       plan: { eventsPerMonth: 10 },
@@ -45,8 +45,8 @@ describe('a configuration of this version', () => {
   })
 })
 
-describe('a configuration of a later version', () => {
-  it('is read without the settings that are unknown', () => {
+describe('a reader of a configuration of a later version', () => {
+  it('drops its unknown settings', () => {
     const { config, notUnderstood } = read(
       {
         quietHours: '22-6',
@@ -88,11 +88,11 @@ describe('a configuration of a later version', () => {
       { ...NPS, triggers: [{ event: 'a', count: 2, where: { property: 'b', near: 1 } }] },
     ],
     [
-      'a member of what its audience counts',
+      'a member of an event leaf of its audience',
       { ...NPS, audience: { event: 'a', atLeast: 1, where: { property: 'b', is: 1, of: 2 } } },
     ],
     ['a kind of trigger', { ...NPS, triggers: [{ event: 'checkout' }, { webhook: 'crm' }] }],
-  ])('has a form with %s that is unknown: it is never queued, and nothing of it is cancelled', (_name, form) => {
+  ])('queues no form with %s that is unknown, and cancels no waiting row of it', (_name, form) => {
     const { project, notUnderstood } = read({ forms: [form, { id: 'csat' }] })
     expect(notUnderstood).toMatchObject([{ project: 'shop', kind: 'form', id: 'nps' }])
     expect(project.forms).toMatchObject([
@@ -101,11 +101,11 @@ describe('a configuration of a later version', () => {
     ])
   })
 
-  it('has a disabled form: it stays disabled', () => {
+  it('keeps a disabled form disabled', () => {
     expect(read({ forms: [{ ...NPS, enabled: false, holdout: 10 }] }).project.forms).toMatchObject([{ enabled: false }])
   })
 
-  it('has a segment with an unknown operator: neither it, nor what names it, is understood', () => {
+  it('does not understand a segment with an unknown operator, nor the forms and segments that name it', () => {
     const { project, notUnderstood } = read({
       segments: [
         { id: 'young', where: { trait: 'age', between: [1, 2] } },
@@ -122,7 +122,7 @@ describe('a configuration of a later version', () => {
     expect(project.forms.map(({ audience }) => audience)).toEqual([NEVER, { segment: 'paying' }])
   })
 
-  it('has more levels than the stack has room for: what carries them is not understood', () => {
+  it('does not understand entries that are nested too deep for the stack', () => {
     const backend = { name: 'backend', kind: 'admin', environment: 'P', sha256: HASH }
     const { project, notUnderstood } = read({
       segments: [
@@ -147,7 +147,7 @@ describe('a configuration of a later version', () => {
     expect(project.keys).toEqual([backend])
   })
 
-  it('has a long chain of segments whose last one is unknown: each of them is looked at once', () => {
+  it('reads a long chain of segments whose last one is unknown in linear time', () => {
     const length = 1_000
     const chain = Array.from({ length }, (_, index) => ({ id: `s${index}`, where: { segment: `s${index + 1}` } }))
     const lookUps = [Set.prototype, Map.prototype].map((prototype) => vi.spyOn(prototype, 'has'))
@@ -158,7 +158,7 @@ describe('a configuration of a later version', () => {
     expect(looked).toBeLessThan(20 * length)
   })
 
-  it('repeats a segment: what names it is understood while one of them is', () => {
+  it('understands the entries that name a repeated segment while one of the repetitions is understood', () => {
     const paying = { id: 'paying', where: { trait: 'plan', is: 'pro' } }
     const later = { id: 'paying', where: { trait: 'plan', near: 1 } }
     const named = { id: 'named', where: { segment: 'paying' } }
@@ -170,7 +170,7 @@ describe('a configuration of a later version', () => {
     ])
   })
 
-  it('has a key with a member that is unknown: it is refused, because it may be limited', () => {
+  it('refuses a key with an unknown member, because the member may restrict the key', () => {
     const backend = { name: 'backend', kind: 'admin', environment: 'P', sha256: HASH }
     const { project, notUnderstood } = read({
       keys: [
@@ -186,11 +186,11 @@ describe('a configuration of a later version', () => {
     ['a setting of another shape', { projects: [{ id: 'shop', formCooldown: { days: 1 } }] }],
     ['forms of another shape', { projects: [{ id: 'shop', forms: { nps: {} } }] }],
     ['no projects that can be read', { projects: 'elsewhere' }],
-  ])('with %s cannot be read', (_name, members) => {
+  ])('cannot read one with %s', (_name, members) => {
     expect(readOrganizationConfig({ id: 'acme', ...members })).toMatchObject({ outcome: 'unreadable' })
   })
 
-  it.each([undefined, 7, 'text', []])('that is %j cannot be read', (json) => {
+  it.each([undefined, 7, 'text', []])('cannot read %j', (json) => {
     expect(readOrganizationConfig(json)).toMatchObject({ outcome: 'unreadable' })
   })
 })

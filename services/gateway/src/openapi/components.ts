@@ -1,6 +1,5 @@
 import {
   ConditionLeaf,
-  Definition,
   DeviceFacts,
   FormDecision,
   GateOutcome,
@@ -20,7 +19,6 @@ import { DEFAULT_LIMIT, MAX_LIMIT } from '../reads/page-query.ts'
 /** Parts of the public schemas that the document names. */
 const PARTS = {
   ConditionLeaf,
-  Definition,
   DeviceFacts,
   FormDecision,
   GateOutcome,

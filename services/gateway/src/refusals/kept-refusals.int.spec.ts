@@ -1,6 +1,6 @@
 import { type KeptRefusal, RefusalsAnswer, RefusalsPage, RefusalsQuery } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
-import { createRefusalStore, KEPT_OF_A_REASON } from '@nextvisit/service-kit'
+import { createRefusalStore, MAX_REFUSALS_PER_REASON } from '@nextvisit/service-kit'
 import { startRedisProxy } from '@nextvisit/service-kit/test/redis-proxy-fixture.ts'
 import { until } from '@nextvisit/testing'
 import { describe, expect, inject, it } from 'vitest'
@@ -160,7 +160,7 @@ describe('a kept refusal (decisions.md, Refusals)', () => {
     }
     const { refusals, counts } = await list(one, '?limit=1000')
     expect(counts).toEqual({ itemType: 7_000 })
-    expect(refusals).toHaveLength(KEPT_OF_A_REASON)
+    expect(refusals).toHaveLength(MAX_REFUSALS_PER_REASON)
     const all = await one.redis.keys(`${one.redisPrefix}refusals:*`)
     expect(all.length).toBeLessThanOrEqual(3)
     for (const key of all) expect(await one.redis.pttl(key)).toBeGreaterThan(0)

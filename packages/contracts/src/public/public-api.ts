@@ -1,0 +1,6 @@
+/** The schemas that the document of the public API names. */
+export * from './errors.ts'
+export * from './ingest.ts'
+export * from './reads.ts'
+export * from './refusals.ts'
+export * from './segment-com.ts'

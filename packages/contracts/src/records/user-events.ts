@@ -1,0 +1,119 @@
+import { z } from 'zod'
+import { DeviceFacts } from '../device-info.ts'
+import { Environment, Instant, KeyKind, SlugId, Uuid } from '../primitives.ts'
+import { slugMap, TraitOperations } from './traits.ts'
+
+/** A duplicate of a record is dropped if it was received less than this long after the first (decisions.md, Retries). */
+export const DUPLICATE_WINDOW_MS = 24 * 3_600_000
+
+/** Members of every record on `user-events`. */
+const userFactMembers = {
+  id: Uuid.describe(
+    "The record's id, as in `ce_id`; equal to the answer's `X-Request-Id`. UUIDv7, or UUIDv5 if an `Idempotency-Key` " +
+      'was given or the record was imported. Readers drop duplicates by it.',
+  ),
+  organization: SlugId.describe('The organization of the project.'),
+  project: SlugId.describe('The project of the user.'),
+  userId: Uuid.describe("UUIDv5 of the userName in the project's namespace. The Kafka key."),
+  received: Instant.describe(
+    "The gateway's clock once it has read the request; for an import, its clock once it has read the line.",
+  ),
+}
+
+/** A check that admission skipped because a service did not answer in time (decisions.md, Busy and broken). */
+const Unchecked = z.enum(['user', 'mau', 'event-limit', 'event-name', 'traits'])
+export type Unchecked = z.infer<typeof Unchecked>
+
+/** Members that describe the request: an identify or a tracked event. */
+const requestMembers = {
+  environment: Environment.describe("The key's environment: P is production, T is test. Only metering differs."),
+  source: KeyKind.describe('The kind of key: admin (secret) or sdk (publishable, for an app or a page).'),
+  keyed: z
+    .boolean()
+    .describe('An `Idempotency-Key` was given: the record may be in the log twice, less than 24 h apart.'),
+  userName: z.string().describe("The customer's own name for the user, exactly as given."),
+  unchecked: z
+    .array(Unchecked)
+    .describe(
+      'The checks that could not be made in time. The record was admitted without them, and these limits were not enforced.',
+    ),
+  imported: z
+    .literal(true)
+    .optional()
+    .describe(
+      'History from `nextvisit import`: it fills in unknown values and triggers nothing. Absent in every other ' +
+        'record.',
+    ),
+}
+
+export const IdentifyRequested = z
+  .object({
+    type: z.literal('IdentifyRequested').describe('As in `ce_type`.'),
+    ...userFactMembers,
+    ...requestMembers,
+    operations: TraitOperations.describe(
+      'The changes to traits: set, setOnce, increment, decrement, unset, in this order.',
+    ),
+    device: DeviceFacts.describe('Device facts, validated and filtered; they overwrite known facts.'),
+    registeredTraits: z.array(z.string()).describe('Slugs that this record registered in the project.'),
+    strippedTraits: z.array(z.string()).describe('Slugs over the unique-traits cap; their values never reach the log.'),
+    droppedTraits: z.array(z.string()).describe('Disabled slugs; their values never reach the log.'),
+    filteredFields: z
+      .array(z.string())
+      .describe('Known device and personal fields that the project does not keep; their values never reach the log.'),
+    occurredAt: Instant.optional().describe(
+      'Time of the identify, if the record was imported and its line has one; otherwise use `received`.',
+    ),
+  })
+  .describe('An identify of a user: admitted trait operations and device facts. With an SDK key it is a visit.')
+export type IdentifyRequested = z.infer<typeof IdentifyRequested>
+
+export const EventTracked = z
+  .object({
+    type: z.literal('EventTracked').describe('As in `ce_type`.'),
+    ...userFactMembers,
+    ...requestMembers,
+    eventName: z.string().describe('The name as the caller wrote it.'),
+    slug: z.string().describe("The event's identity: two names with the same slug are one event."),
+    occurredAt: Instant.describe('Time of the event, as given by the caller; by default `received`.'),
+    newEvent: z.boolean().describe('This record registered the event in the project.'),
+    metered: z.boolean().describe("Counts toward the organization's event limit: environment P, and not imported."),
+    evaluateTriggers: z
+      .boolean()
+      .describe('The event was not older than 15 minutes when it was received, so it may trigger forms. Decided once.'),
+    properties: slugMap(z.unknown(), (_input): _input is unknown => true)
+      .optional()
+      .describe("The caller's data about the event, as given, without `filteredFields`. Absent: none was given."),
+    filteredFields: z
+      .array(z.string())
+      .optional()
+      .describe(
+        'Known device and personal fields among the properties that the project does not keep; their values never reach ' +
+          'the log. Absent: none.',
+      ),
+    countsFor: z
+      .array(z.string())
+      .optional()
+      .describe(
+        'Hashes of the property counts that this event counts for. The project used them when the record was ' +
+          'written, and the properties match. Decided once. Absent: none.',
+      ),
+    lease: Uuid.optional().describe(
+      "The lease of room under the organization's event limit that this event used a unit of. Absent: none.",
+    ),
+  })
+  .describe('An event of a user.')
+export type EventTracked = z.infer<typeof EventTracked>
+
+/** Confirms the offer of a form (forms.md, The queue). */
+export const VisitAnswered = z
+  .object({
+    type: z.literal('VisitAnswered').describe('As in `ce_type`.'),
+    ...userFactMembers,
+    received: Instant.describe("The visit's own `received`."),
+    visitId: Uuid.describe("The id of the visit's record."),
+    formId: SlugId.describe('The form that was shown.'),
+    queuedId: Uuid.describe('The offered row of the queue.'),
+  })
+  .describe('The gateway has answered a visit with a form.')
+export type VisitAnswered = z.infer<typeof VisitAnswered>
