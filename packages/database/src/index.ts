@@ -1,13 +1,15 @@
-export { applyMigrations, type MigrationsOptions } from './apply-migrations.ts'
-export type { ConnectionOptions, ConnectionPool } from './connection-config.ts'
-export { createAdapter } from './create-adapter.ts'
-export type { ColumnsOf } from './column-types.ts'
-export { isConnectionFailure, isTransientError, sqlStateOf } from './database-errors.ts'
-export { defineTable, type NewRow, type RowOf } from './define-table.ts'
-export { MigrationError, SilentConnectionError } from './errors.ts'
-export { isoOf, msOf } from './instants.ts'
-export { type CommitDbOptions, openCommitDb } from './open-commit-db.ts'
-export { prepareServiceSchema, type ServiceSchemaOptions } from './prepare-service-schema.ts'
-export { asRole, rolePassword } from './role-address.ts'
+export type { ConnectionOptions, ConnectionPool } from './connect/connection-config.ts'
+export { createAdapter } from './connect/create-adapter.ts'
+export { isConnectionFailure, isTransientError, sqlStateOf } from './connect/database-errors.ts'
+export { type CommitDbOptions, openCommitDb } from './connect/open-commit-db.ts'
+export { type Client, withClient } from './connect/with-client.ts'
+export { applyMigrations } from './migrate/apply-migrations.ts'
+export {
+  asRole,
+  prepareServiceSchema,
+  rolePassword,
+  type ServiceSchemaOptions,
+} from './migrate/prepare-service-schema.ts'
 export * from './sql.ts'
-export { type Client, withClient } from './with-client.ts'
+export { type ColumnsOf, isoOf, msOf } from './tables/column-types.ts'
+export { defineTable, type NewRow, type RowOf } from './tables/define-table.ts'

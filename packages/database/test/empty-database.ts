@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { withClient } from '../src/with-client.ts'
+import { withClient } from '../src/connect/with-client.ts'
 
 /** A database without a schema. Specs of other packages use `createTestDatabase` of `@nextvisit/testing`. */
 export interface EmptyDatabase {

@@ -1,6 +1,6 @@
 import { PrismaClient } from '../generated/prisma/client.ts'
-import { createAdapter } from '../src/create-adapter.ts'
-import { openCommitDb } from '../src/open-commit-db.ts'
+import { createAdapter } from '../src/connect/create-adapter.ts'
+import { openCommitDb } from '../src/connect/open-commit-db.ts'
 import type { CommitDb, Db } from '../src/sql.ts'
 
 /** Opens a database for specs of packages without a Prisma schema. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { PrismaClient } from '../generated/prisma/client.ts'
-import { createAdapter, isConnectionFailure, isTransientError, sqlStateOf } from './index.ts'
-import { createEmptyDatabase, type EmptyDatabase } from '../test/empty-database.ts'
+import { PrismaClient } from '../../generated/prisma/client.ts'
+import { createAdapter, isConnectionFailure, isTransientError, sqlStateOf } from '../index.ts'
+import { createEmptyDatabase, type EmptyDatabase } from '../../test/empty-database.ts'
 import { withClient } from './with-client.ts'
 
 function connect(url: string): PrismaClient {
@@ -23,7 +23,7 @@ const bug = { isConnectionFailure: false, isRetryable: false }
 const contended = { isConnectionFailure: false, isRetryable: true }
 const away = { isConnectionFailure: true, isRetryable: true }
 
-describe('what a client throws', () => {
+describe('an error of a client', () => {
   let database: EmptyDatabase
   let prisma: PrismaClient
 
@@ -41,7 +41,7 @@ describe('what a client throws', () => {
     return prisma.$transaction(statements.map((statement) => prisma.$executeRawUnsafe(statement)))
   }
 
-  it('carries the code that a statement of a transaction raised, and left nothing behind', async () => {
+  it('carries the code that a statement of a transaction raised, and the transaction is rolled back', async () => {
     const raise = "DO $$ BEGIN RAISE EXCEPTION 'stale' USING ERRCODE = 'NV001'; END $$"
     expect(await classify(() => inTransaction('INSERT INTO kept VALUES (1)', raise))).toEqual({
       sqlState: 'NV001',
@@ -50,7 +50,7 @@ describe('what a client throws', () => {
     expect(await prisma.$queryRaw`SELECT * FROM kept`).toEqual([])
   })
 
-  it('takes a server that only reads, as during a failover, for one that is unavailable', async () => {
+  it('is a connection failure if the server is read-only, as during a failover', async () => {
     const statements = ['SET TRANSACTION READ ONLY', 'INSERT INTO kept VALUES (9)']
     expect(await classify(() => inTransaction(...statements))).toEqual({ sqlState: '25006', ...away })
   })
@@ -59,11 +59,11 @@ describe('what a client throws', () => {
     ['a bad statement', '42601', 'SELEC'],
     ['a missing table', '42P01', 'SELECT * FROM nowhere'],
     ['a broken constraint', '23505', 'INSERT INTO kept VALUES (7), (7)'],
-  ])('says that %s is not worth another try', async (_, sqlState, statement) => {
+  ])('is not transient after %s', async (_, sqlState, statement) => {
     expect(await classify(() => prisma.$executeRawUnsafe(statement))).toEqual({ sqlState, ...bug })
   })
 
-  it('says that a lock or a statement which took too long may do better later', async () => {
+  it('is transient after a lock timeout or a statement timeout', async () => {
     const slow = ['SET LOCAL statement_timeout = 50', 'SELECT 1 FROM pg_sleep(5)']
     expect(await classify(() => inTransaction(...slow))).toEqual({ sqlState: '57014', ...contended })
     await withClient(database.url, async (client) => {
@@ -76,13 +76,13 @@ describe('what a client throws', () => {
     })
   })
 
-  it('knows a connection that the server ended, idle or at work', async () => {
+  it('is a connection failure if the server ended the connection, idle or busy', async () => {
     const end = 'SELECT pg_terminate_backend(pg_backend_pid())'
     expect(await classify(() => prisma.$executeRawUnsafe(end))).toEqual({ sqlState: '57P01', ...away })
     expect(await classify(() => inTransaction('SELECT 1', end, 'SELECT 1'))).toMatchObject(away)
   })
 
-  it('knows a server that refuses, by every kind of call', async () => {
+  it('is a connection failure if the server refuses connections, for every kind of call', async () => {
     const refused = connect('postgresql://postgres:pw@127.0.0.1:1/postgres')
     expect(await classify(() => refused.$queryRaw`SELECT 1`)).toMatchObject(away)
     expect(await classify(() => refused.thing.findMany())).toMatchObject(away)
@@ -95,7 +95,7 @@ describe('what a client throws', () => {
     ).toMatchObject(away)
   })
 
-  it('knows that no connection was to be had in time', async () => {
+  it('is a connection failure if no connection was free in time', async () => {
     const held = Promise.all([
       prisma.$executeRaw`SELECT 1 FROM pg_sleep(7)`,
       prisma.$executeRaw`SELECT 2 FROM pg_sleep(7)`,
@@ -106,7 +106,7 @@ describe('what a client throws', () => {
     await held
   })
 
-  it('takes wrong credentials and a missing database for what they are', async () => {
+  it('is no connection failure for wrong credentials or a missing database', async () => {
     const url = new URL(database.url)
     url.password = 'wrong'
     expect(await classify(() => connect(url.href).$queryRaw`SELECT 1`)).toEqual({ sqlState: '28P01', ...bug })

@@ -2,11 +2,11 @@ import { createHash, randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { Client } from 'pg'
-import { MigrationError } from './errors.ts'
-import { plainIdentifier } from './plain-identifier.ts'
-import { withClient, withLock } from './with-client.ts'
+import { MigrationError } from '../errors.ts'
+import { plainIdentifier } from '../sql.ts'
+import { withClient, withLock } from '../connect/with-client.ts'
 
-export interface MigrationsOptions {
+interface MigrationsOptions {
   /** Address with a role that may create the migrations' objects. */
   readonly url: string
   /** Created if missing. Migrations name their tables without it. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { applyMigrations } from './apply-migrations.ts'
-import { createEmptyDatabase, type EmptyDatabase } from '../test/empty-database.ts'
+import { createEmptyDatabase, type EmptyDatabase } from '../../test/empty-database.ts'
 
 describe('applyMigrations', () => {
   let database: EmptyDatabase
@@ -30,7 +30,7 @@ describe('applyMigrations', () => {
   }
   const apply = (own = {}) => applyMigrations({ url: database.url, schema, directory, ...own })
 
-  it('applies them in order into the schema, and each one once', async () => {
+  it('applies the migrations of a folder to the schema once, in order', async () => {
     expect(await apply()).toEqual(['0001_things', '0002_more'])
     await database.run(`INSERT INTO ${schema}.things (n, name) VALUES (1, 'one')`)
     expect(await apply()).toEqual([])
@@ -38,7 +38,7 @@ describe('applyMigrations', () => {
     expect(await apply()).toEqual(['0003_later'])
   })
 
-  it("keeps Prisma's books", async () => {
+  it("records applied migrations in Prisma's format", async () => {
     await apply()
     const rows = await database.run(`
       SELECT migration_name, length(checksum) AS hex, finished_at IS NOT NULL AS finished, applied_steps_count AS steps
@@ -50,12 +50,12 @@ describe('applyMigrations', () => {
     ])
   })
 
-  it('applies each once however many run at the same time', async () => {
+  it('applies each migration once if several processes run at the same time', async () => {
     const runs = await Promise.all(Array.from({ length: 5 }, () => apply()))
     expect(runs.flat().toSorted()).toEqual(['0001_things', '0002_more'])
   })
 
-  it('refuses one that was edited after it was applied, and applies nothing', async () => {
+  it('refuses a migration that was edited after it was applied, and applies nothing', async () => {
     await apply()
     await write('0001_things', 'CREATE TABLE things (n bigint);')
     await write('0003_later', 'CREATE TABLE later (n int);')
@@ -66,7 +66,7 @@ describe('applyMigrations', () => {
     expect(await database.run(`SELECT to_regclass('${schema}.later') AS later`)).toEqual([{ later: null }])
   })
 
-  it('refuses a schema of another layout, says what to do, and applies nothing', async () => {
+  it('refuses a schema of another layout, names the remedy, and applies nothing', async () => {
     await apply()
     await rm(path.join(directory, '0002_more'), { recursive: true })
     await write('0001_things', 'CREATE TABLE things (n int PRIMARY KEY, name text);')
@@ -81,13 +81,13 @@ describe('applyMigrations', () => {
     expect(await database.run(`SELECT to_regclass('${schema}.later') AS later`)).toEqual([{ later: null }])
   })
 
-  it('runs on a schema to which a newer version has added migrations', async () => {
+  it('accepts a schema to which a newer version has added migrations', async () => {
     await apply()
     await rm(path.join(directory, '0002_more'), { recursive: true })
     expect(await apply()).toEqual([])
   })
 
-  it('leaves nothing of one that fails, and goes on once it is mended', async () => {
+  it('rolls a failed migration back, and applies it once it is fixed', async () => {
     await write('0002_more', 'CREATE TABLE half (n int); SELECT nonsense;')
     await expect(apply()).rejects.toMatchObject({ code: 'MIGRATION_FAILED', cause: { code: '42703' } })
     expect(await database.run(`SELECT to_regclass('${schema}.half') AS half`)).toEqual([{ half: null }])
@@ -95,12 +95,12 @@ describe('applyMigrations', () => {
     expect(await apply()).toEqual(['0002_more'])
   })
 
-  it('says which folder has no migration in it', async () => {
+  it('names a folder without a migration.sql', async () => {
     await mkdir(path.join(directory, '0003_empty'))
     await expect(apply()).rejects.toMatchObject({ code: 'MIGRATION_MISSING' })
   })
 
-  it('keeps two directories apart by their tables', async () => {
+  it('applies two folders to one schema, with a table of applied migrations each', async () => {
     await apply()
     await rm(path.join(directory, '0002_more'), { recursive: true })
     await write('0001_things', 'CREATE TABLE others (n int);')

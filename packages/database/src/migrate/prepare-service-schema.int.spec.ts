@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { prepareServiceSchema } from './prepare-service-schema.ts'
-import { withClient } from './with-client.ts'
+import { withClient } from '../connect/with-client.ts'
 
 const suffix = randomBytes(6).toString('hex')
 
@@ -64,7 +64,7 @@ describe('prepareServiceSchema', () => {
     ['create a schema', 'CREATE SCHEMA mine'],
     ['create a role', 'CREATE ROLE mine'],
     ['truncate its own table', 'TRUNCATE users.things'],
-    ['read or change what migrations were applied', 'DELETE FROM users._core_migrations'],
+    ['read or change the table of applied migrations', 'DELETE FROM users._core_migrations'],
   ])('does not let a service %s', async (_, statement) => {
     await expect(as('users', statement)).rejects.toMatchObject({ code: '42501' })
   })
@@ -76,14 +76,14 @@ describe('prepareServiceSchema', () => {
     },
   )
 
-  it('may be run again and again, at the same time, and takes a new password', async () => {
+  it('may run repeatedly and in parallel, and sets a new password', async () => {
     await Promise.all(Array.from({ length: 4 }, () => prepare('forms', { password: 'new' })))
     expect(await as('forms', 'SELECT count(*)::int AS n FROM forms.things', 'new')).toEqual([{ n: 0 }])
     await expect(as('forms', 'SELECT 1')).rejects.toMatchObject({ code: '28P01' })
     await prepare('forms')
   })
 
-  it('prepares a role that several databases of the server share, at the same time', async () => {
+  it('prepares a role that several databases of the server share, in parallel', async () => {
     const databases = [1, 2, 3, 4].map((n) => `${name}_${n}`)
     const runs = databases.map((database) => prepare('forms', { database }))
     await expect(Promise.all(runs)).resolves.toHaveLength(4)
@@ -92,7 +92,7 @@ describe('prepareServiceSchema', () => {
     })
   })
 
-  it('gives the rights on what a later migration creates', async () => {
+  it('grants rights on the objects of later migrations', async () => {
     await mkdir(path.join(directory, '0002_later'))
     await writeFile(path.join(directory, '0002_later/migration.sql'), 'CREATE TABLE later (n int)')
     await prepare('users')

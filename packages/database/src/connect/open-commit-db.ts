@@ -8,7 +8,7 @@ import {
   STATEMENT_TIMEOUT_MS,
   statementNameOf,
 } from './connection-config.ts'
-import type { CommitDb, Statement } from './sql.ts'
+import type { CommitDb, Sql } from '../sql.ts'
 
 export interface CommitDbOptions extends ConnectionOptions {
   /**
@@ -80,10 +80,10 @@ export function openCommitDb(options: CommitDbOptions): CommitDb {
     }
   }
 
-  const query = ({ text, values }: Statement) =>
+  const query = ({ text, values }: Sql) =>
     use((client) => client.query({ name: statementNameOf(text), text, values: [...values] }))
 
-  const executeAll = async (statements: readonly Statement[]): Promise<void> => {
+  const executeAll = async (statements: readonly Sql[]): Promise<void> => {
     const pipeline = new CommitPipeline(statements)
     await use((client) => {
       const plans = planned.get(client)
@@ -94,7 +94,7 @@ export function openCommitDb(options: CommitDbOptions): CommitDb {
   }
 
   return {
-    $queryRaw: async <Row>(statement: Statement) => (await query(statement)).rows as Row,
+    $queryRaw: async <Row>(statement: Sql) => (await query(statement)).rows as Row,
     $executeRaw: async (statement) => (await query(statement)).rowCount ?? 0,
     $disconnect: () => pool.end(),
     executeAll,

@@ -9,9 +9,9 @@ import {
   raw,
   sql,
   sqlStateOf,
-} from './index.ts'
+} from '../index.ts'
 import { SILENT_CONNECTION_MS } from './connection-config.ts'
-import { createEmptyDatabase, type EmptyDatabase } from '../test/empty-database.ts'
+import { createEmptyDatabase, type EmptyDatabase } from '../../test/empty-database.ts'
 
 const MUCH = 'x'.repeat(300_000)
 
@@ -46,8 +46,8 @@ function given(own: Partial<CommitDbOptions> = {}): CommitDb {
 
 const readKept = () => db.$queryRaw(sql`SELECT * FROM kept ORDER BY whole`)
 
-describe('executing statements in one round trip', () => {
-  it('keeps values of every kind as they are', async () => {
+describe('executeAll', () => {
+  it('stores values of every type without a change', async () => {
     const id = '0199a1e0-0000-7000-8000-000000000001'
     const instant = new Date('2026-11-21T10:00:00.123Z')
     await db.executeAll([
@@ -61,7 +61,7 @@ describe('executing statements in one round trip', () => {
     ])
   })
 
-  it('keeps every text, alone and in an array', async () => {
+  it('stores every text without a change, alone and in an array', async () => {
     const anyText = fc.string({ unit: 'binary' }).filter((text) => text.isWellFormed() && !text.includes('\u0000'))
     const awkward = fc.constantFrom(
       '',
@@ -88,7 +88,7 @@ describe('executing statements in one round trip', () => {
     )
   })
 
-  it('sees in each statement what those before it did', async () => {
+  it('lets each statement see the changes of those before it', async () => {
     await db.executeAll([
       sql`INSERT INTO kept (whole) VALUES (${1})`,
       sql`UPDATE kept SET whole = whole + ${1}`,
@@ -97,13 +97,13 @@ describe('executing statements in one round trip', () => {
     expect(await readKept()).toMatchObject([{ whole: 2n }, { whole: 3n }])
   })
 
-  it('leaves nothing behind where a statement fails', async () => {
+  it('commits nothing if a statement fails', async () => {
     const failing = db.executeAll([sql`INSERT INTO kept (whole) VALUES (${1})`, sql`SELECT 1 / 0`])
     await expect(failing).rejects.toThrow('division by zero')
     expect(await readKept()).toEqual([])
   })
 
-  it('refuses an object, which has no one form as text', async () => {
+  it('refuses an object, which has no unique text form', async () => {
     await expect(db.executeAll([sql`SELECT ${{ a: 1 }}`])).rejects.toThrow('give its JSON')
   })
 })
@@ -112,8 +112,8 @@ const terminate = (name: string) =>
   database.run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '${name}'`)
 const pidOf = (own: CommitDb) => own.$queryRaw(sql`SELECT pg_backend_pid() AS pid`)
 
-describe('connections that commit', () => {
-  it('give whole numbers, instants and JSON as a Prisma client does', async () => {
+describe('connections of openCommitDb', () => {
+  it('parse integers, instants and JSON as a Prisma client does', async () => {
     const rows = await db.$queryRaw(sql`
       SELECT 1::int AS small, 9007199254740993::int8 AS large, 0.5::float8 AS real, true AS truth, NULL AS nothing,
         '2026-11-21T10:00:00.123Z'::timestamptz AS instant, '{"a":[1]}'::jsonb AS json, ARRAY['a', NULL] AS texts`)
@@ -132,20 +132,20 @@ describe('connections that commit', () => {
     expect(await db.$executeRaw(sql`INSERT INTO kept (whole) VALUES (1), (2)`)).toBe(2)
   })
 
-  it('are as many as they may be, and no more', async () => {
+  it('are at most maxConnections', async () => {
     const own = given({ maxConnections: 2 })
     const pids = await Promise.all(Array.from({ length: 5 }, () => pidOf(own)))
     expect(new Set(pids.map((rows) => JSON.stringify(rows))).size).toBe(2)
   })
 
-  it('go on after a statement failed, with statements that were sent behind it', async () => {
+  it('continue after a failed statement, with the statements that were sent after it', async () => {
     const insert = sql`INSERT INTO kept (whole, text) VALUES (${7}, 'behind')`
     await expect(db.executeAll([sql`SELECT 1 / ${0}::int`, insert])).rejects.toThrow('division by zero')
     await db.executeAll([insert])
     expect(await readKept()).toMatchObject([{ whole: 7n }])
   })
 
-  it('go on after one was lost, between two commits and during one', async () => {
+  it('are replaced after a loss, between two commits and during one', async () => {
     const lost: Error[] = []
     const own = given({ applicationName: 'commit-lost', onConnectionLost: (error) => lost.push(error) })
     await own.executeAll([sql`INSERT INTO kept (whole) VALUES (1)`])
@@ -161,7 +161,7 @@ describe('connections that commit', () => {
     expect(await readKept()).toMatchObject([{ whole: 1n }, { whole: 3n }])
   })
 
-  it('fail one statement where one of them is terminated', async () => {
+  it('fail one statement if one of them is terminated', async () => {
     const own = given({ applicationName: 'commit-cut', maxConnections: 1 })
     const cut = own.$queryRaw(sql`SELECT pg_sleep(10)`).catch((error: unknown) => error)
     const behind = own.$queryRaw(sql`SELECT 1 AS one`)
@@ -184,7 +184,7 @@ describe('connections that commit', () => {
     expect(await read()).toEqual([{ n: '1' }])
   })
 
-  it('prepare a statement once, whether it is read or committed', async () => {
+  it('prepare a statement once for reads and commits', async () => {
     const own = given({ maxConnections: 1 })
     const same = sql`INSERT INTO kept (whole) VALUES (${5n}) RETURNING whole`
     expect(await own.$queryRaw(same)).toEqual([{ whole: 5n }])
@@ -195,21 +195,21 @@ describe('connections that commit', () => {
     expect(prepared).toEqual([{ count: 1 }])
   })
 
-  it('are closed after a pause without work, and opened again', async () => {
+  it('are closed when idle, and opened again', async () => {
     const own = given({ silentConnectionMs: 1_000 })
     const first = await pidOf(own)
     await sleep(700)
     expect(await pidOf(own)).not.toEqual(first)
   })
 
-  it('report that Postgres cannot be reached as a failure of the connection', async () => {
+  it('report an unreachable Postgres as a connection failure', async () => {
     const outcome = await given({ url: 'postgresql://nobody@127.0.0.1:1/none' })
       .executeAll([sql`SELECT 1`])
       .catch((error: unknown) => error)
     expect(isConnectionFailure(outcome)).toBe(true)
   })
 
-  it('bound a statement, a wait for a lock, and a commit as a whole', async () => {
+  it('have timeouts for a statement, for a lock, and for a whole commit', async () => {
     const names = ['statement_timeout', 'lock_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout']
     const rows = await db.$queryRaw(sql`
       SELECT name, setting FROM pg_settings WHERE name = ANY (${names}) ORDER BY name`)
@@ -224,7 +224,7 @@ describe('connections that commit', () => {
   })
 
   // Each of the statements is short enough.
-  it('end a commit that takes too long as a whole', async () => {
+  it('end a commit whose statements together take too long', async () => {
     const own = given({ statementTimeoutMs: 500 })
     const slow = Array.from({ length: 40 }, () => sql`SELECT pg_sleep(0.05)`)
     const outcome = await own.executeAll(slow).catch((error: unknown) => error)
@@ -232,7 +232,7 @@ describe('connections that commit', () => {
     await own.executeAll(slow.slice(0, 1))
   })
 
-  it('find the tables of a schema that took the place of another, as a replay swaps them', async () => {
+  it('read the new tables after the swap of a replay', async () => {
     const own = given({ keepsPlansForMs: 60_000, maxConnections: 1 })
     const count = sql`SELECT count(*)::int AS places FROM places`
     const add = sql`INSERT INTO places DEFAULT VALUES`
@@ -251,35 +251,34 @@ describe('connections that commit', () => {
   // By a plan from when there were three rows, each run reads all of them.
   it.each([
     ['after a while', 300, async (_own: CommitDb, fill: string) => database.run(fill).then(() => sleep(300))],
-    [
-      'once much was written',
-      60_000,
-      (own: CommitDb, fill: string) => own.executeAll([raw(fill), sql`SELECT ${MUCH}`]),
-    ],
-  ])('plan a statement once, and again %s, for the table as it is then', async (_when, keepsPlansForMs, grow) => {
-    const own = given({ keepsPlansForMs, maxConnections: 1 })
-    await database.run(`
+    ['after many writes', 60_000, (own: CommitDb, fill: string) => own.executeAll([raw(fill), sql`SELECT ${MUCH}`])],
+  ])(
+    'plan a statement once, and again %s, for the size of the table at that time',
+    async (_when, keepsPlansForMs, grow) => {
+      const own = given({ keepsPlansForMs, maxConnections: 1 })
+      await database.run(`
       CREATE TABLE things.filling (id int PRIMARY KEY, n int) WITH (autovacuum_enabled = false);
       INSERT INTO things.filling VALUES (1, 0), (2, 0), (3, 0);
       ANALYZE things.filling`)
-    onTestFinished(async () => void (await database.run('DROP TABLE things.filling')))
-    const update = sql`
+      onTestFinished(async () => void (await database.run('DROP TABLE things.filling')))
+      const update = sql`
       UPDATE filling SET n = n + 1 FROM unnest(${[1, 2]}::int[]) AS asked (id) WHERE filling.id = asked.id`
-    const runs = async () => {
-      for (let run = 0; run < 10; run += 1) await own.executeAll([update])
-      await own.$queryRaw(sql`SELECT pg_stat_force_next_flush()::text`)
-      const [row] = await own.$queryRaw<{ read: number }[]>(sql`
+      const runs = async () => {
+        for (let run = 0; run < 10; run += 1) await own.executeAll([update])
+        await own.$queryRaw(sql`SELECT pg_stat_force_next_flush()::text`)
+        const [row] = await own.$queryRaw<{ read: number }[]>(sql`
         SELECT (seq_tup_read + (SELECT idx_tup_read FROM pg_stat_user_indexes WHERE relname = 'filling'))::int AS read
         FROM pg_stat_user_tables WHERE relname = 'filling'`)
-      return row?.read ?? 0
-    }
-    await runs()
-    const [prepared] = await own.$queryRaw<{ plans: number }[]>(sql`
+        return row?.read ?? 0
+      }
+      await runs()
+      const [prepared] = await own.$queryRaw<{ plans: number }[]>(sql`
       SELECT generic_plans::int AS plans FROM pg_prepared_statements
       WHERE statement LIKE '%UPDATE filling SET%' AND statement NOT LIKE '%generic%'`)
-    expect(prepared).toEqual({ plans: 10 })
-    await grow(own, 'INSERT INTO things.filling SELECT generate_series(4, 10000), 0')
-    const before = await runs()
-    expect((await runs()) - before).toBeLessThan(100)
-  })
+      expect(prepared).toEqual({ plans: 10 })
+      await grow(own, 'INSERT INTO things.filling SELECT generate_series(4, 10000), 0')
+      const before = await runs()
+      expect((await runs()) - before).toBeLessThan(100)
+    },
+  )
 })

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest'
-import { openTestDb } from '../test/open-test-db.ts'
-import { Sample } from '../generated/tables.ts'
-import { type Db, defineTable, sql, type Statement, withClient } from './index.ts'
-import { createEmptyDatabase, type EmptyDatabase } from '../test/empty-database.ts'
+import { openTestDb } from '../../test/open-test-db.ts'
+import { Sample } from '../../generated/tables.ts'
+import { type Db, defineTable, sql, type Sql, withClient } from '../index.ts'
+import { createEmptyDatabase, type EmptyDatabase } from '../../test/empty-database.ts'
 
 const samples = defineTable(...Sample, {
   total: 'add',
@@ -52,11 +52,11 @@ describe('a table on Postgres', () => {
     await database?.drop()
   })
 
-  async function run(statements: readonly Statement[], by = db): Promise<void> {
+  async function run(statements: readonly Sql[], by = db): Promise<void> {
     for (const statement of statements) await by.$executeRaw(statement)
   }
 
-  it('reads back what it wrote', async () => {
+  it('returns rows as they were written', async () => {
     const rows = [
       sample(1),
       sample(2, {
@@ -74,7 +74,7 @@ describe('a table on Postgres', () => {
     expect(found.toSorted((one, other) => (one.userId < other.userId ? -1 : 1))).toEqual(rows)
   })
 
-  it('reads the same out of JSON', async () => {
+  it('parses the same rows from JSON', async () => {
     await run(samples.upsert([sample(1, { latestMs: [7], lastAt: '2026-11-22T00:00:00.000Z' })]))
     const [found] = await db.$queryRaw<{ row: object }[]>(
       sql`SELECT to_json(found) AS row FROM (SELECT ${samples.columns} FROM samples) AS found`,
@@ -82,7 +82,7 @@ describe('a table on Postgres', () => {
     expect(samples.parse(found?.row ?? {})).toEqual(sample(1, { latestMs: [7], lastAt: '2026-11-22T00:00:00.000Z' }))
   })
 
-  it('merges rows that are there, column by column', async () => {
+  it('merges new rows into existing ones, column by column', async () => {
     await run(samples.upsert([sample(1, { note: 'first', total: 2, revision: 7 })]))
     await run(
       samples.upsert([
@@ -108,23 +108,23 @@ describe('a table on Postgres', () => {
     ])
   })
 
-  it('leaves out rows that a condition does not hold for', async () => {
+  it('skips rows that do not meet the condition of an upsert', async () => {
     await run(samples.upsert([sample(1), sample(2, { revision: 9 })], { where: sql`given.revision > 5` }))
     expect(await samples.select(db, sql`FROM samples`)).toEqual([sample(2, { revision: 9 })])
   })
 
-  it('fails to insert what is there', async () => {
+  it('fails to insert an existing row', async () => {
     await run(samples.insert([sample(1)]))
     await expect(run(samples.insert([sample(1)]))).rejects.toThrow(/23505|[Uu]nique/)
   })
 
-  it('inserts what is missing', async () => {
+  it('inserts only missing rows', async () => {
     await run(samples.insert([sample(1)]))
     await run(samples.insertMissing([sample(2), sample(1, { note: 'changed' }), sample(2)]))
     expect(await samples.select(db, sql`FROM samples ORDER BY user_id`)).toEqual([sample(1), sample(2)])
   })
 
-  it('updates some columns of the rows that are there', async () => {
+  it('updates some columns of existing rows', async () => {
     await run(samples.upsert([sample(1), sample(2)]))
     const changed = [sample(3), sample(2, { note: 'changed', labels: ['a'], total: 9 })]
     await run(samples.update(changed, ['note', 'labels']))
@@ -134,7 +134,7 @@ describe('a table on Postgres', () => {
     ])
   })
 
-  it('deletes by key and by a condition', async () => {
+  it('deletes rows by key and by a condition', async () => {
     await run(samples.upsert([sample(1), sample(2), sample(3)]))
     await run([
       ...samples.deleteByKeys([sample(1), sample(7)]),
@@ -143,7 +143,7 @@ describe('a table on Postgres', () => {
     expect(await samples.select(db, sql`FROM samples`)).toEqual([sample(2)])
   })
 
-  it('finds rows by some of their columns, and joins rows in the order given', async () => {
+  it('finds rows by some of their columns, and joins given rows in their order', async () => {
     await run(samples.upsert([sample(1), sample(2, { organization: 'globex' })]))
     expect(await samples.selectByKeys(db, [{ organization: 'globex' }], ['organization'])).toEqual([
       sample(2, { organization: 'globex' }),
@@ -160,7 +160,7 @@ describe('a table on Postgres', () => {
     const middle = sample(30)
 
     /** Both wait for the row in the middle, or for each other's rows before it. Then the row is free. */
-    async function writeWhileMiddleIsLocked(write: (given: typeof rows) => Statement[]): Promise<void> {
+    async function writeWhileMiddleIsLocked(write: (given: typeof rows) => Sql[]): Promise<void> {
       await withClient(database.url, async (holder) => {
         await holder.query('BEGIN')
         await holder.query('UPDATE samples SET note = note WHERE user_id = $1', [middle.userId])
@@ -176,7 +176,7 @@ describe('a table on Postgres', () => {
       })
     }
 
-    it.each<[string, (given: typeof rows) => Statement[]]>([
+    it.each<[string, (given: typeof rows) => Sql[]]>([
       ['upserts', (given) => samples.upsert(given)],
       ['updates', (given) => samples.update(given, ['note'])],
       ['deletions', (given) => samples.deleteByKeys(given)],

@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { sqlStateOf } from './database-errors.ts'
-import { plainIdentifier } from './plain-identifier.ts'
+import { plainIdentifier } from '../sql.ts'
 
 export type { Client }
 

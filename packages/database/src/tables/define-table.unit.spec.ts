@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Sample } from '../generated/prisma/client.ts'
-import { type ColumnsOf, defineTable, sql, type Statement } from './index.ts'
+import type { Sample } from '../../generated/prisma/client.ts'
+import { type ColumnsOf, defineTable, sql, type Sql } from '../index.ts'
 
 const members = defineTable('members', { organization: 'text', userId: 'uuid', since: 'timestamptz?' }, [
   'organization',
@@ -11,12 +11,12 @@ const BOB = '00000000-0000-4000-8000-00000000000b'
 const ada = { organization: 'acme', userId: ADA, since: '2026-11-21T10:00:00.000Z' }
 
 /** One line, as Postgres gets it. */
-function textOf(statements: readonly Statement[]): string {
+function textOf(statements: readonly Sql[]): string {
   return statements.map((statement) => statement.text.replaceAll(/\s+/g, ' ').trim()).join('; ')
 }
 
 describe('defineTable', () => {
-  it('upserts with an array a column, in the order of the keys', () => {
+  it('upserts with one array per column, in the order of the keys', () => {
     const [statement] = members.upsert([ada, { organization: 'acme', userId: BOB }])
     expect(textOf(members.upsert([ada]))).toBe(
       'INSERT INTO "members" AS known ("organization", "user_id", "since") ' +
@@ -32,7 +32,7 @@ describe('defineTable', () => {
     ])
   })
 
-  it('looks up rows one by one, of a list or of another table of the query', () => {
+  it('looks up rows of a list or of another table of the query one by one', () => {
     const options = { columns: ['organization'], where: sql`since IS NULL`, orderBy: 'userId' } as const
     const expected =
       '( SELECT found.* FROM asked, LATERAL ( SELECT * FROM "members" WHERE ("members"."organization") = ' +
@@ -43,7 +43,7 @@ describe('defineTable', () => {
     expect(members.lookUp([ada]).values).toEqual([['acme'], [ADA]])
   })
 
-  it('says the same however many rows there are', () => {
+  it('has the same statement for any number of rows', () => {
     const some = Array.from({ length: 3 }, (_, index) => ({ organization: `acme-${index}`, userId: ADA }))
     expect(textOf(members.upsert(some))).toBe(textOf(members.upsert([ada])))
     expect(textOf(members.insert(some))).toBe(textOf(members.insert([ada])))
@@ -61,7 +61,7 @@ describe('defineTable', () => {
     ]).toEqual([])
   })
 
-  it('merges each column as its table says', () => {
+  it('merges each column by its rule', () => {
     const counters = defineTable(
       'counters',
       { slug: 'text', count: 'bigint', first: 'text?', last: 'text?', partition: 'int', name: 'text', hint: 'text' },
@@ -74,11 +74,11 @@ describe('defineTable', () => {
     )
   })
 
-  it('leaves rows alone that are there', () => {
+  it('does not change existing rows when it inserts missing ones', () => {
     expect(textOf(members.insertMissing([ada]))).toMatch(/ ON CONFLICT \("organization", "user_id"\) DO NOTHING$/)
   })
 
-  it('sends no long value that has not changed', () => {
+  it('sends only changed long values', () => {
     const users = defineTable('users', { userId: 'uuid', traits: 'json', country: 'text?' }, ['userId'])
     const statements = users.upsertKeeping('traits', [
       { userId: ADA, traits: undefined, country: 'NL' },
@@ -93,19 +93,19 @@ describe('defineTable', () => {
     )
   })
 
-  it('inserts in the order given where Postgres makes the key', () => {
+  it('inserts rows in their order if Postgres generates the key', () => {
     const outbox = defineTable('outbox', { topic: 'text' }, [])
     expect(textOf(outbox.insert([{ topic: 'a' }]))).toMatch(/ ORDER BY position$/)
   })
 
-  it('locks by key what it changes or deletes', () => {
+  it('locks the rows that it changes or deletes in the order of their keys', () => {
     expect(textOf(members.update([ada], ['since']))).toContain(
       'ORDER BY "organization", "user_id" FOR NO KEY UPDATE OF "members" )',
     )
     expect(textOf(members.deleteByKeys([ada]))).toContain('ORDER BY "organization", "user_id" FOR UPDATE)')
   })
 
-  it('takes its names and types from the Prisma model', () => {
+  it('compares names and types of columns with the Prisma model', () => {
     const columns = {
       organization: 'text',
       userId: 'uuid',
@@ -133,7 +133,7 @@ describe('defineTable', () => {
     void ({ ...columns, note: 'text' } as const satisfies ColumnsOf<Sample>)
   })
 
-  it('takes rows of its own columns alone', () => {
+  it('accepts only rows of its own columns', () => {
     // @ts-expect-error A column that may not be null is missing.
     members.upsert([{ organization: 'acme' }])
     // @ts-expect-error A key's column is missing.

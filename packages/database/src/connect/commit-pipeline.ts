@@ -1,6 +1,6 @@
 import type { Connection } from 'pg'
 import { statementNameOf } from './connection-config.ts'
-import type { Statement } from './sql.ts'
+import type { Sql } from '../sql.ts'
 
 /** The members of pg's connection that its types lack. */
 interface PipelineConnection extends Connection {
@@ -20,7 +20,7 @@ export class CommitPipeline {
   readonly #outcome = Promise.withResolvers<void>()
 
   /** Throws a `TypeError` for a value without a unique text form. */
-  constructor(statements: readonly Statement[]) {
+  constructor(statements: readonly Sql[]) {
     this.#statements = statements.map(({ text, values }) => ({ text, values: values.map(toText) }))
     this.committed = this.#outcome.promise
   }

@@ -1,10 +1,10 @@
 import net from 'node:net'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
-import { PrismaClient } from '../generated/prisma/client.ts'
-import { type ConnectionOptions, createAdapter, type Db, isConnectionFailure, sql } from './index.ts'
-import { createEmptyDatabase, type EmptyDatabase } from '../test/empty-database.ts'
+import { PrismaClient } from '../../generated/prisma/client.ts'
+import { type ConnectionOptions, createAdapter, type Db, isConnectionFailure, sql } from '../index.ts'
+import { createEmptyDatabase, type EmptyDatabase } from '../../test/empty-database.ts'
 
-describe('a client over createAdapter', () => {
+describe('a Prisma client on createAdapter', () => {
   let database: EmptyDatabase
 
   beforeAll(async () => {
@@ -26,19 +26,19 @@ describe('a client over createAdapter', () => {
   const terminate = () =>
     database.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'adapter-spec'")
 
-  it('is a Db as it stands', async () => {
+  it('is a Db', async () => {
     const db: Db = connect()
     expect(await db.$executeRaw(sql`SELECT 1`)).toBe(1)
     expect(await db.$queryRaw(sql`SELECT ${2}::int AS n`)).toEqual([{ n: 2 }])
   })
 
-  it("finds the schema's tables by raw statement and by model", async () => {
+  it("reads the schema's tables by raw statement and by model", async () => {
     const prisma = connect()
     await prisma.$executeRaw`INSERT INTO things VALUES ('acme', 1, '2026-11-21T10:00:00Z')`
     expect(await prisma.thing.count({ where: { organization: 'acme' } })).toBe(1)
   })
 
-  it('keeps instants where the database has a time zone of its own', async () => {
+  it('keeps instants in a database with another time zone', async () => {
     const prisma = connect()
     const seenAt = new Date('2026-11-21T10:00:00.123Z')
     await prisma.thing.create({ data: { organization: 'zone', id: 1n, seenAt } })
@@ -49,14 +49,14 @@ describe('a client over createAdapter', () => {
     expect(read).toEqual([expected, expected])
   })
 
-  it('expects that looking up a row costs hardly more than reading on, unless the address says otherwise', async () => {
+  it('sets the page cost of an SSD, unless the address sets another', async () => {
     expect(await connect().$queryRaw`SHOW random_page_cost`).toEqual([{ random_page_cost: '1.1' }])
     const url = `${database.url}?options=-c%20random_page_cost%3D3`
     expect(await connect({ url }).$queryRaw`SHOW random_page_cost`).toEqual([{ random_page_cost: '3' }])
   })
 
   // A plan that is kept from when there were three rows reads 10,000 rows each time.
-  it('plans a statement for the table as it is now, however often it has run', async () => {
+  it('plans a statement for the present size of the table at each run', async () => {
     await database.run(`
       CREATE TABLE things.filling (id int PRIMARY KEY) WITH (autovacuum_enabled = false);
       INSERT INTO things.filling VALUES (1), (2), (3);
@@ -75,7 +75,7 @@ describe('a client over createAdapter', () => {
     expect(await read()).toEqual(before)
   })
 
-  it('bounds what Postgres leaves unbounded', async () => {
+  it('sets each timeout that is unlimited in Postgres', async () => {
     const names = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'application_name']
     const rows = await connect().$queryRaw`
       SELECT name, setting FROM pg_settings WHERE name = ANY (${names}) ORDER BY name`
@@ -87,7 +87,7 @@ describe('a client over createAdapter', () => {
     ])
   })
 
-  it("keeps the address's own options beside ours", async () => {
+  it('joins the options in the address with its own', async () => {
     const url = new URL(database.url)
     url.searchParams.set('options', '-c work_mem=5MB')
     const prisma = connect({ url: url.href })
@@ -95,7 +95,7 @@ describe('a client over createAdapter', () => {
     expect(rows).toEqual([{ mem: '5MB', schema: 'things' }])
   })
 
-  it('prepares a statement once for a connection', async () => {
+  it('prepares a statement once per connection', async () => {
     const prisma = connect({ maxConnections: 1 })
     const count = (organization: string) =>
       prisma.$queryRaw`SELECT count(*) FROM things WHERE organization = ${organization}`
@@ -105,7 +105,7 @@ describe('a client over createAdapter', () => {
     expect(prepared).toEqual([{ executed: 2n }])
   })
 
-  it('finds the tables of a schema that took the place of another, as a replay swaps them', async () => {
+  it('reads the new tables after the swap of a replay', async () => {
     const prisma = connect({ maxConnections: 1 })
     const places = () => prisma.$queryRaw`SELECT count(*)::int AS places FROM places`
     await database.run('CREATE TABLE things.places (); CREATE SCHEMA rebuilt; CREATE TABLE rebuilt.places ()')
@@ -122,7 +122,7 @@ describe('a client over createAdapter', () => {
     expect(() => connect({ schema: 'things -c fsync=off' })).toThrow(/lower-case letters/)
   })
 
-  it('goes on after its idle connections were terminated', async () => {
+  it('continues after its idle connections were terminated', async () => {
     const lost: Error[] = []
     const prisma = connect({ onConnectionLost: (error) => lost.push(error) })
     await Promise.all([prisma.$executeRaw`SELECT 1`, prisma.$executeRaw`SELECT 1 FROM pg_sleep(0.05)`])
@@ -131,7 +131,7 @@ describe('a client over createAdapter', () => {
     expect(await prisma.$queryRaw`SELECT 1 AS n`).toEqual([{ n: 1 }])
   })
 
-  it('goes on after a connection was terminated inside a transaction', async () => {
+  it('continues after a connection was terminated inside a transaction', async () => {
     const prisma = connect({ maxConnections: 1 })
     const cut = prisma.$transaction([
       prisma.$executeRaw`INSERT INTO things VALUES ('cut', 1, now())`,
@@ -146,7 +146,7 @@ describe('a client over createAdapter', () => {
   const sleeping = () =>
     database.run("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND application_name = 'adapter-spec'")
 
-  it('gives a connection up that has gone silent, and takes another', async () => {
+  it('closes a silent connection and opens another', async () => {
     const proxy = await startSilenceableProxy(database.url)
     const prisma = connect({ url: proxy.url, silentConnectionMs: 500 })
     onTestFinished(proxy.stop)

@@ -1,9 +1,10 @@
+import { createHmac } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import type { Client } from 'pg'
 import { applyMigrations } from './apply-migrations.ts'
-import { sqlStateOf } from './database-errors.ts'
-import { plainIdentifier } from './plain-identifier.ts'
-import { ensureDatabase, withClient, withLock } from './with-client.ts'
+import { sqlStateOf } from '../connect/database-errors.ts'
+import { plainIdentifier } from '../sql.ts'
+import { ensureDatabase, withClient, withLock } from '../connect/with-client.ts'
 
 export interface ServiceSchemaOptions {
   /** Address with a role that may create schemas and roles. The database is created if missing. */
@@ -71,4 +72,17 @@ function grants({ schema, role, bookkeeping }: { schema: string; role: string; b
     ALTER DEFAULT PRIVILEGES IN SCHEMA ${schema} GRANT EXECUTE ON FUNCTIONS TO ${role};
     ${bookkeeping.map((table) => `REVOKE ALL ON TABLE ${table} FROM ${role};`).join('\n')}
   `
+}
+
+/** Returns the default password of a login role. All processes that share the server must use the same secret. */
+export function rolePassword(secret: string, role: string): string {
+  return createHmac('sha256', secret).update(role).digest('base64url')
+}
+
+/** Returns the address with another role. `role` and `password` must be encoded as in an address. */
+export function asRole(address: string | URL, role: string, password: string): string {
+  const own = new URL(address)
+  own.username = role
+  own.password = password
+  return own.href
 }

@@ -1,3 +1,5 @@
+import type { Column } from './column-types.ts'
+
 /**
  * The value of an existing row's column after an upsert: the new value, the sum, the greater or the lesser (null counts as
  * absent), or the old value. `leastBy`: the value of the row with the lesser values in those columns.
@@ -54,12 +56,17 @@ function isLess(one: TableRow, other: TableRow, by: readonly string[]): boolean 
   return differing !== undefined && (one[differing] as string) < (other[differing] as string)
 }
 
-/** Returns the merge in SQL, for a quoted column of the rows `known` and `excluded`. */
-export function mergedInSql(
-  name: string,
-  rule: Exclude<OnConflict, 'keep'>,
-  nameOf: (property: string) => string,
-): string {
+/** Returns the assignments of an upsert, which merges the rows `known` and `excluded`. */
+export function mergedColumns(columns: readonly Column[], key: readonly string[], rules: MergeRules): string {
+  const nameOf = (property: string): string => columns.find((column) => column.property === property)?.name ?? property
+  const changes = columns.flatMap(({ property, name }) => {
+    const rule = rules[property] ?? 'replace'
+    return key.includes(property) || rule === 'keep' ? [] : `${name} = ${mergedInSql(name, rule, nameOf)}`
+  })
+  return changes.join(', ')
+}
+
+function mergedInSql(name: string, rule: Exclude<OnConflict, 'keep'>, nameOf: (property: string) => string): string {
   if (rule === 'replace') return `excluded.${name}`
   if (rule === 'add') return `known.${name} + excluded.${name}`
   if (typeof rule === 'string') return `${rule}(known.${name}, excluded.${name})`

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import net from 'node:net'
 import type { ClientConfig, PoolConfig } from 'pg'
-import { SilentConnectionError } from './errors.ts'
-import { plainIdentifier } from './plain-identifier.ts'
+import { SilentConnectionError } from '../errors.ts'
+import { plainIdentifier } from '../sql.ts'
 
 export interface ConnectionOptions {
   /** `postgresql://role:password@host:port/database`, with TLS as `sslmode` says. */
