@@ -12,8 +12,23 @@ const HEADING_LINK = /\]\((?!\w+:)([^)#\s]*)#([^)\s]+)\)/g
 /** Matches a file name without its folder, such as `gates.ts`. Other extensions are files of the reader, such as workspace files. */
 const FILE_NAME = /`(\w[\w.-]*\.(?:ts|md|sql|prisma))`/g
 
+/** A name of the code, such as `defineTable`, or `defineTable(...User)`. */
+const NAME = /`(?:([\w$.]+)(?:\(\))?|([\w$]+)\([^`]*)`/g
+/** Pages whose subject is also the past, and programs of others. */
+const PAGES_OF_OTHER_NAMES = /^docs\/(?:decisions|explanation\/history)\//
+/** Names that are derived from others while the program runs. */
+const DERIVED_NAMES = ['users_replay', 'registry_replay', 'metering_replay', 'forms_replay']
+
 const documents = ['README.md', ...globSync('docs/**/*.md', { cwd: ROOT })]
 const sources = globSync(`{${FOLDERS.join(',')}}/**/*.{ts,md,sql,prisma}`, { cwd: ROOT, exclude: ['**/node_modules'] })
+const code = globSync(
+  ['{packages,services,tools,tests,examples,infra}/**/*.{ts,tsx,sql,prisma,yaml,json,toml,env}', '*.{json,yaml,yml}'],
+  { cwd: ROOT, exclude: ['**/node_modules', '**/generated/{prisma,web}', '**/*.spec.ts'] },
+)
+const knownNames = new Set([
+  ...DERIVED_NAMES,
+  ...[...code, 'docs/reference/openapi.json'].flatMap((file) => [path.basename(file), ...wordsIn(read(file))]),
+])
 const fileNames = new Set([...documents, ...sources].map((file) => path.basename(file)))
 
 /** Returns the paths and file names in a document that do not exist in the repository. */
@@ -24,7 +39,20 @@ function missingIn(document: string, text: string): string[] {
   return [...paths, ...names]
 }
 
-/** The links of a document to headings that do not exist. */
+/** Returns the names in a document that neither code nor configuration contains. Code blocks are not read. */
+function missingNamesIn(text: string): string[] {
+  const names = Array.from(
+    text.replaceAll(/^ *```[^]*?```/gm, '').matchAll(NAME),
+    ([, name, called]) => name ?? called ?? '',
+  )
+  return names.filter((name) => !knownNames.has(name) && wordsIn(name).some((word) => !knownNames.has(word)))
+}
+
+function wordsIn(text: string): readonly string[] {
+  return text.match(/[\p{L}_$][\p{L}\p{N}_$]*/gu) ?? []
+}
+
+/** Returns the links of a document to headings that do not exist. */
 function missingHeadingsIn(document: string, text: string): string[] {
   const links = Array.from(text.matchAll(HEADING_LINK), ([, file = '', id = '']) => ({
     page: file === '' ? document : path.join(path.dirname(document), file),
@@ -62,6 +90,19 @@ describe('the documents', () => {
 
   it.each(documents)('%s links only to existing headings', (document) => {
     expect(missingHeadingsIn(document, read(document))).toEqual([])
+  })
+
+  it.each(documents.filter((document) => !PAGES_OF_OTHER_NAMES.test(document)))(
+    '%s names only identifiers of the code',
+    (document) => {
+      expect(missingNamesIn(read(document))).toEqual([])
+    },
+  )
+
+  it('are refused if they name a missing identifier', () => {
+    const text =
+      '`defineTable(...User)`, `defineNoTable(User)`, `LOG_LEVEL`, `NO_SUCH_LEVEL`, `records.ts`, `a few words`'
+    expect(missingNamesIn(`${text}\n\n\`\`\`\n\`noSuchName\`\n\`\`\`\n`)).toEqual(['defineNoTable', 'NO_SUCH_LEVEL'])
   })
 
   it('are refused if they link to a missing heading', () => {
