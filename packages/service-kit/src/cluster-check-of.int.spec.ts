@@ -18,12 +18,12 @@ function givenCheck(options: Pick<ServiceClusterCheckOptions, 'mode' | 'locally'
 }
 
 describe('a service whose cluster could lose records', () => {
-  it('does not start in production, whether or not it warns elsewhere', async () => {
+  it('does not start in production, even if it only warns in local mode', async () => {
     await expect(givenCheck({ mode: 'production' }).check.start()).rejects.toThrow(UnsafeClusterError)
     await expect(givenCheck({ mode: 'production', locally: 'warn' }).check.start()).rejects.toThrow(UnsafeClusterError)
   })
 
-  it('starts on a developer’s machine, and warns only where it is the one that does', async () => {
+  it('starts in local mode, and warns only if it is configured to', async () => {
     const silent = givenCheck({ mode: 'local' })
     await silent.check.start()
     expect(silent.warnings).toEqual([])

@@ -30,7 +30,7 @@ async function givenOpenBreaker() {
 }
 
 describe('a breaker (design.md, Calls to services)', () => {
-  it('opens where more than half of the calls failed, and not for the first few', async () => {
+  it('opens if more than half of the calls failed, but not for the first few', async () => {
     const breaker = givenBreaker()
     for (const action of [fail, fail, fail]) await breaker.run(action)
     for (const action of [succeed, succeed, succeed, succeed]) expect(await breaker.run(action)).toBe('ok')
@@ -45,7 +45,7 @@ describe('a breaker (design.md, Calls to services)', () => {
     expect(breaker.isOpen()).toBe(true)
   })
 
-  it('counts calls that are under way among those that did not fail', async () => {
+  it('counts calls in flight as not failed', async () => {
     const breaker = givenBreaker()
     const underWay = Promise.withResolvers<string>()
     const calls = Array.from({ length: 10 }, () => breaker.run(() => underWay.promise))
@@ -55,7 +55,7 @@ describe('a breaker (design.md, Calls to services)', () => {
     expect(new Set(await Promise.all(calls))).toEqual(new Set(['ok']))
   })
 
-  it('lets one call through to find out, and counts as open until that call is over', async () => {
+  it('lets one call through as a trial, and counts as open until the trial is over', async () => {
     const breaker = await givenOpenBreaker()
     expect([breaker.isOpen(), breaker.isTrying()]).toEqual([false, false])
     const trial = Promise.withResolvers<string>()
@@ -69,13 +69,13 @@ describe('a breaker (design.md, Calls to services)', () => {
     expect(breaker.states).toEqual([false, true, false])
   })
 
-  it('opens again where the trial fails', async () => {
+  it('opens again if the trial fails', async () => {
     const breaker = await givenOpenBreaker()
     expect(await breaker.run(fail)).toBe('failed')
     expect([breaker.isOpen(), breaker.isTrying()]).toEqual([true, false])
   })
 
-  it('is not closed, nor kept open, by a call that began before it opened', async () => {
+  it('is neither closed nor kept open by a call that began before it opened', async () => {
     const breaker = givenBreaker()
     const [good, bad] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()]
     const late = [breaker.run(() => good.promise), breaker.run(() => bad.promise)]

@@ -29,7 +29,7 @@ export function createHttpPart(server: Server, { host, port, portVariable, ...st
   const start = () =>
     new Promise<{ readonly port: number }>((resolve, reject) => {
       server.once('error', (cause) => {
-        const message = `Could not listen on ${host}:${port}; choose another ${portVariable} or end what holds it.`
+        const message = `Could not listen on ${host}:${port}; choose another ${portVariable} or end the process that uses it.`
         reject(new ListenError(message, { cause }))
       })
       server.listen(port, host, () => resolve({ port: (server.address() as AddressInfo).port }))

@@ -29,12 +29,6 @@ export interface InternalServerOptions {
   readonly logger: Logger
 }
 
-export interface InternalServer {
-  readonly start: () => Promise<{ readonly port: number }>
-  /** Answers the current calls, then closes. */
-  readonly stop: () => Promise<void>
-}
-
 const MAX_BODY = '1mb'
 const DEFAULT_DEADLINE_MS = 2_000
 const MAX_DEADLINE_MS = 60_000
@@ -47,7 +41,7 @@ const CLOSE_WITHIN_MS = 3_000
  * Creates a service's internal port: `/livez`, `/readyz`, `/metrics`, and its routes behind the bearer token. A route answers
  * 400 to a question that does not fit, 503 if its handler throws a `retryable` error or the caller is gone, and 500 otherwise.
  */
-export function createInternalServer(options: InternalServerOptions): InternalServer {
+export function createInternalServer(options: InternalServerOptions) {
   const server = createServer(
     { keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: 5_000, requestTimeout: 10_000 },
     createApp(options),

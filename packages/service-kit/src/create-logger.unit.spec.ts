@@ -12,7 +12,7 @@ function createSink() {
 }
 
 describe('createLogger', () => {
-  it('says when, who and how bad', () => {
+  it('writes time, service, instance and level', () => {
     const sink = createSink()
     createLogger('metering', 'info', sink).info({ partition: 3, offset: 12n, topic: 'user-events' }, 'caught up')
     expect(sink.entries()).toEqual([
@@ -29,13 +29,13 @@ describe('createLogger', () => {
     ])
   })
 
-  it('keeps quiet below its level', () => {
+  it('writes nothing below its level', () => {
     const sink = createSink()
     createLogger('metering', 'warn', sink).info({}, 'detail')
     expect(sink.text()).toBe('')
   })
 
-  it('leaves out objects, whatever they are called', () => {
+  it('drops objects under any name', () => {
     const sink = createSink()
     const record = { userName: 'canary', traits: { email: 'canary' } }
     const logger = createLogger('metering', 'info', sink)
@@ -44,7 +44,7 @@ describe('createLogger', () => {
     expect(sink.entries()[0]).toMatchObject({ requestId: 'r1', text: `${'x'.repeat(300)}…` })
   })
 
-  it('says of an error what it is and where it came from, not what it carries', () => {
+  it('writes type, code, message and stack of an error, and none of its other members', () => {
     const sink = createSink()
     const cause = Object.assign(new TypeError('below'), { code: 'E_BELOW', query: 'canary' })
     const err = Object.assign(new Error('above', { cause }), { meta: { values: ['canary'] } })
@@ -60,7 +60,7 @@ describe('createLogger', () => {
     })
   })
 
-  it('does not quote what could not be parsed', () => {
+  it('does not quote the input of JSON.parse', () => {
     const sink = createSink()
     try {
       JSON.parse('canary')
@@ -71,7 +71,7 @@ describe('createLogger', () => {
     expect(sink.text()).not.toContain('canary')
   })
 
-  it('keeps a bare error to the same rule', () => {
+  it('filters a bare error in the same way', () => {
     const sink = createSink()
     createLogger('metering', 'info', sink).error(Object.assign(new Error('above'), { detail: 'canary' }))
     expect(sink.text()).toContain('above')

@@ -69,13 +69,13 @@ describe('a Redis connection', () => {
     return connection
   }
 
-  it('does its work', async () => {
+  it('executes commands', async () => {
     const { client } = await open(createRedis)
     await client.set(key, 'kept', 'PX', 10_000)
     expect(await client.get(key)).toBe('kept')
   })
 
-  it('fails at once while Redis is unavailable, says so once, and comes back by itself', async () => {
+  it('fails commands at once while Redis is unavailable, logs the outage once, and reconnects', async () => {
     const { client } = await open(createRedis)
     proxy.close()
     await expect.poll(() => client.status).not.toBe('ready')
@@ -86,7 +86,7 @@ describe('a Redis connection', () => {
     expect(logged).toEqual(['Redis is unavailable; continuing without it', 'Redis is back'])
   })
 
-  it('starts without Redis, and finds it later', async () => {
+  it('starts without Redis and connects later', async () => {
     proxy.close()
     const { client } = await open(createRedis)
     await expect(client.get(key)).rejects.toThrow(/writeable|closed/)
@@ -94,7 +94,7 @@ describe('a Redis connection', () => {
     await expect.poll(() => client.status, { timeout: 10_000 }).toBe('ready')
   })
 
-  it('gives up on a frozen Redis', async () => {
+  it('fails a command to a frozen Redis after its timeout', async () => {
     const { client } = await open(createRedis)
     proxy.freeze()
     await expect(client.incr(key)).rejects.toThrow('Command timed out')
@@ -104,7 +104,7 @@ describe('a Redis connection', () => {
     await expect.poll(() => client.status, { timeout: 10_000 }).toBe('ready')
   })
 
-  it('does not send a command again that the lost connection may have carried', async () => {
+  it('does not repeat a command that the lost connection may have sent', async () => {
     const { client } = await open(createRedis)
     const direct = new Redis(inject('redisUrl'))
     onTestFinished(() => direct.disconnect())
@@ -133,7 +133,7 @@ describe('a Redis connection', () => {
     return { client, heard, publish }
   }
 
-  it('notices a frozen Redis though it only listens, and listens again afterwards', async () => {
+  it('notices a frozen Redis while it only subscribes, and subscribes again afterwards', async () => {
     const { client, heard, publish } = await hear()
     proxy.freeze()
     await expect.poll(() => client.status, { timeout: 10_000 }).not.toBe('ready')
@@ -144,7 +144,7 @@ describe('a Redis connection', () => {
     await expect.poll(() => heard).toContain('hello')
   })
 
-  it('goes on where Redis freezes as soon as it is connected again', async () => {
+  it('recovers if Redis freezes right after the reconnect', async () => {
     const { client, publish } = await hear()
     client.once('ready', proxy.freeze)
     client.disconnect(true)

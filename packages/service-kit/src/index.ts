@@ -32,7 +32,6 @@ export { createInternalClient } from './create-internal-client.ts'
 export {
   createInternalServer,
   type Health,
-  type InternalServerOptions,
 } from './create-internal-server.ts'
 export { createMetrics, createPublishMetrics } from './metrics.ts'
 export {
@@ -53,7 +52,7 @@ export {
 } from './read-config.ts'
 export {
   createRefusalStore,
-  KEPT_OF_A_REASON,
+  MAX_REFUSALS_PER_REASON,
   type ProjectRefusals,
   type RefusalStore,
   type StoredRefusals,

@@ -2,11 +2,11 @@ import perfHooks from 'node:perf_hooks'
 import { expect, it, vi } from 'vitest'
 import { createMetrics } from './metrics.ts'
 
-it("createMetrics names the service on the process's metrics", async () => {
+it("createMetrics labels the process's metrics with the service", async () => {
   expect(await createMetrics('metering').metrics()).toMatch(/^process_cpu_seconds_total\{service="metering"\}/m)
 })
 
-it("shows the event loop's delay of this moment, and none from samples, which would wake an idle process", async () => {
+it("createMetrics reports the event loop's present delay, and takes no samples, which would wake an idle process", async () => {
   const samples = vi.spyOn(perfHooks, 'monitorEventLoopDelay')
   const lines = (await createMetrics('metering').metrics())
     .split('\n')

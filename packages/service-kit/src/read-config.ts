@@ -188,7 +188,7 @@ export const modeConfig = z
     if (mode === 'local') return { mode }
     for (const [name, value] of Object.entries(env)) {
       if (!holdsPublishedSecret(value)) continue
-      context.addIssue({ code: 'custom', path: [name], message: 'holds a secret that everybody knows; choose another' })
+      context.addIssue({ code: 'custom', path: [name], message: 'holds a published secret; choose another' })
     }
     return { mode }
   })

@@ -42,7 +42,7 @@ describe('readConfig', () => {
   it.each([
     ['48', { keys: 48, inTopic: 48 }],
     ['12/24', { keys: 12, inTopic: 24 }],
-  ])('takes KAFKA_PARTITIONS=%s', (KAFKA_PARTITIONS, partitions) => {
+  ])('accepts KAFKA_PARTITIONS=%s', (KAFKA_PARTITIONS, partitions) => {
     expect(readConfig(schema, { ...good, KAFKA_PARTITIONS }).kafka).toMatchObject({ partitions })
   })
 
@@ -50,7 +50,7 @@ describe('readConfig', () => {
     expect(() => readConfig(schema, { ...good, KAFKA_PARTITIONS })).toThrow('must be how many partitions')
   })
 
-  it('joins the pieces that a service asks for', () => {
+  it('reads the joined parts of a configuration', () => {
     expect(readConfig(schema, { ...good, UNRELATED: 'x' })).toEqual({
       kafka: { brokers: ['one:9092', 'two:9093'], tls: false, partitions: { keys: 12, inTopic: 12 } },
       redisUrl: 'redis://127.0.0.1:6379',
@@ -61,12 +61,12 @@ describe('readConfig', () => {
     })
   })
 
-  it("prefers a service's own database", () => {
+  it("prefers a service's own database variable", () => {
     const own = 'postgresql://own:pw@127.0.0.1/own'
     expect(readConfig(schema, { ...good, METERING_DATABASE_URL: own })).toMatchObject({ databaseUrl: own })
   })
 
-  it('signs in to Kafka where the environment says how', () => {
+  it('reads the SASL credentials for Kafka', () => {
     const sasl = { KAFKA_TLS: 'true', KAFKA_SASL_MECHANISM: 'scram-sha-512', KAFKA_SASL_USERNAME: 'u' }
     expect(readConfig(schema, { ...good, ...sasl, KAFKA_SASL_PASSWORD: 'p' })).toMatchObject({
       kafka: { tls: true, sasl: { mechanism: 'scram-sha-512', username: 'u', password: 'p' } },
@@ -74,14 +74,14 @@ describe('readConfig', () => {
     expect(faultsOf({ ...good, ...sasl })).toContain('KAFKA_SASL_PASSWORD is not set: is needed')
   })
 
-  it('takes an empty variable for an absent one', () => {
+  it('treats an empty variable as absent', () => {
     expect(readConfig(schema, { ...good, LOG_LEVEL: '', METERING_DATABASE_URL: '' })).toMatchObject({
       logLevel: 'info',
     })
     expect(faultsOf({ ...good, REDIS_URL: '' })).toContain('REDIS_URL is not set')
   })
 
-  it('lists every fault at once, with what would be right', () => {
+  it('lists every fault at once, with the expected form', () => {
     expect(faultsOf({ INTERNAL_PORT: '70000', LOG_LEVEL: 'loud' }).split('\n')).toEqual([
       'The environment needs a change.',
       '  KAFKA_BROKERS is not set: must be host:port; several separated by commas',
@@ -94,7 +94,7 @@ describe('readConfig', () => {
     ])
   })
 
-  it.each(Object.keys(good))('refuses nonsense in %s and does not repeat it', (name) => {
+  it.each(Object.keys(good))('refuses an invalid %s and does not repeat its value', (name) => {
     const message = faultsOf({ ...good, [name]: 'N0nsense' })
     expect(message).toContain(`${name} is wrong`)
     expect(message).not.toContain('N0nsense')
@@ -105,18 +105,18 @@ describe('production mode', () => {
   const withMode = logConfig.and(modeConfig)
   const read = (env: EnvironmentVariables) => readConfig(withMode, env).mode
 
-  it('is off unless asked for', () => {
+  it('is off by default', () => {
     expect(read({ INTERNAL_TOKEN: 'only-for-this-machine' })).toBe('local')
   })
 
-  it('refuses a secret that everybody knows, by its variable’s name', () => {
+  it('refuses a published secret and names its variable', () => {
     const env = { NEXTVISIT_MODE: 'production', INTERNAL_TOKEN: 'only-for-this-machine' }
-    expect(() => read(env)).toThrow('INTERNAL_TOKEN is wrong: holds a secret that everybody knows')
-    expect(read({ ...env, INTERNAL_TOKEN: 'chosen by somebody' })).toBe('production')
+    expect(() => read(env)).toThrow('INTERNAL_TOKEN is wrong: holds a published secret')
+    expect(read({ ...env, INTERNAL_TOKEN: 'chosen for this spec' })).toBe('production')
   })
 
   it.each(['INTERNAL_TOKEN', 'NEXTVISIT_SECRET_KEY', 'POSTGRES_PASSWORD', 'SERVICES_PASSWORD'])(
-    'refuses what docker-compose.yml sets where %s is not given, wherever it stands',
+    'refuses the default of %s in docker-compose.yml, in any variable',
     (variable) => {
       const compose = readFileSync(path.resolve(import.meta.dirname, '../../../docker-compose.yml'), 'utf8')
       const published = new Set(
@@ -134,7 +134,7 @@ describe('production mode', () => {
   )
 })
 
-it('reads the internal addresses of services; the gateway has public ones, too', () => {
+it('addressesConfig reads the internal addresses of services; the variable of the gateway contains INTERNAL', () => {
   const env = { GATEWAY_INTERNAL_URLS: 'http://127.0.0.1:7100', TRAIT_REGISTRY_URLS: 'https://registry' }
   expect(readConfig(addressesConfig('gateway', 'trait-registry'), env)).toEqual({
     services: { gateway: ['http://127.0.0.1:7100'], 'trait-registry': ['https://registry'] },

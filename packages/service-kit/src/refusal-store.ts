@@ -18,7 +18,7 @@ export interface StoredRefusals {
 export type RefusalStore = ReturnType<typeof createRefusalStore>
 
 /** Maximum number of stored refusals of a project and reason; the latest stay. */
-export const KEPT_OF_A_REASON = 50
+export const MAX_REFUSALS_PER_REASON = 50
 
 const HOUR_MS = 3_600_000
 const KEPT_MS = 24 * HOUR_MS
@@ -45,14 +45,14 @@ export function createRefusalStore(redis: RedisConnection['client'], keyPrefix =
   async function add(all: readonly ProjectRefusals[], nowMs: number): Promise<void> {
     const hour = Math.floor(nowMs / HOUR_MS)
     const pipeline = redis.pipeline()
-    for (const of of all) {
-      const counted = countsKey(of, hour)
-      for (const [reason, count] of of.counts) pipeline.hincrby(counted, reason, count)
+    for (const project of all) {
+      const counted = countsKey(project, hour)
+      for (const [reason, count] of project.counts) pipeline.hincrby(counted, reason, count)
       pipeline.pexpire(counted, COUNTED_HOURS.length * HOUR_MS)
-      for (const [reason, refusals] of Map.groupBy(of.kept, (refusal) => refusal.reason)) {
-        const list = listKey(of, reason)
+      for (const [reason, refusals] of Map.groupBy(project.kept, (refusal) => refusal.reason)) {
+        const list = listKey(project, reason)
         pipeline.lpush(list, ...refusals.map((refusal) => JSON.stringify(refusal)))
-        pipeline.ltrim(list, 0, KEPT_OF_A_REASON - 1)
+        pipeline.ltrim(list, 0, MAX_REFUSALS_PER_REASON - 1)
         pipeline.pexpire(list, KEPT_MS)
       }
     }

@@ -39,13 +39,13 @@ describe('runService', () => {
     ])
   })
 
-  it('takes back what was started when a part does not start', async () => {
+  it('stops the started parts if one does not start', async () => {
     const service = runFixture('start fails')
     expect(await service.exitCode).toBe(1)
     expect(service.said).toEqual(['started first', 'failed; stopping', 'stopped first'])
   })
 
-  it('stops when told so during a start that hangs', async () => {
+  it('stops on a signal during a start that hangs', async () => {
     const service = runFixture('start hangs')
     await service.hasSaid('started first')
     service.kill('SIGTERM')
@@ -53,13 +53,13 @@ describe('runService', () => {
     expect(service.said.at(-1)).toBe('stopped first')
   })
 
-  it.each(['part fails', 'exception', 'rejection'])('stops and exits with 1 after this: %s', async (scenario) => {
+  it.each(['part fails', 'exception', 'rejection'])('stops and exits with 1 after a failure: %s', async (scenario) => {
     const service = runFixture(scenario)
     expect(await service.exitCode).toBe(1)
     expect(service.said.slice(-3)).toEqual(['failed; stopping', 'stopped second', 'stopped first'])
   })
 
-  it('stops the other parts when one does not stop', async () => {
+  it('stops the other parts if one does not stop', async () => {
     const service = runFixture('stop fails')
     await service.hasSaid('running')
     service.kill('SIGTERM')
@@ -67,7 +67,7 @@ describe('runService', () => {
     expect(service.said.slice(-2)).toEqual(['could not stop second; stopping the others', 'stopped first'])
   })
 
-  it('ends when stopping takes too long', async () => {
+  it('ends if a stop takes too long', async () => {
     const service = runFixture('stop hangs')
     await service.hasSaid('running')
     service.kill('SIGTERM')
