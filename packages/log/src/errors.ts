@@ -1,7 +1,7 @@
 import { describeErrorCode } from './wire/error-codes.ts'
 
-/** Base of the errors that this package throws. `retryable`: the same call may succeed later. */
-abstract class LogError extends Error {
+/** Base of errors that callers tell apart. `retryable`: the same call may succeed later. */
+export abstract class CodedError extends Error {
   abstract readonly code: string
   abstract readonly retryable: boolean
   override get name(): string {
@@ -10,7 +10,7 @@ abstract class LogError extends Error {
 }
 
 /** No broker answered in time, or no broker accepted the credentials. Check `KAFKA_BROKERS`, TLS and the brokers. */
-export class BrokerUnreachableError extends LogError {
+export class BrokerUnreachableError extends CodedError {
   readonly code = 'BROKER_UNREACHABLE'
   readonly retryable = true
 
@@ -38,7 +38,7 @@ const NOT_ACKNOWLEDGED = {
 }
 
 /** A record was sent but not acknowledged. It may or may not be in the log. */
-export class NotAcknowledgedError extends LogError {
+export class NotAcknowledgedError extends CodedError {
   readonly retryable = true
   readonly code: keyof typeof NOT_ACKNOWLEDGED
 
@@ -49,7 +49,7 @@ export class NotAcknowledgedError extends LogError {
 }
 
 /** A topic does not exist. Create it first: this package creates no topics implicitly. */
-export class TopicMissingError extends LogError {
+export class TopicMissingError extends CodedError {
   readonly code = 'TOPIC_MISSING'
   readonly retryable = true
 
@@ -62,7 +62,7 @@ export class TopicMissingError extends LogError {
  * The number of a topic's partitions has changed. The records of a key would move to another partition, which breaks the
  * order of a user's records and the read models. Publishing and reading stop until an operator acts.
  */
-export class PartitionsChangedError extends LogError {
+export class PartitionsChangedError extends CodedError {
   readonly code = 'PARTITIONS_CHANGED'
   readonly retryable = true
   readonly found: number
@@ -81,7 +81,7 @@ export class PartitionsChangedError extends LogError {
 }
 
 /** In production: the cluster could lose acknowledged records. Change the listed settings. */
-export class UnsafeClusterError extends LogError {
+export class UnsafeClusterError extends CodedError {
   readonly code = 'UNSAFE_CLUSTER'
   readonly retryable = false
 
@@ -91,7 +91,7 @@ export class UnsafeClusterError extends LogError {
 }
 
 /** The principal may not read the topics' settings. Grant the permissions in the message. */
-export class SettingsForbiddenError extends LogError {
+export class SettingsForbiddenError extends CodedError {
   readonly code = 'SETTINGS_FORBIDDEN'
   readonly retryable = false
 
@@ -107,7 +107,7 @@ export class SettingsForbiddenError extends LogError {
  * A position is outside the log: the topic was recreated, or retention deleted unread records. Reading stops until an
  * operator acts.
  */
-export class PositionOutsideLogError extends LogError {
+export class PositionOutsideLogError extends CodedError {
   readonly code = 'POSITION_OUTSIDE_LOG'
   readonly retryable = false
 
@@ -120,7 +120,7 @@ export class PositionOutsideLogError extends LogError {
 }
 
 /** The broker refused one partition of a request. */
-export class PartitionRefusedError extends LogError {
+export class PartitionRefusedError extends CodedError {
   readonly code = 'PARTITION_REFUSED'
   readonly retryable: boolean
   /** True if the leader checks the cause before it appends records, so it has appended none. */
@@ -138,7 +138,7 @@ export class PartitionRefusedError extends LogError {
  * The batch at a position cannot be decoded: a broker's disk or a producer damaged it, or it exceeds the maximum size once
  * it is decompressed. Reading stops until an operator acts.
  */
-export class UndecodableBatchError extends LogError {
+export class UndecodableBatchError extends CodedError {
   readonly code = 'BATCH_UNDECODABLE'
   readonly retryable = false
 
@@ -151,7 +151,7 @@ export class UndecodableBatchError extends LogError {
 }
 
 /** Reason with which a group member closes its connections. Requests in flight reject with it. */
-export class MemberClosedError extends LogError {
+export class MemberClosedError extends CodedError {
   readonly code = 'MEMBER_CLOSED'
   readonly retryable = false
 

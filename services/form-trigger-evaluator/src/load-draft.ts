@@ -1,14 +1,15 @@
-import {
-  type FoldContext,
-  type JsonRow,
-  readTogether,
-  type Recorded,
-  requireFits,
-  readTraitBytes,
-} from '@nextvisit/consumer'
+import { type FoldContext, type JsonRow, readTogether, type Recorded, requireFits } from '@nextvisit/consumer'
 import type { DeviceFacts, TraitValue, UserFact, UserRef } from '@nextvisit/contracts'
 import { type Db, msOf, type RowOf, sql, type Sql } from '@nextvisit/database'
-import { countsNeededBy, type EventHistory, queueOf, type ShownForm, USER_LIMITS, userKeyOf } from '@nextvisit/domain'
+import {
+  countsNeededBy,
+  type EventHistory,
+  MAX_EVENT_HISTORY_BYTES,
+  queueOf,
+  type ShownForm,
+  USER_LIMITS,
+  userKeyOf,
+} from '@nextvisit/domain'
 import { emptyDraft, type Draft, newUser, projectOf } from './draft.ts'
 import { toQueueRow } from './queue-rows.ts'
 import { eventOccurrences, queues, shownForms, users } from './tables.ts'
@@ -43,9 +44,9 @@ export async function loadDraft(
     fact,
     counts: countsNeededBy(fact, mode === 'live' ? projectOf(draft, fact, catalog)?.config : undefined),
   }))
-  const eventRows = asking.reduce((sum, { counts }) => sum + counts.length, 0)
-  const size = { rows: touched.length, maxBytesARow: USER_LIMITS.traitBytes, eventRows }
-  await requireFits(batch.length, size, () => readTraitBytes(db, users.lookUp(touched)))
+  const eventBytes = asking.reduce((sum, { counts }) => sum + counts.length * MAX_EVENT_HISTORY_BYTES, 0)
+  const bytes = { atLeast: eventBytes, atMost: eventBytes + touched.length * USER_LIMITS.traitBytes }
+  await requireFits(batch.length, bytes, async () => eventBytes + (await readTraitBytes(db, touched)))
   const events = new Map<string, UserEvent>()
   for (const { fact, counts } of asking) {
     for (const slug of counts) events.set(`${userKeyOf(fact)}/${slug}`, { ...refOf(fact), slug })
@@ -61,6 +62,12 @@ export async function loadDraft(
   stored.occurrences.forEach((row) => putOccurrences(draft, row))
   putQueues(draft, stored.queue, stored.shown)
   return draft
+}
+
+async function readTraitBytes(db: Db, touched: readonly UserRef[]): Promise<number> {
+  const [found] = await db.$queryRaw<{ bytes: number }[]>(sql`
+    SELECT coalesce(sum(trait_bytes), 0)::float8 AS bytes FROM ${users.lookUp(touched)}`)
+  return found?.bytes ?? 0
 }
 
 type UserEvent = UserRef & { readonly slug: string }

@@ -1,5 +1,6 @@
-import { createPartitionFold, MAX_BYTES_A_COMMIT, MAX_BYTES_AN_EVENT } from '@nextvisit/consumer'
+import { createPartitionFold, MAX_BYTES_A_COMMIT } from '@nextvisit/consumer'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
+import { MAX_EVENT_HISTORY_BYTES } from '@nextvisit/domain'
 import { batchOf, factsAsRecords, watchLoads } from '@nextvisit/testing'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { contextOf, nps } from '../test/evaluator-fixtures.ts'
@@ -13,7 +14,7 @@ const checkouts = Array.from({ length: USERS }, (_, at) => eventTracked({ userNa
 const audience = { all: Array.from({ length: SLUGS }, (_, at) => ({ event: `e${at}`, exactly: 0 })) }
 const { catalog } = contextOf([{ ...nps, audience }])
 /** Each asks for these events and for its own. */
-const FIT = Math.floor(MAX_BYTES_A_COMMIT / ((SLUGS + 1) * MAX_BYTES_AN_EVENT))
+const FIT = Math.floor(MAX_BYTES_A_COMMIT / ((SLUGS + 1) * MAX_EVENT_HISTORY_BYTES))
 
 let given: GivenEvaluator
 beforeAll(async () => {

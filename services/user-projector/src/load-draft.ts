@@ -1,8 +1,9 @@
-import { type FoldContext, type Recorded, requireFits, readTraitBytes } from '@nextvisit/consumer'
+import { type FoldContext, type Recorded, requireFits } from '@nextvisit/consumer'
 import { type DeviceFacts, isRequestFact, type TraitValue, type UserFact, type UserRef } from '@nextvisit/contracts'
 import { type Db, msOf, type RowOf, sql } from '@nextvisit/database'
 import {
   countsRaisedBy,
+  MAX_EVENT_HISTORY_BYTES,
   mayChangeSegments,
   projectKeyOf,
   touchesProfile,
@@ -46,13 +47,20 @@ export async function loadDraft(
     if (touchesProfile(fact) || followed.has(user)) profiles.add(user)
   }
   const counted = [...followed].reduce((sum, { segments: { index } }) => sum + index.countKeys.size, 0)
-  const size = { rows: profiles.size, maxBytesARow: USER_LIMITS.traitBytes, eventRows: events.size + counted }
-  await requireFits(batch.length, size, () => readTraitBytes(db, users.lookUp([...profiles])))
+  const eventBytes = (events.size + counted) * MAX_EVENT_HISTORY_BYTES
+  const bytes = { atLeast: eventBytes, atMost: eventBytes + profiles.size * USER_LIMITS.traitBytes }
+  await requireFits(batch.length, bytes, async () => eventBytes + (await readTraitBytes(db, [...profiles])))
   // In sequence: a running consumer folds over one connection.
   for (const row of await users.selectByKeys(db, [...profiles])) putProfile(draft, row)
   for (const row of await userEvents.selectByKeys(db, [...events.values()])) putEvent(draft, row)
   await loadCounted(db, draft, [...followed])
   return draft
+}
+
+async function readTraitBytes(db: Db, touched: readonly ProjectedUser[]): Promise<number> {
+  const [found] = await db.$queryRaw<{ bytes: number }[]>(sql`
+    SELECT coalesce(sum(trait_bytes), 0)::float8 AS bytes FROM ${users.lookUp(touched)}`)
+  return found?.bytes ?? 0
 }
 
 /** Loads users with everything that their segments depend on. */

@@ -1,6 +1,7 @@
-import { createPartitionFold, MAX_BYTES_A_COMMIT, MAX_BYTES_AN_EVENT, offlineParts } from '@nextvisit/consumer'
+import { createPartitionFold, MAX_BYTES_A_COMMIT, offlineParts } from '@nextvisit/consumer'
 import { identifyRequested } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
+import { MAX_EVENT_HISTORY_BYTES } from '@nextvisit/domain'
 import { batchOf, factsAsRecords, watchLoads } from '@nextvisit/testing'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { catalogOf, givenProjector } from '../test/given-projector.ts'
@@ -12,7 +13,7 @@ const names = Array.from({ length: USERS }, (_, at) => `user-${at}`)
 /** One segment that counts all these events; its users fit into a commit only in parts. */
 const where = { all: Array.from({ length: SLUGS }, (_, at) => ({ event: `e${at}`, exactly: 0 })) }
 const catalog = catalogOf([{ id: 'quiet', where }])
-const FIT = Math.floor(MAX_BYTES_A_COMMIT / (SLUGS * MAX_BYTES_AN_EVENT))
+const FIT = Math.floor(MAX_BYTES_A_COMMIT / (SLUGS * MAX_EVENT_HISTORY_BYTES))
 
 let given: Awaited<ReturnType<typeof givenProjector>>
 beforeAll(async () => {

@@ -1,13 +1,14 @@
-import {
-  MAX_BYTES_A_COMMIT,
-  MAX_BYTES_AN_EVENT,
-  type ReviewedTicksOptions,
-  type TickContext,
-  type TickWrites,
-} from '@nextvisit/consumer'
+import { MAX_BYTES_A_COMMIT, type ReviewedTicksOptions, type TickContext, type Writes } from '@nextvisit/consumer'
 import type { ProjectRef } from '@nextvisit/contracts'
 import { type Db, sql, type Sql, type Statement } from '@nextvisit/database'
-import { computeSegments, followTime, hasCurrentSegments, projectKeyOf, completeUpTo } from '@nextvisit/domain'
+import {
+  completeUpTo,
+  computeSegments,
+  followTime,
+  hasCurrentSegments,
+  MAX_EVENT_HISTORY_BYTES,
+  projectKeyOf,
+} from '@nextvisit/domain'
 import { loadFollowed, type UserRow } from './load-draft.ts'
 import { findOtherUsers, type OtherUsers, segmentsOf } from './project-segments.ts'
 import { saveDraft } from './save-draft.ts'
@@ -34,7 +35,7 @@ async function tickSegments(
   instant: Date,
   others: readonly OtherUsers[],
   context: TickContext,
-): Promise<TickWrites> {
+): Promise<Writes> {
   const { partition } = context
   const asOf = completeUpTo(instant)
   const ahead = others.filter(({ isAhead }) => isAhead)
@@ -56,7 +57,7 @@ async function tickSegments(
 function fitting(rows: readonly UserRow[], { catalog }: Pick<TickContext, 'catalog'>): readonly UserRow[] {
   let bytes = 0
   const end = rows.findIndex((row, at) => {
-    bytes += segmentsOf(catalog, row).index.countKeys.size * MAX_BYTES_AN_EVENT
+    bytes += segmentsOf(catalog, row).index.countKeys.size * MAX_EVENT_HISTORY_BYTES
     return at > 0 && bytes > MAX_BYTES_A_COMMIT
   })
   return end === -1 ? rows : rows.slice(0, end)

@@ -9,6 +9,9 @@ export interface EventHistory {
   readonly session?: { readonly startedAt: number; readonly count: number } | undefined
 }
 
+/** Maximum bytes of the stored history of one event of one user: two names, a slug, and up to 153 instants. */
+export const MAX_EVENT_HISTORY_BYTES = 2_560
+
 /**
  * Adds an occurrence. `received`: when its record was received. `sessionStartedAt`: the session that it counts for;
  * undefined for an admin event and before the first visit.
