@@ -22,13 +22,6 @@ interface RecordFact {
   readonly type: string
 }
 
-/** A record in the log. */
-interface RecordBytes {
-  readonly key: Buffer | null
-  readonly value: Buffer | null
-  readonly headers: Readonly<Record<string, string>>
-}
-
 interface EncodedRecord {
   readonly value: string
   readonly headers: Readonly<Record<string, string>>
@@ -41,19 +34,6 @@ interface EncodeOptions {
   readonly time: string
   readonly traceparent?: string | undefined
   readonly replyTo?: string | undefined
-}
-
-/** Encodes facts as Kafka messages and decodes them. A codec that encrypts values has the same shape. */
-export interface RecordCodec {
-  readonly encode: (fact: RecordFact, options: EncodeOptions) => EncodedRecord
-  /** Decodes the records of one batch, in order, so that a codec can read the keys of all its users at once. */
-  readonly decode: <Fact>(schema: z.ZodType<Fact>, records: readonly RecordBytes[]) => Promise<readonly Decoded<Fact>[]>
-}
-
-/** The codec for values in plain JSON. */
-export const plainCodec: RecordCodec = {
-  encode: encodeRecord,
-  decode: async (schema, records) => records.map(({ value, headers }) => decodeRecord(schema, value, headers)),
 }
 
 /** Encodes a fact as the value and headers of a Kafka message. */
