@@ -1,21 +1,13 @@
 import { isTransientError } from '@nextvisit/database'
+import { CodedError } from '@nextvisit/log'
 import type { CheckpointKey } from './tables.ts'
-
-/** Base of this package's errors. `retryable`: the same call may succeed later. */
-abstract class ProjectionError extends Error {
-  abstract readonly code: string
-  abstract readonly retryable: boolean
-  override get name(): string {
-    return this.constructor.name
-  }
-}
 
 function nameOf({ projection, topic, partition }: CheckpointKey): string {
   return `${projection} on ${topic}/${partition}`
 }
 
 /** A batch begins after the checkpoint: the records in between were never read. Needs an operator. */
-export class GapError extends ProjectionError {
+export class GapError extends CodedError {
   readonly code = 'GAP_IN_LOG'
   readonly retryable = false
 
@@ -28,7 +20,7 @@ export class GapError extends ProjectionError {
 }
 
 /** The log does not hold the checkpoint: records were deleted before they were folded, or Kafka lost or restored a log. */
-export class CheckpointOutsideLogError extends ProjectionError {
+export class CheckpointOutsideLogError extends CodedError {
   readonly code = 'CHECKPOINT_OUTSIDE_LOG'
   readonly retryable = false
 
@@ -44,7 +36,7 @@ export class CheckpointOutsideLogError extends ProjectionError {
  * The record before the checkpoint is not the one that was folded. The topic was created again, or restored to a point
  * before that record, and has grown past the checkpoint since.
  */
-export class CheckpointOfAnotherLogError extends ProjectionError {
+export class CheckpointOfAnotherLogError extends CodedError {
   readonly code = 'CHECKPOINT_OF_ANOTHER_LOG'
   readonly retryable = false
 
@@ -65,7 +57,7 @@ interface RecordRef {
 }
 
 /** Loading, folding or writing failed, and another attempt cannot help: a bug. The partition halts. */
-export class FoldFailedError extends ProjectionError {
+export class FoldFailedError extends CodedError {
   readonly code = 'FOLD_FAILED'
   readonly retryable = false
   /** Present if the fold of a single record failed. */
@@ -84,7 +76,7 @@ export class FoldFailedError extends ProjectionError {
 }
 
 /** The rows that records change are too long for one commit. The core halves the commit until they fit. */
-export class BatchTooLargeError extends ProjectionError {
+export class BatchTooLargeError extends CodedError {
   readonly code = 'BATCH_TOO_LARGE'
   readonly retryable = false
 
@@ -94,7 +86,7 @@ export class BatchTooLargeError extends ProjectionError {
 }
 
 /** The process stops or loses the partition, so the batch was abandoned. The partition's next owner folds it. */
-export class RunnerStoppedError extends ProjectionError {
+export class RunnerStoppedError extends CodedError {
   readonly code = 'RUNNER_STOPPED'
   readonly retryable = true
 
@@ -104,7 +96,7 @@ export class RunnerStoppedError extends ProjectionError {
 }
 
 /** Kafka does not return the number of partitions of a topic, or their ends. */
-export class LogUnavailableError extends ProjectionError {
+export class LogUnavailableError extends CodedError {
   readonly code = 'LOG_UNAVAILABLE'
   readonly retryable = true
 

@@ -1,4 +1,3 @@
-export { readConsumerConfig } from './process/config.ts'
 export {
   type Consumer,
   coreMigrations,
@@ -12,26 +11,22 @@ export { runConsumer } from './run-consumer.ts'
 export {
   type CarriedColumn,
   coreTableSources,
-  type PartlyFolded,
   type SettledUntil,
   type TableSource,
   type TableSources,
   unknownTables,
-} from './table-sources.ts'
+} from './rebuild/table-sources.ts'
 export { answerDeadLetters } from './dead-letters/answer-dead-letters.ts'
-export { type Barrier, catchUp, createBarrier, findCaughtUp, READ_BARRIER_WITHIN_MS } from './barrier.ts'
+export { type Barrier, catchUp, createBarrier, findCaughtUp, READ_BARRIER_WITHIN_MS } from './queries/barrier.ts'
 export * from './errors.ts'
 export { isDuplicate, pruneOldRecords } from './fold/duplicates.ts'
-export { createPartitionCounts, type PartitionCounts } from './assign/partition-counts.ts'
 export type { OutboxRow } from './outbox/outbox.ts'
 export { decodeFacts } from './fold/decode-facts.ts'
 export { createPartitionFold, type PartitionFold } from './fold/partition-fold.ts'
-export type { PartitionAlarm } from './watch/partition-alarms.ts'
-export type { PartitionProgress } from './watch/partition-progress.ts'
 export * from './projection.ts'
 export { escapeControls } from './dead-letters/show-bytes.ts'
-export { type JsonRow, readTogether } from './read-together.ts'
-export { rebuildInto, type RebuildOptions } from './rebuild.ts'
-export { MAX_BYTES_A_COMMIT, MAX_BYTES_AN_EVENT, requireFits, readTraitBytes } from './fold/require-fits.ts'
+export { type JsonRow, readTogether } from './queries/read-together.ts'
+export { rebuildInto } from './rebuild/rebuild.ts'
+export { MAX_BYTES_A_COMMIT, requireFits } from './fold/require-fits.ts'
 export * from './ticks/reviewed-ticks.ts'
-export { createProjectionRunner, type ProjectionRunner, type ProjectionRunnerOptions } from './projection-runner.ts'
+export { createProjectionRunner, type ProjectionRunner } from './projection-runner.ts'

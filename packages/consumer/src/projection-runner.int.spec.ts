@@ -55,7 +55,7 @@ describe('a projection runner', () => {
     )
   })
 
-  it('shares the partitions with another and loses and doubles nothing when one comes and goes', async () => {
+  it('shares the partitions with another runner, and neither loses nor doubles a record when that one starts and stops', async () => {
     const { log, db, openDb } = await given()
     const { runner } = await givenRunner(log, db)
     const publishing = publishInRounds(log, 20)
@@ -69,7 +69,7 @@ describe('a projection runner', () => {
     expect(runner.progress()).toHaveLength(PARTITIONS)
   })
 
-  it('counts nothing twice beside an owner that does not know it has lost its partitions', async () => {
+  it('counts nothing twice beside an owner that does not know that it has lost its partitions', async () => {
     const { log, db, openDb } = await given()
     const metrics = [new Registry(), new Registry()]
     // Another group gets every partition, too: two owners of everything, all the time.
@@ -128,7 +128,7 @@ describe('a projection runner', () => {
     expect(await countVisits(db)).toBe(0)
   })
 
-  it('does not halt when others fold on between its look at the log and at its checkpoint', async () => {
+  it('does not halt if another owner folds records after it has read the end of the log and before it reads its checkpoint', async () => {
     const { log, db } = await given()
     const overtakeOnce = async (): Promise<void> => {
       await log.publish(eventsOfAda(5))
@@ -146,7 +146,7 @@ describe('a projection runner', () => {
     expect(onFailure).not.toHaveBeenCalled()
   })
 
-  it('passes poison, keeps it, and folds it once an operator says so and it can be parsed', async () => {
+  it('passes an unparsable record, keeps it as a dead letter, and folds it once an operator retries it and it can be parsed', async () => {
     const { log, db } = await given()
     await log.publish(eventsOfAda(3), ['{"broken'])
     await log.publish(eventsOfAda(3))
@@ -158,7 +158,7 @@ describe('a projection runner', () => {
     expect(await db.$queryRaw(sql`SELECT state FROM dead_letters`)).toEqual([{ state: 'retried' }])
   })
 
-  it('publishes its outbox in order for each key, and leaves nothing behind', async () => {
+  it('publishes its outbox in order for each key, and empties it', async () => {
     const { log, db } = await given()
     const facts = givenEvents(60)
     await log.publish(facts)
@@ -190,7 +190,7 @@ describe('a projection runner', () => {
     await expect.poll(() => readOut(log), soon).toHaveLength(20)
   })
 
-  it('publishes the outbox rows of a tick before later rounds look for them', async () => {
+  it('publishes the outbox rows of a tick at once, and not only when a later round polls for rows', async () => {
     const { log, db } = await given()
     let rounds = 0
     const due: Ticks['due'] = async (_db, _instant, { partitions }) => ((rounds += 1) === 1 ? partitions : [])
@@ -205,7 +205,7 @@ describe('a projection runner', () => {
     expect(rounds).toBeLessThan(5)
   })
 
-  it('asks in one question which partitions are due, and ticks those alone', async () => {
+  it('reads the due partitions with one query, and ticks only those', async () => {
     const { log, db } = await given()
     let asked = 0
     const due = async (_db: unknown, _instant: Date, { partitions }: { partitions: readonly number[] }) => {
@@ -218,7 +218,7 @@ describe('a projection runner', () => {
     expect(versions.map(({ version }) => version > 0n)).toEqual([false, false, true, false])
   })
 
-  it('keeps ticking, and sees the log grow, while a batch cannot be committed', async () => {
+  it('continues to tick, and to notice the end of the log, while a batch cannot be committed', async () => {
     const { log, db } = await given()
     const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
     const visits = createVisitsProjection(log.topic)
@@ -242,7 +242,7 @@ describe('a projection runner', () => {
     await expect.poll(lag, soon).toBe(0)
   })
 
-  it('ticks each of its partitions, and tells of their lag', async () => {
+  it('ticks each of its partitions, and reports their lag', async () => {
     const { log, db } = await given()
     const metrics = new Registry()
     const { runner } = await givenRunner(log, db, { metrics })

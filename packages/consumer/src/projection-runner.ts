@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CatalogView } from '@nextvisit/catalog'
-import { type AwaitedRecord, consumerGroupOf, plainCodec, type RecordCodec } from '@nextvisit/contracts'
+import { type AwaitedRecord, consumerGroupOf } from '@nextvisit/contracts'
 import type { CommitDb } from '@nextvisit/database'
 import {
   createLogAdmin,
@@ -20,7 +20,7 @@ import { createPartitionCounts } from './assign/partition-counts.ts'
 import { mayPass, RunnerStoppedError } from './errors.ts'
 import { readFoldedKeys } from './fold/checkpoint.ts'
 import { createCommitLoop } from './fold/commit-loop.ts'
-import type { Core } from './fold/core.ts'
+import type { FoldParts } from './fold/fold-parts.ts'
 import type { Partition } from './fold/partition.ts'
 import { createOutboxDrain } from './outbox/outbox-drain.ts'
 import type { AnyFact, Projection } from './projection.ts'
@@ -42,8 +42,6 @@ export interface ProjectionRunnerOptions<Fact extends AnyFact, Draft> {
   readonly now: () => Date
   /** Stored with dead letters. */
   readonly serviceVersion: string
-  /** Default: `plainCodec`. */
-  readonly codec?: RecordCodec
   /** Called when this process can no longer fold. It should exit, and a new process take over. */
   readonly onFailure: (error: Error) => void
   /** Publishes the outbox. Absent: the projection has none. */
@@ -56,7 +54,7 @@ export interface ProjectionRunnerOptions<Fact extends AnyFact, Draft> {
   readonly isAwaited?: (record: FetchedRecord) => boolean
   /** Default: the group of the service with the projection's name. */
   readonly groupId?: string
-  readonly consumer?: Partial<GroupReaderOptions>
+  readonly groupReader?: Partial<GroupReaderOptions>
 }
 
 /**
@@ -104,11 +102,10 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
   const { signal } = stopping
   const readMarks = (topic: string) => readWatermarks(connection, topic, { logger })
   const drainSoon = (): void => outbox?.drainSoon()
-  const core: Core<Fact, Draft> = {
+  const parts: FoldParts<Fact, Draft> = {
     projection,
     db: foldDb,
-    codec: options.codec ?? plainCodec,
-    context: { catalog, mode: 'live' },
+    catalog,
     serviceVersion,
     logger,
     onCommitted: ({ recorded, duplicates, outboxRows }) => {
@@ -119,9 +116,10 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
       if (outboxRows > 0) drainSoon()
     },
   }
-  const loop = createCommitLoop(core, (): readonly Partition[] => owned())
+  const loop = createCommitLoop(parts, (): readonly Partition[] => owned())
   const { positions, begin, owned, reported, find } = createAssignments<Fact, Draft>({
-    core: { ...core, db: upkeepDb },
+    parts: { ...parts, db: upkeepDb },
+    logger,
     metrics,
     now,
     ring: loop.ring,
@@ -139,9 +137,9 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
   const outbox =
     publisher && createOutboxDrain({ db: upkeepDb, publisher, logger, owned: ownedPartitions, partitionOf, signal })
 
-  const consumer = createGroupReader(
+  const groupReader = createGroupReader(
     connection,
-    { groupId, topics: [projection.topic], logger, ...options.consumer },
+    { groupId, topics: [projection.topic], logger, ...options.groupReader },
     {
       positions,
       onAssigned: (assigned) => {
@@ -155,7 +153,7 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
         try {
           if (one) await pacing.handle(one, batch)
         } catch (error) {
-          // Another process owns the partition now and folds the batch. The consumer drops it, too.
+          // Another process owns the partition now and folds the batch. The reader drops it, too.
           if (!(error instanceof RunnerStoppedError) || signal.aborted) throw error
         }
       },
@@ -179,21 +177,21 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
     logger,
     signal,
     everyMs: tickEveryMs,
-    onLook: () => void outbox?.drain(),
+    onPoll: () => void outbox?.drain(),
   })
 
   return {
     start: async () => {
       await logAdmin.connect()
       folding = loop.run(signal).catch(onFailure)
-      await consumer.start()
+      await groupReader.start()
       ticks.start()
       alarms.start()
       void waiting.report()
     },
     stop: async () => {
       ticks.stop()
-      const left = consumer.stop()
+      const left = groupReader.stop()
       stopping.abort()
       pacing.fetchNow()
       const isOver = left

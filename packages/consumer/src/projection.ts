@@ -41,11 +41,6 @@ export interface TickContext extends FoldContext {
   readonly partition: number
 }
 
-/** The inputs of `due`. */
-interface DueContext extends Pick<FoldContext, 'catalog'> {
-  readonly partitions: readonly number[]
-}
-
 /** Identifies the duplicates of a record. */
 export interface IdempotentRecord {
   readonly id: string
@@ -111,17 +106,20 @@ export type Evolve<Fact extends AnyFact, Draft> = {
 /** Changes that time alone makes to a partition's rows. */
 export interface Ticks {
   /** Returns those of the partitions that have something to do. Called once a second for all owned partitions. */
-  readonly due: (db: Db, instant: Date, context: DueContext) => Promise<readonly number[]>
+  readonly due: (
+    db: Db,
+    instant: Date,
+    context: Pick<FoldContext, 'catalog'> & { readonly partitions: readonly number[] },
+  ) => Promise<readonly number[]>
   /**
    * Returns the changes as of `instant`. They are committed like a batch, under the same fence, and only after the
-   * checkpoint has passed the end that the log had at `instant`.
+   * checkpoint has passed the end that the log had at `instant`. `afterCommit` is called then, but may be lost in a crash.
    */
-  readonly tick: (db: Db, instant: Date, context: TickContext) => Promise<TickWrites>
-}
-
-export interface TickWrites extends Writes {
-  /** Called once the rows are committed. May be lost in a crash. */
-  readonly afterCommit?: () => void
+  readonly tick: (
+    db: Db,
+    instant: Date,
+    context: TickContext,
+  ) => Promise<Writes & { readonly afterCommit?: () => void }>
 }
 
 /** Hides the types of a projection's facts and drafts. The core gives it only facts that fit its schema, and drafts of its own. */

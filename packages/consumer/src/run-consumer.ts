@@ -13,7 +13,7 @@ import {
   serveCalls,
 } from '@nextvisit/service-kit'
 import { createPartitionCounts } from './assign/partition-counts.ts'
-import { createBarrier } from './barrier.ts'
+import { createBarrier } from './queries/barrier.ts'
 import { readConsumerConfig } from './process/config.ts'
 import { answerDeadLetters } from './dead-letters/answer-dead-letters.ts'
 import type { Consumer } from './define-consumer.ts'

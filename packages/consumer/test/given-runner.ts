@@ -24,7 +24,7 @@ export async function givenRunner({ topic, connection }: GivenLog, db: CommitDb,
     onFailure,
     tickEveryMs: 50,
     groupId: `visits.${topic}`,
-    consumer: { sessionTimeoutMs: 6_000, heartbeatIntervalMs: 200, maxWaitMs: 50 },
+    groupReader: { sessionTimeoutMs: 6_000, heartbeatIntervalMs: 200, maxWaitMs: 50 },
     ...own,
   })
   await runner.start()

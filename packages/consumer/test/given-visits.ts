@@ -1,16 +1,14 @@
 import path from 'node:path'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import { plainCodec, type RecordCodec, type UserFact } from '@nextvisit/contracts'
+import type { UserFact } from '@nextvisit/contracts'
 import type { CommitDb } from '@nextvisit/database'
 import { openTestDb } from '@nextvisit/database/testing'
-import { createLogger } from '@nextvisit/service-kit'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import { inject, onTestFinished } from 'vitest'
-import { createPartitionCheckpoint, type PartitionCheckpoint } from '../src/fold/checkpoint.ts'
 import { type CommitTurn, createCommitLoop } from '../src/fold/commit-loop.ts'
-import type { Core } from '../src/fold/core.ts'
+import type { FoldParts } from '../src/fold/fold-parts.ts'
 import { NOTHING_FOLDED, type Outcome } from '../src/fold/outcome.ts'
-import { type PartitionBatch, unfoldedPartOf } from '../src/fold/partition-batch.ts'
+import type { PartitionBatch } from '../src/fold/partition-batch.ts'
 import { createPartitionFold, type PartitionFold } from '../src/fold/partition-fold.ts'
 import { coreMigrations } from '../src/index.ts'
 import {
@@ -49,34 +47,23 @@ export async function givenVisitsDatabase(): Promise<GivenDatabase> {
   return { name: new URL(database.url).pathname.slice(1), db: openDb(), openDb }
 }
 
-const catalog = staticCatalog([])
-const serviceVersion = 'test'
-
-/** Opens the example's fold of `user-events`/0 at offset 0. */
+/** Opens the example's fold of a partition of `user-events` at offset 0. */
 export async function givenVisitsFold(
   db: CommitDb,
   projection: VisitsProjection = createVisitsProjection(),
+  partition = 0,
 ): Promise<PartitionFold> {
-  const fold = createPartitionFold({ projection, db, topic: 'user-events', partition: 0, catalog, serviceVersion })
+  const fold = createPartitionFold({ ...givenFoldParts(db, projection), topic: 'user-events', partition })
   await fold.open()
   return fold
 }
 
-/** Returns the example's core, without listeners. */
-export function givenCore(
+/** Returns the parts of the example's fold. */
+export function givenFoldParts(
   db: CommitDb,
   projection: VisitsProjection = createVisitsProjection(),
-  codec: RecordCodec = plainCodec,
-): Core<UserFact, VisitsDraft> {
-  const logger = createLogger('spec', 'silent')
-  return { projection, db, codec, context: { catalog, mode: 'live' }, serviceVersion, logger }
-}
-
-/** Opens the example's checkpoint of a partition of `user-events`. */
-export async function givenCheckpoint(db: CommitDb, partition = 0): Promise<PartitionCheckpoint> {
-  const checkpoint = createPartitionCheckpoint(db, { projection: 'visits', topic: 'user-events', partition })
-  await checkpoint.open()
-  return checkpoint
+): FoldParts<UserFact, VisitsDraft> {
+  return { projection, db, catalog: staticCatalog([]), serviceVersion: 'test' }
 }
 
 /**
@@ -87,10 +74,9 @@ export async function givenLoopedFolds(
   db: CommitDb,
   partitions: number,
   projection: VisitsProjection = createVisitsProjection(),
-  codec: RecordCodec = plainCodec,
 ): Promise<readonly Pick<PartitionFold, 'fold' | 'checkpoint'>[]> {
   const turns: (CommitTurn | undefined)[] = []
-  const loop = createCommitLoop(givenCore(db, projection, codec), () => turns.filter((turn) => turn !== undefined))
+  const loop = createCommitLoop(givenFoldParts(db, projection), () => turns.filter((turn) => turn !== undefined))
   const stopping = new AbortController()
   const running = loop.run(stopping.signal)
   onTestFinished(() => {
@@ -103,18 +89,19 @@ export async function givenLoopedFolds(
       const begin = (): void => void (turns[partition] = undefined)
       turns[partition] = {
         takeReady: () => batch,
-        readySinceMs: () => sinceMs,
+        readyAtMs: () => sinceMs,
         begin,
         conclude: resolve,
-        retryAtMs: () => Infinity,
       }
       loop.ring()
     })
-  const checkpoints = await Promise.all(Array.from({ length: partitions }, (_, nth) => givenCheckpoint(db, nth)))
-  return checkpoints.map((checkpoint, partition) => ({
-    checkpoint: checkpoint.current,
+  const folds = await Promise.all(
+    Array.from({ length: partitions }, (_, partition) => givenVisitsFold(db, projection, partition)),
+  )
+  return folds.map(({ checkpoint, unfoldedPart }, partition) => ({
+    checkpoint,
     fold: async (batch) => {
-      const rest = unfoldedPartOf(checkpoint, batch)
+      const rest = unfoldedPart(batch)
       if (!rest) return NOTHING_FOLDED
       const outcome = await attempt(partition, rest)
       if (outcome.outcome === 'failed') throw outcome.error

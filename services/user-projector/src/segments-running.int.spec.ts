@@ -64,7 +64,7 @@ describe('segments that several processes compute', () => {
       metrics,
       tickEveryMs: 100,
       groupId: `segments.${log.topic}`,
-      consumer: { sessionTimeoutMs: 6_000, heartbeatIntervalMs: 200, maxWaitMs: 50 },
+      groupReader: { sessionTimeoutMs: 6_000, heartbeatIntervalMs: 200, maxWaitMs: 50 },
     })
     await runner.start()
     onTestFinished(runner.stop)

@@ -68,7 +68,7 @@ export async function givenReplay(
       serviceVersion: 'test',
       tickEveryMs: 100,
       groupId: `${consumer.name}.${topic}`,
-      consumer: { sessionTimeoutMs: 6_000, heartbeatIntervalMs: 200, maxWaitMs: 50 },
+      groupReader: { sessionTimeoutMs: 6_000, heartbeatIntervalMs: 200, maxWaitMs: 50 },
     })
     await runner.start()
     onTestFinished(runner.stop)

@@ -16,7 +16,7 @@ async function readHalted(db: Db): Promise<readonly number[]> {
 }
 
 describe('partitions that were added to a topic', () => {
-  it('are halted with the name of the runbook, under a running process and at its next start; the others go on', async () => {
+  it('are halted with the name of the runbook, in a running process and at its next start, while the others continue', async () => {
     const [log, { db }] = [await givenLog(), await givenVisitsDatabase()]
     const withExpected = { ...log, connection: { ...log.connection, partitions: EXPECTED } }
     await log.publish(givenEvents(20))
@@ -34,7 +34,7 @@ describe('partitions that were added to a topic', () => {
     await expect.poll(() => countVisits(db), soon).toBe(60)
   })
 
-  it('halt every partition where the configuration was changed together with the topic, until it is put back', async () => {
+  it('halt every partition if the configuration was changed together with the topic, until it is restored', async () => {
     const [log, { db }] = [await givenLog(), await givenVisitsDatabase()]
     const startWith = (keys: number, inTopic: number) =>
       givenRunner({ ...log, connection: { ...log.connection, partitions: { keys, inTopic } } }, db)

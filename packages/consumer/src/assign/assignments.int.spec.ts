@@ -1,9 +1,10 @@
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import type { CommitDb, Db } from '@nextvisit/database'
+import { createLogger } from '@nextvisit/service-kit'
 import { batchOf, factsAsRecords } from '@nextvisit/testing'
 import { Registry } from 'prom-client'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { givenCore, givenVisitsDatabase } from '../../test/given-visits.ts'
+import { givenFoldParts, givenVisitsDatabase } from '../../test/given-visits.ts'
 import { createVisitsProjection } from '../../test/visits-projection.ts'
 import { createCommitLoop } from '../fold/commit-loop.ts'
 import type { Partition } from '../fold/partition.ts'
@@ -24,16 +25,17 @@ function givenAssignments(
     metrics = createRunnerMetrics(new Registry(), () => []),
   } = {},
 ) {
-  const core = givenCore(db, projection)
-  const loop = createCommitLoop(core, (): readonly Partition[] => assignments.owned())
+  const parts = givenFoldParts(db, projection)
+  const loop = createCommitLoop(parts, (): readonly Partition[] => assignments.owned())
   const assignments = createAssignments({
-    core,
+    parts,
+    logger: createLogger('spec', 'silent'),
     metrics,
     now,
     ring: loop.ring,
     drainSoon: () => {},
     readMarks: () => Promise.resolve(marks()),
-    partitionCounts: { refusalOf: () => Promise.resolve(undefined) },
+    partitionCounts: { changeOf: () => Promise.resolve(undefined) },
     signal,
   })
   const stopping = new AbortController()
@@ -66,7 +68,7 @@ async function loadFromNowhere(): Promise<never> {
 }
 
 describe('assignments', () => {
-  it('own nothing of one that was overtaken while Postgres was away', async () => {
+  it('own no partition of an assignment that a later one overtook while Postgres was unavailable', async () => {
     const { db } = await givenVisitsDatabase()
     const held = holdingTheFirst(db)
     const assignments = givenAssignments(held.db)
@@ -81,7 +83,7 @@ describe('assignments', () => {
     expect(assignments.find(TOPIC, 1)).toBeUndefined()
   })
 
-  it('abandon their wait for Postgres when the next one begins', async () => {
+  it('abandon the batches that wait for Postgres when the next assignment begins', async () => {
     const { db } = await givenVisitsDatabase()
     const assignments = givenAssignments(db, { projection: { ...createVisitsProjection(), load: loadFromNowhere } })
     await assignments.positions(TOPIC, marks(0))
@@ -92,7 +94,7 @@ describe('assignments', () => {
     expect(assignments.owned()).toEqual([])
   })
 
-  it('report partitions that cannot be opened, and since when, also if they are assigned again', async () => {
+  it('report partitions that cannot be opened since their first assignment, even if they are assigned again', async () => {
     const away = refusing((await givenVisitsDatabase()).db)
     let nowMs = Date.now()
     const stopping = new AbortController()
@@ -119,7 +121,7 @@ describe('assignments', () => {
     expect(assignments.reported()).toEqual(assignments.owned())
   })
 
-  it('begin without partitions whose checkpoints were not read', async () => {
+  it('refuse to begin with a partition whose checkpoint was never opened', async () => {
     const { db } = await givenVisitsDatabase()
     expect(() => givenAssignments(db).begin(given(0))).toThrow('user-events/0 was assigned')
   })

@@ -1,10 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type GroupReaderHandlers, TopicMissingError, topicPartition, type Watermarks } from '@nextvisit/log'
+import {
+  backOffAfter,
+  type GroupReaderHandlers,
+  type Logger,
+  TopicMissingError,
+  topicPartition,
+  type Watermarks,
+} from '@nextvisit/log'
 import { mayPass, RunnerStoppedError } from '../errors.ts'
-import { createPartitionCheckpoint, type PartitionCheckpoint } from '../fold/checkpoint.ts'
-import type { Core } from '../fold/core.ts'
+import type { FoldParts } from '../fold/fold-parts.ts'
 import { createPartition, type Partition } from '../fold/partition.ts'
-import { fetchOffsetOf, outsideLog } from '../fold/log-position.ts'
+import { fetchOffsetOf, outsideLog } from '../fold/partition-batch.ts'
+import { createPartitionFold, type PartitionFold } from '../fold/partition-fold.ts'
 import { endAlarms } from '../watch/partition-alarms.ts'
 import { createProgressTracker, type ProgressTracker, type ReportedPartition } from '../watch/partition-progress.ts'
 import type { RunnerMetrics } from '../watch/runner-metrics.ts'
@@ -12,15 +19,16 @@ import type { PartitionCounts } from './partition-counts.ts'
 import type { AnyFact } from '../projection.ts'
 
 interface AssignmentsOptions<Fact extends AnyFact, Draft> {
-  /** A core whose database is not the one of folds. */
-  readonly core: Core<Fact, Draft>
+  /** The parts for ticks, whose database is not that of batches. */
+  readonly parts: FoldParts<Fact, Draft>
+  readonly logger: Logger
   readonly metrics: RunnerMetrics
   readonly now: () => Date
   /** Wakes the commit loop. */
   readonly ring: () => void
   readonly drainSoon: () => void
   readonly readMarks: (topic: string) => Promise<ReadonlyMap<number, Watermarks>>
-  readonly partitionCounts: Pick<PartitionCounts, 'refusalOf'>
+  readonly partitionCounts: Pick<PartitionCounts, 'changeOf'>
   /** The number of partitions that keys are spread over. Stored with each new checkpoint. */
   readonly keyPartitions?: number | undefined
   /** Aborted when the runner stops. */
@@ -40,36 +48,34 @@ interface Assignments {
 }
 
 interface OpenedPartition {
-  readonly checkpoint: PartitionCheckpoint
+  readonly fold: PartitionFold
   readonly fetchFrom: bigint
   /** The log's end when the checkpoint was read. */
   readonly logEnd: bigint
   /** The reason why the partition must not be read. */
-  readonly refusal?: Error | undefined
+  readonly haltedBy?: Error | undefined
 }
 
 const FIRST_BACK_OFF_MS = 100
 const LONGEST_BACK_OFF_MS = 2_000
 
 export function createAssignments<Fact extends AnyFact, Draft>(options: AssignmentsOptions<Fact, Draft>): Assignments {
-  const { core, metrics, now, ring, drainSoon, readMarks, partitionCounts, keyPartitions, signal } = options
-  const { projection, db, logger } = core
+  const { parts, logger, metrics, now, ring, drainSoon, readMarks, partitionCounts, keyPartitions, signal } = options
   const opened = new Map<string, OpenedPartition>()
   const opening = new Map<string, { readonly one: ReportedPartition; readonly tracker: ProgressTracker }>()
   let owned: ReadonlyMap<string, Partition> = new Map()
   let ended = new AbortController()
 
   async function open(topic: string, partition: number, marks: Watermarks): Promise<OpenedPartition> {
-    const changed = await partitionCounts.refusalOf(topic, partition)
-    const key = { projection: projection.name, topic, partition }
+    const changed = await partitionCounts.changeOf(topic, partition)
     // The number that a refused partition was read with is the wrong one: it is not stored.
-    const checkpoint = createPartitionCheckpoint(db, key, changed ? undefined : keyPartitions)
-    const { nextOffset } = await checkpoint.open()
+    const fold = createPartitionFold({ ...parts, topic, partition, ...(!changed && { keyPartitions }) })
+    const { nextOffset } = await fold.open()
     // The marks are older than the checkpoint: the last owner may have passed them meanwhile.
     const log = nextOffset > marks.high ? await readMarksOf(topic, partition) : marks
-    const refusal = changed ?? outsideLog(key, nextOffset, log)
-    if (!refusal) await endAlarms(db, key, { openedBefore: log.high })
-    return { checkpoint, fetchFrom: fetchOffsetOf(nextOffset, marks), logEnd: log.high, refusal }
+    const haltedBy = changed ?? outsideLog(fold.key, nextOffset, log)
+    if (!haltedBy) await endAlarms(parts.db, fold.key, { openedBefore: log.high })
+    return { fold, fetchFrom: fetchOffsetOf(nextOffset, marks), logEnd: log.high, haltedBy }
   }
 
   async function readMarksOf(topic: string, partition: number): Promise<Watermarks> {
@@ -80,43 +86,46 @@ export function createAssignments<Fact extends AnyFact, Draft>(options: Assignme
 
   /** Postgres may be unavailable when partitions are assigned. Waiting here delays only this process. */
   const positions: Assignments['positions'] = async (topic, partitions) => {
-    beginOpening(topic, partitions)
+    for (const [name, { one }] of opening)
+      if (one.topic === topic && !partitions.has(one.partition)) opening.delete(name)
+    const beginning = Array.from(partitions, ([partition, marks]) => {
+      return { partition, marks, progress: trackOpening(topic, partition, marks) }
+    })
     const found = new Map<number, bigint>()
-    for (const [partition, marks] of partitions) {
-      const one = await keepOpening(topic, partition, marks)
+    for (const { partition, marks, progress } of beginning) {
+      const one = await keepTrying(() => open(topic, partition, marks), progress)
       opened.set(topicPartition(topic, partition), one)
-      if (!one.refusal) found.set(partition, one.fetchFrom)
+      if (!one.haltedBy) found.set(partition, one.fetchFrom)
     }
     return found
   }
 
   /** Tries again while Postgres or Kafka is unavailable. Throws errors that another attempt cannot fix. */
-  async function keepOpening(topic: string, partition: number, marks: Watermarks): Promise<OpenedPartition> {
-    for (let backOffMs = FIRST_BACK_OFF_MS; ; backOffMs = Math.min(backOffMs * 2, LONGEST_BACK_OFF_MS)) {
+  async function keepTrying<T>(attempt: () => Promise<T>, progress: ProgressTracker): Promise<T> {
+    for (let failures = 1; ; failures += 1) {
       if (signal.aborted) throw new RunnerStoppedError()
       try {
-        return await open(topic, partition, marks)
+        return await attempt()
       } catch (error) {
         if (!mayPass(error)) throw error
-        metrics.retries.inc()
-        opening.get(topicPartition(topic, partition))?.tracker.noticeRefused(error)
-        logger.warn({ topic, partition, err: error, backOffMs }, 'Cannot open the checkpoint now; trying again')
+        const backOffMs = backOffAfter(failures, FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS)
+        progress.noticeFailed(error, 'Cannot open the checkpoint now; trying again', backOffMs)
         await sleep(backOffMs * (0.5 + Math.random()), undefined, { signal }).catch(() => {})
       }
     }
   }
 
   /** The wait of a partition counts from its first assignment, even if it is assigned again before it is opened. */
-  function beginOpening(topic: string, partitions: ReadonlyMap<number, Watermarks>): void {
-    for (const [name, { one }] of opening)
-      if (one.topic === topic && !partitions.has(one.partition)) opening.delete(name)
-    for (const [partition, { high }] of partitions) {
-      const name = topicPartition(topic, partition)
-      if (opening.has(name)) continue
-      // The number of waiting records is unknown until the checkpoint is read: it counts as one.
-      const tracker = createProgressTracker({ topic, partition, logEnd: high + 1n, nextOffset: () => high, now })
-      opening.set(name, { one: { topic, partition, progress: tracker.read, setAside: () => {} }, tracker })
-    }
+  function trackOpening(topic: string, partition: number, { high }: Watermarks): ProgressTracker {
+    const name = topicPartition(topic, partition)
+    const known = opening.get(name)
+    if (known) return known.tracker
+    const place = { topic, partition }
+    // The number of waiting records is unknown until the checkpoint is read: it counts as one.
+    const end = { logEnd: high + 1n, nextOffset: () => high }
+    const tracker = createProgressTracker({ ...place, ...end, now, metrics, logger })
+    opening.set(name, { one: { ...place, progress: tracker.read, setAside: () => {} }, tracker })
+    return tracker
   }
 
   function take(topic: string, partition: number): Partition {
@@ -125,9 +134,9 @@ export function createAssignments<Fact extends AnyFact, Draft>(options: Assignme
     if (!found) throw new Error(`${name} was assigned, but its checkpoint was never opened`)
     opened.delete(name)
     const until = AbortSignal.any([signal, ended.signal])
-    const { refusal, checkpoint, logEnd } = found
-    const one = createPartition({ core, checkpoint, logEnd, metrics, now, ring, drainSoon, signal: until })
-    if (refusal) one.halt(refusal)
+    const { haltedBy, fold, logEnd } = found
+    const one = createPartition({ fold, logEnd, metrics, now, logger, ring, drainSoon, signal: until })
+    if (haltedBy) one.halt(haltedBy)
     return one
   }
 

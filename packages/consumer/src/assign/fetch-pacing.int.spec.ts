@@ -24,7 +24,7 @@ async function countCommits(db: Db): Promise<number> {
   return Number(row?.commits)
 }
 
-it('lets records gather in the log after a fold until a caller waits', async () => {
+it('a runner lets records gather in the log after a fold until a caller waits', async () => {
   const { log, db, runner, lag, visits } = await given()
   await log.publish(ofAda())
   await expect.poll(visits, soon).toBe(1)
@@ -38,7 +38,7 @@ it('lets records gather in the log after a fold until a caller waits', async () 
   expect(await countCommits(db)).toBe(2)
 })
 
-it('folds a record that a caller waits for once it is named, in one commit with what has gathered', async () => {
+it('a runner folds a record that a caller waits for once a gateway names it, in one commit with the gathered records', async () => {
   const { log, db, runner, lag, visits } = await given()
   const partition = partitionOf('ada')
   await log.publish(ofAda())

@@ -1,5 +1,6 @@
 import type { AwaitedRecord } from '@nextvisit/contracts'
 import { type FetchedBatch, type FetchedRecord, topicPartition } from '@nextvisit/log'
+import { createPause, type Pause } from '../fold/pause.ts'
 import type { Partition } from '../fold/partition.ts'
 
 /**
@@ -43,18 +44,20 @@ export function createFetchPacing(
   const folding = new Set<string>()
   /** The last offset that is worth a fetch now, and since when. */
   const wanted = new Map<string, { readonly offset: bigint; readonly sinceMs: number }>()
-  let running: { readonly over: Promise<void>; readonly end: () => void } | undefined
+  let gathering: Pause | undefined
 
   function beginGathering(): void {
-    if (running) return
-    const { promise: over, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(() => running?.end(), gatherMs)
-    const end = (): void => {
-      clearTimeout(timer)
-      running = undefined
-      resolve()
-    }
-    running = { over, end }
+    if (gathering) return
+    const begun = createPause(gatherMs)
+    gathering = begun
+    void begun.over.then(() => {
+      if (gathering === begun) gathering = undefined
+    })
+  }
+
+  function fetchNow(): void {
+    gathering?.end()
+    gathering = undefined
   }
 
   const areAwaited = ({ records }: FetchedBatch): boolean => records.length > 0 && records.every(isAwaited)
@@ -75,8 +78,6 @@ export function createFetchPacing(
     if (nextOffset < highWatermark) want(name, highWatermark - 1n)
   }
 
-  const fetchNow = (): void => running?.end()
-
   return {
     handle: async (partition, batch) => {
       const name = topicPartition(batch.topic, batch.partition)
@@ -91,7 +92,7 @@ export function createFetchPacing(
     },
     mayFetch: async (last) => {
       if (last.every(areAwaited)) return
-      if (mayGather()) await running?.over
+      if (mayGather()) await gathering?.over
       else fetchNow()
     },
     fetchNow,

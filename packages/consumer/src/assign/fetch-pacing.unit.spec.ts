@@ -43,7 +43,7 @@ async function gathers(pacing: FetchPacing, handled: Promise<unknown>): Promise<
 }
 
 describe('gathering', () => {
-  it('folds a batch at once, and lets the next one gather in the log until a caller waits', async () => {
+  it('folds a batch at once, and lets later records gather in the log until a caller waits', async () => {
     const pacing = createFetchPacing(FOR_EVER_MS)
     const partition = givenPartition()
     const handled = read(pacing, partition.one, batchOf())
@@ -65,7 +65,7 @@ describe('gathering', () => {
     expect(await gathers(pacing, read(pacing, one, batchOf({ offset: 1n })))).toBe(true)
   })
 
-  it('waits for no partition while one is behind the end of the log', async () => {
+  it('does not begin while a partition lags behind the end of the log', async () => {
     const pacing = createFetchPacing(FOR_EVER_MS)
     const atEnd = read(pacing, one, batchOf())
     const behind = read(pacing, one, batchOf({ partition: 1, behind: 1n }))
@@ -93,7 +93,7 @@ describe('gathering', () => {
     expect(await gathers(pacing, read(pacing, one, batchOf({ offset: 1n })))).toBe(true)
   })
 
-  it('does not wait for partitions that others own now', async () => {
+  it('ignores partitions that this process no longer owns', async () => {
     const pacing = createFetchPacing(FOR_EVER_MS)
     await read(pacing, one, batchOf({ partition: 1, behind: 1n }))
     pacing.fetchUpTo({ topic, partition: 2, offset: 5n })
@@ -110,7 +110,7 @@ describe('a record that a caller waits for', () => {
     expect(await mayFetch(handled)).toBe(true)
   })
 
-  it('lets nothing gather before it was fetched, also where its name comes during the fold or before the fetch', async () => {
+  it('lets no records gather before it is fetched, even if a gateway names it during the fold or before the fetch', async () => {
     const pacing = createFetchPacing(FOR_EVER_MS)
     pacing.fetchUpTo({ topic, partition: 0, offset: 1n })
     expect(await mayFetch(read(pacing, one, batchOf({ partition: 1 })))).toBe(true)
@@ -118,7 +118,7 @@ describe('a record that a caller waits for', () => {
     expect(await gathers(pacing, read(pacing, one, batchOf({ offset: 1n })))).toBe(true)
   })
 
-  it('is the last named record, in any order of the names', async () => {
+  it('is the last named one, in whatever order the gateways name them', async () => {
     const pacing = createFetchPacing(FOR_EVER_MS)
     pacing.fetchUpTo({ topic, partition: 0, offset: 2n })
     pacing.fetchUpTo({ topic, partition: 0, offset: 1n })
@@ -126,14 +126,14 @@ describe('a record that a caller waits for', () => {
     expect(await gathers(pacing, read(pacing, one, batchOf({ offset: 2n })))).toBe(true)
   })
 
-  it('ends no pause if the record was fetched before it was named', async () => {
+  it('ends no pause if it was fetched before a gateway named it', async () => {
     const pacing = createFetchPacing(FOR_EVER_MS)
     const handled = read(pacing, one, batchOf({ offset: 1n }))
     pacing.fetchUpTo({ topic, partition: 0, offset: 1n })
     expect(await gathers(pacing, handled)).toBe(true)
   })
 
-  it('lets nothing gather after it, as the next one is likely to be awaited, too', async () => {
+  it('lets no records gather after it, because the next one is likely to be awaited, too', async () => {
     const pacing = createFetchPacing(FOR_EVER_MS, ({ headers }) => headers['awaited'] !== undefined)
     expect(await mayFetch(read(pacing, one, batchOf({ awaited: [true, true] })))).toBe(true)
     expect(await gathers(pacing, read(pacing, one, batchOf({ offset: 1n, awaited: [true, false] })))).toBe(true)

@@ -15,13 +15,13 @@ export interface PartitionCounts {
    * records were folded with another one. Rejects with LogUnavailableError and TopicMissingError, which are retryable.
    */
   readonly keysOf: (topic: string) => Promise<number>
-  /** Returns the reason why a partition must not be folded. Rejects like `keysOf`, but not with PartitionsChangedError. */
-  readonly refusalOf: (topic: string, partition: number) => Promise<PartitionsChangedError | undefined>
+  /** Returns the change because of which a partition must not be folded. Rejects like `keysOf`, but not with that change. */
+  readonly changeOf: (topic: string, partition: number) => Promise<PartitionsChangedError | undefined>
 }
 
-const LOOK_AGAIN_AFTER_MS = 5_000
+const COUNT_AGAIN_AFTER_MS = 5_000
 
-interface Seen {
+interface Counted {
   readonly expected: ExpectedPartitions
   readonly found: number
   /** See `readFoldedKeys`. */
@@ -38,19 +38,19 @@ export function createPartitionCounts(
   expected?: ExpectedPartitions,
   readFoldedKeys: () => Promise<readonly number[]> = () => Promise.resolve([]),
 ): PartitionCounts {
-  const known = new Map<string, Seen>()
-  const underWay = new Map<string, Promise<Seen>>()
+  const known = new Map<string, Counted>()
+  const inFlight = new Map<string, Promise<Counted>>()
 
-  /** Concurrent callers share a look: Kafka may take long to answer. */
-  async function look(topic: string): Promise<Seen> {
+  /** Concurrent callers share a count: Kafka may take long to answer. */
+  async function count(topic: string): Promise<Counted> {
     const last = known.get(topic)
-    if (last && performance.now() - last.atMs < LOOK_AGAIN_AFTER_MS) return last
-    const looking = underWay.get(topic) ?? lookAgain(topic, last).finally(() => underWay.delete(topic))
-    underWay.set(topic, looking)
-    return looking
+    if (last && performance.now() - last.atMs < COUNT_AGAIN_AFTER_MS) return last
+    const counting = inFlight.get(topic) ?? countAgain(topic, last).finally(() => inFlight.delete(topic))
+    inFlight.set(topic, counting)
+    return counting
   }
 
-  async function lookAgain(topic: string, last: Seen | undefined): Promise<Seen> {
+  async function countAgain(topic: string, last: Counted | undefined): Promise<Counted> {
     const found = await logAdmin.partitionCount(topic).catch((cause: unknown) => {
       if (last) return last.found // meanwhile nothing can be published or fetched
       throw new LogUnavailableError({ cause })
@@ -61,30 +61,30 @@ export function createPartitionCounts(
           if (last) return last.folded
           throw error
         })
-    const seen = {
+    const counted = {
       expected: expected ?? last?.expected ?? { keys: found, inTopic: found },
       found,
       folded,
       atMs: performance.now(),
     }
-    if (found > 0) known.set(topic, seen)
-    return seen
+    if (found > 0) known.set(topic, counted)
+    return counted
   }
 
   return {
     keysOf: async (topic) => {
-      const seen = await look(topic)
-      const keys = requirePartitions(topic, seen.found, seen.expected)
-      const changed = foldedOtherwise(topic, seen.folded, keys)
+      const counted = await count(topic)
+      const keys = requirePartitions(topic, counted.found, counted.expected)
+      const changed = foldedOtherwise(topic, counted.folded, keys)
       if (changed) throw changed
       return keys
     },
-    refusalOf: async (topic, partition) => {
-      const seen = await look(topic)
-      const { inTopic } = seen.expected
+    changeOf: async (topic, partition) => {
+      const counted = await count(topic)
+      const { inTopic } = counted.expected
       const isAdded = partition >= inTopic
-      if (!isAdded && seen.found >= inTopic) return foldedOtherwise(topic, seen.folded, seen.expected.keys)
-      return new PartitionsChangedError(topic, isAdded ? Math.max(seen.found, partition + 1) : seen.found, inTopic)
+      if (!isAdded && counted.found >= inTopic) return foldedOtherwise(topic, counted.folded, counted.expected.keys)
+      return new PartitionsChangedError(topic, isAdded ? Math.max(counted.found, partition + 1) : counted.found, inTopic)
     },
   }
 }

@@ -23,7 +23,7 @@ async function causeIdOf(db: Db, reason: string): Promise<string> {
   return groups.find(({ cause }) => cause === reason)?.causeId ?? ''
 }
 
-it('groups the dead letters that wait by their cause', async () => {
+it('readCauses groups dead letters by their cause', async () => {
   const db = await givenConsumerDb()
   await givenDeadLetters(db, [
     { reason: 'value is null', state: 'dead' },
@@ -63,7 +63,7 @@ it('groups the dead letters that wait by their cause', async () => {
 })
 
 describe('the dead letters of a cause', () => {
-  it('come in pages, the first that died first, without those that are settled', async () => {
+  it('are listed in pages, the oldest first, without settled ones', async () => {
     const db = await givenConsumerDb()
     const asks = asksOn(db)
     await givenDeadLetters(db, [
@@ -83,7 +83,7 @@ describe('the dead letters of a cause', () => {
   })
 })
 
-it('finds the dead letter of a record by its place in the log, in any state', async () => {
+it('readAt finds the dead letter of a record in any state by its position in the log', async () => {
   const db = await givenConsumerDb()
   const asks = asksOn(db)
   await givenDeadLetters(db, [{ reason: NOT_JSON }, { reason: 'value is null', state: 'discarded' }])
@@ -93,7 +93,7 @@ it('finds the dead letter of a record by its place in the log, in any state', as
     expect(await answerOf(asks.readAt({ ...place, ...other }))).toEqual({ letter: null })
 })
 
-it('lists decided letters in pages, the last decision first', async () => {
+it('listDecided lists decided dead letters in pages, the last decision first', async () => {
   const db = await givenConsumerDb()
   const asks = asksOn(db)
   await givenDeadLetters(db, [{ reason: NOT_JSON }, { reason: NOT_JSON }, { reason: NOT_JSON }, { reason: NOT_JSON }])
@@ -111,7 +111,7 @@ it('lists decided letters in pages, the last decision first', async () => {
   })
 })
 
-it('reads only the letters of a page, and decides only for those of the cause, however many others there are', async () => {
+it('a page reads only its own dead letters, and a decision only those of its cause, among any number of others', async () => {
   const db = await givenConsumerDb()
   const asks = asksOn(db)
   await db.$executeRaw(sql`
@@ -140,7 +140,7 @@ describe('one dead letter', () => {
     ['JSON', Buffer.from('{"a":1}'), { form: 'json', text: '{"a":1}', isCut: false }],
     ['other bytes', Buffer.from([0, 255]), { form: 'hex', text: '00ff', isCut: false }],
     ['a very long text', Buffer.alloc(70_000, 'é'), { form: 'text', text: 'é'.repeat(32_768), isCut: true }],
-  ])('shows %s, and only where that is asked for', async (_, value, shown) => {
+  ])('shows %s, and only if the question asks for it', async (_, value, shown) => {
     const db = await givenConsumerDb()
     const asks = asksOn(db)
     await givenDeadLetters(db, [{ reason: NOT_JSON, value }])
@@ -155,7 +155,7 @@ describe('one dead letter', () => {
 })
 
 describe('a decision', () => {
-  it('is made once for the dead letters of a cause, names the operator, and can be followed', async () => {
+  it('applies once to the dead letters of a cause, names the operator, and its progress can be read', async () => {
     const db = await givenConsumerDb()
     const asks = asksOn(db)
     await givenDeadLetters(db, [
@@ -187,7 +187,7 @@ describe('a decision', () => {
     })
   })
 
-  it('does not change letters that died after the operator has listed them', async () => {
+  it('does not change dead letters that are newer than the operator’s list', async () => {
     const db = await givenConsumerDb()
     const asks = asksOn(db)
     await givenDeadLetters(db, [{ reason: NOT_JSON }, { reason: NOT_JSON }])
@@ -199,7 +199,7 @@ describe('a decision', () => {
     expect(await answerOf(asks.read({ id: '3', content: 'none' }))).toMatchObject({ state: 'dead' })
   })
 
-  it('discards the letters that are named, and no other', async () => {
+  it('discards only the dead letters that it names', async () => {
     const db = await givenConsumerDb()
     const asks = asksOn(db)
     await givenDeadLetters(db, [{ reason: NOT_JSON }, { reason: NOT_JSON }])
@@ -212,7 +212,7 @@ describe('a decision', () => {
 })
 
 describe('setting aside', () => {
-  it('is asked for at the record that halts the partition, and nowhere else', async () => {
+  it('is accepted only for the record that halts the partition', async () => {
     const db = await givenConsumerDb()
     const asks = asksOn(db)
     await db.$executeRaw(sql`

@@ -41,18 +41,18 @@ describe('dead letters', () => {
     ['no JSON', '{', 'value is not JSON'],
     ['U+0000', valueOf('a').replace('"a"', String.raw`"a\u0000"`), 'value holds U+0000 or a lone surrogate'],
     [
-      'a nesting too deep to look at',
+      'a nesting that is too deep',
       `${'['.repeat(100_000)}"\\u0000"${']'.repeat(100_000)}`,
       'value is nested too deep',
     ],
-  ])('stores a record with %s, and the partition continues', async (_what, value, reason) => {
+  ])('keep a record with %s, and its partition continues', async (_what, value, reason) => {
     const { db } = await givenVisitsDatabase()
     const fold = await givenVisitsFold(db)
     expect(await fold.fold(batchOf(recordsOf(value, valueOf('Fine'))))).toMatchObject({ records: 1, deadLetters: 1 })
     expect(await readLetters(db)).toEqual([{ offset: 0n, state: 'dead', reason }])
   })
 
-  it('keeps the whole record, with any bytes', async () => {
+  it('keep the whole record, with any bytes', async () => {
     const { db } = await givenVisitsDatabase()
     const fold = await givenVisitsFold(db)
     const bytes = Buffer.from([0, 255, 254, 10])
@@ -65,7 +65,7 @@ describe('dead letters', () => {
     expect(JSON.parse(letter?.headers ?? '')).toEqual(headers)
   })
 
-  it('folds those that an operator wants tried again once, and queues nothing of them', async () => {
+  it('are folded once after an operator retries them, without outbox rows', async () => {
     const { db } = await givenVisitsDatabase()
     const fold = await givenVisitsFold(db)
     await fold.fold(batchOf(recordsOf('{', '{')))
@@ -77,7 +77,7 @@ describe('dead letters', () => {
     expect(await db.$queryRaw(sql`SELECT FROM outbox`)).toEqual([])
   })
 
-  it('makes one dead again that folding fails on, and folds the others', async () => {
+  it('stay dead if folding them fails again, while the others are folded', async () => {
     const { db } = await givenVisitsDatabase()
     const fold = await givenVisitsFold(db)
     await fold.fold(batchOf(recordsOf('{', '{', '{')))

@@ -1,11 +1,6 @@
-import { type deadLetterCalls, type DeadLetterSelection, MAX_DECIDED_DEAD_LETTERS } from '@nextvisit/contracts'
+import { type DeadLetterSelection, MAX_DECIDED_DEAD_LETTERS } from '@nextvisit/contracts'
 import { type Query, sql, type Statement } from '@nextvisit/database'
-import type { z } from 'zod'
-import { CAUSE_ID, hasCause, instantOf } from './read-dead-letters.ts'
-
-type Asked = z.output<typeof deadLetterCalls.decide.question>
-type Decided = z.infer<typeof deadLetterCalls.decide.answer>
-type Progress = z.infer<typeof deadLetterCalls.readDecision.answer>
+import { type Answer, CAUSE_ID, hasCause, instantOf, type Question } from './read-dead-letters.ts'
 
 const MAX_CAUSES = 10
 
@@ -33,9 +28,9 @@ export async function findMissing(query: Query, projection: string, ids: readonl
 export async function decideDeadLetters(
   query: Query,
   projection: string,
-  { selected, decision, by, continues }: Asked,
-): Promise<Decided> {
-  const [decided] = await query<Omit<Decided, 'isFull'>>(sql`
+  { selected, decision, by, continues }: Question<'decide'>,
+): Promise<Answer<'decide'>> {
+  const [decided] = await query<Omit<Answer<'decide'>, 'isFull'>>(sql`
     WITH decided AS (
       UPDATE dead_letters
       SET state = ${decision === 'retry' ? 'retry' : 'discarded'}, decided_by = ${by},
@@ -56,8 +51,8 @@ export async function countDecided(
   query: Query,
   projection: string,
   decidedAt: string,
-): Promise<Omit<Progress, 'deadAgain'>> {
-  const [counts] = await query<Omit<Progress, 'deadAgain'>>(sql`
+): Promise<Omit<Answer<'readDecision'>, 'deadAgain'>> {
+  const [counts] = await query<Omit<Answer<'readDecision'>, 'deadAgain'>>(sql`
     SELECT count(*) FILTER (WHERE state = 'retry')::int AS retry,
            count(*) FILTER (WHERE state = 'retried')::int AS retried,
            count(*) FILTER (WHERE state = 'dead')::int AS dead,
@@ -71,8 +66,8 @@ export async function readCausesOfDeadAgain(
   query: Query,
   projection: string,
   decidedAt: string,
-): Promise<Progress['deadAgain']> {
-  const causes = await query<Progress['deadAgain'][number]>(sql`
+): Promise<Answer<'readDecision'>['deadAgain']> {
+  const causes = await query<Answer<'readDecision'>['deadAgain'][number]>(sql`
     SELECT reason AS cause, ${CAUSE_ID} AS "causeId", count(*)::int AS count FROM dead_letters
     WHERE projection = ${projection} AND decided_at = ${decidedAt}::timestamptz AND state = 'dead'
     GROUP BY reason ORDER BY count(*) DESC, reason LIMIT ${MAX_CAUSES}`)

@@ -4,8 +4,10 @@ import type { z } from 'zod'
 import { escapeControls, showBytes } from './show-bytes.ts'
 
 type Calls = typeof deadLetterCalls
-type Question<Name extends keyof Calls> = z.output<Calls[Name]['question']>
-type ContentAsked = Question<'read'>['content']
+/** The question of a call about dead letters. */
+export type Question<Name extends keyof Calls> = z.output<Calls[Name]['question']>
+/** The answer to it. */
+export type Answer<Name extends keyof Calls> = z.input<Calls[Name]['answer']>
 
 const MAX_KEY_BYTES = 1_000
 /** Bounds of `bounded` content. */
@@ -113,8 +115,8 @@ export async function readDeadLetter(
   query: Query,
   projection: string,
   id: string,
-  asked: ContentAsked,
-): Promise<z.input<Calls['read']['answer']> | undefined> {
+  asked: Question<'read'>['content'],
+): Promise<Answer<'read'> | undefined> {
   const maxValueBytes = { none: 0, headers: 0, bounded: MAX_VALUE_BYTES, whole: WHOLE_VALUE_BYTES }[asked]
   const [found] = await query<DeadLetter & StoredContent>(sql`
     SELECT ${DEAD_LETTER}, headers, substring(key FROM 1 FOR ${MAX_KEY_BYTES}::int) AS key,
@@ -129,7 +131,7 @@ export async function readDeadLetter(
 function contentOf(
   { key, headers, value }: StoredContent,
   valueBytes: number | null,
-  asked: ContentAsked,
+  asked: Question<'read'>['content'],
 ): RecordContent {
   const isBounded = asked === 'bounded'
   const showHeader = (text: string) => escapeControls(isBounded ? text.slice(0, MAX_HEADER_CHARACTERS) : text)

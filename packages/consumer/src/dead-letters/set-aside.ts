@@ -1,15 +1,17 @@
-import type { deadLetterCalls, LogPosition } from '@nextvisit/contracts'
+import type { LogPosition } from '@nextvisit/contracts'
 import { type Query, sql, type Statement } from '@nextvisit/database'
-import type { z } from 'zod'
-import { isAt, readDeadLetterAt } from './read-dead-letters.ts'
-
-type Outcome = z.infer<typeof deadLetterCalls.setAside.answer>
+import { type Answer, isAt, readDeadLetterAt } from './read-dead-letters.ts'
 
 /**
  * Requests that the owner of a halted partition makes the record that halts it a dead letter. Repeating the request changes
  * nothing. Refuses a position at which the partition is not halted.
  */
-export async function setAside(query: Query, projection: string, position: LogPosition, by: string): Promise<Outcome> {
+export async function setAside(
+  query: Query,
+  projection: string,
+  position: LogPosition,
+  by: string,
+): Promise<Answer<'setAside'>> {
   const requested = await query(sql`
     UPDATE partition_alarms
     SET set_aside_by = coalesce(set_aside_by, ${by}), set_aside_at = coalesce(set_aside_at, now())

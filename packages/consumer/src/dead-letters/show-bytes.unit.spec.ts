@@ -11,7 +11,7 @@ describe('showBytes', () => {
     expect(showBytes(Buffer.from(text))).toEqual({ ...shown, isCut: false })
   })
 
-  it('shows bytes that are no text as hex', () => {
+  it('shows bytes that are not text as hex', () => {
     expect(showBytes(Buffer.from([0, 255, 10]))).toEqual({ form: 'hex', text: '00ff0a', isCut: false })
   })
 
@@ -21,7 +21,7 @@ describe('showBytes', () => {
     expect(showBytes(bytes)).toEqual({ form: 'hex', text: '61c3', isCut: false })
   })
 
-  it('escapes controls also outside ASCII', () => {
+  it('escapes control characters outside ASCII, too', () => {
     expect(escapeControls('a\u009Fb')).toBe(String.raw`a\u009fb`)
   })
 })

@@ -1,10 +1,8 @@
 import { HEADERS } from '@nextvisit/contracts'
 import { isTransientError, sqlStateOf } from '@nextvisit/database'
 import { asFoldFailure } from '../errors.ts'
-import type { Failed, Folded, Outcome, Stale } from './outcome.ts'
+import { type Folded, type Outcome, outcomeOf, type Outcomes, type Stale } from './outcome.ts'
 import type { PartitionBatch } from './partition-batch.ts'
-
-export type Outcomes = ReadonlyMap<PartitionBatch, Outcome>
 
 /** Commits batches together. Rejects if nothing of them was committed, or if that is not known. */
 export type Attempt = (batches: readonly PartitionBatch[]) => Promise<Outcomes>
@@ -34,21 +32,16 @@ export async function bisect(batches: readonly PartitionBatch[], attempt: Attemp
 async function bisectRecords(batch: PartitionBatch, error: unknown, attempt: Attempt): Promise<Outcome> {
   if (batch.records.length < 2 || !isAboutRecords(error)) return failureOf(batch, error)
   const [first, second] = halvesOf(batch)
-  const before = await bisectOne(first, attempt)
+  const before = outcomeOf(await bisect([first], attempt), first)
   const isWhole = batch.checkpoint.current().nextOffset >= first.nextOffset
   if (before.outcome !== 'folded' || !isWhole) return before
-  const rest = await bisectOne(second, attempt)
+  const rest = outcomeOf(await bisect([second], attempt), second)
   // The next attempt begins there, and meets the error again.
   return rest.outcome === 'failed' ? before : joined(before, rest)
 }
 
-async function bisectOne(batch: PartitionBatch, attempt: Attempt): Promise<Outcome> {
-  const outcome = (await bisect([batch], attempt)).get(batch)
-  return outcome ?? failureOf(batch, new Error('An attempt told nothing about its batch'))
-}
-
 /** Returns the failure, which names the record if it is about one. */
-function failureOf({ checkpoint, records }: PartitionBatch, error: unknown): Failed {
+function failureOf({ checkpoint, records }: PartitionBatch, error: unknown): Outcome {
   const [only, ...others] = records
   const isOne = only !== undefined && others.length === 0
   const failed = isOne ? { offset: only.offset, id: only.headers[HEADERS.id] } : checkpoint.current().nextOffset

@@ -45,7 +45,7 @@ function givenAttempt(isBad: (partition: number, offset: bigint) => boolean) {
   return { attempt, seen }
 }
 
-it('commits everything before the first bad record of each batch, and names a bad record that is the next one', async () => {
+it('bisect commits the records before the first bad record of each batch, and names a bad record that comes first', async () => {
   const sizes = fc.array(fc.integer({ min: 0, max: 40 }), { minLength: 1, maxLength: 6 })
   const places = fc.array(fc.tuple(fc.nat(5), fc.nat(39)), { maxLength: 4 })
   await fc.assert(
@@ -68,7 +68,7 @@ it('commits everything before the first bad record of each batch, and names a ba
   )
 })
 
-it('tries nothing again while Postgres is unavailable', async () => {
+it('bisect does not repeat an attempt while Postgres is unavailable', async () => {
   const seen = { attempts: 0 }
   const away = new Error('Connection terminated unexpectedly')
   const attempt: Attempt = async () => {

@@ -1,4 +1,4 @@
-import { type Db, sql, sqlStateOf, type Statement } from '@nextvisit/database'
+import { type Db, sql } from '@nextvisit/database'
 import type { FetchedRecord } from '@nextvisit/log'
 import { type CheckpointKey, checkpoints } from '../tables.ts'
 
@@ -57,7 +57,9 @@ export async function readCheckpoints(
   db: Db,
   keys: readonly CheckpointKey[],
 ): Promise<readonly (Checkpoint | undefined)[]> {
-  const rows = await db.$queryRaw<StoredCheckpoint[]>(sql`
+  const rows = await db.$queryRaw<
+    (CheckpointKey & { next_offset: bigint; version: bigint; record_time: Date | null; table_oid: bigint })[]
+  >(sql`
     SELECT projection, topic, partition, next_offset, version, record_time, checkpoints.tableoid::int8 AS table_oid
     FROM checkpoints JOIN ${checkpoints.source('asked', keys)} USING (projection, topic, partition)`)
   return keys.map((key) => {
@@ -71,13 +73,6 @@ export async function readCheckpoints(
       }
     )
   })
-}
-
-interface StoredCheckpoint extends CheckpointKey {
-  readonly next_offset: bigint
-  readonly version: bigint
-  readonly record_time: Date | null
-  readonly table_oid: bigint
 }
 
 function nameOf({ projection, topic, partition }: CheckpointKey): string {
@@ -106,44 +101,6 @@ export async function readFoldedKeys(db: Db, projection: string): Promise<readon
     SELECT DISTINCT key_partitions AS keys FROM checkpoints
     WHERE projection = ${projection} AND key_partitions IS NOT NULL`)
   return rows.map(({ keys }) => keys)
-}
-
-/** A checkpoint that a commit writes under. */
-export interface Move {
-  readonly checkpoint: Pick<PartitionCheckpoint, 'key' | 'current'>
-  /** Its new place. Absent: it keeps its offset, and the fence still guards it. */
-  readonly to?: Pick<Checkpoint, 'nextOffset' | 'recordTime'>
-}
-
-/** Returns the checkpoint as it will be once the move is committed. */
-export function movedCheckpoint({ checkpoint, to }: Move): Checkpoint {
-  const read = checkpoint.current()
-  const { nextOffset, recordTime = read.recordTime } = to ?? read
-  return { ...read, nextOffset, recordTime, version: read.version + 1n }
-}
-
-/**
- * Returns the first statement of every commit. It raises NV001 unless every checkpoint is still as it was read. It locks
- * them in one order, so that commits never deadlock here.
- */
-export function fence(moves: readonly Move[]): Statement {
-  const rows = moves
-    .map((move) => ({ ...move.checkpoint.key, read: move.checkpoint.current(), next: movedCheckpoint(move) }))
-    .toSorted((one, other) =>
-      one.topic === other.topic ? one.partition - other.partition : one.topic < other.topic ? -1 : 1,
-    )
-  return sql`
-    SELECT advance_checkpoint(projection, topic, partition, read_version, next_offset, record_time)
-    FROM unnest(
-      ${rows.map(({ projection }) => projection)}::text[], ${rows.map(({ topic }) => topic)}::text[],
-      ${rows.map(({ partition }) => partition)}::int[], ${rows.map(({ read }) => read.version)}::bigint[],
-      ${rows.map(({ next }) => next.nextOffset)}::bigint[], ${rows.map(({ next }) => next.recordTime)}::timestamptz[]
-    ) AS moved (projection, topic, partition, read_version, next_offset, record_time)`
-}
-
-/** Returns true if a commit failed at the fence: another process has moved the checkpoint since it was read. */
-export function isStale(error: unknown): boolean {
-  return sqlStateOf(error) === 'NV001'
 }
 
 const YEAR_10_000_MS = Date.UTC(10_000, 0)

@@ -1,4 +1,4 @@
-import { type EventTracked, plainCodec, type RecordCodec } from '@nextvisit/contracts'
+import type { EventTracked } from '@nextvisit/contracts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { type Db, sql } from '@nextvisit/database'
 import type { FetchedBatch } from '@nextvisit/log'
@@ -117,20 +117,7 @@ describe('a commit loop', () => {
     expect(await first).toEqual(folded)
   })
 
-  it('decodes the records of all partitions in one call of its codec', async () => {
-    const { db } = await givenVisitsDatabase()
-    const calls: number[] = []
-    const decode: RecordCodec['decode'] = (schema, records) => {
-      calls.push(records.length)
-      return plainCodec.decode(schema, records)
-    }
-    const folds = await givenLoopedFolds(db, PARTITIONS, visits, { ...plainCodec, decode })
-    await foldAll(folds, batches({ 1: batchIn(1, 'Fine', 'Fine') }))
-    expect(calls).toEqual([PARTITIONS + 1])
-    expect(await readPartitions(db)).toBe('1/1 2/2 1/1 1/1')
-  })
-
-  it('takes a partition that another process has folded out of the commit, and no other one', async () => {
+  it('leaves out of the commit only the partition that another process has folded', async () => {
     const { db, openDb, seen, folds } = await given()
     const [, , other] = await givenLoopedFolds(openDb(), PARTITIONS)
     await other?.fold(batchIn(2, 'Fine', 'Fine'))
@@ -140,7 +127,7 @@ describe('a commit loop', () => {
     expect(folds[2]?.checkpoint().nextOffset).toBe(2n)
   })
 
-  it('lets two processes that own the same partitions count everything once', async () => {
+  it('counts every record once while two processes own the same partitions', async () => {
     const { db, openDb, folds } = await given()
     const others = await givenLoopedFolds(openDb(), PARTITIONS)
     for (let round = 0; round < 20; round++) {
@@ -160,7 +147,7 @@ describe('a commit loop', () => {
     expect(await readPartitions(db)).toBe('20/20 20/20 20/20 20/20')
   })
 
-  it('commits all but the record that the fold throws for, and names that one', async () => {
+  it('commits all records before the one that the fold throws for, and names that one', async () => {
     const { db, folds } = await given()
     const [, , outcome, failed] = await foldAll(
       folds,
@@ -175,7 +162,7 @@ describe('a commit loop', () => {
     expect(await readPartitions(db)).toBe('1/1 1/1 2/2 0/0')
   })
 
-  it('lets a record that has to wait hold up only its own partition', async () => {
+  it('holds up only the partition of a record that has to wait', async () => {
     const behind = Object.assign(new Error('The catalog is behind'), { code: 'CATALOG_BEHIND', retryable: true })
     const { db, folds } = await given({ ...visits, load: failingFor(1, async () => Promise.reject(behind)) })
     expect(await foldAll(folds, batches())).toEqual([folded, behind, folded, folded])
@@ -183,7 +170,7 @@ describe('a commit loop', () => {
   })
 
   it.each(['55P03', '57014'])(
-    'lets rows that Postgres times out on (%s) hold up only their partition',
+    'holds up only the partition whose rows Postgres times out on (%s)',
     async (state) => {
       const timeOut = (own: Db) => own.$executeRaw(sql`SELECT raise_state(${state})`)
       const { db, folds } = await given({ ...visits, load: failingFor(1, timeOut) })
@@ -195,7 +182,7 @@ describe('a commit loop', () => {
     },
   )
 
-  it('writes nothing of any partition while Postgres is unavailable, and does not try them one by one', async () => {
+  it('writes no partition while Postgres is unavailable, and does not try them one by one', async () => {
     let loads = 0
     const load = async (): Promise<never> => {
       loads += 1
@@ -223,7 +210,7 @@ describe('a commit loop', () => {
     expect(await readPartitions(db)).toBe('1/1 1/1 1/1 1/1')
   })
 
-  it('puts outbox rows under the partitions of their records', async () => {
+  it('stores outbox rows with the partitions of their records', async () => {
     const { db, folds } = await given()
     await foldAll(folds, batches({ 1: batchIn(1, 'Fine', 'Fine') }))
     const rows = await db.$queryRaw<{ partition: number; key: string }[]>(

@@ -32,7 +32,7 @@ const readTicks = (db: Db) =>
 const readStates = (db: Db) => db.$queryRaw(sql`SELECT state FROM dead_letters`)
 
 describe('a commit', () => {
-  it('begins with the fence: that of a batch, a tick and a retry, which succeeds or fails', async () => {
+  it('begins with the fence if it is of a batch, a tick, a successful or a failed retry', async () => {
     const { db } = await givenVisitsDatabase()
     const commits: (readonly Statement[])[] = []
     const executeAll: CommitDb['executeAll'] = (statements) => {

@@ -1,18 +1,12 @@
-import type { CommitDb, Db, Statement } from '@nextvisit/database'
-import {
-  type Checkpoint,
-  fence,
-  isStale,
-  type Move,
-  movedCheckpoint,
-  type PartitionCheckpoint,
-  readCheckpoints,
-} from './checkpoint.ts'
+import { type CommitDb, type Db, sql, sqlStateOf, type Statement } from '@nextvisit/database'
+import { type Checkpoint, type PartitionCheckpoint, readCheckpoints } from './checkpoint.ts'
 import type { Stale } from './outcome.ts'
 
-/** The move of a partition that this process owns. */
-interface OwnMove extends Move {
+/** A checkpoint that a commit writes under. */
+interface Move {
   readonly checkpoint: PartitionCheckpoint
+  /** Its new place. Absent: it keeps its offset, and the fence still guards it. */
+  readonly to?: Pick<Checkpoint, 'nextOffset' | 'recordTime'>
 }
 
 /**
@@ -21,7 +15,7 @@ interface OwnMove extends Move {
  */
 export async function commit(
   db: CommitDb,
-  moves: readonly OwnMove[],
+  moves: readonly Move[],
   statements: readonly Statement[],
 ): Promise<ReadonlyMap<PartitionCheckpoint, Stale>> {
   const moved = moves.map((move) => ({
@@ -57,4 +51,35 @@ async function findStale(
     stale.set(checkpoint, isSwapped ? { outcome: 'stale', isSwapped } : { outcome: 'stale' })
   }
   return stale
+}
+
+/** Returns the checkpoint as it will be once the move is committed. */
+function movedCheckpoint({ checkpoint, to }: Move): Checkpoint {
+  const read = checkpoint.current()
+  const { nextOffset, recordTime = read.recordTime } = to ?? read
+  return { ...read, nextOffset, recordTime, version: read.version + 1n }
+}
+
+/**
+ * Returns the first statement of every commit. It raises NV001 unless every checkpoint is still as it was read. It locks
+ * them in one order, so that commits never deadlock here.
+ */
+export function fence(moves: readonly Move[]): Statement {
+  const rows = moves
+    .map((move) => ({ ...move.checkpoint.key, read: move.checkpoint.current(), next: movedCheckpoint(move) }))
+    .toSorted((one, other) =>
+      one.topic === other.topic ? one.partition - other.partition : one.topic < other.topic ? -1 : 1,
+    )
+  return sql`
+    SELECT advance_checkpoint(projection, topic, partition, read_version, next_offset, record_time)
+    FROM unnest(
+      ${rows.map(({ projection }) => projection)}::text[], ${rows.map(({ topic }) => topic)}::text[],
+      ${rows.map(({ partition }) => partition)}::int[], ${rows.map(({ read }) => read.version)}::bigint[],
+      ${rows.map(({ next }) => next.nextOffset)}::bigint[], ${rows.map(({ next }) => next.recordTime)}::timestamptz[]
+    ) AS moved (projection, topic, partition, read_version, next_offset, record_time)`
+}
+
+/** Returns true if a commit failed at the fence: another process has moved the checkpoint since it was read. */
+function isStale(error: unknown): boolean {
+  return sqlStateOf(error) === 'NV001'
 }

@@ -53,7 +53,7 @@ describe.each([1, 10])('the ledger of idempotent records, in batches of %i', (ba
     ).toBe(4)
   })
 
-  it('leaves records without a key alone', async () => {
+  it('ignores records without a key', async () => {
     const fact = eventTracked({ keyed: false })
     expect(await countFolded([fact, fact], batchRecords)).toBe(2)
   })
@@ -69,7 +69,7 @@ describe.each([1, 10])('the ledger of idempotent records, in batches of %i', (ba
     expect(kept.map((row) => row.record_id)).toEqual(facts.slice(1).map(({ id }) => id))
   })
 
-  it('prunes a quiet weekend over many commits, the oldest first: one alone would take too long', async () => {
+  it('prunes the rows of a quiet weekend over many commits, the oldest first, because one alone would take too long', async () => {
     const { db } = await givenVisitsDatabase()
     const fold = await givenVisitsFold(db)
     await db.$executeRaw(sql`
@@ -123,7 +123,7 @@ describe.each([1, 10])('duplicates that were dropped, in batches of %i', (batchR
     expect(reported).toEqual([])
   })
 
-  it('fail no batch', async () => {
+  it('do not fail a batch if reporting them fails', async () => {
     const db = await foldDuplicates(() => Promise.reject(new Error('Redis is unavailable')))
     expect(await countVisits(db)).toBe(1)
   })

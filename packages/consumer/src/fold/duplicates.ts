@@ -3,24 +3,20 @@ import { type Db, raw, sql, type Statement } from '@nextvisit/database'
 import type { AnyFact, IdempotentRecord, Projection, Recorded } from '../projection.ts'
 import { idempotentRecords } from '../tables.ts'
 
-interface Deduplicated<Fact> {
-  /** The records to fold: all but duplicates. */
-  readonly records: readonly Recorded<Fact>[]
-  readonly duplicates: readonly Recorded<Fact>[]
-  /** Rows for the ledger. */
-  readonly seen: readonly SeenRecord[]
-}
-
+/** An idempotent record that was folded: a row of the ledger. */
 interface SeenRecord extends IdempotentRecord {
   readonly partition: number
 }
 
-/** Separates duplicates of idempotent records, whether the first is in the ledger or among the given records. */
+/**
+ * Separates duplicates of idempotent records, if the first is in the ledger or among the given records. Returns the records
+ * to fold, the duplicates, and the rows that the ledger gets.
+ */
 export async function dropDuplicates<Fact extends AnyFact>(
   db: Db,
   idempotencyOf: Projection<Fact, never>['idempotencyOf'],
   records: readonly Recorded<Fact>[],
-): Promise<Deduplicated<Fact>> {
+) {
   const idempotent = idempotencyOf ? records.flatMap(({ fact }) => idempotencyOf(fact) ?? []) : []
   if (!idempotencyOf || idempotent.length === 0) return { records, duplicates: [], seen: [] }
   const ids = idempotent.map(({ id }) => id)
@@ -77,7 +73,7 @@ const PRUNED_AT_LEAST = 100
  * of them, so that it ends in time. `table` has the columns `record_id`, `partition` and `received`.
  */
 export function pruneOldRecords(
-  table: 'idempotent_records' | 'idempotent_outcomes',
+  table: string,
   seen: readonly { readonly partition: number; readonly receivedMs: number }[],
 ): Statement[] {
   const earliest = new Map<number, { receivedMs: number; rows: number }>()

@@ -76,7 +76,7 @@ describe('a record that the fold throws for', () => {
     expect(second.onFailure).not.toHaveBeenCalled()
   })
 
-  it('keeps the others going through a rebalance', async () => {
+  it('does not stop the other partitions during a rebalance', async () => {
     const { log, db, openDb } = await given()
     const first = await givenRunner(log, db)
     await expect.poll(() => readHalts(db), soon).toHaveLength(1)
@@ -88,7 +88,7 @@ describe('a record that the fold throws for', () => {
     await expect.poll(() => alarms(), soon).toMatchObject([{ kind: 'halted', offset: 1n }])
   })
 
-  it('is a dead letter once an operator says so, and the partition continues without a restart', async () => {
+  it('becomes a dead letter once an operator sets it aside, and the partition continues without a restart', async () => {
     const { log, db } = await given()
     const { runner } = await givenRunner(log, db)
     await expect.poll(() => readHalts(db), soon).toHaveLength(1)
@@ -100,7 +100,7 @@ describe('a record that the fold throws for', () => {
     await expect.poll(() => countVisits(db), soon).toBe(33)
   })
 
-  it('can be set aside once its halt is written, and from the moment that the process says so', async () => {
+  it('can be set aside as soon as the process reports that its halt is written', async () => {
     const log = await givenLog()
     const { db } = await givenVisitsDatabase()
     const { runner } = await givenRunner(log, db)
@@ -118,7 +118,7 @@ describe('a record that the fold throws for', () => {
     expect(await readLetters(db)).toMatchObject([{ offset: 1n, reason: 'set aside by ops: TypeError: a bug' }])
   })
 
-  it('is set aside by the process that gets the partition, where the one that was asked is gone', async () => {
+  it('is set aside by the next owner of the partition if the first one ends before it does so', async () => {
     const { log, db, openDb } = await given()
     const { runner } = await givenRunner(log, db)
     await expect.poll(() => readHalts(db), soon).toHaveLength(1)
@@ -129,7 +129,7 @@ describe('a record that the fold throws for', () => {
     expect(await readLetters(db)).toMatchObject([{ offset: 1n, state: 'dead' }])
   })
 
-  it('is folded by a release that can, and not set aside although that was asked for', async () => {
+  it('is folded by a release that can fold it, even if an operator has requested to set it aside', async () => {
     const { log, db, openDb } = await given()
     const { runner } = await givenRunner(log, db)
     await expect.poll(() => readHalts(db), soon).toHaveLength(1)
@@ -177,7 +177,7 @@ describe('a log that does not fit the checkpoints', () => {
     await expect.poll(() => countVisits(db), soon).toBe(30)
   })
 
-  it('is reported no more once it fits', async () => {
+  it('is no longer reported once it fits', async () => {
     const { log, db } = await given()
     await db.$executeRaw(sql`
       INSERT INTO checkpoints (projection, topic, partition, next_offset) VALUES ('visits', ${log.topic}, ${ADA}, 7)`)

@@ -1,5 +1,7 @@
-/** The result of one attempt to commit a batch. */
-export type Outcome = Folded | Stale | Failed
+import type { PartitionBatch } from './partition-batch.ts'
+
+/** The result of one attempt to commit a partition's batch. */
+export type Outcome = Folded | Stale | { readonly outcome: 'failed'; readonly error: unknown }
 
 /** Committed, perhaps only the beginning of the batch: the checkpoint shows how much. */
 export interface Folded {
@@ -20,10 +22,12 @@ export interface Stale {
   readonly after?: Promise<unknown>
 }
 
-/** Nothing of the batch was committed, unless the answer to the commit was lost. */
-export interface Failed {
-  readonly outcome: 'failed'
-  readonly error: unknown
-}
+/** The outcomes of batches that were committed together. A failed one wrote nothing, unless the answer to its commit was lost. */
+export type Outcomes = ReadonlyMap<PartitionBatch, Outcome>
 
 export const NOTHING_FOLDED = { outcome: 'folded', records: 0, deadLetters: 0, duplicates: 0 } as const
+
+/** Returns the outcome of a batch. A batch without one would stay busy forever, so it counts as failed. */
+export function outcomeOf(outcomes: Outcomes, batch: PartitionBatch): Outcome {
+  return outcomes.get(batch) ?? { outcome: 'failed', error: new Error('A commit ended without an outcome of this batch') }
+}

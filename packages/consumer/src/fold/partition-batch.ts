@@ -1,7 +1,7 @@
-import type { FetchedBatch, FetchedRecord } from '@nextvisit/log'
-import { CheckpointOfAnotherLogError, GapError } from '../errors.ts'
+import type { FetchedBatch, FetchedRecord, Watermarks } from '@nextvisit/log'
+import { CheckpointOfAnotherLogError, CheckpointOutsideLogError, GapError } from '../errors.ts'
+import type { CheckpointKey } from '../tables.ts'
 import { type PartitionCheckpoint, recordTimeOf } from './checkpoint.ts'
-import type { DeadBecause } from './decode-facts.ts'
 
 /** The part of a fetched batch that one partition contributes to a commit. It begins at the checkpoint. */
 export interface PartitionBatch {
@@ -9,7 +9,8 @@ export interface PartitionBatch {
   readonly records: readonly FetchedRecord[]
   /** The checkpoint once the batch is committed. */
   readonly nextOffset: bigint
-  readonly deadBecause?: DeadBecause | undefined
+  /** Returns the reason why a record becomes a dead letter although it can be decoded. Absent: none does. */
+  readonly deadBecause?: ((record: FetchedRecord) => string | undefined) | undefined
 }
 
 /**
@@ -20,7 +21,7 @@ export interface PartitionBatch {
 export function unfoldedPartOf(
   checkpoint: PartitionCheckpoint,
   batch: FetchedBatch,
-  deadBecause?: DeadBecause,
+  deadBecause?: PartitionBatch['deadBecause'],
 ): PartitionBatch | undefined {
   const { key } = checkpoint
   const { nextOffset: from, recordTime } = checkpoint.current()
@@ -33,4 +34,18 @@ export function unfoldedPartOf(
   if (batch.nextOffset <= from) return undefined
   const records = begin === 0 ? batch.records : begin < 0 ? [] : batch.records.slice(begin)
   return { checkpoint, records, nextOffset: batch.nextOffset, deadBecause }
+}
+
+/**
+ * Returns the offset to fetch from after an assignment: one record before the checkpoint, so that `unfoldedPartOf` can compare
+ * it. A consumer may know older watermarks only; the fold skips records that it has folded.
+ */
+export function fetchOffsetOf(nextOffset: bigint, { low, high }: Watermarks): bigint {
+  const next = nextOffset < high ? nextOffset : high
+  return next > low ? next - 1n : next
+}
+
+/** Returns an error if the log neither holds `offset` nor ends there. */
+export function outsideLog(key: CheckpointKey, offset: bigint, log: Watermarks): CheckpointOutsideLogError | undefined {
+  return offset < log.low || offset > log.high ? new CheckpointOutsideLogError(key, offset, log) : undefined
 }

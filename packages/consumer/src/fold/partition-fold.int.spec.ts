@@ -14,7 +14,7 @@ const bug = new TypeError('a bug')
 const away = new Error('Connection terminated unexpectedly')
 
 describe('a partition fold', () => {
-  it('says where a bug is, whether it shows in loading, in writing or in a tick', async () => {
+  it('names the place of a bug in loading, in writing or in a tick', async () => {
     const { db } = await givenVisitsDatabase()
     const foldFailed = { code: 'FOLD_FAILED', retryable: false, message: expect.stringContaining('user-events/0') }
     const record = { offset: 0n, id: records[0]?.headers['ce_id'] }
@@ -27,7 +27,7 @@ describe('a partition fold', () => {
     expect(await countVisits(db)).toBe(0)
   })
 
-  it('takes no database that is unavailable for a bug', async () => {
+  it('does not report an unavailable database as a bug', async () => {
     const { db } = await givenVisitsDatabase()
     const loading = await givenVisitsFold(db, { ...visits, load: fails(away) })
     await expect(loading.fold(batchOf(records))).rejects.toBe(away)
@@ -68,7 +68,7 @@ describe('a partition fold', () => {
     expect(await countVisits(db)).toBe(7)
   })
 
-  it('folds a batch in parts if it takes Postgres too long as a whole', async () => {
+  it('folds a batch in parts if Postgres takes too long for the whole', async () => {
     const { db } = await givenVisitsDatabase()
     const load: typeof visits.load = async (own, batch, context) => {
       if (batch.length > 3) await own.$executeRaw(sql`DO 'BEGIN RAISE SQLSTATE ''57014''; END'`)
@@ -79,7 +79,7 @@ describe('a partition fold', () => {
     expect(slow).toMatchObject({ records: 10 })
   })
 
-  it('does not go on without its checkpoint', async () => {
+  it('does not continue without its checkpoint', async () => {
     const { db } = await givenVisitsDatabase()
     const fold = await givenVisitsFold(db)
     await fold.fold(batchOf(records, 0, 1))

@@ -1,48 +1,44 @@
-import type { CatalogView } from '@nextvisit/catalog'
-import { plainCodec, type RecordCodec } from '@nextvisit/contracts'
-import type { CommitDb } from '@nextvisit/database'
 import type { FetchedBatch, FetchedRecord } from '@nextvisit/log'
-import { createLogger } from '@nextvisit/service-kit'
-import { foldRetries } from './fold-retries.ts'
 import { orFoldFailed } from '../errors.ts'
-import type { AnyFact, FoldMode, Projection } from '../projection.ts'
-import { runTick } from './run-tick.ts'
-import { bisect } from './bisect.ts'
+import type { AnyFact } from '../projection.ts'
+import type { CheckpointKey } from '../tables.ts'
 import { type Checkpoint, createPartitionCheckpoint } from './checkpoint.ts'
-import { commitBatches } from './commit-batches.ts'
-import type { Core } from './core.ts'
-import { type Folded, NOTHING_FOLDED, type Stale } from './outcome.ts'
+import { foldBatches } from './fold-batches.ts'
+import type { FoldParts } from './fold-parts.ts'
+import { foldRetries } from './fold-retries.ts'
+import { type Folded, NOTHING_FOLDED, outcomeOf, type Stale } from './outcome.ts'
 import { type PartitionBatch, unfoldedPartOf } from './partition-batch.ts'
+import { runTick } from './run-tick.ts'
 
-interface PartitionFoldOptions<Fact extends AnyFact, Draft> {
-  readonly projection: Projection<Fact, Draft>
-  readonly db: CommitDb
+interface PartitionFoldOptions<Fact extends AnyFact, Draft> extends FoldParts<Fact, Draft> {
   readonly topic: string
   readonly partition: number
-  readonly catalog: CatalogView
-  readonly serviceVersion: string
-  /** Default: `plainCodec`. */
-  readonly codec?: RecordCodec
-  /** Default: `live`. */
-  readonly mode?: FoldMode
+  /** The number of partitions that keys are spread over, if known. Stored with a new checkpoint. */
+  readonly keyPartitions?: number | undefined
   /** Selects records that become dead letters although they can be decoded: in a rebuild, the live dead letters. */
   readonly isHeldBack?: ((record: FetchedRecord) => boolean) | undefined
 }
 
-/** The fold of one partition without a commit loop: for rebuilds and specs. Not for concurrent use. */
+/** The fold of one partition, one step at a time: batches, retries of dead letters, ticks. Each step commits under the fence. */
 export interface PartitionFold {
+  readonly key: CheckpointKey
   /** Reads the checkpoint. Creates it at offset 0 if this partition was never seen. */
   readonly open: () => Promise<Checkpoint>
   readonly checkpoint: () => Checkpoint
   /**
-   * Folds and commits the records of the batch beyond the checkpoint; only its beginning if a later record fails: the
-   * checkpoint shows it, and the next call fails with that record. Throws `GapError`, `CheckpointOfAnotherLogError`,
-   * `FoldFailedError`, and the database's error while that is unavailable or busy. A commit that failed may have happened:
-   * the next attempt finds out at the fence.
+   * Returns the part of the batch that is to be folded, for {@link foldBatches}; undefined if there is none. Throws `GapError`
+   * and `CheckpointOfAnotherLogError`.
+   */
+  readonly unfoldedPart: (batch: FetchedBatch) => PartitionBatch | undefined
+  /**
+   * Folds and commits the unfolded part of the batch; only its beginning if a later record fails: the checkpoint shows it,
+   * and the next call fails with that record. Also throws `FoldFailedError`, and the database's error while that is
+   * unavailable or busy. A commit that failed may have happened: the next attempt finds out at the fence.
    */
   readonly fold: (batch: FetchedBatch) => Promise<Folded | Stale>
   /** Makes the record at `offset` a dead letter from now on, for this reason. */
   readonly setAside: (offset: bigint, reason: string) => void
+  /** Retries dead letters, then makes the changes that time alone makes. */
   readonly tick: (instant: Date) => Promise<Folded | Stale>
   /** Only retries dead letters, as many as go into one commit. */
   readonly retry: () => Promise<Folded | Stale>
@@ -51,37 +47,31 @@ export interface PartitionFold {
 export function createPartitionFold<Fact extends AnyFact, Draft>(
   options: PartitionFoldOptions<Fact, Draft>,
 ): PartitionFold {
-  const { projection, db, topic, partition, catalog, serviceVersion, codec = plainCodec } = options
-  const { mode = 'live', isHeldBack } = options
-  const logger = createLogger('fold', 'silent')
-  const core: Core<Fact, Draft> = { projection, db, codec, context: { catalog, mode }, serviceVersion, logger }
-  const checkpoint = createPartitionCheckpoint(db, { projection: projection.name, topic, partition })
+  const { topic, partition, keyPartitions, isHeldBack, ...parts } = options
+  const key = { projection: parts.projection.name, topic, partition }
+  const checkpoint = createPartitionCheckpoint(parts.db, key, keyPartitions)
   const setAside = new Map<bigint, string>()
   const deadBecause = (record: FetchedRecord): string | undefined =>
     isHeldBack?.(record) ? 'a dead letter of the live read models' : setAside.get(record.offset)
+  const unfoldedPart = (batch: FetchedBatch): PartitionBatch | undefined =>
+    unfoldedPartOf(checkpoint, batch, isHeldBack || setAside.size > 0 ? deadBecause : undefined)
 
   return {
+    key,
     open: checkpoint.open,
     checkpoint: checkpoint.current,
+    unfoldedPart,
     fold: async (batch) => {
-      const rest = unfoldedPartOf(checkpoint, batch, isHeldBack || setAside.size > 0 ? deadBecause : undefined)
-      return rest ? foldBatch(core, rest) : NOTHING_FOLDED
+      const rest = unfoldedPart(batch)
+      if (!rest) return NOTHING_FOLDED
+      const outcome = outcomeOf(await foldBatches(parts, [rest]), rest)
+      if (outcome.outcome === 'failed') throw outcome.error
+      const { after, ...result } = outcome
+      await after
+      return result
     },
     setAside: (offset, reason) => void setAside.set(offset, reason),
-    tick: (instant) => runTick(core, checkpoint, instant),
-    retry: async () => orFoldFailed(checkpoint.key, checkpoint.current().nextOffset, foldRetries(core, checkpoint)),
+    tick: (instant) => runTick(parts, checkpoint, instant),
+    retry: async () => orFoldFailed(key, checkpoint.current().nextOffset, foldRetries(parts, checkpoint)),
   }
-}
-
-async function foldBatch<Fact extends AnyFact, Draft>(
-  core: Core<Fact, Draft>,
-  batch: PartitionBatch,
-): Promise<Folded | Stale> {
-  const outcomes = await bisect([batch], (batches) => commitBatches(core, batches))
-  const outcome = outcomes.get(batch)
-  if (!outcome) throw new Error('A batch has no outcome')
-  if (outcome.outcome === 'failed') throw outcome.error
-  const { after, ...result } = outcome
-  await after
-  return result
 }

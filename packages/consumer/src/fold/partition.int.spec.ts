@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, type Db, sql } from '@nextvisit/database'
+import { createLogger } from '@nextvisit/service-kit'
 import { batchOf, factsAsRecords } from '@nextvisit/testing'
 import { Registry } from 'prom-client'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { givenCheckpoint, givenCore, givenVisitsDatabase, givenVisitsFold } from '../../test/given-visits.ts'
+import { givenFoldParts, givenVisitsDatabase, givenVisitsFold } from '../../test/given-visits.ts'
 import { countVisits, createVisitsProjection } from '../../test/visits-projection.ts'
 import type { PartitionProgress } from '../watch/partition-progress.ts'
 import { createRunnerMetrics } from '../watch/runner-metrics.ts'
@@ -20,14 +21,13 @@ async function givenPartition(db: CommitDb, { logEnd = 0n, projection = createVi
   const registry = new Registry()
   const stopping = new AbortController()
   const { signal } = stopping
-  const core = givenCore(db, projection)
-  const loop = createCommitLoop(core, (): readonly Partition[] => [partition])
+  const loop = createCommitLoop(givenFoldParts(db, projection), (): readonly Partition[] => [partition])
   const partition = createPartition({
-    core,
-    checkpoint: await givenCheckpoint(db),
+    fold: await givenVisitsFold(db, projection),
     logEnd,
     metrics: createRunnerMetrics(registry, () => []),
     now: () => at(minute),
+    logger: createLogger('spec', 'silent'),
     ring: loop.ring,
     drainSoon: () => {},
     signal,
@@ -65,7 +65,7 @@ async function readTicks(db: Db): Promise<{ count: number; last_event: string }[
 }
 
 describe('a partition', () => {
-  it('ticks only once everything is folded that was in the log at the instant', async () => {
+  it('ticks only after every record that was in the log at the instant is folded', async () => {
     const { db } = await givenVisitsDatabase()
     const { partition } = await givenPartition(db)
     await partition.tick(at(1), 10n)
@@ -78,7 +78,7 @@ describe('a partition', () => {
     expect(await readTicks(db)).toEqual([{ count: 2, last_event: at(3).toISOString() }])
   })
 
-  it('does one thing at a time, in the order asked for', async () => {
+  it('runs batches and ticks one at a time, in the requested order', async () => {
     const { db } = await givenVisitsDatabase()
     const { partition, registry } = await givenPartition(db)
     for (const batch of records.map((_, index) => batchOf(records, index, index + 1)))
@@ -88,7 +88,7 @@ describe('a partition', () => {
     expect(await registry.getSingleMetricAsString('projection_stale_commits_total')).toMatch(/ 0$/m)
   })
 
-  it('folds nothing beside a tick of its own, and ticks beside no commit of its own', async () => {
+  it('begins no commit during a tick, and no tick during a commit', async () => {
     const { db } = await givenVisitsDatabase()
     const [tick, load] = [holdable(), holdable()]
     const visits = createVisitsProjection()
@@ -117,7 +117,7 @@ describe('a partition', () => {
     expect(await readTicks(db)).toEqual([{ count: 2, last_event: at(2).toISOString() }])
   })
 
-  it('gets the next batch once the work after its commit is done', async () => {
+  it('accepts the next batch only once the work after its commit is done', async () => {
     const { db } = await givenVisitsDatabase()
     const reply = holdable()
     const visits = createVisitsProjection()
@@ -155,7 +155,7 @@ describe('a partition', () => {
     expect(await registry.getSingleMetricAsString('projection_stale_commits_total')).toMatch(/ 1$/m)
   })
 
-  it('tells how long a backlog waits, from before it began', async () => {
+  it('reports how long a backlog has waited, counted from its assignment', async () => {
     const { db } = await givenVisitsDatabase()
     const { partition, pass } = await givenPartition(db, { logEnd: 10n })
     pass(3)
@@ -167,7 +167,7 @@ describe('a partition', () => {
     expect(partition.progress()).toMatchObject({ lagRecords: 0n, lagSeconds: 0, stalledMs: 0 })
   })
 
-  it('does not take a record that comes after a quiet hour for one that has waited for an hour', async () => {
+  it('does not report a record that arrives after a quiet hour as one that has waited for an hour', async () => {
     const { db } = await givenVisitsDatabase()
     const { partition, pass } = await givenPartition(db)
     await partition.give({ ...batchOf(records, 0, 5), highWatermark: 5n })
@@ -178,7 +178,7 @@ describe('a partition', () => {
     expect(partition.progress()).toMatchObject({ lagRecords: 1n, lagSeconds: 120, stalledMs: 120_000 })
   })
 
-  it('counts how long nothing was folded through every retry, and apart from that how long nothing was answered', async () => {
+  it('counts the time without a fold through all attempts, and separately the time without any answer', async () => {
     const { db } = await givenVisitsDatabase()
     const visits = createVisitsProjection()
     const seen: PartitionProgress[] = []
@@ -204,7 +204,7 @@ describe('a partition', () => {
     expect(await countVisits(db)).toBe(10)
   })
 
-  it('reports ticks that fail: a bug at once, anything else after a minute; batches are folded meanwhile', async () => {
+  it('reports a bug in its ticks at once, and another failure after a minute, while it folds batches', async () => {
     const { db } = await givenVisitsDatabase()
     const errors: (Error | undefined)[] = [
       new Error('Connection terminated unexpectedly'),
@@ -237,7 +237,7 @@ describe('a partition', () => {
     expect(await readTicks(db)).toHaveLength(1)
   })
 
-  it('gives the batches time between ticks that fail', async () => {
+  it('pauses between failing ticks, so that batches have time', async () => {
     const { db } = await givenVisitsDatabase()
     let ticks = 0
     const visits = createVisitsProjection()
@@ -256,7 +256,7 @@ describe('a partition', () => {
     expect(ticks).toBe(2)
   })
 
-  it('keeps the pause after a tick that fails at the end of a batch, though another one came due meanwhile', async () => {
+  it('keeps the pause after a tick that fails at the end of a batch, even if another tick became due meanwhile', async () => {
     const { db } = await givenVisitsDatabase()
     const held = holdable()
     held.hold()

@@ -37,7 +37,7 @@ async function readHalts(db: Db): Promise<readonly string[]> {
 }
 
 describe('a topic that was created again', () => {
-  it('halts every partition once it has grown past the checkpoints, with nothing folded or moved', async () => {
+  it('halts every partition once it has grown past the checkpoints, and no row or checkpoint changes', async () => {
     const { log, db, runner } = await givenFolded()
     await runner.stop()
     const before = await readOffsets(db)
@@ -54,7 +54,7 @@ describe('a topic that was created again', () => {
     expect(await countVisits(db)).toBe(40)
   })
 
-  it('halts them by the log’s end where it has not grown as far', async () => {
+  it('halts every partition by the end of the log if it has not grown past the checkpoints', async () => {
     const { log, db, runner } = await givenFolded()
     await runner.stop()
     await recreateTopic(log)
@@ -62,7 +62,7 @@ describe('a topic that was created again', () => {
     await expect.poll(async () => new Set(await readHalts(db)), soon).toEqual(new Set(['CHECKPOINT_OUTSIDE_LOG']))
   })
 
-  it('halts them when it happens under a running process', async () => {
+  it('halts partitions of a running process', async () => {
     const { log, db, runner } = await givenFolded()
     await recreateTopic(log)
     await log.publish(givenEvents(10))

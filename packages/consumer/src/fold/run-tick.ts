@@ -2,7 +2,7 @@ import { foldRetries } from './fold-retries.ts'
 import { orFoldFailed } from '../errors.ts'
 import type { PartitionCheckpoint } from './checkpoint.ts'
 import { commit } from './commit.ts'
-import type { Core } from './core.ts'
+import { contextOf, type FoldParts } from './fold-parts.ts'
 import type { Folded, Stale } from './outcome.ts'
 import { insertOutbox } from '../outbox/outbox.ts'
 import type { AnyFact } from '../projection.ts'
@@ -12,23 +12,23 @@ import type { AnyFact } from '../projection.ts'
  * rows, as of `instant`. Throws `FoldFailedError` for a bug, and the database's error while that is unavailable or busy.
  */
 export async function runTick<Fact extends AnyFact, Draft>(
-  core: Core<Fact, Draft>,
+  parts: FoldParts<Fact, Draft>,
   checkpoint: PartitionCheckpoint,
   instant: Date,
 ): Promise<Folded | Stale> {
-  return orFoldFailed(checkpoint.key, checkpoint.current().nextOffset, retryAndTick(core, checkpoint, instant))
+  return orFoldFailed(checkpoint.key, checkpoint.current().nextOffset, retryAndTick(parts, checkpoint, instant))
 }
 
 async function retryAndTick<Fact extends AnyFact, Draft>(
-  core: Core<Fact, Draft>,
+  parts: FoldParts<Fact, Draft>,
   checkpoint: PartitionCheckpoint,
   instant: Date,
 ): Promise<Folded | Stale> {
-  const { projection, db, context } = core
-  const retried = await foldRetries(core, checkpoint)
+  const { projection, db } = parts
+  const retried = await foldRetries(parts, checkpoint)
   if (retried.outcome === 'stale') return retried
   const { partition } = checkpoint.key
-  const writes = await projection.ticks?.tick(db, instant, { ...context, partition })
+  const writes = await projection.ticks?.tick(db, instant, { ...contextOf(parts), partition })
   if (!writes) return retried
   const statements = [...writes.statements, ...insertOutbox(writes.outbox ?? [])]
   if (statements.length === 0) return retried

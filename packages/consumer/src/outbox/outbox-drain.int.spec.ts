@@ -84,7 +84,7 @@ const firstOf = (values: readonly string[]): readonly string[] => [...new Set(va
 const numbers = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index))
 
 describe('the outbox', () => {
-  it('is published in order and emptied, however long it is and however often it is asked to', async () => {
+  it('is published in order and emptied, even if it is long and many drains are requested', async () => {
     const log = await givenLog()
     const { db } = await givenVisitsDatabase()
     await givenOutbox(db, log, 0, numbers(350))
@@ -100,7 +100,7 @@ describe('the outbox', () => {
     expect(await readLeft(db)).toEqual([])
   })
 
-  it('asks for no more at once than fits into one request: of two the first may fail', async () => {
+  it('publishes no more rows at once than fit into one request, because the first of two may fail', async () => {
     const log = await givenLog()
     const { db } = await givenVisitsDatabase()
     const large = numbers(10).map((number) => number.repeat(200_000))
@@ -112,7 +112,7 @@ describe('the outbox', () => {
     expect(most).toEqual({ records: 100, bytes: 600_000 })
   })
 
-  it('keeps unpublished rows, and all rows behind them, for the next drain', async () => {
+  it('keeps unpublished rows, and all rows behind them, until the next drain', async () => {
     const log = await givenLog()
     const { db } = await givenVisitsDatabase()
     const values = ['0', '1', 'x'.repeat(2_000), '3', '4']
@@ -128,7 +128,7 @@ describe('the outbox', () => {
     expect(await readLeft(db)).toEqual([])
   })
 
-  it('continues by itself with unpublished rows', async () => {
+  it('is drained again by itself after rows could not be published', async () => {
     const log = await givenLog()
     const { db } = await givenVisitsDatabase()
     await givenOutbox(db, log, 0, ['x'.repeat(2_000), '1'])
@@ -144,7 +144,7 @@ describe('the outbox', () => {
     expect(await readOut(log)).toEqual(['x'.repeat(2_000), '1'])
   })
 
-  it('drains a partition while the rows of another are refused', async () => {
+  it('is drained for a partition while the rows of another are refused', async () => {
     const log = await givenLog()
     const { db } = await givenVisitsDatabase()
     const refused = ['x'.repeat(2_000), ...numbers(150)]
@@ -158,7 +158,7 @@ describe('the outbox', () => {
     expect(await readLeft(db)).toEqual(refused)
   })
 
-  it('publishes nothing behind a row with an unknown outcome', async () => {
+  it('keeps all rows behind one with an unknown outcome', async () => {
     const log = await givenLog()
     const { db } = await givenVisitsDatabase()
     const values = numbers(10).map((number) => number.repeat(200_000))
@@ -176,7 +176,7 @@ describe('the outbox', () => {
     expect(await readLeft(db)).toEqual([])
   })
 
-  it('is drained by the owner of the partition alone', async () => {
+  it('is drained only by the owner of the partition', async () => {
     const log = await givenLog()
     const { db } = await givenVisitsDatabase()
     await givenOutbox(db, log, 0, ['ours'])
@@ -186,7 +186,7 @@ describe('the outbox', () => {
     expect(await readLeft(db)).toEqual(['theirs'])
   })
 
-  it('ends early where Postgres fails, and is published by the next call', async () => {
+  it('is published by the next call if Postgres fails', async () => {
     const log = await givenLog()
     const { db } = await givenVisitsDatabase()
     await givenOutbox(db, log, 0, numbers(3))
@@ -198,7 +198,7 @@ describe('the outbox', () => {
     expect(await readOut(log)).toEqual(numbers(3))
   })
 
-  it('is left to the next owner where a drain was only planned before the stop', async () => {
+  it('is left to the next owner if a drain was only planned before the stop', async () => {
     const log = await givenLog()
     const { db } = await givenVisitsDatabase()
     await givenOutbox(db, log, 0, numbers(3))
@@ -209,7 +209,7 @@ describe('the outbox', () => {
     expect(await readLeft(db)).toEqual(numbers(3))
   })
 
-  it('is left to the next owner where it could not be published before the stop', async () => {
+  it('is left to the next owner if it could not be published before the stop', async () => {
     const log = await givenLog()
     const { db } = await givenVisitsDatabase()
     await givenOutbox(db, log, 0, numbers(3))

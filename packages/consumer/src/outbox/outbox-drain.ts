@@ -24,19 +24,7 @@ interface OutboxDrainOptions {
 }
 
 /** Publishes the records that commits put into the outbox. */
-interface OutboxDrain {
-  /**
-   * Drains the present rows. Ends early if the publisher or Postgres fails, and continues a second later. Never rejects.
-   * Drains do not overlap: calls that come meanwhile share the next one.
-   */
-  readonly drain: () => Promise<void>
-  /** Drains after `drainAfterMs`, together with rows that come until then: no caller waits for them. */
-  readonly drainSoon: () => void
-  /** Resolves once all requested drains have ended. Drains that were only planned are left to the next owner. */
-  readonly finished: () => Promise<void>
-}
-
-export function createOutboxDrain(options: OutboxDrainOptions): OutboxDrain {
+export function createOutboxDrain(options: OutboxDrainOptions) {
   const { db, publisher, logger, owned, partitionOf, drainAfterMs = DRAIN_AFTER_MS, signal } = options
   let timer: { readonly atMs: number; readonly handle: NodeJS.Timeout } | undefined
   let underWay: Promise<void> = Promise.resolve()
@@ -87,7 +75,11 @@ export function createOutboxDrain(options: OutboxDrainOptions): OutboxDrain {
     return { topic, key, value, headers, partition: await partitionOf(topic, key) }
   }
 
-  const drain: OutboxDrain['drain'] = () => {
+  /**
+   * Drains the present rows. Ends early if the publisher or Postgres fails, and continues a second later. Never rejects.
+   * Drains do not overlap: calls that come meanwhile share the next one.
+   */
+  function drain(): Promise<void> {
     if (signal.aborted) return next ?? underWay
     next ??= underWay.then(() => {
       next = undefined
@@ -117,8 +109,12 @@ export function createOutboxDrain(options: OutboxDrainOptions): OutboxDrain {
     timer = { atMs, handle: setTimeout(begin, ms) }
   }
 
-  const drainSoon = (): void => drainAfter(drainAfterMs)
+  /** Drains after `drainAfterMs`, together with rows that come until then: no caller waits for them. */
+  function drainSoon(): void {
+    drainAfter(drainAfterMs)
+  }
 
+  /** Resolves once all requested drains have ended. Drains that were only planned are left to the next owner. */
   function finished(): Promise<void> {
     endTimer()
     return next ?? underWay

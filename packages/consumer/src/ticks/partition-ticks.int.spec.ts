@@ -14,7 +14,7 @@ const place = { topic: 'user-events', partition: 0 }
 async function givenTicks() {
   const { db } = await givenVisitsDatabase()
   const visits = createVisitsProjection()
-  const seen = { rounds: 0, looks: 0, ticked: [] as number[], ends: [] as number[] }
+  const seen = { rounds: 0, polls: 0, ticked: [] as number[], ends: [] as number[] }
   const tick = async () => void seen.ticked.push(seen.rounds)
   const one = { ...place, tick, noticeEnd: () => {}, noticeTicks: () => {} } satisfies Partial<Partition>
   const due = async () => {
@@ -34,7 +34,7 @@ async function givenTicks() {
     now: () => new Date(),
     logger: createLogger('spec', 'silent'),
     everyMs: 1,
-    onLook: () => void (seen.looks += 1),
+    onPoll: () => void (seen.polls += 1),
     signal: new AbortController().signal,
   })
   onTestFinished(ticks.finished)
@@ -42,7 +42,7 @@ async function givenTicks() {
   return { db, seen, ticks }
 }
 
-it('looks for retries and the log’s end in every fifth round, and while there are retries in each', async () => {
+it('ticks poll for retries and the log’s end in every fifth round, and for retries in each while there are some', async () => {
   const { db, seen, ticks } = await givenTicks()
   await db.$executeRaw(sql`
     INSERT INTO dead_letters (projection, topic, partition, "offset", headers, record_time, reason, service_version, state)
@@ -55,5 +55,5 @@ it('looks for retries and the log’s end in every fifth round, and while there 
   const last = seen.ticked.at(-1) ?? 0
   expect(seen.ticked).toEqual(Array.from({ length: last - 4 }, (_, index) => index + 5))
   expect(seen.ends.filter((round) => round > last).every((round) => round % 5 === 0)).toBe(true)
-  expect(seen.looks).toBeGreaterThanOrEqual(Math.floor(seen.rounds / 5) - 1)
+  expect(seen.polls).toBeGreaterThanOrEqual(Math.floor(seen.rounds / 5) - 1)
 })

@@ -1,7 +1,7 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import type { Db } from '@nextvisit/database'
 import type { LogAdmin, Logger } from '@nextvisit/log'
-import { findRetries } from '../fold/fold-retries.ts'
+import { findRetries } from '../dead-letters/dead-letter-rows.ts'
 import { LogUnavailableError } from '../errors.ts'
 import type { Partition } from '../fold/partition.ts'
 import type { AnyFact, Projection } from '../projection.ts'
@@ -17,43 +17,43 @@ interface PartitionTicksOptions<Fact extends AnyFact, Draft> {
   readonly logger: Logger
   readonly everyMs: number
   /** Called after every fifth round. */
-  readonly onLook: () => void
+  readonly onPoll: () => void
   /** Aborted when the runner stops. */
   readonly signal: AbortSignal
 }
 
 /**
- * Every fifth round also looks for retries, which only operators request, and for the log's end, which fetched records tell
- * as well.
+ * Every fifth round also polls for retries, which only operators request, and for the log's end, which fetched batches have,
+ * too.
  */
-const ROUNDS_PER_LOOK = 5
+const ROUNDS_PER_POLL = 5
 
 /** Ticks the due partitions of this process in rounds. Ticks may take longer than their round. */
 export function createPartitionTicks<Fact extends AnyFact, Draft>(options: PartitionTicksOptions<Fact, Draft>): Rounds {
-  const { projection, db, catalog, logAdmin, owned, now, logger, everyMs, onLook, signal } = options
+  const { projection, db, catalog, logAdmin, owned, now, logger, everyMs, onPoll, signal } = options
   const ticking = new Map<Partition, Promise<void>>()
   /** Topics whose end could not be read. */
   const endUnknown = new Set<string>()
-  /** Topics whose last look found retries. A tick folds a part of them. */
+  /** Topics that had retries at the last poll. A tick folds a part of them. */
   const retrying = new Set<string>()
   let round = 0
 
   async function runRound(): Promise<void> {
     round += 1
-    const isLook = round % ROUNDS_PER_LOOK === 0
+    const isPoll = round % ROUNDS_PER_POLL === 0
     const { topic } = projection
-    await tickTopic(topic, isLook).catch((error: unknown) => onRoundFailed(topic, error))
-    if (isLook) onLook()
+    await tickTopic(topic, isPoll).catch((error: unknown) => onRoundFailed(topic, error))
+    if (isPoll) onPoll()
   }
 
   /** Takes the instant before it reads the log's end: every record in the log at the instant is folded first. */
-  async function tickTopic(topic: string, isLook: boolean): Promise<void> {
+  async function tickTopic(topic: string, isPoll: boolean): Promise<void> {
     const instant = now()
     const ofTopic = owned().filter((one) => one.topic === topic)
     const partitions = ofTopic.map(({ partition }) => partition)
-    const withRetries = isLook || retrying.has(topic) ? await lookForRetries(topic, partitions) : []
+    const withRetries = isPoll || retrying.has(topic) ? await findRetrying(topic, partitions) : []
     const due = new Set([...withRetries, ...(await findDue(partitions, instant))])
-    const marks = due.size > 0 || isLook || endUnknown.has(topic) ? await lookAtEnd(topic) : undefined
+    const marks = due.size > 0 || isPoll || endUnknown.has(topic) ? await readEnds(topic) : undefined
     for (const one of ofTopic) {
       const end = marks?.get(one.partition)?.high
       if (end !== undefined) one.noticeEnd(end)
@@ -62,8 +62,8 @@ export function createPartitionTicks<Fact extends AnyFact, Draft>(options: Parti
     }
   }
 
-  /** After a failure the next round looks again: an unknown end is reported after a minute. */
-  async function lookAtEnd(topic: string) {
+  /** After a failure the next round reads them again: an unknown end is reported after a minute. */
+  async function readEnds(topic: string) {
     endUnknown.add(topic)
     const marks = await logAdmin.watermarks(topic).catch((cause: unknown) => {
       throw new LogUnavailableError({ cause })
@@ -78,7 +78,7 @@ export function createPartitionTicks<Fact extends AnyFact, Draft>(options: Parti
     return projection.ticks.due(db, instant, { partitions, catalog })
   }
 
-  async function lookForRetries(topic: string, partitions: readonly number[]): Promise<readonly number[]> {
+  async function findRetrying(topic: string, partitions: readonly number[]): Promise<readonly number[]> {
     const { name } = projection
     const found = partitions.length === 0 ? [] : await findRetries(db, { projection: name, topic }, partitions)
     if (found.length > 0) retrying.add(topic)

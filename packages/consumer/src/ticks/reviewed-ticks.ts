@@ -6,7 +6,7 @@ import {
   type UnsettledRow,
 } from '@nextvisit/catalog'
 import { type Db, raw, sql, type Sql } from '@nextvisit/database'
-import type { TickContext, Ticks, TickWrites } from '../projection.ts'
+import type { TickContext, Ticks } from '../projection.ts'
 
 /** Rows that differ from the catalog. */
 interface Unsettled extends UnsettledRow {
@@ -28,7 +28,12 @@ export interface ReviewedTicksOptions<Rows extends Unsettled> {
   /** Compares the rows of these scopes with the catalog. */
   readonly compare: (db: Db, scopes: readonly ReviewScope[], catalog: CatalogView) => Promise<Compared<Rows>>
   /** Returns the changes that time and the catalog make to a partition's rows. Not called in a rebuild. */
-  readonly tick: (db: Db, instant: Date, unsettled: readonly Rows[], context: TickContext) => Promise<TickWrites>
+  readonly tick: (
+    db: Db,
+    instant: Date,
+    unsettled: readonly Rows[],
+    context: TickContext,
+  ) => ReturnType<Ticks['tick']>
 }
 
 /**
@@ -64,15 +69,9 @@ export function createReviewedTicks<Rows extends Unsettled>(
   }
 }
 
-interface DuePartition {
-  readonly partition: number
-  /** The oid of the table that was read. It changes when a replay swaps the schemas. */
-  readonly table: bigint
-  readonly isDue: boolean
-}
-
-function readOwned(db: Db, partitions: readonly number[], table: string, isDue: Sql): Promise<DuePartition[]> {
-  return db.$queryRaw<DuePartition[]>(sql`
+/** `table`: the oid of the table that was read. It changes when a replay swaps the schemas. */
+function readOwned(db: Db, partitions: readonly number[], table: string, isDue: Sql) {
+  return db.$queryRaw<{ partition: number; table: bigint; isDue: boolean }[]>(sql`
     SELECT owned.partition, ${raw(`'${table}'`)}::regclass::oid::bigint AS "table", ${isDue} AS "isDue"
     FROM unnest(${partitions}::int[]) AS owned (partition)`)
 }

@@ -5,7 +5,7 @@ import { givenVisitsDatabase } from '../../test/given-visits.ts'
 import type { ReportedPartition } from './partition-progress.ts'
 import { createAlarmWatch } from './alarm-watch.ts'
 
-it('warns once if alarms cannot be written, and reports the problem while it lasts', async () => {
+it('the alarm watch warns once if it cannot write alarms, and reports the problem while it lasts', async () => {
   const { db } = await givenVisitsDatabase()
   const alarm = { kind: 'halted', offset: 2n, recordId: 'r', code: 'FOLD_FAILED', message: 'a bug', sinceMs: 0 }
   const one = {

@@ -36,7 +36,7 @@ interface AlarmWatch extends Rounds {
   readonly isWritten: (partition: Place, alarm: PartitionAlarm) => boolean
 }
 
-/** Keeps the alarms of partitions in Postgres, and passes on operators' wishes to set records aside. */
+/** Keeps the alarms of partitions in Postgres, and passes on operators' requests to set records aside. */
 export function createAlarmWatch({ db, projection, reported, logger, everyMs }: AlarmWatchOptions): AlarmWatch {
   /** By {@link nameOf}. */
   const raised = new Map<string, Found & { readonly atMs: number }>()
@@ -63,7 +63,7 @@ export function createAlarmWatch({ db, projection, reported, logger, everyMs }: 
     const names = new Set(found.map(nameOf))
     for (const [name, ended] of raised) if (!names.has(name)) await end(name, ended)
     const halted = found.filter(({ alarm }) => alarm.recordId !== undefined)
-    for (const [topic, ofTopic] of Map.groupBy(halted, ({ one }) => one.topic)) await passOnWishes(topic, ofTopic)
+    for (const [topic, ofTopic] of Map.groupBy(halted, ({ one }) => one.topic)) await passOnRequests(topic, ofTopic)
   }
 
   function announce(found: Found): void {
@@ -96,7 +96,7 @@ export function createAlarmWatch({ db, projection, reported, logger, everyMs }: 
     raised.delete(name)
   }
 
-  async function passOnWishes(topic: string, halted: readonly Found[]): Promise<void> {
+  async function passOnRequests(topic: string, halted: readonly Found[]): Promise<void> {
     const partitions = halted.map(({ one }) => one.partition)
     for (const { partition, offset, by } of await readSetAside(db, { projection, topic }, partitions)) {
       halted.find(({ one }) => one.partition === partition)?.one.setAside(offset, by)

@@ -28,7 +28,7 @@ const readAlarms = (db: Db) => db.$queryRaw(sql`SELECT kind, "offset", code, sin
 const ask = (db: Db) => db.$executeRaw(sql`UPDATE partition_alarms SET set_aside_by = 'ops', set_aside_at = now()`)
 
 describe('the alarms of a partition', () => {
-  it('are not written by an owner that is overtaken', async () => {
+  it('are not written by an owner that another owner has overtaken', async () => {
     const db = await given()
     await raiseAlarm(db, KEY, { ...halt, offset: 1n })
     expect(await readAlarms(db)).toEqual([])
@@ -37,7 +37,7 @@ describe('the alarms of a partition', () => {
     expect(await readAlarms(db)).toMatchObject([{ offset: 2n }])
   })
 
-  it('keep since when they are true, and the wish of an operator, only while the offset stays the same', async () => {
+  it('keep their beginning, and the request of an operator, only while the offset stays the same', async () => {
     const db = await given()
     await raiseAlarm(db, KEY, halt)
     await ask(db)
@@ -50,7 +50,7 @@ describe('the alarms of a partition', () => {
     expect(await readSetAside(db, KEY, [0])).toEqual([])
   })
 
-  it('end with the condition that they report, and no others end', async () => {
+  it('end with the condition that they report, while the others continue', async () => {
     const db = await given()
     await raiseAlarm(db, KEY, halt)
     await raiseAlarm(db, KEY, { ...halt, kind: 'ticks', code: '57014' })
@@ -62,7 +62,7 @@ describe('the alarms of a partition', () => {
     expect(await readAlarms(db)).toEqual([])
   })
 
-  it('end for a partition that was opened, if they say that it stalls where nothing waits', async () => {
+  it('end when the partition is opened if they report a stall at the end of the log', async () => {
     const db = await given()
     await raiseAlarm(db, KEY, { ...halt, kind: 'stalled', code: '57014' })
     await endAlarms(db, KEY, { openedBefore: halt.offset + 1n })

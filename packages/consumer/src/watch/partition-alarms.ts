@@ -38,7 +38,7 @@ export function messageOf(error: unknown): string {
 
 /**
  * Writes or repeats an alarm. Writes nothing if the checkpoint is past its offset: then the writer has lost the partition.
- * Keeps the beginning of the alarm, and an operator's wish, while the offset stays the same.
+ * Keeps the beginning of the alarm, and an operator's request, while the offset stays the same.
  */
 export async function raiseAlarm(db: Db, key: CheckpointKey, alarm: PartitionAlarm): Promise<void> {
   const { projection, topic, partition } = key
@@ -76,7 +76,7 @@ export async function endAlarms(
     WHERE projection = ${projection} AND topic = ${topic} AND partition = ${partition}::int AND ${isEnded}`)
 }
 
-/** Reads the records that operators want set aside, with the operators' names. */
+/** Reads operators' requests to set records aside, with their names. */
 export async function readSetAside(
   db: Db,
   { projection, topic }: Omit<CheckpointKey, 'partition'>,

@@ -1,6 +1,8 @@
-import type { FetchedBatch } from '@nextvisit/log'
+import type { FetchedBatch, Logger } from '@nextvisit/log'
 import { FoldFailedError, mayPass } from '../errors.ts'
+import type { Folded, Stale } from '../fold/outcome.ts'
 import { causeOf, type PartitionAlarm } from './partition-alarms.ts'
+import type { RunnerMetrics } from './runner-metrics.ts'
 
 /** The progress of a partition, for operators. */
 export interface PartitionProgress {
@@ -36,22 +38,32 @@ interface ProgressTrackerOptions {
   /** Returns the checkpoint's next offset. */
   readonly nextOffset: () => bigint
   readonly now: () => Date
+  readonly metrics: Pick<RunnerMetrics, 'retries' | 'staleCommits' | 'deadLetters' | 'duplicates'>
+  readonly logger: Logger
 }
 
+/** Keeps the progress of a partition, and reports its commits and failures in metrics and logs. */
 export interface ProgressTracker {
   /** Notes the log's present end. */
   readonly noticeEnd: (end: bigint) => void
   /** Notes that the checkpoint has moved within the batch, or past it. */
   readonly noticeFolded: (batch: FetchedBatch) => void
-  /** Notes an attempt that failed and is repeated. */
-  readonly noticeRefused: (error: unknown) => void
-  /** Notes that no attempt helps before an operator acts. Returns true if this is new. */
-  readonly noticeHalted: (error: unknown) => boolean
+  /** Notes a commit of a batch, a tick or a retry that succeeded, or that the fence stopped. */
+  readonly noticeCommit: (outcome: Folded | Stale) => void
+  /** Notes an attempt that failed and is repeated. `message` is logged. */
+  readonly noticeFailed: (error: unknown, message: string, backOffMs: number) => void
+  /** Notes that no attempt helps before an operator acts. */
+  readonly noticeHalted: (error: unknown) => void
   readonly noticeTicked: () => void
   readonly noticeTickFailed: (error: unknown) => void
   readonly halted: () => PartitionAlarm | undefined
   readonly read: () => PartitionProgress
 }
+
+const SWAPPED = 'The read models were swapped by a replay; continuing from their checkpoint'
+const OVERTAKEN = 'Another owner moved the checkpoint; continuing from there'
+const DEAD_LETTERS = 'Records are dead letters now; see nextvisit dead-letters list'
+const HALTED = 'This partition is halted, the others continue; see docs/runbooks/halted.md'
 
 /** Failures are reported after this time, ms. A bug is reported at once. */
 const REPORTED_AFTER_MS = 60_000
@@ -62,14 +74,15 @@ interface Failure {
 }
 
 export function createProgressTracker(options: ProgressTrackerOptions): ProgressTracker {
-  const { topic, partition, nextOffset, now } = options
+  const { topic, partition, nextOffset, now, metrics, logger } = options
+  const place = { topic, partition }
   const nowMs = () => now().getTime()
   let { logEnd } = options
   let lastRecordMs: number | undefined
   let advancedAtMs = nowMs()
   /** The last time at which every known record was folded. A record that comes after a quiet hour has not waited an hour. */
   let caughtUpAtMs = 0
-  let refused: Failure | undefined
+  let failed: Failure | undefined
   let halted: PartitionAlarm | undefined
   let tickFailure: Failure | undefined
 
@@ -78,8 +91,8 @@ export function createProgressTracker(options: ProgressTrackerOptions): Progress
 
   function stall(stalledMs: number): PartitionAlarm | undefined {
     if (stalledMs < REPORTED_AFTER_MS) return undefined
-    const cause = refused
-      ? causeOf(refused.error)
+    const cause = failed
+      ? causeOf(failed.error)
       : { code: 'NO_ANSWER', message: 'Nothing has failed: the batch hangs.' }
     return { kind: 'stalled', offset: nextOffset(), sinceMs: nowMs() - stalledMs, ...cause }
   }
@@ -91,10 +104,23 @@ export function createProgressTracker(options: ProgressTrackerOptions): Progress
     return { kind: 'ticks', offset: nextOffset(), sinceMs, ...causeOf(error) }
   }
 
+  function noticeCommit(outcome: Folded | Stale): void {
+    if (outcome.outcome === 'stale') {
+      metrics.staleCommits.inc()
+      if (outcome.isSwapped) logger.info(place, SWAPPED)
+      else logger.warn(place, OVERTAKEN)
+      return
+    }
+    const { deadLetters, duplicates } = outcome
+    metrics.duplicates.inc(duplicates)
+    if (deadLetters === 0) return
+    metrics.deadLetters.inc(deadLetters)
+    logger.error({ ...place, deadLetters }, DEAD_LETTERS)
+  }
+
   const read: ProgressTracker['read'] = () => {
     const own = {
-      topic,
-      partition,
+      ...place,
       nextOffset: nextOffset(),
       ticksFailMs: tickFailure ? nowMs() - tickFailure.sinceMs : 0,
     }
@@ -110,7 +136,7 @@ export function createProgressTracker(options: ProgressTrackerOptions): Progress
       lagRecords: logEnd - own.nextOffset,
       lagSeconds: Math.max(0, nowMs() - foldedUpToMs) / 1_000,
       stalledMs,
-      hangsMs: found ? 0 : nowMs() - Math.max(waitsSinceMs, refused?.sinceMs ?? 0),
+      hangsMs: found ? 0 : nowMs() - Math.max(waitsSinceMs, failed?.sinceMs ?? 0),
       alarms,
     }
   }
@@ -122,19 +148,23 @@ export function createProgressTracker(options: ProgressTrackerOptions): Progress
     },
     noticeFolded: ({ records }) => {
       advancedAtMs = nowMs()
-      refused = undefined
+      failed = undefined
       lastRecordMs = records.findLast(({ offset }) => offset < nextOffset())?.timestampMs ?? lastRecordMs
     },
-    noticeRefused: (error) => {
-      refused = { sinceMs: nowMs(), error }
+    noticeCommit,
+    noticeFailed: (error, message, backOffMs) => {
+      failed = { sinceMs: nowMs(), error }
+      metrics.retries.inc()
+      logger.warn({ ...place, err: error, backOffMs }, message)
     },
     noticeHalted: (error) => {
       const record = error instanceof FoldFailedError ? error.record : undefined
       const offset = record?.offset ?? nextOffset()
+      const recordId = record && (record.id ?? 'none')
       const known = currentHalt()
-      const sinceMs = known?.offset === offset ? known.sinceMs : nowMs()
-      halted = { kind: 'halted', offset, recordId: record && (record.id ?? 'none'), sinceMs, ...causeOf(error) }
-      return known?.offset !== offset
+      const isNew = known?.offset !== offset
+      halted = { kind: 'halted', offset, recordId, sinceMs: isNew ? nowMs() : known.sinceMs, ...causeOf(error) }
+      if (isNew) logger.error({ ...place, offset: offset.toString(), recordId, err: error }, HALTED)
     },
     noticeTicked: () => {
       tickFailure = undefined

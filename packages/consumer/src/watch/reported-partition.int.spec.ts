@@ -38,7 +38,7 @@ const alarmsIn = (db: Db) =>
     WHERE next_offset <= "offset"`)
 
 describe('a partition that makes no progress (design.md, Failures)', () => {
-  it('is reported by name while its records wait for something, and the others are folded', async () => {
+  it('is reported while its records have to wait, and the other partitions are folded', async () => {
     const log = await givenLog()
     let isBehind = true
     const { load } = createVisitsProjection(log.topic)
@@ -65,7 +65,7 @@ describe('a partition that makes no progress (design.md, Failures)', () => {
     await expect.poll(() => alarmsIn(db), SOON).toEqual([])
   })
 
-  it('is reported when its ticks fail, until they succeed', async () => {
+  it('is reported while its ticks fail', async () => {
     const log = await givenLog()
     let isFailing = true
     const { db, scrape, passMinute } = await given(log, {

@@ -22,7 +22,7 @@ async function givenCutPublisher(log: GivenLog) {
 }
 
 describe('the gauges of waiting rows (metrics.md, Consumers)', () => {
-  it('is how many records wait in the outbox, and since when, until they are published', async () => {
+  it('show the number of records in the outbox and the age of the oldest, until they are published', async () => {
     const log = await givenLog()
     const { db } = await givenVisitsDatabase()
     const metrics = createMetrics('spec')
@@ -44,7 +44,7 @@ describe('the gauges of waiting rows (metrics.md, Consumers)', () => {
       .toEqual({ projection_outbox_records: 0, projection_outbox_seconds: 0 })
   })
 
-  it('is how many records are dead', async () => {
+  it('show the number of dead letters', async () => {
     const log = await givenLog()
     const { db } = await givenVisitsDatabase()
     const metrics = createMetrics('spec')
@@ -56,7 +56,7 @@ describe('the gauges of waiting rows (metrics.md, Consumers)', () => {
       .toEqual({ 'projection_dead_letters{state="dead"}': 2, 'projection_dead_letters{state="retry"}': 0 })
   })
 
-  it('is unknown, not 0, while Postgres does not answer', async () => {
+  it('have no sample, rather than 0, while Postgres does not answer', async () => {
     const { name } = await givenVisitsDatabase()
     const { url, freeze } = await givenFreezablePostgres(name)
     const db = openTestDb(url, 'visits')

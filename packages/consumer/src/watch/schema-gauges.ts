@@ -10,17 +10,14 @@ interface SchemaGaugesOptions {
   readonly logger: Logger
 }
 
-/** Counts of dead letters and outbox rows in the service's schema: metrics, and a log line at the start. */
-interface SchemaGauges {
-  /** Logs one line if there are dead letters. Never rejects. */
-  readonly report: () => Promise<void>
-}
-
 /** A scrape must not wait for a frozen Postgres. */
 const READ_WITHIN_MS = 1_000
 
-/** Counts the whole service: each of its processes reports the same. There is no sample while Postgres is unavailable. */
-export function createSchemaGauges({ db, projection, registry, logger }: SchemaGaugesOptions): SchemaGauges {
+/**
+ * Registers gauges of the dead letters and outbox rows in the service's schema: each of its processes reports the same. There
+ * is no sample while Postgres is unavailable. `report` logs one line if there are dead letters, and never rejects.
+ */
+export function createSchemaGauges({ db, projection, registry, logger }: SchemaGaugesOptions) {
   let inFlight: Promise<Waiting | undefined> | undefined
   /** Runs one query at a time, however many scrapes give up waiting. */
   function read(): Promise<Waiting | undefined> {
@@ -71,7 +68,7 @@ export function createSchemaGauges({ db, projection, registry, logger }: SchemaG
     (gauge, { outboxSeconds }) => gauge.set(outboxSeconds),
   )
 
-  const report: SchemaGauges['report'] = async () => {
+  async function report(): Promise<void> {
     const deadLetters = (await read())?.dead ?? 0
     if (deadLetters > 0) logger.warn({ deadLetters }, WAITING)
   }

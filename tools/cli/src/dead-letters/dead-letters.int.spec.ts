@@ -108,7 +108,7 @@ async function startConsumer(schema: z.ZodType<Counted>) {
     tickEveryMs: 50,
     groupId: `metering.${topic}`,
     metrics,
-    consumer: { sessionTimeoutMs: 6_000, heartbeatIntervalMs: 200, maxWaitMs: 50 },
+    groupReader: { sessionTimeoutMs: 6_000, heartbeatIntervalMs: 200, maxWaitMs: 50 },
   })
   await runner.start()
   onTestFinished(runner.stop)

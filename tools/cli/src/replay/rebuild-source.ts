@@ -8,7 +8,6 @@ import {
   rebuildInto,
   type SettledUntil,
 } from '@nextvisit/consumer'
-import { plainCodec } from '@nextvisit/contracts'
 import { type Client, type CommitDb, sql } from '@nextvisit/database'
 import { type FetchedRecord, type LogConnection, readWatermarks } from '@nextvisit/log'
 import type { Schemas } from './compare-tables.ts'
@@ -141,8 +140,7 @@ export function publishedTopic(context: RebuildContext, projection: Projection):
   }
 
   const foldWaiting = async (waiting: readonly FetchedRecord[]): Promise<void> => {
-    const [decoded] = await decodeFacts({ projection, codec: plainCodec }, [{ records: waiting }])
-    const { recorded = [] } = decoded ?? {}
+    const { recorded } = decodeFacts(projection.schema, { records: waiting })
     const foldContext: FoldContext = { catalog, mode: 'rebuild' }
     const draft = evolveDraft(projection, await projection.load(db, recorded, foldContext), recorded, foldContext)
     const { statements } = projection.save(draft)

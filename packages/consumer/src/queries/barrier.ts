@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from '@nextvisit/database'
 import { type LogAdmin, partitionForKey, type Watermarks } from '@nextvisit/log'
-import { readNextOffsets } from './fold/checkpoint.ts'
+import { readNextOffsets } from '../fold/checkpoint.ts'
 
 interface BarrierOptions {
   readonly db: Db

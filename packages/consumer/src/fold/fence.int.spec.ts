@@ -1,16 +1,16 @@
-import { type CommitDb, sql } from '@nextvisit/database'
+import { type CommitDb, sql, sqlStateOf } from '@nextvisit/database'
 import { countRowsRead } from '@nextvisit/testing'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { givenVisitsDatabase } from '../../test/given-visits.ts'
 import {
   type Checkpoint,
   createCheckpoint,
-  fence,
-  isStale,
+  type PartitionCheckpoint,
   readCheckpoint,
   readCheckpoints,
   readNextOffsets,
 } from './checkpoint.ts'
+import { fence } from './commit.ts'
 import type { CheckpointKey } from '../tables.ts'
 
 const KEY: CheckpointKey = { projection: 'visits', topic: 'events', partition: 0 }
@@ -32,9 +32,8 @@ async function read(key = KEY): Promise<Checkpoint> {
 
 async function move(nextOffset: bigint, { key = KEY, as = {} as Partial<Checkpoint>, recordTime = '' } = {}) {
   const moved = { ...(await read(key)), ...as }
-  await db.executeAll([
-    fence([{ checkpoint: { key, current: () => moved }, to: { nextOffset, recordTime: recordTime || undefined } }]),
-  ])
+  const checkpoint: PartitionCheckpoint = { key, open: async () => moved, current: () => moved, replace: () => {} }
+  await db.executeAll([fence([{ checkpoint, to: { nextOffset, recordTime: recordTime || undefined } }])])
 }
 
 async function moveOften(from: bigint): Promise<void> {
@@ -42,7 +41,7 @@ async function moveOften(from: bigint): Promise<void> {
 }
 
 describe('the fence', () => {
-  it('moves the checkpoint that it names, and no other', async () => {
+  it('moves only the checkpoint that it names', async () => {
     for (const [index, key] of KEYS.entries()) await move(BigInt(index + 1), { key })
     const reversed = await readCheckpoints(db, KEYS.toReversed())
     expect(reversed.map((checkpoint) => checkpoint?.nextOffset)).toEqual([4n, 3n, 2n, 1n])
@@ -54,7 +53,7 @@ describe('the fence', () => {
     )
   })
 
-  it('looks its checkpoint up by key, also by a plan from when there were few', async () => {
+  it('looks its checkpoint up by key, even with a plan from a time with few rows', async () => {
     await db.$executeRaw(sql`ANALYZE checkpoints`)
     await moveOften(0n)
     await db.$executeRaw(sql`
@@ -71,11 +70,11 @@ describe('the fence', () => {
     await move(5n)
     const { version } = await read()
     const moving = move(nextOffset, { as: { version: version + ahead } })
-    await expect(moving.catch(isStale)).resolves.toBe(true)
+    await expect(moving.catch(sqlStateOf)).resolves.toBe('NV001')
     expect(await read()).toMatchObject({ nextOffset: 5n, version })
   })
 
-  it('keeps the time of the last record where nothing was passed', async () => {
+  it('keeps the time of the last record if it passes none', async () => {
     const [first, second] = ['2026-11-02T10:00:00.000Z', '2026-11-02T10:00:01.000Z']
     await move(1n, { recordTime: first })
     await move(1n)

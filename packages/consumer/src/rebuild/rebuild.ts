@@ -1,5 +1,3 @@
-import type { CatalogView } from '@nextvisit/catalog'
-import type { RecordCodec } from '@nextvisit/contracts'
 import type { CommitDb } from '@nextvisit/database'
 import {
   createLogReader,
@@ -8,23 +6,19 @@ import {
   type LogConnection,
   readWatermarks,
 } from '@nextvisit/log'
-import { fetchOffsetOf, outsideLog } from './fold/log-position.ts'
-import { createPartitionFold, type PartitionFold } from './fold/partition-fold.ts'
-import type { AnyFact, Projection } from './projection.ts'
+import type { FoldParts } from '../fold/fold-parts.ts'
+import { fetchOffsetOf, outsideLog } from '../fold/partition-batch.ts'
+import { createPartitionFold, type PartitionFold } from '../fold/partition-fold.ts'
+import type { AnyFact } from '../projection.ts'
 
-export interface RebuildOptions<Fact extends AnyFact, Draft> {
-  readonly projection: Projection<Fact, Draft>
-  /** Connected to another schema than the live one, with the same migrations. */
-  readonly db: CommitDb
+/** `db` is connected to another schema than the live one, with the same migrations. */
+interface RebuildOptions<Fact extends AnyFact, Draft>
+  extends Pick<FoldParts<Fact, Draft>, 'projection' | 'db' | 'catalog' | 'serviceVersion'> {
   readonly connection: LogConnection
   readonly topic: string
   /** The end for each partition: for example the live checkpoints. Other partitions are not read. */
   readonly until: ReadonlyMap<number, bigint>
-  readonly catalog: CatalogView
-  readonly serviceVersion: string
-  /** Default: `plainCodec`. */
-  readonly codec?: RecordCodec
-  /** See {@link createPartitionFold}. */
+  /** Selects records that become dead letters although they can be decoded: the live dead letters. */
   readonly isHeldBack?: (record: FetchedRecord) => boolean
   /** Called after each batch with the number of offsets that it passed. */
   readonly onProgress?: (offsets: number) => void
@@ -57,7 +51,6 @@ export async function rebuildInto<Fact extends AnyFact, Draft>(options: RebuildO
 }
 
 interface Fold extends PartitionFold {
-  readonly partition: number
   readonly begin: bigint
   readonly end: bigint
 }
@@ -68,7 +61,7 @@ async function foldLane(
   lane: readonly Fold[],
   signal: AbortSignal,
 ): Promise<void> {
-  const folds = new Map(lane.map((fold) => [fold.partition, fold]))
+  const folds = new Map(lane.map((fold) => [fold.key.partition, fold]))
   async function onBatch(batch: FetchedBatch): Promise<void> {
     const fold = folds.get(batch.partition)
     if (!fold) return
@@ -77,8 +70,8 @@ async function foldLane(
     while (fold.checkpoint().nextOffset < batch.nextOffset)
     onProgress?.(Number(fold.checkpoint().nextOffset - before))
   }
-  const from = new Map(lane.map(({ partition, begin }) => [partition, begin]))
-  const until = new Map(lane.map(({ partition, end }) => [partition, end]))
+  const from = new Map(lane.map(({ key, begin }) => [key.partition, begin]))
+  const until = new Map(lane.map(({ key, end }) => [key.partition, end]))
   const reader = createLogReader(connection, {
     maxBatchRecords: MAX_BATCH_RECORDS,
     maxBytesPerPartition: MAX_FETCH_BYTES,
@@ -113,17 +106,15 @@ function committingInTurn(db: CommitDb): CommitDb {
 /** Opens the folds of the partitions that are not folded to their ends. */
 async function openFolds<Fact extends AnyFact, Draft>(options: RebuildOptions<Fact, Draft>): Promise<Fold[]> {
   const { onProgress: _, until, connection, ...own } = options
-  const { projection, topic } = own
-  const watermarks = await readWatermarks(connection, topic)
+  const watermarks = await readWatermarks(connection, own.topic)
   const folds: Fold[] = []
   for (const [partition, end] of until) {
     const fold = createPartitionFold({ ...own, partition, mode: 'rebuild' })
     const log = watermarks.get(partition) ?? { low: 0n, high: 0n }
     const { nextOffset } = await fold.open()
-    const key = { projection: projection.name, topic, partition }
-    const outside = outsideLog(key, nextOffset, log) ?? outsideLog(key, end, log)
+    const outside = outsideLog(fold.key, nextOffset, log) ?? outsideLog(fold.key, end, log)
     if (outside) throw outside
-    if (nextOffset < end) folds.push({ ...fold, partition, begin: fetchOffsetOf(nextOffset, log), end })
+    if (nextOffset < end) folds.push({ ...fold, begin: fetchOffsetOf(nextOffset, log), end })
   }
   return folds
 }

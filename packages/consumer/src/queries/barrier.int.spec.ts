@@ -1,9 +1,9 @@
 import { createLogAdmin, type Watermarks } from '@nextvisit/log'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { givenEvents, givenLog, PARTITIONS } from '../test/given-log.ts'
-import { givenRunner } from '../test/given-runner.ts'
-import { givenVisitsDatabase } from '../test/given-visits.ts'
-import { countVisits } from '../test/visits-projection.ts'
+import { givenEvents, givenLog, PARTITIONS } from '../../test/given-log.ts'
+import { givenRunner } from '../../test/given-runner.ts'
+import { givenVisitsDatabase } from '../../test/given-visits.ts'
+import { countVisits } from '../../test/visits-projection.ts'
 import { catchUp, createBarrier } from './barrier.ts'
 
 type Ends = ReadonlyMap<number, Watermarks>
@@ -20,7 +20,7 @@ async function givenBarrier() {
 }
 
 describe('a barrier', () => {
-  it('lets through only when everything that was in the log is folded', async () => {
+  it('ends only once every record that was in the log is folded', async () => {
     const { log, db, barrier } = await givenBarrier()
     await log.publish(givenEvents(200))
     await expect(barrier(all, AbortSignal.timeout(200))).rejects.toThrow('aborted due to timeout')
@@ -40,7 +40,7 @@ describe('a barrier', () => {
     }
   })
 
-  it('shows every concurrent caller the records published before its call', async () => {
+  it('makes the records that were published before a call visible to each concurrent caller', async () => {
     const { log, db, barrier } = await givenBarrier()
     await givenRunner(log, db)
     for (let round = 1; round <= 10; round++) {
@@ -54,7 +54,7 @@ describe('a barrier', () => {
     }
   })
 
-  it('does not answer a question by a look at the log that began before it', async () => {
+  it('does not use an end of the log whose read began before the call', async () => {
     const { db } = await givenVisitsDatabase()
     const looks = [Promise.withResolvers<Ends>(), Promise.withResolvers<Ends>()]
     let looked = 0
@@ -69,12 +69,12 @@ describe('a barrier', () => {
     expect(looked).toBe(2)
   })
 
-  it('does not answer for a partition that the topic does not have', async () => {
+  it('does not end for a partition that the topic does not have', async () => {
     const { barrier } = await givenBarrier()
     await expect(barrier([PARTITIONS], AbortSignal.timeout(200))).rejects.toThrow('aborted due to timeout')
   })
 
-  it('gives up when it is told to, also while the log says nothing', async () => {
+  it('ends when its signal is aborted, even while Kafka does not answer', async () => {
     const { db } = await givenVisitsDatabase()
     const logAdmin = { watermarks: () => Promise.withResolvers<never>().promise }
     const barrier = createBarrier({ db, logAdmin, projection: 'visits', topic: 'silent' })
@@ -84,7 +84,7 @@ describe('a barrier', () => {
 })
 
 describe('a read that wants the latest records', () => {
-  it('is answered in its time while the log does not say how many partitions there are', async () => {
+  it('is answered in time while Kafka does not return the number of partitions', async () => {
     const { signal } = new AbortController()
     const read = catchUp('all users', {
       barrier: async () => {},

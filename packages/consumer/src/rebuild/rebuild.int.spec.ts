@@ -5,11 +5,11 @@ import { type CommitDb, sql } from '@nextvisit/database'
 import { readWatermarks } from '@nextvisit/log'
 import { interceptCommits } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
-import { givenEvents, givenLog, type GivenLog } from '../test/given-log.ts'
-import { givenRunner } from '../test/given-runner.ts'
-import { givenVisitsDatabase } from '../test/given-visits.ts'
-import { countVisits, createVisitsProjection, readVisits } from '../test/visits-projection.ts'
-import { readNextOffsets } from './fold/checkpoint.ts'
+import { givenEvents, givenLog, type GivenLog } from '../../test/given-log.ts'
+import { givenRunner } from '../../test/given-runner.ts'
+import { givenVisitsDatabase } from '../../test/given-visits.ts'
+import { countVisits, createVisitsProjection, readVisits } from '../../test/visits-projection.ts'
+import { readNextOffsets } from '../fold/checkpoint.ts'
 import { rebuildInto } from './rebuild.ts'
 
 function rebuild({ topic, connection }: GivenLog, db: CommitDb, until: ReadonlyMap<number, bigint>): Promise<void> {
@@ -19,7 +19,7 @@ function rebuild({ topic, connection }: GivenLog, db: CommitDb, until: ReadonlyM
 }
 
 describe('a rebuild', () => {
-  it('produces the live rows as of its checkpoints, queues nothing, and continues when it is run again', async () => {
+  it('produces the live rows as of its checkpoints, writes no outbox rows, and continues when it is run again', async () => {
     const log = await givenLog()
     const [live, shadow] = [await givenVisitsDatabase(), await givenVisitsDatabase()]
     await log.publish(givenEvents(200), ['{"broken'])
@@ -49,7 +49,7 @@ describe('a rebuild', () => {
     expect(await countVisits(db)).toBe(200)
   })
 
-  it('lets a commit of another partition end before it tells of a failure', async () => {
+  it('waits for the commit of another partition before it reports a failure', async () => {
     const log = await givenLog()
     const { db } = await givenVisitsDatabase()
     const bug = eventTracked({ userName: 'ada', eventName: 'A Bug' })

@@ -39,7 +39,7 @@ export type SettledUntil = (schema: string) => string
 /** The sources of the core's tables that a replay treats like a consumer's. */
 export const coreTableSources: TableSources = {
   outbox: 'carried',
-  // Operators' wishes to set records aside.
+  // Operators' requests to set records aside.
   partition_alarms: 'carried',
   idempotent_records: {
     // The moment at which older rows are deleted depends on how the log was cut into batches, and no fold reads them.

@@ -1,6 +1,6 @@
 import { sql } from '@nextvisit/database'
 import { expect, it } from 'vitest'
-import { givenVisitsDatabase } from '../test/given-visits.ts'
+import { givenVisitsDatabase } from '../../test/given-visits.ts'
 import { readTogether } from './read-together.ts'
 
 interface Found {
@@ -9,7 +9,7 @@ interface Found {
   readonly none: { readonly n: number }
 }
 
-it('reads the rows of several queries about the same values in one round trip', async () => {
+it('readTogether reads the rows of several queries about the same values in one round trip', async () => {
   const { db } = await givenVisitsDatabase()
   const found = await readTogether<Found>(db, sql`SELECT n FROM unnest(${[1, 2, 3]}::int[]) AS given (n)`, {
     doubled: sql`SELECT n * 2 AS twice FROM asked ORDER BY n`,

@@ -1,36 +1,46 @@
-import type { Statement } from '@nextvisit/database'
-import { insertDeadLetters } from './insert-dead-letters.ts'
+import { insertDeadLetters } from '../dead-letters/dead-letter-rows.ts'
 import { insertOutbox } from '../outbox/outbox.ts'
 import { type AnyFact, evolveDraft, type Recorded } from '../projection.ts'
-import type { Outcomes } from './bisect.ts'
+import { bisect } from './bisect.ts'
 import { recordTimeOf } from './checkpoint.ts'
 import { commit } from './commit.ts'
-import type { Core } from './core.ts'
 import { decodeFacts } from './decode-facts.ts'
 import { dropDuplicates, rememberRecords } from './duplicates.ts'
-import type { Folded, Stale } from './outcome.ts'
+import { contextOf, type FoldParts } from './fold-parts.ts'
+import type { Folded, Outcomes, Stale } from './outcome.ts'
 import type { PartitionBatch } from './partition-batch.ts'
 
 /**
- * Folds batches of different partitions together, and commits them in one transaction under the fences of all. Leaves out
- * the batches whose fences fail, and folds the others again.
+ * Folds and commits batches of different partitions, together if possible: {@link bisect} says what happens after a failure.
+ * Never rejects.
  */
-export async function commitBatches<Fact extends AnyFact, Draft>(
-  core: Core<Fact, Draft>,
+export function foldBatches<Fact extends AnyFact, Draft>(
+  parts: FoldParts<Fact, Draft>,
   batches: readonly PartitionBatch[],
 ): Promise<Outcomes> {
-  const { projection, db, serviceVersion } = core
-  const decoded = await decodeFacts(core, batches)
+  return bisect(batches, (some) => commitBatches(parts, some))
+}
+
+/**
+ * Folds batches together, and commits them in one transaction under the fences of all. Leaves out the batches whose fences
+ * fail, and folds the others again.
+ */
+async function commitBatches<Fact extends AnyFact, Draft>(
+  parts: FoldParts<Fact, Draft>,
+  batches: readonly PartitionBatch[],
+): Promise<Outcomes> {
+  const { projection, db, serviceVersion } = parts
+  const decoded = batches.map((batch) => decodeFacts(projection.schema, batch))
   const recorded = decoded.flatMap((one) => one.recorded)
   const deadLetters = decoded.flatMap((one) => one.deadLetters)
-  const { draft, duplicates, statements, outboxRows } = await foldRecords(core, recorded)
+  const { draft, duplicates, statements, outboxRows } = await foldRecords(parts, recorded)
   const stale = await commit(db, batches.map(moveOf), [
     ...insertDeadLetters(projection.name, serviceVersion, deadLetters),
     ...statements,
   ])
-  if (stale.size > 0) return commitOthers(core, batches, stale)
-  core.onCommitted?.({ recorded, duplicates: duplicates.length, outboxRows })
-  const after = runAfterCommit(core, draft, duplicates)
+  if (stale.size > 0) return commitOthers(parts, batches, stale)
+  parts.onCommitted?.({ recorded, duplicates: duplicates.length, outboxRows })
+  const after = runAfterCommit(parts, draft, duplicates)
   const dropped = new Set(duplicates)
   return new Map(
     batches.map((batch, index) => {
@@ -49,7 +59,7 @@ function moveOf({ checkpoint, records, nextOffset }: PartitionBatch) {
 }
 
 async function commitOthers<Fact extends AnyFact, Draft>(
-  core: Core<Fact, Draft>,
+  parts: FoldParts<Fact, Draft>,
   batches: readonly PartitionBatch[],
   stale: ReadonlyMap<PartitionBatch['checkpoint'], Stale>,
 ): Promise<Outcomes> {
@@ -58,22 +68,16 @@ async function commitOthers<Fact extends AnyFact, Draft>(
     const outcome = stale.get(batch.checkpoint)
     return outcome ? [[batch, outcome] as const] : []
   })
-  return new Map([...left, ...(others.length > 0 ? await commitBatches(core, others) : [])])
+  return new Map([...left, ...(others.length > 0 ? await commitBatches(parts, others) : [])])
 }
 
-/** Folded records, before they are written. */
-interface FoldedRecords<Fact, Draft> {
-  readonly draft: Draft
-  readonly duplicates: readonly Recorded<Fact>[]
-  readonly statements: readonly Statement[]
-  readonly outboxRows: number
-}
-
-/** Drops duplicates, then load → evolve* → save. Records of several partitions may be mixed. */
+/** Drops duplicates, then load → evolve* → save. Records of several partitions may be mixed. Writes nothing. */
 export async function foldRecords<Fact extends AnyFact, Draft>(
-  { projection, db, context }: Core<Fact, Draft>,
+  parts: FoldParts<Fact, Draft>,
   recorded: readonly Recorded<Fact>[],
-): Promise<FoldedRecords<Fact, Draft>> {
+) {
+  const { projection, db } = parts
+  const context = contextOf(parts)
   const { records, duplicates, seen } = await dropDuplicates(db, projection.idempotencyOf, recorded)
   const draft = evolveDraft(projection, await projection.load(db, records, context), records, context)
   const { statements, outbox = [] } = projection.save(draft)
@@ -87,14 +91,14 @@ export async function foldRecords<Fact extends AnyFact, Draft>(
 
 /** A failure after the commit loses replies and figures, but no record. */
 async function runAfterCommit<Fact extends AnyFact, Draft>(
-  { projection, db, context, logger }: Core<Fact, Draft>,
+  { projection, db, mode = 'live', logger }: FoldParts<Fact, Draft>,
   draft: Draft,
   duplicates: readonly Recorded<Fact>[],
 ): Promise<void> {
-  if (context.mode !== 'live') return
+  if (mode !== 'live') return
   try {
     await projection.afterCommit?.(db, draft, duplicates)
   } catch (err) {
-    logger.warn({ err }, 'The work after a commit failed; continuing')
+    logger?.warn({ err }, 'The work after a commit failed; continuing')
   }
 }

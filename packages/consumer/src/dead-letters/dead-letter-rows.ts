@@ -1,0 +1,85 @@
+import { type Db, sql, type Statement } from '@nextvisit/database'
+import type { FetchedRecord } from '@nextvisit/log'
+import { recordTimeOf } from '../fold/checkpoint.ts'
+import { type CheckpointKey, deadLetters } from '../tables.ts'
+
+const RETRIES_PER_COMMIT = 100
+
+/** A record that cannot be parsed, or that an operator has set aside. */
+export interface NewDeadLetter {
+  readonly record: FetchedRecord
+  /** The cause of the dead letter. */
+  readonly reason: string
+}
+
+/** Returns statements that store records as dead letters, with the original bytes of key and value. */
+export function insertDeadLetters(
+  projection: string,
+  serviceVersion: string,
+  failed: readonly NewDeadLetter[],
+): Statement[] {
+  return deadLetters.insertMissing(
+    failed.map(({ record, reason }) => ({
+      ...record,
+      projection,
+      headers: JSON.stringify(record.headers),
+      recordTime: recordTimeOf(record),
+      reason,
+      serviceVersion,
+    })),
+  )
+}
+
+/** Returns those of the partitions that have dead letters to retry. */
+export async function findRetries(
+  db: Db,
+  { projection, topic }: Omit<CheckpointKey, 'partition'>,
+  partitions: readonly number[],
+): Promise<number[]> {
+  const rows = await db.$queryRaw<{ partition: number }[]>(sql`
+    SELECT DISTINCT partition FROM dead_letters
+    WHERE projection = ${projection} AND topic = ${topic} AND partition = ANY(${partitions}::int[]) AND state = 'retry'`)
+  return rows.map((row) => row.partition)
+}
+
+/** Reads the dead letters of a partition that are to be retried, the oldest first. */
+export async function readRetries(db: Db, { projection, topic, partition }: CheckpointKey): Promise<FetchedRecord[]> {
+  const rows = await db.$queryRaw<
+    (Pick<FetchedRecord, 'offset' | 'headers'> & {
+      key: Uint8Array | null
+      value: Uint8Array | null
+      record_time: Date
+    })[]
+  >(sql`
+    SELECT "offset", key, value, headers, record_time FROM dead_letters
+    WHERE projection = ${projection} AND topic = ${topic} AND partition = ${partition} AND state = 'retry'
+    ORDER BY "offset" LIMIT ${RETRIES_PER_COMMIT}`)
+  return rows.map((row) => ({
+    topic,
+    partition,
+    offset: row.offset,
+    timestampMs: row.record_time.getTime(),
+    key: row.key && Buffer.from(row.key),
+    value: row.value && Buffer.from(row.value),
+    headers: row.headers,
+  }))
+}
+
+/** Returns the statement that ends a retry: folded records become `retried`, the others `dead` again with their new reason. */
+export function endRetries(
+  { projection, topic, partition }: CheckpointKey,
+  serviceVersion: string,
+  folded: readonly FetchedRecord[],
+  failed: readonly NewDeadLetter[],
+): Statement {
+  return sql`
+    UPDATE dead_letters SET state = given.state, reason = coalesce(given.reason, dead_letters.reason),
+      service_version = ${serviceVersion}
+    FROM unnest(
+      ${[...folded, ...failed.map(({ record }) => record)].map(({ offset }) => offset)}::bigint[],
+      ${[...folded.map(() => 'retried'), ...failed.map(() => 'dead')]}::text[],
+      ${[...folded.map(() => null), ...failed.map(({ reason }) => reason)]}::text[]
+    ) AS given ("offset", state, reason)
+    WHERE projection = ${projection} AND topic = ${topic} AND partition = ${partition}
+      AND dead_letters."offset" = given."offset" AND dead_letters.state = 'retry'`
+}

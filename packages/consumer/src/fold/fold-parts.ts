@@ -1,0 +1,28 @@
+import type { CatalogView } from '@nextvisit/catalog'
+import type { CommitDb } from '@nextvisit/database'
+import type { Logger } from '@nextvisit/log'
+import type { AnyFact, FoldContext, FoldMode, Projection, Recorded } from '../projection.ts'
+
+/** The parts of a process that the fold of a projection uses. */
+export interface FoldParts<Fact extends AnyFact, Draft> {
+  readonly projection: Projection<Fact, Draft>
+  readonly db: CommitDb
+  readonly catalog: CatalogView
+  /** Stored with dead letters. */
+  readonly serviceVersion: string
+  /** Default: `live`. */
+  readonly mode?: FoldMode
+  /** Default: logs nothing. */
+  readonly logger?: Logger
+  /** Called after each commit of batches. `recorded`: every decoded record, duplicates included. */
+  readonly onCommitted?: (commit: {
+    readonly recorded: readonly Recorded<Fact>[]
+    readonly duplicates: number
+    readonly outboxRows: number
+  }) => void
+}
+
+/** Returns the part of the context that `load`, `evolve` and `tick` may depend on. */
+export function contextOf({ catalog, mode = 'live' }: Pick<FoldParts<never, never>, 'catalog' | 'mode'>): FoldContext {
+  return { catalog, mode }
+}
