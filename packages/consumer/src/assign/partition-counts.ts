@@ -84,7 +84,11 @@ export function createPartitionCounts(
       const { inTopic } = counted.expected
       const isAdded = partition >= inTopic
       if (!isAdded && counted.found >= inTopic) return foldedOtherwise(topic, counted.folded, counted.expected.keys)
-      return new PartitionsChangedError(topic, isAdded ? Math.max(counted.found, partition + 1) : counted.found, inTopic)
+      return new PartitionsChangedError(
+        topic,
+        isAdded ? Math.max(counted.found, partition + 1) : counted.found,
+        inTopic,
+      )
     },
   }
 }

@@ -40,11 +40,7 @@ describe('dead letters', () => {
     ['no value', null, 'value is null'],
     ['no JSON', '{', 'value is not JSON'],
     ['U+0000', valueOf('a').replace('"a"', String.raw`"a\u0000"`), 'value holds U+0000 or a lone surrogate'],
-    [
-      'a nesting that is too deep',
-      `${'['.repeat(100_000)}"\\u0000"${']'.repeat(100_000)}`,
-      'value is nested too deep',
-    ],
+    ['a nesting that is too deep', `${'['.repeat(100_000)}"\\u0000"${']'.repeat(100_000)}`, 'value is nested too deep'],
   ])('keep a record with %s, and its partition continues', async (_what, value, reason) => {
     const { db } = await givenVisitsDatabase()
     const fold = await givenVisitsFold(db)

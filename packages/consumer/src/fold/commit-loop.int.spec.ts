@@ -169,18 +169,15 @@ describe('a commit loop', () => {
     expect(await readPartitions(db)).toBe('1/1 0/0 1/1 1/1')
   })
 
-  it.each(['55P03', '57014'])(
-    'holds up only the partition whose rows Postgres times out on (%s)',
-    async (state) => {
-      const timeOut = (own: Db) => own.$executeRaw(sql`SELECT raise_state(${state})`)
-      const { db, folds } = await given({ ...visits, load: failingFor(1, timeOut) })
-      await db.$executeRaw(sql`
+  it.each(['55P03', '57014'])('holds up only the partition whose rows Postgres times out on (%s)', async (state) => {
+    const timeOut = (own: Db) => own.$executeRaw(sql`SELECT raise_state(${state})`)
+    const { db, folds } = await given({ ...visits, load: failingFor(1, timeOut) })
+    await db.$executeRaw(sql`
       CREATE FUNCTION raise_state(state text) RETURNS void LANGUAGE plpgsql AS
       'BEGIN RAISE EXCEPTION USING ERRCODE = state, MESSAGE = state; END'`)
-      expect(await foldAll(folds, batches())).toEqual([folded, expect.any(Error), folded, folded])
-      expect(await readPartitions(db)).toBe('1/1 0/0 1/1 1/1')
-    },
-  )
+    expect(await foldAll(folds, batches())).toEqual([folded, expect.any(Error), folded, folded])
+    expect(await readPartitions(db)).toBe('1/1 0/0 1/1 1/1')
+  })
 
   it('writes no partition while Postgres is unavailable, and does not try them one by one', async () => {
     let loads = 0

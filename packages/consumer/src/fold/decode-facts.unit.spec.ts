@@ -16,7 +16,5 @@ it('decodes no record that an operator has set aside, because decoding may throw
   const deadBecause = (record: FetchedRecord) => (record === broken ? 'set aside' : undefined)
   const decoded = decodeFacts(schema, { records, deadBecause })
   expect(decoded.deadLetters).toEqual([{ record: broken, reason: 'set aside' }])
-  expect(decoded.recorded.map(({ fact, offset }) => [fact.type, offset])).toEqual([
-    ['EventTracked', 1n],
-  ])
+  expect(decoded.recorded.map(({ fact, offset }) => [fact.type, offset])).toEqual([['EventTracked', 1n]])
 })

@@ -29,5 +29,7 @@ export const NOTHING_FOLDED = { outcome: 'folded', records: 0, deadLetters: 0, d
 
 /** Returns the outcome of a batch. A batch without one would stay busy forever, so it counts as failed. */
 export function outcomeOf(outcomes: Outcomes, batch: PartitionBatch): Outcome {
-  return outcomes.get(batch) ?? { outcome: 'failed', error: new Error('A commit ended without an outcome of this batch') }
+  return (
+    outcomes.get(batch) ?? { outcome: 'failed', error: new Error('A commit ended without an outcome of this batch') }
+  )
 }

@@ -102,8 +102,9 @@ describe('a partition', () => {
     tick.hold()
     const ticked = partition.tick(at(1), 0n)
     const given = partition.give(batchOf(records, 0, 5))
+    await expect.poll(tick.begun).toBe(1)
     await sleep(50) // the commit would have begun
-    expect([tick.begun(), load.begun()]).toEqual([1, 0])
+    expect(load.begun()).toBe(0)
     load.hold()
     tick.letGo()
     await ticked

@@ -28,12 +28,7 @@ export interface ReviewedTicksOptions<Rows extends Unsettled> {
   /** Compares the rows of these scopes with the catalog. */
   readonly compare: (db: Db, scopes: readonly ReviewScope[], catalog: CatalogView) => Promise<Compared<Rows>>
   /** Returns the changes that time and the catalog make to a partition's rows. Not called in a rebuild. */
-  readonly tick: (
-    db: Db,
-    instant: Date,
-    unsettled: readonly Rows[],
-    context: TickContext,
-  ) => ReturnType<Ticks['tick']>
+  readonly tick: (db: Db, instant: Date, unsettled: readonly Rows[], context: TickContext) => ReturnType<Ticks['tick']>
 }
 
 /**
