@@ -50,7 +50,7 @@ export function createFetchPacing(
     if (gathering) return
     const begun = createPause(gatherMs)
     gathering = begun
-    void begun.over.then(() => {
+    void begun.over.finally(() => {
       if (gathering === begun) gathering = undefined
     })
   }

@@ -1,6 +1,6 @@
 import type { PartitionFold } from '../fold/partition-fold.ts'
 import type { Folded, Stale } from '../fold/outcome.ts'
-import type { ProgressTracker } from '../watch/partition-progress.ts'
+import type { ProgressTracker } from '../watch/progress-tracker.ts'
 import type { Logger } from '@nextvisit/log'
 
 interface PartitionTickerOptions {
