@@ -57,7 +57,7 @@ export async function loadDraft(
   return draft
 }
 
-async function readTraitBytes(db: Db, touched: readonly ProjectedUser[]): Promise<number> {
+async function readTraitBytes(db: Db, touched: readonly DraftUser[]): Promise<number> {
   const [found] = await db.$queryRaw<{ bytes: number }[]>(sql`
     SELECT coalesce(sum(trait_bytes), 0)::float8 AS bytes FROM ${users.lookUp(touched)}`)
   return found?.bytes ?? 0
