@@ -4,7 +4,7 @@ import { type Moment, momentOf } from '../src/time/moment.ts'
 import { type OpenRow, queueOf } from '../src/forms/queue/queue.ts'
 import type { TriggerContext } from '../src/forms/triggers.ts'
 import type { UserState } from '../src/forms/user-state.ts'
-import type { Profile } from '../src/users/profile.ts'
+import type { Profile } from '../src/traits/profile.ts'
 import { type EventHistory, withOccurrence } from '../src/counts/event-history.ts'
 
 /** Fixtures for the specs of the form rules: each function returns a valid part, and its argument overrides members. */

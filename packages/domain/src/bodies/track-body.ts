@@ -1,7 +1,7 @@
 import { BODY_LIMITS } from '@nextvisit/contracts'
 import { eventSlug, isReservedEventName } from '../event-slug.ts'
 import { isoInstant } from '../time/iso-instant.ts'
-import { MAX_EVENT_AGE_MS, type OccurredAt, parseOccurredAt } from '../time/occurred-at.ts'
+import { MAX_EVENT_AGE_MS, type OccurredAt, parseOccurredAt } from './occurred-at.ts'
 import { remembered } from '../remembered.ts'
 import { BODY_RULES } from './body-rules.ts'
 import { parseEventProperties } from './event-properties.ts'

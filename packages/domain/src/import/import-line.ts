@@ -7,7 +7,7 @@ import { parseJson } from '../bodies/parse-json.ts'
 import { reject, type Rejection } from '../bodies/rejection.ts'
 import { parseTrackBody, type TrackBody } from '../bodies/track-body.ts'
 import { projectNamespace, uuidV5 } from '../ids.ts'
-import { parseOccurredAt } from '../time/occurred-at.ts'
+import { parseOccurredAt } from '../bodies/occurred-at.ts'
 
 /** Maximum size of a line in bytes, the same as for a body (contract, Common to both endpoints). */
 export const MAX_LINE_BYTES = 102_400

@@ -1,5 +1,5 @@
 import type { TraitOperations, TraitValue } from '@nextvisit/contracts'
-import { EMPTY_PROFILE, type Profile, type ProfileChange } from '../users/profile.ts'
+import { EMPTY_PROFILE, type Profile, type ProfileChange } from './profile.ts'
 import { traitBytesOf, USER_LIMITS } from './trait-limits.ts'
 import { TRAIT_OPERATORS, traitChangesOf } from './trait-operators.ts'
 

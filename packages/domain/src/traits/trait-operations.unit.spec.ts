@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { traitBytesOf } from './trait-limits.ts'
 import { registeringSlugs } from './custom-slugs.ts'
-import { EMPTY_PROFILE, type Profile } from '../users/profile.ts'
+import { EMPTY_PROFILE, type Profile } from './profile.ts'
 import { applyTraitOperations } from './trait-operations.ts'
 import { toTraitOperations, traitChangesOf } from './trait-operators.ts'
 

@@ -2,7 +2,7 @@ import type { EventTracked, IdentifyRequested, RequestFact } from '@nextvisit/co
 import { countKeysOf } from '../counts/count-key.ts'
 import { type EventHistory, withOccurrence } from '../counts/event-history.ts'
 import { applyIdentify, identifiedAt } from './apply-identify.ts'
-import type { Profile } from './profile.ts'
+import type { Profile } from '../traits/profile.ts'
 
 /** A user as the rules of segments and forms read it, folded from the user's records. Instants in ms since the epoch. */
 export interface UserActivity {

@@ -2,7 +2,7 @@ import type { RequestFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, visit } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
 import { DAY, MINUTE, NOW } from '../../test/form-fixtures.ts'
-import { EMPTY_PROFILE } from './profile.ts'
+import { EMPTY_PROFILE } from '../traits/profile.ts'
 import { evolveByEvent, evolveByIdentify, type UserActivity } from './activity.ts'
 import { countWithin } from '../counts/event-history.ts'
 

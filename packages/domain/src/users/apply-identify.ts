@@ -1,7 +1,7 @@
 import type { IdentifyRequested } from '@nextvisit/contracts'
 import { withinDeviceLimits } from '../traits/trait-limits.ts'
 import { applyImportedOperations, applyTraitOperations } from '../traits/trait-operations.ts'
-import type { Profile, ProfileChange } from './profile.ts'
+import type { Profile, ProfileChange } from '../traits/profile.ts'
 
 /**
  * Applies an identify: its operations, and its device facts over the known ones (decisions.md, Identify). An imported

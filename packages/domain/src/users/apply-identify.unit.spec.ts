@@ -2,7 +2,7 @@ import type { IdentifyRequested } from '@nextvisit/contracts'
 import { identifyRequested } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
 import { applyIdentify, identifiedAt } from './apply-identify.ts'
-import { EMPTY_PROFILE, type Profile } from './profile.ts'
+import { EMPTY_PROFILE, type Profile } from '../traits/profile.ts'
 import { traitBytesOf } from '../traits/trait-limits.ts'
 
 const RECEIVED = '2026-11-02T12:00:00.000Z'

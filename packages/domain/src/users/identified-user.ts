@@ -2,7 +2,7 @@ import type { EventTracked, IdentifyRequested, RequestFact, UserRef } from '@nex
 import { countKeysOf } from '../counts/count-key.ts'
 import { type EventHistory, withOccurrence } from '../counts/event-history.ts'
 import { applyIdentify, identifiedAt } from './apply-identify.ts'
-import { EMPTY_PROFILE, type Profile } from './profile.ts'
+import { EMPTY_PROFILE, type Profile } from '../traits/profile.ts'
 
 /** A user as folded from identifies. Instants are ISO strings of one format, so they compare as text. */
 export interface IdentifiedUser extends UserRef, Profile {

@@ -1,5 +1,5 @@
-import { BODY_RULES } from '../bodies/body-rules.ts'
-import { reject, type Rejection } from '../bodies/rejection.ts'
+import { BODY_RULES } from './body-rules.ts'
+import { reject, type Rejection } from './rejection.ts'
 
 const MINUTE_MS = 60_000
 const MAX_AHEAD_MS = 5 * MINUTE_MS

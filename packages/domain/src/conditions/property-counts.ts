@@ -1,9 +1,9 @@
 import type { EventTracked, ProjectConfig } from '@nextvisit/contracts'
 import { eventSlug } from '../event-slug.ts'
-import { leavesOf } from '../conditions/condition-tree.ts'
-import { type Counted, countedByTrigger } from './count-key.ts'
-import { whereHashOf } from './where-hash.ts'
-import { compilePropertyCondition, type EventProperties } from '../conditions/property-conditions.ts'
+import { leavesOf } from './condition-tree.ts'
+import { type Counted, countedByTrigger } from '../counts/count-key.ts'
+import { whereHashOf } from '../counts/where-hash.ts'
+import { compilePropertyCondition, type EventProperties } from './property-conditions.ts'
 
 /** A count of events whose properties meet a `where` (forms.md, Property counts). */
 interface PropertyCount {
