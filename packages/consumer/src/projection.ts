@@ -1,5 +1,5 @@
 import type { CatalogView } from '@nextvisit/catalog'
-import type { Db, Statement } from '@nextvisit/database'
+import type { Db, Sql } from '@nextvisit/database'
 import type { ZodType } from 'zod'
 import type { OutboxRow } from './outbox/outbox.ts'
 
@@ -50,7 +50,7 @@ export interface IdempotentRecord {
 
 /** The rows that one commit writes. */
 export interface Writes {
-  readonly statements: readonly Statement[]
+  readonly statements: readonly Sql[]
   /** Records to publish once the commit has succeeded, in this order. */
   readonly outbox?: readonly OutboxRow[]
 }

@@ -1,6 +1,6 @@
 import { createCatalogMetrics, createCatalogView } from '@nextvisit/catalog'
 import { consumerCalls } from '@nextvisit/contracts'
-import { type Db, queryOf } from '@nextvisit/database'
+import type { Db } from '@nextvisit/database'
 import { createLogAdmin, createPublisher } from '@nextvisit/log'
 import {
   clusterCheckOf,
@@ -85,7 +85,7 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
       ...consumer.routes({ db: admissionDb, readDb, catalog, now, barrier, fetchNow, countPartitions }),
       ...serveCalls(consumerCalls, {
         ...answerOperations(runner),
-        ...answerDeadLetters(projection.name, queryOf(readDb)),
+        ...answerDeadLetters(projection.name, readDb),
       }),
     ],
     ...consumerHealth({ runner, catalog, db: upkeepDb }),

@@ -10,6 +10,6 @@ export {
   rolePassword,
   type ServiceSchemaOptions,
 } from './migrate/prepare-service-schema.ts'
-export * from './sql.ts'
+export { type CommitDb, type Db, empty, join, type Queryable, queryableOn, raw, Sql, sql } from './sql.ts'
 export { type ColumnsOf, isoOf, msOf } from './tables/column-types.ts'
 export { defineTable, type NewRow, type RowOf } from './tables/define-table.ts'

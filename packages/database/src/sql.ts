@@ -42,14 +42,3 @@ export function plainIdentifier(name: string): string {
   if (/^[a-z_][a-z0-9_]{0,62}$/.test(name)) return name
   throw new Error(`"${name}" must be lower-case letters, digits and underscores, as a name in Postgres.`)
 }
-
-export type Statement = Sql
-export type Query = <Row>(statement: Sql) => Promise<readonly Row[]>
-
-export function queryOf(db: Queryable): Query {
-  return <Row>(statement: Sql) => db.$queryRaw<Row[]>(statement)
-}
-
-export function queryOn(client: Client): Query {
-  return queryOf(queryableOn(client))
-}

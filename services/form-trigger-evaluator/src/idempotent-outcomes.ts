@@ -1,10 +1,10 @@
 import { type AddressedReply, pruneOldRecords, type Recorded } from '@nextvisit/consumer'
 import { EvaluatorReply } from '@nextvisit/contracts'
-import type { Db, NewRow, Statement } from '@nextvisit/database'
+import type { Db, NewRow, Sql } from '@nextvisit/database'
 import { idempotentOutcomes } from './tables.ts'
 
 /** Keeps outcomes, and deletes outcomes of their partitions that no duplicate can need any more. */
-export function keepOutcomes(outcomes: readonly NewRow<typeof idempotentOutcomes>[]): readonly Statement[] {
+export function keepOutcomes(outcomes: readonly NewRow<typeof idempotentOutcomes>[]): readonly Sql[] {
   const seen = outcomes.map(({ partition, received }) => ({ partition, receivedMs: Date.parse(received) }))
   return [...idempotentOutcomes.upsert(outcomes), ...pruneOldRecords('idempotent_outcomes', seen)]
 }

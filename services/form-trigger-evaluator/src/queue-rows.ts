@@ -1,6 +1,6 @@
 import type { OutboxRow } from '@nextvisit/consumer'
 import { encodeRecord, type FormFact, type QueueRow, TOPICS } from '@nextvisit/contracts'
-import type { RowOf, Statement } from '@nextvisit/database'
+import type { RowOf, Sql } from '@nextvisit/database'
 import { queues, shownForms } from './tables.ts'
 
 /** A fact for `form-events`, and the partition of `user-events` whose owner publishes it. */
@@ -28,7 +28,7 @@ export function writeQueues({
   readonly updated?: readonly QueueRow[]
   readonly stored?: ReadonlyMap<string, QueueRow>
   readonly inserted?: readonly (QueueRow & { readonly partition: number })[]
-}): readonly Statement[] {
+}): readonly Sql[] {
   return [
     ...queues.update(updated, ['state', 'offeredAt', 'shownAt', 'visitId']),
     ...queues.insert(inserted),

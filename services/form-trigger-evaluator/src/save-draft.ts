@@ -1,11 +1,11 @@
-import { isoOf, type Statement } from '@nextvisit/database'
+import { isoOf, type Sql } from '@nextvisit/database'
 import type { DecisionRow, DraftUser, Draft } from './draft.ts'
 import { keepOutcomes } from './idempotent-outcomes.ts'
 import { writeQueues } from './queue-rows.ts'
 import { decisions, eventOccurrences, users } from './tables.ts'
 
 /** Returns statements for the rows that a batch has changed: one for each table, however many rows. */
-export function saveDraft(draft: Draft): readonly Statement[] {
+export function saveDraft(draft: Draft): readonly Sql[] {
   const all = [...draft.users.values()]
   const changed = all.filter(({ isChanged }) => isChanged)
   const [updated, inserted] = [all.flatMap(changedRows), all.flatMap(newRows)]

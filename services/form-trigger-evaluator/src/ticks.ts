@@ -1,6 +1,6 @@
 import type { ReviewedTicksOptions } from '@nextvisit/consumer'
 import type { QueueRow } from '@nextvisit/contracts'
-import { type Db, sql, type Statement } from '@nextvisit/database'
+import { type Db, sql, type Sql } from '@nextvisit/database'
 import {
   cancel,
   expireDue,
@@ -93,11 +93,11 @@ async function readDueRows(
 }
 
 /** Selects offers that were not confirmed in time. */
-function overdue(instant: Date): Statement {
+function overdue(instant: Date): Sql {
   const offeredUntil = new Date(instant.getTime() - OFFER_HOLDS_MS).toISOString()
   return sql`state = 'offered' AND offered_at <= ${offeredUntil}::timestamptz`
 }
 
-function expired(instant: Date): Statement {
+function expired(instant: Date): Sql {
   return sql`state = 'waiting' AND expires_at <= ${instant.toISOString()}::timestamptz`
 }

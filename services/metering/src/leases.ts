@@ -1,5 +1,5 @@
 import type { LeaseQuestion, ReturnedUnits } from '@nextvisit/contracts'
-import { type Db, sql, type Statement } from '@nextvisit/database'
+import { type Db, sql, type Sql } from '@nextvisit/database'
 import { type CounterKey, counterOf, type FoldedUnit } from './ledger.ts'
 import { reservations } from './tables.ts'
 
@@ -32,7 +32,7 @@ function eventsOf({ organization, month }: Pick<LeaseQuestion, 'organization' | 
  * A statement of its own locks the leases first, in key order. The next statement then sees the effects of returns that it
  * waited for. A single statement would skip a lease whose units had changed since it began.
  */
-export function fulfilLeased(units: readonly FoldedUnit[]): Statement[] {
+export function fulfilLeased(units: readonly FoldedUnit[]): Sql[] {
   if (units.length === 0) return []
   const ofLeases = [...Map.groupBy(units, ({ unit }) => unit).values()]
   const spent = ofLeases.flatMap((own) => own.slice(0, 1).map((first) => ({ ...first, units: own.length })))

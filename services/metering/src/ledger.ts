@@ -1,5 +1,5 @@
 import { type ProjectRef, type Reservation, ReserveVerdict } from '@nextvisit/contracts'
-import { type Db, sql, type Statement } from '@nextvisit/database'
+import { type Db, sql, type Sql } from '@nextvisit/database'
 import { mauMembers, reservations } from './tables.ts'
 
 /** A reservation is dropped if it was neither folded nor released for this time. */
@@ -57,7 +57,7 @@ export async function findUnfolded(db: Db, partitions: readonly number[], deadli
  * Drops a partition's reservations of `deadline` and before. Locks the rows of their counters in `reserved_room` first, in
  * key order (see the migration). No reservation that old is made in between.
  */
-export function dropUnfolded(partition: number, deadline: Date): Statement[] {
+export function dropUnfolded(partition: number, deadline: Date): Sql[] {
   const unfolded = unfoldedIn(sql`${partition}::int`, deadline)
   const lockCounters = sql`
     SELECT FROM reserved_room
@@ -77,12 +77,12 @@ export function dropUnfolded(partition: number, deadline: Date): Statement[] {
   return [lockCounters, drop]
 }
 
-function unfoldedIn(partition: Statement, deadline: Date): Statement {
+function unfoldedIn(partition: Sql, deadline: Date): Sql {
   return sql`reservations.partition = ${partition} AND reserved_at <= ${deadline.toISOString()}::timestamptz`
 }
 
 /** Makes users members of their month, and counts the new members. The rows of their counters exist. */
-export function countMembers(users: readonly FoldedUnit[]): Statement[] {
+export function countMembers(users: readonly FoldedUnit[]): Sql[] {
   return mauMembers.insertMissing(users.map(({ unit, ...counter }) => ({ ...counter, userId: unit }))).map(
     (insertion) => sql`
       WITH joined AS (${insertion} RETURNING organization, project, 'mau' AS kind, month, user_id AS unit)
@@ -91,7 +91,7 @@ export function countMembers(users: readonly FoldedUnit[]): Statement[] {
 }
 
 /** Deletes the reservations of folded units. The rows of their counters exist. */
-export function fulfil(units: readonly FoldedUnit[]): Statement[] {
+export function fulfil(units: readonly FoldedUnit[]): Sql[] {
   return reservations.deleteByKeys(units).map(
     (deletion) => sql`
       WITH gone AS (
@@ -103,7 +103,7 @@ export function fulfil(units: readonly FoldedUnit[]): Statement[] {
 }
 
 /** Returns a source `more` with the number of units of each counter in each partition, joined to `counters`. */
-function sumOf(table: Statement, units: readonly FoldedUnit[]): Statement {
+function sumOf(table: Sql, units: readonly FoldedUnit[]): Sql {
   const partitionOf = new Map(units.map(({ unit, partition }) => [unit, partition]))
   return sql`(
       SELECT organization, project, kind, month, home.partition, count(*) AS units

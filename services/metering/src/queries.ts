@@ -1,5 +1,5 @@
 import type { UsageAnswer, UsageQuery } from '@nextvisit/contracts'
-import { type Db, sql, type Sql } from '@nextvisit/database'
+import { type Queryable, sql, type Sql } from '@nextvisit/database'
 import { type CounterKey, counterOf } from './ledger.ts'
 
 /**
@@ -7,7 +7,7 @@ import { type CounterKey, counterOf } from './ledger.ts'
  * Unique names are those in use up to that month. `disabledTraits` take no room under the cap, and are not counted.
  */
 export async function readUsage(
-  db: Pick<Db, '$queryRaw'>,
+  db: Queryable,
   { organization, project, month }: UsageQuery,
   disabledTraits: ReadonlySet<string>,
 ): Promise<UsageAnswer> {

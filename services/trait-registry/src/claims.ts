@@ -1,5 +1,5 @@
 import { type Claim, ClaimVerdict, type ReleasedClaim } from '@nextvisit/contracts'
-import { type Db, sql, type Statement } from '@nextvisit/database'
+import { type Db, sql, type Sql } from '@nextvisit/database'
 import { z } from 'zod'
 import { claims, tickMarks } from './tables.ts'
 
@@ -26,7 +26,7 @@ export async function claimNames(db: Db, asked: readonly Claim[], at: Date): Pro
 }
 
 /** Returns the verdicts of a query over `given.questions` and `given.at`, for each claim those of its slugs. */
-async function ask(db: Db, asked: readonly Claim[], at: Date, query: Statement): Promise<ClaimVerdict[][]> {
+async function ask(db: Db, asked: readonly Claim[], at: Date, query: Sql): Promise<ClaimVerdict[][]> {
   const questions = asked.map((claim) => ({ ...claim, record_id: claim.recordId }))
   const [row] = await db.$queryRaw<{ verdicts: unknown }[]>(sql`
     SELECT ${query} AS verdicts
@@ -59,7 +59,7 @@ export async function hasClaimsUntil(db: Db, deadline: Date): Promise<boolean> {
  * Records of any partition may use a claim. It is therefore dropped only when *every* partition is folded past the end of
  * its lifetime. A partition without a mark is not folded at all.
  */
-export function dropUnusedClaims(partition: number, instant: Date, partitionCount: number): Statement[] {
+export function dropUnusedClaims(partition: number, instant: Date, partitionCount: number): Sql[] {
   return [
     ...tickMarks.upsert([{ partition, instant: instant.toISOString() }]),
     claims.deleteWhere(sql`

@@ -1,5 +1,5 @@
 import type { DefinitionsAnswer, DefinitionsQuery } from '@nextvisit/contracts'
-import { type Db, empty, sql } from '@nextvisit/database'
+import { type Queryable, empty, sql } from '@nextvisit/database'
 
 interface DefinitionRow {
   readonly slug: string
@@ -14,7 +14,7 @@ const LAST_CHARACTER = '\u{10FFFF}'
 
 /** Reads a page of definitions, in the byte order of slugs. `after: next` reads the next page. */
 export async function readDefinitions(
-  db: Pick<Db, '$queryRaw'>,
+  db: Queryable,
   { kind, organization, project, limit, after, prefix = '' }: DefinitionsQuery,
 ): Promise<DefinitionsAnswer> {
   const rows = await db.$queryRaw<DefinitionRow[]>(sql`

@@ -1,9 +1,9 @@
-import { isoOf, type Statement } from '@nextvisit/database'
+import { isoOf, type Sql } from '@nextvisit/database'
 import { segmentCounts, segmentMembers, segmentProgress, userEvents, users } from './tables.ts'
 import type { Draft, DraftUser } from './draft.ts'
 
 /** Returns statements for the rows that a batch has changed: one for each table, however many rows. */
-export function saveDraft(draft: Draft): readonly Statement[] {
+export function saveDraft(draft: Draft): readonly Sql[] {
   const all = [...draft.users.values()]
   const changed = all.filter(({ isChanged, profile }) => isChanged && profile)
   return [

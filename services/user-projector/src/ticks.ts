@@ -1,6 +1,6 @@
 import { MAX_BYTES_A_COMMIT, type ReviewedTicksOptions, type TickContext, type Writes } from '@nextvisit/consumer'
 import type { ProjectRef } from '@nextvisit/contracts'
-import { type Db, sql, type Sql, type Statement } from '@nextvisit/database'
+import { type Db, sql, type Sql } from '@nextvisit/database'
 import {
   completeUpTo,
   computeSegments,
@@ -103,7 +103,7 @@ function changesUntil(asOf: Date, ahead: readonly OtherUsers[]): Sql {
 }
 
 /** Deletes counts that have become 0, which is possible only in the projects of recomputed users. */
-function dropEmptyCounts(partition: number, recomputed: readonly ProjectRef[]): readonly Statement[] {
+function dropEmptyCounts(partition: number, recomputed: readonly ProjectRef[]): readonly Sql[] {
   const projects = [...new Map(recomputed.map((user) => [projectKeyOf(user), user])).values()]
   const ofTheirs = sql`partition = ${partition} AND (organization, project) IN (
     SELECT organization, project FROM ${users.source('recomputed', projects, ['organization', 'project'])}

@@ -1,5 +1,5 @@
 import { deadLetterCalls, type DeadLetterGroup } from '@nextvisit/contracts'
-import { type Db, queryOf, sql } from '@nextvisit/database'
+import { type Db, sql } from '@nextvisit/database'
 import { createLocalClient, type CallOutcome } from '@nextvisit/service-kit'
 import { countRowsRead } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
@@ -9,7 +9,7 @@ import { answerDeadLetters } from './answer-dead-letters.ts'
 const NOT_JSON = 'value is not JSON'
 
 function asksOn(db: Db) {
-  return createLocalClient(deadLetterCalls, answerDeadLetters('visits', queryOf(db)))
+  return createLocalClient(deadLetterCalls, answerDeadLetters('visits', db))
 }
 
 async function answerOf<Answer>(asked: Promise<CallOutcome<Answer>>): Promise<Answer> {

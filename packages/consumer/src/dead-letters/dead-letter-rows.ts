@@ -1,4 +1,4 @@
-import { type Db, sql, type Statement } from '@nextvisit/database'
+import { type Db, sql, type Sql } from '@nextvisit/database'
 import type { FetchedRecord } from '@nextvisit/log'
 import { recordTimeOf } from '../fold/checkpoint.ts'
 import { type CheckpointKey, deadLetters } from '../tables.ts'
@@ -13,11 +13,7 @@ export interface NewDeadLetter {
 }
 
 /** Returns statements that store records as dead letters, with the original bytes of key and value. */
-export function insertDeadLetters(
-  projection: string,
-  serviceVersion: string,
-  failed: readonly NewDeadLetter[],
-): Statement[] {
+export function insertDeadLetters(projection: string, serviceVersion: string, failed: readonly NewDeadLetter[]): Sql[] {
   return deadLetters.insertMissing(
     failed.map(({ record, reason }) => ({
       ...record,
@@ -71,7 +67,7 @@ export function endRetries(
   serviceVersion: string,
   folded: readonly FetchedRecord[],
   failed: readonly NewDeadLetter[],
-): Statement {
+): Sql {
   return sql`
     UPDATE dead_letters SET state = given.state, reason = coalesce(given.reason, dead_letters.reason),
       service_version = ${serviceVersion}

@@ -1,20 +1,20 @@
 import { type DeadLetterSelection, MAX_DECIDED_DEAD_LETTERS } from '@nextvisit/contracts'
-import { type Query, sql, type Statement } from '@nextvisit/database'
+import { type Queryable, sql, type Sql } from '@nextvisit/database'
 import { type Answer, CAUSE_ID, hasCause, instantOf, type Question } from './read-dead-letters.ts'
 
 const MAX_CAUSES = 10
 
 /** Counts the selected that are dead. */
-export async function countDead(query: Query, projection: string, selected: DeadLetterSelection): Promise<number> {
-  const [row] = await query<{ count: number }>(
+export async function countDead(db: Queryable, projection: string, selected: DeadLetterSelection): Promise<number> {
+  const [row] = await db.$queryRaw<{ count: number }[]>(
     sql`SELECT count(*)::int AS count FROM dead_letters WHERE ${isSelectedDead(projection, selected)}`,
   )
   return row?.count ?? 0
 }
 
 /** Returns those of these ids that name no dead letter of the projection, in any state. */
-export async function findMissing(query: Query, projection: string, ids: readonly string[]): Promise<string[]> {
-  const rows = await query<{ id: string }>(sql`
+export async function findMissing(db: Queryable, projection: string, ids: readonly string[]): Promise<string[]> {
+  const rows = await db.$queryRaw<{ id: string }[]>(sql`
     SELECT id::text FROM unnest(${ids}::bigint[]) AS asked (id)
     WHERE NOT EXISTS (SELECT FROM dead_letters WHERE projection = ${projection} AND dead_letters.id = asked.id)
     ORDER BY asked.id`)
@@ -26,11 +26,11 @@ export async function findMissing(query: Query, projection: string, ids: readonl
  * those that are marked, folded or discarded already, so that a repeated decision changes nothing.
  */
 export async function decideDeadLetters(
-  query: Query,
+  db: Queryable,
   projection: string,
   { selected, decision, by, continues }: Question<'decide'>,
 ): Promise<Answer<'decide'>> {
-  const [decided] = await query<Omit<Answer<'decide'>, 'isFull'>>(sql`
+  const [decided] = await db.$queryRaw<Omit<Answer<'decide'>, 'isFull'>[]>(sql`
     WITH decided AS (
       UPDATE dead_letters
       SET state = ${decision === 'retry' ? 'retry' : 'discarded'}, decided_by = ${by},
@@ -48,11 +48,11 @@ export async function decideDeadLetters(
 
 /** Counts the dead letters of a decision by state. Those that a later decision has changed do not count. */
 export async function countDecided(
-  query: Query,
+  db: Queryable,
   projection: string,
   decidedAt: string,
 ): Promise<Omit<Answer<'readDecision'>, 'deadAgain'>> {
-  const [counts] = await query<Omit<Answer<'readDecision'>, 'deadAgain'>>(sql`
+  const [counts] = await db.$queryRaw<Omit<Answer<'readDecision'>, 'deadAgain'>[]>(sql`
     SELECT count(*) FILTER (WHERE state = 'retry')::int AS retry,
            count(*) FILTER (WHERE state = 'retried')::int AS retried,
            count(*) FILTER (WHERE state = 'dead')::int AS dead,
@@ -63,22 +63,22 @@ export async function countDecided(
 
 /** Reads the most frequent causes of the dead letters of a decision that are dead again. */
 export async function readCausesOfDeadAgain(
-  query: Query,
+  db: Queryable,
   projection: string,
   decidedAt: string,
 ): Promise<Answer<'readDecision'>['deadAgain']> {
-  const causes = await query<Answer<'readDecision'>['deadAgain'][number]>(sql`
+  const causes = await db.$queryRaw<Answer<'readDecision'>['deadAgain'][number][]>(sql`
     SELECT reason AS cause, ${CAUSE_ID} AS "causeId", count(*)::int AS count FROM dead_letters
     WHERE projection = ${projection} AND decided_at = ${decidedAt}::timestamptz AND state = 'dead'
     GROUP BY reason ORDER BY count(*) DESC, reason LIMIT ${MAX_CAUSES}`)
-  return [...causes]
+  return causes
 }
 
-function isSelectedDead(projection: string, selected: DeadLetterSelection): Statement {
+function isSelectedDead(projection: string, selected: DeadLetterSelection): Sql {
   return sql`projection = ${projection} AND state = 'dead' AND ${isSelected(selected)}`
 }
 
-function isSelected(selected: DeadLetterSelection): Statement {
+function isSelected(selected: DeadLetterSelection): Sql {
   if (selected.by === 'ids') return sql`id = ANY(${selected.ids}::bigint[])`
   if (selected.by === 'cause') return sql`reason = ${selected.cause}`
   if (selected.by === 'causeId') return sql`${hasCause(selected.causeId)} AND id <= ${selected.lastId}::bigint`

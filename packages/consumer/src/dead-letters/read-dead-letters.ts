@@ -1,5 +1,5 @@
 import type { DeadLetter, deadLetterCalls, DeadLetterGroup, LogPosition, RecordContent } from '@nextvisit/contracts'
-import { type Query, sql, type Statement } from '@nextvisit/database'
+import { type Queryable, sql, type Sql } from '@nextvisit/database'
 import type { z } from 'zod'
 import { escapeControls, showBytes } from './show-bytes.ts'
 
@@ -18,7 +18,7 @@ const MAX_HEADER_CHARACTERS = 1_000
 const WHOLE_VALUE_BYTES = 2 ** 31 - 1
 
 /** An instant as contracts want it; null stays null. */
-export function instantOf(expression: Statement): Statement {
+export function instantOf(expression: Sql): Sql {
   return sql`to_char(${expression} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 }
 
@@ -29,12 +29,12 @@ const CAUSE_HASH = sql`hashtextextended(reason, 0)`
 export const CAUSE_ID = sql`'c' || to_hex(${CAUSE_HASH})`
 
 /** The condition that the cause of a row has this id. */
-export function hasCause(causeId: string): Statement {
+export function hasCause(causeId: string): Sql {
   return sql`${CAUSE_HASH} = ${BigInt.asIntN(64, BigInt(`0x${causeId.slice(1)}`))}::bigint`
 }
 
 /** The condition that a row, of any table, is about this projection and partition. */
-export function isAt(projection: string, { topic, partition }: Omit<LogPosition, 'offset'>): Statement {
+export function isAt(projection: string, { topic, partition }: Omit<LogPosition, 'offset'>): Sql {
   return sql`projection = ${projection} AND topic = ${topic} AND partition = ${partition}::int`
 }
 
@@ -47,12 +47,12 @@ const DEAD_LETTER = sql`
 
 /** Groups dead letters by cause, the largest group first. Without `withSettled`: only those that wait or are to be retried. */
 export async function readDeadLetterCauses(
-  query: Query,
+  db: Queryable,
   projection: string,
   { withSettled, limit }: Question<'readCauses'>,
 ): Promise<DeadLetterGroup[]> {
   const states = withSettled ? sql`TRUE` : sql`state IN ('dead', 'retry')`
-  const groups = await query<DeadLetterGroup>(sql`
+  const groups = await db.$queryRaw<DeadLetterGroup[]>(sql`
     SELECT reason AS cause, ${CAUSE_ID} AS "causeId",
            count(*) FILTER (WHERE state = 'dead')::int AS dead,
            count(*) FILTER (WHERE state = 'retry')::int AS "toRetry",
@@ -63,16 +63,16 @@ export async function readDeadLetterCauses(
     FROM dead_letters
     WHERE projection = ${projection} AND ${states}
     GROUP BY reason ORDER BY count(*) DESC, reason LIMIT ${limit}`)
-  return [...groups]
+  return groups
 }
 
 /** Reads those of a cause that wait or are to be retried, the oldest first. */
 export function readDeadLettersOfCause(
-  query: Query,
+  db: Queryable,
   projection: string,
   { causeId, after, limit }: Question<'list'>,
 ): Promise<readonly DeadLetter[]> {
-  return query<DeadLetter>(sql`
+  return db.$queryRaw<DeadLetter[]>(sql`
     SELECT ${DEAD_LETTER} FROM dead_letters
     WHERE projection = ${projection} AND state IN ('dead', 'retry') AND ${hasCause(causeId)}
       AND id > ${after}::bigint
@@ -81,11 +81,11 @@ export function readDeadLettersOfCause(
 
 /** Reads the projection's dead letter of one record, in any state. */
 export async function readDeadLetterAt(
-  query: Query,
+  db: Queryable,
   projection: string,
   position: LogPosition,
 ): Promise<DeadLetter | undefined> {
-  const [letter] = await query<DeadLetter>(sql`
+  const [letter] = await db.$queryRaw<DeadLetter[]>(sql`
     SELECT ${DEAD_LETTER} FROM dead_letters
     WHERE ${isAt(projection, position)} AND "offset" = ${position.offset}::bigint`)
   return letter
@@ -93,12 +93,12 @@ export async function readDeadLetterAt(
 
 /** Reads decided dead letters in any state, the latest decision first. */
 export function readDecidedDeadLetters(
-  query: Query,
+  db: Queryable,
   projection: string,
   { after, limit }: Question<'listDecided'>,
 ): Promise<readonly DeadLetter[]> {
   const isAfter = after ? sql`(decided_at, id) < (${after.decidedAt}::timestamptz, ${after.id}::bigint)` : sql`TRUE`
-  return query<DeadLetter>(sql`
+  return db.$queryRaw<DeadLetter[]>(sql`
     SELECT ${DEAD_LETTER} FROM dead_letters
     WHERE projection = ${projection} AND decided_at IS NOT NULL AND ${isAfter}
     ORDER BY decided_at DESC, dead_letters.id DESC LIMIT ${limit}`)
@@ -112,13 +112,13 @@ interface StoredContent {
 
 /** Reads one dead letter in any state. */
 export async function readDeadLetter(
-  query: Query,
+  db: Queryable,
   projection: string,
   id: string,
   asked: Question<'read'>['content'],
 ): Promise<Answer<'read'> | undefined> {
   const maxValueBytes = { none: 0, headers: 0, bounded: MAX_VALUE_BYTES, whole: WHOLE_VALUE_BYTES }[asked]
-  const [found] = await query<DeadLetter & StoredContent>(sql`
+  const [found] = await db.$queryRaw<(DeadLetter & StoredContent)[]>(sql`
     SELECT ${DEAD_LETTER}, headers, substring(key FROM 1 FOR ${MAX_KEY_BYTES}::int) AS key,
            substring(value FROM 1 FOR ${maxValueBytes}::int) AS value
     FROM dead_letters WHERE projection = ${projection} AND id = ${id}::bigint`)

@@ -1,5 +1,5 @@
 import type { LogPosition } from '@nextvisit/contracts'
-import { type Query, sql, type Statement } from '@nextvisit/database'
+import { type Queryable, sql, type Sql } from '@nextvisit/database'
 import { type Answer, isAt, readDeadLetterAt } from './read-dead-letters.ts'
 
 /**
@@ -7,30 +7,30 @@ import { type Answer, isAt, readDeadLetterAt } from './read-dead-letters.ts'
  * nothing. Refuses a position at which the partition is not halted.
  */
 export async function setAside(
-  query: Query,
+  db: Queryable,
   projection: string,
   position: LogPosition,
   by: string,
 ): Promise<Answer<'setAside'>> {
-  const requested = await query(sql`
+  const requested = await db.$queryRaw<unknown[]>(sql`
     UPDATE partition_alarms
     SET set_aside_by = coalesce(set_aside_by, ${by}), set_aside_at = coalesce(set_aside_at, now())
     WHERE ${isHalted(projection, position)} AND "offset" = ${position.offset}::bigint AND record_id IS NOT NULL
     RETURNING partition`)
   if (requested.length > 0) return { outcome: 'asked' }
-  const letter = await readDeadLetterAt(query, projection, position)
+  const letter = await readDeadLetterAt(db, projection, position)
   if (letter) return { outcome: 'dead-letter', id: letter.id }
-  return { outcome: 'refused', reason: await describeHalt(query, projection, position) }
+  return { outcome: 'refused', reason: await describeHalt(db, projection, position) }
 }
 
-function isHalted(projection: string, position: LogPosition): Statement {
+function isHalted(projection: string, position: LogPosition): Sql {
   return sql`${isAt(projection, position)} AND kind = 'halted'
     AND "offset" >= (SELECT next_offset FROM checkpoints WHERE ${isAt(projection, position)})`
 }
 
 /** Explains why there is nothing to set aside at this position. */
-async function describeHalt(query: Query, projection: string, position: LogPosition): Promise<string> {
-  const [halt] = await query<{ offset: string; code: string; hasRecord: boolean }>(sql`
+async function describeHalt(db: Queryable, projection: string, position: LogPosition): Promise<string> {
+  const [halt] = await db.$queryRaw<{ offset: string; code: string; hasRecord: boolean }[]>(sql`
     SELECT "offset"::text, code, record_id IS NOT NULL AS "hasRecord" FROM partition_alarms
     WHERE ${isHalted(projection, position)}`)
   const where = `on ${position.topic}/${position.partition}`

@@ -1,5 +1,5 @@
 import { eventTracked } from '@nextvisit/contracts/fixtures'
-import { type CommitDb, type Db, sql, type Statement } from '@nextvisit/database'
+import { type CommitDb, type Db, sql, type Sql } from '@nextvisit/database'
 import type { FetchedBatch } from '@nextvisit/log'
 import { batchOf, factsAsRecords } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
@@ -34,7 +34,7 @@ const readStates = (db: Db) => db.$queryRaw(sql`SELECT state FROM dead_letters`)
 describe('a commit', () => {
   it('begins with the fence if it is of a batch, a tick, a successful or a failed retry', async () => {
     const { db } = await givenVisitsDatabase()
-    const commits: (readonly Statement[])[] = []
+    const commits: (readonly Sql[])[] = []
     const executeAll: CommitDb['executeAll'] = (statements) => {
       commits.push(statements)
       return db.executeAll(statements)

@@ -1,4 +1,4 @@
-import { type CommitDb, type Db, sql, sqlStateOf, type Statement } from '@nextvisit/database'
+import { type CommitDb, type Db, sql, sqlStateOf, type Sql } from '@nextvisit/database'
 import { type Checkpoint, type PartitionCheckpoint, readCheckpoints } from './checkpoint.ts'
 import type { Stale } from './outcome.ts'
 
@@ -16,7 +16,7 @@ interface Move {
 export async function commit(
   db: CommitDb,
   moves: readonly Move[],
-  statements: readonly Statement[],
+  statements: readonly Sql[],
 ): Promise<ReadonlyMap<PartitionCheckpoint, Stale>> {
   const moved = moves.map((move) => ({
     checkpoint: move.checkpoint,
@@ -64,7 +64,7 @@ function movedCheckpoint({ checkpoint, to }: Move): Checkpoint {
  * Returns the first statement of every commit. It raises NV001 unless every checkpoint is still as it was read. It locks
  * them in one order, so that commits never deadlock here.
  */
-export function fence(moves: readonly Move[]): Statement {
+export function fence(moves: readonly Move[]): Sql {
   const rows = moves
     .map((move) => ({ ...move.checkpoint.key, read: move.checkpoint.current(), next: movedCheckpoint(move) }))
     .toSorted((one, other) =>

@@ -1,5 +1,5 @@
 import { DUPLICATE_WINDOW_MS } from '@nextvisit/contracts'
-import { type Db, raw, sql, type Statement } from '@nextvisit/database'
+import { type Db, raw, sql, type Sql } from '@nextvisit/database'
 import type { AnyFact, IdempotentRecord, Projection, Recorded } from '../projection.ts'
 import { idempotentRecords } from '../tables.ts'
 
@@ -54,7 +54,7 @@ async function readLedger(db: Db, ids: readonly string[]): Promise<Map<string, n
 }
 
 /** Writes records into the ledger, and deletes rows of their partitions that are too old to be of use. */
-export function rememberRecords(seen: readonly SeenRecord[]): Statement[] {
+export function rememberRecords(seen: readonly SeenRecord[]): Sql[] {
   const rows = seen.map(({ id, partition, receivedMs }) => ({
     recordId: id,
     partition,
@@ -75,7 +75,7 @@ const PRUNED_AT_LEAST = 100
 export function pruneOldRecords(
   table: string,
   seen: readonly { readonly partition: number; readonly receivedMs: number }[],
-): Statement[] {
+): Sql[] {
   const earliest = new Map<number, { receivedMs: number; rows: number }>()
   for (const { partition, receivedMs } of seen) {
     const one = earliest.get(partition) ?? { receivedMs, rows: 0 }

@@ -1,5 +1,5 @@
 import { eventTracked } from '@nextvisit/contracts/fixtures'
-import { type Db, queryOf, sql } from '@nextvisit/database'
+import { type Db, sql } from '@nextvisit/database'
 import { createLogger } from '@nextvisit/service-kit'
 import { deleteRecords } from '@nextvisit/testing'
 import { Registry } from 'prom-client'
@@ -35,7 +35,7 @@ async function readHalts(db: Db): Promise<unknown> {
 /** Sets a record aside like the console and `nextvisit dead-letters set-aside`. */
 async function askToSetAside({ topic }: GivenLog, db: Db, offset: bigint): Promise<void> {
   const position = { topic, partition: ADA, offset: String(offset) }
-  expect(await setAside(queryOf(db), 'visits', position, 'ops')).toEqual({ outcome: 'asked' })
+  expect(await setAside(db, 'visits', position, 'ops')).toEqual({ outcome: 'asked' })
 }
 
 async function readLetters(db: Db): Promise<unknown> {

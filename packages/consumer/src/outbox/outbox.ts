@@ -1,4 +1,4 @@
-import type { Statement } from '@nextvisit/database'
+import type { Sql } from '@nextvisit/database'
 import { outbox } from '../tables.ts'
 
 /** A record to publish once its commit has succeeded. */
@@ -12,6 +12,6 @@ export interface OutboxRow {
 }
 
 /** Puts rows into the outbox, in this order. */
-export function insertOutbox(rows: readonly OutboxRow[]): Statement[] {
+export function insertOutbox(rows: readonly OutboxRow[]): Sql[] {
   return outbox.insert(rows.map((row) => ({ ...row, headers: JSON.stringify(row.headers) })))
 }

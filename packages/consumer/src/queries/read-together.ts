@@ -1,4 +1,4 @@
-import { type Db, join, raw, sql, type Sql } from '@nextvisit/database'
+import { type Queryable, join, raw, sql, type Sql } from '@nextvisit/database'
 
 /** A row out of JSON: instants as text, whole numbers as numbers. */
 export type JsonRow = Readonly<Record<string, unknown>>
@@ -8,7 +8,7 @@ export type JsonRow = Readonly<Record<string, unknown>>
  * sent once. Columns come as JSON: instants as ISO text, whole numbers as numbers.
  */
 export async function readTogether<Rows extends Readonly<Record<keyof Rows, JsonRow>>>(
-  db: Pick<Db, '$queryRaw'>,
+  db: Queryable,
   asked: Sql,
   queries: { readonly [Name in keyof Rows & string]: Sql },
 ): Promise<{ readonly [Name in keyof Rows]: readonly Rows[Name][] }> {

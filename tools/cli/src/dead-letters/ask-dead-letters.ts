@@ -1,6 +1,6 @@
 import { answerDeadLetters, type Consumer } from '@nextvisit/consumer'
 import { deadLetterCalls } from '@nextvisit/contracts'
-import { queryOn } from '@nextvisit/database'
+import { queryableOn } from '@nextvisit/database'
 import { createLocalClient, type CallClient, type CallOutcome, type EnvironmentVariables } from '@nextvisit/service-kit'
 import { inConsumerDatabase } from '../consumer-database.ts'
 
@@ -16,7 +16,7 @@ export function withDeadLetters<Result>(
   work: (calls: DeadLetterCalls) => Promise<Result>,
 ): Promise<Result> {
   return inConsumerDatabase(env, consumer, (client) =>
-    work(createLocalClient(deadLetterCalls, answerDeadLetters(consumer.name, queryOn(client)))),
+    work(createLocalClient(deadLetterCalls, answerDeadLetters(consumer.name, queryableOn(client)))),
   )
 }
 

@@ -10,7 +10,7 @@ import {
 } from '@nextvisit/consumer'
 import { deadLetterCalls, type DeadLetterGroup, encodeRecord } from '@nextvisit/contracts'
 import { eventTracked, userIdFixture } from '@nextvisit/contracts/fixtures'
-import { type CommitDb, prepareServiceSchema, queryOf, rolePassword, sql } from '@nextvisit/database'
+import { type CommitDb, prepareServiceSchema, rolePassword, sql } from '@nextvisit/database'
 import { openTestDb } from '@nextvisit/database/testing'
 import { createPublisher, type LogConnection } from '@nextvisit/log'
 import { createLocalClient, createLogger, createMetrics } from '@nextvisit/service-kit'
@@ -157,7 +157,7 @@ function nextvisitProcess(...args: readonly string[]): Promise<Ended> {
 
 /** As `list --json` prints them, without a process for each look. */
 async function groups(): Promise<readonly DeadLetterGroup[]> {
-  const asks = createLocalClient(deadLetterCalls, answerDeadLetters('metering', queryOf(db)))
+  const asks = createLocalClient(deadLetterCalls, answerDeadLetters('metering', db))
   return (await answerOf(asks.readCauses({}))).groups
 }
 
