@@ -1,7 +1,7 @@
 import { decodeRecord, HEADERS } from '@nextvisit/contracts'
 import type { FetchedRecord } from '@nextvisit/log'
 import type { ZodType } from 'zod'
-import type { NewDeadLetter } from '../dead-letters/dead-letter-rows.ts'
+import type { NewDeadLetter } from './dead-letter-rows.ts'
 import type { Recorded } from '../projection.ts'
 import type { PartitionBatch } from './partition-batch.ts'
 

@@ -1,4 +1,4 @@
-import { insertDeadLetters } from '../dead-letters/dead-letter-rows.ts'
+import { insertDeadLetters } from './dead-letter-rows.ts'
 import { insertOutbox } from '../outbox/outbox.ts'
 import { type AnyFact, evolveDraft, type Recorded } from '../projection.ts'
 import { bisect } from './bisect.ts'

@@ -9,7 +9,7 @@ import type { FoldParts } from './fold-parts.ts'
 import { type Folded, NOTHING_FOLDED, type Stale } from './outcome.ts'
 import { messageOf } from '../watch/partition-alarms.ts'
 import type { AnyFact } from '../projection.ts'
-import { endRetries, readRetries } from '../dead-letters/dead-letter-rows.ts'
+import { endRetries, readRetries } from './dead-letter-rows.ts'
 
 /**
  * Folds dead letters that are to be retried, as many as fit in one commit. They are folded late: only this service changes,

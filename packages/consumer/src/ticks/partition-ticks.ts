@@ -1,7 +1,7 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import type { Db } from '@nextvisit/database'
 import type { LogAdmin, Logger } from '@nextvisit/log'
-import { findRetries } from '../dead-letters/dead-letter-rows.ts'
+import { findRetries } from '../fold/dead-letter-rows.ts'
 import { LogUnavailableError } from '../errors.ts'
 import type { Partition } from '../fold/partition.ts'
 import type { AnyFact, Projection } from '../projection.ts'

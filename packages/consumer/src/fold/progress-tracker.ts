@@ -1,9 +1,9 @@
 import type { FetchedBatch, Logger } from '@nextvisit/log'
 import { FoldFailedError, mayPass } from '../errors.ts'
-import type { Folded, Stale } from '../fold/outcome.ts'
-import { causeOf, type PartitionAlarm } from './partition-alarms.ts'
-import type { PartitionProgress } from './partition-progress.ts'
-import type { RunnerMetrics } from './runner-metrics.ts'
+import type { Folded, Stale } from './outcome.ts'
+import { causeOf, type PartitionAlarm } from '../watch/partition-alarms.ts'
+import type { PartitionProgress } from '../watch/partition-progress.ts'
+import type { RunnerMetrics } from '../watch/runner-metrics.ts'
 
 interface ProgressTrackerOptions {
   readonly topic: string

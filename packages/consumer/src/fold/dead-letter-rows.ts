@@ -1,6 +1,6 @@
 import { type Db, sql, type Sql } from '@nextvisit/database'
 import type { FetchedRecord } from '@nextvisit/log'
-import { recordTimeOf } from '../fold/checkpoint.ts'
+import { recordTimeOf } from './checkpoint.ts'
 import { type CheckpointKey, deadLetters } from '../tables.ts'
 
 const RETRIES_PER_COMMIT = 100

@@ -1,6 +1,6 @@
-import type { PartitionFold } from '../fold/partition-fold.ts'
-import type { Folded, Stale } from '../fold/outcome.ts'
-import type { ProgressTracker } from '../watch/progress-tracker.ts'
+import type { PartitionFold } from './partition-fold.ts'
+import type { Folded, Stale } from './outcome.ts'
+import type { ProgressTracker } from './progress-tracker.ts'
 import type { Logger } from '@nextvisit/log'
 
 interface PartitionTickerOptions {
