@@ -54,7 +54,7 @@ describe('the folder', () => {
 
   it.each(PARTS)('%s has only subfolders that CONTRIBUTING.md lists', (directory) => {
     const folders = readdirSync(path.join(ROOT, directory), { withFileTypes: true }).filter((one) => one.isDirectory())
-    const listed = ['node_modules', ...namedIn('Folders of a package or service:', 'Folders of `src`')]
+    const listed = ['node_modules', 'dist', ...namedIn('Folders of a package or service:', 'Folders of `src`')]
     expect(listed).toEqual(expect.arrayContaining(folders.map(({ name }) => name)))
   })
 
