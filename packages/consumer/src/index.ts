@@ -5,9 +5,9 @@ export {
   type HandlerParts,
   offlineParts,
   type ProjectionParts,
-} from './define-consumer.ts'
+} from './process/define-consumer.ts'
 export { type AddressedReply, createReplyPublisher, type PublishReplies } from './replies/reply-publisher.ts'
-export { runConsumer } from './run-consumer.ts'
+export { runConsumer } from './process/run-consumer.ts'
 export {
   type CarriedColumn,
   coreTableSources,
@@ -18,15 +18,14 @@ export {
 } from './rebuild/table-sources.ts'
 export { answerDeadLetters } from './dead-letters/answer-dead-letters.ts'
 export { type Barrier, catchUp, createBarrier, findCaughtUp, READ_BARRIER_WITHIN_MS } from './queries/barrier.ts'
-export * from './errors.ts'
+export * from './core/errors.ts'
 export { isDuplicate, pruneOldRecords } from './fold/duplicates.ts'
-export type { OutboxRow } from './outbox/outbox.ts'
 export { decodeFacts } from './fold/decode-facts.ts'
 export { createPartitionFold, type PartitionFold } from './fold/partition-fold.ts'
-export * from './projection.ts'
+export * from './core/projection.ts'
 export { escapeControls } from './dead-letters/show-bytes.ts'
 export { type JsonRow, readTogether } from './queries/read-together.ts'
 export { rebuildInto } from './rebuild/rebuild.ts'
 export { MAX_BYTES_A_COMMIT, requireFits } from './fold/require-fits.ts'
 export * from './ticks/reviewed-ticks.ts'
-export { createProjectionRunner, type ProjectionRunner } from './projection-runner.ts'
+export { createProjectionRunner, type ProjectionRunner } from './process/projection-runner.ts'

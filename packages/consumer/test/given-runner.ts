@@ -3,7 +3,7 @@ import type { UserFact } from '@nextvisit/contracts'
 import type { CommitDb } from '@nextvisit/database'
 import { createLogger } from '@nextvisit/service-kit'
 import { onTestFinished, vi } from 'vitest'
-import { createProjectionRunner, type ProjectionRunnerOptions } from '../src/projection-runner.ts'
+import { createProjectionRunner, type ProjectionRunnerOptions } from '../src/process/projection-runner.ts'
 import type { GivenLog } from './given-log.ts'
 import { createVisitsProjection, type VisitsDraft } from './visits-projection.ts'
 

@@ -1,6 +1,6 @@
 import { openTestClient } from '@nextvisit/database/testing'
-import { type Consumer, defineConsumer } from '../src/define-consumer.ts'
-import { opaque } from '../src/projection.ts'
+import { type Consumer, defineConsumer } from '../src/process/define-consumer.ts'
+import { opaque } from '../src/core/projection.ts'
 import { createVisitsProjection, VISITS_DIRECTORY } from './visits-projection.ts'
 
 /** The example of the core's specs as a consumer of `topic`. */

@@ -1,6 +1,6 @@
 import { encodeRecord, TOPICS, UserFact } from '@nextvisit/contracts'
 import { type Db, defineTable, sql } from '@nextvisit/database'
-import type { Projection } from '../src/projection.ts'
+import type { Projection } from '../src/core/projection.ts'
 
 /** Holds the example's migrations, in `prisma/migrations`. */
 export const VISITS_DIRECTORY = import.meta.dirname

@@ -7,7 +7,7 @@ import {
   topicPartition,
   type Watermarks,
 } from '@nextvisit/log'
-import { mayPass, RunnerStoppedError } from '../errors.ts'
+import { mayPass, RunnerStoppedError } from '../core/errors.ts'
 import type { FoldParts } from '../fold/fold-parts.ts'
 import { createPartition, type Partition } from '../fold/partition.ts'
 import { fetchOffsetOf, outsideLog } from '../fold/partition-batch.ts'
@@ -17,7 +17,7 @@ import type { ReportedPartition } from '../watch/partition-progress.ts'
 import { createProgressTracker, type ProgressTracker } from '../fold/progress-tracker.ts'
 import type { RunnerMetrics } from '../watch/runner-metrics.ts'
 import type { PartitionCounts } from './partition-counts.ts'
-import type { AnyFact } from '../projection.ts'
+import type { AnyFact } from '../core/projection.ts'
 
 interface AssignmentsOptions<Fact extends AnyFact, Draft> {
   /** The parts for ticks, whose database is not that of batches. */

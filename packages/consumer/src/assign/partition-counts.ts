@@ -5,7 +5,7 @@ import {
   PartitionsChangedError,
   requirePartitions,
 } from '@nextvisit/log'
-import { LogUnavailableError } from '../errors.ts'
+import { LogUnavailableError } from '../core/errors.ts'
 
 /** The numbers of partitions of topics, and their changes. */
 export interface PartitionCounts {

@@ -1,6 +1,6 @@
 import { HEADERS } from '@nextvisit/contracts'
 import { isTransientError, sqlStateOf } from '@nextvisit/database'
-import { asFoldFailure } from '../errors.ts'
+import { asFoldFailure } from '../core/errors.ts'
 import { type Folded, type Outcome, outcomeOf, type Outcomes, type Stale } from './outcome.ts'
 import type { PartitionBatch } from './partition-batch.ts'
 

@@ -1,6 +1,6 @@
 import { type Db, sql } from '@nextvisit/database'
 import type { FetchedRecord } from '@nextvisit/log'
-import { type CheckpointKey, checkpoints } from '../tables.ts'
+import { type CheckpointKey, checkpoints } from '../core/tables.ts'
 
 export interface Checkpoint {
   readonly nextOffset: bigint

@@ -1,4 +1,4 @@
-import type { AnyFact } from '../projection.ts'
+import type { AnyFact } from '../core/projection.ts'
 import { createPause, type Pause } from './pause.ts'
 import { foldBatches } from './fold-batches.ts'
 import type { FoldParts } from './fold-parts.ts'

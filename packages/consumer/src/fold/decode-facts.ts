@@ -2,7 +2,7 @@ import { decodeRecord, HEADERS } from '@nextvisit/contracts'
 import type { FetchedRecord } from '@nextvisit/log'
 import type { ZodType } from 'zod'
 import type { NewDeadLetter } from './dead-letter-rows.ts'
-import type { Recorded } from '../projection.ts'
+import type { Recorded } from '../core/projection.ts'
 import type { PartitionBatch } from './partition-batch.ts'
 
 /** Decodes the records of a batch, and separates those that become dead letters. Never throws for data. */

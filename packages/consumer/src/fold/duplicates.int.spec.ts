@@ -6,7 +6,7 @@ import { batchesOf, factsAsRecords } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
 import { givenVisitsDatabase, givenVisitsFold } from '../../test/given-visits.ts'
 import { countVisits, createVisitsProjection } from '../../test/visits-projection.ts'
-import type { FoldMode, Recorded } from '../projection.ts'
+import type { FoldMode, Recorded } from '../core/projection.ts'
 import { createPartitionFold } from './partition-fold.ts'
 
 const RECEIVED_MS = Date.parse('2026-11-02T10:00:00.000Z')

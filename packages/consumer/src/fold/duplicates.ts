@@ -1,7 +1,7 @@
 import { DUPLICATE_WINDOW_MS } from '@nextvisit/contracts'
 import { type Db, raw, sql, type Sql } from '@nextvisit/database'
-import type { AnyFact, IdempotentRecord, Projection, Recorded } from '../projection.ts'
-import { idempotentRecords } from '../tables.ts'
+import type { AnyFact, IdempotentRecord, Projection, Recorded } from '../core/projection.ts'
+import { idempotentRecords } from '../core/tables.ts'
 
 /** An idempotent record that was folded: a row of the ledger. */
 interface SeenRecord extends IdempotentRecord {

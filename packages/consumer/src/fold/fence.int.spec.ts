@@ -11,7 +11,7 @@ import {
   readNextOffsets,
 } from './checkpoint.ts'
 import { fence } from './commit.ts'
-import type { CheckpointKey } from '../tables.ts'
+import type { CheckpointKey } from '../core/tables.ts'
 
 const KEY: CheckpointKey = { projection: 'visits', topic: 'events', partition: 0 }
 /** Each differs from {@link KEY} in one part. */

@@ -1,6 +1,6 @@
 import { insertDeadLetters } from './dead-letter-rows.ts'
 import { insertOutbox } from '../outbox/outbox.ts'
-import { type AnyFact, evolveDraft, type Recorded } from '../projection.ts'
+import { type AnyFact, evolveDraft, type Recorded } from '../core/projection.ts'
 import { bisect } from './bisect.ts'
 import { recordTimeOf } from './checkpoint.ts'
 import { commit } from './commit.ts'

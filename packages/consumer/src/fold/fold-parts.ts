@@ -1,7 +1,7 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import type { CommitDb } from '@nextvisit/database'
 import type { Logger } from '@nextvisit/log'
-import type { AnyFact, FoldContext, FoldMode, Projection, Recorded } from '../projection.ts'
+import type { AnyFact, FoldContext, FoldMode, Projection, Recorded } from '../core/projection.ts'
 
 /** The parts of a process that the fold of a projection uses. */
 export interface FoldParts<Fact extends AnyFact, Draft> {

@@ -1,6 +1,6 @@
 import { causeOfFailedRetry } from '@nextvisit/contracts'
 import type { FetchedRecord } from '@nextvisit/log'
-import { FoldFailedError, orFoldFailed } from '../errors.ts'
+import { FoldFailedError, orFoldFailed } from '../core/errors.ts'
 import type { PartitionCheckpoint } from './checkpoint.ts'
 import { commit } from './commit.ts'
 import { decodeFacts } from './decode-facts.ts'
@@ -8,7 +8,7 @@ import { foldRecords } from './fold-batches.ts'
 import type { FoldParts } from './fold-parts.ts'
 import { type Folded, NOTHING_FOLDED, type Stale } from './outcome.ts'
 import { messageOf } from '../watch/partition-alarms.ts'
-import type { AnyFact } from '../projection.ts'
+import type { AnyFact } from '../core/projection.ts'
 import { endRetries, readRetries } from './dead-letter-rows.ts'
 
 /**

@@ -9,7 +9,7 @@ import { givenRunner } from '../../test/given-runner.ts'
 import { givenVisitsDatabase } from '../../test/given-visits.ts'
 import { countVisits, createVisitsProjection } from '../../test/visits-projection.ts'
 import { setAside } from '../dead-letters/set-aside.ts'
-import { evolveDraft } from '../projection.ts'
+import { evolveDraft } from '../core/projection.ts'
 
 const soon = { timeout: 20_000 }
 const ADA = partitionOf('ada')

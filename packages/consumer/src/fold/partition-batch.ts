@@ -1,6 +1,6 @@
 import type { FetchedBatch, FetchedRecord, Watermarks } from '@nextvisit/log'
-import { CheckpointOfAnotherLogError, CheckpointOutsideLogError, GapError } from '../errors.ts'
-import type { CheckpointKey } from '../tables.ts'
+import { CheckpointOfAnotherLogError, CheckpointOutsideLogError, GapError } from '../core/errors.ts'
+import type { CheckpointKey } from '../core/tables.ts'
 import { type PartitionCheckpoint, recordTimeOf } from './checkpoint.ts'
 
 /** The part of a fetched batch that one partition contributes to a commit. It begins at the checkpoint. */

@@ -1,6 +1,6 @@
 import { causeOfSetAside } from '@nextvisit/contracts'
 import { backOffAfter, type FetchedBatch, type Logger, topicPartition } from '@nextvisit/log'
-import { mayPass, RunnerStoppedError } from '../errors.ts'
+import { mayPass, RunnerStoppedError } from '../core/errors.ts'
 import { createPartitionTicker } from './partition-ticker.ts'
 import type { ReportedPartition } from '../watch/partition-progress.ts'
 import { createProgressTracker } from './progress-tracker.ts'

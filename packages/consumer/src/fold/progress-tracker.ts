@@ -1,5 +1,5 @@
 import type { FetchedBatch, Logger } from '@nextvisit/log'
-import { FoldFailedError, mayPass } from '../errors.ts'
+import { FoldFailedError, mayPass } from '../core/errors.ts'
 import type { Folded, Stale } from './outcome.ts'
 import { causeOf, type PartitionAlarm } from '../watch/partition-alarms.ts'
 import type { PartitionProgress } from '../watch/partition-progress.ts'

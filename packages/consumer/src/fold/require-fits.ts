@@ -1,4 +1,4 @@
-import { BatchTooLargeError } from '../errors.ts'
+import { BatchTooLargeError } from '../core/errors.ts'
 
 /** Maximum bytes of long rows in one commit. Far below the limits of a statement's time and of one message to Postgres. */
 export const MAX_BYTES_A_COMMIT = 16 * 1024 * 1024

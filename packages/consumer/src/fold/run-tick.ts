@@ -1,11 +1,11 @@
 import { foldRetries } from './fold-retries.ts'
-import { orFoldFailed } from '../errors.ts'
+import { orFoldFailed } from '../core/errors.ts'
 import type { PartitionCheckpoint } from './checkpoint.ts'
 import { commit } from './commit.ts'
 import { contextOf, type FoldParts } from './fold-parts.ts'
 import type { Folded, Stale } from './outcome.ts'
 import { insertOutbox } from '../outbox/outbox.ts'
-import type { AnyFact } from '../projection.ts'
+import type { AnyFact } from '../core/projection.ts'
 
 /**
  * Retries dead letters that an operator wants retried, then commits the changes that time alone makes to the partition's

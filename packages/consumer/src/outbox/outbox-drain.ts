@@ -1,6 +1,6 @@
 import { type Db, sql } from '@nextvisit/database'
 import type { Logger, Publisher, PublishOutcome, RecordToPublish } from '@nextvisit/log'
-import type { OutboxRow } from './outbox.ts'
+import type { OutboxRow } from '../core/projection.ts'
 
 /** Few enough for one request of the publisher, so that all or none are published. Of two requests the first may fail. */
 const ROWS_PER_REQUEST = 100

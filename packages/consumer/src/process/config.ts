@@ -9,7 +9,7 @@ import {
   redisConfig,
 } from '@nextvisit/service-kit'
 import { z } from 'zod'
-import type { Consumer } from '../define-consumer.ts'
+import type { Consumer } from './define-consumer.ts'
 
 const NO_REDIS = z.unknown().transform((): { redisUrl?: string } => ({}))
 

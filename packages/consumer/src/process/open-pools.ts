@@ -1,6 +1,6 @@
 import { type CommitDb, type CommitDbOptions, type ConnectionPool, type Db, openCommitDb } from '@nextvisit/database'
 import { Gauge, type Registry } from 'prom-client'
-import type { Consumer } from '../define-consumer.ts'
+import type { Consumer } from './define-consumer.ts'
 
 /** Callers give up after 2 s (decisions.md, Track event). */
 const ADMISSION_LIMITS = { maxConnections: 4, statementTimeoutMs: 2_000 }

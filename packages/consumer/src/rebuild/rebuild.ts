@@ -9,7 +9,7 @@ import {
 import type { FoldParts } from '../fold/fold-parts.ts'
 import { fetchOffsetOf, outsideLog } from '../fold/partition-batch.ts'
 import { createPartitionFold, type PartitionFold } from '../fold/partition-fold.ts'
-import type { AnyFact } from '../projection.ts'
+import type { AnyFact } from '../core/projection.ts'
 
 /** `db` is connected to another schema than the live one, with the same migrations. */
 interface RebuildOptions<Fact extends AnyFact, Draft>

@@ -2,9 +2,9 @@ import type { CatalogView } from '@nextvisit/catalog'
 import type { Db } from '@nextvisit/database'
 import type { LogAdmin, Logger } from '@nextvisit/log'
 import { findRetries } from '../fold/dead-letter-rows.ts'
-import { LogUnavailableError } from '../errors.ts'
+import { LogUnavailableError } from '../core/errors.ts'
 import type { Partition } from '../fold/partition.ts'
-import type { AnyFact, Projection } from '../projection.ts'
+import type { AnyFact, Projection } from '../core/projection.ts'
 import { createRounds, type Rounds } from '../watch/rounds.ts'
 
 interface PartitionTicksOptions<Fact extends AnyFact, Draft> {

@@ -6,7 +6,7 @@ import {
   type UnsettledRow,
 } from '@nextvisit/catalog'
 import { type Db, raw, sql, type Sql } from '@nextvisit/database'
-import type { TickContext, Ticks } from '../projection.ts'
+import type { TickContext, Ticks } from '../core/projection.ts'
 
 /** Rows that differ from the catalog. */
 interface Unsettled extends UnsettledRow {

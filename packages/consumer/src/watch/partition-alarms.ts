@@ -1,6 +1,6 @@
 import { type Db, sql, sqlStateOf } from '@nextvisit/database'
-import { FoldFailedError } from '../errors.ts'
-import type { CheckpointKey } from '../tables.ts'
+import { FoldFailedError } from '../core/errors.ts'
+import type { CheckpointKey } from '../core/tables.ts'
 
 /** The reason why a partition makes no progress. An alarm ends when the checkpoint passes its offset. */
 export interface PartitionAlarm {

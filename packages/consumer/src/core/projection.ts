@@ -1,7 +1,6 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import type { Db, Sql } from '@nextvisit/database'
 import type { ZodType } from 'zod'
-import type { OutboxRow } from './outbox/outbox.ts'
 
 /** A record's value. Its type selects the function that folds it. */
 export interface AnyFact {
@@ -46,6 +45,16 @@ export interface IdempotentRecord {
   readonly id: string
   /** `Infinity`: kept for ever, and every duplicate is dropped. */
   readonly receivedMs: number
+}
+
+/** A record to publish once its commit has succeeded. */
+export interface OutboxRow {
+  /** The partition of the record that caused it, whose owner publishes the row. */
+  readonly partition: number
+  readonly topic: string
+  readonly key: string
+  readonly value: string
+  readonly headers: Readonly<Record<string, string>>
 }
 
 /** The rows that one commit writes. */

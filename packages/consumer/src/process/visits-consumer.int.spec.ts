@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { eventTracked, identifyRequested, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { describeProjection } from '@nextvisit/testing'
-import { visitsConsumer } from '../test/visits-consumer.ts'
-import { readVisits } from '../test/visits-projection.ts'
+import { visitsConsumer } from '../../test/visits-consumer.ts'
+import { readVisits } from '../../test/visits-projection.ts'
 
 describeProjection(visitsConsumer(), {
   facts: [

@@ -6,13 +6,13 @@ import { type ConnectionOptions, createAdapter, type Db, type ServiceSchemaOptio
 import type { FetchedRecord } from '@nextvisit/log'
 import { type CallRoute, type Handlers, serveCalls } from '@nextvisit/service-kit'
 import { Registry } from 'prom-client'
-import type { Projection } from './projection.ts'
-import type { Barrier } from './queries/barrier.ts'
-import type { PublishReplies } from './replies/reply-publisher.ts'
-import type { SettledUntil, TableSources } from './rebuild/table-sources.ts'
+import type { Projection } from '../core/projection.ts'
+import type { Barrier } from '../queries/barrier.ts'
+import type { PublishReplies } from '../replies/reply-publisher.ts'
+import type { SettledUntil, TableSources } from '../rebuild/table-sources.ts'
 
 /** Folder of the core's migrations. They run in the schema of each consumer, before its own. */
-export const coreMigrations = fileURLToPath(new URL('../prisma/migrations', import.meta.url))
+export const coreMigrations = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
 
 /** The parts of the process that a projection may use beside its database. */
 export interface ProjectionParts {

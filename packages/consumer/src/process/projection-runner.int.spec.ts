@@ -7,12 +7,12 @@ import { createLogReader, partitionForKey } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
 import { Registry } from 'prom-client'
 import { describe, expect, inject, it } from 'vitest'
-import { givenFreezablePostgres } from '../test/freezable-postgres.ts'
-import { givenEvents, givenLog, type GivenLog, PARTITIONS, TRACEPARENT } from '../test/given-log.ts'
-import { givenRunner } from '../test/given-runner.ts'
-import { givenVisitsDatabase } from '../test/given-visits.ts'
-import { countVisits, createVisitsProjection, type VisitsProjection } from '../test/visits-projection.ts'
-import type { Ticks } from './projection.ts'
+import { givenFreezablePostgres } from '../../test/freezable-postgres.ts'
+import { givenEvents, givenLog, type GivenLog, PARTITIONS, TRACEPARENT } from '../../test/given-log.ts'
+import { givenRunner } from '../../test/given-runner.ts'
+import { givenVisitsDatabase } from '../../test/given-visits.ts'
+import { countVisits, createVisitsProjection, type VisitsProjection } from '../../test/visits-projection.ts'
+import type { Ticks } from '../core/projection.ts'
 
 async function given() {
   return { log: await givenLog(), ...(await givenVisitsDatabase()) }

@@ -12,17 +12,17 @@ import {
   runService,
   serveCalls,
 } from '@nextvisit/service-kit'
-import { createPartitionCounts } from './assign/partition-counts.ts'
-import { createBarrier } from './queries/barrier.ts'
-import { readConsumerConfig } from './process/config.ts'
-import { answerDeadLetters } from './dead-letters/answer-dead-letters.ts'
+import { createPartitionCounts } from '../assign/partition-counts.ts'
+import { createBarrier } from '../queries/barrier.ts'
+import { readConsumerConfig } from './config.ts'
+import { answerDeadLetters } from '../dead-letters/answer-dead-letters.ts'
 import type { Consumer } from './define-consumer.ts'
-import { forbidPretenuring } from './process/forbid-pretenuring.ts'
-import { openPools } from './process/open-pools.ts'
+import { forbidPretenuring } from './forbid-pretenuring.ts'
+import { openPools } from './open-pools.ts'
 import { createProjectionRunner } from './projection-runner.ts'
-import { createReplies } from './replies/create-replies.ts'
-import { consumerHealth } from './process/consumer-health.ts'
-import { answerOperations } from './process/answer-operations.ts'
+import { createReplies } from '../replies/create-replies.ts'
+import { consumerHealth } from './consumer-health.ts'
+import { answerOperations } from './answer-operations.ts'
 
 const STOP_PUBLISHING_WITHIN_MS = 2_000
 function now(): Date {
