@@ -12,14 +12,15 @@ import type { AnyFact } from '../core/projection.ts'
 import { endRetries, readRetries } from './dead-letter-rows.ts'
 
 /**
- * Folds dead letters that are to be retried, as many as fit in one commit. They are folded late: only this service changes,
- * and no form is queued.
+ * Folds dead letters that are to be retried, as many as fit in one commit. A live partition folds them late: only this
+ * service changes, and no form is queued. A rebuild folds them like all its records.
  */
 export async function foldRetries<Fact extends AnyFact, Draft>(
   parts: FoldParts<Fact, Draft>,
   checkpoint: PartitionCheckpoint,
 ): Promise<Folded | Stale> {
-  return foldOrBury({ ...parts, mode: 'late' }, checkpoint, await readRetries(parts.db, checkpoint.key))
+  const mode = parts.mode === 'rebuild' ? 'rebuild' : 'late'
+  return foldOrBury({ ...parts, mode }, checkpoint, await readRetries(parts.db, checkpoint.key))
 }
 
 /**
