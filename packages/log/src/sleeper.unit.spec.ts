@@ -14,6 +14,13 @@ describe('a sleeper', () => {
     await expect(sleeping).resolves.toBeUndefined()
   })
 
+  it('wakes every caller that sleeps', async () => {
+    const { sleep, wake } = createSleeper()
+    const sleeping = [sleep(Infinity), sleep(Infinity)]
+    wake()
+    await expect(Promise.all(sleeping)).resolves.toEqual([undefined, undefined])
+  })
+
   it('does not remember a wake that came while it did not sleep', async () => {
     const { sleep, wake } = createSleeper()
     wake()

@@ -57,9 +57,6 @@ interface OpenedPartition {
   readonly haltedBy?: Error | undefined
 }
 
-const FIRST_BACK_OFF_MS = 100
-const LONGEST_BACK_OFF_MS = 2_000
-
 export function createAssignments<Fact extends AnyFact, Draft>(options: AssignmentsOptions<Fact, Draft>): Assignments {
   const { parts, logger, metrics, now, ring, drainSoon, readMarks, partitionCounts, keyPartitions, signal } = options
   const opened = new Map<string, OpenedPartition>()
@@ -109,9 +106,9 @@ export function createAssignments<Fact extends AnyFact, Draft>(options: Assignme
         return await attempt()
       } catch (error) {
         if (!mayPass(error)) throw error
-        const backOffMs = backOffAfter(failures, FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS)
+        const backOffMs = backOffAfter(failures)
         progress.noticeFailed(error, 'Cannot open the checkpoint now; trying again', backOffMs)
-        await sleep(backOffMs * (0.5 + Math.random()), undefined, { signal }).catch(() => {})
+        await sleep(backOffMs, undefined, { signal }).catch(() => {})
       }
     }
   }

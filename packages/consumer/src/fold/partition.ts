@@ -75,8 +75,6 @@ type State =
   | { readonly is: 'waiting'; readonly work: Work; readonly readyAtMs: number }
   | { readonly is: 'busy'; readonly work: Work }
 
-const FIRST_BACK_OFF_MS = 100
-const LONGEST_BACK_OFF_MS = 2_000
 /** The batch of a halted partition is retried: the cause, for example a missing privilege, may be fixed. */
 const HALTED_RETRY_MS = 60_000
 
@@ -118,9 +116,9 @@ export function createPartition(options: PartitionOptions): Partition {
       return wait(work, performance.now() + HALTED_RETRY_MS)
     }
     failures += 1
-    const backOffMs = backOffAfter(failures, FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS)
+    const backOffMs = backOffAfter(failures)
     progress.noticeFailed(error, 'Cannot be folded now; trying again', backOffMs)
-    wait(work, performance.now() + backOffMs * (0.5 + Math.random()))
+    wait(work, performance.now() + backOffMs)
   }
 
   function noticeCommit(outcome: Folded | Stale): void {

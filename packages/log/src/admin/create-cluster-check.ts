@@ -1,7 +1,7 @@
 import { withLogAdmin } from './with-log-admin.ts'
 import { SettingsForbiddenError, UnsafeClusterError } from '../errors.ts'
 import { hasType } from '../connect/kafkajs-errors.ts'
-import { isFinal, keepTrying } from '../connect/keep-trying.ts'
+import { isMarkedFinal, keepTrying } from '../connect/keep-trying.ts'
 import type { LogConnection, Logger } from '../connect/log-connection.ts'
 import { type UnsafeSetting, unsafeSettings } from './unsafe-settings.ts'
 
@@ -63,7 +63,7 @@ export function createClusterCheck(connection: LogConnection, options: ClusterCh
       try {
         await look()
       } catch (error) {
-        if (!isFinal(error)) return void lookLater()
+        if (!isMarkedFinal(error)) return void lookLater()
         settle(error as Error, (refused) => {
           throw refused
         })

@@ -1,7 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-
 import { createCluster, type LogCluster, NO_PARTITION } from '../connect/cluster.ts'
-import { backOffAfter } from '../connect/back-off.ts'
 import { keepTrying } from '../connect/keep-trying.ts'
 import { isRetryable } from '../connect/kafkajs-errors.ts'
 import type { LogConnection, Logger } from '../connect/log-connection.ts'
@@ -34,7 +31,6 @@ interface IdempotentProducerOptions {
 }
 
 const RETRIES = 8
-const FIRST_BACK_OFF_MS = 50
 const LONGEST_BACK_OFF_MS = 250
 /** After the last sequence comes 0. */
 const SEQUENCES = 2 ** 31
@@ -49,7 +45,7 @@ export async function connectProducer(
     connectTimeoutMs,
     // Half, so that a request whose response was lost is repeated once in time (the broker knows the sequence).
     requestTimeoutMs: Math.ceil(requestTimeoutMs / 2),
-    retry: { retries: RETRIES, initialRetryTime: FIRST_BACK_OFF_MS, maxRetryTime: LONGEST_BACK_OFF_MS },
+    retry: { retries: RETRIES, initialRetryTime: 50, maxRetryTime: LONGEST_BACK_OFF_MS },
     logger,
     onSocketClosed,
   })
@@ -76,19 +72,21 @@ export async function connectProducer(
 
   const produce = async (batches: readonly ProducerBatch[]): Promise<void> => {
     const request = { ...id, timestampMs: Date.now(), timeoutMs: requestTimeoutMs }
-    for (let retry = 0; ; retry += 1) {
-      try {
-        if (retry > 0) await cluster.refreshMetadata()
-        const unsettled = batches.filter(({ isSettled }) => !isSettled)
-        return await sendToLeaders(cluster, unsettled, request)
-      } catch (error) {
-        if (retry === RETRIES || ended.signal.aborted || !isRetryable(error)) throw error
-        logger.warn({ err: error }, 'A request to the log failed; retrying')
-        const backOffMs = backOffAfter(retry + 1, FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS)
-        await sleep(backOffMs * (0.8 + 0.4 * Math.random()))
-        ended.signal.throwIfAborted()
-      }
+    let isRetry = false
+    async function attempt(): Promise<void> {
+      if (isRetry) await cluster.refreshMetadata()
+      isRetry = true
+      const unsettled = batches.filter(({ isSettled }) => !isSettled)
+      await sendToLeaders(cluster, unsettled, request)
     }
+    await keepTrying(attempt, {
+      message: 'A request to the log failed; retrying',
+      logger,
+      signal: ended.signal,
+      giveUpAfterMs: requestTimeoutMs,
+      longestBackOffMs: LONGEST_BACK_OFF_MS,
+      isFinal: (error) => !isRetryable(error),
+    })
   }
 
   const send: IdempotentProducer['send'] = async (records) => {

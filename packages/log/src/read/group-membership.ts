@@ -1,5 +1,5 @@
 import type { OffsetsByTopicPartition } from 'kafkajs'
-import { backOffAfter } from '../connect/back-off.ts'
+import { backOffAfter } from '../connect/keep-trying.ts'
 import type { GroupOptions, LogCluster } from '../connect/cluster.ts'
 import { hasGivenUp, hasType, isRetryable } from '../connect/kafkajs-errors.ts'
 import { createSleeper } from '../sleeper.ts'
@@ -30,7 +30,6 @@ interface GroupMembership {
 const EVICTED = 'UNKNOWN_MEMBER_ID'
 const REBALANCING = ['REBALANCE_IN_PROGRESS', 'NOT_COORDINATOR_FOR_GROUP', 'ILLEGAL_GENERATION']
 
-const FIRST_BACK_OFF_MS = 100
 const LONGEST_BACK_OFF_MS = 1_600
 /** Longest pause, as a multiple of the heartbeat interval: a heartbeat that is due waits for `beatIfDue`. */
 const LONGEST_PAUSE = 1.5
@@ -108,11 +107,7 @@ export function createGroupMembership(
     let failures = 0
     while (!signal.aborted) {
       dueAtMs = failures === 0 ? performance.now() + heartbeatIntervalMs : Infinity
-      await sleep(
-        failures === 0
-          ? LONGEST_PAUSE * heartbeatIntervalMs
-          : backOffAfter(failures, FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS),
-      )
+      await sleep(failures === 0 ? LONGEST_PAUSE * heartbeatIntervalMs : backOffAfter(failures, LONGEST_BACK_OFF_MS))
       if (signal.aborted) return
       try {
         if (isJoined) await keepMembership()

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { backOffAfter } from '../connect/back-off.ts'
+import { backOffAfter } from '../connect/keep-trying.ts'
 import { hasGivenUp, isRetryable } from '../connect/kafkajs-errors.ts'
 import type { Logger } from '../connect/log-connection.ts'
 import { isSettledWithin } from '../connect/within.ts'
@@ -50,7 +50,6 @@ const AWAIT_HANDLED_MS = 500
 const MAX_FAILURES = 20
 /** The first failures are logged as debug: they are usual while a leader changes. */
 const QUIET_FAILURES = 3
-const FIRST_BACK_OFF_MS = 100
 const LONGEST_BACK_OFF_MS = 1_000
 
 /** Reads partitions until `signal` is aborted, with at most one fetch in flight per broker, and none while all are busy. */
@@ -105,7 +104,7 @@ export function startReadLoop(parts: ReadLoopParts, signal: AbortSignal): void {
   /** Waits and refreshes the leaders. Rejects if no broker answers. */
   async function backOff(count: number, error: unknown, fields: object): Promise<void> {
     logger[count > QUIET_FAILURES ? 'warn' : 'debug']({ err: error, ...fields }, 'Cannot fetch; retrying')
-    await sleep(backOffAfter(count, FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS), undefined, { signal })
+    await sleep(backOffAfter(count, LONGEST_BACK_OFF_MS), undefined, { signal })
     await refreshMetadata()
   }
 
