@@ -15,11 +15,12 @@ import {
   type VisitAnswered,
 } from '@nextvisit/contracts'
 import {
+  applyEvent,
+  applyIdentify,
+  applyVisit,
   confirm,
   countKeysOf,
   eventContextOf,
-  evolveByEvent,
-  evolveByIdentify,
   idempotentRecordOf,
   type StepTaken,
   userKeyOf,
@@ -80,7 +81,8 @@ function userOf({ users }: Draft, { fact, partition }: Recorded<UserFact>): Draf
 function evolveIdentify(draft: Draft, record: Recorded<IdentifyRequested>, context: FoldContext): void {
   const { fact, replyTo } = record
   const user = userOf(draft, record)
-  const startsSession = evolveByIdentify(user, fact)
+  applyIdentify(user, fact)
+  const startsSession = applyVisit(user, fact)
   user.isChanged = true
   if (fact.source === 'admin' || context.mode !== 'live') return
   evaluateRecord(draft, user, { fact, trigger: visitContextOf(fact, startsSession) }, context)
@@ -92,7 +94,7 @@ function evolveEvent(draft: Draft, record: Recorded<EventTracked>, context: Fold
   const { fact } = record
   const user = userOf(draft, record)
   const { source, evaluateTriggers } = fact
-  evolveByEvent(user, fact)
+  applyEvent(user, fact)
   for (const key of countKeysOf(fact)) user.changedCounts.add(key)
   user.isChanged ||= source === 'sdk'
   if (context.mode !== 'live') return

@@ -1,7 +1,7 @@
 import type { Projection, Recorded } from '@nextvisit/consumer'
 import { FormFact, type QueueRow, TOPICS } from '@nextvisit/contracts'
 import type { Db } from '@nextvisit/database'
-import { evolveRow } from '@nextvisit/domain'
+import { applyFormFactToRow } from '@nextvisit/domain'
 import { partitionForKey } from '@nextvisit/log'
 import { toQueueRow, writeQueues } from './queue-rows.ts'
 import { queues } from './tables.ts'
@@ -19,7 +19,7 @@ export function createQueueProjection(userEventsPartitions: number): Projection<
     topic: TOPICS.formEvents,
     schema: FormFact,
     load: readNamedRows,
-    evolve: { FormQueued: foldRow, FormDelivered: foldRow, FormCancelled: foldRow, FormExpired: foldRow },
+    evolve: { FormQueued: evolveRow, FormDelivered: evolveRow, FormCancelled: evolveRow, FormExpired: evolveRow },
     save: ({ stored, changed }) => {
       const { updated = [], inserted = [] } = Object.groupBy(changed.values(), ({ id }) =>
         stored.has(id) ? 'updated' : 'inserted',
@@ -32,9 +32,9 @@ export function createQueueProjection(userEventsPartitions: number): Projection<
   }
 }
 
-function foldRow({ stored, changed }: QueueDraft, { fact }: Recorded<FormFact>): void {
+function evolveRow({ stored, changed }: QueueDraft, { fact }: Recorded<FormFact>): void {
   const before = changed.get(fact.queuedId) ?? stored.get(fact.queuedId)
-  const after = evolveRow(before, fact)
+  const after = applyFormFactToRow(before, fact)
   if (after && after !== before) changed.set(after.id, after)
 }
 

@@ -1,10 +1,14 @@
 import type { UserRef } from '@nextvisit/contracts'
-import type { Profile, SegmentedUser } from '@nextvisit/domain'
+import { EMPTY_PROFILE, type Profile, type SegmentedUser } from '@nextvisit/domain'
 import type { ProjectSegments } from './project-segments.ts'
 
 /** A user whom a batch loads and changes. */
 export interface DraftUser extends UserRef, SegmentedUser {
   readonly partition: number
+  /** undefined: the user was never identified. */
+  userName?: string
+  /** Number of operations that a limit dropped (decisions.md, Identify). */
+  droppedTraitOperations: number
   /** From the catalog at the time of the load: it may change before the batch is folded. */
   readonly segments: ProjectSegments
   /** The stored rows. No fingerprint: there was no row. */
@@ -20,13 +24,13 @@ export interface DraftUser extends UserRef, SegmentedUser {
 /** The users that a batch touches, by `userKeyOf`. */
 export interface Draft {
   readonly users: Map<string, DraftUser>
-  skippedIncrements: number
-  /** Number of operations that were dropped because of a limit. */
-  droppedTraitOperations: number
+  /** Numbers of the batch's operations without effect, for metrics. */
+  skippedOperations: number
+  droppedOperations: number
 }
 
 export function emptyDraft(): Draft {
-  return { users: new Map(), skippedIncrements: 0, droppedTraitOperations: 0 }
+  return { users: new Map(), skippedOperations: 0, droppedOperations: 0 }
 }
 
 export function newUser(
@@ -40,6 +44,8 @@ export function newUser(
     userId,
     partition,
     segments,
+    profile: EMPTY_PROFILE,
+    droppedTraitOperations: 0,
     computed: { fingerprint: '', asOf: undefined, changesAt: undefined },
     events: new Map(),
     memberships: new Map(),

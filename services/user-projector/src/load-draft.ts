@@ -1,12 +1,18 @@
 import { type FoldContext, type Recorded, requireFits } from '@nextvisit/consumer'
-import { type DeviceFacts, isRequestFact, type TraitValue, type UserFact, type UserRef } from '@nextvisit/contracts'
+import {
+  type DeviceFacts,
+  isRequestFact,
+  type RequestFact,
+  type TraitValue,
+  type UserFact,
+  type UserRef,
+} from '@nextvisit/contracts'
 import { type Db, msOf, type RowOf, sql } from '@nextvisit/database'
 import {
   countsRaisedBy,
   MAX_EVENT_HISTORY_BYTES,
   mayChangeSegments,
   projectKeyOf,
-  touchesProfile,
   USER_LIMITS,
   userKeyOf,
 } from '@nextvisit/domain'
@@ -33,8 +39,8 @@ export async function loadDraft(
     activity.map(({ fact: { organization, project }, partition }) => ({ organization, project, partition })),
     catalog,
   )
-  const profiles = new Set<DraftUser>()
-  const followed = new Set<DraftUser>()
+  const withRow = new Set<DraftUser>()
+  const recomputed = new Set<DraftUser>()
   const events = new Map<string, UserRef & { readonly slug: string }>()
   for (const { fact, partition } of activity) {
     const { organization, project, userId } = fact
@@ -43,17 +49,17 @@ export async function loadDraft(
     const user = draft.users.get(key) ?? newUser(fact, partition, found)
     draft.users.set(key, user)
     for (const slug of countsRaisedBy(fact)) events.set(`${key}/${slug}`, { organization, project, userId, slug })
-    if (mayChangeSegments(fact, user.segments)) followed.add(user)
-    if (touchesProfile(fact) || followed.has(user)) profiles.add(user)
+    if (mayChangeSegments(fact, user.segments)) recomputed.add(user)
+    if (changesUserRow(fact) || recomputed.has(user)) withRow.add(user)
   }
-  const counted = [...followed].reduce((sum, { segments: { index } }) => sum + index.countKeys.size, 0)
+  const counted = [...recomputed].reduce((sum, { segments: { index } }) => sum + index.countKeys.size, 0)
   const eventBytes = (events.size + counted) * MAX_EVENT_HISTORY_BYTES
-  const bytes = { atLeast: eventBytes, atMost: eventBytes + profiles.size * USER_LIMITS.traitBytes }
-  await requireFits(batch.length, bytes, async () => eventBytes + (await readTraitBytes(db, [...profiles])))
+  const bytes = { atLeast: eventBytes, atMost: eventBytes + withRow.size * USER_LIMITS.traitBytes }
+  await requireFits(batch.length, bytes, async () => eventBytes + (await readTraitBytes(db, [...withRow])))
   // In sequence: a running consumer folds over one connection.
-  for (const row of await users.selectByKeys(db, [...profiles])) putProfile(draft, row)
+  for (const row of await users.selectByKeys(db, [...withRow])) putUser(draft, row)
   for (const row of await userEvents.selectByKeys(db, [...events.values()])) putEvent(draft, row)
-  await loadCounted(db, draft, [...followed])
+  await loadCounted(db, draft, [...recomputed])
   return draft
 }
 
@@ -64,7 +70,7 @@ async function readTraitBytes(db: Db, touched: readonly DraftUser[]): Promise<nu
 }
 
 /** Loads users with everything that their segments depend on. */
-export async function loadFollowed(
+export async function loadSegmentedUsers(
   db: Db,
   rows: readonly UserRow[],
   { catalog }: Pick<FoldContext, 'catalog'>,
@@ -72,39 +78,52 @@ export async function loadFollowed(
   const draft = emptyDraft()
   for (const row of rows) {
     draft.users.set(userKeyOf(row), newUser(row, row.partition, segmentsOf(catalog, row)))
-    putProfile(draft, row)
+    putUser(draft, row)
   }
   await loadCounted(db, draft, [...draft.users.values()])
   return draft
 }
 
-function putProfile(draft: Draft, { definitions: fingerprint, asOf, changesAt, country, ...row }: UserRow): void {
+/** Returns whether a fact changes the row of its user. An admin track event changes only the event's history. */
+function changesUserRow(fact: RequestFact): boolean {
+  return fact.type === 'IdentifyRequested' || fact.source === 'sdk'
+}
+
+function putUser(draft: Draft, row: UserRow): void {
   const user = draft.users.get(userKeyOf(row))
   if (!user) return
   const traits = new Map(Object.entries(JSON.parse(row.traits) as Record<string, TraitValue>))
   const device = JSON.parse(row.device) as DeviceFacts
-  user.profile = { ...row, traits, device: country === null ? device : { ...device, $countryCode: country } }
-  user.computed = { fingerprint, asOf: msOf(asOf), changesAt: msOf(changesAt) }
-  user.stored = { ...user.stored, fingerprint, traits }
+  user.userName = row.userName
+  user.profile = {
+    traits,
+    traitBytes: row.traitBytes,
+    device: row.country === null ? device : { ...device, $countryCode: row.country },
+  }
+  user.droppedTraitOperations = row.droppedTraitOperations
+  user.firstSeenAt = msOf(row.firstSeenAt)
+  user.lastSeenAt = msOf(row.lastSeenAt)
+  user.computed = { fingerprint: row.definitions, asOf: msOf(row.asOf), changesAt: msOf(row.changesAt) }
+  user.stored = { ...user.stored, fingerprint: row.definitions, traits }
 }
 
 function putEvent(draft: Draft, row: RowOf<typeof userEvents>): void {
-  const { slug, count: total, latestMs: latest, firstAt, lastAt } = row
-  draft.users.get(userKeyOf(row))?.events.set(slug, { total, latest, firstAt, lastAt })
+  const { slug, count: total, latestMs: latest, firstAt } = row
+  draft.users.get(userKeyOf(row))?.events.set(slug, { total, latest, firstAt: msOf(firstAt) })
 }
 
 /** Loads the events that these users' segments count, and their memberships. */
-async function loadCounted(db: Db, draft: Draft, followed: readonly DraftUser[]): Promise<void> {
-  const projects = new Map(followed.map((user) => [projectKeyOf(user), user]))
+async function loadCounted(db: Db, draft: Draft, segmented: readonly DraftUser[]): Promise<void> {
+  const projects = new Map(segmented.map((user) => [projectKeyOf(user), user]))
   const slugs = [...projects.values()].flatMap(({ organization, project, segments }) =>
     Array.from(segments.index.countKeys, (slug) => ({ organization, project, slug })),
   )
-  const counted = sql`FROM ${users.source('followed', followed)}
+  const counted = sql`FROM ${users.source('segmented', segmented)}
     JOIN ${userEvents.source('counted', slugs, ['organization', 'project', 'slug'])} USING (organization, project)
     JOIN user_events USING (organization, project, user_id, slug)`
   const events = slugs.length === 0 ? [] : await userEvents.select(db, counted)
-  const memberships = await segmentMembers.selectByKeys(db, followed, ['organization', 'project', 'userId'])
+  const memberships = await segmentMembers.selectByKeys(db, segmented, ['organization', 'project', 'userId'])
   for (const row of events) putEvent(draft, row)
   for (const row of memberships) draft.users.get(userKeyOf(row))?.memberships.set(row.segmentId, Date.parse(row.since))
-  for (const user of followed) user.stored = { ...user.stored, memberships: new Map(user.memberships) }
+  for (const user of segmented) user.stored = { ...user.stored, memberships: new Map(user.memberships) }
 }

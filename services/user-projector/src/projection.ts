@@ -1,20 +1,18 @@
-import { createReviewedTicks, type Projection, type ProjectionParts } from '@nextvisit/consumer'
-import { type EventTracked, type IdentifyRequested, type RequestFact, TOPICS, UserFact } from '@nextvisit/contracts'
+import { createReviewedTicks, type Projection, type ProjectionParts, type Recorded } from '@nextvisit/consumer'
+import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
 import {
-  countEvent,
-  followChange,
+  applyEvent,
+  applyIdentify,
+  changeAndRecomputeSegments,
+  countKeysOf,
   idempotentRecordOf,
-  identifyUser,
-  mayChangeSegments,
-  withLastSeen,
-  touchesProfile,
   userKeyOf,
 } from '@nextvisit/domain'
 import { Counter } from '@nextvisit/service-kit'
 import { loadDraft } from './load-draft.ts'
 import { saveDraft } from './save-draft.ts'
 import { segmentTicks } from './ticks.ts'
-import type { DraftUser, Draft } from './draft.ts'
+import type { Draft } from './draft.ts'
 
 /**
  * Creates the projection of users with their traits, device facts, events and segments. All facts of a user share a
@@ -37,43 +35,38 @@ export function createProjection({ metrics }: Pick<ProjectionParts, 'metrics'>):
     schema: UserFact,
     idempotencyOf: idempotentRecordOf,
     load: loadDraft,
-    evolve: {
-      IdentifyRequested: (draft, { fact }) => foldUser(draft, fact, (user) => foldIdentify(draft, user, fact)),
-      EventTracked: (draft, { fact }) => foldUser(draft, fact, (user) => foldEvent(user, fact)),
-      VisitAnswered: 'ignored',
-    },
+    evolve: { IdentifyRequested: evolveIdentify, EventTracked: evolveEvent, VisitAnswered: 'ignored' },
     save: (draft) => ({ statements: saveDraft(draft) }),
 
-    afterCommit: async (_db, { skippedIncrements, droppedTraitOperations }) => {
-      skipped.inc(skippedIncrements)
-      dropped.inc(droppedTraitOperations)
+    afterCommit: async (_db, { skippedOperations, droppedOperations }) => {
+      skipped.inc(skippedOperations)
+      dropped.inc(droppedOperations)
     },
 
     ticks: createReviewedTicks(segmentTicks),
   }
 }
 
-/** Changes the user of a fact, and their segments if the change may matter to one. */
-function foldUser({ users }: Draft, fact: RequestFact, change: (user: DraftUser) => void): void {
-  const user = users.get(userKeyOf(fact))
+function evolveIdentify(draft: Draft, { fact }: Recorded<IdentifyRequested>): void {
+  const user = draft.users.get(userKeyOf(fact))
   if (!user) return
-  if (mayChangeSegments(fact, user.segments)) followChange(user, fact.received, () => change(user))
-  else change(user)
-}
-
-function foldIdentify(draft: Draft, user: DraftUser, fact: IdentifyRequested): void {
-  const { user: profile, skippedIncrements, dropped } = identifyUser(user.profile, fact)
-  user.profile = profile
-  user.isChanged = true
-  draft.skippedIncrements += skippedIncrements
-  draft.droppedTraitOperations += dropped
-}
-
-/** Counts an event, also of a user without an identify. Only an identify creates the user. */
-function foldEvent(user: DraftUser, fact: EventTracked): void {
-  if (user.profile && touchesProfile(fact)) {
-    user.profile = withLastSeen(user.profile, fact)
+  changeAndRecomputeSegments(user, fact, () => {
+    const change = applyIdentify(user, fact)
+    user.userName = fact.userName
+    user.droppedTraitOperations += change.dropped.length
     user.isChanged = true
-  }
-  for (const key of countEvent(user.events, fact)) user.changedCounts.add(key)
+    draft.skippedOperations += change.skipped.length
+    draft.droppedOperations += change.dropped.length
+  })
+}
+
+/** Folds an event, also of a user without an identify. Only an identify creates the user. */
+function evolveEvent(draft: Draft, { fact }: Recorded<EventTracked>): void {
+  const user = draft.users.get(userKeyOf(fact))
+  if (!user) return
+  changeAndRecomputeSegments(user, fact, () => {
+    applyEvent(user, fact)
+    user.isChanged ||= fact.source === 'sdk'
+    for (const key of countKeysOf(fact)) user.changedCounts.add(key)
+  })
 }

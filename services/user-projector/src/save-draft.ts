@@ -5,7 +5,7 @@ import type { Draft, DraftUser } from './draft.ts'
 /** Returns statements for the rows that a batch has changed: one for each table, however many rows. */
 export function saveDraft(draft: Draft): readonly Sql[] {
   const all = [...draft.users.values()]
-  const changed = all.filter(({ isChanged, profile }) => isChanged && profile)
+  const changed = all.filter(({ isChanged, firstSeenAt }) => isChanged && firstSeenAt !== undefined)
   return [
     ...users.upsertKeeping('traits', changed.flatMap(userRowOf)),
     ...userEvents.upsert(all.flatMap(changedEvents)),
@@ -17,17 +17,25 @@ export function saveDraft(draft: Draft): readonly Sql[] {
 }
 
 /** The country is a device fact with a column of its own. */
-function userRowOf({ profile, partition, computed, stored }: DraftUser) {
-  if (!profile) return []
-  const { traits } = profile
-  const { $countryCode: country = null, ...device } = profile.device
+function userRowOf(user: DraftUser) {
+  const { organization, project, userId, userName, firstSeenAt, lastSeenAt, computed } = user
+  if (userName === undefined || firstSeenAt === undefined || lastSeenAt === undefined) return []
+  const { traits, traitBytes } = user.profile
+  const { $countryCode: country = null, ...device } = user.profile.device
   const row = {
-    ...profile,
+    organization,
+    project,
+    userId,
+    userName,
     // Traits may be long, and a visit changes other columns only.
-    traits: traits === stored.traits ? undefined : JSON.stringify(Object.fromEntries(traits)),
+    traits: traits === user.stored.traits ? undefined : JSON.stringify(Object.fromEntries(traits)),
+    traitBytes,
+    droppedTraitOperations: user.droppedTraitOperations,
     country,
     device: JSON.stringify(device),
-    partition,
+    firstSeenAt: isoOf(firstSeenAt),
+    lastSeenAt: isoOf(lastSeenAt),
+    partition: user.partition,
     definitions: computed.fingerprint,
     asOf: isoOf(computed.asOf),
     changesAt: isoOf(computed.changesAt),
@@ -38,9 +46,10 @@ function userRowOf({ profile, partition, computed, stored }: DraftUser) {
 function changedEvents({ organization, project, userId, events, changedCounts }: DraftUser) {
   return [...changedCounts].flatMap((slug) => {
     const event = events.get(slug)
-    if (!event) return []
-    const { total: count, latest: latestMs, firstAt, lastAt } = event
-    return { organization, project, userId, slug, count, latestMs, firstAt, lastAt }
+    if (event?.firstAt === undefined) return []
+    const { total: count, latest: latestMs, firstAt } = event
+    const firstAndLast = { firstAt: isoOf(firstAt), lastAt: isoOf(latestMs.at(-1) ?? firstAt) }
+    return { organization, project, userId, slug, count, latestMs, ...firstAndLast }
   })
 }
 

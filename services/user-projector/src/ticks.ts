@@ -3,13 +3,13 @@ import type { ProjectRef } from '@nextvisit/contracts'
 import { type Db, sql, type Sql } from '@nextvisit/database'
 import {
   completeUpTo,
-  computeSegments,
-  followTime,
   hasCurrentSegments,
   MAX_EVENT_HISTORY_BYTES,
   projectKeyOf,
+  recomputeSegments,
+  recomputeSegmentsUntil,
 } from '@nextvisit/domain'
-import { loadFollowed, type UserRow } from './load-draft.ts'
+import { loadSegmentedUsers, type UserRow } from './load-draft.ts'
 import { findOtherUsers, type OtherUsers, segmentsOf } from './project-segments.ts'
 import { saveDraft } from './save-draft.ts'
 import { segmentCounts, segmentProgress, users } from './tables.ts'
@@ -41,12 +41,12 @@ async function tickSegments(
   const ahead = others.filter(({ isAhead }) => isAhead)
   const stale = others.filter(({ isAhead }) => !isAhead)
   const [changing, old] = await Promise.all([readChanging(db, partition, asOf, ahead), readStale(db, partition, stale)])
-  const draft = await loadFollowed(db, [...fitting(changing, context), ...fitting(old, context)], context)
+  const draft = await loadSegmentedUsers(db, [...fitting(changing, context), ...fitting(old, context)], context)
   const isStale = new Set(stale.map((computed) => `${projectKeyOf(computed)}/${computed.definitions}`))
   for (const user of draft.users.values()) {
-    if (hasCurrentSegments(user)) followTime(user, asOf.getTime())
+    if (hasCurrentSegments(user)) recomputeSegmentsUntil(user, asOf.getTime())
     else if (isStale.has(`${projectKeyOf(user)}/${user.computed.fingerprint}`)) {
-      computeSegments(user, Math.max(asOf.getTime(), user.computed.asOf ?? -Infinity))
+      recomputeSegments(user, Math.max(asOf.getTime(), user.computed.asOf ?? -Infinity))
     }
   }
   const statements = saveDraft(draft)

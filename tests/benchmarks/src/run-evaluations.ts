@@ -3,7 +3,7 @@
  * evaluator's index and with a loop over all forms. It measures CPU time, so a busy machine gives the same result. The
  * compared values of each gate are included; database access is not.
  */
-import { compileForms, evaluateForms, type FormIndex, evolveByEvent } from '@nextvisit/domain'
+import { applyEvent, compileForms, evaluateForms, type FormIndex } from '@nextvisit/domain'
 import { evaluationLoad, type Evaluation } from './evaluation-load.ts'
 
 const ROUNDS = 3
@@ -43,7 +43,7 @@ const rounds = Array.from({ length: ROUNDS }, () => programs.map(measure))
 printTable()
 
 function foldAndEvaluate({ user, context, fact }: Evaluation): number {
-  if (fact) evolveByEvent(user, fact)
+  if (fact) applyEvent(user, fact)
   return evaluateForms(index, user, context).length
 }
 

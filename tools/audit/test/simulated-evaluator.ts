@@ -6,6 +6,9 @@ import {
   type UserFact,
 } from '@nextvisit/contracts'
 import {
+  applyEvent,
+  applyIdentify,
+  applyVisit,
   cancel,
   chooseForm,
   compileForms,
@@ -15,8 +18,6 @@ import {
   EMPTY_QUEUE,
   eventContextOf,
   expireDue,
-  evolveByEvent,
-  evolveByIdentify,
   isOpen,
   momentOf,
   offer,
@@ -109,11 +110,12 @@ export function createSimulatedEvaluator(): SimulatedEvaluator {
         return undefined
       }
       if (fact.type === 'EventTracked') {
-        evolveByEvent(user, fact)
+        applyEvent(user, fact)
         if (fact.evaluateTriggers) evaluate(user, fact, eventContextOf(fact))
         return undefined
       }
-      const startsSession = evolveByIdentify(user, fact)
+      applyIdentify(user, fact)
+      const startsSession = applyVisit(user, fact)
       if (fact.source === 'admin') return undefined
       evaluate(user, fact, visitContextOf(fact, startsSession))
       return isAwaited ? offerAt(user, fact.received) : undefined

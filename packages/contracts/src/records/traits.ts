@@ -50,8 +50,8 @@ export function slugMap<T>(
 }
 
 /**
- * The admitted trait operations of one request, applied in the order set, setOnce, increment, decrement, unset
- * (decisions.md, Identify). Absent members are empty.
+ * The admitted trait operations of one request, applied in the order of these members (decisions.md, Identify). Absent
+ * members are empty.
  */
 export const TraitOperations = z.object({
   set: traitMap().optional().describe('Traits to overwrite.'),

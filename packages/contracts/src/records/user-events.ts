@@ -52,7 +52,7 @@ export const IdentifyRequested = z
     ...userFactMembers,
     ...requestMembers,
     operations: TraitOperations.describe(
-      'The changes to traits: set, setOnce, increment, decrement, unset, in this order.',
+      `The changes to traits: ${Object.keys(TraitOperations.shape).join(', ')}, in this order.`,
     ),
     device: DeviceFacts.describe('Device facts, validated and filtered; they overwrite known facts.'),
     registeredTraits: z.array(z.string()).describe('Slugs that this record registered in the project.'),

@@ -129,6 +129,8 @@ export function columnNameOf(property: string): string {
 }
 
 /** Converts an optional instant in ms to a nullable column. */
+export function isoOf(instantMs: number): string
+export function isoOf(instantMs: number | undefined): string | null
 export function isoOf(instantMs: number | undefined): string | null {
   return instantMs === undefined ? null : new Date(instantMs).toISOString()
 }

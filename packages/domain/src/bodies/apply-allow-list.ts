@@ -1,5 +1,5 @@
 import { type DeviceFacts, type EventTracked, KNOWN_FIELDS } from '@nextvisit/contracts'
-import { toTraitOperations, TRAIT_OPERATORS, type TraitChange } from '../traits/trait-operators.ts'
+import { TRAIT_OPERATORS, type TraitChange } from '../traits/trait-operators.ts'
 import type { ProjectPolicy } from '../project-policy.ts'
 import { BODY_RULES } from './body-rules.ts'
 import { checkDeviceValue, isDeviceField } from './device-info.ts'
@@ -29,7 +29,7 @@ export function applyAllowList(
   const droppedTraits = new Set<string>()
   const filteredFields = new Set<string>()
   const changes: TraitChange[] = []
-  const inOperators: TraitChange[] = []
+  const inOperators = { overwrite: new Map<string, string>(), fallback: new Map<string, string>() }
   const keeps = (slug: string) => {
     if (project.disabledTraits.has(slug)) droppedTraits.add(slug)
     else if (knownFields.has(slug) && !project.allowedFields.has(slug)) filteredFields.add(slug)
@@ -37,17 +37,22 @@ export function applyAllowList(
     return false
   }
   for (const change of body.changes) {
-    const { slug } = change
+    const { operator, slug, value } = change
     if (isDeviceField(slug)) {
-      const checked = checkDeviceChange(slug, change)
-      if (checked.outcome === 'rejected') return checked
-      if (checked.value !== undefined) inOperators.push({ ...change, value: checked.value })
+      const { deviceField } = TRAIT_OPERATORS[operator]
+      const where = `userAttributes.$${operator}.${slug}`
+      if (deviceField === 'refused') return reject(BODY_RULES.counted(where))
+      // Device facts are never removed.
+      if (deviceField !== 'ignored' && value !== null) {
+        const checked = checkDeviceValue(slug, value, where)
+        if (checked.outcome === 'rejected') return checked
+        inOperators[deviceField].set(slug, checked.value)
+      }
     }
     if (keeps(slug) && !isDeviceField(slug)) changes.push(change)
   }
-  // The last entry wins: `$deviceInfo` over `$set` over `$setOnce`.
-  const facts = [...Object.values(toTraitOperations(inOperators)).toReversed(), body.device]
-  const device = Object.entries<string>(Object.assign({}, ...facts)).filter(([field]) => keeps(field))
+  const facts = new Map([...inOperators.fallback, ...inOperators.overwrite, ...Object.entries(body.device)])
+  const device = [...facts].filter(([field]) => keeps(field))
   return {
     outcome: 'ok',
     changes,
@@ -72,16 +77,4 @@ export function applyAllowListToProperties(
   // `Object.fromEntries` makes own properties of every name, `__proto__` included.
   const kept = Object.entries(properties).filter(([name]) => !isFiltered(name))
   return { properties: Object.fromEntries(kept), filteredFields }
-}
-
-/** Returns the value of a device field inside a trait operation. `null` and `$unset` give none: device facts are never removed. */
-function checkDeviceChange(
-  slug: Parameters<typeof checkDeviceValue>[0],
-  { operator, value }: TraitChange,
-): { readonly outcome: 'ok'; readonly value: string | undefined } | Rejection {
-  const where = `userAttributes.$${operator}.${slug}`
-  const { operand } = TRAIT_OPERATORS[operator]
-  if (operand === 'number') return reject(BODY_RULES.counted(where))
-  if (operand === 'none' || value === null) return { outcome: 'ok', value: undefined }
-  return checkDeviceValue(slug, value, where)
 }

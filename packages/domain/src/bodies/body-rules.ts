@@ -1,8 +1,15 @@
 import { BODY_LIMITS } from '@nextvisit/contracts'
-import { TRAIT_OPERATOR_NAMES } from '../traits/trait-operators.ts'
+import { TRAIT_OPERATOR_NAMES, TRAIT_OPERATORS } from '../traits/trait-operators.ts'
 import { nameRules } from './rejection.ts'
 
 const operators = TRAIT_OPERATOR_NAMES.map((name) => `$${name}`).join(', ')
+/** Returns the operators with this property, as a description names them: `$increment` or `$decrement`. */
+const operatorsWhere = (isMet: (operator: (typeof TRAIT_OPERATORS)['set']) => boolean) =>
+  TRAIT_OPERATOR_NAMES.filter((name) => isMet(TRAIT_OPERATORS[name]))
+    .map((name) => `\`$${name}\``)
+    .join(' or ')
+const listOperators = operatorsWhere(({ operand }) => operand === 'none')
+const countingOperators = operatorsWhere(({ deviceField }) => deviceField === 'refused')
 
 const { userNameLength, eventNameLength, traitKeyLength, traitOperations, traitStringLength, traitItems, depth } =
   BODY_LIMITS
@@ -86,11 +93,11 @@ export const BODY_RULES = nameRules({
   }),
   unset: (member: string) => ({
     message: `${member} must be an array of trait keys`,
-    when: 'An `$unset` that is not an array',
+    when: `An ${listOperators} that is not an array`,
   }),
   unsetItem: (member: string) => ({
     message: `${member} must hold only strings`,
-    when: 'An item of `$unset` that is not a string',
+    when: `An item of ${listOperators} that is not a string`,
   }),
 
   // Device info (contract, Device info).
@@ -110,7 +117,7 @@ export const BODY_RULES = nameRules({
   }),
   counted: (member: string) => ({
     message: `${member} must not be counted: it is a device field`,
-    when: 'A device field under `$increment` or `$decrement`',
+    when: `A device field under ${countingOperators}`,
   }),
 
   // Events (contract, Track event; decisions.md, Track event).

@@ -1,14 +1,14 @@
 import { type Condition, durationMs, type EventLeaf, type TraitLeaf } from '@nextvisit/contracts'
 import { countTest } from './conditions.ts'
 import { ageMsOf, parseTraitDate } from './value-test.ts'
-import type { UserActivity } from '../users/activity.ts'
+import type { User } from '../users/user.ts'
 import { countKeyOf } from '../counts/count-key.ts'
 
 /**
  * Returns the first instant after `now` at which time alone can change the result of a condition; Infinity: never. Until
  * then the result is the same as at `now`.
  */
-type Clock = (user: UserActivity, now: number) => number
+type Clock = (user: User, now: number) => number
 
 /**
  * Compiles the clock of a condition (forms.md, Conditions). A segment that it names has a clock of its own: a project's

@@ -1,12 +1,12 @@
 import { type Condition, type ConditionLeaf, durationMs, type EventLeaf, type TraitValue } from '@nextvisit/contracts'
 import { countKeyOf } from '../counts/count-key.ts'
 import { countWithin } from '../counts/event-history.ts'
-import type { UserActivity } from '../users/activity.ts'
+import type { User } from '../users/user.ts'
 import { compileTree, type Evaluator, type IsMember } from './condition-tree.ts'
 import { type Test, valueTest } from './value-test.ts'
 
 /** Compiles a condition on a user (forms.md, Conditions). */
-export function compileCondition(condition: Condition): Evaluator<UserActivity, ConditionLeaf> {
+export function compileCondition(condition: Condition): Evaluator<User, ConditionLeaf> {
   return compileTree(condition, compileLeaf)
 }
 
@@ -25,7 +25,7 @@ function compileLeaf(leaf: ConditionLeaf): ReturnType<typeof compileCondition> {
 
 function leafFinder(
   leaf: ConditionLeaf,
-  valueOf: (user: UserActivity, now: number, isMember: IsMember) => TraitValue | undefined,
+  valueOf: (user: User, now: number, isMember: IsMember) => TraitValue | undefined,
   test: Test,
 ): ReturnType<typeof compileCondition> {
   return (user, now, isMember) => {

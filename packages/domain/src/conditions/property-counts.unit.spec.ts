@@ -7,7 +7,7 @@ import { DAY, eventContext, formIndex, history, HOUR, MINUTE, NOW, userState } f
 import { factsNeededBy } from '../forms/needed-facts.ts'
 import { countKeyOf, countKeysOf } from '../counts/count-key.ts'
 import { evaluateForms } from '../forms/evaluate-forms.ts'
-import { evolveByEvent, type UserActivity } from '../users/activity.ts'
+import { applyEvent, type User } from '../users/user.ts'
 import { EMPTY_PROFILE } from '../traits/profile.ts'
 import { countsForOf } from './property-counts.ts'
 import { compileSegments } from '../segments/segments.ts'
@@ -196,13 +196,13 @@ describe('a fold of such events', () => {
     const total = fc.constantFrom(undefined, 1, 100, '100')
     fc.assert(
       fc.property(fc.array(fc.record({ total, isApplied: fc.boolean() })), (events) => {
-        const user: UserActivity = { profile: EMPTY_PROFILE, events: new Map() }
+        const user: User = { profile: EMPTY_PROFILE, events: new Map() }
         for (const { total: said, isApplied } of events) {
           const fact = eventTracked({
             eventName: 'checkout',
             ...(said !== undefined && { properties: { total: said } }),
           })
-          evolveByEvent(user, { ...fact, ...countsForOf(isApplied ? config : without, fact) })
+          applyEvent(user, { ...fact, ...countsForOf(isApplied ? config : without, fact) })
         }
         const large = events.filter((one) => one.isApplied && one.total === 100)
         expect(user.events.get(largeKey)?.total ?? 0).toBe(large.length)

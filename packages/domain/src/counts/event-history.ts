@@ -3,8 +3,10 @@ import { KEPT_OCCURRENCES } from '@nextvisit/contracts'
 /** The kept history of one event of one user. All instants come from records, in ms since the epoch. */
 export interface EventHistory {
   readonly total: number
-  /** `occurredAt` of the kept occurrences, ascending (`keptOccurrences`). */
+  /** `occurredAt` of the kept occurrences, ascending (`keptOccurrences`). The last is the latest of all. */
   readonly latest: readonly number[]
+  /** The earliest `occurredAt`. undefined: a projection that does not store it has loaded the history. */
+  readonly firstAt?: number | undefined
   /** The number of SDK events of this slug in the session that began at `startedAt`. */
   readonly session?: { readonly startedAt: number; readonly count: number } | undefined
 }
@@ -23,12 +25,17 @@ export function withOccurrence(
 ): EventHistory {
   return {
     total: (history?.total ?? 0) + 1,
+    firstAt: history ? earlier(history.firstAt, occurredAt) : occurredAt,
     latest: keptOccurrences(history?.latest ?? [], occurredAt, received),
     session:
       sessionStartedAt === undefined
         ? history?.session
         : { startedAt: sessionStartedAt, count: countOfSession(history, sessionStartedAt) + 1 },
   }
+}
+
+function earlier(firstAt: number | undefined, occurredAt: number): number | undefined {
+  return firstAt === undefined ? undefined : Math.min(firstAt, occurredAt)
 }
 
 /** Counts the occurrences in (instant − windowMs, instant]. Exact up to 50; 51 means 51 or more. */

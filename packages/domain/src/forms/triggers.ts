@@ -4,7 +4,7 @@ import { countedByTrigger, countKeyOf } from '../counts/count-key.ts'
 import { compileWhere } from './gates/where.ts'
 import { type Moment, momentOf } from '../time/moment.ts'
 import type { EventProperties } from '../conditions/property-conditions.ts'
-import type { UserActivity } from '../users/activity.ts'
+import type { User } from '../users/user.ts'
 import { countOfSession, countWithin } from '../counts/event-history.ts'
 
 /** The record that triggers are matched against, beside the user: a tracked event or a visit. */
@@ -26,7 +26,7 @@ export function eventContextOf({ slug, source, received, occurredAt, properties 
   return { received: momentOf(received), event: { slug, source, occurredAt: Date.parse(occurredAt), properties } }
 }
 
-/** Returns the context of a visit. `startsSession`: the result of `evolveByIdentify` for it. */
+/** Returns the context of a visit. `startsSession`: the result of `applyVisit` for it. */
 export function visitContextOf({ received }: IdentifyRequested, startsSession: boolean): TriggerContext {
   return { received: momentOf(received), visit: { startsSession } }
 }
@@ -41,9 +41,9 @@ export interface CompiledTrigger {
   /** Key of the count that it reads (`countKeyOf`). undefined: it counts nothing. */
   readonly countKey: string | undefined
   /** Returns its count at an instant (ms since the epoch). undefined: it counts nothing. */
-  readonly countSoFar: ((user: Pick<UserActivity, 'events' | 'sessionStartedAt'>, atMs: number) => number) | undefined
+  readonly countSoFar: ((user: Pick<User, 'events' | 'sessionStartedAt'>, atMs: number) => number) | undefined
   /** Returns whether it matches, apart from `where`. `user` is the state after the record. */
-  readonly matches: (user: UserActivity, context: TriggerContext) => boolean
+  readonly matches: (user: User, context: TriggerContext) => boolean
   /** Checks the event's properties. undefined: the trigger has no `where`. */
   readonly checkWhere: ReturnType<typeof compileWhere> | undefined
 }

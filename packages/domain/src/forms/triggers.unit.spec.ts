@@ -14,7 +14,6 @@ import {
 } from '../../test/form-fixtures.ts'
 import { evaluateForms } from './evaluate-forms.ts'
 import type { TriggerContext } from './triggers.ts'
-import { startsSession } from '../users/activity.ts'
 
 const checkouts = (...times: number[]) => ({ events: new Map([['checkout', history(times)]]) })
 const inSession = (count: number, startedAt: number) => ({
@@ -111,23 +110,6 @@ describe('the triggers of forms.md', () => {
     const index = formIndex([{ triggers: [{ event: 'checkout' }, threeDays] }])
     expect(evaluateForms(index, userState({ firstSeenAt: 0, ...checkouts(NOW) }), eventContext())).toHaveLength(1)
   })
-})
-
-describe('a session', () => {
-  it.each([
-    ['starts with the first visit', {}, true],
-    ['starts with the first visit after SDK events', { lastSdkContactAt: NOW - 1 }, true],
-    [
-      'starts with a visit 30 minutes after the last contact',
-      { sessionStartedAt: NOW - DAY, lastSdkContactAt: NOW - 30 * MINUTE },
-      true,
-    ],
-    [
-      'does not start with a visit a moment earlier',
-      { sessionStartedAt: NOW - DAY, lastSdkContactAt: NOW - 30 * MINUTE + 1 },
-      false,
-    ],
-  ])('%s', (_what, user, starts) => expect(startsSession(userState(user), NOW)).toBe(starts))
 })
 
 describe('a form index', () => {

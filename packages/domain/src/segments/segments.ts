@@ -3,7 +3,7 @@ import { type Condition, NEVER, type ProjectConfig, type Segment, segmentsNamedI
 import { compileClock } from '../conditions/condition-clock.ts'
 import { type IsMember, leavesOf } from '../conditions/condition-tree.ts'
 import { compileCondition } from '../conditions/conditions.ts'
-import type { UserActivity } from '../users/activity.ts'
+import type { User } from '../users/user.ts'
 import { countKeyOf } from '../counts/count-key.ts'
 import { topologicalOrder } from './topological-order.ts'
 
@@ -36,13 +36,13 @@ export interface SegmentIndex {
    * Returns a user's membership at `now` (ms). Each segment is evaluated at most once, however many others name it.
    * `nextvisit apply` refuses unknown segments and cycles; here they have no members.
    */
-  readonly membersAt: (user: UserActivity, now: number) => IsMember
+  readonly membersAt: (user: User, now: number) => IsMember
   /**
    * Returns the ids of a user's segments at `now` (ms), ascending. `changesAt`: the next instant at which time alone can change
    * them; undefined: never.
    */
   readonly membershipAt: (
-    user: UserActivity,
+    user: User,
     now: number,
   ) => { readonly segments: readonly string[]; readonly changesAt: number | undefined }
 }
@@ -86,7 +86,7 @@ function buildIndex(written: readonly Segment[]): SegmentIndex {
     return ids
   }
   /** Adds the membership of each id to `known`. `ids` are in topological order. */
-  const evaluate = (ids: readonly string[], known: Map<string, boolean>, user: UserActivity, now: number) => {
+  const evaluate = (ids: readonly string[], known: Map<string, boolean>, user: User, now: number) => {
     const isMember: IsMember = (id) => known.get(id) ?? false
     for (const id of ids) if (!known.has(id)) known.set(id, byId.get(id)?.evaluate(user, now, isMember).holds ?? false)
   }

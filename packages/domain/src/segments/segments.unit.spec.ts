@@ -1,7 +1,7 @@
 import { type Condition, ProjectConfig, type Segment } from '@nextvisit/contracts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { UserActivity } from '../users/activity.ts'
+import type { User } from '../users/user.ts'
 import { DAY, history, NOW, SECOND } from '../../test/form-fixtures.ts'
 import { compileSegments, NO_SEGMENTS } from './segments.ts'
 
@@ -14,7 +14,7 @@ function segmentsOf(...trees: readonly Condition[]) {
   return indexOf(trees.map((where, index) => ({ id: String.fromCodePoint(97 + index), where })))
 }
 
-function userOf({ at = [], joined }: { at?: readonly number[]; joined?: string } = {}): UserActivity {
+function userOf({ at = [], joined }: { at?: readonly number[]; joined?: string } = {}): User {
   return {
     profile: { traits: new Map(joined === undefined ? [] : [['joined', joined]]), traitBytes: 0, device: {} },
     events: at.length === 0 ? new Map() : new Map([['paid', history(at)]]),
@@ -102,7 +102,7 @@ function momentsBefore(until: number): number[] {
 
 describe('the instant at which time alone changes membership', () => {
   const inAWeek = { event: 'paid', atLeast: 1, within: '7d' } as const
-  type Row = readonly [what: string, where: Condition, user: UserActivity, isIn: boolean, changesAt: number | undefined]
+  type Row = readonly [what: string, where: Condition, user: User, isIn: boolean, changesAt: number | undefined]
   const rows: readonly Row[] = [
     ['an event leaves its window as old as that', inAWeek, userOf({ at: [NOW - DAY] }), true, NOW + 6 * DAY],
     ['one that has just left changes nothing', inAWeek, userOf({ at: [NOW - 7 * DAY] }), false, undefined],

@@ -14,8 +14,8 @@ export const EMPTY_PROFILE: Profile = { traits: new Map(), traitBytes: 0, device
 /** A changed profile, and the operations without effect. */
 export interface ProfileChange {
   readonly profile: Profile
-  /** Slugs whose increment or decrement was skipped, in the order of application, for a metric. */
-  readonly skippedIncrements: readonly string[]
+  /** Slugs of operations that cannot apply to the trait, such as an increment of a text, in the order of application. */
+  readonly skipped: readonly string[]
   /** Slugs and device fields of operations that a limit dropped, in the order of application. */
   readonly dropped: readonly string[]
 }

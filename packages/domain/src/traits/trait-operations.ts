@@ -7,12 +7,9 @@ type TraitLimits = { readonly [Limit in 'traits' | 'traitBytes']: number }
 const UNLIMITED: TraitLimits = { traits: Infinity, traitBytes: Infinity }
 
 /**
- * Applies one request's operations to a user's traits, in the order set, setOnce, increment, decrement, unset
- * (decisions.md, Identify). `before` is not changed. If nothing changes, the result has the same map.
- *
- * An increment of an unset trait starts at 0. It is skipped if the trait is not a number, or if the sum is not finite
- * (1e308 + 1e308), since JSON has no Infinity. `setOnce` keeps a trait that is set, also one set to `null`. An operation
- * that would exceed a limit is dropped, and the trait keeps its value.
+ * Applies one request's operations to a user's traits, in the order of the operators (decisions.md, Identify). `before` is
+ * not changed. If nothing changes, the result has the same map. An operation that would exceed a limit is dropped, and the
+ * trait keeps its value.
  */
 export function applyTraitOperations(
   before: Profile,
@@ -20,14 +17,14 @@ export function applyTraitOperations(
   limits: TraitLimits = USER_LIMITS,
 ): ProfileChange {
   const { traits, put, unset, changed } = createTraitWriter(before, limits)
-  const skippedIncrements: string[] = []
+  const skipped: string[] = []
   for (const { operator, slug, value } of traitChangesOf(operations)) {
-    const after = TRAIT_OPERATORS[operator].apply(traits().get(slug), value as never)
-    if (after === undefined) unset(slug)
-    else if (typeof after !== 'number' || Number.isFinite(after)) put(slug, after)
-    else skippedIncrements.push(slug)
+    const effect = TRAIT_OPERATORS[operator].apply(traits().get(slug), value as never)
+    if (effect.outcome === 'set') put(slug, effect.value)
+    else if (effect.outcome === 'unset') unset(slug)
+    else skipped.push(slug)
   }
-  return { ...changed(), skippedIncrements }
+  return { ...changed(), skipped }
 }
 
 /**
@@ -35,10 +32,10 @@ export function applyTraitOperations(
  * (decisions.md, Import). They overwrite, increment and remove nothing. The same limits apply.
  */
 export function applyImportedOperations(before: Profile, operations: TraitOperations): ProfileChange {
-  const { profile: alone, skippedIncrements } = applyTraitOperations(EMPTY_PROFILE, operations, UNLIMITED)
+  const { profile: alone, skipped } = applyTraitOperations(EMPTY_PROFILE, operations, UNLIMITED)
   const { traits, put, changed } = createTraitWriter(before, USER_LIMITS)
   for (const [slug, value] of alone.traits) if (!traits().has(slug)) put(slug, value)
-  return { ...changed(), skippedIncrements }
+  return { ...changed(), skipped }
 }
 
 /** Writes to a copy, which the first change makes. The size is updated with each change, so nothing is measured twice. */

@@ -15,8 +15,8 @@ const sized = (traits: ReadonlyMap<string, TraitValue>): Profile => ({
 
 const given = (traits: Record<string, TraitValue>) => ({
   when: (operations: TraitOperations) => {
-    const { profile, skippedIncrements } = applyTraitOperations(sized(new Map(Object.entries(traits))), operations)
-    return { traits: Object.fromEntries(profile.traits), skippedIncrements }
+    const { profile, skipped } = applyTraitOperations(sized(new Map(Object.entries(traits))), operations)
+    return { traits: Object.fromEntries(profile.traits), skipped }
   },
 })
 
@@ -38,12 +38,12 @@ describe('applyTraitOperations (decisions.md, Identify)', () => {
 
   it.each([['a text'], [true], [null], [[1]]])('skips the increment of %j', (value) => {
     const after = given({ logins: value }).when({ increment: { logins: 1 }, decrement: { logins: 1 } })
-    expect(after).toEqual({ traits: { logins: value }, skippedIncrements: ['logins', 'logins'] })
+    expect(after).toEqual({ traits: { logins: value }, skipped: ['logins', 'logins'] })
   })
 
   it('skips an increment whose sum JSON could not hold', () => {
     const after = given({ big: 1e308 }).when({ increment: { big: 1e308 } })
-    expect(after).toEqual({ traits: { big: 1e308 }, skippedIncrements: ['big'] })
+    expect(after).toEqual({ traits: { big: 1e308 }, skipped: ['big'] })
   })
 
   it('applies set, setOnce, increment, decrement, unset in this order, whatever the order in the request', () => {
@@ -74,13 +74,13 @@ describe('applyTraitOperations (decisions.md, Identify)', () => {
     fc.assert(
       fc.property(someTraits, someOperations, (before, operations) => {
         const kept = structuredClone([...before])
-        const { profile, skippedIncrements } = applyTraitOperations(sized(before), operations)
+        const { profile, skipped } = applyTraitOperations(sized(before), operations)
         const { traits, traitBytes } = profile
         expect(traitBytes).toBe(sized(traits).traitBytes)
         for (const slug of SLUGS) {
           const expected = modelOfOneSlug(slug, before, operations)
-          const skipped = skippedIncrements.filter((name) => name === slug).length
-          expect({ isSet: traits.has(slug), value: traits.get(slug), skipped }).toEqual(expected)
+          const timesSkipped = skipped.filter((name) => name === slug).length
+          expect({ isSet: traits.has(slug), value: traits.get(slug), timesSkipped }).toEqual(expected)
         }
         expect([...before]).toEqual(kept)
       }),
@@ -193,7 +193,7 @@ function modelOfOneSlug(slug: string, before: ReadonlyMap<string, TraitValue>, o
     from && Object.hasOwn(from, slug) ? { value: from[slug] as T } : undefined
   const start = before.has(slug) ? { value: before.get(slug) as TraitValue } : undefined
   let now = own(operations.set) ?? start ?? own(operations.setOnce)
-  let skipped = 0
+  let timesSkipped = 0
   for (const [step, sign] of [
     [own(operations.increment), 1],
     [own(operations.decrement), -1],
@@ -202,8 +202,8 @@ function modelOfOneSlug(slug: string, before: ReadonlyMap<string, TraitValue>, o
     if (!now) now = { value: 0 + sign * step.value }
     else if (typeof now.value === 'number' && Math.abs(now.value + sign * step.value) <= Number.MAX_VALUE)
       now = { value: now.value + sign * step.value }
-    else skipped += 1
+    else timesSkipped += 1
   }
   if (operations.unset?.includes(slug)) now = undefined
-  return { isSet: now !== undefined, value: now?.value, skipped }
+  return { isSet: now !== undefined, value: now?.value, timesSkipped }
 }

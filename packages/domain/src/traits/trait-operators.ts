@@ -1,9 +1,14 @@
-import type { TraitOperations, TraitValue } from '@nextvisit/contracts'
+import { TraitOperations, type TraitValue } from '@nextvisit/contracts'
 
 /** An operator of `userAttributes`, such as `$increment`. */
 type TraitOperator = {
   /** The operator in words, as the console shows it. */
   readonly words: string
+  /**
+   * The effect of a device field as its slug. A `fallback` sets a device fact that neither another operator of the request nor
+   * its `$deviceInfo` overwrites.
+   */
+  readonly deviceField: 'overwrite' | 'fallback' | 'refused' | 'ignored'
 } & (
   | { readonly operand: 'value'; readonly apply: Apply<TraitValue> }
   | { readonly operand: 'number'; readonly apply: Apply<number> }
@@ -11,31 +16,46 @@ type TraitOperator = {
   | { readonly operand: 'none'; readonly apply: Apply<undefined> }
 )
 
-/**
- * Returns the trait after the operation; undefined unsets it. `before` is undefined for an unset trait. A number that JSON
- * cannot express skips the operation: the trait stays as it is.
- */
-type Apply<Operand> = (before: TraitValue | undefined, operand: Operand) => TraitValue | undefined
+/** Returns the effect on a trait. `before` is undefined for an unset trait. `skipped`: the trait stays as it is. */
+type Apply<Operand> = (before: TraitValue | undefined, operand: Operand) => TraitEffect
+
+type TraitEffect =
+  | { readonly outcome: 'set'; readonly value: TraitValue }
+  | { readonly outcome: 'unset' }
+  | { readonly outcome: 'skipped' }
 
 export type TraitOperatorName = keyof TraitOperations
 
-/**
- * The operators in the order in which one request's operations apply (decisions.md, Identify). Parsing, the fold, the
- * registered slugs, messages and the console follow from this table.
- */
+/** The operators (decisions.md, Identify). Parsing, the fold, the registered slugs, messages and the console follow from this table. */
 export const TRAIT_OPERATORS: { readonly [Name in TraitOperatorName]-?: TraitOperator } = {
-  set: { words: 'set', operand: 'value', apply: (_before, value) => value },
-  setOnce: { words: 'set once', operand: 'value', apply: (before, value) => (before === undefined ? value : before) },
-  increment: { words: 'increment', operand: 'number', apply: (before, amount) => sumOf(before, amount) },
-  decrement: { words: 'decrement', operand: 'number', apply: (before, amount) => sumOf(before, -amount) },
-  unset: { words: 'unset', operand: 'none', apply: () => undefined },
+  set: { words: 'set', operand: 'value', deviceField: 'overwrite', apply: (_before, value) => toValue(value) },
+  setOnce: {
+    words: 'set once',
+    operand: 'value',
+    deviceField: 'fallback',
+    apply: (before, value) => toValue(before === undefined ? value : before),
+  },
+  increment: { words: 'increment', operand: 'number', deviceField: 'refused', apply: add },
+  decrement: {
+    words: 'decrement',
+    operand: 'number',
+    deviceField: 'refused',
+    apply: (before, amount) => add(before, -amount),
+  },
+  unset: { words: 'unset', operand: 'none', deviceField: 'ignored', apply: () => ({ outcome: 'unset' }) },
 }
 
-/** The operators of {@link TRAIT_OPERATORS}, in its order. */
-export const TRAIT_OPERATOR_NAMES = Object.keys(TRAIT_OPERATORS) as readonly TraitOperatorName[]
+/** The names of the operators, in the order in which the operations of one request apply. */
+export const TRAIT_OPERATOR_NAMES = Object.keys(TraitOperations.shape) as readonly TraitOperatorName[]
 
-function sumOf(before: TraitValue = 0, amount: number): number {
-  return typeof before === 'number' ? before + amount : Number.NaN
+function toValue(value: TraitValue): TraitEffect {
+  return { outcome: 'set', value }
+}
+
+/** Skips a trait that is not a number, and a sum that JSON cannot express (1e308 + 1e308). An unset trait starts at 0. */
+function add(before: TraitValue = 0, amount: number): TraitEffect {
+  const sum = typeof before === 'number' ? before + amount : Number.NaN
+  return Number.isFinite(sum) ? toValue(sum) : { outcome: 'skipped' }
 }
 
 /** One slug under one operator. A flat list keeps the caller's order, in which caps grant names. */

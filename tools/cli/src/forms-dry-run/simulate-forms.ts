@@ -9,6 +9,11 @@ import {
   type UserFact,
 } from '@nextvisit/contracts'
 import {
+  applyEvent,
+  applyFormFact,
+  applyIdentify,
+  applySdkContact,
+  applyVisit,
   type NeededFacts,
   chooseForm,
   compileForms,
@@ -17,11 +22,7 @@ import {
   countsForOf,
   EMPTY_QUEUE,
   eventContextOf,
-  evolve,
   factsNeededBy,
-  evolveByEvent,
-  evolveByIdentify,
-  evolveBySdkContact,
   type FormIndex,
   EMPTY_PROFILE,
   projectKeyOf,
@@ -29,7 +30,7 @@ import {
   queueForms,
   queueOf,
   type TriggerContext,
-  type UserActivity,
+  type User,
   visitContextOf,
 } from '@nextvisit/domain'
 import { createDuplicatesLedger } from './duplicates-ledger.ts'
@@ -68,7 +69,7 @@ interface ProjectState {
   readonly users: Map<string, SimulatedUser>
 }
 
-interface SimulatedUser extends UserActivity {
+interface SimulatedUser extends User {
   readonly userId: string
   /** Queues per side. Both start as the real queue at the start of the period, and then diverge. */
   queues: Readonly<Record<SideName, Queue>>
@@ -92,7 +93,7 @@ export function createSimulation(projects: readonly ComparedProject[], { from, t
       const state = states.get(projectKeyOf(fact))
       if (!state || Date.parse(fact.at) >= from) return
       const user = userOf(state, fact.userId)
-      const queue = evolve(user.queues.today, fact)
+      const queue = applyFormFact(user.queues.today, fact)
       user.queues = { today: queue, proposed: queue }
     },
 
@@ -148,8 +149,8 @@ function foldTracked(
   fact: EventTracked,
 ): TriggerContext | undefined {
   const counted = countsFromProperties(compared, fact).filter((key) => needed.events.has(key))
-  if (counted.length > 0) evolveByEvent(user, fact, counted)
-  else evolveBySdkContact(user, fact)
+  if (counted.length > 0) applyEvent(user, fact, counted)
+  else applySdkContact(user, fact)
   if (!fact.evaluateTriggers) return undefined
   return eventContextOf(fact)
 }
@@ -168,9 +169,9 @@ function foldIdentified(
   user: SimulatedUser,
   fact: IdentifyRequested,
 ): TriggerContext | undefined {
-  const startsSession = evolveByIdentify(user, keepNeededFacts(fact, needed))
-  if (fact.source === 'admin') return undefined
-  return visitContextOf(fact, startsSession)
+  applyIdentify(user, keepNeededFacts(fact, needed))
+  const startsSession = applyVisit(user, fact)
+  return fact.source === 'admin' ? undefined : visitContextOf(fact, startsSession)
 }
 
 /** Returns one side's queue of the user after a record. */

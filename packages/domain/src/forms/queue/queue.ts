@@ -12,8 +12,8 @@ import type { Moment } from '../../time/moment.ts'
  *     cancel       waiting   → cancelled
  *     confirm      any state → delivered   an answer may come after the row has expired or was cancelled
  *
- * Every change but an open offer is a fact on `form-events`. Only {@link evolve} changes a queue by a fact, in the
- * evaluator and in `forms dry-run`. A rebuild folds single rows with {@link evolveRow}.
+ * Every change but an open offer is a fact on `form-events`. Only {@link applyFormFact} changes a queue by a fact, in the
+ * evaluator and in `forms dry-run`. A rebuild folds single rows with {@link applyFormFactToRow}.
  */
 export interface Queue {
   /** By id: every open row, and those others that a fact may still name. */
@@ -64,12 +64,12 @@ export function stateAt(row: OpenRow, instant: number): 'waiting' | 'offered' | 
 }
 
 /**
- * Folds a fact into a queue. The log may contain a fact twice, the second time after later facts of its row. Therefore a
+ * Applies a fact to a queue. The log may contain a fact twice, the second time after later facts of its row. Therefore a
  * row only moves forward, and a delivery of one row counts once.
  */
-export function evolve(queue: Queue, fact: FormFact): Queue {
+export function applyFormFact(queue: Queue, fact: FormFact): Queue {
   const before = queue.rows.get(fact.queuedId)
-  const after = evolveRow(before, fact)
+  const after = applyFormFactToRow(before, fact)
   if (!after || after === before) return queue
   const next = withRow(queue, after)
   if (fact.type !== 'FormDelivered') return next
@@ -81,8 +81,8 @@ export function evolve(queue: Queue, fact: FormFact): Queue {
   return { ...next, shown: new Map(queue.shown).set(fact.formId, shown) }
 }
 
-/** Folds a fact into its row. Returns the same object if the row is past that, undefined if it was never queued. */
-export function evolveRow(row: QueueRow | undefined, fact: FormFact): QueueRow | undefined {
+/** Applies a fact to its row. Returns the same object if the row is past that, undefined if it was never queued. */
+export function applyFormFactToRow(row: QueueRow | undefined, fact: FormFact): QueueRow | undefined {
   if (fact.type === 'FormQueued') return row ?? waitingRow(fact)
   if (!row) return undefined
   switch (fact.type) {
@@ -174,7 +174,7 @@ export function cancel(queue: Queue, row: OpenRow, now: Moment): QueueChange {
 }
 
 function changeBy(queue: Queue, ...facts: readonly FormFact[]): QueueChange {
-  return { queue: facts.reduce(evolve, queue), facts }
+  return { queue: facts.reduce(applyFormFact, queue), facts }
 }
 
 /** Adds a row to the queue, or replaces the row with its id. */

@@ -2,7 +2,7 @@ import { type FormFact, QueueRow } from '@nextvisit/contracts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { HOUR, iso, MINUTE, moment, NOW, SECOND } from '../../../test/form-fixtures.ts'
-import { cancel, confirm, EMPTY_QUEUE, enqueue, evolve, expireDue, offer, type Queue, queueOf } from './queue.ts'
+import { cancel, confirm, EMPTY_QUEUE, enqueue, applyFormFact, expireDue, offer, type Queue, queueOf } from './queue.ts'
 
 const user = { organization: 'acme', project: 'shop', userId: '00000000-0000-5000-8000-000000000001' }
 
@@ -147,7 +147,7 @@ describe('the facts of a queue', () => {
     fc.assert(
       fc.property(steps, (story) => {
         const { queue, facts } = live(story)
-        expect(facts.reduce(evolve, EMPTY_QUEUE)).toEqual(asLogged(queue))
+        expect(facts.reduce(applyFormFact, EMPTY_QUEUE)).toEqual(asLogged(queue))
       }),
     )
   })
@@ -157,7 +157,7 @@ describe('the facts of a queue', () => {
     fc.assert(
       fc.property(steps, lost, (story, sendings) => {
         const { queue, facts } = live(story)
-        expect(resent(facts, sendings).reduce(evolve, EMPTY_QUEUE)).toEqual(asLogged(queue))
+        expect(resent(facts, sendings).reduce(applyFormFact, EMPTY_QUEUE)).toEqual(asLogged(queue))
       }),
     )
   })

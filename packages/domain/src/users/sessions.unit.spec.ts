@@ -3,18 +3,23 @@ import { eventTracked, identifyRequested, visit } from '@nextvisit/contracts/fix
 import { describe, expect, it } from 'vitest'
 import { DAY, MINUTE, NOW } from '../../test/form-fixtures.ts'
 import { EMPTY_PROFILE } from '../traits/profile.ts'
-import { evolveByEvent, evolveByIdentify, type UserActivity } from './activity.ts'
+import { applyEvent, applyIdentify, applyVisit, type User } from './user.ts'
 import { countWithin } from '../counts/event-history.ts'
 
 const at = (ms: number) => new Date(NOW + ms).toISOString()
 
-/** A user after these records, and which of them were visits that started a session. */
+/** A user after these records, and the number of visits that started a session. */
 function fold(...facts: readonly RequestFact[]) {
-  const user: UserActivity = { profile: EMPTY_PROFILE, events: new Map() }
-  const starts = facts.map((fact) =>
-    fact.type === 'EventTracked' ? evolveByEvent(user, fact) : evolveByIdentify(user, fact),
-  )
-  return { ...user, sessions: starts.filter((isStart) => isStart === true).length }
+  const user: User = { profile: EMPTY_PROFILE, events: new Map() }
+  let sessions = 0
+  for (const fact of facts) {
+    if (fact.type === 'EventTracked') applyEvent(user, fact)
+    else {
+      applyIdentify(user, fact)
+      if (applyVisit(user, fact)) sessions += 1
+    }
+  }
+  return { ...user, sessions }
 }
 
 const visitAt = (ms: number) => visit({ received: at(ms) })

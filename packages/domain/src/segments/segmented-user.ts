@@ -1,14 +1,12 @@
 import type { RequestFact } from '@nextvisit/contracts'
 import { countsRaisedBy } from '../counts/count-key.ts'
-import type { DatedEventHistory, IdentifiedUser } from '../users/identified-user.ts'
+import type { User } from '../users/user.ts'
 import type { SegmentIndex } from './segments.ts'
 
-/** A user whose segments follow the user's facts. Instants in ms since the epoch. */
-export interface SegmentedUser {
+/** A user with the segments that the user is a member of. Instants in ms since the epoch. */
+export interface SegmentedUser extends User {
   /** The segments of the project. `isMixed`: some users have another fingerprint, so each fact brings its user up to date. */
   readonly segments: { readonly index: SegmentIndex; readonly isMixed?: boolean }
-  /** undefined: the user was never identified. */
-  profile?: IdentifiedUser | undefined
   /** The last computation of the user's segments. */
   computed: {
     /** The fingerprint of the project's segments that were used. Empty: there were none. */
@@ -18,8 +16,6 @@ export interface SegmentedUser {
     /** The next instant at which time alone can change them. undefined: never. */
     readonly changesAt: number | undefined
   }
-  /** By count key (`countKeyOf`). */
-  readonly events: Map<string, DatedEventHistory>
   /** The instant when the user joined a segment, by the segment's id. */
   readonly memberships: Map<string, number>
   /** Anything but the events has changed. */
@@ -35,36 +31,38 @@ export function mayChangeSegments(fact: RequestFact, { index, isMixed }: Segment
 }
 
 /**
- * Applies a change to a user and recomputes the segments as of when the fact was received (forms.md, Conditions). Segments
- * that were computed for a later instant keep that instant: a late fact does not turn them back.
+ * Makes the change of a fact to its user. If it can change segments, recomputes them as of when the fact was received
+ * (forms.md, Conditions). Segments that were computed for a later instant keep that instant: a late fact does not turn them
+ * back.
  */
-export function followChange(user: SegmentedUser, received: string, change: () => void): void {
-  const instant = Math.max(Date.parse(received), user.computed.asOf ?? -Infinity)
-  if (hasCurrentSegments(user)) followTime(user, instant)
+export function changeAndRecomputeSegments(user: SegmentedUser, fact: RequestFact, change: () => void): void {
+  if (!mayChangeSegments(fact, user.segments)) return change()
+  const instant = Math.max(Date.parse(fact.received), user.computed.asOf ?? -Infinity)
+  if (hasCurrentSegments(user)) recomputeSegmentsUntil(user, instant)
   change()
-  if (user.segments.index.segments.length > 0 || !hasCurrentSegments(user)) computeSegments(user, instant)
+  if (user.segments.index.segments.length > 0 || !hasCurrentSegments(user)) recomputeSegments(user, instant)
 }
 
 /**
  * Applies the changes of a user's segments that time alone brings up to `instant`. Each is computed for the moment when it
  * was due, so the result does not depend on how often this runs.
  */
-export function followTime(user: SegmentedUser, instant: number): void {
+export function recomputeSegmentsUntil(user: SegmentedUser, instant: number): void {
   for (
     let { changesAt } = user.computed;
     changesAt !== undefined && changesAt <= instant;
     { changesAt } = user.computed
   ) {
-    computeSegments(user, changesAt)
+    recomputeSegments(user, changesAt)
   }
 }
 
-/** Computes the segments of an identified user at `instant`. */
-export function computeSegments(user: SegmentedUser, instant: number): void {
-  const { profile, events, memberships } = user
-  if (!profile) return
+/** Computes the segments of a user at `instant`. A user who was never identified has none. */
+export function recomputeSegments(user: SegmentedUser, instant: number): void {
+  if (user.firstSeenAt === undefined) return
+  const { memberships } = user
   const { index } = user.segments
-  const { segments, changesAt } = index.membershipAt({ profile, events }, instant)
+  const { segments, changesAt } = index.membershipAt(user, instant)
   for (const id of memberships.keys()) if (!segments.includes(id)) memberships.delete(id)
   for (const id of segments) if (!memberships.has(id)) memberships.set(id, instant)
   user.computed = { fingerprint: index.fingerprint, asOf: instant, changesAt }
