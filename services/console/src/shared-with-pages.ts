@@ -11,14 +11,6 @@ export const NAME_KINDS = ['traits', 'events'] as const
 /** Plans of the demo's users in *Try it*. */
 export const DEMO_PLANS = ['pro', 'free'] as const
 
-/** Titles of the limits of a plan. */
-export const LIMIT_TITLES = {
-  eventsPerMonth: 'Events a month',
-  monthlyActiveUsers: 'Monthly active users',
-  uniqueEvents: 'Event names',
-  uniqueTraits: 'Trait names',
-} as const
-
 /** A short lag is normal. */
 const LATE_AFTER_S = 10
 

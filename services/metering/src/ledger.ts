@@ -1,34 +1,40 @@
-import { type ProjectRef, type Reservation, ReserveVerdict } from '@nextvisit/contracts'
+import {
+  type CounterKind,
+  MONTHLY_LIMITS,
+  type ProjectRef,
+  type Reservation,
+  ReserveVerdict,
+} from '@nextvisit/contracts'
 import { type Db, sql, type Sql } from '@nextvisit/database'
 import { mauMembers, reservations } from './tables.ts'
 
 /** A reservation is dropped if it was neither folded nor released for this time. */
 export const RESERVATION_LIFETIME_MS = 60_000
 
-/** Names a counter under a limit: the organization's events of a month (`project` is ''), or a project's active users. */
+/** Names a counter under a monthly limit. `project` is '' if the projects of the organization share it. */
 export interface CounterKey extends ProjectRef {
-  readonly kind: 'event' | 'mau'
+  readonly kind: CounterKind
   readonly month: string
 }
 
 /** A unit that a folded record adds to a counter. */
 export interface FoldedUnit extends CounterKey {
-  /** The record's id for an event, the user's id for an active user. */
+  /** Id of the record, or of the user if users count once a month. */
   readonly unit: string
   /** The record's partition. */
   readonly partition: number
 }
 
-/** Returns a counter's key. Events count for the organization, active users for each project (decisions.md, Track event). */
-export function counterOf(kind: CounterKey['kind'], { organization, project }: ProjectRef, month: string): CounterKey {
-  return { organization, project: kind === 'event' ? '' : project, kind, month }
+/** Returns the key of the counter of a project (decisions.md, Track event). */
+export function counterOf(kind: CounterKind, { organization, project }: ProjectRef, month: string): CounterKey {
+  return { organization, project: MONTHLY_LIMITS[kind].of === 'organization' ? '' : project, kind, month }
 }
 
 /** Reserves room in order, atomically. Returns a verdict for each reservation (the SQL function `reserve_room`). */
 export async function reserve(db: Db, asked: readonly Reservation[], at: Date): Promise<ReserveVerdict[]> {
   const questions = asked.map((reservation) => ({
     ...counterOf(reservation.kind, reservation, reservation.month),
-    unit: reservation.kind === 'event' ? reservation.recordId : reservation.userId,
+    unit: MONTHLY_LIMITS[reservation.kind].unit === 'user' ? reservation.userId : reservation.recordId,
     record_id: reservation.recordId,
     partition: reservation.partition,
     limit: reservation.limit,

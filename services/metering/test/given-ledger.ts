@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { evolveDraft, type FoldContext } from '@nextvisit/consumer'
-import type { Reservation, UserFact } from '@nextvisit/contracts'
+import type { CounterKind, Reservation, UserFact } from '@nextvisit/contracts'
 import { userIdFixture } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, type CommitDbOptions, createAdapter, openCommitDb, sql } from '@nextvisit/database'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
@@ -51,7 +51,7 @@ export function givenLedger() {
     await db.executeAll(writes?.statements ?? [])
   }
 
-  async function counterOf({ organization }: Place, kind: 'event' | 'mau') {
+  async function counterOf({ organization }: Place, kind: CounterKind) {
     const where = { organization, kind }
     const folded = await prisma.counter.aggregate({ _sum: { count: true, fulfilled: true }, where })
     const reserved = await prisma.reservedRoom.aggregate({ _sum: { units: true }, where })
@@ -113,7 +113,7 @@ export function newPlace() {
 export type Place = ReturnType<typeof newPlace>
 
 export function event(place: Place, limit: number, recordId: string = randomUUID()): Reservation {
-  return { kind: 'event', ...place, recordId, partition: 0, month: '2026-11', limit }
+  return { kind: 'event', ...place, recordId, partition: 0, month: '2026-11', userId: userIdFixture('ada'), limit }
 }
 
 export const look = (place: Place, limit: number): Reservation => ({ ...event(place, limit), dryRun: true })

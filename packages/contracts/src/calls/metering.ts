@@ -1,23 +1,20 @@
 import { z } from 'zod'
 import { Month, SlugId, Uuid } from '../primitives.ts'
+import { type CounterKind, mapLimits, MONTHLY_LIMITS } from '../workspace/plan-limits.ts'
 import { projectFields, unpublishedFields } from './call-fields.ts'
 import { type CallTable, defineBatchedCall, defineCall, Done } from './define-call.ts'
 
-const room = {
+/** A request for room under a monthly limit, for a record that is about to be published. */
+const Reservation = z.object({
+  kind: z.enum(Object.keys(MONTHLY_LIMITS) as CounterKind[]),
   ...projectFields,
   month: Month,
   limit: z.number().int(),
+  ...unpublishedFields,
+  userId: Uuid,
   /** Checks for room, and reserves nothing. */
   dryRun: z.literal(true).optional(),
-}
-
-/** A request for room under a limit, for a record that is about to be published. */
-const Reservation = z.discriminatedUnion('kind', [
-  /** One tracked event under the organization's `eventsPerMonth`. */
-  z.object({ kind: z.literal('event'), ...unpublishedFields, ...room }),
-  /** A user's first activity in the month under the project's `monthlyActiveUsers`. */
-  z.object({ kind: z.literal('mau'), ...unpublishedFields, ...room, userId: Uuid }),
-])
+})
 export type Reservation = z.infer<typeof Reservation>
 
 /**
@@ -58,10 +55,7 @@ export type UsageQuery = z.infer<typeof UsageQuery>
 /** A project's counters of a month. */
 const UsageAnswer = z.object({
   month: Month,
-  events: z.number().int(),
-  monthlyActiveUsers: z.number().int(),
-  uniqueEvents: z.number().int(),
-  uniqueTraits: z.number().int(),
+  ...mapLimits('usage', () => z.number().int()),
 })
 export type UsageAnswer = z.infer<typeof UsageAnswer>
 

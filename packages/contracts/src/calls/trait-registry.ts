@@ -2,14 +2,17 @@ import { z } from 'zod'
 import { Uuid } from '../primitives.ts'
 import { BODY_LIMITS } from '../public/body-limits.ts'
 import { Definition } from '../public/reads.ts'
+import { NAME_CAPS, type NameKind } from '../workspace/plan-limits.ts'
 import { projectFields, unpublishedFields } from './call-fields.ts'
 import { type CallTable, defineBatchedCall, defineCall, Done } from './define-call.ts'
 
 /** Maximum number of names in one call, and in one question: an identify has at most as many operations. */
 export const MAX_CLAIMED_NAMES = BODY_LIMITS.traitOperations
 
+const nameKind = z.enum(Object.keys(NAME_CAPS) as NameKind[])
+
 const names = {
-  kind: z.enum(['trait', 'event']),
+  kind: nameKind,
   ...projectFields,
   /** New names are admitted in this order. */
   slugs: z.array(z.string()).min(1).max(MAX_CLAIMED_NAMES),
@@ -44,7 +47,7 @@ export type ReleasedClaim = z.infer<typeof ReleasedClaim>
 
 /** Asks for a page of definitions. */
 const DefinitionsQuery = z.object({
-  kind: z.enum(['trait', 'event']),
+  kind: nameKind,
   ...projectFields,
   limit: z.number().int().min(1).max(1_000),
   /** The last slug of the previous page. */
@@ -59,7 +62,7 @@ export type DefinitionsAnswer = z.infer<typeof DefinitionsAnswer>
 export const traitRegistryCalls = {
   /** Claims names that the gateway does not know. Answers one verdict for each slug, in order. */
   claim: defineBatchedCall({ path: '/internal/claims', question: Claim, answer: z.array(ClaimVerdict) }),
-  /** Gives back the names of records that certainly were not published. */
+  /** Gives back the names of records that are known not to be in the log. */
   releaseClaims: defineBatchedCall({ path: '/internal/claims/release', question: ReleasedClaim, answer: Done }),
   readDefinitions: defineCall({
     path: '/internal/definitions/read',

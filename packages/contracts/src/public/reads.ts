@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { DeviceFacts } from '../device-info.ts'
 import { Instant, Month, SlugId, Uuid } from '../primitives.ts'
 import { TraitValue } from '../records/traits.ts'
+import { mapLimits } from '../workspace/plan-limits.ts'
 import { FormsReadModel } from './form-decisions.ts'
 import { WaitingForm } from './queue-row.ts'
 import { SegmentMember, UserReadModel } from './user-read-model.ts'
@@ -18,18 +19,17 @@ export const UserAnswer = z.strictObject({
 /** `GET /v2/admin/users/{userName}/forms`. */
 export const UserFormsAnswer = z.strictObject({ userId: Uuid, userName: z.string(), ...FormsReadModel.shape })
 
-const counter = z.strictObject({
-  count: z.number().int(),
-  limit: z.number().int().nullable().describe('null: unlimited.'),
-})
-
 /** `GET /v2/admin/usage`. */
 export const UsageOverview = z.strictObject({
   month: Month,
-  events: counter.describe('Events of the organization in environment P.'),
-  monthlyActiveUsers: counter,
-  uniqueEvents: counter,
-  uniqueTraits: counter,
+  ...mapLimits('usage', ({ counts }) =>
+    z
+      .strictObject({
+        count: z.number().int(),
+        limit: z.number().int().nullable().describe('null: unlimited.'),
+      })
+      .describe(counts),
+  ),
 })
 
 /** A registered name of a trait or an event. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { DeviceFacts } from '../device-info.ts'
 import { Environment, Instant, KeyKind, SlugId, Uuid } from '../primitives.ts'
+import { PLAN_LIMITS } from '../workspace/plan-limits.ts'
 import { slugMap, TraitOperations } from './traits.ts'
 
 /** A duplicate of a record is dropped if it was received less than this long after the first (decisions.md, Retries). */
@@ -21,7 +22,7 @@ const userFactMembers = {
 }
 
 /** A check that admission skipped because a service did not answer in time (decisions.md, Busy and broken). */
-const Unchecked = z.enum(['user', 'mau', 'event-limit', 'event-name', 'traits'])
+const Unchecked = z.enum(['user', ...PLAN_LIMITS.map(({ unchecked }) => unchecked)])
 export type Unchecked = z.infer<typeof Unchecked>
 
 /** Members that describe the request: an identify or a tracked event. */

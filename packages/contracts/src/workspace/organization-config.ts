@@ -1,28 +1,19 @@
 import { z } from 'zod'
 import { Duration, Environment, KeyKind, SlugId } from '../primitives.ts'
 import { DEFAULT_ALLOWED_FIELDS, KNOWN_FIELDS } from '../device-info.ts'
+import { mapLimits } from './plan-limits.ts'
 import { Condition, COUNT_TOO_HIGH, MAX_COUNT, PropertyCondition } from './condition.ts'
 
-const limit = z.number().int().min(0).optional()
 const anyInstant = z.iso.datetime({ offset: true, error: 'must be an instant such as 2026-01-01T00:00:00Z' })
 
-export const Plan = z.strictObject({
-  /** Per organization and month, environment `P` only. For every limit of a plan, absent means unlimited. */
-  eventsPerMonth: limit,
-  /** Per project, as the two limits below. */
-  monthlyActiveUsers: limit,
-  uniqueEvents: limit,
-  uniqueTraits: limit,
-})
+/** The limits of an organization. Absent: unlimited. */
+export const Plan = z.strictObject(mapLimits('name', () => z.number().int().min(0).optional()))
 export type Plan = z.infer<typeof Plan>
 
 export const RateLimit = z.strictObject({ perSecond: z.number().positive(), burst: z.number().int().positive() })
 export type RateLimit = z.infer<typeof RateLimit>
 export const DEFAULT_RATE_LIMIT: RateLimit = { perSecond: 100, burst: 200 }
 
-/** Maximum numbers of names in a project, and in its declarations, under any plan (decisions.md, Bounds). */
-export const MAX_TRAIT_SLUGS = 5_000
-export const MAX_EVENT_NAMES = 10_000
 /** Maximum size of a project's disabled trait slugs in bytes of JSON. Each claim of its trait slugs contains them. */
 export const MAX_DISABLED_TRAIT_BYTES = 262_144
 

@@ -1,10 +1,10 @@
-import type { RequestFact } from '@nextvisit/contracts'
+import type { NameKind, RequestFact } from '@nextvisit/contracts'
 import { registeringSlugs } from './custom-slugs.ts'
 import { traitChangesOf } from './trait-operators.ts'
 
 /** A name in a record: of its event, or of a trait. */
 export interface CarriedName {
-  readonly kind: 'event' | 'trait'
+  readonly kind: NameKind
   readonly slug: string
   readonly name: string
   /** Admission granted the name as new with this record. */

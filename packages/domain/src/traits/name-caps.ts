@@ -1,4 +1,4 @@
-import { type KeyEntry, MAX_EVENT_NAMES, MAX_TRAIT_SLUGS } from '@nextvisit/contracts'
+import { type KeyEntry, NAME_CAPS } from '@nextvisit/contracts'
 import type { ProjectPolicy } from '../project-policy.ts'
 
 /** The part of the request's API key that decides about names. */
@@ -16,7 +16,7 @@ export function capOnNewEvents(
   if (kind === 'sdk' && !config.clientCreatedEvents && !declaredEvents.has(slug))
     return { limit: 0, reason: 'newEvent' }
   const planned = environment === 'P' ? plan.uniqueEvents : undefined
-  return { limit: Math.min(planned ?? MAX_EVENT_NAMES, MAX_EVENT_NAMES), reason: 'uniqueEvents' }
+  return { limit: Math.min(planned ?? NAME_CAPS.event.bound, NAME_CAPS.event.bound), reason: NAME_CAPS.event.refusal }
 }
 
 /**
@@ -28,7 +28,7 @@ export function capsOnNewTraits(
   { kind }: NamingKey,
   slugs: readonly string[],
 ): readonly { readonly slugs: readonly string[]; readonly limit: number }[] {
-  const limit = Math.min(plan.uniqueTraits ?? MAX_TRAIT_SLUGS, MAX_TRAIT_SLUGS)
+  const limit = Math.min(plan.uniqueTraits ?? NAME_CAPS.trait.bound, NAME_CAPS.trait.bound)
   if (kind === 'admin' || config.clientCreatedTraits) return [{ slugs, limit }]
   const isDeclared = (slug: string) => declaredTraits.has(slug)
   return [

@@ -1,4 +1,4 @@
-import { MAX_EVENT_NAMES, MAX_TRAIT_SLUGS, ProjectConfig } from '@nextvisit/contracts'
+import { NAME_CAPS, ProjectConfig } from '@nextvisit/contracts'
 import { expect, it } from 'vitest'
 import { capOnNewEvents, capsOnNewTraits } from './name-caps.ts'
 
@@ -17,8 +17,8 @@ const client = { kind: 'sdk', environment: 'P' } as const
 
 it('new events are capped by the plan in P, and by the bound of every project', () => {
   const staging = { kind: 'admin', environment: 'T' } as const
-  expect([capOf(project, server, 'a'), capOf(project, staging, 'a')]).toEqual([5, MAX_EVENT_NAMES])
-  expect(capOf(unplanned, server, 'a')).toBe(MAX_EVENT_NAMES)
+  expect([capOf(project, server, 'a'), capOf(project, staging, 'a')]).toEqual([5, NAME_CAPS.event.bound])
+  expect(capOf(unplanned, server, 'a')).toBe(NAME_CAPS.event.bound)
 })
 
 it('SDK keys create only declared events, unless the project allows others', () => {
@@ -29,7 +29,7 @@ it('SDK keys create only declared events, unless the project allows others', () 
 
 it('new traits are capped by the plan, and by the bound of every project', () => {
   expect(capsOnNewTraits(project, server, ['a', 'plan'])).toEqual([{ slugs: ['a', 'plan'], limit: 7 }])
-  expect(capsOnNewTraits(unplanned, server, ['a'])).toEqual([{ slugs: ['a'], limit: MAX_TRAIT_SLUGS }])
+  expect(capsOnNewTraits(unplanned, server, ['a'])).toEqual([{ slugs: ['a'], limit: NAME_CAPS.trait.bound }])
 })
 
 it('SDK keys create only declared traits, unless the project allows others', () => {

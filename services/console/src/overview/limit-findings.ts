@@ -1,17 +1,7 @@
-import type { LimitReason } from '@nextvisit/contracts'
+import { PLAN_LIMITS } from '@nextvisit/contracts'
 import { type Sample, totalsOf } from '../metrics/sample.ts'
 import type { ReachedLimit } from '../registry/reached-limits.ts'
-import { LIMIT_TITLES } from '../shared-with-pages.ts'
 import type { Finding } from './api.ts'
-
-/** Refusal reason once a limit is reached; null: nothing is refused. */
-const REASONS: { readonly [Name in keyof typeof LIMIT_TITLES]: LimitReason | null } = {
-  eventsPerMonth: 'eventLimit',
-  monthlyActiveUsers: 'mau',
-  uniqueEvents: 'uniqueEvents',
-  uniqueTraits: null,
-}
-const LIMITS = Object.entries(REASONS) as readonly [keyof typeof LIMIT_TITLES, LimitReason | null][]
 
 export interface LimitParts {
   /** Samples of the last hour, or since the console started. */
@@ -24,15 +14,15 @@ export interface LimitParts {
 /** Reports reached limits, and limits with refusals, which were reached at that time. */
 export function limitFindings({ samples, isWholeHour, reached }: LimitParts): readonly Finding[] {
   const refused = totalsOf(samples, 'refusal')
-  return LIMITS.flatMap(([name, reason]) => {
+  return PLAN_LIMITS.flatMap(({ name, refusal, title }) => {
     const own = onePerSubject(reached.filter(({ line }) => line.name === name))
-    const count = refused.get(reason ?? '') ?? 0
+    const count = refused.get(refusal ?? '') ?? 0
     const period = isWholeHour ? 'in the last hour' : 'since the console started'
     const refusals = count === 0 || own.length > 1 ? '' : `${count} refused ${period}`
     if (own.length > 0) return own.map((limit) => reachedFinding(limit, refusals))
     if (count === 0) return []
     const requests = count === 1 ? '1 request was' : `${count} requests were`
-    const text = `${requests} refused because of a limit (${LIMIT_TITLES[name].toLowerCase()}) ${period}.`
+    const text = `${requests} refused because of a limit (${title.toLowerCase()}) ${period}.`
     return [{ severity: 'warning', text, runbook: null, links: [{ screen: 'refusals', project: null }] } as const]
   })
 }
@@ -49,11 +39,11 @@ function subjectOf({ organization, project, line }: ReachedLimit): string {
 function reachedFinding(reached: ReachedLimit, refusals: string): Finding {
   const { organization, project, line } = reached
   const projectName = `${organization}/${project}`
-  const { name, used, limit, words } = line
+  const { title, used, limit, words } = line
   const counts = [`${used} of ${limit}`, refusals].filter((part) => part !== '').join(', ')
   return {
     severity: 'warning',
-    text: `${subjectOf(reached)}: ${LIMIT_TITLES[name].toLowerCase()}, ${counts}. ${words}`,
+    text: `${subjectOf(reached)}: ${title.toLowerCase()}, ${counts}. ${words}`,
     runbook: null,
     links: [
       { screen: 'registry', project: projectName },

@@ -4,6 +4,7 @@ import type { LimitLine } from '../registry/api.ts'
 import { limitFindings } from './limit-findings.ts'
 
 const mau: LimitLine = {
+  title: 'Monthly active users',
   name: 'monthlyActiveUsers',
   of: 'project',
   isMonthly: true,
@@ -41,7 +42,7 @@ it('findings attribute no refusals while two projects have reached the limit', (
 })
 
 it('a finding names the limit of an organization once', () => {
-  const line: LimitLine = { ...mau, name: 'eventsPerMonth', of: 'organization' }
+  const line: LimitLine = { ...mau, name: 'eventsPerMonth', title: 'Events a month', of: 'organization' }
   const reached = ['shop', 'app'].map((project) => ({ organization: 'demo', project, line }))
   expect(limitFindings({ samples: [], isWholeHour: true, reached })).toMatchObject([
     { text: 'demo: events a month, 12 of 12. Reached.', links: [{}, { screen: 'refusals', project: null }] },

@@ -1,11 +1,12 @@
-import { Instant, isStorable, Month, projectFields } from '@nextvisit/contracts'
+import { Instant, isStorable, Month, PLAN_LIMITS, projectFields } from '@nextvisit/contracts'
 import { z } from 'zod'
 import { defineRoute } from '../http/define-route.ts'
-import { LIMIT_TITLES, NAME_KINDS } from '../shared-with-pages.ts'
+import { NAME_KINDS } from '../shared-with-pages.ts'
 
 /** A limit and its use. */
 const LimitLine = z.strictObject({
-  name: z.enum(Object.keys(LIMIT_TITLES) as (keyof typeof LIMIT_TITLES)[]),
+  name: z.enum(PLAN_LIMITS.map(({ name }) => name)),
+  title: z.string(),
   /** Subject of the limit. The projects of an organization share its limit. */
   of: z.enum(['organization', 'project']),
   /** The count restarts every month. Names are kept. */

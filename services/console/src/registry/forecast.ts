@@ -1,5 +1,5 @@
+import type { PlanLimit } from '@nextvisit/contracts'
 import { boundsOfMonth } from '@nextvisit/domain'
-import type { LimitLine } from './api.ts'
 
 /** Time at which a limit is reached at the current rate. */
 export type Forecast =
@@ -62,32 +62,23 @@ function settled({ used, limit }: Use): Forecast | undefined {
   return used >= limit ? { outcome: 'reached' } : undefined
 }
 
-/** Effect of a reached limit. `until`: end of the month, for limits that restart then. */
-const WHEN_REACHED: { readonly [Name in LimitLine['name']]: (until: string) => string } = {
-  eventsPerMonth: (until) => `Reached: events with a production key are refused (402) until ${until}.`,
-  monthlyActiveUsers: (until) =>
-    `Reached: users not yet counted this month are refused (400) until ${until}. The others pass.`,
-  uniqueEvents: () => 'Reached: events with a new name are refused (400). Known names pass.',
-  uniqueTraits: () => 'Reached: new traits are dropped from records. Known ones pass.',
-}
-
 /** Later times are given as days only. */
 const SOON_MS = 2 * DAY_MS
 
 /** Describes a forecast at this month's rate in a sentence. Days are in UTC, like months. */
-export function forecastInWords(forecast: Forecast, name: LimitLine['name'], month: string, nowMs: number): string {
+export function forecastInWords(forecast: Forecast, limit: PlanLimit, month: string, nowMs: number): string {
   const { startMs, endMs } = boundsOfMonth(month)
   switch (forecast.outcome) {
     case 'unlimited':
       return 'The plan sets no limit.'
     case 'reached':
-      return WHEN_REACHED[name](dayInWords(endMs, nowMs))
+      return effectInWords(limit, dayInWords(endMs, nowMs))
     case 'unused':
       return 'Not reached at this rate: nothing was added this month.'
     case 'too-early':
       return `The month is ${spanInWords(nowMs - startMs)} old: too early to tell.`
     case 'reached-on':
-      return `At this rate it will be reached on ${momentInWords(forecast.atMs, nowMs)}${beforeTheEnd(name, forecast.atMs, endMs)}.`
+      return `At this rate it will be reached on ${momentInWords(forecast.atMs, nowMs)}${limit.isMonthly ? beforeTheEnd(forecast.atMs, endMs) : ''}.`
     case 'not-this-month':
       return `Not this month: at this rate it will be about ${COUNT.format(forecast.usedAtEnd)} at the end of the month.`
     case 'not-within-a-year':
@@ -107,9 +98,14 @@ export function atLastMonthsRateInWords(forecast: Forecast | undefined, nowMs: n
   return forecast?.outcome === 'not-this-month' ? ["At last month's rate it will not be reached this month."] : []
 }
 
-/** Adds the time before the end of the month, for counts that restart then. */
-function beforeTheEnd(name: LimitLine['name'], atMs: number, endMs: number): string {
-  if (name === 'uniqueEvents' || name === 'uniqueTraits') return ''
+/** Describes the effect of a reached limit. `until`: end of the month. */
+function effectInWords({ whenReached, isMonthly }: PlanLimit, until: string): string {
+  const effect = `Reached: ${whenReached.effect}${isMonthly ? ` until ${until}` : ''}.`
+  return 'stillPass' in whenReached ? `${effect} ${whenReached.stillPass}` : effect
+}
+
+/** Adds the time before the end of the month. */
+function beforeTheEnd(atMs: number, endMs: number): string {
   const days = Math.floor((endMs - atMs) / DAY_MS)
   if (days === 0) return ', the last day of the month'
   return `, ${days === 1 ? '1 day' : `${days} days`} before the month ends`

@@ -1,5 +1,5 @@
 import type { CatalogProject } from '@nextvisit/catalog'
-import { MAX_EVENT_NAMES, MAX_TRAIT_SLUGS, type UsageAnswer } from '@nextvisit/contracts'
+import { PLAN_LIMITS, type PlanLimit, type UsageAnswer } from '@nextvisit/contracts'
 import { boundsOfMonth, monthBefore } from '@nextvisit/domain'
 import type { Answer } from '../api-routes.ts'
 import type { LimitLine } from './api.ts'
@@ -28,48 +28,17 @@ const NEARLY_USED = 0.9
 export function projectUsageOf({ plan, usage, before, nowMs }: UsageParts): Answer<'readUsage'> {
   const { month } = usage
   const { startMs, endMs } = boundsOfMonth(month)
-  const lineOf = createLineOf(month, nowMs)
-  const monthly = { isMonthly: true, setBy: 'plan' } as const
-  const names = { of: 'project', isMonthly: false } as const
   return {
     at: new Date(nowMs).toISOString(),
     month,
     monthEndsAt: new Date(endMs).toISOString(),
     elapsed: (nowMs - startMs) / (endMs - startMs),
-    limits: [
-      lineOf({
-        ...monthly,
-        name: 'eventsPerMonth',
-        of: 'organization',
-        limit: plan.eventsPerMonth ?? null,
-        used: usage.events,
-        added: usage.events,
-        lastMonth: before.events,
-      }),
-      lineOf({
-        ...monthly,
-        name: 'monthlyActiveUsers',
-        of: 'project',
-        limit: plan.monthlyActiveUsers ?? null,
-        used: usage.monthlyActiveUsers,
-        added: usage.monthlyActiveUsers,
-        lastMonth: before.monthlyActiveUsers,
-      }),
-      lineOf({
-        ...names,
-        ...capOf(plan.uniqueEvents, MAX_EVENT_NAMES),
-        name: 'uniqueEvents',
-        used: usage.uniqueEvents,
-        added: usage.uniqueEvents - before.uniqueEvents,
-      }),
-      lineOf({
-        ...names,
-        ...capOf(plan.uniqueTraits, MAX_TRAIT_SLUGS),
-        name: 'uniqueTraits',
-        used: usage.uniqueTraits,
-        added: usage.uniqueTraits - before.uniqueTraits,
-      }),
-    ],
+    limits: PLAN_LIMITS.map((limit) => {
+      const used = usage[limit.usage]
+      const usedBefore = before[limit.usage]
+      const use = { used, added: limit.isMonthly ? used : used - usedBefore, ...appliedLimit(plan[limit.name], limit) }
+      return lineOf(limit, use, usedBefore, month, nowMs)
+    }),
   }
 }
 
@@ -78,34 +47,40 @@ export function reachedLinesOf(parts: Omit<UsageParts, 'before'>): readonly Limi
   return projectUsageOf({ ...parts, before: parts.usage }).limits.filter(({ outlook }) => outlook === 'reached')
 }
 
-/** Returns the lower limit, which applies (decisions.md, Bounds). */
-function capOf(planned: number | undefined, bound: number): Pick<LimitLine, 'setBy'> & { readonly limit: number } {
-  return planned !== undefined && planned <= bound
-    ? { limit: planned, setBy: 'plan' }
-    : { limit: bound, setBy: 'bound' }
+/** Returns the lower of a plan's limit and the bound (decisions.md, Bounds). */
+function appliedLimit(planned: number | undefined, { bound }: PlanLimit): Pick<LimitLine, 'limit' | 'setBy'> {
+  if (planned !== undefined && planned <= (bound ?? Infinity)) return { limit: planned, setBy: 'plan' }
+  return { limit: bound, setBy: bound === null ? null : 'bound' }
 }
 
-type Counted = Pick<LimitLine, 'name' | 'of' | 'isMonthly' | 'used' | 'added' | 'limit' | 'setBy'> & {
-  /** Final count of the previous month, if the count restarts every month. */
-  readonly lastMonth?: number
-}
-
-function createLineOf(month: string, nowMs: number): (counted: Counted) => LimitLine {
-  const { startMs, endMs } = boundsOfMonth(monthBefore(month))
-  return ({ lastMonth, ...use }) => {
-    const forecast = forecastOf(use, month, nowMs)
-    const atLastMonthsRate =
-      lastMonth === undefined ? undefined : forecastAtRate(use, lastMonth / (endMs - startMs), month, nowMs)
-    const words = [forecastInWords(forecast, use.name, month, nowMs)]
-    if (isRough(month, nowMs) && isOfRate(forecast)) words.push(roughInWords(month, nowMs))
-    if (isRough(month, nowMs)) words.push(...atLastMonthsRateInWords(atLastMonthsRate, nowMs))
-    return {
-      ...use,
-      setBy: use.limit === null ? null : use.setBy,
-      outlook: outlookOf(forecast, use, nowMs),
-      words: words.join(' '),
-      reachedAt: forecast.outcome === 'reached-on' ? new Date(forecast.atMs).toISOString() : null,
+/** `usedBefore`: final count of the previous month. */
+function lineOf(
+  limit: PlanLimit,
+  counts: Pick<LimitLine, 'used' | 'added' | 'limit' | 'setBy'>,
+  usedBefore: number,
+  month: string,
+  nowMs: number,
+): LimitLine {
+  const { name, title, of, isMonthly } = limit
+  const use = { ...counts, isMonthly }
+  const forecast = forecastOf(use, month, nowMs)
+  const words = [forecastInWords(forecast, limit, month, nowMs)]
+  if (isRough(month, nowMs)) {
+    if (isOfRate(forecast)) words.push(roughInWords(month, nowMs))
+    const { startMs, endMs } = boundsOfMonth(monthBefore(month))
+    if (isMonthly) {
+      const atLastMonthsRate = forecastAtRate(use, usedBefore / (endMs - startMs), month, nowMs)
+      words.push(...atLastMonthsRateInWords(atLastMonthsRate, nowMs))
     }
+  }
+  return {
+    ...use,
+    name,
+    title,
+    of,
+    outlook: outlookOf(forecast, use, nowMs),
+    words: words.join(' '),
+    reachedAt: forecast.outcome === 'reached-on' ? new Date(forecast.atMs).toISOString() : null,
   }
 }
 
@@ -116,7 +91,11 @@ function isOfRate({ outcome }: Forecast): boolean {
 /** Forecasts beyond a month need no attention yet. */
 const LOOK_AHEAD_MS = 31 * 86_400_000
 
-function outlookOf(forecast: Forecast, { used, limit }: Counted, nowMs: number): LimitLine['outlook'] {
+function outlookOf(
+  forecast: Forecast,
+  { used, limit }: Pick<LimitLine, 'used' | 'limit'>,
+  nowMs: number,
+): LimitLine['outlook'] {
   if (forecast.outcome === 'reached') return 'reached'
   const isSoon = forecast.outcome === 'reached-on' && forecast.atMs - nowMs <= LOOK_AHEAD_MS
   return isSoon || (limit !== null && used >= NEARLY_USED * limit) ? 'warning' : 'good'

@@ -1,3 +1,4 @@
+import type { Unchecked } from '@nextvisit/contracts'
 import { isoInstant } from '@nextvisit/domain'
 import type { CheckedRequest } from '../http/route.ts'
 import type { Published, UserPartition } from '../publishing/user-event-publisher.ts'
@@ -22,6 +23,13 @@ export interface ItemToAdmit<Body> {
   readonly isKeyed: boolean
   readonly body: Body
   readonly user: UserPartition
+}
+
+/** The outcome of a check that does not refuse the record. */
+export interface Passed {
+  readonly outcome: 'passed'
+  /** Names the check if it could not be made. */
+  readonly unchecked: readonly Unchecked[]
 }
 
 /** A fact with all verdicts of policy. */

@@ -1,14 +1,18 @@
-import type { Claim, EventTracked, Unchecked } from '@nextvisit/contracts'
-import { capOnNewEvents, applyAllowListToProperties, countsForOf, monthOf, type TrackBody } from '@nextvisit/domain'
+import { type Claim, type EventTracked, NAME_CAPS } from '@nextvisit/contracts'
+import { capOnNewEvents, applyAllowListToProperties, countsForOf, type TrackBody } from '@nextvisit/domain'
 import { type Refusal, REFUSALS, refuse } from '../refusals/refusals.ts'
 import {
   type AdmissionParts,
   type Admitted,
   commonFields,
   type ItemToAdmit,
+  type Passed,
   recordRefOf,
   releaseAll,
 } from './admission.ts'
+import type { KnownUsers } from './known-users.ts'
+import { NO_ROOM_NEEDED, reserveRoom } from './reserve-room.ts'
+import type { TraitRegistry } from './trait-registry.ts'
 import type { Release } from './verdicts.ts'
 
 /**
@@ -21,76 +25,84 @@ export async function admitEvent(
   item: ItemToAdmit<TrackBody>,
   isIdentified?: Promise<boolean>,
 ): Promise<Admitted<EventTracked> | Refusal> {
-  const { request, user } = item
-  const { slug } = item.body
-  const deadlineAt = request.admissionDeadlineAt
+  const { request, body } = item
+  const { project, key, deadlineAt, admissionDeadlineAt } = request
   const common = commonFields(item)
-  const recordRef = recordRefOf(item)
-  const { organization, project } = recordRef
-  const unchecked: Unchecked[] = []
+  const metered = common.environment === 'P'
 
-  const existence = (await isIdentified)
-    ? 'exists'
-    : await knownUsers.check({ organization, project, ...user }, deadlineAt)
-  if (existence === 'missing') return refuse(REFUSALS.user)
-  if (existence === 'crowded') return refuse(REFUSALS.busy)
-  if (existence === 'unchecked') unchecked.push('user')
+  const user = await checkUser(knownUsers, item, isIdentified)
+  if (user.outcome === 'refused') return user
+  if (project.disabledEvents.has(body.slug)) return refuse(REFUSALS.disabled)
 
-  if (request.project.disabledEvents.has(slug)) return refuse(REFUSALS.disabled)
-
-  const cap = capOnNewEvents(request.project, request.key.entry, slug)
-  const claim: Claim = { kind: 'event', ...recordRef, slugs: [slug], disabled: [], limit: cap.limit }
-  // Events that the cap refuses must not take room from others.
-  const isRefusedByCap = () => traitRegistry.isRefusedByCap(claim, deadlineAt)
-  const reservation = reservationOf(item, common.received)
-  const reserved =
-    reservation &&
-    (metering.takeLeased(reservation) ?? (await metering.reserveEvent(reservation, deadlineAt, isRefusedByCap)))
-  if (reserved?.verdict === 'room') return refuse(REFUSALS[cap.reason])
-  if (reserved?.verdict === 'no-room') return refuse(REFUSALS.eventLimit)
-  if (reserved?.verdict === 'crowded') return refuse(REFUSALS.busy)
-  if (reserved?.verdict === 'unchecked') unchecked.push('event-limit')
+  const cap = capOnNewEvents(project, key.entry, body.slug)
+  const claim: Claim = { kind: 'event', ...recordRefOf(item), slugs: [body.slug], disabled: [], limit: cap.limit }
+  const nameRefusal = refuse(REFUSALS[cap.reason])
+  const room = metered
+    ? await reserveRoom(metering, 'event', item, common.received, {
+        isReached: () => traitRegistry.isRefusedByCap(claim, admissionDeadlineAt),
+        refusal: nameRefusal,
+      })
+    : NO_ROOM_NEEDED
+  if (room.outcome === 'refused') return room
 
   const releaseName: Release = (releaseDeadlineAt) => traitRegistry.release(claim, releaseDeadlineAt)
-  const acquired = reserved ? [reserved.release, releaseName] : [releaseName]
-  // A request with a key may repeat one that another gateway answered before Redis was emptied.
-  const claimed = await traitRegistry.claim(claim, deadlineAt, item.isKeyed)
-  const verdict = typeof claimed === 'string' ? claimed : claimed.get(slug)
-  if (verdict === 'unchecked') unchecked.push('event-name')
-  if (verdict === 'crowded' || verdict === 'no-room') {
+  const acquired = [...room.acquired, releaseName]
+  const name = await claimName(traitRegistry, claim, item, nameRefusal)
+  if (name.outcome === 'refused') {
     // Awaited, so that the caller's next request finds the room again.
-    await releaseAll(acquired, request.deadlineAt)
-    return refuse(verdict === 'no-room' ? REFUSALS[cap.reason] : REFUSALS.busy)
+    await releaseAll(acquired, deadlineAt)
+    return name
   }
+
+  const unchecked = [...user.unchecked, ...room.unchecked, ...name.unchecked]
   return {
     outcome: 'admitted',
-    fact: factOf(item, common, verdict === 'new', unchecked, reserved?.lease),
+    fact: {
+      ...factOf(item, common),
+      newEvent: name.isNew,
+      metered,
+      unchecked,
+      ...(room.lease !== undefined && { lease: room.lease }),
+    },
     conclude: async (published) => {
-      if (published === 'published') traitRegistry.remember(claim, [slug])
+      if (published === 'published') traitRegistry.remember(claim, claim.slugs)
       if (published === 'not-published') void releaseAll(acquired)
     },
   }
 }
 
-/** Returns the reservation of an event that counts against a limit. */
-function reservationOf(item: ItemToAdmit<TrackBody>, received: string) {
-  const { project, key } = item.request
-  const limit = key.entry.environment === 'P' ? project.plan.eventsPerMonth : undefined
-  if (limit === undefined) return undefined
-  return { kind: 'event', ...recordRefOf(item), month: monthOf(received), limit } as const
+async function checkUser(
+  knownUsers: KnownUsers,
+  { request, user }: ItemToAdmit<unknown>,
+  isIdentified: Promise<boolean> | undefined,
+): Promise<Passed | Refusal> {
+  const { organization, project } = request.project
+  if (await isIdentified) return { outcome: 'passed', unchecked: [] }
+  const existence = await knownUsers.check({ organization, project, ...user }, request.admissionDeadlineAt)
+  if (existence === 'missing') return refuse(REFUSALS.user)
+  if (existence === 'crowded') return refuse(REFUSALS.busy)
+  return { outcome: 'passed', unchecked: existence === 'unchecked' ? ['user'] : [] }
+}
+
+async function claimName(
+  traitRegistry: TraitRegistry,
+  claim: Claim,
+  { request, isKeyed }: ItemToAdmit<unknown>,
+  refusal: Refusal,
+): Promise<(Passed & { readonly isNew: boolean }) | Refusal> {
+  // A request with a key may repeat one that another gateway answered before Redis was emptied.
+  const claimed = await traitRegistry.claim(claim, request.admissionDeadlineAt, isKeyed)
+  const [verdict] = typeof claimed === 'string' ? [claimed] : claimed.values()
+  if (verdict === 'no-room') return refusal
+  if (verdict === 'crowded') return refuse(REFUSALS.busy)
+  const unchecked = verdict === 'unchecked' ? [NAME_CAPS.event.unchecked] : []
+  return { outcome: 'passed', unchecked, isNew: verdict === 'new' }
 }
 
 /** The fact holds no signature: with it, readers of the log could act as the user. */
-function factOf(
-  { request, body }: ItemToAdmit<TrackBody>,
-  common: ReturnType<typeof commonFields>,
-  newEvent: boolean,
-  unchecked: Unchecked[],
-  lease: string | undefined,
-): EventTracked {
+function factOf({ request, body }: ItemToAdmit<TrackBody>, common: ReturnType<typeof commonFields>) {
   const { project } = request
   const { userName, eventName, slug, occurredAt, evaluateTriggers, properties } = body
-  const { received, environment } = common
   const chosen = applyAllowListToProperties(project, properties)
   return {
     type: 'EventTracked',
@@ -100,11 +112,7 @@ function factOf(
     slug,
     occurredAt,
     evaluateTriggers,
-    newEvent,
-    metered: environment === 'P',
-    unchecked,
     ...chosen,
-    ...countsForOf(project.config, { slug, received, properties: chosen.properties }),
-    ...(lease !== undefined && { lease }),
-  }
+    ...countsForOf(project.config, { slug, received: common.received, properties: chosen.properties }),
+  } as const
 }

@@ -23,8 +23,8 @@ async function releasedAfter(claimed: ClaimResult): Promise<readonly string[]> {
   const parts = {
     knownUsers: { check: async () => 'exists' },
     metering: {
-      takeLeased: () => undefined,
-      reserveEvent: async ({ recordId }: { readonly recordId: string }) => ({
+      take: () => undefined,
+      reserve: async ({ recordId }: { readonly recordId: string }) => ({
         verdict: 'granted',
         release: async () => void released.push(`room of ${recordId}`),
       }),

@@ -1,4 +1,4 @@
-import type { Claim, ClaimVerdict, IdentifyRequested, Unchecked } from '@nextvisit/contracts'
+import { type Claim, type ClaimVerdict, type IdentifyRequested, NAME_CAPS, type Unchecked } from '@nextvisit/contracts'
 import {
   capsOnNewTraits,
   type AllowedFields,
@@ -9,6 +9,7 @@ import {
   registeringSlugs,
   toTraitOperations,
 } from '@nextvisit/domain'
+import type { CheckedRequest } from '../http/route.ts'
 import { type Refusal, REFUSALS, refuse, refuseBody } from '../refusals/refusals.ts'
 import {
   type AdmissionParts,
@@ -18,6 +19,7 @@ import {
   recordRefOf,
   releaseAll,
 } from './admission.ts'
+import { reserveRoom } from './reserve-room.ts'
 import type { ClaimResult } from './trait-registry.ts'
 import type { Release } from './verdicts.ts'
 
@@ -29,39 +31,31 @@ export async function admitIdentify(
   { knownUsers, metering, traitRegistry }: AdmissionParts,
   item: ItemToAdmit<IdentifyBody>,
 ): Promise<Admitted<IdentifyRequested> | Refusal> {
-  const { project, key, deadlineAt: requestDeadlineAt, admissionDeadlineAt: deadlineAt } = item.request
+  const { project, deadlineAt, admissionDeadlineAt } = item.request
+  const { userId } = item.user
   const common = commonFields(item)
-  const recordRef = recordRefOf(item)
-  const user = { userId: item.user.userId, month: monthOf(common.received) }
-  const unchecked: Unchecked[] = []
-  const acquired: Release[] = []
-
   const chosen = applyAllowList(project, item.body)
   if (chosen.outcome === 'rejected') return refuseBody(chosen)
 
-  const limit = project.plan.monthlyActiveUsers
-  if (limit !== undefined) {
-    const { verdict, release } = await metering.reserveMau({ kind: 'mau', ...recordRef, ...user, limit }, deadlineAt)
-    if (verdict === 'no-room') return refuse(REFUSALS.mau)
-    if (verdict === 'crowded') return refuse(REFUSALS.busy)
-    if (verdict === 'unchecked') unchecked.push('mau')
-    acquired.push(release)
-  }
+  const room = await reserveRoom(metering, 'mau', item, common.received)
+  if (room.outcome === 'refused') return room
 
-  const space = { kind: 'trait', ...recordRef } as const
-  const disabled = [...project.disabledTraits]
-  const claims = capsOnNewTraits(project, key.entry, registeringSlugs(chosen.changes)).map(
-    (cap): Claim => ({ ...space, slugs: [...cap.slugs], disabled, limit: cap.limit }),
+  const space = { kind: 'trait', ...recordRefOf(item) } as const
+  const claims = claimsOf(space, item.request, registeringSlugs(chosen.changes))
+  const releaseNames = claims.map(
+    (claim): Release =>
+      (at) =>
+        traitRegistry.release(claim, at),
   )
-  for (const claim of claims) acquired.push((releaseDeadlineAt) => traitRegistry.release(claim, releaseDeadlineAt))
-  const claimed = await Promise.all(claims.map((claim) => traitRegistry.claim(claim, deadlineAt)))
+  const acquired = [...room.acquired, ...releaseNames]
+  const claimed = await Promise.all(claims.map((claim) => traitRegistry.claim(claim, admissionDeadlineAt)))
   if (claimed.includes('crowded')) {
     // Awaited, so that the caller's next request finds the room again.
-    await releaseAll(acquired, requestDeadlineAt)
+    await releaseAll(acquired, deadlineAt)
     return refuse(REFUSALS.busy)
   }
-  if (claimed.includes('unchecked')) unchecked.push('traits')
   const names = namesOf(claimed, chosen)
+  const unchecked = [...room.unchecked, ...(claimed.includes('unchecked') ? [NAME_CAPS.trait.unchecked] : [])]
 
   return {
     outcome: 'admitted',
@@ -69,13 +63,25 @@ export async function admitIdentify(
     conclude: async (published) => {
       if (published === 'not-published') void releaseAll(acquired)
       if (published !== 'published') return
-      if (countsInOwnMonth(common)) metering.rememberCounted(user)
+      if (countsInOwnMonth(common)) metering.rememberCounted(userId, monthOf(common.received))
       // A record with a key may duplicate one without these slugs: of a visit that may differ, or of a time without
       // room. Consumers drop duplicates, so only slugs that were registered before are cached.
       traitRegistry.remember(space, common.keyed ? names.registered : registeringSlugs(names.kept))
-      await knownUsers.mark(user.userId)
+      await knownUsers.mark(userId)
     },
   }
+}
+
+/** Returns a claim for each cap on the new slugs. */
+function claimsOf(
+  space: Omit<Claim, 'slugs' | 'disabled' | 'limit'>,
+  request: CheckedRequest,
+  slugs: readonly string[],
+) {
+  const disabled = [...request.project.disabledTraits]
+  return capsOnNewTraits(request.project, request.key.entry, slugs).map(
+    (cap): Claim => ({ ...space, slugs: [...cap.slugs], disabled, limit: cap.limit }),
+  )
 }
 
 type Names = ReturnType<typeof namesOf>

@@ -10,9 +10,6 @@ const MAX_COUNTED_USERS = 200_000
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 160
 
-type MauReservation = Extract<Reservation, { kind: 'mau' }>
-type CountedUser = Pick<MauReservation, 'userId' | 'month'>
-
 export type Metering = ReturnType<typeof createMetering>
 
 /** Admission's questions to metering: room under limits. */
@@ -35,8 +32,8 @@ export function createMetering(
   })
 
   /**
-   * Returns the release of the reservation of a record that certainly was not published. If the call is lost, metering expires the
-   * reservation. Resolves once it is given back, or at the deadline; never rejects.
+   * Returns the release of a reservation, for a record that is known not to be in the log. If the call is lost, metering
+   * expires the reservation. Resolves once it is given back, or at the deadline; never rejects.
    */
   const releaseOf =
     ({ organization, recordId }: Reservation): Release =>
@@ -44,46 +41,60 @@ export function createMetering(
       askRelease({ organization, recordId }, deadlineAt)
 
   /**
-   * Reserves room. While records that may yet be released hold it, asks again until the time is up; then the room
-   * counts as used up, even if metering is unavailable by then. A record that the cap on names refuses continues as a
-   * dry run: it takes no room from others, and an exhausted limit is still reported first (decisions.md, Track event).
+   * Takes room without a call: a unit that was leased in advance, or that of a user who is known to count in the month.
+   * Returns undefined if metering must be asked.
+   */
+  function take(reservation: Reservation): Reserved | undefined {
+    if (reservation.kind === 'event') return mayLease ? leases.take(reservation) : undefined
+    const isCounted = counted.get(keyOf(reservation.userId, reservation.month))
+    return isCounted ? { verdict: 'counted', release: releaseOf(reservation) } : undefined
+  }
+
+  /**
+   * Reserves room. Room that records hold which may yet be released counts as used up when the time is up, even if
+   * metering is unavailable by then.
    */
   async function reserve(
     reservation: Reservation,
     deadlineAt: number,
-    isRefusedByCap: () => Promise<boolean> = () => Promise.resolve(false),
+    isRefusedByCap?: () => Promise<boolean>,
   ): Promise<Reserved> {
     const release = releaseOf(reservation)
-    let verdict = verdictOf(await askReserve(reservation, deadlineAt))
-    if (verdict === 'crowded') void release() // metering may have granted it
-    let isDryRun = false
-    for (let pauseMs = FIRST_PAUSE_MS; verdict === 'held'; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
-      if (reservation.kind === 'event') leases.end(reservation)
-      isDryRun ||= await isRefusedByCap()
-      if (remainingMs(deadlineAt) <= keptForNamesMs + pauseMs) return { verdict: 'no-room', release }
+    const first = verdictOf(await askReserve(reservation, deadlineAt))
+    const verdict = first === 'held' ? await askUntilNotHeld(reservation, deadlineAt, isRefusedByCap) : first
+    const isRefused = verdict === 'crowded' || (verdict === 'unchecked' && first === 'held')
+    // Metering may have granted a question that it did not answer in time.
+    if (isRefused) void release()
+    return { verdict: isRefused && first === 'held' ? 'no-room' : verdict, release }
+  }
+
+  /**
+   * Asks again, with pauses, until the room is granted, used up, or the time is up. An event that the cap on names
+   * refuses continues as a dry run: it takes no room from others, and an exhausted limit is still reported first
+   * (decisions.md, Track event).
+   */
+  async function askUntilNotHeld(
+    reservation: Reservation,
+    deadlineAt: number,
+    isRefusedByCap?: () => Promise<boolean>,
+  ): Promise<Reserved['verdict']> {
+    let question = reservation
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+      if (question.kind === 'event') leases.end(question)
+      if (!question.dryRun && (await isRefusedByCap?.())) question = { ...question, dryRun: true }
+      if (remainingMs(deadlineAt) <= keptForNamesMs + pauseMs) return 'no-room'
       await new Promise((resolve) => setTimeout(resolve, pauseMs))
-      verdict = verdictOf(await askReserve(isDryRun ? { ...reservation, dryRun: true } : reservation, deadlineAt))
-      if (verdict === 'unchecked' || verdict === 'crowded') {
-        void release() // metering may have granted it
-        verdict = 'no-room'
-      }
+      const verdict = verdictOf(await askReserve(question, deadlineAt))
+      if (verdict !== 'held') return verdict
     }
-    return { verdict, release }
   }
 
   return {
     stop: leases.stop,
-    /** Takes a unit that was leased in advance. Without one, the event reserves its own. */
-    takeLeased: (reservation: Extract<Reservation, { kind: 'event' }>): Reserved | undefined =>
-      mayLease ? leases.take(reservation) : undefined,
-    reserveEvent: reserve,
-    /** Reserves an active user. A user who is known to count in the month needs no call. */
-    reserveMau: async (reservation: MauReservation, deadlineAt: number): Promise<Reserved> =>
-      counted.get(keyOf(reservation))
-        ? { verdict: 'counted', release: releaseOf(reservation) }
-        : reserve(reservation, deadlineAt),
+    take,
+    reserve,
     /** Caches that a user counts in the month. Call it only after the ack of an identify. */
-    rememberCounted: (user: CountedUser) => void counted.set(keyOf(user), true),
+    rememberCounted: (userId: string, month: string) => void counted.set(keyOf(userId, month), true),
   }
 }
 
@@ -91,6 +102,6 @@ function tenantOf({ organization }: { readonly organization: string }): string {
   return organization
 }
 
-function keyOf({ userId, month }: CountedUser): string {
+function keyOf(userId: string, month: string): string {
   return `${month}/${userId}`
 }

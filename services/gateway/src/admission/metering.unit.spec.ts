@@ -11,6 +11,7 @@ const RESERVATION = {
   month: '2026-11',
   limit: 1_000,
   partition: 0,
+  userId: '9fbb8008-6c5c-5c5c-8c5c-0196a3a46c5c',
   recordId: '0196a3a4-6c5c-7c5c-8c5c-0196a3a46c5c',
 } as const satisfies Reservation
 
@@ -45,10 +46,10 @@ afterEach(() => void vi.useRealTimers())
 
 it('a gateway gives back its own leases before it asks again for held room', async () => {
   const { metering, calls } = givenMetering(REQUEST_BUDGET_MS, (before) => !before.includes('returnLeased'))
-  for (let event = 0; event < 8; event += 1) metering.takeLeased(RESERVATION)
+  for (let event = 0; event < 8; event += 1) metering.take(RESERVATION)
   await vi.advanceTimersByTimeAsync(100)
-  expect(metering.takeLeased(RESERVATION)).toBeDefined()
-  const reserved = metering.reserveEvent(RESERVATION, performance.now() + 1_000)
+  expect(metering.take(RESERVATION)).toBeDefined()
+  const reserved = metering.reserve(RESERVATION, performance.now() + 1_000)
   await vi.advanceTimersByTimeAsync(20)
   expect(await reserved).toMatchObject({ verdict: 'granted' })
   expect(calls).toEqual(['lease', 'reserve', 'returnLeased', 'reserve'])
@@ -60,10 +61,10 @@ describe('room that another gateway has leased', () => {
     async (requestBudgetMs) => {
       const returnedAt = performance.now() + ROOM_LEASE_MS + 50
       const { metering, calls } = givenMetering(requestBudgetMs, () => performance.now() < returnedAt)
-      const reserved = metering.reserveEvent(RESERVATION, performance.now() + requestBudgetMs / 2)
+      const reserved = metering.reserve(RESERVATION, performance.now() + requestBudgetMs / 2)
       await vi.advanceTimersByTimeAsync(requestBudgetMs)
       const isWaitedFor = (await reserved).verdict === 'granted'
-      for (let event = 0; event < 8; event += 1) metering.takeLeased(RESERVATION)
+      for (let event = 0; event < 8; event += 1) metering.take(RESERVATION)
       await vi.advanceTimersByTimeAsync(100)
       expect(isWaitedFor || !calls.includes('lease')).toBe(true)
       expect(calls.includes('lease')).toBe(outlastsRoomLease(requestBudgetMs))

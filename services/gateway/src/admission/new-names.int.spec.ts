@@ -1,4 +1,4 @@
-import { MAX_DISABLED_TRAIT_BYTES, MAX_EVENT_NAMES } from '@nextvisit/contracts'
+import { MAX_DISABLED_TRAIT_BYTES, NAME_CAPS } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
 import { givenGateway } from '../../test/given-gateway.ts'
 import { claimsIn, givenRegistry } from '../../test/given-services.ts'
@@ -76,7 +76,7 @@ describe('admission of new names (decisions.md, Track event: newEvent; design.md
     await gateway.identify({ userName: 'ada' })
     expect((await gateway.track({ userName: 'ada', eventName: 'a' }, gateway.keys.adminT)).status).toBe(202)
     expect((await gateway.track({ userName: 'ada', eventName: 'b' })).status).toBe(400)
-    expect(claimsIn(names.calls).map(({ limit }) => limit)).toEqual([MAX_EVENT_NAMES, 0])
+    expect(claimsIn(names.calls).map(({ limit }) => limit)).toEqual([NAME_CAPS.event.bound, 0])
   })
 
   it('holds every project to its bounds under any plan (decisions.md, Bounds)', async () => {

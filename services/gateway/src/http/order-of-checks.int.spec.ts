@@ -69,8 +69,8 @@ function routeWith(has: Has) {
   const admission = {
     knownUsers: { check: async () => (has('user') ? 'missing' : 'exists') },
     metering: {
-      takeLeased: () => undefined,
-      reserveEvent: async () => ({ verdict: has('eventLimit') ? 'no-room' : 'granted', release: done }),
+      take: () => undefined,
+      reserve: async () => ({ verdict: has('eventLimit') ? 'no-room' : 'granted', release: done }),
     },
     traitRegistry: {
       claim: async () => new Map([['a', has('uniqueEvents') ? 'no-room' : 'registered']]),

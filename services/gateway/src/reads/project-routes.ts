@@ -1,6 +1,8 @@
 import { catalogSegments } from '@nextvisit/catalog'
 import {
+  mapLimits,
   type meteringCalls,
+  type NameKind,
   ROUTES,
   type traitRegistryCalls,
   type userProjectorCalls,
@@ -25,18 +27,15 @@ export function createProjectRoutes({ metering, traitRegistry, userProjector }: 
     const month = monthOf(new Date(receivedMs).toISOString())
     const usage = await metering.readUsage({ organization, project, month }, { deadlineAt })
     if (usage.outcome !== 'answered') return refuse(REFUSALS.notRead)
-    const count = usage.answer
+    const counts = usage.answer
     return answer(200, {
-      month: count.month,
-      events: { count: count.events, limit: plan.eventsPerMonth ?? null },
-      monthlyActiveUsers: { count: count.monthlyActiveUsers, limit: plan.monthlyActiveUsers ?? null },
-      uniqueEvents: { count: count.uniqueEvents, limit: plan.uniqueEvents ?? null },
-      uniqueTraits: { count: count.uniqueTraits, limit: plan.uniqueTraits ?? null },
+      month: counts.month,
+      ...mapLimits('usage', (limit) => ({ count: counts[limit.usage], limit: plan[limit.name] ?? null })),
     })
   }
 
   /** Lists definitions by slug, in pages. */
-  async function listDefinitions(kind: 'trait' | 'event', request: CheckedRequest): Promise<Result> {
+  async function listDefinitions(kind: NameKind, request: CheckedRequest): Promise<Result> {
     const { organization, project } = request.project
     const page = parsePage(request.parameters)
     if (page.outcome === 'refused') return page

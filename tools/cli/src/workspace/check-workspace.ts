@@ -1,4 +1,4 @@
-import { isStorable, MAX_DISABLED_TRAIT_BYTES, MAX_EVENT_NAMES, MAX_TRAIT_SLUGS } from '@nextvisit/contracts'
+import { isStorable, MAX_DISABLED_TRAIT_BYTES, NAME_CAPS } from '@nextvisit/contracts'
 import { eventSlug, isReservedEventName } from '@nextvisit/domain'
 import type { Fault } from './explain-issue.ts'
 import { items, member, type YamlNode, text } from './yaml-node.ts'
@@ -32,8 +32,8 @@ function checkProject(project: YamlNode): readonly Fault[] {
     ...repeated(items(project, 'traits'), 'slug', 'trait'),
     ...repeated(items(project, 'events'), 'slug', 'event', eventSlug),
     ...items(project, 'events').flatMap((event) => checkEventName(event, 'slug')),
-    ...checkCount(project, 'traits', MAX_TRAIT_SLUGS),
-    ...checkCount(project, 'events', MAX_EVENT_NAMES),
+    ...checkCount(project, 'traits', NAME_CAPS.trait.bound),
+    ...checkCount(project, 'events', NAME_CAPS.event.bound),
     ...checkDisabledTraits(project),
     ...checkSignature(project),
     ...checkSegments(project),

@@ -2,7 +2,6 @@ import { useQuery } from '@tanstack/react-query'
 import { useId } from 'react'
 import type { Answer } from '../../../src/api-routes.ts'
 import type { LimitLine } from '../../../src/registry/api.ts'
-import { LIMIT_TITLES } from '../../../src/shared-with-pages.ts'
 import { apiQuery } from '../app/api.ts'
 import { figure } from '../components/figures.ts'
 import { Mark, type MarkKind } from '../components/mark.tsx'
@@ -46,13 +45,13 @@ interface LimitProps {
 }
 
 function Limit({ line, project, elapsed }: LimitProps) {
-  const { name, of, isMonthly, used, added, limit, setBy, outlook, words } = line
+  const { title, of, isMonthly, used, added, limit, setBy, outlook, words } = line
   const id = useId()
   return (
     <article className="card limit" aria-labelledby={id}>
       <header>
         <Mark {...(limit === null ? NO_LIMIT : OUTLOOKS[outlook])} />
-        <h2 id={id}>{LIMIT_TITLES[name]}</h2>
+        <h2 id={id}>{title}</h2>
         <span className="pill">
           {of} {project.path[of]}
         </span>
