@@ -1,6 +1,5 @@
 import { openTestClient } from '@nextvisit/database/testing'
 import { type Consumer, defineConsumer } from '../src/process/define-consumer.ts'
-import { opaque } from '../src/core/projection.ts'
 import { createVisitsProjection, VISITS_DIRECTORY } from './visits-projection.ts'
 
 /** The example of the core's specs as a consumer of `topic`. */
@@ -11,7 +10,7 @@ export function visitsConsumer(topic?: string): Consumer {
     version: 'test',
     schema: 'visits',
     openDb: async (adapter) => openTestClient(adapter),
-    projection: () => opaque(createVisitsProjection(topic)),
+    projection: () => createVisitsProjection(topic),
     // The row that the example's ticks write does not come from the log.
     tables: {
       visits: {

@@ -72,10 +72,10 @@ const partitions = z
   .string(PARTITIONS)
   .regex(/^[1-9]\d{0,4}(\/[1-9]\d{0,4})?$/, PARTITIONS)
   .transform((text) => {
-    const [keys = 0, inTopic = keys] = text.split('/').map(Number)
-    return { keys, inTopic }
+    const [keyPartitions = 0, inTopic = keyPartitions] = text.split('/').map(Number)
+    return { keyPartitions, inTopic }
   })
-  .refine(({ keys, inTopic }) => keys <= inTopic, PARTITIONS)
+  .refine(({ keyPartitions, inTopic }) => keyPartitions <= inTopic, PARTITIONS)
 
 /** `kafka`: a connection for `@nextvisit/log`, without the `clientId`. */
 export const kafkaConfig = z
@@ -87,7 +87,7 @@ export const kafkaConfig = z
       .optional(),
     KAFKA_SASL_USERNAME: z.string().optional(),
     KAFKA_SASL_PASSWORD: z.string().optional(),
-    KAFKA_PARTITIONS: partitions.default({ keys: DEFAULT_PARTITIONS, inTopic: DEFAULT_PARTITIONS }),
+    KAFKA_PARTITIONS: partitions.default({ keyPartitions: DEFAULT_PARTITIONS, inTopic: DEFAULT_PARTITIONS }),
   })
   .transform((env, context) => {
     const connection = { brokers: env.KAFKA_BROKERS, tls: env.KAFKA_TLS, partitions: env.KAFKA_PARTITIONS }

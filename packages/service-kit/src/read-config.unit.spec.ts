@@ -40,8 +40,8 @@ function faultsOf(env: EnvironmentVariables): string {
 
 describe('readConfig', () => {
   it.each([
-    ['48', { keys: 48, inTopic: 48 }],
-    ['12/24', { keys: 12, inTopic: 24 }],
+    ['48', { keyPartitions: 48, inTopic: 48 }],
+    ['12/24', { keyPartitions: 12, inTopic: 24 }],
   ])('accepts KAFKA_PARTITIONS=%s', (KAFKA_PARTITIONS, partitions) => {
     expect(readConfig(schema, { ...good, KAFKA_PARTITIONS }).kafka).toMatchObject({ partitions })
   })
@@ -52,7 +52,7 @@ describe('readConfig', () => {
 
   it('reads the joined parts of a configuration', () => {
     expect(readConfig(schema, { ...good, UNRELATED: 'x' })).toEqual({
-      kafka: { brokers: ['one:9092', 'two:9093'], tls: false, partitions: { keys: 12, inTopic: 12 } },
+      kafka: { brokers: ['one:9092', 'two:9093'], tls: false, partitions: { keyPartitions: 12, inTopic: 12 } },
       redisUrl: 'redis://127.0.0.1:6379',
       databaseUrl: 'postgresql://all:pw@127.0.0.1/all',
       internalServer: { host: '127.0.0.1', port: 7103, token: 'a token of some length' },

@@ -59,7 +59,7 @@ export async function createConsole(parts: ConsoleParts) {
     ...createServices(parts.services, parts.internalToken),
     connection,
     catalog: createKnownCatalog(connection),
-    partitionCount: parts.kafka.partitions.keys,
+    partitionCount: parts.kafka.partitions.keyPartitions,
     nowMs,
     logger,
   }

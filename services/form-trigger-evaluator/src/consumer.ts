@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { catchUp, defineConsumer, opaque } from '@nextvisit/consumer'
+import { catchUp, defineConsumer } from '@nextvisit/consumer'
 import { HEADERS } from '@nextvisit/contracts'
 import { BEHIND, NOT_FOUND } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
@@ -18,8 +18,8 @@ export const formTriggerEvaluator = defineConsumer({
   version: packageJson.version,
   schema: 'forms',
   openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
-  projection: ({ publishReplies }) => opaque(createProjection({ publishReplies, onSteps: steps.add })),
-  published: (partitions) => opaque(createQueueProjection(partitions)),
+  projection: ({ publishReplies }) => createProjection({ publishReplies, onSteps: steps.add }),
+  published: (partitions) => createQueueProjection(partitions),
   isAwaited: ({ headers }) => headers[HEADERS.replyTo] !== undefined,
 
   // Users come from `user-events`, the queue comes from `form-events`. Open offers, the reasons why forms were not queued,

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { createBarrier, createProjectionRunner, createReplyPublisher, type ProjectionRunner } from '@nextvisit/consumer'
+import { createBarrier, createReplyPublisher, type ProjectionRunner } from '@nextvisit/consumer'
+import { startRunner } from '@nextvisit/consumer/test/given-runner.ts'
 import {
   encodeRecord,
   EvaluatorReply,
@@ -47,19 +48,12 @@ beforeAll(async () => {
   publisher = createPublisher(connection)
   await publisher.start()
   const publishReplies = createReplyPublisher(redis.client, logger)
-  runner = createProjectionRunner({
-    projection: { ...createProjection({ publishReplies }), topic },
-    upkeepDb: dbs.db,
-    foldDb: dbs.db,
-    connection,
-    catalog: contextOf([nps]).catalog,
-    logger,
-    now: () => new Date(),
-    serviceVersion: 'test',
+  const projection = { ...createProjection({ publishReplies }), topic }
+  const { catalog } = contextOf([nps])
+  ;({ runner } = await startRunner(projection, connection, dbs.db, {
+    catalog,
     onFailure: (error) => failures.push(error),
-    groupId: topic,
-  })
-  await runner.start()
+  }))
 })
 
 afterAll(async () => {
@@ -111,7 +105,7 @@ describe('a running evaluator', () => {
 const routeParts = {
   catalog: contextOf([nps]).catalog,
   now: () => new Date(),
-  countPartitions: () => Promise.resolve(1),
+  countKeyPartitions: () => Promise.resolve(1),
   fetchNow: () => {},
 }
 

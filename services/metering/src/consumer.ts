@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { catchUp, defineConsumer, opaque, READ_BARRIER_WITHIN_MS } from '@nextvisit/consumer'
+import { catchUp, defineConsumer, READ_BARRIER_WITHIN_MS } from '@nextvisit/consumer'
 import { DONE } from '@nextvisit/contracts'
 import packageJson from '../package.json' with { type: 'json' }
 import { leaseRoom, returnLeased } from './leases.ts'
@@ -14,7 +14,7 @@ export const metering = defineConsumer({
   version: packageJson.version,
   schema: 'metering',
   openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
-  projection: () => opaque(createProjection()),
+  projection: () => createProjection(),
 
   // Reservations and their numbers are promises to gateways. They are not in the log.
   tables: {

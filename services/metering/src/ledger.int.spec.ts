@@ -107,7 +107,7 @@ describe('held room', () => {
       now: () => NOW,
       barrier: () => Promise.resolve(),
       fetchNow: () => void (hurried += 1),
-      countPartitions: () => Promise.resolve(1),
+      countKeyPartitions: () => Promise.resolve(1),
     })
     const asks = createCallClient(meteringCalls, sendLocally(routes))
     const place = newPlace()

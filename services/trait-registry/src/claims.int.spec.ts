@@ -15,7 +15,7 @@ import { createProjection } from './projection.ts'
 
 const NOW = new Date('2026-11-02T10:00:00.000Z')
 const PARTITIONS = 3
-const projection = createProjection({ countPartitions: () => Promise.resolve(PARTITIONS) })
+const projection = createProjection({ countKeyPartitions: () => Promise.resolve(PARTITIONS) })
 const catalog = staticCatalog([])
 
 let database: TestDatabase

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { defineConsumer, opaque } from '@nextvisit/consumer'
+import { defineConsumer } from '@nextvisit/consumer'
 import { DONE } from '@nextvisit/contracts'
 import packageJson from '../package.json' with { type: 'json' }
 import { claimNames, releaseClaims } from './claims.ts'
@@ -13,7 +13,7 @@ export const traitRegistry = defineConsumer({
   version: packageJson.version,
   schema: 'registry',
   openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
-  projection: (parts) => opaque(createProjection(parts)),
+  projection: (parts) => createProjection(parts),
 
   // Claims, the rows that lock them, and the marks of ticks are not in the log.
   tables: {

@@ -14,7 +14,7 @@ const DAY_MS = 24 * 3_600_000
 const registry = givenRegistry()
 
 async function fold(facts: readonly EventTracked[]): Promise<void> {
-  const projection = createProjection({ countPartitions: () => Promise.resolve(1) })
+  const projection = createProjection({ countKeyPartitions: () => Promise.resolve(1) })
   const place = { topic: 'user-events', partition: 0, catalog: staticCatalog([]), serviceVersion: 'test' }
   const partition = createPartitionFold({ projection, db: registry.db, ...place })
   const { nextOffset } = await partition.open()

@@ -12,7 +12,7 @@ import { traitRegistry } from './consumer.ts'
 import { readDefinitions } from './queries.ts'
 import { createProjection } from './projection.ts'
 
-const projection = createProjection({ countPartitions: () => Promise.resolve(2) })
+const projection = createProjection({ countKeyPartitions: () => Promise.resolve(2) })
 const context = { catalog: staticCatalog([]), mode: 'live' } as const
 
 let database: TestDatabase

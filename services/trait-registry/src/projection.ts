@@ -22,8 +22,8 @@ type AddedName = { -readonly [Column in keyof NameRows]: NameRows[Column] }
  * the same new name at once.
  */
 export function createProjection({
-  countPartitions,
-}: Pick<ProjectionParts, 'countPartitions'>): Projection<UserFact, Draft> {
+  countKeyPartitions,
+}: Pick<ProjectionParts, 'countKeyPartitions'>): Projection<UserFact, Draft> {
   return {
     name: 'trait-registry',
     topic: TOPICS.userEvents,
@@ -50,7 +50,7 @@ export function createProjection({
         return (await hasClaimsUntil(db, deadline)) ? partitions : []
       },
       tick: async (_db, instant, { partition, mode }) => ({
-        statements: mode === 'live' ? dropUnusedClaims(partition, instant, await countPartitions()) : [],
+        statements: mode === 'live' ? dropUnusedClaims(partition, instant, await countKeyPartitions()) : [],
       }),
     },
   }

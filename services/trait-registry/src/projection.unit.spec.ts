@@ -12,7 +12,7 @@ const recorded = (facts: readonly IdentifyRequested[]) =>
 const context = { catalog: staticCatalog([]), mode: 'live' } as const
 
 it('a batch keeps and writes one row a name, however many records carry it', () => {
-  const projection = createProjection({ countPartitions: async () => 1 })
+  const projection = createProjection({ countKeyPartitions: async () => 1 })
   const facts = Array.from({ length: 100 }, () => identifyRequested({ operations: { set } }))
   const draft = evolveDraft(projection, new Map(), recorded(facts), context)
   expect(draft.size).toBe(250)
@@ -24,7 +24,7 @@ it('a batch keeps and writes one row a name, however many records carry it', () 
 })
 
 it("a batch keeps the definition of a name's earliest record, in any order", () => {
-  const projection = createProjection({ countPartitions: async () => 1 })
+  const projection = createProjection({ countKeyPartitions: async () => 1 })
   const records = recorded(
     [3, 1, 2].map((second) =>
       identifyRequested({

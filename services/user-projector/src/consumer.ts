@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { catchUp, defineConsumer, opaque, READ_BARRIER_WITHIN_MS } from '@nextvisit/consumer'
+import { catchUp, defineConsumer, READ_BARRIER_WITHIN_MS } from '@nextvisit/consumer'
 import { FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
 import { BEHIND, NOT_FOUND } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
@@ -10,7 +10,7 @@ import { createProjection } from './projection.ts'
  * Less than the default, because admission waits at most half a second for the fold of a missing user (`lookUpUsers`). A
  * process that answers without owning the partition cannot fetch its records early.
  */
-const GATHER_BEFORE_LOOK_UPS_MS = 350
+const FETCH_PAUSE_MS = 350
 
 /** Folds users with their traits, device facts, events and segments. */
 export const userProjector = defineConsumer({
@@ -18,9 +18,9 @@ export const userProjector = defineConsumer({
   directory: path.resolve(import.meta.dirname, '..'),
   version: packageJson.version,
   schema: 'users',
-  gatherMs: GATHER_BEFORE_LOOK_UPS_MS,
+  fetchPauseMs: FETCH_PAUSE_MS,
   openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
-  projection: (parts) => opaque(createProjection(parts)),
+  projection: (parts) => createProjection(parts),
 
   // The live consumer recomputes a changed segment for every user, at an instant that no log has. A rebuild uses the new
   // definition from the beginning. Both result in the same members, and the same instants at which time changes them. Only

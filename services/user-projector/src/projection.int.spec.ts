@@ -204,7 +204,7 @@ function askedOf(place: Place, userName: string, partition: number) {
 }
 
 const PARTITIONS = 12
-const countPartitions = () => Promise.resolve(PARTITIONS)
+const countKeyPartitions = () => Promise.resolve(PARTITIONS)
 
 function asksWith(barrier: Barrier) {
   const parts = {
@@ -212,7 +212,7 @@ function asksWith(barrier: Barrier) {
     readDb: prisma,
     barrier,
     fetchNow: () => {},
-    countPartitions,
+    countKeyPartitions,
     catalog: context.catalog,
     now: () => new Date(),
   }

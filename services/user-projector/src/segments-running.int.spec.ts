@@ -1,12 +1,12 @@
 import type { CatalogView } from '@nextvisit/catalog'
-import { createProjectionRunner } from '@nextvisit/consumer'
+import { givenProjectionRunner } from '@nextvisit/consumer/test/given-runner.ts'
 import { encodeRecord, type UserFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, userIdFixture } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
 import { createPublisher, partitionForKey, type Publisher } from '@nextvisit/log'
-import { createLogger, createMetrics } from '@nextvisit/service-kit'
+import { createMetrics } from '@nextvisit/service-kit'
 import { createTestTopic } from '@nextvisit/testing'
-import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { catalogOf, givenProjector } from '../test/given-projector.ts'
 import { createProjection } from './projection.ts'
 
@@ -51,23 +51,13 @@ describe('segments that several processes compute', () => {
   }
 
   const start = async (metrics = createMetrics('spec')) => {
-    const runner = createProjectionRunner({
-      projection: { ...createProjection({ metrics }), topic: log.topic },
-      upkeepDb: given.db,
-      foldDb: given.db,
-      connection: log.connection,
+    const projection = { ...createProjection({ metrics }), topic: log.topic }
+    const { runner } = await givenProjectionRunner(projection, log.connection, given.db, {
       catalog,
-      logger: createLogger('spec', 'silent'),
-      now: () => new Date(),
-      serviceVersion: 'test',
       onFailure: (error) => failures.push(error),
       metrics,
       tickEveryMs: 100,
-      groupId: `segments.${log.topic}`,
-      groupReader: { sessionTimeoutMs: 6_000, heartbeatIntervalMs: 200, maxWaitMs: 50 },
     })
-    await runner.start()
-    onTestFinished(runner.stop)
     return runner
   }
 

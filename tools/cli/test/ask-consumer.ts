@@ -13,7 +13,7 @@ export function askConsumer<Table extends CallTable>(consumer: Consumer, table: 
     now: () => new Date(),
     barrier: () => Promise.resolve(),
     fetchNow: () => {},
-    countPartitions: () => Promise.resolve(1),
+    countKeyPartitions: () => Promise.resolve(1),
   })
   return createCallClient(table, sendLocally(routes))
 }

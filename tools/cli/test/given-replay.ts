@@ -1,13 +1,13 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import { type Consumer, createProjectionRunner, offlineParts, type Projection } from '@nextvisit/consumer'
+import { type Consumer, offlineParts, type Projection } from '@nextvisit/consumer'
 import { asRole, openCommitDb, prepareServiceSchema, withClient } from '@nextvisit/database'
 import type { GivenLog } from '@nextvisit/consumer/test/given-log.ts'
+import { givenProjectionRunner } from '@nextvisit/consumer/test/given-runner.ts'
 import { visitsConsumer } from '@nextvisit/consumer/test/visits-consumer.ts'
 import type { LogConnection } from '@nextvisit/log'
-import { createLogger } from '@nextvisit/service-kit'
 import { createTestDatabase } from '@nextvisit/testing'
-import { inject, onTestFinished, vi } from 'vitest'
+import { inject, onTestFinished } from 'vitest'
 import { replayConsumer, type ReplayEnvironment, type ReplayRequest } from '../src/replay/replay-consumer.ts'
 
 const ignore = (): void => {}
@@ -54,24 +54,9 @@ export async function givenReplay(
     )
 
   /** Starts the consumer's live fold, until the test ends. */
-  const startLive = async (topic: string) => {
-    const onFailure = vi.fn<(error: Error) => void>()
-    const runner = createProjectionRunner({
-      projection: consumer.projection(offlineParts(() => Promise.resolve(1))),
-      upkeepDb: db,
-      foldDb: db,
-      connection,
-      catalog,
-      onFailure,
-      logger: createLogger('spec', 'silent'),
-      now: () => new Date(),
-      serviceVersion: 'test',
-      tickEveryMs: 100,
-      groupId: `${consumer.name}.${topic}`,
-      groupReader: { sessionTimeoutMs: 6_000, heartbeatIntervalMs: 200, maxWaitMs: 50 },
-    })
-    await runner.start()
-    onTestFinished(runner.stop)
+  const startLive = async () => {
+    const projection = consumer.projection(offlineParts(() => Promise.resolve(1)))
+    const { onFailure } = await givenProjectionRunner(projection, connection, db, { catalog, tickEveryMs: 100 })
     return { onFailure }
   }
 

@@ -7,7 +7,7 @@ import { givenVisitsDatabase } from '../../test/given-visits.ts'
 import { countVisits } from '../../test/visits-projection.ts'
 
 const soon = { timeout: 30_000 }
-const EXPECTED = { keys: PARTITIONS, inTopic: PARTITIONS }
+const EXPECTED = { keyPartitions: PARTITIONS, inTopic: PARTITIONS }
 
 async function readHalted(db: Db): Promise<readonly number[]> {
   const rows = await db.$queryRaw<{ partition: number }[]>(sql`
@@ -36,8 +36,8 @@ describe('partitions that were added to a topic', () => {
 
   it('halt every partition if the configuration was changed together with the topic, until it is restored', async () => {
     const [log, { db }] = [await givenLog(), await givenVisitsDatabase()]
-    const startWith = (keys: number, inTopic: number) =>
-      givenRunner({ ...log, connection: { ...log.connection, partitions: { keys, inTopic } } }, db)
+    const startWith = (keyPartitions: number, inTopic: number) =>
+      givenRunner({ ...log, connection: { ...log.connection, partitions: { keyPartitions, inTopic } } }, db)
     await log.publish(givenEvents(20))
     const { runner } = await startWith(PARTITIONS, PARTITIONS)
     await expect.poll(() => countVisits(db), soon).toBe(20)
@@ -60,7 +60,7 @@ describe('partitions that were added to a topic', () => {
     // A publisher that has not heard of the partition yet refuses the record.
     const publishForeign = async () => (await log.publisher.publish(foreign, performance.now() + 30_000)).outcome
     await expect.poll(publishForeign, soon).toBe('published')
-    const connection = { ...log.connection, partitions: { keys: PARTITIONS, inTopic: PARTITIONS + 2 } }
+    const connection = { ...log.connection, partitions: { keyPartitions: PARTITIONS, inTopic: PARTITIONS + 2 } }
     const { runner } = await givenRunner({ ...log, connection }, db)
     await expect.poll(() => countVisits(db), soon).toBe(20)
     expect(runner.progress()).toHaveLength(PARTITIONS + 2)

@@ -1,5 +1,6 @@
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import type { CommitDb, Db } from '@nextvisit/database'
+import { PartitionRefusedError } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
 import { batchOf, factsAsRecords } from '@nextvisit/testing'
 import { Registry } from 'prom-client'
@@ -7,14 +8,15 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { givenFoldParts, givenVisitsDatabase } from '../../test/given-visits.ts'
 import { createVisitsProjection } from '../../test/visits-projection.ts'
 import { createCommitLoop } from '../fold/commit-loop.ts'
-import type { Partition } from '../fold/partition.ts'
 import { createRunnerMetrics } from '../watch/runner-metrics.ts'
 import { createAssignments } from './assignments.ts'
+import { createFetchPacing } from './fetch-pacing.ts'
+import { createOwnedPartitions } from './owned-partitions.ts'
+import { readerHandlers } from './reader-handlers.ts'
 
 const TOPIC = 'user-events'
 const records = factsAsRecords([eventTracked()])
 const marks = (...partitions: number[]) => new Map(partitions.map((partition) => [partition, { low: 0n, high: 0n }]))
-const given = (...partitions: number[]) => new Map([[TOPIC, partitions]])
 
 function givenAssignments(
   db: CommitDb,
@@ -26,16 +28,18 @@ function givenAssignments(
   } = {},
 ) {
   const parts = givenFoldParts(db, projection)
-  const loop = createCommitLoop(parts, (): readonly Partition[] => assignments.owned())
+  const owned = createOwnedPartitions()
+  const loop = createCommitLoop(parts, owned.all)
   const assignments = createAssignments({
     parts,
+    owned,
+    logAdmin: { watermarks: () => Promise.resolve(marks()) },
+    partitionCounts: { changeOf: () => Promise.resolve(undefined) },
     logger: createLogger('spec', 'silent'),
     metrics,
     now,
     ring: loop.ring,
     drainSoon: () => {},
-    readMarks: () => Promise.resolve(marks()),
-    partitionCounts: { changeOf: () => Promise.resolve(undefined) },
     signal,
   })
   const stopping = new AbortController()
@@ -44,7 +48,7 @@ function givenAssignments(
     stopping.abort()
     return running
   })
-  return assignments
+  return { ...assignments, owned }
 }
 
 /** A database whose first query waits until the test lets it go. */
@@ -72,26 +76,26 @@ describe('assignments', () => {
     const { db } = await givenVisitsDatabase()
     const held = holdingTheFirst(db)
     const assignments = givenAssignments(held.db)
-    const overtaken = assignments.positions(TOPIC, marks(0, 1))
-    expect(await assignments.positions(TOPIC, marks(0))).toEqual(new Map([[0, 0n]]))
-    assignments.begin(given(0))
-    const [owned] = assignments.owned()
+    const overtaken = assignments.openPositions(marks(0, 1))
+    expect(await assignments.openPositions(marks(0))).toEqual(new Map([[0, 0n]]))
+    assignments.begin([0])
+    const [first] = assignments.owned.all()
     held.letGo()
     await overtaken
-    expect(assignments.owned()).toEqual([owned])
-    expect(assignments.find(TOPIC, 0)).toBe(owned)
-    expect(assignments.find(TOPIC, 1)).toBeUndefined()
+    expect(assignments.owned.all()).toEqual([first])
+    expect(assignments.owned.find(0)).toBe(first)
+    expect(assignments.owned.find(1)).toBeUndefined()
   })
 
   it('abandon the batches that wait for Postgres when the next assignment begins', async () => {
     const { db } = await givenVisitsDatabase()
     const assignments = givenAssignments(db, { projection: { ...createVisitsProjection(), load: loadFromNowhere } })
-    await assignments.positions(TOPIC, marks(0))
-    assignments.begin(given(0))
-    const handled = assignments.find(TOPIC, 0)?.give(batchOf(records))
-    assignments.begin(given())
+    await assignments.openPositions(marks(0))
+    assignments.begin([0])
+    const handled = assignments.owned.find(0)?.give(batchOf(records))
+    assignments.begin([])
     await expect(handled).rejects.toMatchObject({ code: 'RUNNER_STOPPED' })
-    expect(assignments.owned()).toEqual([])
+    expect(assignments.owned.all()).toEqual([])
   })
 
   it('report partitions that cannot be opened since their first assignment, even if they are assigned again', async () => {
@@ -101,9 +105,9 @@ describe('assignments', () => {
     onTestFinished(() => stopping.abort())
     const metrics = createRunnerMetrics(new Registry(), () => [])
     const assignments = givenAssignments(away.db, { now: () => new Date(nowMs), signal: stopping.signal, metrics })
-    const alarms = () => assignments.reported().map((one) => [one.partition, one.progress().alarms])
+    const alarms = () => assignments.owned.reported().map(({ partition, progress }) => [partition, progress().alarms])
     const retries = async () => (await metrics.retries.get()).values[0]?.value ?? 0
-    const first = assignments.positions(TOPIC, marks(0, 1))
+    const first = assignments.openPositions(marks(0, 1))
     first.catch(() => {})
     await expect.poll(retries, { timeout: 20_000 }).toBeGreaterThan(0)
     expect(alarms()).toEqual([
@@ -111,18 +115,31 @@ describe('assignments', () => {
       [1, []],
     ])
     nowMs += 60_000
-    const second = assignments.positions(TOPIC, marks(0))
+    const second = assignments.openPositions(marks(0))
     await expect.poll(retries, { timeout: 20_000 }).toBeGreaterThan(1)
     expect(alarms()).toMatchObject([[0, [{ kind: 'stalled', message: 'Error: Connection terminated unexpectedly' }]]])
     away.comeBack()
     await second
-    assignments.begin(given(0))
+    assignments.begin([0])
     expect(alarms()).toEqual([[0, []]])
-    expect(assignments.reported()).toEqual(assignments.owned())
+    expect(assignments.owned.reported()).toEqual(assignments.owned.all())
+  })
+
+  it('report a partition whose broker keeps refusing it, with the refusal, and not as one that hangs', async () => {
+    const { db } = await givenVisitsDatabase()
+    let nowMs = Date.now()
+    const { openPositions, begin, owned } = givenAssignments(db, { now: () => new Date(nowMs) })
+    await openPositions(new Map([[0, { low: 0n, high: 5n }]]))
+    begin([0])
+    nowMs += 180_000
+    const { onUnreadable } = readerHandlers(owned, createFetchPacing(0), new AbortController().signal)
+    onUnreadable?.(TOPIC, 0, new PartitionRefusedError(TOPIC, 0, 56))
+    const [refused] = owned.reported()
+    expect(refused?.progress()).toMatchObject({ hangsMs: 0, alarms: [{ kind: 'stalled', code: 'PARTITION_REFUSED' }] })
   })
 
   it('refuse to begin with a partition whose checkpoint was never opened', async () => {
     const { db } = await givenVisitsDatabase()
-    expect(() => givenAssignments(db).begin(given(0))).toThrow('user-events/0 was assigned')
+    expect(() => givenAssignments(db).begin([0])).toThrow('user-events/0 was assigned')
   })
 })

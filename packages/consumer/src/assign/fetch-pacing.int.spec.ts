@@ -14,7 +14,7 @@ async function given() {
   // Without ticks every commit is one of records.
   const visits = createVisitsProjection(log.topic)
   const projection = { ...visits, ticks: { ...visits.ticks, due: async () => [] } }
-  const { runner } = await givenRunner(log, db, { projection, gatherMs: 600_000 })
+  const { runner } = await givenRunner(log, db, { projection, fetchPauseMs: 600_000 })
   const lag = () => runner.progress().reduce((sum, { lagRecords }) => sum + Number(lagRecords), 0)
   return { log, db, runner, lag, visits: () => countVisits(db) }
 }
@@ -45,10 +45,10 @@ it('a runner folds a record that a caller waits for once a gateway names it, in 
   await expect.poll(visits, soon).toBe(1)
   await log.publish(ofAda())
   await expect.poll(lag, soon).toBe(1)
-  runner.fetchUpTo({ topic: log.topic, partition, offset: 0n })
-  runner.fetchUpTo({ topic: 'another', partition, offset: 1n })
+  runner.fetchAwaited({ topic: log.topic, partition, offset: 0n })
+  runner.fetchAwaited({ topic: 'another', partition, offset: 1n })
   expect(await visits()).toBe(1)
-  runner.fetchUpTo({ topic: log.topic, partition, offset: 1n })
+  runner.fetchAwaited({ topic: log.topic, partition, offset: 1n })
   await expect.poll(visits, soon).toBe(2)
   expect(await countCommits(db)).toBe(2)
 })

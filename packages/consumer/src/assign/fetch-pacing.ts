@@ -1,30 +1,28 @@
-import type { AwaitedRecord } from '@nextvisit/contracts'
-import { type FetchedBatch, type FetchedRecord, topicPartition } from '@nextvisit/log'
-import { createPause, type Pause } from '../fold/pause.ts'
+import { createSleeper, type FetchedBatch, type FetchedRecord } from '@nextvisit/log'
 import type { Partition } from '../fold/partition.ts'
 
 /**
  * Pause between fetches while no caller waits. A commit of twenty records costs only twice as much as a commit of one. A read
  * that is answered by a process that does not own the partition may wait this long.
  */
-export const GATHER_MS = 400
+export const FETCH_PAUSE_MS = 400
 
 /** Decides when the next batches are fetched. */
 export interface FetchPacing {
   /** Gives the partition a fetched batch. Resolves and rejects like {@link Partition.give}. */
-  readonly handle: (partition: Partition, batch: FetchedBatch) => Promise<void>
+  readonly give: (partition: Pick<Partition, 'give'>, batch: FetchedBatch) => Promise<void>
   /** Resolves when the next fetch may follow the one with these batches. */
   readonly mayFetch: (last: readonly FetchedBatch[]) => Promise<void>
-  /** Ends the pause between fetches: a caller waits for the gathered records. */
+  /** Ends the pause: a caller waits for records of any partition. */
   readonly fetchNow: () => void
   /** Ends the pause if this record of an owned partition is not fetched yet: a caller waits for the reply to it. */
-  readonly fetchUpTo: (record: AwaitedRecord) => void
+  readonly fetchAwaited: (record: { readonly partition: number; readonly offset: bigint }) => void
   /** Forgets the last assignment. */
   readonly reassign: () => void
 }
 
-/** After this time a wanted record counts as unreadable, and no longer ends the pause. */
-const WANTED_FOR_MS = 1_000
+/** After this time an unfetched record counts as unreadable, and no longer prevents the pause. */
+const UNREADABLE_AFTER_MS = 1_000
 
 /**
  * Pauses after a batch, so that records gather in the log and one fetch returns them all. Does not pause:
@@ -35,76 +33,75 @@ const WANTED_FOR_MS = 1_000
  * `isAwaited` returns true if a caller waits for the reply to a record.
  */
 export function createFetchPacing(
-  gatherMs: number,
+  pauseMs: number,
   isAwaited: (record: FetchedRecord) => boolean = () => false,
 ): FetchPacing {
   /** The next offset of each partition. */
-  const read = new Map<string, bigint>()
+  const nextOffsets = new Map<number, bigint>()
   /** Partitions whose batch is not folded, which includes halted ones. */
-  const folding = new Set<string>()
-  /** The last offset that is worth a fetch now, and since when. */
-  const wanted = new Map<string, { readonly offset: bigint; readonly sinceMs: number }>()
-  let gathering: Pause | undefined
+  const folding = new Set<number>()
+  /** The last awaited record, or record at the log's end, of each partition that has not fetched it; and since when. */
+  const unfetched = new Map<number, { readonly offset: bigint; readonly sinceMs: number }>()
+  const sleeper = createSleeper()
+  let pause: Promise<void> | undefined
 
-  function beginGathering(): void {
-    if (gathering) return
-    const begun = createPause(gatherMs)
-    gathering = begun
-    void begun.over.finally(() => {
-      if (gathering === begun) gathering = undefined
+  function beginPause(): void {
+    if (pause) return
+    const begun = sleeper.sleep(pauseMs)
+    pause = begun
+    void begun.finally(() => {
+      if (pause === begun) pause = undefined
     })
   }
 
   function fetchNow(): void {
-    gathering?.end()
-    gathering = undefined
+    sleeper.wake()
+    pause = undefined
   }
 
   const areAwaited = ({ records }: FetchedBatch): boolean => records.length > 0 && records.every(isAwaited)
 
-  function mayGather(): boolean {
-    const oldestMs = performance.now() - WANTED_FOR_MS
-    return ![...wanted].some(([name, { sinceMs }]) => sinceMs > oldestMs && !folding.has(name))
+  function mayPause(): boolean {
+    const oldestMs = performance.now() - UNREADABLE_AFTER_MS
+    return ![...unfetched].some(([partition, { sinceMs }]) => sinceMs > oldestMs && !folding.has(partition))
   }
 
-  function want(name: string, offset: bigint): void {
-    const before = wanted.get(name)?.offset ?? -1n
-    wanted.set(name, { offset: before > offset ? before : offset, sinceMs: performance.now() })
+  function noteUnfetched(partition: number, offset: bigint): void {
+    const before = unfetched.get(partition)?.offset ?? -1n
+    unfetched.set(partition, { offset: before > offset ? before : offset, sinceMs: performance.now() })
   }
 
-  function notice(name: string, { nextOffset, highWatermark }: FetchedBatch): void {
-    read.set(name, nextOffset)
-    if ((wanted.get(name)?.offset ?? -1n) < nextOffset) wanted.delete(name)
-    if (nextOffset < highWatermark) want(name, highWatermark - 1n)
+  function noteFetched({ partition, nextOffset, highWatermark }: FetchedBatch): void {
+    nextOffsets.set(partition, nextOffset)
+    if ((unfetched.get(partition)?.offset ?? -1n) < nextOffset) unfetched.delete(partition)
+    if (nextOffset < highWatermark) noteUnfetched(partition, highWatermark - 1n)
   }
 
   return {
-    handle: async (partition, batch) => {
-      const name = topicPartition(batch.topic, batch.partition)
-      notice(name, batch)
-      beginGathering()
-      folding.add(name)
+    give: async (partition, batch) => {
+      noteFetched(batch)
+      beginPause()
+      folding.add(batch.partition)
       try {
         await partition.give(batch)
       } finally {
-        folding.delete(name)
+        folding.delete(batch.partition)
       }
     },
     mayFetch: async (last) => {
       if (last.every(areAwaited)) return
-      if (mayGather()) await gathering?.over
+      if (mayPause()) await pause
       else fetchNow()
     },
     fetchNow,
-    fetchUpTo: ({ topic, partition, offset }) => {
-      const name = topicPartition(topic, partition)
-      if (offset < (read.get(name) ?? 0n)) return
-      want(name, offset)
+    fetchAwaited: ({ partition, offset }) => {
+      if (offset < (nextOffsets.get(partition) ?? 0n)) return
+      noteUnfetched(partition, offset)
       fetchNow()
     },
     reassign: () => {
-      read.clear()
-      wanted.clear()
+      nextOffsets.clear()
+      unfetched.clear()
     },
   }
 }

@@ -1,6 +1,6 @@
 import {
+  changedSinceFold,
   type ExpectedPartitions,
-  foldedOtherwise,
   type LogAdmin,
   PartitionsChangedError,
   requirePartitions,
@@ -14,8 +14,8 @@ export interface PartitionCounts {
    * users would move to other partitions. Rejects with PartitionsChangedError while the topic has another number, or if
    * records were folded with another one. Rejects with LogUnavailableError and TopicMissingError, which are retryable.
    */
-  readonly keysOf: (topic: string) => Promise<number>
-  /** Returns the change because of which a partition must not be folded. Rejects like `keysOf`, but not with that change. */
+  readonly keyPartitionsOf: (topic: string) => Promise<number>
+  /** Returns the change because of which a partition must not be folded. Otherwise rejects like `keyPartitionsOf`. */
   readonly changeOf: (topic: string, partition: number) => Promise<PartitionsChangedError | undefined>
 }
 
@@ -24,19 +24,18 @@ const COUNT_AGAIN_AFTER_MS = 5_000
 interface Counted {
   readonly expected: ExpectedPartitions
   readonly found: number
-  /** See `readFoldedKeys`. */
-  readonly folded: readonly number[]
+  readonly foldedKeyPartitions: readonly number[]
   readonly atMs: number
 }
 
 /**
- * Without `expected` the first count is the right one. `readFoldedKeys` returns the numbers of partitions that the keys of
- * folded records were spread over; empty before the first record.
+ * Without `expected`, the first count of a topic is its expected one. `readFoldedKeyPartitions` returns the numbers of
+ * partitions that the keys of folded records were spread over; empty before the first record.
  */
 export function createPartitionCounts(
   logAdmin: Pick<LogAdmin, 'partitionCount'>,
-  expected?: ExpectedPartitions,
-  readFoldedKeys: () => Promise<readonly number[]> = () => Promise.resolve([]),
+  expected: ExpectedPartitions | undefined,
+  readFoldedKeyPartitions: () => Promise<readonly number[]>,
 ): PartitionCounts {
   const known = new Map<string, Counted>()
   const inFlight = new Map<string, Promise<Counted>>()
@@ -55,40 +54,38 @@ export function createPartitionCounts(
       if (last) return last.found // meanwhile nothing can be published or fetched
       throw new LogUnavailableError({ cause })
     })
-    const folded = !expected
-      ? []
-      : await readFoldedKeys().catch((error: unknown) => {
-          if (last) return last.folded
-          throw error
-        })
     const counted = {
-      expected: expected ?? last?.expected ?? { keys: found, inTopic: found },
+      expected: expected ?? last?.expected ?? { keyPartitions: found, inTopic: found },
       found,
-      folded,
+      foldedKeyPartitions: expected ? await readFolded(last) : [],
       atMs: performance.now(),
     }
     if (found > 0) known.set(topic, counted)
     return counted
   }
 
+  async function readFolded(last: Counted | undefined): Promise<readonly number[]> {
+    try {
+      return await readFoldedKeyPartitions()
+    } catch (error) {
+      if (last) return last.foldedKeyPartitions
+      throw error
+    }
+  }
+
   return {
-    keysOf: async (topic) => {
-      const counted = await count(topic)
-      const keys = requirePartitions(topic, counted.found, counted.expected)
-      const changed = foldedOtherwise(topic, counted.folded, keys)
+    keyPartitionsOf: async (topic) => {
+      const { found, expected: own, foldedKeyPartitions } = await count(topic)
+      const keyPartitions = requirePartitions(topic, found, own)
+      const changed = changedSinceFold(topic, foldedKeyPartitions, keyPartitions)
       if (changed) throw changed
-      return keys
+      return keyPartitions
     },
     changeOf: async (topic, partition) => {
-      const counted = await count(topic)
-      const { inTopic } = counted.expected
-      const isAdded = partition >= inTopic
-      if (!isAdded && counted.found >= inTopic) return foldedOtherwise(topic, counted.folded, counted.expected.keys)
-      return new PartitionsChangedError(
-        topic,
-        isAdded ? Math.max(counted.found, partition + 1) : counted.found,
-        inTopic,
-      )
+      const { found, expected: own, foldedKeyPartitions } = await count(topic)
+      const isAdded = partition >= own.inTopic
+      if (!isAdded && found >= own.inTopic) return changedSinceFold(topic, foldedKeyPartitions, own.keyPartitions)
+      return new PartitionsChangedError(topic, isAdded ? Math.max(found, partition + 1) : found, own.inTopic)
     },
   }
 }

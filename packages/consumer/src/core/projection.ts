@@ -131,11 +131,6 @@ export interface Ticks {
   ) => Promise<Writes & { readonly afterCommit?: () => void }>
 }
 
-/** Hides the types of a projection's facts and drafts. The core gives it only facts that fit its schema, and drafts of its own. */
-export function opaque<Fact extends AnyFact, Draft>(projection: Projection<Fact, Draft>): Projection {
-  return projection as unknown as Projection
-}
-
 /** Folds records into a draft, in order. Returns the draft. */
 export function evolveDraft<Fact extends AnyFact, Draft>(
   { evolve }: Pick<Projection<Fact, Draft>, 'evolve'>,

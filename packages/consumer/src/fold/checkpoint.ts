@@ -96,11 +96,11 @@ export async function createCheckpoint(db: Db, key: CheckpointKey, keyPartitions
 }
 
 /** Reads the number of partitions that the keys of folded records were spread over: one number, or none before the first. */
-export async function readFoldedKeys(db: Db, projection: string): Promise<readonly number[]> {
-  const rows = await db.$queryRaw<{ keys: number }[]>(sql`
-    SELECT DISTINCT key_partitions AS keys FROM checkpoints
+export async function readFoldedKeyPartitions(db: Db, projection: string): Promise<readonly number[]> {
+  const rows = await db.$queryRaw<{ keyPartitions: number }[]>(sql`
+    SELECT DISTINCT key_partitions AS "keyPartitions" FROM checkpoints
     WHERE projection = ${projection} AND key_partitions IS NOT NULL`)
-  return rows.map(({ keys }) => keys)
+  return rows.map(({ keyPartitions }) => keyPartitions)
 }
 
 const YEAR_10_000_MS = Date.UTC(10_000, 0)

@@ -37,6 +37,8 @@ export interface Partition extends ReportedPartition {
   readonly noticeTicks: (failure?: unknown) => void
   /** Notes the log's present end. */
   readonly noticeEnd: (end: bigint) => void
+  /** Notes that the broker refuses to return the partition's records. The reader retries. */
+  readonly noticeRefused: (error: Error) => void
   /** Reports that the partition cannot be read, until it is assigned again. */
   readonly halt: (error: Error) => void
 }
@@ -178,6 +180,7 @@ export function createPartition(options: PartitionOptions): Partition {
     },
     noticeTicks: (failure) => (failure === undefined ? progress.noticeTicked() : progress.noticeTickFailed(failure)),
     noticeEnd: progress.noticeEnd,
+    noticeRefused: (error) => progress.noticeFailed(error, 'Cannot be read now; trying again', 0),
     halt: progress.noticeHalted,
     setAside: (offset, by) => {
       const halted = progress.halted()

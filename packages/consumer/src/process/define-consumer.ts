@@ -14,22 +14,22 @@ import type { SettledUntil, TableSources } from '../rebuild/table-sources.ts'
 /** Folder of the core's migrations. They run in the schema of each consumer, before its own. */
 export const coreMigrations = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
 
-/** The parts of the process that a projection may use beside its database. */
+/** The parts of the process that a projection may use in addition to its database. */
 export interface ProjectionParts {
   readonly metrics: Registry
-  /** Returns the number of partitions of the projection's topic. */
-  readonly countPartitions: () => Promise<number>
+  /** Returns the number of partitions that the keys of the projection's topic are spread over. */
+  readonly countKeyPartitions: () => Promise<number>
   /** Sends nothing in a consumer without `isAwaited`. */
   readonly publishReplies: PublishReplies
 }
 
 /** Returns parts for a projection that is only rebuilt or tested: no log, no scraped metrics, no replies. */
-export function offlineParts(countPartitions: () => Promise<number>): ProjectionParts {
-  return { metrics: new Registry(), countPartitions, publishReplies: () => Promise.resolve() }
+export function offlineParts(countKeyPartitions: () => Promise<number>): ProjectionParts {
+  return { metrics: new Registry(), countKeyPartitions, publishReplies: () => Promise.resolve() }
 }
 
 /** The parts of the process that a handler of a call may use. */
-export interface HandlerParts extends Pick<ProjectionParts, 'countPartitions'> {
+export interface HandlerParts extends Pick<ProjectionParts, 'countKeyPartitions'> {
   /** Connections for admission. Neither folds nor reads use them. */
   readonly db: Db
   /** Connections for reads, which may be slow. */
@@ -38,7 +38,7 @@ export interface HandlerParts extends Pick<ProjectionParts, 'countPartitions'> {
   readonly now: () => Date
   /** Resolves once every record that was in these partitions at the call is folded. */
   readonly barrier: Barrier
-  /** Fetches this process's share of the gathered records now: a caller waits for their fold. */
+  /** Ends the pause between this process's fetches: a caller waits for records of any partition. */
   readonly fetchNow: () => void
 }
 
@@ -46,6 +46,10 @@ export interface HandlerParts extends Pick<ProjectionParts, 'countPartitions'> {
 type HandlersOf<Name extends string> = Name extends keyof typeof CALLS
   ? Handlers<(typeof CALLS)[Name], HandlerParts>
   : Readonly<Record<string, never>>
+
+/** A projection whose facts and drafts have types of its own. */
+// oxlint-disable-next-line typescript/no-explicit-any
+type OwnProjection = Projection<any, any>
 
 /** The description of a consumer. Its process, replay, migrations, the commands of `nextvisit` and the shared specs read it. */
 export interface ConsumerDefinition<Name extends string> {
@@ -59,24 +63,28 @@ export interface ConsumerDefinition<Name extends string> {
   readonly schema: string
   /** Imports its generated Prisma client when called: commands that need no rows stay fast. */
   readonly openDb: (adapter: ReturnType<typeof createAdapter>) => Promise<Db>
-  readonly projection: (parts: ProjectionParts) => Projection
+  readonly projection: (parts: ProjectionParts) => OwnProjection
   /**
    * Folds, in a replay, the records that the consumer publishes through its outbox. Absent: it has no outbox. `partitions`:
    * the number of partitions of its projection's topic.
    */
-  readonly published?: (partitions: number) => Projection
+  readonly published?: (partitions: number) => OwnProjection
   /** The source of the rows of each of its tables. */
   readonly tables: TableSources
   readonly settledUntil?: SettledUntil
   readonly calls: HandlersOf<Name>
-  /** Time for which records gather in the log while no caller waits for them. Default: `GATHER_MS`. */
-  readonly gatherMs?: number
+  /** Pause between fetches, in which records gather in the log, while no caller waits. Default: `FETCH_PAUSE_MS`. */
+  readonly fetchPauseMs?: number
   /** Returns true if a gateway waits for the reply to a record. Absent: it sends no replies, and needs no `REDIS_URL`. */
   readonly isAwaited?: (record: FetchedRecord) => boolean
 }
 
 /** A consumer with the values that follow from its definition, for code that serves every consumer. */
-export interface Consumer<Name extends string = string> extends Omit<ConsumerDefinition<Name>, 'openDb' | 'calls'> {
+export interface Consumer<Name extends string = string>
+  extends Omit<ConsumerDefinition<Name>, 'openDb' | 'calls' | 'projection' | 'published'> {
+  /** The types of facts and drafts are hidden: the core gives a projection facts that fit its schema, and drafts of its own. */
+  readonly projection: (parts: ProjectionParts) => Projection
+  readonly published?: (partitions: number) => Projection
   readonly openDb: (options: ConnectionOptions) => Promise<Db>
   /** Its own calls, with their handlers. */
   readonly routes: (parts: HandlerParts) => readonly CallRoute[]

@@ -3,27 +3,26 @@ import type { CatalogView } from '@nextvisit/catalog'
 import { type AwaitedRecord, consumerGroupOf } from '@nextvisit/contracts'
 import type { CommitDb } from '@nextvisit/database'
 import {
-  createLogAdmin,
   createGroupReader,
   type FetchedRecord,
+  type GroupReaderOptions,
+  type LogAdmin,
   type LogConnection,
   type Logger,
   partitionForKey,
   type Publisher,
-  readWatermarks,
-  type GroupReaderOptions,
 } from '@nextvisit/log'
 import { Registry } from 'prom-client'
 import { createAssignments } from '../assign/assignments.ts'
-import { createFetchPacing, GATHER_MS } from '../assign/fetch-pacing.ts'
-import { createPartitionCounts } from '../assign/partition-counts.ts'
-import { mayPass, RunnerStoppedError } from '../core/errors.ts'
-import { readFoldedKeys } from '../fold/checkpoint.ts'
+import { createFetchPacing, FETCH_PAUSE_MS } from '../assign/fetch-pacing.ts'
+import { createOwnedPartitions } from '../assign/owned-partitions.ts'
+import type { PartitionCounts } from '../assign/partition-counts.ts'
+import { readerHandlers } from '../assign/reader-handlers.ts'
+import { RunnerStoppedError } from '../core/errors.ts'
+import type { AnyFact, Projection } from '../core/projection.ts'
 import { createCommitLoop } from '../fold/commit-loop.ts'
 import type { FoldParts } from '../fold/fold-parts.ts'
-import type { Partition } from '../fold/partition.ts'
 import { createOutboxDrain } from '../outbox/outbox-drain.ts'
-import type { AnyFact, Projection } from '../core/projection.ts'
 import { createPartitionTicks } from '../ticks/partition-ticks.ts'
 import { createAlarmWatch } from '../watch/alarm-watch.ts'
 import type { PartitionAlarm } from '../watch/partition-alarms.ts'
@@ -31,12 +30,15 @@ import type { PartitionProgress } from '../watch/partition-progress.ts'
 import { createRunnerMetrics } from '../watch/runner-metrics.ts'
 import { createSchemaGauges } from '../watch/schema-gauges.ts'
 
-export interface ProjectionRunnerOptions<Fact extends AnyFact, Draft> {
+export interface ProjectionRunnerParts<Fact extends AnyFact, Draft> {
   readonly projection: Projection<Fact, Draft>
   /** Connections for everything except folds: ticks, the outbox, alarms. They must not delay folds. */
   readonly upkeepDb: CommitDb
   readonly foldDb: CommitDb
   readonly connection: LogConnection
+  /** Is connected while the runner runs. */
+  readonly logAdmin: LogAdmin
+  readonly partitionCounts: PartitionCounts
   readonly catalog: CatalogView
   readonly logger: Logger
   readonly now: () => Date
@@ -45,13 +47,14 @@ export interface ProjectionRunnerOptions<Fact extends AnyFact, Draft> {
   /** Called when this process can no longer fold. It should exit, and a new process take over. */
   readonly onFailure: (error: Error) => void
   /** Publishes the outbox. Absent: the projection has none. */
-  readonly publisher?: Publisher
+  readonly publisher?: Publisher | undefined
+  /** Default: a registry that nothing scrapes. */
   readonly metrics?: Registry
   readonly tickEveryMs?: number
-  /** Default: {@link GATHER_MS}. */
-  readonly gatherMs?: number
+  /** Default: {@link FETCH_PAUSE_MS}. */
+  readonly fetchPauseMs?: number | undefined
   /** Returns true if a caller waits for the reply to a record. Default: always false. */
-  readonly isAwaited?: (record: FetchedRecord) => boolean
+  readonly isAwaited?: ((record: FetchedRecord) => boolean) | undefined
   /** Default: the group of the service with the projection's name. */
   readonly groupId?: string
   readonly groupReader?: Partial<GroupReaderOptions>
@@ -74,10 +77,10 @@ export interface ProjectionRunner {
   readonly alarmProblem: () => string | undefined
   /** Returns true if the record of a halted partition can be set aside now: see `deadLetterCalls.setAside`. */
   readonly canSetAside: (partition: Pick<PartitionProgress, 'topic' | 'partition'>, alarm: PartitionAlarm) => boolean
-  /** Ends the pause between fetches: a caller waits for the gathered records. */
+  /** Ends the pause between fetches: a caller waits for records of any partition. */
   readonly fetchNow: () => void
   /** Fetches an awaited record now if this process owns its partition. */
-  readonly fetchUpTo: (record: AwaitedRecord) => void
+  readonly fetchAwaited: (record: AwaitedRecord) => void
 }
 
 /**
@@ -85,23 +88,30 @@ export interface ProjectionRunner {
  * checkpoints outside the log. Kafka's committed offsets are for dashboards only.
  */
 export function createProjectionRunner<Fact extends AnyFact, Draft>(
-  options: ProjectionRunnerOptions<Fact, Draft>,
+  runnerParts: ProjectionRunnerParts<Fact, Draft>,
 ): ProjectionRunner {
-  const { projection, foldDb, upkeepDb, connection, catalog, logger, now, serviceVersion, publisher, onFailure } =
-    options
-  const { groupId = consumerGroupOf(projection.name), tickEveryMs = 1_000, gatherMs = GATHER_MS } = options
-  const registry = options.metrics ?? new Registry()
-  const progress = () => reported().map((partition) => partition.progress())
-  const metrics = createRunnerMetrics(registry, progress)
-  const waiting = createSchemaGauges({ db: upkeepDb, projection: projection.name, registry, logger })
-  const logAdmin = createLogAdmin(connection, { logger })
-  const partitionCounts = createPartitionCounts(logAdmin, connection.partitions, () =>
-    readFoldedKeys(upkeepDb, projection.name),
-  )
+  const { projection, foldDb, upkeepDb, connection, logAdmin, partitionCounts, catalog, logger, now } = runnerParts
+  const { serviceVersion, onFailure, publisher, metrics: registry = new Registry(), tickEveryMs = 1_000 } = runnerParts
+  const { name, topic } = projection
   const stopping = new AbortController()
   const { signal } = stopping
-  const readMarks = (topic: string) => readWatermarks(connection, topic, { logger })
+  const owned = createOwnedPartitions()
+  const progress = () => owned.reported().map((partition) => partition.progress())
+  const metrics = createRunnerMetrics(registry, progress)
+  const schemaGauges = createSchemaGauges({ db: upkeepDb, projection: name, registry, logger })
+
+  const outbox =
+    publisher &&
+    createOutboxDrain({
+      db: upkeepDb,
+      publisher,
+      logger,
+      owned: () => owned.all().map(({ partition }) => partition),
+      partitionOf: async (to, key) => partitionForKey(key, await partitionCounts.keyPartitionsOf(to)),
+      signal,
+    })
   const drainSoon = (): void => outbox?.drainSoon()
+
   const parts: FoldParts<Fact, Draft> = {
     projection,
     db: foldDb,
@@ -109,106 +119,95 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
     serviceVersion,
     logger,
     onCommitted: ({ recorded, duplicates, outboxRows }) => {
-      for (const { topic, partition, offset, id, traceparent } of recorded)
+      for (const { partition, offset, id, traceparent } of recorded)
         logger.debug({ topic, partition, offset, recordId: id, traceparent }, 'Folded')
       const folded = recorded.length - duplicates
       if (folded > 0) metrics.batchRecords.observe(folded)
       if (outboxRows > 0) drainSoon()
     },
   }
-  const loop = createCommitLoop(parts, (): readonly Partition[] => owned())
-  const { positions, begin, owned, reported, find } = createAssignments<Fact, Draft>({
+  const commitLoop = createCommitLoop(parts, owned.all)
+  const assignments = createAssignments({
     parts: { ...parts, db: upkeepDb },
-    logger,
+    owned,
+    logAdmin,
+    partitionCounts,
+    keyPartitions: connection.partitions?.keyPartitions,
     metrics,
     now,
-    ring: loop.ring,
+    logger,
+    ring: commitLoop.ring,
     drainSoon,
-    readMarks,
-    partitionCounts,
-    keyPartitions: connection.partitions?.keys,
     signal,
   })
-  const pacing = createFetchPacing(gatherMs, options.isAwaited)
-  let folding: Promise<void> | undefined
-
-  const partitionOf = async (topic: string, key: string) => partitionForKey(key, await partitionCounts.keysOf(topic))
-  const ownedPartitions = () => [...new Set(owned().map(({ partition }) => partition))]
-  const outbox =
-    publisher && createOutboxDrain({ db: upkeepDb, publisher, logger, owned: ownedPartitions, partitionOf, signal })
-
+  const pacing = createFetchPacing(runnerParts.fetchPauseMs ?? FETCH_PAUSE_MS, runnerParts.isAwaited)
   const groupReader = createGroupReader(
     connection,
-    { groupId, topics: [projection.topic], logger, ...options.groupReader },
+    { groupId: runnerParts.groupId ?? consumerGroupOf(name), topics: [topic], logger, ...runnerParts.groupReader },
     {
-      positions,
+      ...readerHandlers(owned, pacing, signal),
+      positions: (_topic, partitions) => assignments.openPositions(partitions),
       onAssigned: (assigned) => {
         pacing.reassign()
-        begin(assigned)
+        assignments.begin(assigned.get(topic) ?? [])
         // The last owner may have left rows.
         if (assigned.size > 0) drainSoon()
-      },
-      onBatch: async (batch) => {
-        const one = find(batch.topic, batch.partition)
-        try {
-          if (one) await pacing.handle(one, batch)
-        } catch (error) {
-          // Another process owns the partition now and folds the batch. The reader drops it, too.
-          if (!(error instanceof RunnerStoppedError) || signal.aborted) throw error
-        }
-      },
-      mayFetch: pacing.mayFetch,
-      onUnreadable: (topic, partition, error) => {
-        // A partition that its broker refuses for a time is read again, and stalls meanwhile.
-        if (!mayPass(error)) find(topic, partition)?.halt(error)
       },
       onCrash: onFailure,
     },
   )
-  const alarms = createAlarmWatch({ db: upkeepDb, projection: projection.name, reported, logger, everyMs: tickEveryMs })
-
+  const alarms = createAlarmWatch({
+    db: upkeepDb,
+    projection: name,
+    reported: owned.reported,
+    logger,
+    everyMs: tickEveryMs,
+  })
   const ticks = createPartitionTicks({
     projection,
     db: upkeepDb,
     catalog,
     logAdmin,
-    owned,
+    owned: owned.all,
     now,
     logger,
     signal,
     everyMs: tickEveryMs,
     onPoll: () => void outbox?.drain(),
   })
+  let folding: Promise<void> | undefined
+
+  /** Waits for the work in flight: commits first, because they cause ticks, alarms and outbox rows. */
+  async function finish(left: Promise<void>): Promise<void> {
+    await left
+    await folding
+    await ticks.finished()
+    alarms.stop()
+    await alarms.finished()
+    await outbox?.finished()
+  }
 
   return {
     start: async () => {
-      await logAdmin.connect()
-      folding = loop.run(signal).catch(onFailure)
+      folding = commitLoop.run(signal).catch(onFailure)
       await groupReader.start()
       ticks.start()
       alarms.start()
-      void waiting.report()
+      void schemaGauges.report()
     },
     stop: async () => {
       ticks.stop()
       const left = groupReader.stop()
-      stopping.abort()
+      stopping.abort(new RunnerStoppedError())
       pacing.fetchNow()
-      const isOver = left
-        .then(() => folding)
-        .then(ticks.finished)
-        .then(alarms.stop)
-        .then(alarms.finished)
-        .then(outbox?.finished)
-      await Promise.race([isOver, sleep(STOP_WITHIN_MS, undefined, { ref: false })])
-      await logAdmin.disconnect()
+      await Promise.race([finish(left), sleep(STOP_WITHIN_MS, undefined, { ref: false })])
     },
     progress,
     alarmProblem: alarms.problem,
     canSetAside: (partition, alarm) => alarm.recordId !== undefined && alarms.isWritten(partition, alarm),
     fetchNow: pacing.fetchNow,
-    fetchUpTo: (record) => {
-      if (find(record.topic, record.partition)) pacing.fetchUpTo(record)
+    fetchAwaited: (record) => {
+      if (record.topic === topic && owned.find(record.partition)) pacing.fetchAwaited(record)
     },
   }
 }

@@ -13,18 +13,20 @@ import {
   serveCalls,
 } from '@nextvisit/service-kit'
 import { createPartitionCounts } from '../assign/partition-counts.ts'
-import { createBarrier } from '../queries/barrier.ts'
-import { readConsumerConfig } from './config.ts'
 import { answerDeadLetters } from '../dead-letters/answer-dead-letters.ts'
+import { readFoldedKeyPartitions } from '../fold/checkpoint.ts'
+import { createBarrier } from '../queries/barrier.ts'
+import { createReplySender } from '../replies/reply-sender.ts'
+import { answerOperations } from './answer-operations.ts'
+import { readConsumerConfig } from './config.ts'
+import { consumerHealth } from './consumer-health.ts'
 import type { Consumer } from './define-consumer.ts'
 import { forbidPretenuring } from './forbid-pretenuring.ts'
 import { openPools } from './open-pools.ts'
 import { createProjectionRunner } from './projection-runner.ts'
-import { createReplies } from '../replies/create-replies.ts'
-import { consumerHealth } from './consumer-health.ts'
-import { answerOperations } from './answer-operations.ts'
 
 const STOP_PUBLISHING_WITHIN_MS = 2_000
+
 function now(): Date {
   return new Date()
 }
@@ -35,7 +37,7 @@ function now(): Date {
  */
 export async function runConsumer(consumer: Consumer): Promise<void> {
   forbidPretenuring()
-  const { name, version: serviceVersion, isAwaited } = consumer
+  const { name, version: serviceVersion, isAwaited, fetchPauseMs } = consumer
   const config = configOrExit(() => readConsumerConfig(consumer))
   const logger = createLogger(name, config.logLevel)
   const metrics = createMetrics(name)
@@ -45,48 +47,44 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
 
   const pools = await openPools(consumer, { ...config, clientId, metrics })
   const { foldDb, upkeepDb, admissionDb, readDb } = pools
-  const { publishReplies, ...replies } = createReplies({ ...config, name, foldDb, logger })
   const catalog = createCatalogView(connection, { serviceName: name, logger })
   createCatalogMetrics(metrics, catalog)
-  const publisher =
-    consumer.published && createPublisher(connection, { logger, onRequest: createPublishMetrics(metrics) })
+  const publisher = consumer.published
+    ? createPublisher(connection, { logger, onRequest: createPublishMetrics(metrics) })
+    : undefined
   const logAdmin = createLogAdmin(connection, { logger })
-  const { keysOf } = createPartitionCounts(logAdmin, connection.partitions)
-  const countPartitions = () => keysOf(projection.topic)
-  const projection = consumer.projection({ metrics, countPartitions, publishReplies })
-  const fetchNow = (): void => runner.fetchNow()
-  const barrier = createBarrier({
-    db: admissionDb,
-    logAdmin,
-    fetchNow,
-    projection: projection.name,
-    topic: projection.topic,
-  })
+  const partitionCounts = createPartitionCounts(logAdmin, connection.partitions, () =>
+    readFoldedKeyPartitions(upkeepDb, name),
+  )
+  const countKeyPartitions = () => partitionCounts.keyPartitionsOf(projection.topic)
+  const replySender = createReplySender({ ...config, name, foldDb, logger })
+  const projection = consumer.projection({ metrics, countKeyPartitions, publishReplies: replySender.publishReplies })
   const runner = createProjectionRunner({
     projection,
     foldDb,
     upkeepDb,
     connection,
+    logAdmin,
+    partitionCounts,
     catalog,
     logger,
     now,
     metrics,
     serviceVersion,
     onFailure,
-    ...(publisher && { publisher }),
-    ...(consumer.gatherMs !== undefined && { gatherMs: consumer.gatherMs }),
-    ...(isAwaited && { isAwaited }),
+    publisher,
+    fetchPauseMs,
+    isAwaited,
   })
-  replies.hearAwaited(runner.fetchUpTo)
+  replySender.hearAwaited(runner.fetchAwaited)
+  const { fetchNow } = runner
+  const barrier = createBarrier({ db: admissionDb, logAdmin, fetchNow, projection: name, topic: projection.topic })
   const clusterCheck = clusterCheckOf(connection, { mode: config.mode, logger, onUnsafe: onFailure })
   const server = createInternalServer({
     ...config.internalServer,
     routes: [
-      ...consumer.routes({ db: admissionDb, readDb, catalog, now, barrier, fetchNow, countPartitions }),
-      ...serveCalls(consumerCalls, {
-        ...answerOperations(runner),
-        ...answerDeadLetters(projection.name, readDb),
-      }),
+      ...consumer.routes({ db: admissionDb, readDb, catalog, now, barrier, fetchNow, countKeyPartitions }),
+      ...serveCalls(consumerCalls, { ...answerOperations(runner), ...answerDeadLetters(name, readDb) }),
     ],
     ...consumerHealth({ runner, catalog, db: upkeepDb }),
     metrics,
@@ -96,14 +94,14 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const service = runService({
     logger,
     parts: [
-      ...Object.values(pools).map((one: Db) => ({
-        name: 'database',
+      ...Object.entries(pools).map(([pool, db]: [string, Db]) => ({
+        name: pool,
         start: () => Promise.resolve(),
-        stop: () => one.$disconnect(),
+        stop: () => db.$disconnect(),
       })),
       { name: 'internal server', ...server },
       { name: 'cluster check', ...clusterCheck },
-      ...replies.parts,
+      ...replySender.parts,
       { name: 'log', start: logAdmin.connect, stop: logAdmin.disconnect },
       { name: 'catalog', ...catalog },
       ...(publisher

@@ -31,7 +31,7 @@ describe('a barrier', () => {
 
   it('fetches gathered records at each poll while a caller waits', async () => {
     const { log, db, logAdmin } = await givenBarrier()
-    const { runner } = await givenRunner(log, db, { gatherMs: 600_000 })
+    const { runner } = await givenRunner(log, db, { fetchPauseMs: 600_000 })
     const barrier = createBarrier({ db, logAdmin, fetchNow: runner.fetchNow, projection: 'visits', topic: log.topic })
     for (let round = 1; round <= 3; round++) {
       await log.publish(givenEvents(2))
@@ -88,7 +88,7 @@ describe('a read that wants the latest records', () => {
     const { signal } = new AbortController()
     const read = catchUp('all users', {
       barrier: async () => {},
-      countPartitions: () => Promise.withResolvers<never>().promise,
+      countKeyPartitions: () => Promise.withResolvers<never>().promise,
       signal,
       deadlineAt: performance.now() + 2_000,
       withinMs: 50,

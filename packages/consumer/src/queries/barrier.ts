@@ -69,11 +69,11 @@ const KEPT_FOR_ANSWER_MS = 100
  */
 export async function catchUp(
   of: 'all users' | { readonly userId: string },
-  options: CatchUpOptions & { readonly countPartitions: () => Promise<number> },
+  options: CatchUpOptions & { readonly countKeyPartitions: () => Promise<number> },
 ): Promise<boolean> {
   const wait = waitSignal(options)
   try {
-    const count = await unlessAborted(options.countPartitions(), wait)
+    const count = await unlessAborted(options.countKeyPartitions(), wait)
     const partitions =
       of === 'all users'
         ? Array.from({ length: count }, (_, partition) => partition)

@@ -22,9 +22,9 @@ interface BrokerAddress {
 
 /** Numbers of partitions of `user-events` and `form-events`. */
 export interface ExpectedPartitions {
-  /** Keys are spread over the first `keys` partitions. */
-  readonly keys: number
-  /** Partitions of the topic. More than `keys` only if an operator added some by mistake: these stay empty. */
+  /** Keys are spread over the first `keyPartitions` partitions. */
+  readonly keyPartitions: number
+  /** Partitions of the topic. More than `keyPartitions` only if an operator added some by mistake: these stay empty. */
   readonly inTopic: number
 }
 

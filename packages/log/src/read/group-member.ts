@@ -1,4 +1,4 @@
-import { keysNote } from '../admin/partition-count.ts'
+import { keyPartitionsNote } from '../admin/partition-count.ts'
 import { createCluster } from '../connect/cluster.ts'
 import { silentLogger } from '../connect/kafka-client.ts'
 import { hasType, isRetryable } from '../connect/kafkajs-errors.ts'
@@ -58,7 +58,7 @@ export function createGroupMember(parts: GroupMemberParts): GroupMember {
     logger,
   })
   const { partitions: expected } = connection
-  const noteOf = options.commitNote ?? (expected && (() => keysNote(expected)))
+  const noteOf = options.commitNote ?? (expected && (() => keyPartitionsNote(expected)))
   const commits = createOffsetCommits((offsets) => membership.commit(offsets), logger, noteOf)
   const inFlight = new Set<Promise<void>>()
   /** Aborted when the partitions of the current assignment are no longer read. */

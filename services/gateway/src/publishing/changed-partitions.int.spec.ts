@@ -75,7 +75,7 @@ describe('a gateway whose topic has another number of partitions (design.md, Kno
 
   it.each([2, 6])('records nothing from its start on if there are %i instead of three', async (found) => {
     const { topic, connection } = await givenTopic(found)
-    const log = await startLog({ ...connection, partitions: { keys: 3, inTopic: 3 } }, topic)
+    const log = await startLog({ ...connection, partitions: { keyPartitions: 3, inTopic: 3 } }, topic)
     await expect.poll(log.unavailableReason, soon).toContain(RUNBOOK)
     await sleep(1_500)
     expect(log.partitionOf(ADA)).toBeUndefined()
@@ -83,19 +83,19 @@ describe('a gateway whose topic has another number of partitions (design.md, Kno
 
   it('records nothing if the configuration was changed with the topic, since consumers have folded otherwise', async () => {
     const { topic, connection } = await givenTopic(3)
-    await givenFolded(connection, topic, { keys: 3, inTopic: 3 })
+    await givenFolded(connection, topic, { keyPartitions: 3, inTopic: 3 })
     await addPartitions(connection, topic, 6)
-    const log = await startLog({ ...connection, partitions: { keys: 6, inTopic: 6 } }, topic)
+    const log = await startLog({ ...connection, partitions: { keyPartitions: 6, inTopic: 6 } }, topic)
     const reason = `the keys of ${topic} were spread over 3 partitions, and would now be over 6: see ${RUNBOOK}`
     await expect.poll(log.unavailableReason, soon).toBe(reason)
     expect(log.partitionOf(ADA)).toBeUndefined()
-    const former = await startLog({ ...connection, partitions: { keys: 3, inTopic: 6 } }, topic)
+    const former = await startLog({ ...connection, partitions: { keyPartitions: 3, inTopic: 6 } }, topic)
     await expect.poll(() => former.partitionOf(ADA), soon).toBeDefined()
   })
 
   it('continues with the first partitions if an operator configured that', async () => {
     const { topic, connection } = await givenTopic(6)
-    const [before, after] = [await givenTopic(3), { keys: 3, inTopic: 6 }]
+    const [before, after] = [await givenTopic(3), { keyPartitions: 3, inTopic: 6 }]
     const log = await startLog({ ...connection, partitions: after }, topic)
     const former = await startLog(before.connection, before.topic)
     await expect.poll(() => log.partitionOf(ADA), soon).toBeDefined()

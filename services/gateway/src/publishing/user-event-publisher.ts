@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { encodeRecord, TOPICS, USER_PROJECTOR_GROUP, type UserFact } from '@nextvisit/contracts'
 import {
-  countPartitions,
+  readKeyPartitions,
   type LogAdmin,
   type LogConnection,
   partitionForKey,
@@ -60,11 +60,11 @@ export function createUserEventPublisher(options: UserEventPublisherOptions) {
   let changed: PartitionsChangedError | undefined
 
   async function connect(admin: LogAdmin): Promise<void> {
-    const keys = await countPartitions(admin, { topic, expected, foldedBy })
+    const keyPartitions = await readKeyPartitions(admin, { topic, expected, foldedBy })
     if (!isConnected) await publisher.start()
     isConnected = true
-    expected ??= { keys, inTopic: keys }
-    partitions = keys
+    expected ??= { keyPartitions, inTopic: keyPartitions }
+    partitions = keyPartitions
     changed = undefined
   }
 

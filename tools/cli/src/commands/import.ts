@@ -3,7 +3,7 @@ import { access, constants, stat } from 'node:fs/promises'
 import { lookupsOf, readCatalog } from '@nextvisit/catalog'
 import { type ProjectRef, TOPICS, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
 import type { ProjectPolicy } from '@nextvisit/domain'
-import { createLogAdmin, createPublisher, type LogConnection, readPartitionCount } from '@nextvisit/log'
+import { createLogAdmin, createPublisher, type LogConnection, readKeyPartitions } from '@nextvisit/log'
 import { consumers } from '@nextvisit/services'
 import { Command, InvalidArgumentError } from 'commander'
 import { logConnection, readEnvironment } from '../config.ts'
@@ -77,7 +77,11 @@ async function importFile(file: string, { project, maxLag, dryRun = false }: Imp
     const policy = await readPolicy(connection, project)
     await publisher.start()
     const marks = await admin.watermarks(TOPICS.userEvents)
-    const partitions = await readPartitionCount(connection, TOPICS.userEvents, USER_PROJECTOR_GROUP)
+    const partitions = await readKeyPartitions(admin, {
+      topic: TOPICS.userEvents,
+      expected: connection.partitions,
+      foldedBy: USER_PROJECTOR_GROUP,
+    })
     const counts = await runImport({
       file,
       policy,

@@ -1,13 +1,8 @@
 import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import {
-  answerDeadLetters,
-  coreMigrations,
-  createPartitionFold,
-  createProjectionRunner,
-  type Projection,
-} from '@nextvisit/consumer'
+import { answerDeadLetters, coreMigrations, createPartitionFold, type Projection } from '@nextvisit/consumer'
+import { givenProjectionRunner } from '@nextvisit/consumer/test/given-runner.ts'
 import { deadLetterCalls, type DeadLetterGroup, encodeRecord } from '@nextvisit/contracts'
 import { eventTracked, userIdFixture } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, prepareServiceSchema, rolePassword, sql } from '@nextvisit/database'
@@ -17,7 +12,7 @@ import { createLocalClient, createLogger, createMetrics } from '@nextvisit/servi
 import { consumers } from '@nextvisit/services'
 import { createTestDatabase, createTestTopic, interceptCommits } from '@nextvisit/testing'
 import { Client } from 'pg'
-import { beforeEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { type Ended, runNextvisit } from '../../test/run-nextvisit.ts'
 import { readStatus } from '../status/read-status.ts'
@@ -95,23 +90,10 @@ async function startConsumer(schema: z.ZodType<Counted>) {
   const metrics = createMetrics('metering')
   const logged: string[] = []
   const logger = { ...createLogger('spec', 'silent'), warn: (_: object, line: string) => void logged.push(line) }
-  const runner = createProjectionRunner({
-    projection: countingProjection(schema),
-    upkeepDb: db,
-    foldDb: db,
-    connection,
-    catalog: staticCatalog([]),
+  const { runner } = await givenProjectionRunner(countingProjection(schema), connection, db, {
     logger: logger as ReturnType<typeof createLogger>,
-    now: () => new Date(),
-    serviceVersion: 'test',
-    onFailure: vi.fn<(error: Error) => void>(),
-    tickEveryMs: 50,
-    groupId: `metering.${topic}`,
     metrics,
-    groupReader: { sessionTimeoutMs: 6_000, heartbeatIntervalMs: 200, maxWaitMs: 50 },
   })
-  await runner.start()
-  onTestFinished(runner.stop)
   return { runner, metrics, logged }
 }
 

@@ -3,7 +3,7 @@ import type { CatalogView } from '@nextvisit/catalog'
 import { type Consumer, offlineParts } from '@nextvisit/consumer'
 import { type ReplayStep, TOPICS, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
 import { type Client, isTransientError, openCommitDb, withClient } from '@nextvisit/database'
-import { type LogConnection, readPartitionCount } from '@nextvisit/log'
+import { type LogConnection, readKeyPartitions, withLogAdmin } from '@nextvisit/log'
 import type { Schemas, TableComparison } from './compare-tables.ts'
 import { codeFingerprint } from './code-fingerprint.ts'
 import { dropReplaced } from './foreign-objects.ts'
@@ -106,11 +106,13 @@ async function replayOnce(
 
 /** Returns the topics that the consumer folds live, and those that it publishes itself. */
 async function sourcesOf(consumer: Consumer, context: RebuildContext): Promise<readonly RebuildSource[]> {
-  const countPartitions = () => readPartitionCount(context.connection, TOPICS.userEvents, USER_PROJECTOR_GROUP)
-  const projection = consumer.projection(offlineParts(countPartitions))
+  const { partitions: expected } = context.connection
+  const asked = { topic: TOPICS.userEvents, expected, foldedBy: USER_PROJECTOR_GROUP }
+  const countKeyPartitions = () => withLogAdmin(context.connection, (admin) => readKeyPartitions(admin, asked))
+  const projection = consumer.projection(offlineParts(countKeyPartitions))
   const live = liveTopic(context, projection)
   if (!consumer.published) return [live]
-  const published = consumer.published(await countPartitions())
+  const published = consumer.published(await countKeyPartitions())
   return [live, publishedTopic(context, published)]
 }
 

@@ -15,7 +15,7 @@ async function givenMetering() {
   const { topic, connection } = await createTestTopic(inject('kafkaBrokers'))
   const metering = consumerNamed('metering')
   const given = await givenReplay(onTopic(metering, topic), { connection })
-  const { onFailure } = await given.startLive(topic)
+  const { onFailure } = await given.startLive()
   return { ...given, topic, connection, onFailure, asks: askConsumer(metering, meteringCalls, given.db) }
 }
 

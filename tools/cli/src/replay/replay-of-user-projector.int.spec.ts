@@ -43,7 +43,7 @@ async function givenReplayedProjector() {
     connection,
     catalog,
   })
-  await startLive(topic)
+  await startLive()
 
   const identify = async (plans: readonly string[]): Promise<void> => {
     const publisher = createPublisher(connection)

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { AWAITED_RECORDS_CHANNEL, type AwaitedRecord } from '@nextvisit/contracts'
 import { createLogger, createRedis, createRedisSubscriber } from '@nextvisit/service-kit'
 import { expect, inject, it, onTestFinished } from 'vitest'
-import { hearAwaitedRecords } from './hear-awaited-records.ts'
+import { hearAwaitedRecords } from './reply-sender.ts'
 
 const logger = createLogger('spec', 'silent')
 
-it('an evaluator hears awaited records, ignores other messages, and recovers from a lost connection', async () => {
+it('a consumer hears awaited records, ignores other messages, and recovers from a lost connection', async () => {
   const subscriber = createRedisSubscriber({ url: inject('redisUrl'), name: 'spec-awaited', logger })
   const redis = createRedis({ url: inject('redisUrl'), name: 'spec', logger })
   onTestFinished(async () => void (await Promise.all([subscriber.stop(), redis.stop()])))

@@ -1,11 +1,17 @@
-import type { AwaitedRecord } from '@nextvisit/contracts'
+import { AWAITED_RECORDS_CHANNEL, AwaitedRecord } from '@nextvisit/contracts'
 import type { Db } from '@nextvisit/database'
-import { createRedis, createRedisSubscriber, type Logger, type ServicePart } from '@nextvisit/service-kit'
-import { hearAwaitedRecords } from './hear-awaited-records.ts'
+import {
+  createRedis,
+  createRedisSubscriber,
+  type Logger,
+  type RedisConnection,
+  type ServicePart,
+  subscribeTo,
+} from '@nextvisit/service-kit'
 import { keepConnected } from './keep-connected.ts'
 import { createReplyPublisher, type PublishReplies } from './reply-publisher.ts'
 
-interface RepliesOptions {
+interface ReplySenderParts {
   /** Absent: no gateway waits for this consumer. */
   readonly redisUrl?: string
   readonly name: string
@@ -14,15 +20,15 @@ interface RepliesOptions {
   readonly logger: Logger
 }
 
-/** The replies of a consumer's process to waiting gateways, over Redis. */
-interface Replies {
+/** Sends the replies of a consumer's process to waiting gateways, over Redis. */
+interface ReplySender {
   readonly publishReplies: PublishReplies
   /** Calls `onAwaited` for each record that a gateway waits for. */
   readonly hearAwaited: (onAwaited: (record: AwaitedRecord) => void) => void
   readonly parts: readonly ServicePart[]
 }
 
-export function createReplies({ redisUrl: url, name, foldDb, logger }: RepliesOptions): Replies {
+export function createReplySender({ redisUrl: url, name, foldDb, logger }: ReplySenderParts): ReplySender {
   if (url === undefined) return { publishReplies: () => Promise.resolve(), hearAwaited: () => {}, parts: [] }
   const redis = createRedis({ url, name, logger })
   const subscriber = createRedisSubscriber({ url, name: `${name}-awaited`, logger })
@@ -30,9 +36,19 @@ export function createReplies({ redisUrl: url, name, foldDb, logger }: RepliesOp
     publishReplies: createReplyPublisher(redis.client, logger),
     hearAwaited: (onAwaited) => hearAwaitedRecords(subscriber.client, onAwaited, logger),
     parts: [
-      { name: 'folds', ...keepConnected(foldDb) },
+      { name: 'fold connection', ...keepConnected(foldDb) },
       { name: 'redis', ...redis },
       { name: 'awaited records', ...subscriber },
     ],
   }
+}
+
+/** Calls `onMessage` for each record that a gateway names on {@link AWAITED_RECORDS_CHANNEL} (see `subscribeTo`). */
+export function hearAwaitedRecords(
+  subscriber: RedisConnection['client'],
+  onMessage: (record: AwaitedRecord) => void,
+  logger: Logger,
+): void {
+  const warning = 'Cannot receive the records that callers wait for: replies come later'
+  subscribeTo(subscriber, { channel: AWAITED_RECORDS_CHANNEL, schema: AwaitedRecord, onMessage, warning, logger })
 }
