@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createNextvisit, type NextvisitOptions } from './create-nextvisit.ts'
+import { createNextvisit, type NextvisitOptions } from './nextvisit.ts'
 import { NextvisitError } from './nextvisit-error.ts'
 
 const ANY = { host: 'http://localhost', key: 'k' }

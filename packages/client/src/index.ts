@@ -1,4 +1,4 @@
-export { createNextvisit, type Nextvisit, type NextvisitOptions } from './create-nextvisit.ts'
+export { createNextvisit, type Nextvisit, type NextvisitOptions } from './nextvisit.ts'
 export { type CallItem, NextvisitError, type NextvisitErrorCode } from './nextvisit-error.ts'
 export type {
   FoundUser,

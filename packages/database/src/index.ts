@@ -1,5 +1,5 @@
 export type { ConnectionOptions, ConnectionPool } from './connect/connection-config.ts'
-export { createAdapter } from './connect/create-adapter.ts'
+export { createAdapter } from './connect/adapter.ts'
 export { isConnectionFailure, isTransientError, sqlStateOf } from './connect/database-errors.ts'
 export { type CommitDbOptions, openCommitDb } from './connect/open-commit-db.ts'
 export { type Client, withClient } from './connect/with-client.ts'

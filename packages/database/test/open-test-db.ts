@@ -1,5 +1,5 @@
 import { PrismaClient } from '../generated/prisma/client.ts'
-import { createAdapter } from '../src/connect/create-adapter.ts'
+import { createAdapter } from '../src/connect/adapter.ts'
 import { openCommitDb } from '../src/connect/open-commit-db.ts'
 import type { CommitDb, Db } from '../src/sql.ts'
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { onTestFinished } from 'vitest'
 import type { LogConnection } from '../src/connect/log-connection.ts'
-import { createGroupReader } from '../src/read/create-group-reader.ts'
+import { createGroupReader, type GroupReader } from '../src/read/group-reader.ts'
 import type { FetchedBatch } from '../src/read/fetched-batch.ts'
-import type { GroupReader, GroupReaderHandlers, GroupReaderOptions } from '../src/read/group-reader.ts'
+import type { GroupReaderHandlers, GroupReaderOptions } from '../src/read/group-reader-options.ts'
 import type { Watermarks } from '../src/watermarks.ts'
 import { givenConnection } from './given-topic.ts'
 

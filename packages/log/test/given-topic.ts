@@ -1,10 +1,9 @@
 import { createTestTopic, type FaultProxy, startFaultProxy } from '@nextvisit/testing'
 import { afterAll, inject, onTestFinished } from 'vitest'
 
-import { createPublisher, type PublisherOptions } from '../src/publish/create-publisher.ts'
+import { createPublisher, type Publisher, type PublisherOptions } from '../src/publish/publisher.ts'
 import type { LogConnection } from '../src/connect/log-connection.ts'
 import { createLogReader } from '../src/read/log-reader.ts'
-import type { Publisher } from '../src/publish/publisher.ts'
 import type { FetchedRecord } from '../src/wire/decode-batches.ts'
 
 /** Returns a connection to the Kafka broker of the specs. */

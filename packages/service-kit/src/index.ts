@@ -16,23 +16,23 @@ export {
   serveCalls,
 } from './calls.ts'
 export { clusterCheckOf } from './cluster-check-of.ts'
-export { type BatchedOutcome, type BatchedCall, createBatchedCall } from './create-batched-call.ts'
-export { type Breaker, type BreakerWatch, createBreaker } from './create-breaker.ts'
-export { createHttpPart } from './create-http-part.ts'
-export { createLogger } from './create-logger.ts'
+export { type BatchedOutcome, type BatchedCall, createBatchedCall } from './batched-call.ts'
+export { type Breaker, type BreakerWatch, createBreaker } from './breaker.ts'
+export { createHttpPart } from './http-part.ts'
+export { createLogger } from './logger.ts'
 export {
   createRedis,
   createRedisSubscriber,
   type RedisConnection,
   subscribeTo,
-} from './create-redis.ts'
-export { createServiceClient, type ServiceClient } from './create-service-client.ts'
+} from './redis.ts'
+export { createServiceClient, type ServiceClient } from './service-client.ts'
 export { ConfigError } from './errors.ts'
-export { createInternalClient } from './create-internal-client.ts'
+export { createInternalClient } from './internal-client.ts'
 export {
   createInternalServer,
   type Health,
-} from './create-internal-server.ts'
+} from './internal-server.ts'
 export { createMetrics, createPublishMetrics } from './metrics.ts'
 export {
   addressesConfig,

@@ -1,5 +1,5 @@
 import { KeptRefusal, type ProjectRef } from '@nextvisit/contracts'
-import type { RedisConnection } from './create-redis.ts'
+import type { RedisConnection } from './redis.ts'
 
 /** New refusals of one project. */
 export interface ProjectRefusals extends ProjectRef {

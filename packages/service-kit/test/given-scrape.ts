@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
-import { createInternalServer, type InternalServerOptions } from '../src/create-internal-server.ts'
-import { createLogger } from '../src/create-logger.ts'
+import { createInternalServer, type InternalServerOptions } from '../src/internal-server.ts'
+import { createLogger } from '../src/logger.ts'
 
 /**
  * Serves a registry on a service's internal port. Returns a function that scrapes it: the samples of metrics whose names begin

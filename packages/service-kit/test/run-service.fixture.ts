@@ -1,5 +1,5 @@
 /** A process for run-service.int.spec.ts: two parts, and a fault by scenario. */
-import { createLogger } from '../src/create-logger.ts'
+import { createLogger } from '../src/logger.ts'
 import { runService, type ServicePart } from '../src/run-service.ts'
 
 const scenario = process.argv[2]

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import { createGracefulStop } from '../src/create-http-part.ts'
+import { createGracefulStop } from '../src/http-part.ts'
 
 /** A server that answers 64 requests at a time. */
 const { track } = createGracefulStop(createServer(), { withinMs: 0 })

@@ -4,7 +4,7 @@ export {
   type NextvisitOptions,
   type TraitScalar,
   type TraitValue,
-} from './create-nextvisit.ts'
+} from './nextvisit.ts'
 export type { Properties, Property } from './events.ts'
 export type { Form, FormHandler } from './forms.ts'
 export type { Result, TrackAnswer, UnansweredReason, VisitAnswer } from './result.ts'

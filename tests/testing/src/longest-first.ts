@@ -16,11 +16,11 @@ const LONGEST: readonly string[] = [
   'tenants.int.spec.ts',
   'projection-runner.int.spec.ts',
   'kept-refusals.int.spec.ts',
-  'create-publisher.int.spec.ts',
+  'publisher.int.spec.ts',
   'segments.int.spec.ts',
   'halted-partition.int.spec.ts',
   'live-feed.int.spec.ts',
-  'create-group-reader.int.spec.ts',
+  'group-reader.int.spec.ts',
   'added-partitions.int.spec.ts',
   'dead-letters.int.spec.ts',
 ]

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { givenConnection, givenPublisher, givenTopic, readAll } from '../../test/given-topic.ts'
 import { givenTwoBrokers, notLeader, type TwoBrokers } from '../../test/given-two-brokers.ts'
 import { withLogAdmin } from '../admin/with-log-admin.ts'
-import type { PublisherOptions } from './create-publisher.ts'
-import type { PublishOutcome } from './publisher.ts'
+import type { PublisherOptions } from './publisher.ts'
+import type { PublishOutcome } from './publish-outcome.ts'
 
 /**
  * Publishes one record to each of two partitions in one request, then one more. Broker 1 appends its record and answers that it

@@ -9,7 +9,7 @@ import { produceMessage } from '../wire/produce-message.ts'
 import type { ProducerId } from '../wire/record-batch.ts'
 import { topicPartition } from '../topic-partition.ts'
 import { batchByPartition, noteAnswer, outcomesOf, type ProducerBatch } from './producer-batch.ts'
-import type { PublishOutcome, RecordToPublish } from './publisher.ts'
+import type { PublishOutcome, RecordToPublish } from './publish-outcome.ts'
 
 export interface IdempotentProducer {
   /**

@@ -2,7 +2,7 @@ import { NotAcknowledgedError, PartitionRefusedError } from '../errors.ts'
 import { topicPartition } from '../topic-partition.ts'
 import { NO_ERROR } from '../wire/error-codes.ts'
 import type { PartitionToProduce, ProducedPartition } from '../wire/produce-message.ts'
-import type { PublishOutcome, RecordToPublish } from './publisher.ts'
+import type { PublishOutcome, RecordToPublish } from './publish-outcome.ts'
 
 /** The records of one request to the same partition, and what the leader has answered. */
 export interface ProducerBatch extends PartitionToProduce {

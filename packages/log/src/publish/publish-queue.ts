@@ -1,4 +1,4 @@
-import type { PublishOutcome, RecordSequence, RecordToPublish } from './publisher.ts'
+import type { PublishOutcome, RecordSequence, RecordToPublish } from './publish-outcome.ts'
 
 /** A record whose caller waits. */
 export interface WaitingRecord {

@@ -5,7 +5,7 @@ import { NO_ERROR, OFFSET_OUT_OF_RANGE } from '../wire/error-codes.ts'
 import type { FetchedPartition, FetchPosition } from '../wire/fetch-message.ts'
 import { type FetchedBatch, toFetchedBatches } from './fetched-batch.ts'
 import type { ReadLoopParts, RefusedPartition } from './read-loop.ts'
-import type { GroupReaderHandlers } from './group-reader.ts'
+import type { GroupReaderHandlers } from './group-reader-options.ts'
 
 interface AssignedPartitionsOptions {
   /** Partitions without a position are not read. */

@@ -1,68 +1,66 @@
-import type { Logger } from '../connect/log-connection.ts'
-import type { Watermarks } from '../watermarks.ts'
-import type { FetchedBatch } from './fetched-batch.ts'
-
-export interface GroupReaderOptions {
-  readonly groupId: string
-  readonly topics: readonly string[]
-  /** Maximum records per batch. Larger fetches are split. Default: 1,000. */
-  readonly maxBatchRecords?: number
-  /**
-   * Default: 1,100,000, above Kafka's default maximum record size. A broker returns a larger record only while no other
-   * partition has records, so it would wait behind busy partitions.
-   */
-  readonly maxBytesPerPartition?: number
-  /**
-   * Maximum time in ms for which the broker holds a fetch that finds no records. Default: 2,000. Limited to 100 while a
-   * partition handles a batch, because its next fetch waits for the current one.
-   */
-  readonly maxWaitMs?: number
-  /** Time in ms without a heartbeat after which the partitions move to other members. Default: 9,000. */
-  readonly sessionTimeoutMs?: number
-  /** Minimum heartbeat interval in ms. Default: 1,500, so that a heartbeat follows each fetch that finds no records. */
-  readonly heartbeatIntervalMs?: number
-  /** Maximum time in ms for which a rebalance waits for a member that handles a batch. Default: 15,000. */
-  readonly rebalanceTimeoutMs?: number
-  /** Maximum time in ms for which `start` waits for brokers and for missing topics. Default: 30,000. */
-  readonly startWithinMs?: number
-  /** Metadata to commit with each offset. At most 4,096 bytes. */
-  readonly commitNote?: () => string
-  readonly logger?: Logger
-}
-
-export interface GroupReaderHandlers {
-  /**
-   * Returns the positions to read from. Called at every assignment, before the first fetch. A partition without a position
-   * is owned, but not read. If it throws, or a position is outside the watermarks, the reader stops (`onCrash`).
-   */
-  readonly positions: (
-    topic: string,
-    partitions: ReadonlyMap<number, Watermarks>,
-  ) => Promise<ReadonlyMap<number, bigint>>
-  /**
-   * Handles one batch of a partition at a time. A slow batch delays its own partition only. If it throws, the reader stops
-   * (`onCrash`).
-   */
-  readonly onBatch: (batch: FetchedBatch) => Promise<void>
-  /**
-   * Resolves when the next fetch may go to the broker that returned these batches. Called once they are handled, or half a
-   * second after they arrived. Default: at once.
-   */
-  readonly mayFetch?: (last: readonly FetchedBatch[]) => Promise<void>
-  /**
-   * The partition's position is no longer in the log, or its records cannot be decoded: the partition is not read until the
-   * next assignment. Or its broker keeps refusing it (`PartitionRefusedError`, at each refusal): the reader retries. Default: the reader stops
-   * (`onCrash`).
-   */
-  readonly onUnreadable?: (topic: string, partition: number, error: Error) => void
-  /** Called after each rebalance with the partitions that this process now owns: an empty map if it owns none. */
-  readonly onAssigned?: (assigned: ReadonlyMap<string, readonly number[]>) => void
-  /** The reader has failed and does not recover: exit the process. */
-  readonly onCrash: (error: Error) => void
-}
+import { silentLogger } from '../connect/kafka-client.ts'
+import { keepTrying } from '../connect/keep-trying.ts'
+import type { LogConnection } from '../connect/log-connection.ts'
+import { createGroupMember, type GroupMember } from './group-member.ts'
+import type { GroupReaderHandlers, GroupReaderOptions } from './group-reader-options.ts'
 
 export interface GroupReader {
   readonly start: () => Promise<void>
   /** Finishes the current batches and leaves the group. */
   readonly stop: () => Promise<void>
+}
+
+/**
+ * Reads topics as a member of a Kafka consumer group, from the positions that the handlers return at each assignment. Each
+ * batch begins where the previous one ended. A member that loses its brokers is replaced by a new one.
+ */
+export function createGroupReader(
+  connection: LogConnection,
+  options: GroupReaderOptions,
+  handlers: GroupReaderHandlers,
+): GroupReader {
+  const { groupId, startWithinMs = 30_000, logger = silentLogger } = options
+  const stopping = new AbortController()
+  const latestBatches = new Map<string, Promise<void>>()
+  let member: GroupMember | undefined
+
+  function crash(error: Error): void {
+    if (stopping.signal.aborted) return
+    stopping.abort()
+    void member?.leave()
+    handlers.onCrash(error)
+  }
+
+  function onLost(cause: Error): void {
+    if (stopping.signal.aborted) return
+    logger.warn({ groupId, err: cause }, 'Lost the consumer group; rejoining')
+    join().then(
+      () => logger.info({ groupId }, 'Rejoined the consumer group'),
+      () => {}, // rejects only when stopped
+    )
+  }
+
+  function join(giveUpAfterMs?: number): Promise<void> {
+    function attempt(): Promise<void> {
+      member = createGroupMember({
+        connection,
+        options,
+        handlers: { ...handlers, onCrash: crash },
+        onLost,
+        latestBatches,
+        stopping: stopping.signal,
+      })
+      return member.join()
+    }
+    const trying = { message: 'Cannot join the consumer group; retrying', logger, signal: stopping.signal }
+    return keepTrying(attempt, { ...trying, ...(giveUpAfterMs !== undefined && { giveUpAfterMs }) })
+  }
+
+  return {
+    start: () => join(startWithinMs),
+    stop: async () => {
+      stopping.abort()
+      await member?.leave()
+    },
+  }
 }

@@ -3,7 +3,7 @@ import { readWatermarks } from '../admin/with-log-admin.ts'
 import { keepTrying } from '../connect/keep-trying.ts'
 import type { LogConnection, Logger } from '../connect/log-connection.ts'
 import type { FetchPosition } from '../wire/fetch-message.ts'
-import type { GroupReaderHandlers } from './group-reader.ts'
+import type { GroupReaderHandlers } from './group-reader-options.ts'
 import { requireInLog } from './require-in-log.ts'
 
 const MAX_ATTEMPTS = 3

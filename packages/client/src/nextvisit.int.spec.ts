@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { givenScriptedGateway, recorded, refusal, refused, type Script } from '../test/scripted-gateway.ts'
-import { createNextvisit, type NextvisitOptions } from './create-nextvisit.ts'
+import { createNextvisit, type NextvisitOptions } from './nextvisit.ts'
 import { NextvisitError } from './nextvisit-error.ts'
 
 async function givenClient(script: Script, options: Partial<NextvisitOptions> = {}) {

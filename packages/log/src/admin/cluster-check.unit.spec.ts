@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { rethrowForbidden } from './create-cluster-check.ts'
+import { rethrowForbidden } from './cluster-check.ts'
 
 const connection = { brokers: ['kafka:9092'], clientId: 'metering' }
 const sasl = { mechanism: 'plain', username: 'nv-metering', password: 'secret' } as const

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { createNextvisit, type NextvisitOptions } from './create-nextvisit.ts'
+import { createNextvisit, type NextvisitOptions } from './nextvisit.ts'
 import { userScope } from './user-scope.ts'
 
 afterEach(() => {

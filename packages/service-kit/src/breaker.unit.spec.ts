@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createBreaker } from './create-breaker.ts'
-import { createLogger } from './create-logger.ts'
+import { createBreaker } from './breaker.ts'
+import { createLogger } from './logger.ts'
 
 const succeed = async () => 'ok'
 const fail = async () => 'failed'

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto'
 import net from 'node:net'
 import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { createLogger } from './create-logger.ts'
-import { createRedis, createRedisSubscriber, type RedisConnection, subscribeTo } from './create-redis.ts'
+import { createLogger } from './logger.ts'
+import { createRedis, createRedisSubscriber, type RedisConnection, subscribeTo } from './redis.ts'
 
 /** Starts a proxy in front of the real Redis. `freeze` drops all bytes and keeps accepting connections, like a stopped process. */
 async function startFreezableProxy(redisUrl: string) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createLogger } from './create-logger.ts'
+import { createLogger } from './logger.ts'
 
 /** Written entries, as text and parsed. */
 function createSink() {
@@ -54,7 +54,7 @@ describe('createLogger', () => {
       err: {
         type: 'Error',
         message: 'above',
-        stack: expect.stringContaining('create-logger.unit.spec') as string,
+        stack: expect.stringContaining('logger.unit.spec') as string,
         cause: { type: 'TypeError', code: 'E_BELOW', message: 'below' },
       },
     })

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { produceApiKey, type BrokerResponse, type ResponseFault } from '@nextvisit/testing'
 import { describe, expect, it, vi } from 'vitest'
 
-import { createPublisher, type PublisherOptions } from './create-publisher.ts'
+import { createPublisher, type Publisher, type PublisherOptions } from './publisher.ts'
 import { givenConnection, givenFaultProxy, givenPublisher, givenTopic, readAll } from '../../test/given-topic.ts'
-import type { Publisher, PublishOutcome, RecordToPublish } from './publisher.ts'
+import type { PublishOutcome, RecordToPublish } from './publish-outcome.ts'
 
 function recordOf(topic: string, partition: number, value: string): RecordToPublish {
   return { topic, partition, key: value, value, headers: { ce_id: value } }

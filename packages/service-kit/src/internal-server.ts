@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { BEHIND, type CallRoute, NOT_FOUND } from './calls.ts'
-import { createHttpPart } from './create-http-part.ts'
+import { createHttpPart } from './http-part.ts'
 
 export type Health =
   | {

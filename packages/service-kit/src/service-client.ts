@@ -1,7 +1,7 @@
 import type { Call, CallTable } from '@nextvisit/contracts'
 import { type CallClient, createCallClient, type Send } from './calls.ts'
-import { type BreakerWatch, createBreaker } from './create-breaker.ts'
-import { createInternalClient } from './create-internal-client.ts'
+import { type BreakerWatch, createBreaker } from './breaker.ts'
+import { createInternalClient } from './internal-client.ts'
 import { InternalCallError } from './errors.ts'
 
 interface ServiceClientOptions extends BreakerWatch {

@@ -3,7 +3,7 @@ import { createTestTopic } from '@nextvisit/testing'
 import { describe, expect, inject, it } from 'vitest'
 import { withLogAdmin } from './with-log-admin.ts'
 import { UnsafeClusterError } from '../errors.ts'
-import { type ClusterCheckOptions, createClusterCheck } from './create-cluster-check.ts'
+import { type ClusterCheckOptions, createClusterCheck } from './cluster-check.ts'
 
 const brokers = inject('kafkaBrokers')
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { CallFunction } from './calls.ts'
-import { createBatchedCall } from './create-batched-call.ts'
+import { createBatchedCall } from './batched-call.ts'
 
 const shortly = () => performance.now() + 200
 const soon = () => performance.now() + 60_000

@@ -3,7 +3,7 @@ import { encodeRecord } from '@nextvisit/contracts'
 import { createPublisher, type LogConnection, withLogAdmin } from '@nextvisit/log'
 import { createTestTopic, startFaultProxy } from '@nextvisit/testing'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
-import { createCatalogView } from './create-catalog-view.ts'
+import { createCatalogView } from './live-catalog-view.ts'
 
 const silent = { info: () => {}, warn: () => {}, error: () => {}, debug: () => {} }
 
