@@ -31,13 +31,13 @@ export function userState({
   device = {},
   ...special
 }: UserInput = {}): UserState {
-  const clocks = [...shown].map(([formId, { times, lastAt }]) => [formId, { times, lastAt: iso(lastAt) }] as const)
+  const shownForms = [...shown].map(([formId, { times, lastAt }]) => [formId, { times, lastAt: iso(lastAt) }] as const)
   return {
     userId: '00000000-0000-5000-8000-000000000001',
     profile: { traits, traitBytes: 0, device },
     firstSeenAt: NOW - DAY,
     events: new Map([['checkout', history([NOW])]]),
-    queue: queueOf([...open.values()], new Map(clocks)),
+    queue: queueOf([...open.values()], new Map(shownForms)),
     ...special,
   }
 }

@@ -18,8 +18,9 @@ interface Slice {
 }
 
 /**
- * Counts the steps of forms in the last day, by this process's decisions. In memory: a write for each decision would cost more than the decision. Memory is bounded: with very many
- * forms the oldest slices are dropped first, and answers name the beginning of their counts.
+ * Counts the steps of forms in the last day, by this process's decisions. In memory: a write for each decision would cost
+ * more than the decision. Memory is bounded: with very many forms the oldest slices are dropped first, and answers name the
+ * beginning of their counts.
  */
 export function createFormSteps(nowMs: () => number, maxEntries = MAX_ENTRIES) {
   const slices: Slice[] = []

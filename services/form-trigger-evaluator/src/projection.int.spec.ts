@@ -189,7 +189,7 @@ describe('an offered form', () => {
 describe('a tick', () => {
   const expiring = contextOf([{ ...nps, expiresAfter: '1m' }])
 
-  it('expires a due form once, and gives its turn back', async () => {
+  it('expires a due form once, so that it may be queued again', async () => {
     await foldEach(expiring, eventTracked())
     await given.tick(expiring, MINUTE - 1)
     expect(await given.queue()).toEqual(['nps waiting'])
@@ -230,7 +230,7 @@ describe('a tick', () => {
     expect((await given.told()).filter((told) => told.startsWith('FormCancelled'))).toHaveLength(4)
   })
 
-  it('gives the turn of a cancelled form back', async () => {
+  it('permits a cancelled form to be queued again', async () => {
     await foldEach(contextOf([nps]), eventTracked())
     await given.tick(contextOf([{ ...nps, enabled: false }]), SECOND)
     await foldEach(contextOf([nps]), eventTracked({ received: at(MINUTE) }))

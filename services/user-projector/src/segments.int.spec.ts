@@ -4,8 +4,7 @@ import { eventTracked, identifyRequested, userIdFixture } from '@nextvisit/contr
 import { compileSegments, FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { catalogOf, givenProjector, readAllRows, type Turn, type WrittenSegment } from '../test/given-projector.ts'
-import { readUser } from './queries.ts'
-import { readSegmentMembers, readSegments } from './queries.ts'
+import { readSegmentMembers, readSegments, readUser } from './queries.ts'
 
 const shop = { organization: 'acme', project: 'shop' }
 const paying = { id: 'paying', where: { trait: 'plan', is: 'pro' } }

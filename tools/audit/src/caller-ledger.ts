@@ -59,7 +59,10 @@ export function createLedgerModel(entries: readonly LedgerEntry[]) {
   }
 }
 
-/** Compares one request with the number of its records. A record answered 503 may be in the log once or not at all; records with other refusals must not be. */
+/**
+ * Compares one request with the number of its records. A record answered 503 may be in the log once or not at all; records
+ * with other refusals must not be.
+ */
 function compareEntry({ status, requestId = '', keyed }: LedgerEntry, times: number, findings: Findings): void {
   if (isAcknowledged(status)) {
     if (times === 0) findings.add('ledger: lost', requestId, `was answered ${status}, but is not in the log`)

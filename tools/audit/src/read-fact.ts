@@ -109,7 +109,10 @@ export function readFormFact(message: Message): Reading<FormFact> {
   return readFact(message, FORM_FACTS)
 }
 
-/** Parses a record, or returns why it is unreadable. Consumers store unreadable records as dead letters (docs/explanation/design.md, The log). */
+/**
+ * Parses a record, or returns why it is unreadable. Consumers store unreadable records as dead letters
+ * (docs/explanation/design.md, The log).
+ */
 function readFact<Fact extends { readonly type: string }>(
   { value, headers }: Message,
   types: Readonly<Record<Fact['type'], Members>>,

@@ -13,7 +13,10 @@ interface PendingDecision {
   readonly onSettled: (verdict: Exclude<Verdict, 'not triggered'>) => void
 }
 
-/** Maximum number of waiting decisions per partition and organization. A long history before the first form settles nothing, so the oldest are dropped. */
+/**
+ * Maximum number of waiting decisions per partition and organization. A long history before the first form settles nothing,
+ * so the oldest are dropped.
+ */
 const MOST_WAITING = 10_000
 
 /** Creates a queue of decisions that depend on the evaluator's revision. They wait until the log determines its possible revisions. */

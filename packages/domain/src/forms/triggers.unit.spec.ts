@@ -55,7 +55,7 @@ const rows: readonly Row[] = [
     false,
   ],
   [
-    'more than the count: a level, not an edge',
+    'a count that was exceeded before still matches',
     weekly,
     checkouts(NOW - 3, NOW - 2, NOW - 1, NOW),
     eventContext(),

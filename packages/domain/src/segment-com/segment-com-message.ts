@@ -5,7 +5,7 @@ import { checkDeviceValue } from '../bodies/device-info.ts'
 import { isJsonObject, type JsonObject, memberIn, memberOf } from '../bodies/json-object.ts'
 import { checkDepth, checkStrings } from '../bodies/parse-json.ts'
 import { reject, type Rejection } from '../bodies/rejection.ts'
-import { parseInstant } from '../bodies/occurred-at.ts'
+import { parseInstant } from '../time/parse-instant.ts'
 import { SEGMENT_COM_LIMITS, SEGMENT_COM_RULES } from './segment-com-rules.ts'
 import { traitsOf } from './segment-com-traits.ts'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Condition, NEVER, type ProjectConfig, type Segment, segmentsNamedIn } from '@nextvisit/contracts'
-import { compileClock } from '../conditions/condition-clock.ts'
+import { compileNextChange } from '../conditions/next-change.ts'
 import { type IsMember, leavesOf } from '../conditions/condition-tree.ts'
 import { compileCondition } from '../conditions/conditions.ts'
 import type { User } from '../users/user.ts'
@@ -16,8 +16,8 @@ interface CompiledSegment {
    */
   readonly fingerprint: string
   readonly evaluate: ReturnType<typeof compileCondition>
-  /** The clock of its own condition, without the segments that it names. */
-  readonly nextChange: ReturnType<typeof compileClock>
+  /** Returns the next change of its own condition, without the segments that it names. */
+  readonly nextChange: ReturnType<typeof compileNextChange>
   /** Keys of the counts that it reads (`countKeyOf`). */
   readonly countKeys: ReadonlySet<string>
 }
@@ -122,7 +122,7 @@ function compileSegment(id: string, where: Condition, find: (id: string) => Comp
     id,
     fingerprint: hashOf([MEANING, id, where, named.map(({ fingerprint }) => fingerprint)]),
     evaluate: compileCondition(where),
-    nextChange: compileClock(where),
+    nextChange: compileNextChange(where),
     countKeys: new Set([...counted, ...named.flatMap(({ countKeys }) => [...countKeys])]),
   }
 }

@@ -104,13 +104,25 @@ describe('the instant at which time alone changes membership', () => {
   const inAWeek = { event: 'paid', atLeast: 1, within: '7d' } as const
   type Row = readonly [what: string, where: Condition, user: User, isIn: boolean, changesAt: number | undefined]
   const rows: readonly Row[] = [
-    ['an event leaves its window as old as that', inAWeek, userOf({ at: [NOW - DAY] }), true, NOW + 6 * DAY],
-    ['one that has just left changes nothing', inAWeek, userOf({ at: [NOW - 7 * DAY] }), false, undefined],
-    ['an event ahead enters it when it occurs', inAWeek, userOf({ at: [NOW + SECOND] }), false, NOW + SECOND],
-    ['one just now is in it', inAWeek, userOf({ at: [NOW] }), true, NOW + 7 * DAY],
-    ['the last of many decides', inAWeek, userOf({ at: [NOW - 3 * DAY, NOW - DAY] }), true, NOW + 6 * DAY],
     [
-      'the second of three does where two are asked for',
+      'an event leaves its window when it is as old as the window',
+      inAWeek,
+      userOf({ at: [NOW - DAY] }),
+      true,
+      NOW + 6 * DAY,
+    ],
+    [
+      'an event that has just left its window changes nothing',
+      inAWeek,
+      userOf({ at: [NOW - 7 * DAY] }),
+      false,
+      undefined,
+    ],
+    ['a future event enters its window when it occurs', inAWeek, userOf({ at: [NOW + SECOND] }), false, NOW + SECOND],
+    ['an event of this moment is in its window', inAWeek, userOf({ at: [NOW] }), true, NOW + 7 * DAY],
+    ['the last of many events decides', inAWeek, userOf({ at: [NOW - 3 * DAY, NOW - DAY] }), true, NOW + 6 * DAY],
+    [
+      'the second of three events decides if two are required',
       { event: 'paid', atLeast: 2, within: '7d' },
       userOf({ at: [NOW - 3 * DAY, NOW - 2 * DAY, NOW - DAY] }),
       true,
@@ -123,17 +135,23 @@ describe('the instant at which time alone changes membership', () => {
       false,
       NOW + 6 * DAY,
     ],
-    ['never happened stays so', { event: 'paid', exactly: 0, within: '7d' }, userOf(), true, undefined],
-    ['without a window it never ends', { event: 'paid', atLeast: 1 }, userOf({ at: [NOW] }), true, undefined],
     [
-      'a date is recent until it is as old as that',
+      'an event that never happened stays absent',
+      { event: 'paid', exactly: 0, within: '7d' },
+      userOf(),
+      true,
+      undefined,
+    ],
+    ['a count without a window never changes', { event: 'paid', atLeast: 1 }, userOf({ at: [NOW] }), true, undefined],
+    [
+      'a date is recent until it is as old as the bound',
       { trait: 'joined', after: '-30d' },
       userOf({ joined: new Date(NOW - 29 * DAY).toISOString() }),
       true,
       NOW + DAY,
     ],
     [
-      'and is long ago from just after that',
+      'a date is long ago from just after it is as old as the bound',
       { trait: 'joined', before: '-30d' },
       userOf({ joined: new Date(NOW - 30 * DAY).toISOString() }),
       false,
@@ -147,7 +165,7 @@ describe('the instant at which time alone changes membership', () => {
       undefined,
     ],
     [
-      'an instant does not move',
+      'a bound that is an instant never changes',
       { trait: 'joined', before: '2026-12-01T00:00:00Z' },
       userOf({ joined: '2026-11-02' }),
       true,
@@ -161,7 +179,7 @@ describe('the instant at which time alone changes membership', () => {
       undefined,
     ],
   ]
-  it.each(rows)('%s', (_what, where, user, isIn, changesAt) => {
+  it.each(rows)('is known: %s', (_what, where, user, isIn, changesAt) => {
     const alone = segmentsOf(where)
     expect(alone.membershipAt(user, NOW)).toEqual({ segments: isIn ? ['a'] : [], changesAt })
     const nested = segmentsOf({ not: { segment: 'b' } }, where)
@@ -220,21 +238,21 @@ describe('the instant at which time alone changes membership', () => {
 
 const payers = { id: 'payers', where: { event: 'paid', atLeast: 1 } } as const
 const lost = { id: 'lost', where: { not: { segment: 'payers' } } } as const
-const definitionsOf = (...segments: readonly Segment[]) =>
+const fingerprintsOf = (...segments: readonly Segment[]) =>
   new Map(indexOf(segments).segments.map(({ id, fingerprint }) => [id, fingerprint]))
 
 describe('the fingerprint of a segment', () => {
   it('is equal for an equal condition, with any name and beside any other segments', () => {
-    expect(definitionsOf({ ...payers, name: 'Payers' }).get('payers')).toBe(definitionsOf(lost, payers).get('payers'))
+    expect(fingerprintsOf({ ...payers, name: 'Payers' }).get('payers')).toBe(fingerprintsOf(lost, payers).get('payers'))
     expect(indexOf([payers, lost]).fingerprint).toBe(indexOf([lost, payers]).fingerprint)
   })
 
   it('differs with its condition, its id, and the condition of a segment that it names', () => {
-    const before = definitionsOf(payers, lost)
-    const after = definitionsOf({ ...payers, where: { event: 'paid', atLeast: 2 } }, lost)
+    const before = fingerprintsOf(payers, lost)
+    const after = fingerprintsOf({ ...payers, where: { event: 'paid', atLeast: 2 } }, lost)
     expect(after.get('payers')).not.toBe(before.get('payers'))
     expect(after.get('lost')).not.toBe(before.get('lost'))
-    expect(definitionsOf({ ...payers, id: 'buyers' }).get('buyers')).not.toBe(before.get('payers'))
+    expect(fingerprintsOf({ ...payers, id: 'buyers' }).get('buyers')).not.toBe(before.get('payers'))
     expect(indexOf([payers]).fingerprint).not.toBe(indexOf([payers, lost]).fingerprint)
   })
 })

@@ -25,7 +25,7 @@ const gatesOf = (...given: Parameters<typeof outcomesOf>) => outcomesOf(...given
 const thresholdOf = (sample: number) => outcomesOf({ sample })[2]?.compared
 const lastOf = (...given: Parameters<typeof outcomesOf>) => outcomesOf(...given).at(-1)
 
-describe('the values that gates compare (forms.md, Gates)', () => {
+describe('the recorded gates of a form (forms.md, Gates)', () => {
   it('are in the order of the table, up to the first gate that fails', () => {
     const all = ['live', 'audience', 'sample', 'repeat', 'cooldown', 'slot']
     expect(gatesOf({})).toEqual(all)
@@ -42,7 +42,7 @@ describe('the values that gates compare (forms.md, Gates)', () => {
     expect(failing.map((given) => gatesOf(...given))).toEqual(all.map((_gate, index) => all.slice(0, index + 1)))
   })
 
-  it('are for live the dates and the present time', () => {
+  it("have the form's dates and the present time for the gate live", () => {
     expect(lastOf({ startsAt: iso(NOW + 1) })).toEqual({
       gate: 'live',
       passed: false,
@@ -53,7 +53,7 @@ describe('the values that gates compare (forms.md, Gates)', () => {
     })
   })
 
-  it('are for sample the bucket, or null if all users pass', () => {
+  it("have the user's bucket and its threshold for the gate sample, and no bucket if all users pass", () => {
     expect(lastOf({ sample: 0.5 })).toMatchObject({ gate: 'sample', compared: { bucket: 5_099, threshold: 50 } })
     expect(lastOf({ sample: 50.99 }), 'the first that is left out').toMatchObject({ gate: 'sample', passed: false })
     expect(outcomesOf({ sample: 100 })).toContainEqual({
@@ -63,7 +63,7 @@ describe('the values that gates compare (forms.md, Gates)', () => {
     })
   })
 
-  it('have for sample a threshold of exactly a hundred times the percentage', () => {
+  it('have a threshold of exactly a hundred times the percentage for the gate sample', () => {
     for (let hundredths = 0; hundredths <= 10_000; hundredths += 7) {
       const sample = Number(`${Math.floor(hundredths / 100)}.${String(hundredths % 100).padStart(2, '0')}`)
       expect(thresholdOf(sample), `${sample}`).toMatchObject({ threshold: hundredths })
@@ -72,7 +72,7 @@ describe('the values that gates compare (forms.md, Gates)', () => {
     expect(finer).toMatchObject([3333.3, 0.07, 1e-5, 9999.9999].map((threshold) => ({ threshold })))
   })
 
-  it('are for repeat the rule of the workspace file, the number of times queued and the last time shown', () => {
+  it('have the rule, the times that the form was queued and the last time that it was shown for the gate repeat', () => {
     const shown = { shown: new Map([['nps', { times: 2, lastAt: NOW - DAY }]]) }
     const rule = { times: 3 }
     expect(lastOf({ frequency: { repeat: rule } }, { ...shown, open: new Map([['nps', openForm()]]) })).toEqual({
@@ -85,7 +85,7 @@ describe('the values that gates compare (forms.md, Gates)', () => {
     })
   })
 
-  it('are for cooldown the form that was shown last, open offers included', () => {
+  it('have the form that was shown last, open offers included, for the gate cooldown', () => {
     const shown = new Map([
       ['early', { times: 1, lastAt: NOW - HOUR }],
       ['late', { times: 1, lastAt: NOW - SECOND }],
@@ -105,7 +105,7 @@ describe('the values that gates compare (forms.md, Gates)', () => {
     })
   })
 
-  it('are for slot the row that waits', () => {
+  it('have the row that waits for the gate slot', () => {
     const open = new Map([['nps', openForm({ queuedAt: NOW - HOUR })]])
     expect(lastOf({ frequency: { repeat: 'always' } }, { open })).toEqual({
       gate: 'slot',

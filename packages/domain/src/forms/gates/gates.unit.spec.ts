@@ -68,7 +68,7 @@ const rows: readonly Row[] = [
   ['repeat', 'every: another form was shown just now', daily, otherShown(NOW), 'queued'],
   ['repeat', 'always: shown just now', always, delivered(NOW, 99), 'queued'],
   ['cooldown', 'none', {}, otherShown(NOW), 'queued'],
-  ['cooldown', 'none, and shown later by another clock', {}, otherShown(NOW + SECOND), 'queued'],
+  ['cooldown', 'none, and shown later than now', {}, otherShown(NOW + SECOND), 'queued'],
   ['cooldown', 'any form shown a moment less ago', {}, otherShown(NOW - DAY + 1), 'cooling-down', '1d'],
   ['cooldown', 'any form shown exactly that long ago', {}, otherShown(NOW - DAY), 'queued', '1d'],
   ['cooldown', 'the form ignores it', { cooldown: { ignore: true } }, otherShown(NOW), 'queued', '1d'],

@@ -22,7 +22,7 @@ export function queueForms(
   cause: Omit<QueueCause, 'received'>,
 ): EvaluatedQueue {
   const { received } = context
-  // An expired form frees its slot and its clock, even if no tick has noticed it yet.
+  // An expired form frees its slot and its repeat, even if no tick has noticed it yet.
   const expired = expireDue(user.queue, received)
   let { queue } = expired
   const facts = [...expired.facts]

@@ -27,7 +27,7 @@ export interface Queue {
 /** A row that waits or is offered. Rows are replaced, never changed. */
 export type OpenRow = QueueRow & { readonly state: 'waiting' | 'offered' }
 
-/** How often a form was shown to a user, and the last time: the clock of its frequency and of the cooldown. */
+/** How often a form was shown to a user, and the last time: as the gates `repeat` and `cooldown` compare them. */
 export interface ShownForm {
   readonly times: number
   readonly lastAt: string

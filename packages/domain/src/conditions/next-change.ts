@@ -8,37 +8,37 @@ import { countKeyOf } from '../counts/count-key.ts'
  * Returns the first instant after `now` at which time alone can change the result of a condition; Infinity: never. Until
  * then the result is the same as at `now`.
  */
-type Clock = (user: User, now: number) => number
+type NextChange = (user: User, now: number) => number
 
 /**
- * Compiles the clock of a condition (forms.md, Conditions). A segment that it names has a clock of its own: a project's
- * next change is the earliest of all its segments.
+ * Compiles the next change of a condition (forms.md, Conditions). A segment that it names has its own: a project's next
+ * change is the earliest of all its segments.
  */
-export function compileClock(condition: Condition): Clock {
-  if ('all' in condition) return earliest(condition.all.map(compileClock))
-  if ('any' in condition) return earliest(condition.any.map(compileClock))
-  if ('not' in condition) return compileClock(condition.not)
+export function compileNextChange(condition: Condition): NextChange {
+  if ('all' in condition) return earliest(condition.all.map(compileNextChange))
+  if ('any' in condition) return earliest(condition.any.map(compileNextChange))
+  if ('not' in condition) return compileNextChange(condition.not)
   if ('event' in condition && condition.within !== undefined)
-    return windowClock(condition, durationMs(condition.within))
-  if ('trait' in condition) return ageClock(condition)
-  return stopped
+    return nextChangeOfWindow(condition, durationMs(condition.within))
+  if ('trait' in condition) return nextChangeOfAge(condition)
+  return never
 }
 
-/** The clock of a condition that only records can change. */
-const stopped: Clock = () => Infinity
+/** The next change of a condition that only records can change. */
+const never: NextChange = () => Infinity
 
-function earliest(clocks: readonly Clock[]): Clock {
-  const running = clocks.filter((clock) => clock !== stopped)
-  const [only] = running
-  if (running.length <= 1) return only ?? stopped
-  return (user, now) => Math.min(...running.map((clock) => clock(user, now)))
+function earliest(changes: readonly NextChange[]): NextChange {
+  const possible = changes.filter((change) => change !== never)
+  const [only] = possible
+  if (possible.length <= 1) return only ?? never
+  return (user, now) => Math.min(...possible.map((change) => change(user, now)))
 }
 
 /**
- * An event enters the window (now − window, now] when it occurs and leaves it when it is as old as the window. The clock
+ * An event enters the window (now − window, now] when it occurs and leaves it when it is as old as the window. The search
  * steps from one such instant to the next until the result changes.
  */
-function windowClock(leaf: EventLeaf, windowMs: number): Clock {
+function nextChangeOfWindow(leaf: EventLeaf, windowMs: number): NextChange {
   const countKey = countKeyOf(leaf)
   const holds = countTest(leaf)
   return ({ events }, now) => {
@@ -58,9 +58,9 @@ function windowClock(leaf: EventLeaf, windowMs: number): Clock {
 }
 
 /** A date meets `after: -30d` until just before it is 30 days ago, and `before: -30d` from just after that. */
-function ageClock(leaf: TraitLeaf): Clock {
+function nextChangeOfAge(leaf: TraitLeaf): NextChange {
   const ageMs = ageMsOf(leaf.before ?? leaf.after ?? '')
-  if (ageMs === undefined) return stopped
+  if (ageMs === undefined) return never
   return ({ profile: { traits } }, now) => {
     const at = parseTraitDate(traits.get(leaf.trait))
     const changesAt = at === undefined ? now : at + ageMs + (leaf.before === undefined ? 0 : 1)
