@@ -1,12 +1,9 @@
 import type { CatalogKey } from '@nextvisit/catalog'
-import type { RateLimit } from '@nextvisit/contracts'
 import { type Refusal, REFUSALS, refuse } from '../refusals/refusals.ts'
-import { leastPriceOf, owedForRead, presenceOf, priceOf, restOf } from './price-of.ts'
+import { leastPriceOf, neededFor, priceOf, priceOfRead } from './price-of.ts'
 import { type BatchTokens, type RateLimiter, type RateLimitVerdict, rateLimitHeaders } from './rate-limiter.ts'
 
 export type Bill = ReturnType<typeof createBill>
-
-const PAID = Promise.resolve(undefined)
 
 /**
  * Creates the payments of one request from its key's rate limit (decisions.md, Busy and broken). A refusal ends the
@@ -21,21 +18,28 @@ export function createBill(rateLimiter: RateLimiter, { entry, project }: Catalog
     return verdict.isAllowed ? undefined : refuse(REFUSALS.tooFast(limit.perSecond))
   }
 
-  /** The first token pays for a price of 1. */
-  const takeBeyondFirst = (price: number, tokensOf: (price: number, limit: RateLimit) => BatchTokens) =>
-    price > 1 ? take(tokensOf(price, limit)) : PAID
-
   return {
-    /** Takes the first token, before the body is read. */
+    /** Takes the first token, before the body is read. It pays for a price of 1. */
     enter: () => take(),
-    /** Checks that the bucket holds the lowest price of a body, and takes nothing. `bodyBytes`: inflated. */
-    mayParse: (bodyBytes: number) => takeBeyondFirst(leastPriceOf(bodyBytes), presenceOf),
+    /**
+     * Checks that the bucket holds the lowest price of a body, and takes nothing: parsing 500 KB can cost as much as
+     * fifty requests. `bodyBytes`: inflated.
+     */
+    mayParse: async (bodyBytes: number): Promise<Refusal | undefined> => {
+      const price = leastPriceOf(bodyBytes)
+      const need = neededFor(price, limit)
+      return price > 1 ? take({ need, owed: -need }) : undefined
+    },
     /** Takes the price of the items, less the first token: all or none. */
-    payFor: (items: readonly unknown[], bodyBytes: number) => takeBeyondFirst(priceOf(bodyBytes, items), restOf),
-    /** Takes the price of a read's answer. The bucket owes it if it is empty. */
-    oweFor: async (answerBytes: number): Promise<void> => {
-      const tokens = owedForRead(answerBytes)
-      if (tokens.owed > 0) await take(tokens)
+    payFor: async (items: readonly unknown[], bodyBytes: number): Promise<Refusal | undefined> => {
+      const price = priceOf(bodyBytes, items)
+      const need = neededFor(price, limit)
+      return price > 1 ? take({ need, owed: price - 1 - need }) : undefined
+    },
+    /** Takes the price of a read's answer, less the first token. The bucket owes it if it is empty. */
+    payForAnswer: async (answerBytes: number): Promise<void> => {
+      const owed = priceOfRead(answerBytes) - 1
+      if (owed > 0) await take({ need: 0, owed, isOwedAnyway: true })
     },
     /** Returns the rate-limit headers after the last payment. */
     headers: (): Readonly<Record<string, string>> => (verdict ? rateLimitHeaders(entry.kind, limit, verdict) : {}),

@@ -1,6 +1,5 @@
 import type { RateLimit } from '@nextvisit/contracts'
 import { checkDepth, isJsonObject } from '@nextvisit/domain'
-import type { BatchTokens } from './rate-limiter.ts'
 
 /** Bytes of an item that its first token pays for. */
 const BYTES_OF_AN_ITEM = 8_192
@@ -31,33 +30,19 @@ export function leastPriceOf(bodyBytes: number): number {
   return Math.max(1, Math.ceil(bodyBytes / BYTES_OF_AN_ITEM))
 }
 
+/**
+ * Returns the tokens that must be present for the price of a body, less the first token, which was taken before. Half a
+ * bucket is enough for a price over `burst`, since a bucket in use is rarely full.
+ */
+export function neededFor(price: number, { burst }: RateLimit): number {
+  return (price > burst ? Math.ceil(burst / 2) : price) - 1
+}
+
 /** Bytes of a read's answer, beyond {@link BYTES_OF_AN_ITEM}, that a token pays for. Reads cost less than writes. */
 const BYTES_OF_A_READ_TOKEN = 32_768
 
-/** Returns the debt for a read with an answer of so many bytes, less the first token. */
-export function owedForRead(answerBytes: number): BatchTokens {
+/** Returns the price of a read with an answer of so many bytes. */
+export function priceOfRead(answerBytes: number): number {
   const beyond = Math.max(0, answerBytes - BYTES_OF_AN_ITEM)
-  return { need: 0, owed: Math.ceil(beyond / BYTES_OF_A_READ_TOKEN), isOwedAnyway: true }
-}
-
-/**
- * Returns the tokens that must be present before a body is parsed. Parsing 500 KB can cost as much as fifty requests.
- */
-export function presenceOf(price: number, { burst }: RateLimit): BatchTokens {
-  const need = presentFor(price, burst) - 1
-  return { need, owed: -need }
-}
-
-/** Returns the tokens to take once the body is read, less the first token. */
-export function restOf(price: number, { burst }: RateLimit): BatchTokens {
-  const need = presentFor(price, burst) - 1
-  return { need, owed: price - 1 - need }
-}
-
-/**
- * Returns the tokens that must be present, including the first. Half a bucket is enough, since one in use is rarely
- * full.
- */
-function presentFor(price: number, burst: number): number {
-  return price > burst ? Math.ceil(burst / 2) : price
+  return 1 + Math.ceil(beyond / BYTES_OF_A_READ_TOKEN)
 }

@@ -1,11 +1,26 @@
 import * as fc from 'fast-check'
+import type { CatalogKey } from '@nextvisit/catalog'
+import type { RateLimit } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
-import { leastPriceOf, presenceOf, priceOf, restOf } from './price-of.ts'
+import { createBill } from './bill.ts'
+import { leastPriceOf, priceOf } from './price-of.ts'
+import type { BatchTokens } from './rate-limiter.ts'
 
 const KIB = 1_024
 
 /** Returns an item of so many bytes as JSON. */
 const itemOf = (bytes: number) => ({ a: 'x'.repeat(bytes - 8) })
+
+/** Returns a bill of this limit, and the tokens that it takes. */
+function givenBill(limit: RateLimit) {
+  const taken: (BatchTokens | undefined)[] = []
+  const key = { entry: { kind: 'admin', sha256: 'hash' }, project: { config: { rateLimits: { admin: limit } } } }
+  const take = async (_keyHash: string, _limit: RateLimit, tokens?: BatchTokens) => {
+    taken.push(tokens)
+    return { isAllowed: true, remaining: 1, moreInSeconds: 1 }
+  }
+  return { bill: createBill({ take }, key as unknown as CatalogKey), taken }
+}
 
 function nested(levels: number): object {
   return levels === 0 ? {} : { a: nested(levels - 1) }
@@ -35,15 +50,17 @@ describe('the price of a request (decisions.md, Busy and broken)', () => {
     expect(priceOf(bytes, items)).toBe(price)
   })
 
-  it('is at least the price that is checked before parsing, and little more than the prices of its items alone', () => {
+  it('is at least the price that is checked before parsing, and little more than the prices of its items alone', async () => {
     const bodies = fc.array(fc.integer({ min: 11, max: 102_400 }), { maxLength: 30 })
-    fc.assert(
-      fc.property(bodies, (sizes) => {
+    await fc.assert(
+      fc.asyncProperty(bodies, async (sizes) => {
         const items = sizes.map(itemOf)
         const bytes = Buffer.byteLength(JSON.stringify({ items }))
         const price = priceOf(bytes, items)
         expect(leastPriceOf(bytes)).toBeLessThanOrEqual(price)
-        const { need, owed } = presenceOf(leastPriceOf(bytes), { perSecond: 1, burst: 10 })
+        const { bill, taken } = givenBill({ perSecond: 1, burst: 10 })
+        await bill.mayParse(bytes)
+        const { need, owed } = taken[0] ?? { need: 0, owed: 0 }
         expect(need).toBeLessThan(Math.min(price, 10))
         expect(need + owed).toBe(0)
         const alone = sizes.reduce((sum, size) => sum + priceOf(size, [{}]), 0)
@@ -56,11 +73,16 @@ describe('the price of a request (decisions.md, Busy and broken)', () => {
     )
   })
 
-  it('is taken in two parts: the first token, and a rest that a full bucket always has', () => {
+  it('is taken in two parts: the first token, and a rest that a full bucket always has', async () => {
     const prices = fc.integer({ min: 2, max: 3_000 })
-    fc.assert(
-      fc.property(prices, fc.integer({ min: 1, max: 300 }), (price, burst) => {
-        const { need, owed } = restOf(price, { perSecond: 1, burst })
+    await fc.assert(
+      fc.asyncProperty(prices, fc.integer({ min: 1, max: 300 }), async (price, burst) => {
+        const { bill, taken } = givenBill({ perSecond: 1, burst })
+        await bill.enter()
+        await bill.payFor(Array.from({ length: price }), 0)
+        expect(taken).toHaveLength(2)
+        const [first, { need, owed } = { need: 0, owed: 0 }] = taken
+        expect(first).toBeUndefined()
         expect(1 + need + owed).toBe(price)
         expect(need).toBe((price > burst ? Math.ceil(burst / 2) : price) - 1)
         expect(owed).toBe(price > burst ? price - Math.ceil(burst / 2) : 0)

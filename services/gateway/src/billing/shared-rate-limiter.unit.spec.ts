@@ -1,11 +1,18 @@
+import type { RateLimit } from '@nextvisit/contracts'
 import { createLogger } from '@nextvisit/service-kit'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { restOf } from './price-of.ts'
+import { neededFor } from './price-of.ts'
 import { type BatchTokens, rateLimitHeaders } from './rate-limiter.ts'
 import { createSharedRateLimiter } from './shared-rate-limiter.ts'
 
 const noRedis = () => Promise.reject(new Error('Redis was never there'))
+
+/** Returns the tokens of a price after its first. */
+function restOf(price: number, limit: RateLimit): BatchTokens {
+  const need = neededFor(price, limit)
+  return { need, owed: price - 1 - need }
+}
 
 /** A gateway without Redis: every call fails. */
 function startBucket(limit: { perSecond: number; burst: number }) {
