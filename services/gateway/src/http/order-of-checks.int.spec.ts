@@ -80,7 +80,7 @@ function routeWith(has: Has) {
   } as unknown as AdmissionParts
   const kind = defineKind<TrackBody, EventTracked>({
     identifies: false,
-    parse: ({ body, request }) => parseTrackBody(body, request.receivedMs),
+    parse: ({ body, receivedMs }) => parseTrackBody(body, receivedMs),
     admit: (item) => {
       const disabledEvents = new Set(has('disabled') ? ['a'] : [])
       const project = { ...item.request.project, disabledEvents }

@@ -5,9 +5,12 @@ import type { JsonObject, ParsedJson } from '@nextvisit/domain'
 import type { Refusal } from '../refusals/refusals.ts'
 import type { Idempotency } from '../idempotency/idempotent-request.ts'
 
-/** A request after every check that comes before the body's own rules (decisions.md, Order of checks). */
+/**
+ * A request after every check that comes before the body's own rules (decisions.md, Order of checks). An item of a batch
+ * becomes the request that its single route would get.
+ */
 export interface CheckedRequest {
-  /** Equal to `X-Request-Id`, and the id of the record that the request becomes. */
+  /** Id of the record that the request becomes. Equal to `X-Request-Id`, except for an item of a batch. */
   readonly requestId: string
   /** The W3C `traceparent` of everything that this request causes. */
   readonly traceparent: string
