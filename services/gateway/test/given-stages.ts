@@ -5,7 +5,7 @@ import type { Admitted } from '../src/admission/admission.ts'
 import type { Idempotency } from '../src/idempotency/idempotent-request.ts'
 import { answer, type CheckedRequest } from '../src/http/route.ts'
 import type { IdempotencyLock, KeptAnswers } from '../src/idempotency/kept-answers.ts'
-import type { ItemToPlan } from '../src/ingest/plan-batch.ts'
+import type { RequestedItem } from '../src/ingest/plan-batch.ts'
 import { createStages, defineKind, type RecordKind, type Stages, type StagesParts } from '../src/ingest/stages.ts'
 import type { Replies } from '../src/ingest/evaluator-replies.ts'
 
@@ -27,17 +27,15 @@ export function idempotencyOf(key: string, content: string): Idempotency {
   return { key, name: `acme/shop/${key}`, recordId: `${key} ${content}` }
 }
 
-/** Returns an item of a batch. */
-export function itemToPlan(kind: RecordKind, body: JsonObject, more: Partial<ItemToPlan> = {}): ItemToPlan {
-  const item = {
-    outcome: 'requested',
-    kind,
-    request: REQUEST,
-    id: 'record',
-    body,
-    length: 0,
-  } as const
-  return { ...item, idempotency: 'none', ...more }
+/** Returns an item of a batch. `own`: members of its request. */
+export function requestedItem(
+  kind: RecordKind,
+  body: JsonObject,
+  own: Partial<CheckedRequest> = {},
+  createUser?: () => RequestedItem,
+): RequestedItem {
+  const request = { ...REQUEST, requestId: 'record', idempotency: 'none', body, ...own } as const
+  return { kind, request, length: 0, createUser }
 }
 
 /** Returns a kind that admits everything, with the given functions replaced. */

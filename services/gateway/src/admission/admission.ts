@@ -14,13 +14,9 @@ export interface AdmissionParts {
   readonly traitRegistry: TraitRegistry
 }
 
-/** A record that waits for admission: its body follows the rules, and the partition of its user is known. */
+/** A request that waits for admission: its body follows the rules, and the partition of its user is known. */
 export interface ItemToAdmit<Body> {
   readonly request: CheckedRequest
-  /** Id of the record. */
-  readonly id: string
-  /** True if the item has an `Idempotency-Key`. */
-  readonly isKeyed: boolean
   readonly body: Body
   readonly user: UserPartition
 }
@@ -48,23 +44,23 @@ export function releaseAll(acquired: readonly Release[], deadlineAt?: number): P
 }
 
 /** Returns the fields that every admitted fact has. */
-export function commonFields({ request, id, isKeyed, user }: ItemToAdmit<unknown>) {
+export function commonFields({ request, user }: ItemToAdmit<unknown>) {
   const { kind, environment } = request.key.entry
   const { organization, project } = request.project
   return {
-    id,
+    id: request.requestId,
     organization,
     project,
     userId: user.userId,
     received: isoInstant(request.receivedMs),
     environment,
     source: kind,
-    keyed: isKeyed,
+    keyed: typeof request.idempotency === 'object',
   } as const
 }
 
 /** Returns the reference to a record in its reservations and claims. */
-export function recordRefOf({ request, id, user }: ItemToAdmit<unknown>) {
+export function recordRefOf({ request, user }: ItemToAdmit<unknown>) {
   const { organization, project } = request.project
-  return { recordId: id, partition: user.partition, organization, project } as const
+  return { recordId: request.requestId, partition: user.partition, organization, project } as const
 }

@@ -87,10 +87,11 @@ async function checkUser(
 async function claimName(
   traitRegistry: TraitRegistry,
   claim: Claim,
-  { request, isKeyed }: ItemToAdmit<unknown>,
+  { request }: ItemToAdmit<unknown>,
   refusal: Refusal,
 ): Promise<(Passed & { readonly isNew: boolean }) | Refusal> {
   // A request with a key may repeat one that another gateway answered before Redis was emptied.
+  const isKeyed = typeof request.idempotency === 'object'
   const claimed = await traitRegistry.claim(claim, request.admissionDeadlineAt, isKeyed)
   const [verdict] = typeof claimed === 'string' ? [claimed] : claimed.values()
   if (verdict === 'no-room') return refusal

@@ -14,6 +14,8 @@ const request = {
   receivedMs: Date.now(),
   project,
   key: { entry: { kind: 'admin', environment: 'P' } },
+  requestId: 'a record',
+  idempotency: 'none',
 } as CheckedRequest
 const body = { userName: 'ada', eventName: 'A', slug: 'a' } as TrackBody
 
@@ -35,7 +37,7 @@ async function releasedAfter(claimed: ClaimResult): Promise<readonly string[]> {
     },
   } as unknown as AdmissionParts
   const user = { userId: 'a user', partition: 0 }
-  const admission = await admitEvent(parts, { request, id: 'a record', isKeyed: false, body, user })
+  const admission = await admitEvent(parts, { request, body, user })
   expect(admission.outcome).toBe('refused')
   return released
 }

@@ -3,7 +3,7 @@ import { type BatchItem, parseBatch, parseBatchItem, parseUncheckedJson } from '
 import { errorBody, type Refusal, REFUSALS, refuse, refuseBody } from '../refusals/refusals.ts'
 import { yieldBetween } from '../http/yield-between.ts'
 import { answer, type CheckedRequest, type Route, type Result } from '../http/route.ts'
-import type { ItemToPlan } from './plan-batch.ts'
+import type { RequestedItem } from './plan-batch.ts'
 import { itemOf, type RecordMany, refusedItemsOf } from './record-many.ts'
 import type { RecordKind } from './stages.ts'
 
@@ -30,7 +30,12 @@ export function createBatchRoute(recordMany: RecordMany, kinds: ItemKinds): Rout
   }
 }
 
-function itemOfBatch(batch: CheckedRequest, kinds: ItemKinds, item: unknown, position: number): ItemToPlan | Refusal {
+function itemOfBatch(
+  batch: CheckedRequest,
+  kinds: ItemKinds,
+  item: unknown,
+  position: number,
+): RequestedItem | Refusal {
   const parsed = parseBatchItem(item, position)
   if (parsed.outcome === 'rejected') return refuseBody(parsed)
   const bytes = singleBodyOf(parsed.body)

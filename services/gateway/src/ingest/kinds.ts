@@ -30,8 +30,8 @@ export function createKinds(admission: AdmissionParts, countryOf: CountryOf) {
     visit: defineKind<IdentifyBody, IdentifyRequested>({
       identifies: true,
       // The address is read at once, since the socket of a caller who has left has none.
-      parse: ({ body, request }) => {
-        const parsed = parseIdentifyBody(body)
+      parse: (request) => {
+        const parsed = parseIdentifyBody(request.body)
         if (parsed.outcome !== 'ok') return parsed
         return { ...parsed, value: withCallerCountry(parsed.value, request, countryOf) }
       },
@@ -42,7 +42,7 @@ export function createKinds(admission: AdmissionParts, countryOf: CountryOf) {
     /** The tracked event: by either kind of key, alone or in a batch (contract, Track event). */
     track: defineKind<TrackBody, EventTracked>({
       identifies: false,
-      parse: ({ body, request }) => parseTrackBody(body, request.receivedMs),
+      parse: ({ body, receivedMs }) => parseTrackBody(body, receivedMs),
       admit: (item, isIdentified) => admitEvent(admission, item, isIdentified),
       mayReact: ({ evaluateTriggers, slug }, { config }) => evaluateTriggers && compileForms(config).reactsTo(slug),
       answer: trackAnswer,

@@ -27,9 +27,9 @@ async function track(keyKind: KeyKind, requireUserSignature: boolean, members: o
   const projects = [{ id: 'shop', requireUserSignature, signingSecret }]
   const project = staticCatalog([organizationConfig({ id: 'acme', projects })]).project('acme', 'shop')
   const body = { userName: 'ada', eventName: 'Checkout', ...members }
-  const request = { project, key: { entry: { kind: keyKind } }, receivedMs: Date.now() } as unknown as CheckedRequest
-  const ended = await stages.record({ outcome: 'requested', kind, request, id: 'a', idempotency: 'none', body })
-  return ended.status
+  const key = { entry: { kind: keyKind } }
+  const request = { project, key, receivedMs: Date.now(), requestId: 'a', idempotency: 'none', body }
+  return (await stages.record(kind, request as unknown as CheckedRequest)).status
 }
 
 describe('userSignature of a tracked event (decisions.md, Beyond the document)', () => {

@@ -1,10 +1,13 @@
 import { memberOf } from '@nextvisit/domain'
+import type { CheckedRequest, Result } from '../http/route.ts'
 import { REFUSALS, refuse } from '../refusals/refusals.ts'
-import { type Result, isResult } from '../http/route.ts'
-import type { RequestedItem } from './stages.ts'
+import type { RecordKind } from './stages.ts'
 
 /** An item of a batch that asks for a record. */
-export interface ItemToPlan extends RequestedItem {
+export interface RequestedItem {
+  readonly kind: RecordKind
+  /** The request that the item's single route would get. */
+  readonly request: CheckedRequest
   /** Length as JSON, which decides how many items fit into a turn. */
   readonly length: number
   /** Returns the identify that creates the item's user. Called if the user certainly does not exist. */
@@ -14,7 +17,7 @@ export interface ItemToPlan extends RequestedItem {
 /** One record of a batch: of an item, or the `creation` of the user of this item and of later ones. */
 export interface Step {
   readonly type: 'item' | 'creation'
-  readonly item: ItemToPlan
+  readonly item: RequestedItem
   /** Number of the user in the batch. */
   readonly user: number
   /** The step that creates the item's user. */
@@ -36,11 +39,11 @@ interface PlannedUser {
 }
 
 /**
- * Plans a batch: its steps and the results of its items, each in the order of the items. Items with the same key and body share a step, because kept answers cannot detect repeats among items
- * in flight. Each run of a user's events starts with the creation of that user. An identify ends a run, since it may be
- * refused.
+ * Plans a batch: its steps and the results of its items, each in the order of the items. Items with the same key and
+ * body share a step, because kept answers cannot detect repeats among items in flight. Each run of a user's events
+ * starts with the creation of that user. An identify ends a run, since it may be refused.
  */
-export function planBatch(items: readonly (ItemToPlan | Result)[]) {
+export function planBatch(items: readonly (RequestedItem | Result)[]) {
   const steps: Step[] = []
   /** Users by userName. */
   const users = new Map<unknown, PlannedUser>()
@@ -49,13 +52,14 @@ export function planBatch(items: readonly (ItemToPlan | Result)[]) {
   const add = (step: Step): number => steps.push(step) - 1
 
   const results = items.map((item): PlannedResult => {
-    if (isResult(item)) return { from: item, createdBy: undefined }
-    const { kind, idempotency, createUser, id: recordId } = item
+    if ('outcome' in item) return { from: item, createdBy: undefined }
+    const { kind, request, createUser } = item
+    const { idempotency, requestId: recordId, body } = request
     const name = typeof idempotency === 'object' ? idempotency.name : undefined
     const first = name === undefined ? undefined : keyed.get(name)
     if (first?.recordId === recordId) return first.result
 
-    const userName = memberOf(item.body, 'userName')
+    const userName = memberOf(body, 'userName')
     const known: PlannedUser = users.get(userName) ?? { user: users.size, createdBy: undefined }
     users.set(userName, known)
     const { user } = known

@@ -1,11 +1,11 @@
-import { type Result, isResult } from '../http/route.ts'
+import type { Result } from '../http/route.ts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { idempotencyOf, itemToPlan, kindWith } from '../../test/given-stages.ts'
+import { idempotencyOf, requestedItem, kindWith } from '../../test/given-stages.ts'
 import { REFUSALS, refuse } from '../refusals/refusals.ts'
-import { type ItemToPlan, planBatch, type Step } from './plan-batch.ts'
+import { type RequestedItem, planBatch, type Step } from './plan-batch.ts'
 
-type Items = readonly (ItemToPlan | Result)[]
+type Items = readonly (RequestedItem | Result)[]
 
 const [identify, track] = [kindWith({ identifies: true }), kindWith({ identifies: false })]
 const MALFORMED = refuse(REFUSALS.path)
@@ -13,7 +13,7 @@ const KEY_OF_ANOTHER = refuse(REFUSALS.keyOfAnother)
 const createUser = () => expect.unreachable('A plan creates nothing')
 
 /** `createsUsers`: as in batches of Segment's libraries. */
-const arbitraryItem = (createsUsers: boolean): fc.Arbitrary<ItemToPlan | Result> =>
+const arbitraryItem = (createsUsers: boolean): fc.Arbitrary<RequestedItem | Result> =>
   fc
     .record({
       userName: fc.constantFrom('ada', 'grace', 'alan'),
@@ -25,9 +25,10 @@ const arbitraryItem = (createsUsers: boolean): fc.Arbitrary<ItemToPlan | Result>
     .map(({ userName, isIdentify, key, content, isMalformed }) => {
       if (isMalformed) return MALFORMED
       const idempotency = key === undefined ? 'none' : idempotencyOf(key, `${userName} ${isIdentify} ${content}`)
-      const id = typeof idempotency === 'object' ? idempotency.recordId : 'random'
-      const more = { id, idempotency, ...(createsUsers && !isIdentify && { createUser }) }
-      return itemToPlan(isIdentify ? identify : track, { userName }, more)
+      const requestId = typeof idempotency === 'object' ? idempotency.recordId : 'random'
+      const mayCreate = createsUsers && !isIdentify
+      const kind = isIdentify ? identify : track
+      return requestedItem(kind, { userName }, { requestId, idempotency }, mayCreate ? createUser : undefined)
     })
 const arbitraryBatch = fc.boolean().chain((createsUsers) => fc.array(arbitraryItem(createsUsers), { maxLength: 20 }))
 
@@ -35,21 +36,21 @@ function everyPlan(rule: (items: Items, plan: ReturnType<typeof planBatch>) => v
   fc.assert(fc.property(arbitraryBatch, (items) => rule(items, planBatch(items))))
 }
 
-const nameOf = ({ idempotency }: ItemToPlan) => (typeof idempotency === 'object' ? idempotency.name : undefined)
-const userNameOf = ({ item }: Step) => item.body['userName']
+const nameOf = ({ request: { idempotency } }: RequestedItem) =>
+  typeof idempotency === 'object' ? idempotency.name : undefined
+const userNameOf = ({ item }: Step) => item.request.body['userName']
 const isIdentify = (step: Step) => step.type === 'item' && step.item.kind.identifies
 
 /** Returns the first item with the key of this one. */
-function firstOf(items: Items, item: ItemToPlan): ItemToPlan {
-  const planned = items.flatMap((one) => (isResult(one) ? [] : [one]))
+function firstOf(items: Items, item: RequestedItem): RequestedItem {
+  const planned = items.flatMap((one) => ('outcome' in one ? [] : [one]))
   const name = nameOf(item)
   return (name === undefined ? undefined : planned.find((one) => nameOf(one) === name)) ?? item
 }
 
 /** Returns the user of each step, and the step that creates it. */
 const stepsOf = (items: Items) => planBatch(items).steps.map(({ type, user, createdBy }) => ({ type, user, createdBy }))
-const itemFor = (kind: typeof track, userName: string, more: Partial<ItemToPlan> = {}) =>
-  itemToPlan(kind, { userName }, more)
+const itemFor = (kind: typeof track, userName: string) => requestedItem(kind, { userName })
 
 describe('an example batch', () => {
   it('of two users has one step for each item, and a number for each user', () => {
@@ -61,14 +62,14 @@ describe('an example batch', () => {
   })
 
   it('with one item twice has one step, whose result both items get', () => {
-    const twice = itemFor(track, 'ada', { id: 'k a', idempotency: idempotencyOf('k', 'a') })
+    const twice = requestedItem(track, { userName: 'ada' }, { requestId: 'k a', idempotency: idempotencyOf('k', 'a') })
     const { steps, results } = planBatch([twice, twice])
     expect(steps).toHaveLength(1)
     expect(results.map(({ from }) => from)).toEqual([0, 0])
   })
 
   it('that creates users starts with the creation, and creates again after an identify', () => {
-    const event = itemFor(track, 'ada', { createUser })
+    const event = requestedItem(track, { userName: 'ada' }, {}, createUser)
     expect(stepsOf([event, event, itemFor(identify, 'ada'), event])).toEqual([
       { type: 'creation', user: 0, createdBy: undefined },
       { type: 'item', user: 0, createdBy: 0 },
@@ -83,7 +84,7 @@ describe('an example batch', () => {
 it('a plan has one step for each item, in their order, and one for all items with one key and body', () => {
   everyPlan((items, { steps }) => {
     const planned = steps.flatMap((step) => (step.type === 'item' ? [step.item] : []))
-    expect(planned).toEqual(items.filter((item) => !isResult(item) && firstOf(items, item) === item))
+    expect(planned).toEqual(items.filter((item) => !('outcome' in item) && firstOf(items, item) === item))
   })
 })
 
@@ -94,9 +95,9 @@ it('a plan takes the result of an item from its step, and refuses an item whose 
       return step?.type === 'item' ? step.item : from
     })
     const wanted = items.map((item) => {
-      if (isResult(item)) return item
+      if ('outcome' in item) return item
       const first = firstOf(items, item)
-      return first.id === item.id ? first : KEY_OF_ANOTHER
+      return first.request.requestId === item.request.requestId ? first : KEY_OF_ANOTHER
     })
     expect(found).toEqual(wanted)
   })
@@ -112,7 +113,7 @@ it('a plan numbers users by their names', () => {
 
 it('a plan creates the user of an event once before each run of events, and an identify ends the run', () => {
   everyPlan((items, { steps }) => {
-    const createsUsers = items.some((item) => !isResult(item) && item.createUser !== undefined)
+    const createsUsers = items.some((item) => !('outcome' in item) && item.createUser !== undefined)
     const wanted = steps.map((step, at) => {
       if (!createsUsers || step.type === 'creation' || isIdentify(step)) return undefined
       const own = steps.flatMap((one, position) => (one.user === step.user && position < at ? [position] : []))

@@ -6,14 +6,12 @@ import { type Refusal, REFUSALS, refuse } from '../refusals/refusals.ts'
 import { type IdempotentContent, idempotentRequestOf } from '../idempotency/idempotent-request.ts'
 import { costOfLength, yieldBetween } from '../http/yield-between.ts'
 import { answer, type CheckedRequest, type RefusedItem, type Result, isResult } from '../http/route.ts'
-import { type ItemToPlan, planBatch, type Step } from './plan-batch.ts'
-import { type AdmittedItem, giveBack, type RecordKind, type RequestedItem, type Stages } from './stages.ts'
+import { planBatch, type RequestedItem, type Step } from './plan-batch.ts'
+import { type AdmittedItem, giveBack, type RecordKind, type Stages } from './stages.ts'
 
-/** A step with its admission; a step that ended before has its result. */
-interface AdmittedStep {
-  readonly step: Step
-  readonly admission: AdmittedItem | Result
-}
+type Admission = AdmittedItem | Result
+/** A step with its admission, or with its result if it ended before. */
+type AdmittedStep = Step & { readonly admission: Admission }
 
 /** Statuses of items that a caller sends again unchanged. */
 const RETRYABLE: readonly number[] = [409, 500, 503]
@@ -38,10 +36,11 @@ export function createRecordMany(stages: Stages, logger: Logger) {
     const start = (step: Step): void => {
       const { user, createdBy } = step
       const before = identified[user]
-      const admission = admitStep(step, before, createdBy === undefined ? undefined : admitting[createdBy])
-      admitting.push(admission)
+      const creating = createdBy === undefined ? undefined : admitting[createdBy]
+      const admitted = admitStep(step, before, creating).then((admission) => ({ ...step, admission }))
+      admitting.push(admitted)
       const identifies = step.type === 'creation' || step.item.kind.identifies
-      if (identifies) identified[user] = isIdentifiedAfter(admission, before)
+      if (identifies) identified[user] = isIdentifiedAfter(admitted, before)
     }
     await yieldBetween(steps, start, costOf)
     return Promise.all(admitting)
@@ -51,19 +50,20 @@ export function createRecordMany(stages: Stages, logger: Logger) {
     step: Step,
     isIdentified: Promise<boolean> | undefined,
     creating: Promise<AdmittedStep> | undefined,
-  ): Promise<AdmittedStep> {
+  ): Promise<Admission> {
     try {
+      const { kind, request, createUser } = step.item
       if (step.type === 'creation') {
-        const { request, body, createUser } = step.item
-        const userName = String(memberOf(body, 'userName'))
+        const userName = String(memberOf(request.body, 'userName'))
         const mayExist = !createUser || (await isIdentified) || !(await stages.isMissing(request, userName))
-        return { step, admission: mayExist ? NOT_CREATED : await stages.admit(createUser()) }
+        if (mayExist) return NOT_CREATED
+        const creation = createUser()
+        return await stages.admit(creation.kind, creation.request)
       }
-      const creation = creating && (await creating).admission
-      const isRefused = creation?.outcome === 'refused'
-      return { step, admission: isRefused ? creation : await stages.admit(step.item, isIdentified) }
+      const creation = (await creating)?.admission
+      return creation?.outcome === 'refused' ? creation : await stages.admit(kind, request, isIdentified)
     } catch (err) {
-      return { step, admission: broken(step, err) }
+      return broken(step, err)
     }
   }
 
@@ -74,14 +74,14 @@ export function createRecordMany(stages: Stages, logger: Logger) {
   async function refuseOvertaking(admitted: readonly AdmittedStep[]): Promise<readonly AdmittedStep[]> {
     const blockedUsers = new Set<number>()
     const givingBack: Promise<unknown>[] = []
-    const checked = admitted.map((one): AdmittedStep => {
-      const { step, admission } = one
-      const isBlocked = blockedUsers.has(step.user)
-      if (admission.outcome === 'refused' && isRetryable(admission)) blockedUsers.add(step.user)
-      if (!isBlocked || admission.outcome === 'answered') return one
+    const checked = admitted.map((step): AdmittedStep => {
+      const { user, admission } = step
+      const isBlocked = blockedUsers.has(user)
+      if (admission.outcome === 'refused' && isRetryable(admission)) blockedUsers.add(user)
+      if (!isBlocked || admission.outcome === 'answered') return step
       if (admission.outcome === 'admitted')
         givingBack.push(giveBack(admission).catch((err: unknown) => broken(step, err)))
-      return { step, admission: refuse(REFUSALS.notRecorded) }
+      return { ...step, admission: refuse(REFUSALS.notRecorded) }
     })
     await Promise.all(givingBack)
     return checked
@@ -90,7 +90,8 @@ export function createRecordMany(stages: Stages, logger: Logger) {
   /** Publishes in order. The records of a user are a sequence: after a failed one, none is sent. */
   async function publishAll(admitted: readonly AdmittedStep[]): Promise<readonly Result[]> {
     const sequences: RecordSequence[] = []
-    const publish = async ({ step, admission }: AdmittedStep): Promise<Result> => {
+    const publish = async (step: AdmittedStep): Promise<Result> => {
+      const { admission } = step
       if (isResult(admission)) return admission
       const sequence = (sequences[step.user] ??= { isBroken: false })
       try {
@@ -99,15 +100,16 @@ export function createRecordMany(stages: Stages, logger: Logger) {
         return broken(step, err)
       }
     }
-    return Promise.all(await yieldBetween(admitted, publish, ({ step }) => costOf(step)))
+    return Promise.all(await yieldBetween(admitted, publish, costOf))
   }
 
-  function broken({ item: { id: requestId, request } }: Step, err: unknown): Refusal {
-    logger.error({ err, requestId, traceparent: request.traceparent }, 'An item of a batch failed')
+  function broken({ item: { request } }: Step, err: unknown): Refusal {
+    const { requestId, traceparent } = request
+    logger.error({ err, requestId, traceparent }, 'An item of a batch failed')
     return refuse(REFUSALS.broken)
   }
 
-  return async (items: readonly (ItemToPlan | Result)[]): Promise<readonly Result[]> => {
+  return async (items: readonly (RequestedItem | Result)[]): Promise<readonly Result[]> => {
     const { steps, results } = planBatch(items)
     const published = await publishAll(await refuseOvertaking(await admitAll(steps)))
     return results.map(({ from, createdBy }) => {
@@ -118,8 +120,8 @@ export function createRecordMany(stages: Stages, logger: Logger) {
   }
 }
 
-async function isIdentifiedAfter(admitting: Promise<AdmittedStep>, before?: Promise<boolean>): Promise<boolean> {
-  const { admission } = await admitting
+async function isIdentifiedAfter(admitted: Promise<AdmittedStep>, before?: Promise<boolean>): Promise<boolean> {
+  const { admission } = await admitted
   return (admission.outcome !== 'refused' && admission !== NOT_CREATED) || (await before) === true
 }
 
@@ -133,17 +135,18 @@ export function isRetryable({ status }: Result): boolean {
   return RETRYABLE.includes(status)
 }
 
-/** Returns an item of a batch with its own id and `Idempotency-Key`. */
+/** Returns an item of this request: a request with its own id, body and `Idempotency-Key`. */
 export function itemOf(
   request: CheckedRequest,
   kind: RecordKind,
   body: JsonObject,
   content: IdempotentContent & { readonly bytes: string },
   createUser?: () => RequestedItem,
-): ItemToPlan {
+): RequestedItem {
   const idempotency = idempotentRequestOf(request.key, content)
-  const id = typeof idempotency === 'object' ? idempotency.recordId : randomUUIDv7()
-  return { outcome: 'requested', kind, request, id, idempotency, body, length: content.bytes.length, createUser }
+  const requestId = typeof idempotency === 'object' ? idempotency.recordId : randomUUIDv7()
+  const itemRequest = { ...request, requestId, idempotency, body }
+  return { kind, request: itemRequest, length: content.bytes.length, createUser }
 }
 
 /** Returns the items that were refused, as the caller sent them. */

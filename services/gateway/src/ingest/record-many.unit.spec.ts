@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createLogger } from '@nextvisit/service-kit'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ADMITTED, givenStages, idempotencyOf, itemToPlan, kindWith, PUBLISHED } from '../../test/given-stages.ts'
+import { ADMITTED, givenStages, idempotencyOf, requestedItem, kindWith, PUBLISHED } from '../../test/given-stages.ts'
 import { REFUSALS, refuse } from '../refusals/refusals.ts'
 import { createRecordMany } from './record-many.ts'
 import type { StagesParts } from './stages.ts'
@@ -48,7 +48,7 @@ it('no item overtakes one of its user that must be sent again, for any results i
       const kindOf = (type: Item['type']) =>
         kindWith({
           identifies: type === 'identify',
-          admit: async ({ id }) => {
+          admit: async ({ request: { requestId: id } }) => {
             const position = Number(id)
             const { alone = 500, turns = 0 } = items[position] ?? {}
             for (let turn = 0; turn < turns; turn += 1) await nextTurn()
@@ -65,7 +65,7 @@ it('no item overtakes one of its user that must be sent again, for any results i
       )(
         items.map(({ userName, type }, position) => {
           const idempotency = { key: 'key', name: `key ${position}`, recordId: String(position) }
-          return itemToPlan(kinds[type], { userName }, { id: String(position), idempotency })
+          return requestedItem(kinds[type], { userName }, { requestId: String(position), idempotency })
         }),
       )
       for (const userName of USERS) {
@@ -91,18 +91,18 @@ describe('an event of a batch', () => {
     const kindOf = (identifies: boolean, before: Promise<unknown> = Promise.resolve()) =>
       kindWith({
         identifies,
-        admit: async ({ id }, isIdentified) => {
+        admit: async ({ request: { requestId: id } }, isIdentified) => {
           await before
           admitted.push(`${id} ${await isIdentified}`)
           return ADMITTED
         },
       })
     const items = [
-      itemToPlan(kindOf(false, new Promise(() => undefined)), { userName: 'ada' }, { id: 'slow' }),
-      itemToPlan(kindOf(false), { userName: 'ada' }, { id: 'early' }),
-      itemToPlan(kindOf(true, identified.promise), { userName: 'ada' }, { id: 'identify' }),
-      itemToPlan(kindOf(false), { userName: 'ada' }, { id: 'late' }),
-      itemToPlan(kindOf(false), { userName: 'grace' }, { id: 'other' }),
+      requestedItem(kindOf(false, new Promise(() => undefined)), { userName: 'ada' }, { requestId: 'slow' }),
+      requestedItem(kindOf(false), { userName: 'ada' }, { requestId: 'early' }),
+      requestedItem(kindOf(true, identified.promise), { userName: 'ada' }, { requestId: 'identify' }),
+      requestedItem(kindOf(false), { userName: 'ada' }, { requestId: 'late' }),
+      requestedItem(kindOf(false), { userName: 'grace' }, { requestId: 'other' }),
     ]
     void createRecordMany(givenStages().stages, logger)(items)
     await nextTurn()
@@ -118,8 +118,8 @@ describe('the creation of a user', () => {
   const withCreation = (admit: Parameters<typeof kindWith>[0]['admit']) => {
     const identify = kindWith({ identifies: true, ...(admit && { admit }) })
     const createUser = () =>
-      itemToPlan(identify, { userName: 'ada' }, { id: 'creation', idempotency: idempotencyOf('a', 'a') })
-    return itemToPlan(track, { userName: 'ada' }, { createUser })
+      requestedItem(identify, { userName: 'ada' }, { requestId: 'creation', idempotency: idempotencyOf('a', 'a') })
+    return requestedItem(track, { userName: 'ada' }, {}, createUser)
   }
   /** Records two events with this creation; returns the number of records and the statuses of the events. */
   async function record(existence: 'missing' | 'exists', item: ReturnType<typeof withCreation>) {

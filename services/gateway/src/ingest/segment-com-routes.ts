@@ -12,7 +12,7 @@ import { answer, type CheckedRequest, type Result, type Route } from '../http/ro
 import { yieldBetween } from '../http/yield-between.ts'
 import { isIdempotencyKey } from '../idempotency/idempotent-request.ts'
 import { type Refusal, REFUSALS, refuse, refuseBody } from '../refusals/refusals.ts'
-import type { ItemToPlan } from './plan-batch.ts'
+import type { RequestedItem } from './plan-batch.ts'
 import { isRetryable, itemOf, type RecordMany, refusedItemsOf } from './record-many.ts'
 import type { RecordKind } from './stages.ts'
 
@@ -76,7 +76,7 @@ function itemOfMessage(
   request: CheckedRequest,
   type: string | undefined,
   message: unknown,
-): ItemToPlan | Result {
+): RequestedItem | Result {
   const sentAt = memberIn(message, 'sentAt') ?? memberIn(request.body, 'sentAt')
   const clock = { sentAt, receivedMs: request.receivedMs }
   const parsed = parseSegmentComMessage(message, type ?? memberIn(message, 'type'), clock, request.project)

@@ -6,9 +6,6 @@ import type { RecordKind, Stages } from './stages.ts'
 export function createSingleRoute(signature: RouteSignature, kind: RecordKind, stages: Stages): Route {
   return {
     ...signature,
-    handle: (request) => {
-      const { requestId: id, idempotency, body } = request
-      return stages.record({ outcome: 'requested', kind, request, id, idempotency, body })
-    },
+    handle: (request) => stages.record(kind, request),
   }
 }

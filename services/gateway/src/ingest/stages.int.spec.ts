@@ -82,7 +82,11 @@ describe('a request that waits for the evaluator (design.md, Replies)', () => {
     const kind = defineKind<{ userName: string }, IdentifyRequested>({
       identifies: true,
       parse: () => ({ outcome: 'ok', value: { userName: 'ada' } }),
-      admit: async ({ id }) => ({ outcome: 'admitted', fact: { ...fact, id }, conclude: async () => undefined }),
+      admit: async ({ request: { requestId: id } }) => ({
+        outcome: 'admitted',
+        fact: { ...fact, id },
+        conclude: async () => undefined,
+      }),
       mayReact: () => true,
       answer: (_fact, awaited) => {
         reply = awaited
@@ -90,8 +94,7 @@ describe('a request that waits for the evaluator (design.md, Replies)', () => {
       },
       ...special,
     })
-    const { requestId: id, idempotency, body } = request
-    const result = await stages.record({ outcome: 'requested', kind, request, id, idempotency, body })
+    const result = await stages.record(kind, request)
     return { result, reply }
   }
 

@@ -1,11 +1,10 @@
 import type { CatalogProject } from '@nextvisit/catalog'
 import type { EvaluatorReply, UserFact } from '@nextvisit/contracts'
-import { type JsonObject, type Rejection, userIdOf } from '@nextvisit/domain'
+import { type Rejection, userIdOf } from '@nextvisit/domain'
 import type { RecordSequence } from '@nextvisit/log'
 import type { Admitted, ItemToAdmit } from '../admission/admission.ts'
 import type { KnownUsers } from '../admission/known-users.ts'
 import { type Answer, type CheckedRequest, isResult, type Result } from '../http/route.ts'
-import type { Idempotency } from '../idempotency/idempotent-request.ts'
 import { type Refusal, REFUSALS, refuse, refuseBody } from '../refusals/refusals.ts'
 import type { Replies } from './evaluator-replies.ts'
 import type { Published, UserEventPublisher, UserPartition } from '../publishing/user-event-publisher.ts'
@@ -17,7 +16,7 @@ export interface RecordKind<Body extends SignedBody = SignedBody, Fact extends U
   /** True if the record makes its user exist. */
   readonly identifies: boolean
   /** Parses the body by its rules. */
-  readonly parse: (item: RequestedItem) => { readonly outcome: 'ok'; readonly value: Body } | Rejection
+  readonly parse: (request: CheckedRequest) => { readonly outcome: 'ok'; readonly value: Body } | Rejection
   /** Applies policy. `isIdentified`: true if an earlier item of the same batch identifies the user. */
   readonly admit: (item: ItemToAdmit<Body>, isIdentified?: Promise<boolean>) => Promise<Admitted<Fact> | Refusal>
   /** Returns true if a form may react to the fact, so that the answer waits for the evaluator's reply. */
@@ -33,18 +32,7 @@ export function defineKind<Body extends SignedBody, Fact extends UserFact>(kind:
   return kind as unknown as RecordKind
 }
 
-/** A record that a request, or an item of its batch, asks for. */
-export interface RequestedItem {
-  readonly outcome: 'requested'
-  readonly kind: RecordKind
-  readonly request: CheckedRequest
-  /** Id of the record. */
-  readonly id: string
-  readonly idempotency: Idempotency
-  readonly body: JsonObject
-}
-
-/** An item with reserved room, claimed names and a locked key, until `publish` or `giveBack`. */
+/** A request with reserved room, claimed names and a locked key, until `publish` or `giveBack`. */
 export interface AdmittedItem extends Admitted<UserFact> {
   readonly kind: RecordKind
   readonly request: CheckedRequest
@@ -76,11 +64,14 @@ export function createStages(parts: StagesParts) {
     return userEvents.partitionOf(userIdOf(organization, project, userName))
   }
 
-  /** Reads the body, locks the `Idempotency-Key` and applies policy. A result ends the item. */
-  async function admit(item: RequestedItem, isIdentified?: Promise<boolean>): Promise<AdmittedItem | Result> {
-    const { kind, request, id, idempotency } = item
-    const { project, key } = request
-    const read = kind.parse(item)
+  /** Reads the body, locks the `Idempotency-Key` and applies policy. A result ends the request. */
+  async function admit(
+    kind: RecordKind,
+    request: CheckedRequest,
+    isIdentified?: Promise<boolean>,
+  ): Promise<AdmittedItem | Result> {
+    const { project, key, idempotency } = request
+    const read = kind.parse(request)
     if (read.outcome === 'rejected') return refuseBody(read)
     const body = read.value
     if (key.entry.kind === 'sdk' && !checkSignature(project, body)) return refuse(REFUSALS.signature)
@@ -97,8 +88,7 @@ export function createStages(parts: StagesParts) {
     try {
       const user = partitionOf(project, body.userName)
       if (!user) return refuse(REFUSALS.notRecorded)
-      const isKeyed = typeof idempotency === 'object'
-      const admission = await kind.admit({ request, id, isKeyed, body, user }, isIdentified)
+      const admission = await kind.admit({ request, body, user }, isIdentified)
       if (admission.outcome === 'refused') return admission
       admitted = { ...admission, kind, request, user, lock }
       return admitted
@@ -144,9 +134,9 @@ export function createStages(parts: StagesParts) {
   return {
     admit,
     publish,
-    /** Runs all stages of an item. */
-    record: async (item: RequestedItem): Promise<Result> => {
-      const admitted = await admit(item)
+    /** Runs all stages of a request. */
+    record: async (kind: RecordKind, request: CheckedRequest): Promise<Result> => {
+      const admitted = await admit(kind, request)
       return isResult(admitted) ? admitted : publish(admitted)
     },
     /** Returns true if the user certainly does not exist. */
