@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { ProjectRef, UserRef } from '@nextvisit/contracts'
-import { remembered } from './remembered.ts'
+import { memoize } from './memoize.ts'
 
 /** A constant of the product. Changing it changes the id of every user. */
 const NEXTVISIT_NAMESPACE = 'e1c55cb5-3a47-5d0c-9a06-2d7f1f1c6a3e'
@@ -8,10 +8,10 @@ const MAX_KNOWN_PROJECTS = 10_000
 const MAX_KNOWN_USERS = 10_000
 
 /** Cached: each request derives the id of its user in its project's namespace. */
-const namespaceOf = remembered(MAX_KNOWN_PROJECTS, (projectKey) => uuidV5(projectKey, NEXTVISIT_NAMESPACE))
+const namespaceOf = memoize(MAX_KNOWN_PROJECTS, (projectKey) => uuidV5(projectKey, NEXTVISIT_NAMESPACE))
 
 /** Cached: a server that sends one event of a user sends more. Ids of projects contain no `/`. */
-const idOf = remembered(MAX_KNOWN_USERS, (userNameInProject) => {
+const idOf = memoize(MAX_KNOWN_USERS, (userNameInProject) => {
   const projectKey = userNameInProject.split('/', 2).join('/')
   return uuidV5(userNameInProject.slice(projectKey.length + 1), namespaceOf(projectKey))
 })

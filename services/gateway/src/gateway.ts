@@ -29,7 +29,7 @@ import { createStages } from './ingest/stages.ts'
 import { createCheckSignature } from './ingest/user-signature.ts'
 import { createVisitRoute } from './ingest/visit-route.ts'
 import { createUserEventPublisher } from './publishing/user-event-publisher.ts'
-import { createReplies } from './ingest/evaluator-replies.ts'
+import { createReplyWaiter } from './ingest/reply-waiter.ts'
 import { createDocuments } from './openapi/served-documents.ts'
 import { createProjectRoutes } from './reads/project-routes.ts'
 import { answerRefusals, createListRefusals } from './reads/refusal-routes.ts'
@@ -81,7 +81,7 @@ export function createGateway(parts: GatewayParts) {
   const metering = createMetering(clients.metering, requestBudgetMs)
 
   const userEvents = createUserEventPublisher({ ...parts, ...watch })
-  const replies = createReplies({ ...parts, ...watch, onReplyAwaited: metrics.onReplyAwaited })
+  const replies = createReplyWaiter({ ...parts, ...watch, onReplyAwaited: metrics.onReplyAwaited })
   const keptAnswers = createKeptAnswers(redis, redisPrefix, requestBudgetMs)
   const checkSignature = createCheckSignature(parts.secretKey)
   const knownUsers = createKnownUsers(redis, redisPrefix, clients.userProjector)

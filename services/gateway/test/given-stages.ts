@@ -7,7 +7,7 @@ import { answer, type CheckedRequest } from '../src/http/route.ts'
 import type { IdempotencyLock, KeptAnswers } from '../src/idempotency/kept-answers.ts'
 import type { RequestedItem } from '../src/ingest/plan-batch.ts'
 import { createStages, defineKind, type RecordKind, type Stages, type StagesParts } from '../src/ingest/stages.ts'
-import type { Replies } from '../src/ingest/evaluator-replies.ts'
+import type { ReplyWaiter } from '../src/ingest/reply-waiter.ts'
 
 /** The members of an admin request that stages read. */
 export const REQUEST = {
@@ -61,7 +61,7 @@ export function givenStages(parts: Partial<StagesParts> = {}) {
     const [keep, release, abandon] = [end('keep'), end('release'), end('abandon')]
     return { outcome: 'locked', isRetry: false, keep, release, abandon } satisfies IdempotencyLock
   }
-  const expect = (): NonNullable<ReturnType<Replies['expect']>> => {
+  const expect = (): NonNullable<ReturnType<ReplyWaiter['expect']>> => {
     const waiter = { cancelled: 0 }
     waiters.push(waiter)
     return { channel: 'replies', reply: async () => 'later', cancel: () => void (waiter.cancelled += 1) }

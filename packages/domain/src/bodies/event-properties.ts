@@ -2,7 +2,7 @@ import { BODY_LIMITS } from '@nextvisit/contracts'
 import { BODY_RULES } from './body-rules.ts'
 import { isLongerThan } from './is-longer-than.ts'
 import { isJsonObject, type JsonObject } from './json-object.ts'
-import { type BodyRule, reject, type Rejection, shownWord } from './rejection.ts'
+import { type BodyRule, reject, type Rejection, truncate } from './rejection.ts'
 
 type ParsedProperties = { readonly outcome: 'ok'; readonly properties: JsonObject | undefined } | Rejection
 
@@ -44,7 +44,7 @@ function findBrokenMember(members: JsonObject, level: number): Broken | undefine
   for (const [key, member] of Object.entries(members)) {
     const isLongKey = isLongerThan(key, BODY_LIMITS.propertyKeyLength)
     const broken = isLongKey ? brokenBy(BODY_RULES.propertyKey) : findBroken(member, level + 1)
-    if (broken) return { ...broken, path: `.${shownWord(key)}${broken.path}` }
+    if (broken) return { ...broken, path: `.${truncate(key)}${broken.path}` }
   }
   return undefined
 }

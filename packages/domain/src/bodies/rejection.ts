@@ -25,7 +25,7 @@ export function reject({ message, reason, member }: Omit<BodyRule, 'when'>): Rej
 }
 
 /** Shortens a caller's word for a message. */
-export function shownWord(word: string): string {
+export function truncate(word: string): string {
   return word.length > 40 ? `${word.slice(0, 40).toWellFormed()}…` : word
 }
 

@@ -2,7 +2,7 @@ import { BODY_LIMITS } from '@nextvisit/contracts'
 import { eventSlug, isReservedEventName } from '../event-slug.ts'
 import { isoInstant } from '../time/iso-instant.ts'
 import { MAX_EVENT_AGE_MS, type OccurredAt, parseOccurredAt } from './occurred-at.ts'
-import { remembered } from '../remembered.ts'
+import { memoize } from '../memoize.ts'
 import { BODY_RULES } from './body-rules.ts'
 import { parseEventProperties } from './event-properties.ts'
 import { reject, type Rejection } from './rejection.ts'
@@ -12,7 +12,7 @@ import { checkUserName } from './user-name.ts'
 
 const MAX_KNOWN_NAMES = 10_000
 /** Cached: callers send the same few names again and again. */
-const slugOf = remembered(MAX_KNOWN_NAMES, eventSlug)
+const slugOf = memoize(MAX_KNOWN_NAMES, eventSlug)
 
 export interface TrackBody {
   readonly userName: string

@@ -3,7 +3,7 @@ import { TRAIT_OPERATOR_NAMES, TRAIT_OPERATORS, type TraitChange } from '../trai
 import { BODY_RULES } from './body-rules.ts'
 import { isLongerThan } from './is-longer-than.ts'
 import { isJsonObject, type JsonObject, memberOf } from './json-object.ts'
-import { type BodyRule, reject, type Rejection, shownWord } from './rejection.ts'
+import { type BodyRule, reject, type Rejection, truncate } from './rejection.ts'
 
 type ParsedTraitOperations = { readonly outcome: 'ok'; readonly changes: readonly TraitChange[] } | Rejection
 
@@ -37,14 +37,14 @@ function countOperations(attributes: JsonObject): number {
 function readOperator(member: string, operands: unknown, changes: TraitChange[]): Rejection | undefined {
   const where = `userAttributes.${member}`
   const operator = TRAIT_OPERATOR_NAMES.find((name) => member === `$${name}`)
-  if (!operator) return reject(BODY_RULES.operator(`userAttributes.${shownWord(member)}`))
+  if (!operator) return reject(BODY_RULES.operator(`userAttributes.${truncate(member)}`))
   if (operands === undefined) return undefined
   const { operand } = TRAIT_OPERATORS[operator]
   if (operand === 'none') return readSlugs(where, operands, (slug) => changes.push({ operator, slug }))
-  const brokenBy = operand === 'number' ? brokenByNumber : brokenByValue
+  const brokenBy = operand === 'number' ? checkNumber : checkTraitValue
   return eachOperand(where, operands, (slug, value) => {
     const rule = brokenBy(value)
-    if (rule) return reject(rule(`${where}.${shownWord(slug)}`))
+    if (rule) return reject(rule(`${where}.${truncate(slug)}`))
     changes.push({ operator, slug, value: value as TraitValue })
     return undefined
   })
@@ -76,28 +76,28 @@ function readSlugs(where: string, operands: unknown, take: (slug: string) => voi
 
 function checkSlug(where: string, slug: string): Rejection | undefined {
   return slug === '' || isLongerThan(slug, BODY_LIMITS.traitKeyLength)
-    ? reject(BODY_RULES.traitKey(`${where}.${shownWord(slug)}`))
+    ? reject(BODY_RULES.traitKey(`${where}.${truncate(slug)}`))
     : undefined
 }
 
-function brokenByNumber(value: unknown): RuleOfMember | undefined {
+function checkNumber(value: unknown): RuleOfMember | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? undefined : BODY_RULES.finiteNumber
 }
 
 type RuleOfMember = (member: string) => BodyRule
 
 /** Returns the rule that a trait's value breaks. undefined: none. */
-export function brokenByValue(value: unknown): RuleOfMember | undefined {
-  if (!Array.isArray(value)) return brokenByScalar(value)
+export function checkTraitValue(value: unknown): RuleOfMember | undefined {
+  if (!Array.isArray(value)) return checkTraitScalar(value)
   if (value.length > BODY_LIMITS.traitItems) return BODY_RULES.traitArray
   for (const item of value as readonly unknown[]) {
-    const rule = Array.isArray(item) ? BODY_RULES.traitItem : brokenByScalar(item)
+    const rule = Array.isArray(item) ? BODY_RULES.traitItem : checkTraitScalar(item)
     if (rule) return rule
   }
   return undefined
 }
 
-function brokenByScalar(value: unknown): RuleOfMember | undefined {
+function checkTraitScalar(value: unknown): RuleOfMember | undefined {
   switch (typeof (value as TraitScalar)) {
     case 'string':
       return isLongerThan(value as string, BODY_LIMITS.traitStringLength) ? BODY_RULES.traitString : undefined

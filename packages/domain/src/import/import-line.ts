@@ -66,11 +66,11 @@ function parseTrack(members: JsonObject, id: string | undefined, receivedMs: num
 /** Returns the identity of a line in hex: a hash of its id, or of its content. Equal lines have equal identities. */
 export function identityOfLine(line: ImportLine): string {
   return createHash('sha256')
-    .update(JSON.stringify(saidBy(line)))
+    .update(JSON.stringify(contentOf(line)))
     .digest('hex')
 }
 
-function saidBy({ id, ...line }: ImportLine): readonly unknown[] {
+function contentOf({ id, ...line }: ImportLine): readonly unknown[] {
   if (id !== undefined) return [id]
   if (line.type === 'track') {
     const { userName, eventName, occurredAt, properties } = line.body

@@ -2,7 +2,7 @@ import { BODY_LIMITS, PII_FIELDS, type TraitValue } from '@nextvisit/contracts'
 import type { ProjectPolicy } from '../project-policy.ts'
 import { isLongerThan } from '../bodies/is-longer-than.ts'
 import { isJsonObject } from '../bodies/json-object.ts'
-import { brokenByValue } from '../bodies/trait-operations-body.ts'
+import { checkTraitValue } from '../bodies/trait-operations-body.ts'
 
 const personalFields: ReadonlySet<string> = new Set(PII_FIELDS)
 
@@ -27,7 +27,7 @@ export function traitsOf(traits: unknown, { allowedFields }: Pick<ProjectPolicy,
     else if (isJsonObject(value)) {
       if (personalFields.has(slug) && !allowedFields.has(slug)) dropped += 1
       else for (const [name, inner] of Object.entries(value)) read(`${slug}.${name}`, inner)
-    } else if (slug === '' || brokenByValue(value)) dropped += 1
+    } else if (slug === '' || checkTraitValue(value)) dropped += 1
     else set.set(slug, value as TraitValue)
   }
   if (isJsonObject(traits)) for (const [name, value] of Object.entries(traits)) read(name, value)

@@ -7,7 +7,7 @@ import type {
   QueuedForm,
   Trigger,
 } from '@nextvisit/contracts'
-import { comparedInWords, countedByTrigger, gatesNotChecked, reasonInWords, triggerInWords } from '@nextvisit/domain'
+import { describeComparison, countedByTrigger, gatesNotChecked, reasonInWords, triggerInWords } from '@nextvisit/domain'
 import { shortened } from '../forms/shortened.ts'
 import type { FormLine } from './api.ts'
 import type { Mask } from './mask.ts'
@@ -75,7 +75,7 @@ export function gateLinesOf({ gates }: Pick<FormDecision, 'gates'>, mask: Mask):
   const checked = gates.map((gate) => ({
     gate: gate.gate,
     outcome: gate.passed ? ('passed' as const) : ('failed' as const),
-    words: comparedInWords(mask.gate(gate)),
+    words: describeComparison(mask.gate(gate)),
     // These two quote values of the user or the event.
     withInstants: gate.gate !== 'where' && gate.gate !== 'audience',
   }))

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { CatalogKey, CatalogView } from '@nextvisit/catalog'
 import type { RouteSignature } from '@nextvisit/contracts'
-import { hashApiKey, parseApiKey, remembered } from '@nextvisit/domain'
+import { hashApiKey, parseApiKey, memoize } from '@nextvisit/domain'
 
 const MAX_CACHED_KEYS = 10_000
 /** A key's text is between quotes. Each quantifier is followed by a character that it does not match: linear time. */
@@ -16,7 +16,7 @@ type Headers = Pick<IncomingMessage, 'headers'>
  * that the catalog had: invented keys evict none. The catalog decides each time whether it still has the key.
  */
 export function createFindKey(catalog: Pick<CatalogView, 'keyByHash'>): (text: string) => CatalogKey | undefined {
-  const hashOf = remembered(MAX_CACHED_KEYS, (text) => {
+  const hashOf = memoize(MAX_CACHED_KEYS, (text) => {
     const hash = parseApiKey(text) && hashApiKey(text)
     return hash !== undefined && catalog.keyByHash(hash) ? hash : undefined
   })

@@ -11,7 +11,7 @@ import { REFUSALS, refuse } from '../refusals/refusals.ts'
 import { REQUEST_BUDGET_MS } from '../http/request-budget.ts'
 import { answer, type CheckedRequest } from '../http/route.ts'
 import type { Published } from '../publishing/user-event-publisher.ts'
-import { createReplies, type Replies } from './evaluator-replies.ts'
+import { createReplyWaiter, type ReplyWaiter } from './reply-waiter.ts'
 import { createKeptAnswers } from '../idempotency/kept-answers.ts'
 import { type AwaitedReply, createStages, defineKind, type RecordKind } from './stages.ts'
 
@@ -40,10 +40,10 @@ const refuseUser = async () => refuse(REFUSALS.user)
 describe('a request that waits for the evaluator (design.md, Replies)', () => {
   const publisher = createRedis({ url: inject('redisUrl'), name: 'test', logger })
   const subscriber = createRedisSubscriber({ url: inject('redisUrl'), name: 'test-replies', logger })
-  let replies: Replies
+  let replies: ReplyWaiter
   beforeAll(async () => {
     const [instanceId, ignore] = [randomUUID(), () => undefined]
-    replies = createReplies({
+    replies = createReplyWaiter({
       redis: publisher.client,
       subscriber: subscriber.client,
       instanceId,

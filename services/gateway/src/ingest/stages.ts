@@ -6,7 +6,7 @@ import type { Admitted, ItemToAdmit } from '../admission/admission.ts'
 import type { KnownUsers } from '../admission/known-users.ts'
 import { type Answer, type CheckedRequest, isResult, type Result } from '../http/route.ts'
 import { type Refusal, REFUSALS, refuse, refuseBody } from '../refusals/refusals.ts'
-import type { Replies } from './evaluator-replies.ts'
+import type { ReplyWaiter } from './reply-waiter.ts'
 import type { Published, UserEventPublisher, UserPartition } from '../publishing/user-event-publisher.ts'
 import type { IdempotencyLock, KeptAnswers } from '../idempotency/kept-answers.ts'
 import type { createCheckSignature, SignedBody } from './user-signature.ts'
@@ -45,7 +45,7 @@ export interface StagesParts {
   readonly keptAnswers: KeptAnswers
   readonly knownUsers: Pick<KnownUsers, 'check'>
   readonly userEvents: Pick<UserEventPublisher, 'partitionOf' | 'publish'>
-  readonly replies: Pick<Replies, 'expect'>
+  readonly replies: Pick<ReplyWaiter, 'expect'>
   /** Called for every record that is in the log or may be. */
   readonly onRecorded: (fact: UserFact) => void
 }
@@ -101,7 +101,7 @@ export function createStages(parts: StagesParts) {
   async function publish(item: AdmittedItem, sequence?: RecordSequence): Promise<Result> {
     const { kind, request, user, lock, fact, conclude } = item
     const { deadlineAt, traceparent, project } = request
-    let waiter: ReturnType<Replies['expect']>
+    let waiter: ReturnType<ReplyWaiter['expect']>
     let published: Published | undefined
     let answer: Answer | undefined
     try {

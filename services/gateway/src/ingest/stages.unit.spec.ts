@@ -151,7 +151,7 @@ describe('a lock of an Idempotency-Key', () => {
         const { stages, item, locks, publishes } = givenCourse(course)
         await stages.record(item.kind, item.request).catch(() => undefined)
         const ends = locks.flatMap((lock) => lock.ends)
-        if (publishes() > 0) expect(ends).not.toContain('abandon')
+        expect(publishes() > 0 ? ends : []).not.toContain('abandon')
       }),
     )
   })

@@ -124,7 +124,7 @@ export function createUserEventPublisher(options: UserEventPublisherOptions) {
       const publish = () => publisher.publish({ topic, partition, key: userId, ...encoded }, deadlineAt, sequence)
       const published = await (breaker.isTrying()
         ? publish()
-        : breaker.run<PublishOutcome>(publish, saysKafkaFails, NOT_PUBLISHED))
+        : breaker.run<PublishOutcome>(publish, isKafkaFailure, NOT_PUBLISHED))
       // Also if the breaker was open.
       if (sequence && published.outcome !== 'published') sequence.isBroken = true
       return published
@@ -142,7 +142,7 @@ export function createUserEventPublisher(options: UserEventPublisherOptions) {
  * Counts a failure of Kafka. Records behind a failed one do not count: otherwise one lost connection could open the
  * breaker.
  */
-function saysKafkaFails(published: PublishOutcome): boolean {
+function isKafkaFailure(published: PublishOutcome): boolean {
   if (published.outcome === 'not-published') return published.reason !== 'broken-sequence'
   return published.outcome === 'unknown'
 }

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { CatalogKey } from '@nextvisit/catalog'
 import { isStorable, type KeptRefusal, type RouteSignature } from '@nextvisit/contracts'
-import { checkUserName, eventSlug, memberIn, userIdOf, userNameOfUserId, withoutCallersWords } from '@nextvisit/domain'
+import { checkUserName, eventSlug, memberIn, userIdOf, userNameOfUserId, redactMessage } from '@nextvisit/domain'
 import type { Logger, RefusalStore } from '@nextvisit/service-kit'
 import type { Refusal } from './refusals.ts'
 import { createGatheredRefusals } from './gathered-refusals.ts'
@@ -106,7 +106,7 @@ function describeRefusal(
     at: new Date().toISOString(),
     reason,
     status: refusal.status,
-    message: withoutCallersWords(refusal),
+    message: redactMessage(refusal),
     route: route.pattern,
     requestId,
     ...(item !== undefined && { item }),

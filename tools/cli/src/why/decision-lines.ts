@@ -1,5 +1,5 @@
 import { type FormDecision, GATE_NAMES, type GateOutcome, type QueuedForm } from '@nextvisit/contracts'
-import { comparedInWords, gatesNotChecked, triggerInWords } from '@nextvisit/domain'
+import { describeComparison, gatesNotChecked, triggerInWords } from '@nextvisit/domain'
 import { styled } from '../output.ts'
 
 const WIDTH = Math.max(...GATE_NAMES.map((gate) => gate.length))
@@ -20,7 +20,7 @@ export function decisionLines(decision: FormDecision, userName: string): readonl
 
 function gateLine(outcome: GateOutcome): string {
   const mark = outcome.passed ? styled('green', '✓') : styled('red', '✗')
-  return `  ${mark} ${outcome.gate.padEnd(WIDTH)}  ${comparedInWords(outcome)}`
+  return `  ${mark} ${outcome.gate.padEnd(WIDTH)}  ${describeComparison(outcome)}`
 }
 
 /** Formats a row of the queue. */

@@ -74,7 +74,7 @@ export function gatesNotChecked(outcomes: readonly GateOutcome[]): readonly Gate
 }
 
 /** Describes the values that a gate compared, such as `trait plan is "pro"; the user has "free"`. */
-export function comparedInWords({ gate, compared }: GateOutcome): string {
+export function describeComparison({ gate, compared }: GateOutcome): string {
   const words = WORDS[gate] as GateWords<never> | undefined
   if (words) return words.describe(compared as never)
   // A newer evaluator may know more gates.

@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest'
 import { parseIdentifyBody } from './identify-body.ts'
 import { BODY_RULES } from './body-rules.ts'
 import { parseTrackBody } from './track-body.ts'
-import { withoutCallersWords } from './without-callers-words.ts'
+import { redactMessage } from './redact-message.ts'
 
 const SECRET = 'zqzq'
 const kept = (parsed: { readonly outcome: string }) =>
-  parsed.outcome === 'rejected' ? withoutCallersWords(parsed as unknown as { message: string }) : ''
+  parsed.outcome === 'rejected' ? redactMessage(parsed as unknown as { message: string }) : ''
 
-describe('a message without the words of its caller (decisions.md, Refusals)', () => {
+describe('a redacted message (decisions.md, Refusals)', () => {
   it.each([
     [{ userAttributes: { $increment: { zqzq: 'x' } } }, 'userAttributes.$increment.… must be a finite number'],
     [{ userAttributes: { $set: { 'plan.zqzq': {} } } }, 'userAttributes.$set.… must be a string, a finite number'],
@@ -21,10 +21,8 @@ describe('a message without the words of its caller (decisions.md, Refusals)', (
   })
 
   it('names the position of an item, and nothing else that resembles one', () => {
-    expect(withoutCallersWords(BODY_RULES.itemType('items[3].type'))).toBe('items[3].type must be identify or track')
-    expect(withoutCallersWords(BODY_RULES.finiteNumber('properties.items[3].a'))).toBe(
-      'properties.… must be a finite number',
-    )
+    expect(redactMessage(BODY_RULES.itemType('items[3].type'))).toBe('items[3].type must be identify or track')
+    expect(redactMessage(BODY_RULES.finiteNumber('properties.items[3].a'))).toBe('properties.… must be a finite number')
   })
 
   it('contains no word of any body', () => {

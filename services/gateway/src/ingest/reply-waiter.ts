@@ -8,7 +8,7 @@ import {
   remainingMs,
 } from '@nextvisit/service-kit'
 
-interface RepliesOptions extends BreakerWatch {
+interface ReplyWaiterOptions extends BreakerWatch {
   readonly redis: RedisConnection['client']
   /** A separate connection, since a subscribed one takes no other commands. */
   readonly subscriber: RedisConnection['client']
@@ -22,13 +22,13 @@ interface RepliesOptions extends BreakerWatch {
 
 type AwaitedPosition = Pick<AwaitedRecord, 'partition' | 'offset'>
 
-export type Replies = ReturnType<typeof createReplies>
+export type ReplyWaiter = ReturnType<typeof createReplyWaiter>
 
 /**
  * Receives the evaluator's replies to this gateway's records over one channel of Redis pub/sub. While a partition gets
  * no replies, one request a second waits for one there; the others get `later` at once.
  */
-export function createReplies(options: RepliesOptions) {
+export function createReplyWaiter(options: ReplyWaiterOptions) {
   const { redis, subscriber, instanceId, topic = TOPICS.userEvents, onReplyAwaited, ...watch } = options
   const channel = replyChannel(instanceId)
   const waiting = new Map<string, (reply: EvaluatorReply | 'later') => void>()

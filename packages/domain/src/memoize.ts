@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
  * Caches the results of a rule for the last `max` texts. `undefined` and errors are not cached. The cache copies its keys: a
  * text may be a slice, which would keep the whole body alive.
  */
-export function remembered<Result extends {} | undefined>(
+export function memoize<Result extends {} | undefined>(
   max: number,
   rule: (text: string) => Result,
 ): (text: string) => Result {

@@ -13,13 +13,7 @@ const OWN_WORDS: ReadonlySet<string> = new Set([
 const ITEM = /^items\[\d{1,3}\]$/
 
 /** Removes the caller's own words from a message: `userAttributes.$increment.… must be a finite number`. */
-export function withoutCallersWords({
-  message,
-  member,
-}: {
-  readonly message: string
-  readonly member?: string
-}): string {
+export function redactMessage({ message, member }: { readonly message: string; readonly member?: string }): string {
   if (member === undefined) return message
   const parts = member.split('.')
   const chosenAt = parts.findIndex((part, index) => !OWN_WORDS.has(part) && !(index === 0 && ITEM.test(part)))

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createLogger, createRedis, createRedisSubscriber } from '@nextvisit/service-kit'
 import { until } from '@nextvisit/testing'
 import { expect, inject, it, onTestFinished } from 'vitest'
-import { createReplies } from './evaluator-replies.ts'
+import { createReplyWaiter } from './reply-waiter.ts'
 
 const logger = createLogger('test', 'silent')
 
@@ -10,7 +10,7 @@ const logger = createLogger('test', 'silent')
 async function givenReplies() {
   const connection = { url: inject('redisUrl'), name: 'test', logger, commandTimeoutMs: 10_000 }
   const [redis, subscriber] = [createRedis(connection), createRedisSubscriber(connection)]
-  const replies = createReplies({
+  const replies = createReplyWaiter({
     redis: redis.client,
     subscriber: subscriber.client,
     instanceId: randomUUID(),
