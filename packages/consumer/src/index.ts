@@ -21,7 +21,7 @@ export { type Barrier, catchUp, createBarrier, findCaughtUp, READ_BARRIER_WITHIN
 export * from './core/errors.ts'
 export { isDuplicate, pruneOldRecords } from './fold/duplicates.ts'
 export { decodeFacts } from './fold/decode-facts.ts'
-export { createPartitionFold, type PartitionFold } from './fold/partition-fold.ts'
+export { createPartitionFold, type PartitionFold } from './partition/partition-fold.ts'
 export * from './core/projection.ts'
 export { escapeControls } from './dead-letters/show-bytes.ts'
 export { type JsonRow, readTogether } from './queries/read-together.ts'

@@ -3,14 +3,18 @@ import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import type { UserFact } from '@nextvisit/contracts'
 import type { CommitDb } from '@nextvisit/database'
 import { openTestDb } from '@nextvisit/database/testing'
+import type { FetchedBatch } from '@nextvisit/log'
+import { createLogger } from '@nextvisit/service-kit'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
+import { Registry } from 'prom-client'
 import { inject, onTestFinished } from 'vitest'
-import { type CommitTurn, createCommitLoop } from '../src/fold/commit-loop.ts'
 import type { FoldParts } from '../src/fold/fold-parts.ts'
-import { NOTHING_FOLDED, type Outcome } from '../src/fold/outcome.ts'
-import type { PartitionBatch } from '../src/fold/partition-batch.ts'
-import { createPartitionFold, type PartitionFold } from '../src/fold/partition-fold.ts'
+import { finishOutcome, type Outcome } from '../src/fold/partition-batch.ts'
 import { coreMigrations } from '../src/index.ts'
+import { createCommitLoop } from '../src/partition/commit-loop.ts'
+import { createPartition, type Partition, type PartitionOptions } from '../src/partition/partition.ts'
+import { createPartitionFold, type PartitionFold } from '../src/partition/partition-fold.ts'
+import { createRunnerMetrics } from '../src/partition/runner-metrics.ts'
 import {
   createVisitsProjection,
   type VisitsDraft,
@@ -75,39 +79,52 @@ export async function givenLoopedFolds(
   partitions: number,
   projection: VisitsProjection = createVisitsProjection(),
 ): Promise<readonly Pick<PartitionFold, 'fold' | 'checkpoint'>[]> {
-  const turns: (CommitTurn | undefined)[] = []
-  const loop = createCommitLoop(givenFoldParts(db, projection), () => turns.filter((turn) => turn !== undefined))
+  const owned = new Map<number, Partition>()
   const stopping = new AbortController()
-  const running = loop.run(stopping.signal)
+  const loop = createCommitLoop(givenFoldParts(db, projection), () => [...owned.values()], stopping.signal)
+  const running = loop.run()
   onTestFinished(() => {
     stopping.abort()
     return running
   })
-  const attempt = (partition: number, batch: PartitionBatch): Promise<Outcome> =>
-    new Promise((resolve) => {
-      const sinceMs = performance.now()
-      const begin = (): void => void (turns[partition] = undefined)
-      turns[partition] = {
-        takeReady: () => batch,
-        readyAtMs: () => sinceMs,
-        begin,
-        conclude: resolve,
-      }
-      loop.ring()
-    })
+
+  /** Takes the partition away after the first outcome: it would try again. */
+  function attempt(fold: PartitionFold, batch: FetchedBatch): Promise<Outcome> {
+    const losing = new AbortController()
+    const partition = givenPartition(fold, { wake: loop.wake, signal: losing.signal })
+    const { promise, resolve } = Promise.withResolvers<Outcome>()
+    const conclude: Partition['conclude'] = (outcome) => {
+      owned.delete(partition.partition)
+      losing.abort()
+      partition.conclude(outcome)
+      resolve(outcome)
+    }
+    owned.set(partition.partition, { ...partition, conclude })
+    partition.give(batch).catch(() => {}) // the process has lost the partition
+    return promise
+  }
+
   const folds = await Promise.all(
     Array.from({ length: partitions }, (_, partition) => givenVisitsFold(db, projection, partition)),
   )
-  return folds.map(({ checkpoint, unfoldedPart }, partition) => ({
-    checkpoint,
-    fold: async (batch) => {
-      const rest = unfoldedPart(batch)
-      if (!rest) return NOTHING_FOLDED
-      const outcome = await attempt(partition, rest)
-      if (outcome.outcome === 'failed') throw outcome.error
-      const { after, ...result } = outcome
-      await after
-      return result
-    },
+  return folds.map((fold) => ({
+    checkpoint: fold.checkpoint,
+    fold: async (batch) => finishOutcome(await attempt(fold, batch)),
   }))
+}
+
+/** Creates the partition of a fold that is open. */
+export function givenPartition(
+  fold: PartitionFold,
+  options: Pick<PartitionOptions, 'wake' | 'signal'> & Partial<PartitionOptions>,
+): Partition {
+  return createPartition({
+    fold,
+    logEnd: 0n,
+    metrics: createRunnerMetrics(new Registry(), () => []),
+    now: () => new Date(),
+    logger: createLogger('spec', 'silent'),
+    drainSoon: () => {},
+    ...options,
+  })
 }

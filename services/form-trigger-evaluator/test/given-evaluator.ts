@@ -85,7 +85,7 @@ export async function givenEvaluator(databaseUrl: string, options: Partial<Commi
       await prisma.$executeRaw(sql`
         UPDATE dead_letters SET state = 'retry', value = convert_to(${value}, 'UTF8') WHERE "offset" = ${offset}`)
       const fold = await openFold(context)
-      await fold.tick(new Date(at(0)))
+      await fold.retry()
     },
     /** Returns the steps of forms since the last call. */
     takeSteps: (): readonly string[] => {

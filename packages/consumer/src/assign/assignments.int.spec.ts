@@ -7,8 +7,8 @@ import { Registry } from 'prom-client'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { givenFoldParts, givenVisitsDatabase } from '../../test/given-visits.ts'
 import { createVisitsProjection } from '../../test/visits-projection.ts'
-import { createCommitLoop } from '../fold/commit-loop.ts'
-import { createRunnerMetrics } from '../watch/runner-metrics.ts'
+import { createCommitLoop } from '../partition/commit-loop.ts'
+import { createRunnerMetrics } from '../partition/runner-metrics.ts'
 import { createAssignments } from './assignments.ts'
 import { createFetchPacing } from './fetch-pacing.ts'
 import { createOwnedPartitions } from './owned-partitions.ts'
@@ -29,7 +29,8 @@ function givenAssignments(
 ) {
   const parts = givenFoldParts(db, projection)
   const owned = createOwnedPartitions()
-  const loop = createCommitLoop(parts, owned.all)
+  const stopping = new AbortController()
+  const loop = createCommitLoop(parts, owned.all, stopping.signal)
   const assignments = createAssignments({
     parts,
     owned,
@@ -38,12 +39,11 @@ function givenAssignments(
     logger: createLogger('spec', 'silent'),
     metrics,
     now,
-    ring: loop.ring,
+    wake: loop.wake,
     drainSoon: () => {},
     signal,
   })
-  const stopping = new AbortController()
-  const running = loop.run(stopping.signal)
+  const running = loop.run()
   onTestFinished(() => {
     stopping.abort()
     return running

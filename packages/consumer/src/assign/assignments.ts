@@ -9,12 +9,12 @@ import {
 import { LogUnavailableError, mayPass } from '../core/errors.ts'
 import type { AnyFact } from '../core/projection.ts'
 import type { FoldParts } from '../fold/fold-parts.ts'
-import { createPartition, type Partition } from '../fold/partition.ts'
-import { fetchOffsetOf, outsideLog } from '../fold/partition-batch.ts'
-import { createPartitionFold, type PartitionFold } from '../fold/partition-fold.ts'
-import { createProgressTracker, type ProgressTracker } from '../fold/progress-tracker.ts'
+import { createPartition, type Partition } from '../partition/partition.ts'
+import { fetchOffsetOf, outsideLog } from '../partition/batch-in-log.ts'
+import { createPartitionFold, type PartitionFold } from '../partition/partition-fold.ts'
+import { createProgressTracker, type ProgressTracker } from '../partition/progress-tracker.ts'
 import { endAlarms } from '../watch/partition-alarms.ts'
-import type { RunnerMetrics } from '../watch/runner-metrics.ts'
+import type { RunnerMetrics } from '../partition/runner-metrics.ts'
 import type { OwnedPartitions } from './owned-partitions.ts'
 import type { PartitionCounts } from './partition-counts.ts'
 
@@ -30,7 +30,7 @@ interface AssignmentsParts<Fact extends AnyFact, Draft> {
   readonly now: () => Date
   readonly logger: Logger
   /** Wakes the commit loop. */
-  readonly ring: () => void
+  readonly wake: () => void
   readonly drainSoon: () => void
   /** Aborted with `RunnerStoppedError` when the runner stops. */
   readonly signal: AbortSignal
@@ -58,7 +58,7 @@ interface OpenedPartition {
 }
 
 export function createAssignments<Fact extends AnyFact, Draft>(own: AssignmentsParts<Fact, Draft>): Assignments {
-  const { parts, owned, logAdmin, partitionCounts, keyPartitions, metrics, now, logger, ring, drainSoon, signal } = own
+  const { parts, owned, logAdmin, partitionCounts, keyPartitions, metrics, now, logger, wake, drainSoon, signal } = own
   const { topic } = parts.projection
   const opened = new Map<number, OpenedPartition>()
   let ended = new AbortController()
@@ -121,7 +121,7 @@ export function createAssignments<Fact extends AnyFact, Draft>(own: AssignmentsP
     opened.delete(partition)
     const { haltedBy, fold, logEnd } = found
     const untilLost = AbortSignal.any([signal, ended.signal])
-    const taken = createPartition({ fold, logEnd, metrics, now, logger, ring, drainSoon, signal: untilLost })
+    const taken = createPartition({ fold, logEnd, metrics, now, logger, wake, drainSoon, signal: untilLost })
     if (haltedBy) taken.halt(haltedBy)
     return taken
   }

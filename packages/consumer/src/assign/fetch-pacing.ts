@@ -1,5 +1,5 @@
 import { createSleeper, type FetchedBatch, type FetchedRecord } from '@nextvisit/log'
-import type { Partition } from '../fold/partition.ts'
+import type { Partition } from '../partition/partition.ts'
 
 /**
  * Pause between fetches while no caller waits. A commit of twenty records costs only twice as much as a commit of one. A read

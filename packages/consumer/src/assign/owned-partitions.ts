@@ -1,6 +1,6 @@
-import type { Partition } from '../fold/partition.ts'
-import type { ProgressTracker } from '../fold/progress-tracker.ts'
-import type { ReportedPartition } from '../watch/partition-progress.ts'
+import type { Partition } from '../partition/partition.ts'
+import type { ProgressTracker } from '../partition/progress-tracker.ts'
+import type { ReportedPartition } from '../partition/partition-progress.ts'
 
 /** The partitions of a projection's topic that the consumer group has assigned to this process. */
 export interface OwnedPartitions {

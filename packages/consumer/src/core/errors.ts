@@ -1,4 +1,4 @@
-import { isTransientError } from '@nextvisit/database'
+import { isTransientError, sqlStateOf } from '@nextvisit/database'
 import { CodedError } from '@nextvisit/log'
 import type { CheckpointKey } from './tables.ts'
 
@@ -109,6 +109,26 @@ export class LogUnavailableError extends CodedError {
 export function mayPass(error: unknown): boolean {
   if (error instanceof Error && 'retryable' in error && typeof error.retryable === 'boolean') return error.retryable
   return isTransientError(error)
+}
+
+const MAX_MESSAGE_CHARACTERS = 500
+
+/** Returns an error's code and message for operators. */
+export function causeOf(error: unknown): { readonly code: string; readonly message: string } {
+  return { code: codeOf(error), message: messageOf(error) }
+}
+
+/** Our own errors carry their code. Prisma hides the code of Postgres behind its own. */
+function codeOf(error: unknown): string {
+  const own = error instanceof Error && 'code' in error ? String(error.code) : undefined
+  const isOurs = error instanceof Error && 'retryable' in error
+  return (isOurs ? own : (sqlStateOf(error) ?? own)) ?? 'ERROR'
+}
+
+/** Returns an error's message as text that Postgres can store. */
+function messageOf(error: unknown): string {
+  const cause = error instanceof FoldFailedError ? error.cause : error
+  return String(cause).replaceAll('\u0000', '').slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed()
 }
 
 /** Returns the error, or a {@link FoldFailedError} with its place if another attempt cannot help. */

@@ -1,4 +1,5 @@
 import { defineTable } from '@nextvisit/database'
+import type { FetchedRecord } from '@nextvisit/log'
 
 /** The projection, topic and partition that a checkpoint belongs to. */
 export interface CheckpointKey {
@@ -42,3 +43,14 @@ export const outbox = defineTable(
   { partition: 'int', topic: 'text', key: 'text', value: 'text', headers: 'jsonb' },
   [],
 )
+
+const YEAR_10_000_MS = Date.UTC(10_000, 0)
+
+/**
+ * Returns Kafka's time of a record for the columns `record_time`, ISO. A producer may send any number, or none: one that is
+ * no instant becomes 1970.
+ */
+export function recordTimeOf({ timestampMs }: FetchedRecord): string {
+  const isInstant = timestampMs >= 0 && timestampMs < YEAR_10_000_MS
+  return new Date(isInstant ? timestampMs : 0).toISOString()
+}

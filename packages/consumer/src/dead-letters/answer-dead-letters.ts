@@ -15,7 +15,7 @@ import {
   readDeadLettersOfCause,
   readDecidedDeadLetters,
 } from './read-dead-letters.ts'
-import { setAside } from './set-aside.ts'
+import { requestSetAside } from './request-set-aside.ts'
 
 /**
  * Answers calls about the dead letters of a projection: over HTTP in a consumer, in process in the CLI, which thus works while
@@ -48,7 +48,7 @@ export function answerDeadLetters(projection: string, db: Queryable): Handlers<t
       ])
       return { ...counts, deadAgain }
     },
-    setAside: ({ by, ...position }) => setAside(db, projection, position, by),
+    setAside: ({ by, ...position }) => requestSetAside(db, projection, position, by),
   }
 }
 

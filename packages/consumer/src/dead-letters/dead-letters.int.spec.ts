@@ -66,8 +66,8 @@ describe('dead letters', () => {
     const fold = await givenVisitsFold(db)
     await fold.fold(batchOf(recordsOf('{', '{')))
     await retry(db, valueOf('First'), '{"still')
-    await fold.tick(instant)
-    await fold.tick(instant)
+    await fold.retry()
+    await fold.retry()
     expect(await countVisits(db)).toBe(1)
     expect(await readLetters(db)).toMatchObject([{ state: 'retried' }, { state: 'dead', reason: 'value is not JSON' }])
     expect(await db.$queryRaw(sql`SELECT FROM outbox`)).toEqual([])
@@ -78,7 +78,7 @@ describe('dead letters', () => {
     const fold = await givenVisitsFold(db)
     await fold.fold(batchOf(recordsOf('{', '{', '{')))
     await retry(db, valueOf('First'), valueOf('A bug'), valueOf('Third'))
-    for (let tick = 0; tick < 3; tick++) expect(await fold.tick(instant)).toMatchObject({ outcome: 'folded' })
+    for (let attempt = 0; attempt < 3; attempt++) expect(await fold.retry()).toMatchObject({ outcome: 'folded' })
     expect(await countVisits(db)).toBe(2)
     expect(await readLetters(db)).toMatchObject([
       { state: 'retried' },

@@ -1,8 +1,14 @@
 import { HEADERS } from '@nextvisit/contracts'
 import { isTransientError, sqlStateOf } from '@nextvisit/database'
 import { asFoldFailure } from '../core/errors.ts'
-import { type Folded, type Outcome, outcomeOf, type Outcomes, type Stale } from './outcome.ts'
-import type { PartitionBatch } from './partition-batch.ts'
+import {
+  type Folded,
+  type Outcome,
+  outcomeOf,
+  type Outcomes,
+  type PartitionBatch,
+  type Stale,
+} from './partition-batch.ts'
 
 /** Commits batches together. Rejects if nothing of them was committed, or if that is not known. */
 export type Attempt = (batches: readonly PartitionBatch[]) => Promise<Outcomes>

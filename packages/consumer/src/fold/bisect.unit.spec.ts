@@ -3,8 +3,7 @@ import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { bisect, type Attempt } from './bisect.ts'
 import type { PartitionCheckpoint } from './checkpoint.ts'
-import type { Outcome } from './outcome.ts'
-import type { PartitionBatch } from './partition-batch.ts'
+import type { Outcome, PartitionBatch } from './partition-batch.ts'
 
 const MAX_ATTEMPTS_A_BUG = 24
 

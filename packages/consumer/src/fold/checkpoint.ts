@@ -1,5 +1,4 @@
 import { type Db, sql } from '@nextvisit/database'
-import type { FetchedRecord } from '@nextvisit/log'
 import { type CheckpointKey, checkpoints } from '../core/tables.ts'
 
 export interface Checkpoint {
@@ -101,12 +100,4 @@ export async function readFoldedKeyPartitions(db: Db, projection: string): Promi
     SELECT DISTINCT key_partitions AS "keyPartitions" FROM checkpoints
     WHERE projection = ${projection} AND key_partitions IS NOT NULL`)
   return rows.map(({ keyPartitions }) => keyPartitions)
-}
-
-const YEAR_10_000_MS = Date.UTC(10_000, 0)
-
-/** Returns Kafka's time of a record, ISO. A producer may send any number, or none: one that is no instant becomes 1970. */
-export function recordTimeOf({ timestampMs }: FetchedRecord): string {
-  const isInstant = timestampMs >= 0 && timestampMs < YEAR_10_000_MS
-  return new Date(isInstant ? timestampMs : 0).toISOString()
 }

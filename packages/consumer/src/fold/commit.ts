@@ -1,6 +1,6 @@
 import { type CommitDb, type Db, sql, sqlStateOf, type Sql } from '@nextvisit/database'
 import { type Checkpoint, type PartitionCheckpoint, readCheckpoints } from './checkpoint.ts'
-import type { Stale } from './outcome.ts'
+import type { Stale } from './partition-batch.ts'
 
 /** A checkpoint that a commit writes under. */
 interface Move {

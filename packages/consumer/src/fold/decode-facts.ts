@@ -1,7 +1,7 @@
 import { decodeRecord, HEADERS } from '@nextvisit/contracts'
 import type { FetchedRecord } from '@nextvisit/log'
 import type { ZodType } from 'zod'
-import type { NewDeadLetter } from './dead-letter-rows.ts'
+import type { NewDeadLetter } from '../dead-letters/dead-letter-rows.ts'
 import type { Recorded } from '../core/projection.ts'
 import type { PartitionBatch } from './partition-batch.ts'
 
@@ -14,11 +14,11 @@ export function decodeFacts<Fact>(
   const deadLetters: NewDeadLetter[] = []
   for (const record of records) {
     // An operator sets a record aside because its decoding may throw.
-    const setAside = deadBecause?.(record)
+    const reason = deadBecause?.(record)
     const decoded =
-      setAside === undefined
+      reason === undefined
         ? decodeRecord(schema, record.value, record.headers)
-        : ({ outcome: 'rejected', reason: setAside } as const)
+        : ({ outcome: 'rejected', reason } as const)
     if (decoded.outcome === 'rejected') deadLetters.push({ record, reason: decoded.reason })
     else recorded.push(recordedOf(record, decoded.fact))
   }

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { givenVisitsDatabase, givenVisitsFold } from '../../test/given-visits.ts'
 import { countVisits, createVisitsProjection } from '../../test/visits-projection.ts'
 import type { FoldMode, Recorded } from '../core/projection.ts'
-import { createPartitionFold } from './partition-fold.ts'
+import { createPartitionFold } from '../partition/partition-fold.ts'
 
 const RECEIVED_MS = Date.parse('2026-11-02T10:00:00.000Z')
 const DAY_MS = 24 * 3_600_000

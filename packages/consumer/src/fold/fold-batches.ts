@@ -1,14 +1,13 @@
-import { insertDeadLetters } from './dead-letter-rows.ts'
+import { insertDeadLetters } from '../dead-letters/dead-letter-rows.ts'
 import { insertOutbox } from '../outbox/outbox.ts'
 import { type AnyFact, evolveDraft, type Recorded } from '../core/projection.ts'
 import { bisect } from './bisect.ts'
-import { recordTimeOf } from './checkpoint.ts'
+import { recordTimeOf } from '../core/tables.ts'
 import { commit } from './commit.ts'
 import { decodeFacts } from './decode-facts.ts'
 import { dropDuplicates, rememberRecords } from './duplicates.ts'
 import { contextOf, type FoldParts } from './fold-parts.ts'
-import type { Folded, Outcomes, Stale } from './outcome.ts'
-import type { PartitionBatch } from './partition-batch.ts'
+import type { Folded, Outcomes, PartitionBatch, Stale } from './partition-batch.ts'
 
 /**
  * Folds and commits batches of different partitions, together if possible: {@link bisect} says what happens after a failure.

@@ -1,15 +1,14 @@
 import { causeOfFailedRetry } from '@nextvisit/contracts'
 import type { FetchedRecord } from '@nextvisit/log'
-import { FoldFailedError, orFoldFailed } from '../core/errors.ts'
+import { causeOf, FoldFailedError, orFoldFailed } from '../core/errors.ts'
 import type { PartitionCheckpoint } from './checkpoint.ts'
 import { commit } from './commit.ts'
 import { decodeFacts } from './decode-facts.ts'
 import { foldRecords } from './fold-batches.ts'
 import type { FoldParts } from './fold-parts.ts'
-import { type Folded, NOTHING_FOLDED, type Stale } from './outcome.ts'
-import { messageOf } from '../watch/partition-alarms.ts'
+import { type Folded, NOTHING_FOLDED, type Stale } from './partition-batch.ts'
 import type { AnyFact } from '../core/projection.ts'
-import { endRetries, readRetries } from './dead-letter-rows.ts'
+import { endRetries, readRetries } from '../dead-letters/dead-letter-rows.ts'
 
 /**
  * Folds dead letters that are to be retried, as many as fit in one commit. A live partition folds them late: only this
@@ -36,18 +35,22 @@ async function foldOrBury<Fact extends AnyFact, Draft>(
   const [first, ...others] = retries
   if (!first) return NOTHING_FOLDED
   try {
-    return await orFoldFailed(checkpoint.key, checkpoint.current().nextOffset, foldLate(parts, checkpoint, retries))
+    return await orFoldFailed(
+      checkpoint.key,
+      checkpoint.current().nextOffset,
+      commitRetries(parts, checkpoint, retries),
+    )
   } catch (error) {
     if (!(error instanceof FoldFailedError)) throw error
     if (others.length > 0) return foldOrBury(parts, checkpoint, [first])
-    const reason = causeOfFailedRetry(messageOf(error.cause))
+    const reason = causeOfFailedRetry(causeOf(error).message)
     const buried = endRetries(checkpoint.key, serviceVersion, [], [{ record: first, reason }])
     const stale = await commit(db, [{ checkpoint }], [buried])
     return stale.get(checkpoint) ?? { ...NOTHING_FOLDED, deadLetters: 1 }
   }
 }
 
-async function foldLate<Fact extends AnyFact, Draft>(
+async function commitRetries<Fact extends AnyFact, Draft>(
   parts: FoldParts<Fact, Draft>,
   checkpoint: PartitionCheckpoint,
   retries: readonly FetchedRecord[],

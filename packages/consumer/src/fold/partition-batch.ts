@@ -1,7 +1,5 @@
-import type { FetchedBatch, FetchedRecord, Watermarks } from '@nextvisit/log'
-import { CheckpointOfAnotherLogError, CheckpointOutsideLogError, GapError } from '../core/errors.ts'
-import type { CheckpointKey } from '../core/tables.ts'
-import { type PartitionCheckpoint, recordTimeOf } from './checkpoint.ts'
+import type { FetchedRecord } from '@nextvisit/log'
+import type { PartitionCheckpoint } from './checkpoint.ts'
 
 /** The part of a fetched batch that one partition contributes to a commit. It begins at the checkpoint. */
 export interface PartitionBatch {
@@ -13,39 +11,44 @@ export interface PartitionBatch {
   readonly deadBecause?: ((record: FetchedRecord) => string | undefined) | undefined
 }
 
-/**
- * Returns the part of a fetched batch beyond the checkpoint; undefined if there is none. Throws {@link GapError} if the
- * batch begins after the checkpoint, and {@link CheckpointOfAnotherLogError} if the record before the checkpoint is in the
- * batch and is not the one that was folded.
- */
-export function unfoldedPartOf(
-  checkpoint: PartitionCheckpoint,
-  batch: FetchedBatch,
-  deadBecause?: PartitionBatch['deadBecause'],
-): PartitionBatch | undefined {
-  const { key } = checkpoint
-  const { nextOffset: from, recordTime } = checkpoint.current()
-  if (batch.fetchedFrom > from) throw new GapError(key, from, batch.fetchedFrom)
-  const begin = batch.records.findIndex(({ offset }) => offset >= from)
-  const before = begin < 0 ? batch.records.at(-1) : batch.records[begin - 1]
-  if (before?.offset === from - 1n && recordTime !== undefined && recordTimeOf(before) !== recordTime) {
-    throw new CheckpointOfAnotherLogError(key, from, { folded: recordTime, found: recordTimeOf(before) })
-  }
-  if (batch.nextOffset <= from) return undefined
-  const records = begin === 0 ? batch.records : begin < 0 ? [] : batch.records.slice(begin)
-  return { checkpoint, records, nextOffset: batch.nextOffset, deadBecause }
+/** The result of one attempt to commit a partition's batch. */
+export type Outcome = Folded | Stale | { readonly outcome: 'failed'; readonly error: unknown }
+
+/** Committed, perhaps only the beginning of the batch: the checkpoint shows how much. */
+export interface Folded {
+  readonly outcome: 'folded'
+  readonly records: number
+  readonly deadLetters: number
+  readonly duplicates: number
+  /** The work that follows the commit, such as replies. Never rejects. */
+  readonly after?: Promise<unknown>
 }
 
-/**
- * Returns the offset to fetch from after an assignment: one record before the checkpoint, so that `unfoldedPartOf` can compare
- * it. A consumer may know older watermarks only; the fold skips records that it has folded.
- */
-export function fetchOffsetOf(nextOffset: bigint, { low, high }: Watermarks): bigint {
-  const next = nextOffset < high ? nextOffset : high
-  return next > low ? next - 1n : next
+/** Another process has moved the checkpoint. Nothing was written, and the checkpoint was read again. */
+export interface Stale {
+  readonly outcome: 'stale'
+  /** A replay has swapped the read models. Otherwise another owner was faster. */
+  readonly isSwapped?: true
+  /** Follows an earlier part of the batch that was committed. */
+  readonly after?: Promise<unknown>
 }
 
-/** Returns an error if the log neither holds `offset` nor ends there. */
-export function outsideLog(key: CheckpointKey, offset: bigint, log: Watermarks): CheckpointOutsideLogError | undefined {
-  return offset < log.low || offset > log.high ? new CheckpointOutsideLogError(key, offset, log) : undefined
+/** The outcomes of batches that were committed together. A failed one wrote nothing, unless the answer to its commit was lost. */
+export type Outcomes = ReadonlyMap<PartitionBatch, Outcome>
+
+export const NOTHING_FOLDED = { outcome: 'folded', records: 0, deadLetters: 0, duplicates: 0 } as const
+
+/** Resolves once the work after a commit is done. Rejects with the error of a failed one. */
+export async function finishOutcome(outcome: Outcome): Promise<Folded | Stale> {
+  if (outcome.outcome === 'failed') throw outcome.error
+  const { after, ...result } = outcome
+  await after
+  return result
+}
+
+/** Returns the outcome of a batch. A batch without one would stay busy forever, so it counts as failed. */
+export function outcomeOf(outcomes: Outcomes, batch: PartitionBatch): Outcome {
+  return (
+    outcomes.get(batch) ?? { outcome: 'failed', error: new Error('A commit ended without an outcome of this batch') }
+  )
 }

@@ -1,7 +1,7 @@
 import type { operationsCalls, PartitionStatus } from '@nextvisit/contracts'
 import type { Handlers } from '@nextvisit/service-kit'
 import type { ProjectionRunner } from './projection-runner.ts'
-import type { PartitionProgress } from '../watch/partition-progress.ts'
+import type { PartitionProgress } from '../partition/partition-progress.ts'
 
 /** Answers calls about the partitions of this process. */
 export function answerOperations(

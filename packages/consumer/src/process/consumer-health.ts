@@ -2,8 +2,7 @@ import { describeProblem, type LiveCatalogView } from '@nextvisit/catalog'
 import { type Db, sql } from '@nextvisit/database'
 import type { Health } from '@nextvisit/service-kit'
 import type { ProjectionRunner } from './projection-runner.ts'
-import type { PartitionAlarm } from '../watch/partition-alarms.ts'
-import type { PartitionProgress } from '../watch/partition-progress.ts'
+import type { PartitionAlarm, PartitionProgress } from '../partition/partition-progress.ts'
 
 interface ConsumerHealthOptions {
   readonly runner: Pick<ProjectionRunner, 'progress' | 'alarmProblem'>

@@ -2,7 +2,7 @@ import type { CatalogProblem } from '@nextvisit/catalog'
 import type { Db } from '@nextvisit/database'
 import { describe, expect, it } from 'vitest'
 import { consumerHealth } from './consumer-health.ts'
-import type { PartitionAlarm } from '../watch/partition-alarms.ts'
+import type { PartitionAlarm } from '../partition/partition-progress.ts'
 
 const place = { topic: 'user-events', partition: 3, nextOffset: 7n, lagRecords: 1n, lagSeconds: 1, ticksFailMs: 0 }
 const halted = {

@@ -20,14 +20,13 @@ import type { PartitionCounts } from '../assign/partition-counts.ts'
 import { readerHandlers } from '../assign/reader-handlers.ts'
 import { RunnerStoppedError } from '../core/errors.ts'
 import type { AnyFact, Projection } from '../core/projection.ts'
-import { createCommitLoop } from '../fold/commit-loop.ts'
+import { createCommitLoop } from '../partition/commit-loop.ts'
 import type { FoldParts } from '../fold/fold-parts.ts'
 import { createOutboxDrain } from '../outbox/outbox-drain.ts'
-import { createPartitionTicks } from '../ticks/partition-ticks.ts'
+import { createTickRounds } from '../ticks/tick-rounds.ts'
 import { createAlarmWatch } from '../watch/alarm-watch.ts'
-import type { PartitionAlarm } from '../watch/partition-alarms.ts'
-import type { PartitionProgress } from '../watch/partition-progress.ts'
-import { createRunnerMetrics } from '../watch/runner-metrics.ts'
+import type { PartitionAlarm, PartitionProgress } from '../partition/partition-progress.ts'
+import { createRunnerMetrics } from '../partition/runner-metrics.ts'
 import { createSchemaGauges } from '../watch/schema-gauges.ts'
 
 export interface ProjectionRunnerParts<Fact extends AnyFact, Draft> {
@@ -126,7 +125,7 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
       if (outboxRows > 0) drainSoon()
     },
   }
-  const commitLoop = createCommitLoop(parts, owned.all)
+  const commitLoop = createCommitLoop(parts, owned.all, signal)
   const assignments = createAssignments({
     parts: { ...parts, db: upkeepDb },
     owned,
@@ -136,7 +135,7 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
     metrics,
     now,
     logger,
-    ring: commitLoop.ring,
+    wake: commitLoop.wake,
     drainSoon,
     signal,
   })
@@ -163,7 +162,7 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
     logger,
     everyMs: tickEveryMs,
   })
-  const ticks = createPartitionTicks({
+  const ticks = createTickRounds({
     projection,
     db: upkeepDb,
     catalog,
@@ -189,7 +188,7 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
 
   return {
     start: async () => {
-      folding = commitLoop.run(signal).catch(onFailure)
+      folding = commitLoop.run().catch(onFailure)
       await groupReader.start()
       ticks.start()
       alarms.start()

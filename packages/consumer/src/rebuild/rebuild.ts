@@ -1,25 +1,19 @@
 import type { CommitDb } from '@nextvisit/database'
-import {
-  createLogReader,
-  type FetchedBatch,
-  type FetchedRecord,
-  type LogConnection,
-  readWatermarks,
-} from '@nextvisit/log'
+import { createLogReader, type FetchedBatch, type LogConnection, readWatermarks } from '@nextvisit/log'
 import type { FoldParts } from '../fold/fold-parts.ts'
-import { fetchOffsetOf, outsideLog } from '../fold/partition-batch.ts'
-import { createPartitionFold, type PartitionFold } from '../fold/partition-fold.ts'
+import type { PartitionBatch } from '../fold/partition-batch.ts'
+import { fetchOffsetOf, outsideLog } from '../partition/batch-in-log.ts'
+import { createPartitionFold, type PartitionFold } from '../partition/partition-fold.ts'
 import type { AnyFact } from '../core/projection.ts'
 
 /** `db` is connected to another schema than the live one, with the same migrations. */
 interface RebuildOptions<Fact extends AnyFact, Draft>
-  extends Pick<FoldParts<Fact, Draft>, 'projection' | 'db' | 'catalog' | 'serviceVersion'> {
+  extends Pick<FoldParts<Fact, Draft>, 'projection' | 'db' | 'catalog' | 'serviceVersion'>,
+    Pick<PartitionBatch, 'deadBecause'> {
   readonly connection: LogConnection
   readonly topic: string
   /** The end for each partition: for example the live checkpoints. Other partitions are not read. */
   readonly until: ReadonlyMap<number, bigint>
-  /** Selects records that become dead letters although they can be decoded: the live dead letters. */
-  readonly isHeldBack?: (record: FetchedRecord) => boolean
   /** Called after each batch with the number of offsets that it passed. */
   readonly onProgress?: (offsets: number) => void
 }

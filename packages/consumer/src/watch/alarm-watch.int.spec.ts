@@ -2,7 +2,7 @@ import { sql } from '@nextvisit/database'
 import { createLogger } from '@nextvisit/service-kit'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { givenVisitsDatabase } from '../../test/given-visits.ts'
-import type { ReportedPartition } from './partition-progress.ts'
+import type { ReportedPartition } from '../partition/partition-progress.ts'
 import { createAlarmWatch } from './alarm-watch.ts'
 
 it('the alarm watch warns once if it cannot write alarms, and reports the problem while it lasts', async () => {

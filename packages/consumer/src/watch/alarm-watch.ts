@@ -1,8 +1,8 @@
 import type { Db } from '@nextvisit/database'
 import type { Logger } from '@nextvisit/log'
-import type { ReportedPartition } from './partition-progress.ts'
+import type { PartitionAlarm, ReportedPartition } from '../partition/partition-progress.ts'
 import { createRounds, type Rounds } from './rounds.ts'
-import { endAlarms, type PartitionAlarm, raiseAlarm, readSetAside } from './partition-alarms.ts'
+import { endAlarms, raiseAlarm, readSetAside } from './partition-alarms.ts'
 
 interface AlarmWatchOptions {
   readonly db: Db

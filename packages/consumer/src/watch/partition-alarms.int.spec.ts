@@ -3,7 +3,8 @@ import { type Db, sql } from '@nextvisit/database'
 import { batchOf, factsAsRecords } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
 import { givenVisitsDatabase, givenVisitsFold } from '../../test/given-visits.ts'
-import { endAlarms, type PartitionAlarm, raiseAlarm, readSetAside } from './partition-alarms.ts'
+import type { PartitionAlarm } from '../partition/partition-progress.ts'
+import { endAlarms, raiseAlarm, readSetAside } from './partition-alarms.ts'
 
 const KEY = { projection: 'visits', topic: 'user-events', partition: 0 }
 const MINUTE_MS = 60_000

@@ -1,40 +1,6 @@
-import { type Db, sql, sqlStateOf } from '@nextvisit/database'
-import { FoldFailedError } from '../core/errors.ts'
+import { type Db, sql } from '@nextvisit/database'
 import type { CheckpointKey } from '../core/tables.ts'
-
-/** The reason why a partition makes no progress. An alarm ends when the checkpoint passes its offset. */
-export interface PartitionAlarm {
-  /** `halted`: no attempt helps. `stalled`: attempts fail or hang. `ticks`: ticks fail, but records are folded. */
-  readonly kind: 'halted' | 'stalled' | 'ticks'
-  /** The next offset to fold; for a fold that throws, the offset of the record that it throws for. */
-  readonly offset: bigint
-  /** Id of the record that the fold throws for, or `none`. Only such a record can be set aside. */
-  readonly recordId?: string | undefined
-  /** The code of the last error. */
-  readonly code: string
-  readonly message: string
-  readonly sinceMs: number
-}
-
-const MAX_MESSAGE_CHARACTERS = 500
-
-/** Returns an error's code and message for operators. */
-export function causeOf(error: unknown): Pick<PartitionAlarm, 'code' | 'message'> {
-  return { code: codeOf(error), message: messageOf(error) }
-}
-
-/** Our own errors carry their code. Prisma hides the code of Postgres behind its own. */
-function codeOf(error: unknown): string {
-  const own = error instanceof Error && 'code' in error ? String(error.code) : undefined
-  const isOurs = error instanceof Error && 'retryable' in error
-  return (isOurs ? own : (sqlStateOf(error) ?? own)) ?? 'ERROR'
-}
-
-/** Returns an error's message as text that Postgres can store. */
-export function messageOf(error: unknown): string {
-  const cause = error instanceof FoldFailedError ? error.cause : error
-  return String(cause).replaceAll('\u0000', '').slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed()
-}
+import type { PartitionAlarm } from '../partition/partition-progress.ts'
 
 /**
  * Writes or repeats an alarm. Writes nothing if the checkpoint is past its offset: then the writer has lost the partition.

@@ -247,7 +247,7 @@ describe('nextvisit dead-letters', () => {
         if (when.startsWith('after')) await commit()
         throw new Error('Connection terminated unexpectedly')
       })
-      await expect((await openFold(crashing)).tick(new Date())).rejects.toThrow('Connection terminated')
+      await expect((await openFold(crashing)).retry()).rejects.toThrow('Connection terminated')
       await startConsumer(Mended)
       await expect.poll(countFolded).toEqual([1])
       await expect.poll(readStates).toEqual(['retried'])

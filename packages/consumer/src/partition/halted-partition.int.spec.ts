@@ -8,7 +8,7 @@ import { givenEvents, type GivenLog, givenLog, partitionOf, PARTITIONS } from '.
 import { givenRunner } from '../../test/given-runner.ts'
 import { givenVisitsDatabase } from '../../test/given-visits.ts'
 import { countVisits, createVisitsProjection } from '../../test/visits-projection.ts'
-import { setAside } from '../dead-letters/set-aside.ts'
+import { requestSetAside } from '../dead-letters/request-set-aside.ts'
 import { evolveDraft } from '../core/projection.ts'
 
 const soon = { timeout: 20_000 }
@@ -35,7 +35,7 @@ async function readHalts(db: Db): Promise<unknown> {
 /** Sets a record aside like the console and `nextvisit dead-letters set-aside`. */
 async function askToSetAside({ topic }: GivenLog, db: Db, offset: bigint): Promise<void> {
   const position = { topic, partition: ADA, offset: String(offset) }
-  expect(await setAside(db, 'visits', position, 'ops')).toEqual({ outcome: 'asked' })
+  expect(await requestSetAside(db, 'visits', position, 'ops')).toEqual({ outcome: 'asked' })
 }
 
 async function readLetters(db: Db): Promise<unknown> {

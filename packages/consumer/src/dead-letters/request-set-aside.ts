@@ -6,7 +6,7 @@ import { type Answer, isAt, readDeadLetterAt } from './read-dead-letters.ts'
  * Requests that the owner of a halted partition makes the record that halts it a dead letter. Repeating the request changes
  * nothing. Refuses a position at which the partition is not halted.
  */
-export async function setAside(
+export async function requestSetAside(
   db: Queryable,
   projection: string,
   position: LogPosition,

@@ -1,41 +1,40 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, type Db, sql } from '@nextvisit/database'
-import { createLogger } from '@nextvisit/service-kit'
 import { batchOf, factsAsRecords } from '@nextvisit/testing'
 import { Registry } from 'prom-client'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { givenFoldParts, givenVisitsDatabase, givenVisitsFold } from '../../test/given-visits.ts'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { givenFoldParts, givenPartition, givenVisitsDatabase, givenVisitsFold } from '../../test/given-visits.ts'
 import { countVisits, createVisitsProjection } from '../../test/visits-projection.ts'
-import type { PartitionProgress } from '../watch/partition-progress.ts'
-import { createRunnerMetrics } from '../watch/runner-metrics.ts'
+import type { PartitionProgress } from './partition-progress.ts'
+import { createRunnerMetrics } from './runner-metrics.ts'
 import { createCommitLoop } from './commit-loop.ts'
-import { createPartition, type Partition } from './partition.ts'
+import type { Partition } from './partition.ts'
 
 const records = factsAsRecords(Array.from({ length: 10 }, (_, index) => eventTracked({ eventName: `Event ${index}` })))
 const at = (minute: number) => new Date(Date.UTC(2026, 10, 2, 10, minute))
 
-/** A partition whose batches a commit loop commits, until the test ends. */
-async function givenPartition(db: CommitDb, { logEnd = 0n, projection = createVisitsProjection() } = {}) {
+/** A partition whose batches a commit loop commits, until the test ends. The test moves its clocks. */
+async function given(db: CommitDb, { logEnd = 0n, projection = createVisitsProjection() } = {}) {
   let minute = 0
   const registry = new Registry()
   const stopping = new AbortController()
   const { signal } = stopping
-  const loop = createCommitLoop(givenFoldParts(db, projection), (): readonly Partition[] => [partition])
-  const partition = createPartition({
-    fold: await givenVisitsFold(db, projection),
+  const loop = createCommitLoop(givenFoldParts(db, projection), (): readonly Partition[] => [partition], signal)
+  const partition = givenPartition(await givenVisitsFold(db, projection), {
     logEnd,
     metrics: createRunnerMetrics(registry, () => []),
     now: () => at(minute),
-    logger: createLogger('spec', 'silent'),
-    ring: loop.ring,
-    drainSoon: () => {},
+    wake: loop.wake,
     signal,
   })
-  const running = loop.run(signal)
-  onTestFinished(() => {
+  const running = loop.run()
+  const realNow = performance.now.bind(performance)
+  const monotonic = vi.spyOn(performance, 'now').mockImplementation(() => realNow() + minute * 60_000)
+  onTestFinished(async () => {
     stopping.abort()
-    return running
+    await running
+    monotonic.mockRestore()
   })
   return { partition, registry, pass: (minutes: number) => (minute += minutes) }
 }
@@ -67,22 +66,22 @@ async function readTicks(db: Db): Promise<{ count: number; last_event: string }[
 describe('a partition', () => {
   it('ticks only after every record that was in the log at the instant is folded', async () => {
     const { db } = await givenVisitsDatabase()
-    const { partition } = await givenPartition(db)
-    await partition.tick(at(1), 10n)
+    const { partition } = await given(db)
+    await partition.requestTick(at(1), 10n)
     await partition.give(batchOf(records, 0, 9))
-    await partition.tick(at(2), 10n)
+    await partition.requestTick(at(2), 10n)
     expect(await readTicks(db)).toEqual([])
     await partition.give(batchOf(records, 9, 10))
     expect(await readTicks(db)).toEqual([{ count: 1, last_event: at(1).toISOString() }])
-    await partition.tick(at(3), 10n)
+    await partition.requestTick(at(3), 10n)
     expect(await readTicks(db)).toEqual([{ count: 2, last_event: at(3).toISOString() }])
   })
 
   it('runs batches and ticks one at a time, in the requested order', async () => {
     const { db } = await givenVisitsDatabase()
-    const { partition, registry } = await givenPartition(db)
+    const { partition, registry } = await given(db)
     for (const batch of records.map((_, index) => batchOf(records, index, index + 1)))
-      await Promise.all([partition.give(batch), partition.tick(at(1), batch.nextOffset)])
+      await Promise.all([partition.give(batch), partition.requestTick(at(1), batch.nextOffset)])
     expect(await countVisits(db)).toBe(10)
     expect(await readTicks(db)).toMatchObject([{ count: 10 }])
     expect(await registry.getSingleMetricAsString('projection_stale_commits_total')).toMatch(/ 0$/m)
@@ -92,7 +91,7 @@ describe('a partition', () => {
     const { db } = await givenVisitsDatabase()
     const [tick, load] = [holdable(), holdable()]
     const visits = createVisitsProjection()
-    const { partition } = await givenPartition(db, {
+    const { partition } = await given(db, {
       projection: {
         ...visits,
         load: (...asked) => load.run(() => visits.load(...asked)),
@@ -100,8 +99,8 @@ describe('a partition', () => {
       },
     })
     tick.hold()
-    const ticked = partition.tick(at(1), 0n)
-    const given = partition.give(batchOf(records, 0, 5))
+    const ticked = partition.requestTick(at(1), 0n)
+    const folded = partition.give(batchOf(records, 0, 5))
     await expect.poll(tick.begun).toBe(1)
     await sleep(50) // the commit would have begun
     expect(load.begun()).toBe(0)
@@ -109,10 +108,10 @@ describe('a partition', () => {
     tick.letGo()
     await ticked
     await expect.poll(load.begun).toBe(1)
-    await partition.tick(at(2), 0n)
+    await partition.requestTick(at(2), 0n)
     expect(tick.begun()).toBe(1)
     load.letGo()
-    await given
+    await folded
     expect(tick.begun()).toBe(2)
     expect(await countVisits(db)).toBe(5)
     expect(await readTicks(db)).toEqual([{ count: 2, last_event: at(2).toISOString() }])
@@ -123,21 +122,21 @@ describe('a partition', () => {
     const reply = holdable()
     const visits = createVisitsProjection()
     const afterCommit = () => reply.run(() => {})
-    const { partition } = await givenPartition(db, { projection: { ...visits, afterCommit } })
+    const { partition } = await given(db, { projection: { ...visits, afterCommit } })
     reply.hold()
-    const given = partition.give(batchOf(records, 0, 5))
+    const folded = partition.give(batchOf(records, 0, 5))
     await expect.poll(() => countVisits(db)).toBe(5)
     await expect(partition.give(batchOf(records, 5))).rejects.toThrow('was given a batch while it had one')
-    expect(await Promise.race([given, sleep(50, 'waits')])).toBe('waits')
+    expect(await Promise.race([folded, sleep(50, 'waits')])).toBe('waits')
     reply.letGo()
-    await given
+    await folded
     await partition.give(batchOf(records, 5))
     expect(await countVisits(db)).toBe(10)
   })
 
   it('is halted at a gap, with nothing folded', async () => {
     const { db } = await givenVisitsDatabase()
-    const { partition } = await givenPartition(db)
+    const { partition } = await given(db)
     partition.give(batchOf(records, 3)).catch(() => {}) // until the test ends
     await expect
       .poll(() => partition.progress().alarms)
@@ -147,7 +146,7 @@ describe('a partition', () => {
 
   it('continues from the checkpoint of another owner, and counts the stale commit', async () => {
     const { db, openDb } = await givenVisitsDatabase()
-    const { partition, registry } = await givenPartition(db)
+    const { partition, registry } = await given(db)
     const other = await givenVisitsFold(openDb())
     await other.fold(batchOf(records, 0, 6))
     await partition.give(batchOf(records, 0, 4))
@@ -158,7 +157,7 @@ describe('a partition', () => {
 
   it('reports how long a backlog has waited, counted from its assignment', async () => {
     const { db } = await givenVisitsDatabase()
-    const { partition, pass } = await givenPartition(db, { logEnd: 10n })
+    const { partition, pass } = await given(db, { logEnd: 10n })
     pass(3)
     expect(partition.progress()).toMatchObject({ lagRecords: 10n, lagSeconds: 180, stalledMs: 180_000 })
     await partition.give(batchOf(records, 0, 5))
@@ -170,7 +169,7 @@ describe('a partition', () => {
 
   it('does not report a record that arrives after a quiet hour as one that has waited for an hour', async () => {
     const { db } = await givenVisitsDatabase()
-    const { partition, pass } = await givenPartition(db)
+    const { partition, pass } = await given(db)
     await partition.give({ ...batchOf(records, 0, 5), highWatermark: 5n })
     pass(60)
     partition.noticeEnd(6n)
@@ -189,7 +188,7 @@ describe('a partition', () => {
       if (seen.length < 3) throw new Error('Connection terminated unexpectedly')
       return visits.load(...asked)
     }
-    const { partition, pass } = await givenPartition(db, { logEnd: 10n, projection: { ...visits, load } })
+    const { partition, pass } = await given(db, { logEnd: 10n, projection: { ...visits, load } })
     await partition.give(batchOf(records))
     expect(seen.map(({ stalledMs, hangsMs }) => [stalledMs, hangsMs])).toEqual([
       [120_000, 120_000],
@@ -219,11 +218,11 @@ describe('a partition', () => {
       if (error) throw error
       return visits.ticks.tick(...asked)
     }
-    const { partition, pass } = await givenPartition(db, {
+    const { partition, pass } = await given(db, {
       projection: { ...visits, ticks: { ...visits.ticks, tick } },
     })
     const tickAt = async (minute: number) => {
-      await partition.tick(at(minute), 0n)
+      await partition.requestTick(at(minute), 0n)
       pass(1)
       return partition.progress()
     }
@@ -246,14 +245,14 @@ describe('a partition', () => {
       ticks += 1
       throw new Error('Connection terminated unexpectedly')
     }
-    const { partition, pass } = await givenPartition(db, {
+    const { partition, pass } = await given(db, {
       projection: { ...visits, ticks: { ...visits.ticks, tick } },
     })
-    await partition.tick(at(1), 0n)
-    await partition.tick(at(1), 0n)
+    await partition.requestTick(at(1), 0n)
+    await partition.requestTick(at(1), 0n)
     expect(ticks).toBe(1)
     pass(1)
-    await partition.tick(at(2), 0n)
+    await partition.requestTick(at(2), 0n)
     expect(ticks).toBe(2)
   })
 
@@ -266,13 +265,13 @@ describe('a partition', () => {
       held.run(() => {
         throw new Error('Connection terminated unexpectedly')
       })
-    const { partition } = await givenPartition(db, { projection: { ...visits, ticks: { ...visits.ticks, tick } } })
-    await partition.tick(at(1), 5n)
-    const given = partition.give(batchOf(records, 0, 5))
+    const { partition } = await given(db, { projection: { ...visits, ticks: { ...visits.ticks, tick } } })
+    await partition.requestTick(at(1), 5n)
+    const folded = partition.give(batchOf(records, 0, 5))
     await expect.poll(held.begun).toBe(1)
-    await partition.tick(at(2), 5n)
+    await partition.requestTick(at(2), 5n)
     held.letGo()
-    await given
+    await folded
     await partition.give(batchOf(records, 5, 10))
     expect(await countVisits(db)).toBe(10)
     expect(held.begun()).toBe(1)

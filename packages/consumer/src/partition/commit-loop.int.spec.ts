@@ -87,7 +87,7 @@ describe('a commit loop', () => {
     expect(await readPartitions(db)).toBe('1/1 1/1 1/1 1/1')
   })
 
-  it('limits the records and bytes of one commit', async () => {
+  it('limits the records of one commit', async () => {
     const { db, seen, folds } = await given()
     const many = Array.from({ length: PARTITIONS }, (_, partition) => batchIn(partition, ...Array(900).fill('Fine')))
     await foldAll(folds, many)

@@ -1,7 +1,7 @@
-import type { PartitionFold } from './partition-fold.ts'
-import type { Folded, Stale } from './outcome.ts'
-import type { ProgressTracker } from './progress-tracker.ts'
 import type { Logger } from '@nextvisit/log'
+import type { Folded, Stale } from '../fold/partition-batch.ts'
+import type { PartitionFold } from './partition-fold.ts'
+import type { ProgressTracker } from './progress-tracker.ts'
 
 interface PartitionTickerOptions {
   readonly fold: PartitionFold
@@ -10,7 +10,6 @@ interface PartitionTickerOptions {
   readonly onCommit: (outcome: Folded | Stale) => void
   /** Called when unreported rows may be in the outbox. */
   readonly drainSoon: () => void
-  readonly now: () => Date
   readonly logger: Logger
   /** Aborted when this process loses the partition. */
   readonly signal: AbortSignal
@@ -21,23 +20,29 @@ const FAILED_TICK_PAUSE_MS = 5_000
 
 /** Ticks one partition: one tick at a time, each after the checkpoint has passed the end that the log had at its instant. */
 export function createPartitionTicker(options: PartitionTickerOptions) {
-  const { fold, progress, onCommit, drainSoon, now, logger, signal } = options
+  const { fold, progress, onCommit, drainSoon, logger, signal } = options
   let requested: { readonly instant: Date; readonly logEnd: bigint } | undefined
   let isRunning = false
   let notBeforeMs = 0
 
-  const isPaused = (): boolean => now().getTime() < notBeforeMs
+  const isPaused = (): boolean => performance.now() < notBeforeMs
 
-  async function commitTick(instant: Date): Promise<void> {
+  /** A stale commit has read the checkpoint again, so the next attempt writes under the present one. */
+  async function commitUntilCurrent(attempt: () => Promise<Folded | Stale>): Promise<void> {
+    let outcome: Folded | Stale
+    do onCommit((outcome = await attempt()))
+    while (outcome.outcome === 'stale')
+  }
+
+  async function retryAndTick(instant: Date): Promise<void> {
     try {
-      let outcome: Folded | Stale
-      do onCommit((outcome = await fold.tick(instant)))
-      while (outcome.outcome === 'stale')
+      await commitUntilCurrent(fold.retry)
+      await commitUntilCurrent(() => fold.tick(instant))
       drainSoon()
       progress.noticeTicked()
     } catch (error) {
       if (signal.aborted) return
-      notBeforeMs = now().getTime() + FAILED_TICK_PAUSE_MS
+      notBeforeMs = performance.now() + FAILED_TICK_PAUSE_MS
       progress.noticeTickFailed(error)
       const { topic, partition } = fold.key
       logger.warn({ topic, partition, err: error }, 'A tick failed; trying again')
@@ -52,16 +57,19 @@ export function createPartitionTicker(options: PartitionTickerOptions) {
     if (!isPaused()) requested ??= { instant, logEnd }
   }
 
-  /** Runs the requested tick, if it is due. Call it only while no commit of the partition can begin. Never rejects. */
-  async function run(): Promise<void> {
+  /**
+   * Retries dead letters and ticks if the requested tick is due. Call it only while no commit of the partition can begin.
+   * Never rejects.
+   */
+  async function tickIfDue(): Promise<void> {
     if (!requested || isRunning || isPaused() || signal.aborted) return
     if (fold.checkpoint().nextOffset < requested.logEnd || progress.halted()) return
     const { instant } = requested
     requested = undefined
     isRunning = true
-    await commitTick(instant)
+    await retryAndTick(instant)
     isRunning = false
   }
 
-  return { request, run, isRunning: () => isRunning }
+  return { request, tickIfDue, isRunning: () => isRunning }
 }

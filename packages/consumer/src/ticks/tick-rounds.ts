@@ -1,13 +1,13 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import type { Db } from '@nextvisit/database'
 import type { LogAdmin, Logger } from '@nextvisit/log'
-import { findRetries } from '../fold/dead-letter-rows.ts'
 import { LogUnavailableError } from '../core/errors.ts'
-import type { Partition } from '../fold/partition.ts'
 import type { AnyFact, Projection } from '../core/projection.ts'
+import { findRetries } from '../dead-letters/dead-letter-rows.ts'
+import type { Partition } from '../partition/partition.ts'
 import { createRounds, type Rounds } from '../watch/rounds.ts'
 
-interface PartitionTicksOptions<Fact extends AnyFact, Draft> {
+interface TickRoundsOptions<Fact extends AnyFact, Draft> {
   readonly projection: Projection<Fact, Draft>
   readonly db: Db
   readonly catalog: CatalogView
@@ -28,47 +28,47 @@ interface PartitionTicksOptions<Fact extends AnyFact, Draft> {
  */
 const ROUNDS_PER_POLL = 5
 
-/** Ticks the due partitions of this process in rounds. Ticks may take longer than their round. */
-export function createPartitionTicks<Fact extends AnyFact, Draft>(options: PartitionTicksOptions<Fact, Draft>): Rounds {
+/** Requests ticks of the due partitions of this process in rounds. Ticks may take longer than their round. */
+export function createTickRounds<Fact extends AnyFact, Draft>(options: TickRoundsOptions<Fact, Draft>): Rounds {
   const { projection, db, catalog, logAdmin, owned, now, logger, everyMs, onPoll, signal } = options
+  const { topic } = projection
   const ticking = new Map<Partition, Promise<void>>()
-  /** Topics whose end could not be read. */
-  const endUnknown = new Set<string>()
-  /** Topics that had retries at the last poll. A tick folds a part of them. */
-  const retrying = new Set<string>()
+  /** The last attempt to read the log's end failed. */
+  let isEndUnknown = false
+  /** The last poll found retries. A tick folds a part of them. */
+  let hasRetries = false
   let round = 0
 
   async function runRound(): Promise<void> {
     round += 1
     const isPoll = round % ROUNDS_PER_POLL === 0
-    const { topic } = projection
-    await tickTopic(topic, isPoll).catch((error: unknown) => onRoundFailed(topic, error))
+    await tickDue(isPoll).catch(onRoundFailed)
     if (isPoll) onPoll()
   }
 
   /** Takes the instant before it reads the log's end: every record in the log at the instant is folded first. */
-  async function tickTopic(topic: string, isPoll: boolean): Promise<void> {
+  async function tickDue(isPoll: boolean): Promise<void> {
     const instant = now()
-    const ofTopic = owned().filter((one) => one.topic === topic)
-    const partitions = ofTopic.map(({ partition }) => partition)
-    const withRetries = isPoll || retrying.has(topic) ? await findRetrying(topic, partitions) : []
-    const due = new Set([...withRetries, ...(await findDue(partitions, instant))])
-    const marks = due.size > 0 || isPoll || endUnknown.has(topic) ? await readEnds(topic) : undefined
-    for (const one of ofTopic) {
-      const end = marks?.get(one.partition)?.high
-      if (end !== undefined) one.noticeEnd(end)
-      if (!due.has(one.partition)) one.noticeTicks()
-      else if (end !== undefined && !ticking.has(one)) beginTick(one, instant, end)
+    const partitions = owned()
+    const numbers = partitions.map(({ partition }) => partition)
+    const withRetries = isPoll || hasRetries ? await findPartitionsWithRetries(numbers) : []
+    const due = new Set([...withRetries, ...(await findDue(numbers, instant))])
+    const marks = due.size > 0 || isPoll || isEndUnknown ? await readMarks() : undefined
+    for (const partition of partitions) {
+      const end = marks?.get(partition.partition)?.high
+      if (end !== undefined) partition.noticeEnd(end)
+      if (!due.has(partition.partition)) partition.noticeTickRound()
+      else if (end !== undefined && !ticking.has(partition)) beginTick(partition, instant, end)
     }
   }
 
   /** After a failure the next round reads them again: an unknown end is reported after a minute. */
-  async function readEnds(topic: string) {
-    endUnknown.add(topic)
+  async function readMarks() {
+    isEndUnknown = true
     const marks = await logAdmin.watermarks(topic).catch((cause: unknown) => {
       throw new LogUnavailableError({ cause })
     })
-    endUnknown.delete(topic)
+    isEndUnknown = false
     return marks
   }
 
@@ -78,27 +78,24 @@ export function createPartitionTicks<Fact extends AnyFact, Draft>(options: Parti
     return projection.ticks.due(db, instant, { partitions, catalog })
   }
 
-  async function findRetrying(topic: string, partitions: readonly number[]): Promise<readonly number[]> {
-    const { name } = projection
-    const found = partitions.length === 0 ? [] : await findRetries(db, { projection: name, topic }, partitions)
-    if (found.length > 0) retrying.add(topic)
-    else retrying.delete(topic)
+  async function findPartitionsWithRetries(partitions: readonly number[]): Promise<readonly number[]> {
+    const found =
+      partitions.length === 0 ? [] : await findRetries(db, { projection: projection.name, topic }, partitions)
+    hasRetries = found.length > 0
     return found
   }
 
   /** The round does not await it: a stalled partition must not delay the ticks of the others. */
-  function beginTick(one: Partition, instant: Date, end: bigint): void {
-    ticking.set(
-      one,
-      one.tick(instant, end).finally(() => ticking.delete(one)),
-    )
+  function beginTick(partition: Partition, instant: Date, end: bigint): void {
+    const tick = partition.requestTick(instant, end).finally(() => ticking.delete(partition))
+    ticking.set(partition, tick)
   }
 
-  /** Without the due partitions, or the log's end, no partition of the topic can tick. */
-  function onRoundFailed(topic: string, err: unknown): void {
+  /** Without the due partitions, or the log's end, no partition can tick. */
+  function onRoundFailed(err: unknown): void {
     if (signal.aborted) return
     logger.warn({ err, topic }, 'Cannot read the due partitions or the end of the log; ticks wait')
-    for (const one of owned()) if (one.topic === topic) one.noticeTicks(err)
+    for (const partition of owned()) partition.noticeTickRound(err)
   }
 
   const rounds = createRounds(runRound, everyMs)

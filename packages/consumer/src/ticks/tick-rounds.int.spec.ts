@@ -4,8 +4,8 @@ import { createLogger } from '@nextvisit/service-kit'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { givenVisitsDatabase } from '../../test/given-visits.ts'
 import { createVisitsProjection } from '../../test/visits-projection.ts'
-import type { Partition } from '../fold/partition.ts'
-import { createPartitionTicks } from './partition-ticks.ts'
+import type { Partition } from '../partition/partition.ts'
+import { createTickRounds } from './tick-rounds.ts'
 
 const soon = { timeout: 20_000 }
 const place = { topic: 'user-events', partition: 0 }
@@ -16,7 +16,12 @@ async function givenTicks() {
   const visits = createVisitsProjection()
   const seen = { rounds: 0, polls: 0, ticked: [] as number[], ends: [] as number[] }
   const tick = async () => void seen.ticked.push(seen.rounds)
-  const one = { ...place, tick, noticeEnd: () => {}, noticeTicks: () => {} } satisfies Partial<Partition>
+  const one = {
+    ...place,
+    requestTick: tick,
+    noticeEnd: () => {},
+    noticeTickRound: () => {},
+  } satisfies Partial<Partition>
   const due = async () => {
     seen.rounds += 1
     return []
@@ -25,7 +30,7 @@ async function givenTicks() {
     seen.ends.push(seen.rounds)
     return new Map([[0, { low: 0n, high: 1n }]])
   }
-  const ticks = createPartitionTicks({
+  const ticks = createTickRounds({
     projection: { ...visits, ticks: { ...visits.ticks, due } },
     db,
     catalog: staticCatalog([]),

@@ -1,7 +1,6 @@
 import { type Db, sql, type Sql } from '@nextvisit/database'
 import type { FetchedRecord } from '@nextvisit/log'
-import { recordTimeOf } from './checkpoint.ts'
-import { type CheckpointKey, deadLetters } from '../core/tables.ts'
+import { type CheckpointKey, deadLetters, recordTimeOf } from '../core/tables.ts'
 
 const RETRIES_PER_COMMIT = 100
 
