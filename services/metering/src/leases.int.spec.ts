@@ -127,7 +127,7 @@ describe('giving a lease back', () => {
     expect(await eventsOf(place)).toEqual({ count: 0, pending: 0, reservations: 0 })
   })
 
-  it('is not an effect of a release', async () => {
+  it('is not done by the release of a record, which frees no leased unit', async () => {
     const place = newPlace()
     const [lease = ''] = await givenLeases(place, 1_000, [5])
     await release(ledger.prisma, [lease])

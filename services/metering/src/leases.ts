@@ -14,7 +14,7 @@ export async function leaseRoom(db: Db, questions: readonly LeaseQuestion[], at:
   return rows.map(({ is_granted: isGranted }) => isGranted)
 }
 
-/** Frees units of leases that certainly are not used (the SQL function `return_leased`). */
+/** Frees units of leases that are known to be unused (the SQL function `return_leased`). */
 export async function returnLeased(db: Db, returned: readonly ReturnedUnits[]): Promise<void> {
   const returns = returned.map(({ lease, units, ...of }) => ({ ...eventsOf(of), unit: lease, units }))
   await db.$executeRaw(sql`SELECT return_leased(${JSON.stringify(returns)}::jsonb)`)

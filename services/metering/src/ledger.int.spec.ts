@@ -118,7 +118,7 @@ describe('held room', () => {
     expect(hurried).toBe(1)
   })
 
-  it('has another verdict than exhausted room, for events and for active users', async () => {
+  it('is reported as held, and exhausted room as no room, for events and for active users', async () => {
     const place = newPlace()
     await ledger.fold([eventTracked({ ...place }), identifyRequested({ ...place, userName: 'ada' })])
     const asked = [event(place, 2), event(place, 2), event(place, 1), event(place, 0)]
@@ -135,7 +135,7 @@ describe('held room', () => {
     expect(await ledger.counterOf(place, 'event')).toEqual({ count: 0, pending: 1, reservations: 1 })
   })
 
-  it('goes to requests that ask again: of N requests, some of which give back, exactly as many count as there is room for', async () => {
+  it('goes to requests that ask again after others give theirs back, and is used up exactly', async () => {
     const fates = fc.array(fc.constantFrom('count' as const, 'give back' as const), { minLength: 1, maxLength: 24 })
     await fc.assert(
       fc.asyncProperty(fates, fc.integer({ min: 0, max: 12 }), async (lives, room) => {

@@ -46,7 +46,7 @@ export async function reserve(db: Db, asked: readonly Reservation[], at: Date): 
   return rows.map((row) => ReserveVerdict.parse(row.verdict))
 }
 
-/** Releases the room of records that certainly were not published (the SQL function `release_room`). */
+/** Releases the room of records that are known to be unpublished (the SQL function `release_room`). */
 export async function release(db: Db, recordIds: readonly string[]): Promise<void> {
   await db.$executeRaw(sql`SELECT release_room(${recordIds}::uuid[])`)
 }

@@ -40,7 +40,7 @@ async function ask(db: Db, asked: readonly Claim[], at: Date, query: Sql): Promi
   })
 }
 
-/** Gives back the claims of records that certainly were not published. */
+/** Gives back the claims of records that are known to be unpublished. */
 export async function releaseClaims(db: Db, released: readonly ReleasedClaim[]): Promise<void> {
   const names = released.map((claim) => ({ ...claim, record_id: claim.recordId }))
   await db.$executeRaw(sql`SELECT release_names(${JSON.stringify(names)}::jsonb)`)

@@ -6,7 +6,7 @@ import { type CallTable, defineCall } from './define-call.ts'
 /** Offsets and ids have 64 bits and travel as strings. */
 const Whole = z.string().regex(/^\d{1,18}$/, 'must be a whole number')
 const CauseId = z.string().regex(/^c[0-9a-f]{1,16}$/, 'must be the id of a cause')
-/** Name of the operator, stored with the rows. */
+/** Name of the operator. The dead letters store it. */
 const By = z.string().min(1).max(200).refine(isStorable, 'must hold no U+0000 or lone surrogate')
 const count = z.number().int()
 const pageSize = z.number().int().min(1).max(200)
@@ -108,7 +108,7 @@ export type DeadLetterDecision = z.infer<typeof DeadLetterDecision>
  * its schema.
  */
 export const deadLetterCalls = {
-  /** Groups the dead letters by cause, the largest group first. Without `withSettled`: only those that wait or are to be retried. */
+  /** Groups dead letters by cause, the largest group first. Without `withSettled`: only states `dead` and `retry`. */
   readCauses: defineCall({
     path: '/internal/dead-letters/causes/read',
     question: z.object({
@@ -117,7 +117,7 @@ export const deadLetterCalls = {
     }),
     answer: z.object({ groups: z.array(DeadLetterGroup) }),
   }),
-  /** Lists those of a cause that wait or are to be retried, the oldest first. `after`: the last id of the previous page. */
+  /** Lists a cause's dead letters in the states `dead` and `retry`, oldest first. `after`: last id of the previous page. */
   list: defineCall({
     path: '/internal/dead-letters/list',
     question: z.object({ causeId: CauseId, after: Whole.default('0'), limit: pageSize }),
@@ -129,7 +129,7 @@ export const deadLetterCalls = {
     question: z.object({ after: DecidedPosition.optional(), limit: pageSize }),
     answer: z.object({ letters: z.array(DeadLetter), next: DecidedPosition.nullable() }),
   }),
-  /** Reads one. `content` is null for `none`. `bounded` cuts long values and headers; `headers` is `whole` without the value. */
+  /** Reads a dead letter. `content` is null for `none`. `bounded` cuts long values and headers; `headers` is `whole` without the value. */
   read: defineCall({
     path: '/internal/dead-letters/read',
     question: z.object({ id: Whole, content: z.enum(['none', 'headers', 'bounded', 'whole']) }),
@@ -141,13 +141,13 @@ export const deadLetterCalls = {
     question: LogPosition,
     answer: z.object({ letter: DeadLetter.nullable() }),
   }),
-  /** Counts the selected that are dead, and lists ids that do not exist. Changes nothing. */
+  /** Counts the selected dead letters in state `dead`, and lists ids that do not exist. Changes nothing. */
   preview: defineCall({
     path: '/internal/dead-letters/preview',
     question: z.object({ selected: DeadLetterSelection }),
     answer: z.object({ dead: count, missingIds: z.array(Whole) }),
   }),
-  /** Decides for the selected that are dead, the oldest {@link MAX_DECIDED_DEAD_LETTERS} of them. */
+  /** Decides the selected dead letters in state `dead`: the oldest {@link MAX_DECIDED_DEAD_LETTERS}. */
   decide: defineCall({
     path: '/internal/dead-letters/decide',
     question: z.object({
@@ -159,9 +159,9 @@ export const deadLetterCalls = {
     }),
     answer: z.object({
       count,
-      /** Names the decision; null: none of the selected was dead. */
+      /** Identifies the decision; null: no selected dead letter was in state `dead`. */
       decidedAt: Instant.nullable(),
-      /** More of the selected may be left. */
+      /** True if more selected dead letters may remain. */
       isFull: z.boolean(),
     }),
   }),

@@ -62,11 +62,11 @@ export type UsageAnswer = z.infer<typeof UsageAnswer>
 export const meteringCalls = {
   /** Reserves room under limits. */
   reserve: defineBatchedCall({ path: '/internal/reservations', question: Reservation, answer: ReserveVerdict }),
-  /** Gives back reservations of records that certainly were not published. */
+  /** Gives back reservations of records that are known to be unpublished. */
   release: defineBatchedCall({ path: '/internal/reservations/release', question: ReservedRecord, answer: Done }),
   /** Leases room under event limits (docs/decisions/0017). Answers true to a question whose units are all leased. */
   lease: defineBatchedCall({ path: '/internal/leases', question: LeaseQuestion, answer: z.boolean() }),
-  /** Gives back units of leases that certainly are not used. */
+  /** Gives back units of leases that are known to be unused. */
   returnLeased: defineBatchedCall({
     path: '/internal/leases/return',
     question: z.array(ReturnedUnits).max(1_000),

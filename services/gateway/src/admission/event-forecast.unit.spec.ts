@@ -10,7 +10,7 @@ describe('a forecast of events (docs/decisions/0017)', () => {
     expect(forecastEvents(NONE, new Map([[3, 8]]), 100)).toEqual(new Map([[3, 8]]))
   })
 
-  it('is for 100 ms, however long the events were counted', () => {
+  it('covers the next 100 ms, even if the events were counted over a longer or shorter time', () => {
     expect(forecastEvents(NONE, new Map([[3, 8]]), 400)).toEqual(new Map([[3, 2]]))
     expect(forecastEvents(NONE, new Map([[3, 8]]), 50)).toEqual(new Map([[3, 8]]))
   })

@@ -23,7 +23,7 @@ describe('a plan’s limits (decisions.md, Track event: metering; Identify: MAU)
     expect(metering.calls.length).toBeLessThan(40)
   })
 
-  it('cost no call for a T key, nor if the plan has none', async () => {
+  it('cause no call to metering for an event with a test key, or of a plan without limits', async () => {
     const metering = await givenMetering(0)
     const limited = await givenGateway({ plan: { eventsPerMonth: 0 }, services: { metering: metering.url } })
     const unlimited = await givenGateway({ services: { metering: metering.url } })
@@ -34,7 +34,7 @@ describe('a plan’s limits (decisions.md, Track event: metering; Identify: MAU)
     expect(metering.calls).toEqual([])
   })
 
-  it('are free of the reservation of an event that the cap refuses, once it is answered', async () => {
+  it('have room again before the answer to an event that the cap on names refuses', async () => {
     const [metering, names] = [await givenMetering(1), await givenRegistry()]
     const services = { metering: metering.url, 'trait-registry': names.url }
     const gateway = await givenGateway({ plan: { eventsPerMonth: 1, uniqueEvents: 0 }, services })
@@ -91,7 +91,7 @@ describe('a plan’s limits (decisions.md, Track event: metering; Identify: MAU)
     expect((await gateway.identify({ userName: 'a' })).status).toBe(200)
   })
 
-  it('are asked again for a user whose counted record may be a duplicate of the previous month (decisions.md, Retries)', async () => {
+  it('are checked again for a user whose counted record may be a duplicate of the previous month (decisions.md, Retries)', async () => {
     const metering = await givenService({
       reserve: async ({ questions }) => ({ answers: questions.map(() => 'counted') }),
     })

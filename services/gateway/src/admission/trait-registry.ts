@@ -39,7 +39,7 @@ export function createTraitRegistry({ admission }: Pick<ServiceClient<typeof tra
       return new Map(slugs.map((slug, index) => [slug, verdicts[index] ?? 'claimed']))
     },
     /**
-     * Gives back the names of a record that certainly was not published. If the call is lost, the trait registry
+     * Gives back the names of a record that is known to be unpublished. If the call is lost, the trait registry
      * expires the claim. Resolves once they are given back, or at the deadline; never rejects.
      */
     release: async (

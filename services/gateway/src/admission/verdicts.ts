@@ -35,6 +35,6 @@ export interface Reserved {
   readonly verdict: Exclude<ReserveVerdict, 'held'> | NoVerdict
   /** The lease that the unit is of. */
   readonly lease?: string
-  /** Gives back the room of a record that certainly is not published. Call it at most once. */
+  /** Gives back the room of a record that is known to be unpublished. Call it at most once. */
   readonly release: Release
 }

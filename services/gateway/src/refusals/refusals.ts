@@ -32,7 +32,8 @@ const KEY_NAMES: Readonly<Record<KeyKind, string>> = { admin: 'an admin key', sd
 
 /**
  * All refusals except the body's own rules (`BODY_RULES`), in the order of the checks (decisions.md, Order of checks;
- * `order-of-checks.int.spec.ts`). Handlers answer with them and the OpenAPI document shows them. Refusals that depend on the request are functions.
+ * `order-of-checks.int.spec.ts`). Handlers answer with them and the OpenAPI document shows them. Refusals that depend on
+ * the request are functions.
  */
 export const REFUSALS = nameRules({
   // By the HTTP parser, before there is a request.

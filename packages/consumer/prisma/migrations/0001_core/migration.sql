@@ -62,9 +62,9 @@ CREATE TABLE dead_letters (
   UNIQUE (projection, topic, partition, "offset")
 );
 CREATE INDEX dead_letters_to_retry ON dead_letters (partition, "offset") WHERE state = 'retry';
--- Letters that somebody has to look at, by their cause.
+-- Dead letters without a final decision, by cause.
 CREATE INDEX dead_letters_open ON dead_letters (projection, hashtextextended(reason, 0), id) WHERE state IN ('dead', 'retry');
--- What became of the letters of one decision; and those that were decided last.
+-- The dead letters of a decision, and the latest decisions.
 CREATE INDEX dead_letters_decided ON dead_letters (decided_at, id) WHERE decided_at IS NOT NULL;
 
 -- Partitions that stand still, and why: for `nextvisit status`. The process that owns the partition writes them. An alarm

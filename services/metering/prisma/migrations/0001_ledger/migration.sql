@@ -102,24 +102,11 @@ CREATE TABLE unique_names (
 
 -- Reserves units for records that are about to be published, in the order of the questions:
 -- [{organization, project, kind, month, unit, record_id, partition, limit, dry_run}]. Answers one row for each question,
--- in order:
---   'counted'    the user is an active user of this month already, or the record is a duplicate of an idempotent record
---                that is folded: consumers drop it
---   'granted'    the unit is reserved
---   'held'       no room now, but some units are only reserved and may be released
---   'no-room'    no room: count alone has reached the limit
---   'room'       there is room, but this was a dry run: it reserves nothing
--- Asking again changes no verdict except 'held'.
+-- in order: its verdict, as at the end of the function. Asking again changes no verdict except 'held'.
 --
--- Room is what the limit leaves of the counter. It is read by one statement, so from one snapshot: a fold that moves a unit
--- from `reserved` to `count` meanwhile is seen whole or not at all, and does not change the sum. The locks are taken by
--- statements before it: what they waited for is in the snapshot. Reservations that are asked for again are locked, too.
--- Otherwise a fold could end one after the snapshot, and this function would insert it again without counting it. A unit
--- that was published unchecked may be folded at the moment it is granted here. Then it is counted and reserved, until the
--- record that it was granted for is folded, or a tick drops it: for that time there is too little room, never too much.
---
--- Questions of one batch may differ in their limit, when a plan has just changed. A refused question then still takes a
--- place before the next ones: the batch may refuse too many, never too few.
+-- Room is the difference between the limit and the counter. A unit that was published unchecked may be folded at the moment
+-- it is granted here. Then it is counted and reserved, until the record that it was granted for is folded, or a tick drops
+-- it: for that time there is too little room, never too much.
 --
 -- It runs for each event under a limit, and planning takes as long as the rest of it. So it keeps its plans, as
 -- `lease_room` does, and any plan that is kept looks up by key: through an index, in a LATERAL with OFFSET 0, or by ON CONFLICT.
@@ -127,12 +114,16 @@ CREATE TABLE unique_names (
 CREATE FUNCTION reserve_room(questions jsonb, asked_at timestamptz) RETURNS TABLE (verdict text) LANGUAGE plpgsql
 SET plan_cache_mode = auto SET enable_seqscan = off AS $$
 BEGIN
+  -- Locks the counters. The locks are taken before the room is read: the effects of other grants, which these statements
+  -- wait for, are in the snapshot of the last statement.
   INSERT INTO reserved_room AS known (organization, project, kind, month)
   SELECT DISTINCT q.organization, q.project, q.kind, q.month
   FROM jsonb_to_recordset(questions) AS q (organization text, project text, kind text, month text)
   ORDER BY 1, 2, 3, 4
   ON CONFLICT (organization, project, kind, month) DO UPDATE SET units = known.units;
 
+  -- Locks the reservations that are asked for again. Otherwise a fold could end one after the snapshot, and the last
+  -- statement would insert it again without counting it.
   PERFORM FROM (
     SELECT DISTINCT q.organization, q.project, q.kind, q.month, q.unit
     FROM jsonb_to_recordset(questions)
@@ -147,15 +138,19 @@ BEGIN
     FOR UPDATE
   ) AS locked;
 
+  -- One statement reads the room and grants it: a fold that moves a unit from `reserved` to `count` meanwhile is seen
+  -- whole or not at all, and does not change the sum.
   RETURN QUERY
   WITH asked AS (
     SELECT q.*,
+           -- An earlier question reserved the unit.
            EXISTS (
              SELECT FROM reservations AS held
              WHERE (held.organization, held.project, held.kind, held.month, held.unit)
                  = (q.organization, q.project, q.kind, q.month, q.unit)
              OFFSET 0
            ) AS is_held,
+           -- The user is a member of the month, or the record is a duplicate of a folded record, which consumers drop.
            q.kind = 'mau' AND EXISTS (
              SELECT FROM mau_members AS member
              WHERE (member.organization, member.project, member.month, member.user_id)
@@ -173,6 +168,7 @@ BEGIN
       )
     ) WITH ORDINALITY AS q (organization, project, kind, month, unit, record_id, partition, "limit", dry_run, position)
   ),
+  -- The use of each counter: folded records, and reservations of records that are not folded.
   used AS MATERIALIZED (
     SELECT counter.*, folded.count, room.units - folded.fulfilled AS reserved
     FROM (SELECT DISTINCT asked.organization, asked.project, asked.kind, asked.month FROM asked) AS counter
@@ -189,27 +185,33 @@ BEGIN
           = (counter.organization, counter.project, counter.kind, counter.month)
     ) AS folded
   ),
+  -- The units that need room: each once, at its first question.
   fresh AS (
     SELECT DISTINCT ON (organization, project, kind, month, unit) *
     FROM asked
     WHERE NOT is_held AND NOT is_counted AND NOT dry_run
     ORDER BY organization, project, kind, month, unit, position
   ),
+  -- Their places in the order of the questions. If a plan has just changed, the limits of a batch may differ. A refused
+  -- question still takes a place before the next ones: the batch may refuse too many, never too few.
   ranked AS (
     SELECT *, row_number() OVER (PARTITION BY organization, project, kind, month ORDER BY position) AS rank
     FROM fresh
   ),
+  -- The units within the limit.
   granted AS (
     SELECT ranked.*
     FROM ranked
     JOIN used USING (organization, project, kind, month)
     WHERE used.count + used.reserved + ranked.rank <= ranked."limit"
   ),
+  -- Adds the granted units to their counters.
   raised AS (
     INSERT INTO reserved_room AS room (organization, project, kind, month, units)
     SELECT organization, project, kind, month, count(*) FROM granted GROUP BY 1, 2, 3, 4
     ON CONFLICT (organization, project, kind, month) DO UPDATE SET units = room.units + excluded.units
   ),
+  -- Makes each granted record a holder of its unit. A record that asked twice may be in the log.
   holding AS (
     INSERT INTO reservations AS held
       (organization, project, kind, month, unit, holders, partition, reserved_at, may_have_landed)
@@ -228,8 +230,11 @@ BEGIN
   SELECT CASE
     WHEN asked.is_counted THEN 'counted'
     WHEN holding.unit IS NOT NULL THEN 'granted'
+    -- Folded records alone reach the limit.
     WHEN used.count >= asked."limit" THEN 'no-room'
+    -- There is room, but a dry run reserves nothing.
     WHEN asked.dry_run AND used.count + used.reserved < asked."limit" THEN 'room'
+    -- Reservations take the rest of the room. They may be released.
     ELSE 'held'
   END
   FROM asked
@@ -239,7 +244,7 @@ BEGIN
 END
 $$;
 
--- Frees what was reserved for records that certainly were not published. Records that hold nothing are passed over.
+-- Frees what was reserved for records that are known to be unpublished. Records that hold nothing are passed over.
 --
 -- It frees only reservations whose counters it has locked. A caller that repeats its request may reserve again at any
 -- time; to delete that reservation under no lock would be a deadlock with the reserve that comes next.
@@ -344,7 +349,7 @@ BEGIN
 END
 $$;
 
--- Frees units of leases that certainly are not used: [{organization, project, kind, month, unit, units}]. `units` counts what
+-- Frees units of leases that are known to be unused: [{organization, project, kind, month, unit, units}]. `units` counts what
 -- was given back before, too, so a call that comes twice or late frees nothing twice. Leases that are gone are passed over.
 --
 -- The leases are locked by a statement of their own: the next one sees what the folds that it waited for have left.

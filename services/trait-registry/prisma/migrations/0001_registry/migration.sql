@@ -240,7 +240,7 @@ BEGIN
 END
 $$;
 
--- Gives back names that records claimed which certainly were not published:
+-- Gives back names that unpublished records had claimed:
 -- [{organization, project, kind, record_id, slugs: [text]}]. Names that such a record does not hold are passed over.
 --
 -- Every look-up is by key: as other joins, these read all claims, until there are very many.
