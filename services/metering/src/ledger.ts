@@ -34,7 +34,7 @@ export function counterOf(kind: CounterKind, { organization, project }: ProjectR
 export async function reserve(db: Db, asked: readonly Reservation[], at: Date): Promise<ReserveVerdict[]> {
   const questions = asked.map((reservation) => ({
     ...counterOf(reservation.kind, reservation, reservation.month),
-    unit: MONTHLY_LIMITS[reservation.kind].unit === 'user' ? reservation.userId : reservation.recordId,
+    unit: reservation.userId ?? reservation.recordId,
     record_id: reservation.recordId,
     partition: reservation.partition,
     limit: reservation.limit,

@@ -4,8 +4,8 @@ import {
   MONTHLY_LIMITS,
   NAME_CAPS,
   type NameKind,
+  type ProjectRef,
   type UsageAnswer,
-  type UsageQuery,
 } from '@nextvisit/contracts'
 import { join, type Queryable, sql, type Sql } from '@nextvisit/database'
 import { type CounterKey, counterOf } from './ledger.ts'
@@ -16,7 +16,7 @@ import { type CounterKey, counterOf } from './ledger.ts'
  */
 export async function readUsage(
   db: Queryable,
-  { organization, project, month }: UsageQuery,
+  { organization, project, month }: ProjectRef & { readonly month: string },
   disabledTraits: ReadonlySet<string>,
 ): Promise<UsageAnswer> {
   const ofCounters = (Object.keys(MONTHLY_LIMITS) as CounterKind[]).map((kind) =>

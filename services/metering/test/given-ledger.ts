@@ -113,7 +113,7 @@ export function newPlace() {
 export type Place = ReturnType<typeof newPlace>
 
 export function event(place: Place, limit: number, recordId: string = randomUUID()): Reservation {
-  return { kind: 'event', ...place, recordId, partition: 0, month: '2026-11', userId: userIdFixture('ada'), limit }
+  return { kind: 'event', ...place, recordId, partition: 0, month: '2026-11', limit }
 }
 
 export const look = (place: Place, limit: number): Reservation => ({ ...event(place, limit), dryRun: true })

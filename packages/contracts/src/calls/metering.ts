@@ -11,7 +11,8 @@ const Reservation = z.object({
   month: Month,
   limit: z.number().int(),
   ...unpublishedFields,
-  userId: Uuid,
+  /** The user, if the limit counts users. Otherwise each record is a unit. */
+  userId: Uuid.optional(),
   /** Checks for room, and reserves nothing. */
   dryRun: z.literal(true).optional(),
 })
@@ -26,10 +27,6 @@ export type Reservation = z.infer<typeof Reservation>
  */
 export const ReserveVerdict = z.enum(['granted', 'counted', 'held', 'no-room', 'room'])
 export type ReserveVerdict = z.infer<typeof ReserveVerdict>
-
-/** A reservation to give back. */
-const ReservedRecord = z.object({ organization: SlugId, recordId: Uuid })
-export type ReservedRecord = z.infer<typeof ReservedRecord>
 
 const ofMonth = { organization: SlugId, month: Month }
 const lease = { lease: Uuid, units: z.number().int().min(1) }
@@ -50,8 +47,6 @@ export type LeaseQuestion = z.infer<typeof LeaseQuestion>
 const ReturnedUnits = z.object({ ...ofMonth, ...lease })
 export type ReturnedUnits = z.infer<typeof ReturnedUnits>
 
-const UsageQuery = z.object({ ...projectFields, month: Month })
-export type UsageQuery = z.infer<typeof UsageQuery>
 /** A project's counters of a month. */
 const UsageAnswer = z.object({
   month: Month,
@@ -63,7 +58,11 @@ export const meteringCalls = {
   /** Reserves room under limits. */
   reserve: defineBatchedCall({ path: '/internal/reservations', question: Reservation, answer: ReserveVerdict }),
   /** Gives back reservations of records that are known to be unpublished. */
-  release: defineBatchedCall({ path: '/internal/reservations/release', question: ReservedRecord, answer: Done }),
+  release: defineBatchedCall({
+    path: '/internal/reservations/release',
+    question: z.object({ organization: SlugId, recordId: Uuid }),
+    answer: Done,
+  }),
   /** Leases room under event limits (docs/decisions/0017). Answers true to a question whose units are all leased. */
   lease: defineBatchedCall({ path: '/internal/leases', question: LeaseQuestion, answer: z.boolean() }),
   /** Gives back units of leases that are known to be unused. */
@@ -72,5 +71,9 @@ export const meteringCalls = {
     question: z.array(ReturnedUnits).max(1_000),
     answer: Done,
   }),
-  readUsage: defineCall({ path: '/internal/usage/read', question: UsageQuery, answer: UsageAnswer }),
+  readUsage: defineCall({
+    path: '/internal/usage/read',
+    question: z.object({ ...projectFields, month: Month }),
+    answer: UsageAnswer,
+  }),
 } satisfies CallTable

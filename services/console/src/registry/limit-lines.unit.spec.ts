@@ -1,8 +1,8 @@
-import type { UsageAnswer } from '@nextvisit/contracts'
+import { mapLimits, type UsageAnswer } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
 import { projectUsageOf } from './limit-lines.ts'
 
-const NOTHING = { events: 0, monthlyActiveUsers: 0, uniqueEvents: 0, uniqueTraits: 0 }
+const NOTHING = mapLimits('usage', () => 0)
 const PLAN = { eventsPerMonth: 1_000, monthlyActiveUsers: 100, uniqueEvents: 50, uniqueTraits: 20 }
 const at = (day: number, hour = 0, minute = 0) => Date.UTC(2026, 10, day, hour, minute)
 

@@ -26,6 +26,25 @@ export function forecastEvents(
   return new Map(all.filter(([, count]) => count > FEWEST_EXPECTED))
 }
 
+/** Creates a counter of an organization's events that forecasts the next ones. */
+export function createEventForecast() {
+  let events = new Map<number, number>()
+  let forecast: ReadonlyMap<number, number> = new Map()
+  let countedSince = performance.now()
+
+  return {
+    count: (partition: number): void => void events.set(partition, (events.get(partition) ?? 0) + 1),
+    /** Forecasts from the events since the previous call. */
+    next: (): ReadonlyMap<number, number> => {
+      const now = performance.now()
+      forecast = forecastEvents(forecast, events, now - countedSince)
+      events = new Map()
+      countedSince = now
+      return forecast
+    },
+  }
+}
+
 /**
  * Returns the units to lease by partition: none where a lease saves no work. They exceed twice the expected events,
  * because a lease outlasts the forecast and events arrive unevenly.

@@ -46,7 +46,8 @@ export function createMetering(
    */
   function take(reservation: Reservation): Reserved | undefined {
     if (reservation.kind === 'event') return mayLease ? leases.take(reservation) : undefined
-    const isCounted = counted.get(keyOf(reservation.userId, reservation.month))
+    const { userId, month } = reservation
+    const isCounted = userId !== undefined && counted.get(keyOf(userId, month))
     return isCounted ? { verdict: 'counted', release: releaseOf(reservation) } : undefined
   }
 

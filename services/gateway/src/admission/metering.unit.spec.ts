@@ -11,7 +11,6 @@ const RESERVATION = {
   month: '2026-11',
   limit: 1_000,
   partition: 0,
-  userId: '9fbb8008-6c5c-5c5c-8c5c-0196a3a46c5c',
   recordId: '0196a3a4-6c5c-7c5c-8c5c-0196a3a46c5c',
 } as const satisfies Reservation
 

@@ -29,10 +29,16 @@ export async function reserveRoom(
   nameCap?: NameCap,
 ): Promise<Room | Refusal> {
   const { request, user } = item
-  const { name, unchecked, refusal } = MONTHLY_LIMITS[kind]
+  const { name, unit, unchecked, refusal } = MONTHLY_LIMITS[kind]
   const limit = request.project.plan[name]
   if (limit === undefined) return NO_ROOM_NEEDED
-  const reservation = { kind, ...recordRefOf(item), userId: user.userId, month: monthOf(received), limit }
+  const reservation = {
+    kind,
+    ...recordRefOf(item),
+    ...(unit === 'user' && { userId: user.userId }),
+    month: monthOf(received),
+    limit,
+  }
   const { verdict, lease, release } =
     metering.take(reservation) ?? (await metering.reserve(reservation, request.admissionDeadlineAt, nameCap?.isReached))
   if (nameCap && verdict === 'room') return nameCap.refusal

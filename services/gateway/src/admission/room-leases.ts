@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import type { LeaseQuestion, Reservation, ReturnedUnits } from '@nextvisit/contracts'
 import type { BatchedCall } from '@nextvisit/service-kit'
 import { ROOM_LEASE_MS } from '../http/request-budget.ts'
-import { FORECAST_MS, forecastEvents, unitsToLease } from './event-forecast.ts'
+import { createEventForecast, FORECAST_MS, unitsToLease } from './event-forecast.ts'
 import type { Reserved } from './verdicts.ts'
 
 /** Interval between questions in ms. A lease lasts longer, so the next one starts before it ends. */
 const RENEW_AFTER_MS = FORECAST_MS
-/** Pause after an unanswered question in ms. Metering keeps an unused grant for a minute. */
+/** Pause after an unanswered question in ms. Metering keeps an unanswered lease for a minute. */
 const RETRY_AFTER_MS = 5_000
 
 interface RoomLeasesOptions {
@@ -28,7 +28,7 @@ interface RoomLease {
 }
 
 /** The leases of one question, which end together. */
-interface Grant {
+interface Leases {
   readonly of: Month
   readonly limit: number
   /** End by the monotonic clock, since the wall clock may be set back. */
@@ -36,27 +36,23 @@ interface Grant {
   /** End by the wall clock, since the monotonic clock may stop while the machine is suspended. */
   readonly endsAtWallMs: number
   readonly byPartition: ReadonlyMap<number, RoomLease>
-  /** Set once the grant has ended; resolves when its unused units are given back. */
+  /** Set once the leases have ended; resolves when their unspent units are given back. */
   ended?: Promise<unknown>
 }
 
 /** The month of an organization that has events now. */
 interface Account {
   readonly of: Month
+  readonly forecast: ReturnType<typeof createEventForecast>
   limit: number
-  /** Events since `countedSince`, by partition. */
-  events: Map<number, number>
-  /** Expected events, by partition. */
-  forecast: ReadonlyMap<number, number>
-  countedSince: number
-  grant?: Grant
+  leases?: Leases
   renewing?: Promise<void>
   timer?: NodeJS.Timeout
 }
 
 /**
  * Leases room under the event limits of busy organizations in advance, so that their events need no call of their own
- * (docs/decisions/0017). A record spends one unit. Unused units are given back when the lease ends.
+ * (docs/decisions/0017). A record spends one unit. Unspent units are given back when the lease ends.
  */
 export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
   const accounts = new Map<string, Account>()
@@ -66,26 +62,25 @@ export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
   function take({ limit, partition, ...of }: Month & Pick<Reservation, 'limit' | 'partition'>): Reserved | undefined {
     const account = accounts.get(keyOf(of)) ?? open(of)
     account.limit = limit
-    account.events.set(partition, (account.events.get(partition) ?? 0) + 1)
-    const { grant } = account
-    const lease = grant?.byPartition.get(partition)
-    if (!grant || !lease || lease.spent === lease.units) return undefined
-    if (grant.ended || grant.limit !== limit || isOver(grant)) return undefined
+    account.forecast.count(partition)
+    const { leases } = account
+    const lease = leases?.byPartition.get(partition)
+    if (!leases || !lease || lease.spent === lease.units) return undefined
+    if (leases.ended || leases.limit !== limit || isOver(leases)) return undefined
     lease.spent += 1
     return {
       verdict: 'granted',
       lease: lease.id,
       release: async (deadlineAt) => {
         lease.spent -= 1
-        if (grant.ended) await giveBackUnspent(grant.of, [lease], deadlineAt)
+        if (leases.ended) await giveBackUnspent(leases.of, [lease], deadlineAt)
       },
     }
   }
 
   function open({ organization, month }: Month): Account {
-    const of = { organization, month }
-    const account: Account = { of, limit: 0, events: new Map(), forecast: new Map(), countedSince: performance.now() }
-    accounts.set(keyOf(of), account)
+    const account: Account = { of: { organization, month }, limit: 0, forecast: createEventForecast() }
+    accounts.set(keyOf(account.of), account)
     renewAfter(account, RENEW_AFTER_MS)
     return account
   }
@@ -98,19 +93,14 @@ export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
   /** Leases again, as long as the organization has events. */
   async function renew(account: Account): Promise<void> {
     const askedAt = performance.now()
-    account.forecast = forecastEvents(account.forecast, account.events, askedAt - account.countedSince)
-    account.events = new Map()
-    account.countedSince = askedAt
-    if (account.forecast.size === 0) {
+    const forecast = account.forecast.next()
+    if (forecast.size === 0) {
       accounts.delete(keyOf(account.of))
       return
     }
-    const unitsOf = unitsToLease(account.forecast)
+    const unitsOf = unitsToLease(forecast)
     const isAnswered = unitsOf.size === 0 || (await askFor(account, unitsOf))
-    const sinceAskedMs = performance.now() - askedAt
-    const isLate = sinceAskedMs >= ROOM_LEASE_MS
-    const pauseMs = isLate ? RENEW_AFTER_MS : Math.max(0, RENEW_AFTER_MS - sinceAskedMs)
-    renewAfter(account, isAnswered ? pauseMs : RETRY_AFTER_MS)
+    renewAfter(account, isAnswered ? pauseAfter(performance.now() - askedAt) : RETRY_AFTER_MS)
   }
 
   /**
@@ -118,29 +108,29 @@ export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
    * only a lease ends those.
    */
   async function askFor(account: Account, unitsOf: ReadonlyMap<number, number>): Promise<boolean> {
-    const grant = grantOf(account, unitsOf)
-    const leases = Array.from(grant.byPartition, ([partition, { id, units }]) => ({ lease: id, partition, units }))
-    const asked = await ask({ ...grant.of, limit: grant.limit, leases })
+    const leases = leasesOf(account, unitsOf)
+    const question = Array.from(leases.byPartition, ([partition, { id, units }]) => ({ lease: id, partition, units }))
+    const asked = await ask({ ...leases.of, limit: leases.limit, leases: question })
     const isAnswered = asked.outcome === 'answered'
     if (isAnswered && !asked.answer) return true
     // Metering may have granted an unanswered question.
-    if (!isAnswered || isOver(grant) || isStopped) await end(grant)
-    else begin(account, grant)
+    if (!isAnswered || isOver(leases) || isStopped) await end(leases)
+    else begin(account, leases)
     return isAnswered
   }
 
-  function begin(account: Account, grant: Grant): void {
-    if (account.grant) void end(account.grant)
-    account.grant = grant
-    setTimeout(() => void end(grant), grant.endsAt - performance.now()).unref()
+  function begin(account: Account, leases: Leases): void {
+    if (account.leases) void end(account.leases)
+    account.leases = leases
+    setTimeout(() => void end(leases), leases.endsAt - performance.now()).unref()
   }
 
-  /** Ends a grant: no unit of it is spent from now on. */
-  function end(grant: Grant): Promise<unknown> {
-    return (grant.ended ??= giveBackUnspent(grant.of, [...grant.byPartition.values()]))
+  /** Ends leases: none of their units is spent from now on. */
+  function end(leases: Leases): Promise<unknown> {
+    return (leases.ended ??= giveBackUnspent(leases.of, [...leases.byPartition.values()]))
   }
 
-  /** Reports the unused units of ended leases, including units that were given back before. */
+  /** Reports the unspent units of ended leases, including units that were given back before. */
   async function giveBackUnspent(of: Month, leases: readonly RoomLease[], deadlineAt?: number): Promise<void> {
     const returned = leases.map(({ id, units, spent }) => ({ ...of, lease: id, units: units - spent }))
     const unspent = returned.filter(({ units }) => units > 0)
@@ -149,32 +139,36 @@ export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
 
   return {
     take,
-    /** Ends the current grant, because others wait for its room. */
+    /** Ends the current leases, because others wait for their room. */
     end: (of: Month): void => {
-      const grant = accounts.get(keyOf(of))?.grant
-      if (grant) void end(grant)
+      const leases = accounts.get(keyOf(of))?.leases
+      if (leases) void end(leases)
     },
     /** Ends all leases. Resolves once their units are given back. */
     stop: async (): Promise<void> => {
       isStopped = true
       const all = [...accounts.values()]
       for (const { timer } of all) clearTimeout(timer)
-      await Promise.all(all.map(({ renewing, grant }) => Promise.all([renewing, grant && end(grant)])))
+      await Promise.all(all.map(({ renewing, leases }) => Promise.all([renewing, leases && end(leases)])))
     },
   }
 }
 
-/** Returns the grant that is in effect if metering agrees. */
-function grantOf({ of, limit }: Account, unitsOf: ReadonlyMap<number, number>): Grant {
-  const byPartition = new Map(Array.from(unitsOf, ([partition, units]) => [partition, leaseOf(units)]))
+/** Returns the pause after an answer, so that the next leases begin before these end. */
+function pauseAfter(sinceAskedMs: number): number {
+  const isLate = sinceAskedMs >= ROOM_LEASE_MS
+  return isLate ? RENEW_AFTER_MS : Math.max(0, RENEW_AFTER_MS - sinceAskedMs)
+}
+
+/** Returns the leases that are in effect if metering agrees. */
+function leasesOf({ of, limit }: Account, unitsOf: ReadonlyMap<number, number>): Leases {
+  const byPartition = new Map(
+    Array.from(unitsOf, ([partition, units]) => [partition, { id: randomUUID(), units, spent: 0 }]),
+  )
   return { of, limit, byPartition, endsAt: performance.now() + ROOM_LEASE_MS, endsAtWallMs: Date.now() + ROOM_LEASE_MS }
 }
 
-function leaseOf(units: number): RoomLease {
-  return { id: randomUUID(), units, spent: 0 }
-}
-
-function isOver({ endsAt, endsAtWallMs }: Grant): boolean {
+function isOver({ endsAt, endsAtWallMs }: Leases): boolean {
   return performance.now() >= endsAt || Date.now() >= endsAtWallMs
 }
 

@@ -21,7 +21,7 @@ async function givenMetering() {
 
 function reservationOf(recordId: string): Reservation {
   const place = { organization: 'acme', project: 'shop', month: '2026-11' }
-  return { kind: 'event', ...place, recordId, userId: randomUUID(), partition: 0, limit: 1_000_000 }
+  return { kind: 'event', ...place, recordId, partition: 0, limit: 1_000_000 }
 }
 
 async function readLedger(db: Db) {
