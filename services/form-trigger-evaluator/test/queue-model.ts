@@ -1,9 +1,21 @@
-import { createHash } from 'node:crypto'
-import { type Condition, durationMs, type Form, type ProjectConfig, type Trigger } from '@nextvisit/contracts'
+import {
+  type ActivityThen,
+  AT_VISIT,
+  checkGates,
+  type FormRule,
+  type GateName,
+  type ProjectOfRevision,
+  projectOfRevision,
+  type QueueThen,
+  TO_QUEUE,
+  triggeredBy,
+} from '@nextvisit/audit/rules'
+import type { EventTracked, IdentifyRequested, ProjectConfig, RequestFact, VisitAnswered } from '@nextvisit/contracts'
 
 /**
  * The queue as forms.md describes it, for `queue-model.int.spec.ts`: lists that are searched, no index, and no code of the
- * evaluator or of the domain. Instants in ms.
+ * evaluator or of the domain. Triggers and gates are those of the auditor, which shares no code with them either. Instants
+ * in ms.
  */
 export interface ModelRow {
   readonly user: string
@@ -21,50 +33,23 @@ export interface ModelRow {
 
 interface ModelUser {
   readonly id: string
-  plan?: string | undefined
+  readonly traits: Map<string, string>
   firstSeen?: number
   session?: number
   lastContact?: number
   readonly happened: { readonly slug: string; readonly at: number; readonly session: number | undefined }[]
 }
 
-interface ModelEvent {
-  readonly id: string
-  readonly user: string
-  readonly slug: string
-  readonly source: 'admin' | 'sdk'
-  readonly at: number
-  readonly received: number
-  readonly isLate: boolean
+/** The form that a visit is offered, and whether another one waits. */
+interface ModelOffer {
+  readonly row: ModelRow | undefined
+  readonly moreWaiting: boolean
 }
 
-interface ModelIdentify {
-  readonly id: string
-  readonly user: string
-  readonly source: 'admin' | 'sdk'
-  readonly plan: string | undefined
-  readonly received: number
-  /** A gateway waits for the reply. */
-  readonly isHeard: boolean
-}
+/** The same record by the auditor's own types. */
+type AuditedFact = Parameters<typeof triggeredBy>[1]
 
-interface ModelAnswer {
-  readonly visitId: string
-  readonly received: number
-  readonly row: ModelRow
-}
-
-/** A record in the form that triggers match. */
-interface TriggerInput {
-  readonly slug?: string
-  readonly source?: 'admin' | 'sdk'
-  readonly startsSession?: boolean
-  /** The end of a trigger's window. */
-  readonly at: number
-  readonly received: number
-}
-
-const MINUTE = 60_000
+const SESSION_GAP = 30 * 60_000
 const OFFER_HOLDS = 30_000
 
 export class QueueModel {
@@ -80,31 +65,35 @@ export class QueueModel {
     this.project = project
   }
 
-  identify(fact: ModelIdentify): { readonly row: ModelRow | undefined; readonly moreWaiting: boolean } {
-    const user = this.#user(fact.user)
-    user.plan = fact.plan ?? user.plan
-    user.firstSeen = Math.min(user.firstSeen ?? fact.received, fact.received)
+  /** `isHeard`: a gateway waits for the reply. */
+  identify(fact: IdentifyRequested, isHeard: boolean): ModelOffer {
+    const user = this.#user(fact.userId)
+    const received = Date.parse(fact.received)
+    for (const [slug, value] of Object.entries(fact.operations.set ?? {})) user.traits.set(slug, String(value))
+    user.firstSeen = Math.min(user.firstSeen ?? received, received)
     if (fact.source === 'admin') return { row: undefined, moreWaiting: false }
-    const { received } = fact
-    const startsSession = user.session === undefined || received - (user.lastContact ?? received) >= 30 * MINUTE
+    const startsSession = user.session === undefined || received - (user.lastContact ?? received) >= SESSION_GAP
     if (startsSession) user.session = received
     user.lastContact = Math.max(user.lastContact ?? received, received)
-    this.#evaluate(user, fact.id, { startsSession, at: received, received })
-    return fact.isHeard ? this.#offer(user, received) : { row: undefined, moreWaiting: false }
+    this.#evaluate(user, fact, startsSession)
+    return isHeard ? this.#offer(user, received) : { row: undefined, moreWaiting: false }
   }
 
   /** Returns the number of forms that the event has queued, now or when it was processed before. */
-  track({ id, user: name, slug, source, at, received, isLate }: ModelEvent): number {
-    const user = this.#user(name)
-    user.happened.push({ slug, at, session: source === 'sdk' ? user.session : undefined })
+  track(fact: EventTracked): number {
+    const { id, slug, source, evaluateTriggers } = fact
+    const user = this.#user(fact.userId)
+    const received = Date.parse(fact.received)
+    user.happened.push({ slug, at: Date.parse(fact.occurredAt), session: source === 'sdk' ? user.session : undefined })
     if (source === 'sdk') user.lastContact = Math.max(user.lastContact ?? received, received)
-    if (isLate) return 0
-    this.#evaluate(user, id, { slug, source, at: Math.max(at, received), received })
+    if (!evaluateTriggers) return 0
+    this.#evaluate(user, fact, false)
     return this.rows.filter((row) => row.cause === id && row.queuedAt === received).length
   }
 
-  answer({ visitId, received, row }: ModelAnswer): void {
+  answer({ visitId, ...fact }: VisitAnswered, row: ModelRow): void {
     if (row.state === 'delivered' && row.visitId === visitId) return
+    const received = Date.parse(fact.received)
     row.shownAt = Math.max(row.shownAt ?? received, received)
     row.visitId = visitId
     this.#move(row, 'delivered')
@@ -112,20 +101,22 @@ export class QueueModel {
 
   /** Does the work of a tick. */
   tick(now: number): void {
+    const { forms } = this.#rules()
     for (const row of this.rows) {
       this.#passTime(row, now)
-      if (row.state === 'waiting' && !this.#form(row.form)?.enabled) this.#move(row, 'cancelled')
+      if (row.state === 'waiting' && !forms.get(row.form)?.isEnabled) this.#move(row, 'cancelled')
     }
   }
 
-  #user(id: string): ModelUser {
-    const user = this.#users.get(id) ?? { id, happened: [] }
-    this.#users.set(id, user)
-    return user
+  /** The project as the auditor reads it from the workspace file. */
+  #rules(): ProjectOfRevision {
+    return projectOfRevision(JSON.parse(JSON.stringify(this.project)))
   }
 
-  #form(id: string): Form | undefined {
-    return this.project.forms.find((form) => form.id === id)
+  #user(id: string): ModelUser {
+    const user = this.#users.get(id) ?? { id, traits: new Map(), happened: [] }
+    this.#users.set(id, user)
+    return user
   }
 
   #move(row: ModelRow, state: ModelRow['state']): void {
@@ -140,29 +131,32 @@ export class QueueModel {
     if (row.state === 'waiting' && row.expiresAt !== null && now >= row.expiresAt) this.#move(row, 'expired')
   }
 
-  #evaluate(user: ModelUser, record: string, input: TriggerInput): void {
-    const { received } = input
+  #evaluate(user: ModelUser, fact: RequestFact, startsSession: boolean): void {
+    const received = Date.parse(fact.received)
     for (const row of this.rows) if (row.user === user.id) this.#passTime(row, received)
-    for (const form of this.project.forms) {
-      if (!form.triggers.some((trigger) => this.#matches(user, trigger, input))) continue
+    const activity = activityOf(user, startsSession)
+    const check = this.#gatesOf(user, activity, received)
+    for (const form of this.#rules().forms.values()) {
+      const triggered = triggeredBy(form, fact as AuditedFact, activity)
+      if (!triggered) continue
       const isDone = ({ cause, queuedAt, form: id }: ModelRow) =>
-        cause === record && queuedAt === received && id === form.id
+        cause === fact.id && queuedAt === received && id === form.id
       if (this.rows.some(isDone)) continue
-      const refused = this.#refusal(user, form, received)
-      this.decisions.set(`${user.id} ${form.id}`, { outcome: refused ?? 'queued', record })
-      if (!refused) this.#queue(user, form, record, received)
+      const refused = triggered.where?.holds === false ? 'properties-differ' : check(TO_QUEUE, form)
+      this.decisions.set(`${user.id} ${form.id}`, { outcome: refused ?? 'queued', record: fact.id })
+      if (refused === undefined) this.#queue(user, form, fact.id, received)
     }
   }
 
-  #queue(user: ModelUser, form: Form, cause: string, received: number): void {
+  #queue(user: ModelUser, form: FormRule, cause: string, received: number): void {
     this.rows.push({
       user: user.id,
       form: form.id,
       cause,
       queuedAt: received,
       priority: form.priority,
-      showFrom: received + durationMs(form.delay),
-      expiresAt: form.expiresAfter === undefined ? null : received + durationMs(form.expiresAfter),
+      showFrom: received + form.delayMs,
+      expiresAt: form.expiresAfterMs === Infinity ? null : received + form.expiresAfterMs,
       state: 'waiting',
       offeredAt: null,
       shownAt: null,
@@ -171,75 +165,16 @@ export class QueueModel {
     this.told.push(`FormQueued ${user.id} ${form.id}`)
   }
 
-  #matches(user: ModelUser, trigger: Trigger, input: TriggerInput): boolean {
-    if ('visit' in trigger) return input.startsSession === true
-    if ('firstSeen' in trigger) {
-      return user.firstSeen !== undefined && input.received - user.firstSeen >= durationMs(trigger.firstSeen.after)
-    }
-    if (trigger.event !== input.slug) return false
-    const isOfSession = trigger.since === 'session'
-    if (isOfSession && input.source === 'admin') return false
-    const session = user.session ?? Number.NaN
-    const counted = user.happened
-      .filter(({ slug }) => slug === trigger.event)
-      .filter((event) => !isOfSession || event.session === session)
-      .filter(({ at }) => !trigger.within || isWithin(at, input.at, trigger.within))
-    return counted.length >= (trigger.count ?? 1)
-  }
-
-  #holds(user: ModelUser, condition: Condition, now: number): boolean {
-    if ('all' in condition) return condition.all.every((child) => this.#holds(user, child, now))
-    if ('any' in condition) return condition.any.some((child) => this.#holds(user, child, now))
-    if ('not' in condition) return !this.#holds(user, condition.not, now)
-    if ('trait' in condition) return user.plan === condition.is
-    if ('segment' in condition) {
-      const segment = this.project.segments.find(({ id }) => id === condition.segment)
-      return segment !== undefined && this.#holds(user, segment.where, now)
-    }
-    if (!('event' in condition)) throw new Error('The model does not know this condition.')
-    const { event, within, atLeast = 0, exactly } = condition
-    const count = user.happened.filter(
-      ({ slug, at }) => slug === event && (!within || isWithin(at, now, within)),
-    ).length
-    return exactly === undefined ? count >= atLeast : count === exactly
-  }
-
-  #refusal(user: ModelUser, form: Form, now: number): string | undefined {
-    const own = this.rows.filter((row) => row.user === user.id && row.form === form.id)
-    if (!isLive(form, now)) return 'not-live'
-    if (form.audience && !this.#holds(user, form.audience, now)) return 'not-in-audience'
-    if (bucketOf(form, user) >= form.sample * 100) return 'sampled-out'
-    const { repeat } = form.frequency
-    const shown = own.filter(({ state }) => state === 'delivered').map(({ shownAt }) => shownAt ?? 0)
-    const times = own.filter(isOpen).length + shown.length
-    if (repeat === 'once' && times >= 1) return 'repeat-exhausted'
-    if (typeof repeat === 'object' && 'times' in repeat && times >= repeat.times) return 'repeat-exhausted'
-    if (typeof repeat === 'object' && 'every' in repeat) {
-      if (now - Math.max(Number.NEGATIVE_INFINITY, ...shown) < durationMs(repeat.every)) return 'too-soon'
-    }
-    if (this.#isCoolingDown(user, form, now)) return 'cooling-down'
-    return own.some(isOpen) ? 'already-waiting' : undefined
-  }
-
-  #isCoolingDown(user: ModelUser, form: Form, now: number): boolean {
-    if (form.cooldown.ignore || this.project.formCooldown === '0s') return false
-    const shown = this.rows
-      .filter((row) => row.user === user.id)
-      .flatMap(({ state, shownAt, offeredAt }) =>
-        state === 'delivered' ? shownAt : state === 'offered' ? offeredAt : [],
-      )
-    return shown.some((at) => now - (at ?? 0) < durationMs(this.project.formCooldown))
-  }
-
-  #offer(user: ModelUser, now: number): { readonly row: ModelRow | undefined; readonly moreWaiting: boolean } {
+  #offer(user: ModelUser, now: number): ModelOffer {
+    const check = this.#gatesOf(user, activityOf(user, false), now)
+    const { forms } = this.#rules()
     const waiting = this.rows.flatMap((row) => {
-      const form = this.#form(row.form)
+      const form = forms.get(row.form)
       const isReady = row.user === user.id && row.state === 'waiting' && row.showFrom <= now
-      return isReady && form && isLive(form, now) ? { row, form } : []
+      return isReady && form && check(['live'], form) === undefined ? { row, form } : []
     })
     const [best] = waiting
-      .filter(({ form }) => !form.audience || this.#holds(user, form.audience, now))
-      .filter(({ form }) => !this.#isCoolingDown(user, form, now))
+      .filter(({ form }) => check(AT_VISIT, form) === undefined)
       .map(({ row }) => row)
       .toSorted((a, b) => b.priority - a.priority || a.queuedAt - b.queuedAt || a.form.localeCompare(b.form))
     if (best) {
@@ -248,22 +183,54 @@ export class QueueModel {
     }
     return { row: best, moreWaiting: waiting.some(({ row }) => row !== best) }
   }
+
+  /** Returns a check of gates against the user's present queue: the reason of the first that refuses. */
+  #gatesOf(user: ModelUser, activity: ActivityThen, now: number) {
+    const queue = queueOf(this.rows.filter((row) => row.user === user.id))
+    const project = this.#rules()
+    return (gates: readonly GateName[], form: FormRule): string | undefined =>
+      checkGates(gates, { form, project, userId: user.id, now, activity }, queue).reason
+  }
 }
 
-function isOpen({ state }: ModelRow): boolean {
-  return state === 'waiting' || state === 'offered'
+function activityOf({ traits, firstSeen, session, happened }: ModelUser, startsSession: boolean): ActivityThen {
+  return {
+    traits,
+    device: new Map(),
+    firstSeenAt: firstSeen === undefined ? null : isoOf(firstSeen),
+    startsSession,
+    eventOf: (slug) => {
+      const events = happened.filter((event) => event.slug === slug)
+      const inSession = session === undefined ? [] : events.filter((event) => event.session === session)
+      return {
+        total: events.length,
+        latest: events.map(({ at }) => at).toSorted((one, other) => one - other),
+        inSession: inSession.length,
+      }
+    },
+  }
 }
 
-function isLive({ enabled, startsAt, endsAt }: Form, now: number): boolean {
-  return enabled && !(startsAt && now < Date.parse(startsAt)) && !(endsAt && now >= Date.parse(endsAt))
+/** Converts one user's rows to the queue that the gates read. */
+function queueOf(rows: readonly ModelRow[]): QueueThen {
+  const delivered = Map.groupBy(
+    rows.filter(({ state }) => state === 'delivered'),
+    ({ form }) => form,
+  )
+  const shown = Array.from(delivered, ([form, own]) => {
+    const lastAt = isoOf(Math.max(...own.map(({ shownAt }) => shownAt ?? 0)))
+    return [form, { times: own.length, lastAt }] as const
+  })
+  const open = rows.flatMap(({ form, state, queuedAt }) =>
+    state === 'waiting' || state === 'offered' ? [[form, { state, queuedAt: isoOf(queuedAt) }] as const] : [],
+  )
+  const offers = rows.flatMap(({ state, offeredAt, form }) =>
+    state === 'offered' ? { formId: form, at: isoOf(offeredAt ?? 0) } : [],
+  )
+  const offered = offers.toSorted((one, other) => one.at.localeCompare(other.at)).at(-1)
+  return { shown: new Map(shown), open: new Map(open), offered }
 }
 
-/** (instant − W, instant]. */
-function isWithin(at: number, instant: number, within: string): boolean {
-  return at > instant - durationMs(within) && at <= instant
-}
-
-function bucketOf(form: Form, user: ModelUser): number {
-  const digest = createHash('sha256').update(`${form.id}:${user.id}`).digest('hex')
-  return Number.parseInt(digest.slice(0, 8), 16) % 10_000
+function isoOf(ms: number): string {
+  return new Date(ms).toISOString()
 }

@@ -51,24 +51,17 @@ export function expectedReply(story: QueueStory, sent: Sent): Expected | undefin
 }
 
 function tell({ model, rowOf }: QueueStory, { fact, isHeard }: Sent): Expected | undefined {
-  const common = { user: fact.userId, received: Date.parse(fact.received) }
   switch (fact.type) {
     case 'VisitAnswered': {
       const row = rowOf.get(fact.queuedId)
-      if (row) model.answer({ ...common, visitId: fact.visitId, row })
+      if (row) model.answer(fact, row)
       return undefined
     }
-    case 'EventTracked': {
-      const { id, slug, source, evaluateTriggers } = fact
-      const at = Date.parse(fact.occurredAt)
-      const formsQueued = model.track({ ...common, id, slug, source, at, isLate: !evaluateTriggers })
-      return { kind: 'track', recordId: id, formsQueued }
-    }
+    case 'EventTracked':
+      return { kind: 'track', recordId: fact.id, formsQueued: model.track(fact) }
     case 'IdentifyRequested': {
-      const { id, source, operations } = fact
-      const plan = operations.set?.['plan'] as string | undefined
-      const offered = model.identify({ ...common, id, source, plan, isHeard })
-      return source === 'admin' ? undefined : { kind: 'visit', recordId: id, ...offered }
+      const offered = model.identify(fact, isHeard)
+      return fact.source === 'admin' ? undefined : { kind: 'visit', recordId: fact.id, ...offered }
     }
   }
 }

@@ -75,7 +75,7 @@ export function createCatalog(): Catalog & { readonly observe: (value: Buffer | 
       for (const project of config?.projects ?? []) {
         const name = `${organization}/${project.id}`
         const previous = projects.get(`${name}/${revision - 1}`)
-        const now = ofRevision(project)
+        const now = projectOfRevision(project)
         projects.set(`${name}/${revision}`, isDeepStrictEqual(previous, now) && previous ? previous : now)
       }
     },
@@ -100,7 +100,11 @@ export function createCatalog(): Catalog & { readonly observe: (value: Buffer | 
   }
 }
 
-function ofRevision({ forms = [], segments = [], formCooldown = '0s' }: ProjectInFile): ProjectOfRevision {
+export function projectOfRevision({
+  forms = [],
+  segments = [],
+  formCooldown = '0s',
+}: ProjectInFile): ProjectOfRevision {
   const rules = forms.map(formRuleOf)
   return {
     forms: new Map(rules.map((rule) => [rule.id, rule])),

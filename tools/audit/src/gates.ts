@@ -66,7 +66,7 @@ const GATES = {
   },
 } satisfies Record<string, Gate>
 
-type GateName = keyof typeof GATES
+export type GateName = keyof typeof GATES
 
 /** Gates before a form is queued, in order. */
 export const TO_QUEUE: readonly GateName[] = ['live', 'audience', 'sample', 'repeat', 'cooldown', 'slot']
