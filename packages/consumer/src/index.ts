@@ -10,6 +10,7 @@ export { type AddressedReply, createReplyPublisher, type PublishReplies } from '
 export { runConsumer } from './process/run-consumer.ts'
 export {
   type CarriedColumn,
+  comparedRows,
   coreTableSources,
   type SettledUntil,
   type TableSource,

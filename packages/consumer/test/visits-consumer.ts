@@ -14,7 +14,7 @@ export function visitsConsumer(topic?: string): Consumer {
     // The row that the example's ticks write does not come from the log.
     tables: {
       visits: {
-        folded: (table) => `SELECT * FROM ${table} WHERE user_id <> '00000000-0000-4000-8000-000000000000'`,
+        comparedWhere: () => `user_id <> '00000000-0000-4000-8000-000000000000'`,
       },
     },
     calls: {},

@@ -28,10 +28,8 @@ export const formTriggerEvaluator = defineConsumer({
     users: 'fold',
     event_occurrences: 'fold',
     queue: {
-      folded: (table) => `
-        SELECT organization, project, user_id, id, form_id, replace(state, 'offered', 'waiting') AS state, priority,
-               queued_at, show_from, expires_at, shown_at, visit_id, cause_id, catalog_revision, partition
-        FROM ${table}`,
+      notCompared: { offered_at: 'open offers are not in the log. The live value is kept.' },
+      comparedAs: { state: `replace(state, 'offered', 'waiting')` },
       carry: (live, rebuilt) => `
         UPDATE ${rebuilt} AS own SET state = 'offered', offered_at = theirs.offered_at
         FROM ${live} AS theirs

@@ -19,10 +19,9 @@ export const metering = defineConsumer({
   // Reservations and their numbers are promises to gateways. They are not in the log.
   tables: {
     counters: {
-      folded: (table) => `SELECT organization, project, kind, month, partition, count FROM ${table}`,
       // Only folds change it, and each fold writes the rebuilt row, too.
       carriedColumn: { column: 'fulfilled', when: 'own.fulfilled <> theirs.fulfilled' },
-      notCompared: 'fulfilled: it goes by reservations. The live one is kept.',
+      notCompared: { fulfilled: 'it depends on reservations. The live value is kept.' },
     },
     reserved_room: 'carried',
     reservations: 'carried',

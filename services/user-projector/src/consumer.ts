@@ -22,35 +22,29 @@ export const userProjector = defineConsumer({
   openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
   projection: (parts) => createProjection(parts),
 
-  // The live consumer recomputes a changed segment for every user, at an instant that no log has. A rebuild uses the new
-  // definition from the beginning. Both result in the same members, and the same instants at which time changes them. Only
-  // the live rows know when a segment was computed, and since when a user is a member.
+  // When a segment changes, the live consumer recomputes it for every user, at an instant that the log does not contain. A
+  // rebuild uses the new definition from the beginning. Both result in the same members, and in the same instants at which
+  // time changes them. Only the live rows tell when a segment was computed, and since when a user is a member.
   tables: {
     users: {
-      folded: (table) => `
-        SELECT organization, project, user_id, user_name, traits, trait_bytes, dropped_trait_operations, country, device, first_seen_at, last_seen_at, partition,
-               definitions, changes_at
-        FROM ${table}`,
       // No segment changes before changes_at.
       carriedColumn: {
         column: 'as_of',
         when: `own.definitions = theirs.definitions AND own.changes_at IS NOT DISTINCT FROM theirs.changes_at
           AND coalesce(own.as_of, '-infinity') < theirs.as_of`,
       },
-      notCompared: 'as_of, for when segments were computed: also when one was changed, which the log does not tell.',
+      notCompared: { as_of: 'segments are also computed when one changes, at an instant that the log does not contain.' },
     },
     user_events: 'fold',
     segment_members: {
-      folded: (table) => `SELECT organization, project, segment_id, user_id FROM ${table}`,
       carriedColumn: { column: 'since', when: 'own.since <> theirs.since' },
-      notCompared: 'since: it goes by when a segment was changed, too. The live one is kept.',
+      notCompared: { since: 'it also depends on when a segment was changed. The live value is kept.' },
     },
     // A count of 0 may have a row.
-    segment_counts: { folded: (table) => `SELECT * FROM ${table} WHERE members > 0` },
-    // The revision is that of the last comparison.
+    segment_counts: { comparedWhere: () => 'members > 0' },
     segment_progress: {
-      folded: (table) => `
-        SELECT organization, project, definitions, partition, segments, users FROM ${table} WHERE users > 0`,
+      notCompared: { revision: 'it is the revision of the catalog at the last comparison with the segments.' },
+      comparedWhere: () => 'users > 0',
     },
   },
 

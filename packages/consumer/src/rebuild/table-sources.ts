@@ -6,9 +6,13 @@
 export type TableSource = 'fold' | 'carried' | PartlyFolded
 
 /** A table of which only some columns or rows come from the log. Tables are named `schema.table`. */
-export interface PartlyFolded {
-  /** Returns a query for the part that comes from the log, which a replay compares. */
-  readonly folded: (table: string) => string
+interface PartlyFolded {
+  /** The reason, for each column that a replay does not compare. It compares all others. Operators read the reasons. */
+  readonly notCompared?: Readonly<Record<string, string>>
+  /** Expressions that a replay compares instead of these columns. */
+  readonly comparedAs?: Readonly<Record<string, string>>
+  /** Returns a condition over `compared`, a row of the table: only these rows are compared. Default: all. */
+  readonly comparedWhere?: (table: string) => string
   /**
    * Returns a statement that copies the rest from the live table into the rebuilt one. Folds wait for it, so its cost must
    * not grow with the users. Absent: the rest is not needed.
@@ -16,8 +20,6 @@ export interface PartlyFolded {
   readonly carry?: (live: string, rebuilt: string) => string
   /** A column that is copied for each row before folds wait, and then only for rows that have changed since. */
   readonly carriedColumn?: CarriedColumn
-  /** Names the columns that are not compared, with the reason, for readers of the comparison. */
-  readonly notCompared?: string
 }
 
 /** A column that is copied from the live row (`theirs`) to the rebuilt one (`own`) with the same primary key. */
@@ -43,10 +45,9 @@ export const coreTableSources: TableSources = {
   partition_alarms: 'carried',
   idempotent_records: {
     // The moment at which older rows are deleted depends on how the log was cut into batches, and no fold reads them.
-    folded: (table) => `
-      SELECT record_id, partition, received FROM ${table} AS known
-      WHERE NOT isfinite(received) OR received > (
-        SELECT max(received) FROM ${table} AS last WHERE last.partition = known.partition AND isfinite(received)
+    comparedWhere: (table) => `
+      NOT isfinite(received) OR received > (
+        SELECT max(received) FROM ${table} AS last WHERE last.partition = compared.partition AND isfinite(received)
       ) - interval '48 hours'`,
   },
 }
@@ -69,4 +70,17 @@ export function unknownTables(
     withoutSource: tables.filter((table) => !known.has(table)),
     missing: Object.keys(tableSources).filter((table) => !tables.includes(table)),
   }
+}
+
+/** Returns a query for the part of a table that a replay compares. Throws a RangeError if the source names an unknown column. */
+export function comparedRows(table: string, columns: readonly string[], source: 'fold' | PartlyFolded): string {
+  if (source === 'fold') return `SELECT * FROM ${table}`
+  const { notCompared = {}, comparedAs = {}, comparedWhere } = source
+  const unknown = Object.keys({ ...notCompared, ...comparedAs }).filter((column) => !columns.includes(column))
+  if (unknown.length > 0) throw new RangeError(`${table} has no column ${unknown.join(', ')}`)
+  const compared = columns
+    .filter((column) => !Object.hasOwn(notCompared, column))
+    .map((column) => (comparedAs[column] === undefined ? `"${column}"` : `${comparedAs[column]} AS "${column}"`))
+  const where = comparedWhere === undefined ? '' : `WHERE ${comparedWhere(table)}`
+  return `SELECT ${compared.join(', ')} FROM ${table} AS compared ${where}`
 }

@@ -1,5 +1,5 @@
 import type { Client } from '@nextvisit/database'
-import { coreTableSources, type TableSources } from '@nextvisit/consumer'
+import { comparedRows, coreTableSources, type TableSources } from '@nextvisit/consumer'
 
 /** Differences of a table between the live schema and the rebuilt one. */
 export interface TableComparison {
@@ -38,8 +38,9 @@ export async function compareTables(
   const comparisons: TableComparison[] = []
   for (const [table, source] of Object.entries({ ...tableSources, ...coreTableSources })) {
     if (source === 'carried') continue
-    const foldedRows = (schema: string): string =>
-      source === 'fold' ? `SELECT * FROM ${schema}.${table}` : source.folded(`${schema}.${table}`)
+    const { fields } = await client.query(`SELECT * FROM ${schemas.live}.${table} LIMIT 0`)
+    const names = fields.map(({ name }) => name)
+    const foldedRows = (schema: string): string => comparedRows(`${schema}.${table}`, names, source)
     const columns = await comparableColumns(client, foldedRows(schemas.live))
     const rowsOf = (schema: string): string => `SELECT ${columns} FROM (${foldedRows(schema)}) AS given`
     comparisons.push(await compareRows(client, table, schemas, rowsOf))

@@ -46,5 +46,8 @@ function notComparedLines([table, source]: [string, TableSource]): string[] {
 
 /** Returns the columns of a table that are not compared, and the reason. */
 export function notComparedOf(source: TableSource | undefined): string | undefined {
-  return typeof source === 'object' ? source.notCompared : undefined
+  if (typeof source !== 'object' || source.notCompared === undefined) return undefined
+  return Object.entries(source.notCompared)
+    .map(([column, reason]) => `${column}: ${reason}`)
+    .join(' ')
 }
