@@ -28,7 +28,7 @@ export function remainingMs(deadlineAt: number): number {
   return Math.max(0, deadlineAt - performance.now())
 }
 
-/** The answer of a handler that knows nothing by that name. */
+/** The answer of a handler that finds nothing. */
 export const NOT_FOUND = Symbol('not found')
 /**
  * The answer of a handler whose rows are behind the log. A breaker does not count it as a failure, because rows of other
@@ -86,7 +86,7 @@ export function serveCalls(table: CallTable, handlers: object, parts?: object): 
   })
 }
 
-/** Returns the calls of a table as functions. `send` decides where they go: any process behind a breaker, or a certain one. */
+/** Returns the calls of a table as functions. `send` chooses the process that answers. */
 export function createCallClient<Table extends CallTable>(table: Table, send: Send): CallClient<Table> {
   const calls = Object.entries(table).map(([name, call]) => [
     name,

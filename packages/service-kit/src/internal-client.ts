@@ -65,7 +65,7 @@ export function createInternalClient({ baseUrls, token, timeoutMs }: InternalCli
       try {
         return outcomeOf(await attempt(new URL(path, baseUrls[current]), payload, leftMs, signal), answer)
       } catch (error) {
-        cause = new InternalCallError('The service can not be reached.', { cause: error })
+        cause = new InternalCallError('The service cannot be reached.', { cause: error })
         const next = (current + 1) % baseUrls.length
         // Later calls begin with the next address. Of concurrent failures only the first moves it.
         if (preferred === current) preferred = next

@@ -105,16 +105,16 @@ function answerCall(route: CallRoute, logger: Logger): RequestHandler {
     const withinMs = withinMsOf(request.headers)
     const deadlineAt = performance.now() + withinMs
     const timer = setTimeout(() => abort.abort(new Error('The deadline passed.')), withinMs)
-    response.once('close', () => abort.abort(new Error('The caller is gone.')))
+    response.once('close', () => abort.abort(new Error('The caller disconnected.')))
     try {
       const answer = await route.handle(body.data, { signal: abort.signal, deadlineAt })
-      if (answer === NOT_FOUND) refuse(response, 404, 'NOT_FOUND', 'The service knows nothing by that name.')
+      if (answer === NOT_FOUND) refuse(response, 404, 'NOT_FOUND', 'The service found nothing.')
       else if (answer === BEHIND) refuse(response, 503, 'BEHIND', 'The requested rows are not folded yet; ask again.')
       else response.json(answer)
     } catch (err) {
       const isPassing = abort.signal.aborted || isExpectedToPass(err)
       logger[isPassing ? 'warn' : 'error']({ err, route: route.path }, 'an internal call failed')
-      if (isPassing) refuse(response, 503, 'UNAVAILABLE', 'The service can not answer now; ask again.')
+      if (isPassing) refuse(response, 503, 'UNAVAILABLE', 'The service cannot answer now; ask again.')
       else refuse(response, 500, 'INTERNAL_ERROR', 'The service failed to answer; its log has the error.')
     } finally {
       clearTimeout(timer)

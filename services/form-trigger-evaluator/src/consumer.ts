@@ -48,7 +48,7 @@ export const formTriggerEvaluator = defineConsumer({
     readFormSteps: async (query) => steps.read(query),
     readOpenCounts: (query, { readDb }) => readOpenCounts(readDb, query),
     readOpenRows: (query, { readDb }) => readOpenRows(readDb, query),
-    readTriggerCounts: (query, { readDb }) => readTriggerCounts(readDb, query, Date.now()),
+    readTriggerCounts: (query, { readDb, now }) => readTriggerCounts(readDb, query, now().getTime()),
     readForms: async (query, context) => {
       // An older decision would be a wrong answer.
       if (!(await catchUp(query, context))) return BEHIND

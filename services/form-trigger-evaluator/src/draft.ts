@@ -22,9 +22,9 @@ export interface DraftUser extends UserRef, UserState {
   readonly partition: number
   /** The stored queue: rows that differ from it must be written. */
   storedQueue: Queue
-  /** The stored traits: others must be written. Absent: there was no row. */
+  /** The stored traits. Other traits must be written. Absent: there was no row. */
   storedTraits?: Profile['traits']
-  /** True if columns of the user must be written. The queue and the counts of events are apart. */
+  /** True if columns of the user's row must be written. The queue and the counts of events are in other tables. */
   isChanged: boolean
   /** The counts to write. */
   readonly changedCounts: Set<string>
@@ -88,7 +88,7 @@ export function newUser({ organization, project, userId }: UserRef, partition: n
   }
 }
 
-/** Returns the fact's project from the catalog at the time of the batch's first look. */
+/** Returns the fact's project as the catalog had it when the batch first asked for it. */
 export function projectOf({ projects }: Draft, fact: ProjectRef, catalog: CatalogView): CatalogProject | undefined {
   const key = projectKeyOf(fact)
   if (!projects.has(key)) projects.set(key, catalog.project(fact.organization, fact.project))

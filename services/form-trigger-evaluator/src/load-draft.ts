@@ -1,10 +1,11 @@
 import { type FoldContext, type JsonRow, readTogether, type Recorded, requireFits } from '@nextvisit/consumer'
-import type { DeviceFacts, TraitValue, UserFact, UserRef } from '@nextvisit/contracts'
+import type { DeviceFacts, UserFact, UserRef } from '@nextvisit/contracts'
 import { type Db, msOf, type RowOf, sql, type Sql } from '@nextvisit/database'
 import {
   countsNeededBy,
   type EventHistory,
   MAX_EVENT_HISTORY_BYTES,
+  parseTraits,
   queueOf,
   type ShownForm,
   USER_LIMITS,
@@ -45,8 +46,12 @@ export async function loadDraft(
     counts: countsNeededBy(fact, mode === 'live' ? projectOf(draft, fact, catalog)?.config : undefined),
   }))
   const eventBytes = asking.reduce((sum, { counts }) => sum + counts.length * MAX_EVENT_HISTORY_BYTES, 0)
-  const bytes = { atLeast: eventBytes, atMost: eventBytes + touched.length * USER_LIMITS.traitBytes }
-  await requireFits(batch.length, bytes, async () => eventBytes + (await readTraitBytes(db, touched)))
+  await requireFits(db, {
+    records: batch.length,
+    eventBytes,
+    maxTraitBytes: touched.length * USER_LIMITS.traitBytes,
+    fromUsers: () => users.lookUp(touched),
+  })
   const events = new Map<string, UserEvent>()
   for (const { fact, counts } of asking) {
     for (const slug of counts) events.set(`${userKeyOf(fact)}/${slug}`, { ...refOf(fact), slug })
@@ -64,12 +69,6 @@ export async function loadDraft(
   return draft
 }
 
-async function readTraitBytes(db: Db, touched: readonly UserRef[]): Promise<number> {
-  const [found] = await db.$queryRaw<{ bytes: number }[]>(sql`
-    SELECT coalesce(sum(trait_bytes), 0)::float8 AS bytes FROM ${users.lookUp(touched)}`)
-  return found?.bytes ?? 0
-}
-
 type UserEvent = UserRef & { readonly slug: string }
 
 function refOf({ organization, project, userId }: UserRef): UserRef {
@@ -80,7 +79,7 @@ function putUser(draft: Draft, found: JsonRow): void {
   const row = users.parse(found)
   const user = draft.users.get(userKeyOf(row))
   if (!user) return
-  const traits = new Map(Object.entries(JSON.parse(row.traits) as Record<string, TraitValue>))
+  const traits = parseTraits(row.traits)
   user.profile = { traits, traitBytes: row.traitBytes, device: JSON.parse(row.device) as DeviceFacts }
   user.storedTraits = traits
   user.firstSeenAt = msOf(row.firstSeenAt)

@@ -34,7 +34,7 @@ import { outboxRowsOf } from './queue-rows.ts'
 import { createQueueTicks } from './ticks.ts'
 import { saveDraft } from './save-draft.ts'
 
-interface FormTriggerOptions extends Pick<ProjectionParts, 'publishReplies'> {
+interface FormTriggerParts extends Pick<ProjectionParts, 'publishReplies'> {
   /** Called with the steps of forms once they are committed, for figures. */
   readonly onSteps?: (taken: readonly StepTaken[]) => void
 }
@@ -47,7 +47,7 @@ interface FormTriggerOptions extends Pick<ProjectionParts, 'publishReplies'> {
 export function createProjection({
   publishReplies,
   onSteps = () => undefined,
-}: FormTriggerOptions): Projection<UserFact, Draft> {
+}: FormTriggerParts): Projection<UserFact, Draft> {
   return {
     name: 'form-trigger-evaluator',
     topic: TOPICS.userEvents,
@@ -77,7 +77,10 @@ function userOf({ users }: Draft, { fact, partition }: Recorded<UserFact>): Draf
   return user
 }
 
-/** Folds an identify. An admin's evaluates and shows nothing. A visit gets an offer only if a gateway waits for the reply. */
+/**
+ * Folds an identify. An identify of an admin evaluates no triggers and offers no form. A visit gets an offer only if a gateway
+ * waits for the reply.
+ */
 function evolveIdentify(draft: Draft, record: Recorded<IdentifyRequested>, context: FoldContext): void {
   const { fact, replyTo } = record
   const user = userOf(draft, record)
@@ -89,7 +92,7 @@ function evolveIdentify(draft: Draft, record: Recorded<IdentifyRequested>, conte
   reply(draft, record, replyTo ? offerForm(draft, user, fact, context) : offerNothing(fact))
 }
 
-/** Folds an event. One that was too old when it was received only counts. */
+/** Folds an event. An event that was too old when the gateway received it only raises counts. */
 function evolveEvent(draft: Draft, record: Recorded<EventTracked>, context: FoldContext): void {
   const { fact } = record
   const user = userOf(draft, record)

@@ -1,4 +1,5 @@
 import { isoOf, type Sql } from '@nextvisit/database'
+import { formatChangedTraits } from '@nextvisit/domain'
 import type { DecisionRow, DraftUser, Draft } from './draft.ts'
 import { keepOutcomes } from './idempotent-outcomes.ts'
 import { writeQueues } from './queue-rows.ts'
@@ -25,8 +26,7 @@ function userRowOf(user: DraftUser) {
   return {
     ...user,
     traitBytes,
-    // Traits may be long, and most records change other columns only.
-    traits: traits === storedTraits ? undefined : JSON.stringify(Object.fromEntries(traits)),
+    traits: formatChangedTraits(traits, storedTraits),
     device: JSON.stringify(profile.device),
     firstSeenAt: isoOf(user.firstSeenAt),
     sessionStartedAt: isoOf(user.sessionStartedAt),

@@ -33,7 +33,9 @@ export const userProjector = defineConsumer({
         when: `own.definitions = theirs.definitions AND own.changes_at IS NOT DISTINCT FROM theirs.changes_at
           AND coalesce(own.as_of, '-infinity') < theirs.as_of`,
       },
-      notCompared: { as_of: 'segments are also computed when one changes, at an instant that the log does not contain.' },
+      notCompared: {
+        as_of: 'segments are also computed when one changes, at an instant that the log does not contain.',
+      },
     },
     user_events: 'fold',
     segment_members: {

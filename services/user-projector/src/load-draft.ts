@@ -1,17 +1,11 @@
 import { type FoldContext, type Recorded, requireFits } from '@nextvisit/consumer'
-import {
-  type DeviceFacts,
-  isRequestFact,
-  type RequestFact,
-  type TraitValue,
-  type UserFact,
-  type UserRef,
-} from '@nextvisit/contracts'
+import { type DeviceFacts, isRequestFact, type RequestFact, type UserFact, type UserRef } from '@nextvisit/contracts'
 import { type Db, msOf, type RowOf, sql } from '@nextvisit/database'
 import {
   countsRaisedBy,
   MAX_EVENT_HISTORY_BYTES,
   mayChangeSegments,
+  parseTraits,
   projectKeyOf,
   USER_LIMITS,
   userKeyOf,
@@ -54,19 +48,17 @@ export async function loadDraft(
   }
   const counted = [...recomputed].reduce((sum, { segments: { index } }) => sum + index.countKeys.size, 0)
   const eventBytes = (events.size + counted) * MAX_EVENT_HISTORY_BYTES
-  const bytes = { atLeast: eventBytes, atMost: eventBytes + withRow.size * USER_LIMITS.traitBytes }
-  await requireFits(batch.length, bytes, async () => eventBytes + (await readTraitBytes(db, [...withRow])))
+  await requireFits(db, {
+    records: batch.length,
+    eventBytes,
+    maxTraitBytes: withRow.size * USER_LIMITS.traitBytes,
+    fromUsers: () => users.lookUp([...withRow]),
+  })
   // In sequence: a running consumer folds over one connection.
   for (const row of await users.selectByKeys(db, [...withRow])) putUser(draft, row)
   for (const row of await userEvents.selectByKeys(db, [...events.values()])) putEvent(draft, row)
   await loadCounted(db, draft, [...recomputed])
   return draft
-}
-
-async function readTraitBytes(db: Db, touched: readonly DraftUser[]): Promise<number> {
-  const [found] = await db.$queryRaw<{ bytes: number }[]>(sql`
-    SELECT coalesce(sum(trait_bytes), 0)::float8 AS bytes FROM ${users.lookUp(touched)}`)
-  return found?.bytes ?? 0
 }
 
 /** Loads users with everything that their segments depend on. */
@@ -92,7 +84,7 @@ function changesUserRow(fact: RequestFact): boolean {
 function putUser(draft: Draft, row: UserRow): void {
   const user = draft.users.get(userKeyOf(row))
   if (!user) return
-  const traits = new Map(Object.entries(JSON.parse(row.traits) as Record<string, TraitValue>))
+  const traits = parseTraits(row.traits)
   const device = JSON.parse(row.device) as DeviceFacts
   user.userName = row.userName
   user.profile = {

@@ -1,4 +1,5 @@
 import { isoOf, type Sql } from '@nextvisit/database'
+import { formatChangedTraits } from '@nextvisit/domain'
 import { segmentCounts, segmentMembers, segmentProgress, userEvents, users } from './tables.ts'
 import type { Draft, DraftUser } from './draft.ts'
 
@@ -27,8 +28,7 @@ function userRowOf(user: DraftUser) {
     project,
     userId,
     userName,
-    // Traits may be long, and a visit changes other columns only.
-    traits: traits === user.stored.traits ? undefined : JSON.stringify(Object.fromEntries(traits)),
+    traits: formatChangedTraits(traits, user.stored.traits),
     traitBytes,
     droppedTraitOperations: user.droppedTraitOperations,
     country,

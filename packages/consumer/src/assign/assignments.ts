@@ -19,7 +19,7 @@ import type { OwnedPartitions } from './owned-partitions.ts'
 import type { PartitionCounts } from './partition-counts.ts'
 
 interface AssignmentsParts<Fact extends AnyFact, Draft> {
-  /** The parts for ticks, whose database is not that of batches. */
+  /** The parts of a fold, with the connections for ticks. */
   readonly parts: FoldParts<Fact, Draft>
   readonly owned: OwnedPartitions
   readonly logAdmin: Pick<LogAdmin, 'watermarks'>

@@ -1,19 +1,33 @@
+import { type Db, type Sql, sql } from '@nextvisit/database'
 import { BatchTooLargeError } from '../core/errors.ts'
 
 /** Maximum bytes of long rows in one commit. Far below the limits of a statement's time and of one message to Postgres. */
 export const MAX_BYTES_A_COMMIT = 16 * 1024 * 1024
 
+/** The long rows that a batch loads. */
+interface LongRows {
+  /** Number of records in the batch. */
+  readonly records: number
+  /** Maximum bytes of the events that are loaded. */
+  readonly eventBytes: number
+  /** Maximum bytes of the users' traits. */
+  readonly maxTraitBytes: number
+  /** Returns the FROM clause of the users, whose column `trait_bytes` has the bytes of their traits. */
+  readonly fromUsers: () => Sql
+}
+
 /**
- * Throws {@link BatchTooLargeError} if the rows of `records` records are too long for one commit: the batch is then folded in
- * parts. One record always fits. `measure` returns the bytes of the rows; it is called only if they could be too long or
- * might still fit. For `load`.
+ * Throws {@link BatchTooLargeError} if a batch's users and events are too long for one commit: the batch is then folded in
+ * parts. One record always fits. Measures the traits only if the limits do not decide. For `load`.
  */
-export async function requireFits(
-  records: number,
-  { atLeast, atMost }: { readonly atLeast: number; readonly atMost: number },
-  measure: () => Promise<number>,
-): Promise<void> {
-  if (records === 1 || atMost <= MAX_BYTES_A_COMMIT) return
-  const bytes = atLeast > MAX_BYTES_A_COMMIT ? atLeast : await measure()
+export async function requireFits(db: Db, { records, eventBytes, maxTraitBytes, fromUsers }: LongRows): Promise<void> {
+  if (records === 1 || eventBytes + maxTraitBytes <= MAX_BYTES_A_COMMIT) return
+  const bytes = eventBytes > MAX_BYTES_A_COMMIT ? eventBytes : eventBytes + (await readTraitBytes(db, fromUsers()))
   if (bytes > MAX_BYTES_A_COMMIT) throw new BatchTooLargeError(bytes, MAX_BYTES_A_COMMIT)
+}
+
+async function readTraitBytes(db: Db, fromUsers: Sql): Promise<number> {
+  const [found] = await db.$queryRaw<{ bytes: number }[]>(sql`
+    SELECT coalesce(sum(trait_bytes), 0)::float8 AS bytes FROM ${fromUsers}`)
+  return found?.bytes ?? 0
 }

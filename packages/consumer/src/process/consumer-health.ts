@@ -4,12 +4,6 @@ import type { Health } from '@nextvisit/service-kit'
 import type { ProjectionRunner } from './projection-runner.ts'
 import type { PartitionAlarm, PartitionProgress } from '../partition/partition-progress.ts'
 
-interface ConsumerHealthOptions {
-  readonly runner: Pick<ProjectionRunner, 'progress' | 'alarmProblem'>
-  readonly catalog: Pick<LiveCatalogView, 'isCurrentWithin' | 'problems'>
-  readonly db: Db
-}
-
 /** Records wait, and no attempt to fold has succeeded or failed for this long, ms. A new process may do better. */
 const HANGS_AFTER_MS = 120_000
 /** As for gateways (decisions.md, Keys). */
@@ -19,7 +13,15 @@ const CATALOG_WITHIN_MS = 30_000
  * Returns the health checks of a consumer, for `/livez` and `/readyz`. They name halted and failing partitions, which leave
  * the process live and ready: a new process would meet the same error, and the other partitions need this one.
  */
-export function consumerHealth({ runner, catalog, db }: ConsumerHealthOptions): {
+export function consumerHealth({
+  runner,
+  catalog,
+  db,
+}: {
+  readonly runner: Pick<ProjectionRunner, 'progress' | 'alarmProblem'>
+  readonly catalog: Pick<LiveCatalogView, 'isCurrentWithin' | 'problems'>
+  readonly db: Db
+}): {
   readonly isLive: () => Health
   readonly isReady: () => Promise<Health>
 } {
@@ -29,7 +31,7 @@ export function consumerHealth({ runner, catalog, db }: ConsumerHealthOptions): 
       const hanging = progress.filter(({ hangsMs }) => hangsMs > HANGS_AFTER_MS)
       if (hanging.length > 0) {
         const partitions = hanging.map(({ topic, partition }) => `${topic}/${partition}`).join(', ')
-        return { status: 'unavailable', because: `nothing was folded of ${partitions} for a while` }
+        return { status: 'unavailable', because: `no record of ${partitions} was folded for two minutes` }
       }
       const ofPartitions = progress.flatMap((partition) => partition.alarms.map((alarm) => textOf(partition, alarm)))
       const alarms = [...ofPartitions, runner.alarmProblem() ?? []].flat()

@@ -33,7 +33,7 @@ describe('a consumer', () => {
     expect(givenHealth({ hangsMs: 60_000 }).isLive()).toEqual({ status: 'available' })
     expect(givenHealth({ hangsMs: 120_001 }).isLive()).toEqual({
       status: 'unavailable',
-      because: 'nothing was folded of user-events/3 for a while',
+      because: 'no record of user-events/3 was folded for two minutes',
     })
   })
 

@@ -18,14 +18,15 @@ interface Pools {
   readonly readDb: Db
 }
 
-interface PoolsOptions {
-  readonly databaseUrl: string
-  /** Names the connections in `pg_stat_activity`. */
-  readonly clientId: string
-  readonly metrics: Registry
-}
-
-export async function openPools(consumer: Consumer, { databaseUrl, clientId, metrics }: PoolsOptions): Promise<Pools> {
+/** Opens the pools. `clientId` names their connections in `pg_stat_activity`. */
+export async function openPools(
+  consumer: Consumer,
+  {
+    databaseUrl,
+    clientId,
+    metrics,
+  }: { readonly databaseUrl: string; readonly clientId: string; readonly metrics: Registry },
+): Promise<Pools> {
   const gaugesOf = createPoolGauges(metrics)
   const optionsOf = (pool: string, limits: Partial<CommitDbOptions>) => ({
     url: databaseUrl,

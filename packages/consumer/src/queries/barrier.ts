@@ -3,7 +3,7 @@ import type { Db } from '@nextvisit/database'
 import { type LogAdmin, partitionForKey, type Watermarks } from '@nextvisit/log'
 import { readNextOffsets } from '../fold/checkpoint.ts'
 
-interface BarrierOptions {
+interface BarrierParts {
   readonly db: Db
   readonly logAdmin: Pick<LogAdmin, 'watermarks'>
   readonly projection: string
@@ -20,14 +20,7 @@ interface BarrierOptions {
  */
 export type Barrier = (partitions: readonly number[], signal: AbortSignal) => Promise<void>
 
-export function createBarrier({
-  db,
-  logAdmin,
-  projection,
-  topic,
-  pollEveryMs = 10,
-  fetchNow,
-}: BarrierOptions): Barrier {
+export function createBarrier({ db, logAdmin, projection, topic, pollEveryMs = 10, fetchNow }: BarrierParts): Barrier {
   const readEnds = shared<ReadonlyMap<number, Watermarks>>(() => logAdmin.watermarks(topic))
   const readFolded = shared(() => readNextOffsets(db, projection, topic))
 
@@ -45,7 +38,7 @@ export function createBarrier({
 }
 
 /** The context of a call that waits for folds. */
-interface CatchUpOptions {
+interface CatchUpParts {
   readonly barrier: Barrier
   /** The caller's: see `CallContext`. */
   readonly signal: AbortSignal
@@ -65,11 +58,11 @@ const KEPT_FOR_ANSWER_MS = 100
 
 /**
  * Waits until the records of one user, or of all users, are folded up to the log's end at the call. Returns false if that
- * takes too long or cannot be found out. Rejects only if the caller has gone.
+ * takes too long or fails. Rejects only if the caller has disconnected.
  */
 export async function catchUp(
   of: 'all users' | { readonly userId: string },
-  options: CatchUpOptions & { readonly countKeyPartitions: () => Promise<number> },
+  options: CatchUpParts & { readonly countKeyPartitions: () => Promise<number> },
 ): Promise<boolean> {
   const wait = waitSignal(options)
   try {
@@ -89,7 +82,7 @@ export async function catchUp(
 /** Returns the partitions that are folded, in time, up to the log's end at the call. */
 export async function findCaughtUp(
   partitions: ReadonlySet<number>,
-  options: CatchUpOptions,
+  options: CatchUpParts,
 ): Promise<ReadonlySet<number>> {
   const within = waitSignal(options)
   const folded = new Set<number>()
@@ -105,8 +98,8 @@ export async function findCaughtUp(
   return folded
 }
 
-/** Returns a signal that is aborted when the caller has gone, or when the wait must end for the answer to be in time. */
-function waitSignal({ signal, deadlineAt, withinMs = Infinity }: Omit<CatchUpOptions, 'barrier'>): AbortSignal {
+/** Returns a signal that is aborted when the caller disconnects, or when the wait must end for the answer to be in time. */
+function waitSignal({ signal, deadlineAt, withinMs = Infinity }: Omit<CatchUpParts, 'barrier'>): AbortSignal {
   // A timeout with a fraction of a millisecond is an error.
   const leftMs = Math.max(0, Math.floor(deadlineAt - performance.now() - KEPT_FOR_ANSWER_MS))
   return AbortSignal.any([signal, AbortSignal.timeout(Math.min(withinMs, leftMs))])

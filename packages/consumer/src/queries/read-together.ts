@@ -1,11 +1,11 @@
 import { type Queryable, join, raw, sql, type Sql } from '@nextvisit/database'
 
-/** A row out of JSON: instants as text, whole numbers as numbers. */
+/** A row in JSON: instants as ISO text, whole numbers as numbers. */
 export type JsonRow = Readonly<Record<string, unknown>>
 
 /**
- * Reads the rows of several queries in one round trip, by the queries' names. All of them may join `asked`, whose values are
- * sent once. Columns come as JSON: instants as ISO text, whole numbers as numbers.
+ * Reads the rows of several queries in one round trip, by the queries' names. Every query may join `asked`, whose values are
+ * sent once.
  */
 export async function readTogether<Rows extends Readonly<Record<keyof Rows, JsonRow>>>(
   db: Queryable,
@@ -17,6 +17,6 @@ export async function readTogether<Rows extends Readonly<Record<keyof Rows, Json
     ([name, query]) => sql`(SELECT coalesce(json_agg(found), '[]') FROM (${query}) AS found) AS ${raw(`"${name}"`)}`,
   )
   const [found] = await db.$queryRaw<Found[]>(sql`WITH asked AS (${asked}) SELECT ${join(columns)}`)
-  if (!found) throw new Error('A query without a FROM gave no row')
+  if (!found) throw new Error('Postgres returned no row for a query without FROM')
   return found
 }

@@ -7,7 +7,7 @@ import { createPartitionFold, type PartitionFold } from '../partition/partition-
 import type { AnyFact } from '../core/projection.ts'
 
 /** `db` is connected to another schema than the live one, with the same migrations. */
-interface RebuildOptions<Fact extends AnyFact, Draft>
+interface RebuildParts<Fact extends AnyFact, Draft>
   extends Pick<FoldParts<Fact, Draft>, 'projection' | 'db' | 'catalog' | 'serviceVersion'>,
     Pick<PartitionBatch, 'deadBecause'> {
   readonly connection: LogConnection
@@ -30,7 +30,7 @@ const LANES = 3
  * from its checkpoints. Throws `CheckpointOutsideLogError` if the log does not hold records that were folded or are to be
  * folded, and at the first failure of Kafka, Postgres or the fold.
  */
-export async function rebuildInto<Fact extends AnyFact, Draft>(options: RebuildOptions<Fact, Draft>): Promise<void> {
+export async function rebuildInto<Fact extends AnyFact, Draft>(options: RebuildParts<Fact, Draft>): Promise<void> {
   const folds = await openFolds({ ...options, db: committingInTurn(options.db) })
   const failure = new AbortController()
   const lanes = lanesOf(folds).map(async (lane) => {
@@ -51,7 +51,7 @@ interface Fold extends PartitionFold {
 
 /** Folds the batches of a lane's partitions one after the other. */
 async function foldLane(
-  { connection, topic, onProgress }: Pick<RebuildOptions<never, never>, 'connection' | 'topic' | 'onProgress'>,
+  { connection, topic, onProgress }: Pick<RebuildParts<never, never>, 'connection' | 'topic' | 'onProgress'>,
   lane: readonly Fold[],
   signal: AbortSignal,
 ): Promise<void> {
@@ -98,7 +98,7 @@ function committingInTurn(db: CommitDb): CommitDb {
 }
 
 /** Opens the folds of the partitions that are not folded to their ends. */
-async function openFolds<Fact extends AnyFact, Draft>(options: RebuildOptions<Fact, Draft>): Promise<Fold[]> {
+async function openFolds<Fact extends AnyFact, Draft>(options: RebuildParts<Fact, Draft>): Promise<Fold[]> {
   const { onProgress: _, until, connection, ...own } = options
   const watermarks = await readWatermarks(connection, own.topic)
   const folds: Fold[] = []

@@ -19,3 +19,19 @@ export interface ProfileChange {
   /** Slugs and device fields of operations that a limit dropped, in the order of application. */
   readonly dropped: readonly string[]
 }
+
+/** Parses the stored traits of a profile. */
+export function parseTraits(json: string): Profile['traits'] {
+  return new Map(Object.entries(JSON.parse(json) as Record<string, TraitValue>))
+}
+
+/**
+ * Returns a profile's traits as JSON to store; undefined if they are the stored ones. Traits may be long, and most records
+ * change other columns only.
+ */
+export function formatChangedTraits(
+  traits: Profile['traits'],
+  stored: Profile['traits'] | undefined,
+): string | undefined {
+  return traits === stored ? undefined : JSON.stringify(Object.fromEntries(traits))
+}
