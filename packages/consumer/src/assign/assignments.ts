@@ -11,7 +11,7 @@ import type { AnyFact } from '../core/projection.ts'
 import type { FoldParts } from '../fold/fold-parts.ts'
 import { createPartition, type Partition } from '../partition/partition.ts'
 import { fetchOffsetOf, outsideLog } from '../partition/batch-in-log.ts'
-import { createPartitionFold, type PartitionFold } from '../partition/partition-fold.ts'
+import { createPartitionFold } from '../partition/partition-fold.ts'
 import { createProgressTracker, type ProgressTracker } from '../partition/progress-tracker.ts'
 import { endAlarms } from '../watch/partition-alarms.ts'
 import type { RunnerMetrics } from '../partition/runner-metrics.ts'
@@ -48,19 +48,10 @@ interface Assignments {
   readonly begin: (partitions: readonly number[]) => void
 }
 
-interface OpenedPartition {
-  readonly fold: PartitionFold
-  readonly fetchFrom: bigint
-  /** The log's end when the checkpoint was read. */
-  readonly logEnd: bigint
-  /** The reason why the partition must not be read. */
-  readonly haltedBy?: Error | undefined
-}
-
 export function createAssignments<Fact extends AnyFact, Draft>(own: AssignmentsParts<Fact, Draft>): Assignments {
   const { parts, owned, logAdmin, partitionCounts, keyPartitions, metrics, now, logger, wake, drainSoon, signal } = own
   const { topic } = parts.projection
-  const opened = new Map<number, OpenedPartition>()
+  const opened = new Map<number, Awaited<ReturnType<typeof open>>>()
   let ended = new AbortController()
 
   const openPositions: Assignments['openPositions'] = async (partitions) => {
@@ -82,7 +73,8 @@ export function createAssignments<Fact extends AnyFact, Draft>(own: AssignmentsP
     return positions
   }
 
-  async function open(partition: number, marks: Watermarks): Promise<OpenedPartition> {
+  /** Returns the fold, and `haltedBy`: the reason why the partition must not be read. */
+  async function open(partition: number, marks: Watermarks) {
     const changed = await partitionCounts.changeOf(topic, partition)
     // The number that a refused partition was read with is the wrong one: it is not stored.
     const fold = createPartitionFold({ ...parts, topic, partition, ...(!changed && { keyPartitions }) })

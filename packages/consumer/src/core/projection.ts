@@ -90,7 +90,7 @@ export interface Projection<Fact extends AnyFact = AnyFact, Draft = unknown> {
   readonly save: (draft: Draft) => Writes
   /**
    * Sends replies, counts, evicts caches. May be lost in a crash. `duplicates`: records that were dropped, for gateways that
-   * wait for a reply to one. Not called in a rebuild.
+   * wait for a reply to one. Not called in a rebuild, nor after a retry of dead letters: no gateway waits for them any more.
    */
   readonly afterCommit?: (db: Db, draft: Draft, duplicates: readonly Recorded<Fact>[]) => Promise<void>
   /**

@@ -25,7 +25,7 @@ const LOG_LINES = {
 type Place = Pick<ReportedPartition, 'topic' | 'partition'>
 
 interface Found {
-  readonly one: ReportedPartition
+  readonly partition: ReportedPartition
   readonly alarm: PartitionAlarm
 }
 
@@ -56,40 +56,43 @@ export function createAlarmWatch({ db, projection, reported, logger, everyMs }: 
   }
 
   async function passOnAll(): Promise<void> {
-    const found = reported().flatMap((one) => one.progress().alarms.map((alarm) => ({ one, alarm })))
+    const found = reported().flatMap((partition) => partition.progress().alarms.map((alarm) => ({ partition, alarm })))
     // Announces all of them before it writes the first, which may fail.
     for (const each of found) announce(each)
     for (const each of found) await raise(each)
     const names = new Set(found.map(nameOf))
     for (const [name, ended] of raised) if (!names.has(name)) await end(name, ended)
     const halted = found.filter(({ alarm }) => alarm.recordId !== undefined)
-    for (const [topic, ofTopic] of Map.groupBy(halted, ({ one }) => one.topic)) await passOnRequests(topic, ofTopic)
+    for (const [topic, ofTopic] of Map.groupBy(halted, ({ partition }) => partition.topic))
+      await passOnRequests(topic, ofTopic)
   }
 
   function announce(found: Found): void {
-    const { one, alarm } = found
+    const { alarm } = found
+    const { topic, partition } = found.partition
     const known = raised.get(nameOf(found))
     const line = LOG_LINES[alarm.kind]
     const isNew = !known || (!isSame(known.alarm, alarm) && alarm.kind !== 'ticks')
     raised.set(nameOf(found), { ...found, atMs: isNew ? -Infinity : known.atMs })
     if (!isNew || !line) return
     const { offset, code, message } = alarm
-    logger.error({ topic: one.topic, partition: one.partition, offset: String(offset), code, reason: message }, line)
+    logger.error({ topic, partition, offset: String(offset), code, reason: message }, line)
   }
 
   async function raise(found: Found): Promise<void> {
-    const { one, alarm } = found
+    const { alarm } = found
+    const { topic, partition } = found.partition
     const name = nameOf(found)
     if (performance.now() - (raised.get(name)?.atMs ?? -Infinity) < REPEAT_EVERY_MS) return
-    await raiseAlarm(db, { projection, topic: one.topic, partition: one.partition }, alarm)
+    await raiseAlarm(db, { projection, topic, partition }, alarm)
     raised.set(name, { ...found, atMs: performance.now() })
   }
 
   /** A halt ends with the commit that passes its offset. */
-  async function end(name: string, { one, alarm }: Found): Promise<void> {
-    const { topic, partition } = one
+  async function end(name: string, { partition: ended, alarm }: Found): Promise<void> {
+    const { topic, partition } = ended
     const isHere = (other: ReportedPartition) =>
-      alarm.kind === 'ticks' ? other === one : other.topic === topic && other.partition === partition
+      alarm.kind === 'ticks' ? other === ended : other.topic === topic && other.partition === partition
     if (alarm.kind !== 'halted' && reported().some(isHere)) {
       await endAlarms(db, { projection, topic, partition }, alarm.kind)
     }
@@ -97,14 +100,14 @@ export function createAlarmWatch({ db, projection, reported, logger, everyMs }: 
   }
 
   async function passOnRequests(topic: string, halted: readonly Found[]): Promise<void> {
-    const partitions = halted.map(({ one }) => one.partition)
+    const partitions = halted.map((found) => found.partition.partition)
     for (const { partition, offset, by } of await readSetAside(db, { projection, topic }, partitions)) {
-      halted.find(({ one }) => one.partition === partition)?.one.setAside(offset, by)
+      halted.find((found) => found.partition.partition === partition)?.partition.setAside(offset, by)
     }
   }
 
-  const isWritten: AlarmWatch['isWritten'] = (one, alarm) => {
-    const known = raised.get(nameOf({ one, alarm }))
+  const isWritten: AlarmWatch['isWritten'] = (partition, alarm) => {
+    const known = raised.get(nameOf({ partition, alarm }))
     return known !== undefined && known.atMs > -Infinity && isSame(known.alarm, alarm)
   }
 
@@ -116,6 +119,6 @@ function isSame(one: PartitionAlarm, other: PartitionAlarm): boolean {
   return one.offset === other.offset && one.recordId === other.recordId
 }
 
-function nameOf({ one, alarm }: { readonly one: Place; readonly alarm: PartitionAlarm }): string {
-  return `${one.topic}/${one.partition}/${alarm.kind}`
+function nameOf({ partition, alarm }: { readonly partition: Place; readonly alarm: PartitionAlarm }): string {
+  return `${partition.topic}/${partition.partition}/${alarm.kind}`
 }
