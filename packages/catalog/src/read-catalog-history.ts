@@ -1,5 +1,5 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
-import { createLogReader, type FetchedRecord, type LogConnection } from '@nextvisit/log'
+import { readLog, type FetchedRecord, type LogConnection } from '@nextvisit/log'
 import { addToHistory, type CatalogHistory, emptyHistory } from './catalog-history.ts'
 import { readCatalogRecord } from './read-catalog-record.ts'
 
@@ -19,7 +19,6 @@ export async function readCatalogHistory(connection: LogConnection, topic: strin
       await yieldToOthers()
     }
   }
-  const reader = createLogReader(connection, { giveUpAfterMs: GIVE_UP_AFTER_MS })
-  await reader.readFrom(topic, new Map([[0, 0n]]), onBatch, { until: 'end' })
+  await readLog(connection, { topic, from: new Map([[0, 0n]]), onBatch, until: 'end', giveUpAfterMs: GIVE_UP_AFTER_MS })
   return history
 }

@@ -1,4 +1,4 @@
-import { createLogReader, type FetchedRecord, type LogConnection, withLogAdmin } from '@nextvisit/log'
+import { readLog, type FetchedRecord, type LogConnection, withLogAdmin } from '@nextvisit/log'
 import { CatalogTopicError } from './errors.ts'
 import { type CatalogState, emptyCatalog, foldCatalog } from './fold-catalog.ts'
 import { readCatalogRecord } from './read-catalog-record.ts'
@@ -27,7 +27,7 @@ export async function readCatalog(connection: LogConnection, topic: string): Pro
     if (isCurrent && record.outcome === 'read') counted.add(record.id)
   }
   const onBatch = ({ records }: { readonly records: readonly FetchedRecord[] }): void => records.forEach(onRecord)
-  await createLogReader(connection).readFrom(topic, new Map([[0, 0n]]), onBatch, { until: 'end' })
+  await readLog(connection, { topic, from: new Map([[0, 0n]]), onBatch, until: 'end' })
   return { state, counted, replacedKeys: keys.replaced() }
 }
 

@@ -4,16 +4,16 @@ const LONGEST_PAUSE_MS = 10_000
 const LONGEST_RETRY_AFTER_MS = 5 * 60_000
 
 /**
- * Returns true if a request with this HTTP status may be sent again unchanged: it arrived too slowly, its first try is still
- * running, it was rate-limited, or the server failed (docs/spec/decisions.md, Retries, Busy and broken).
+ * Returns true if a request with this HTTP status may be sent again unchanged (docs/spec/decisions.md, Retries, Busy and
+ * broken).
  */
 export function isRetryable(status: number): boolean {
   return status === 408 || status === 409 || status === 429 || status >= 500
 }
 
 /**
- * Returns the delay in ms after consecutive failures: 0.2 s, 0.4 s, 0.8 s, … up to 10 s, minus a random part of up to a
- * half. It is never less than the gateway's `Retry-After`. `random` is in [0, 1).
+ * Returns the delay in ms after consecutive failures: 0.2 s, doubled up to 10 s, minus a random part of up to a half. It is
+ * never less than the gateway's `Retry-After`. `random` is in [0, 1).
  */
 export function retryDelayMs(failures: number, retryAfterMs: number, random: number): number {
   const half = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failures - 1)) / 2

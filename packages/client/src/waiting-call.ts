@@ -38,7 +38,7 @@ export function writeCall(type: CallItem['type'], call: IdentifyCall | TrackCall
   }
 }
 
-/** Deepest level that is named in an error. Deeper members, perhaps nested without end, are named by their parent at this level. */
+/** Deepest level that an error names: members may be nested without end. */
 const DEEPEST_NAMED = 20
 
 /** Returns the path of the innermost member that cannot be serialized, such as `properties.items[3].price`. */

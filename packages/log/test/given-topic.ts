@@ -3,7 +3,7 @@ import { afterAll, inject, onTestFinished } from 'vitest'
 
 import { createPublisher, type Publisher, type PublisherOptions } from '../src/publish/publisher.ts'
 import type { LogConnection } from '../src/connect/log-connection.ts'
-import { createLogReader } from '../src/read/log-reader.ts'
+import { readLog } from '../src/read/read-log.ts'
 import type { FetchedRecord } from '../src/wire/decode-batches.ts'
 
 /** Returns a connection to the Kafka broker of the specs. */
@@ -48,7 +48,10 @@ export async function givenRecords(topic: string, partition: number, values: rea
 export async function readAll(topic: string, partitions: number): Promise<readonly FetchedRecord[]> {
   const from = new Map(Array.from({ length: partitions }, (_, partition) => [partition, 0n]))
   const records: FetchedRecord[] = []
-  await createLogReader(givenConnection()).readFrom(topic, from, (batch) => void records.push(...batch.records), {
+  await readLog(givenConnection(), {
+    topic,
+    from,
+    onBatch: (batch) => void records.push(...batch.records),
     until: 'end',
   })
   return records.toSorted((a, b) => a.partition - b.partition || Number(a.offset - b.offset))

@@ -4,16 +4,16 @@ const LONGEST_PAUSE_MS = 60_000
 const LONGEST_RETRY_AFTER_MS = 3_600_000
 
 /**
- * Returns true if the same request with the same `Idempotency-Key` may be sent again after this HTTP status: it arrived too
- * slowly, its first try is still running, it was rate-limited, or the server failed (docs/spec/decisions.md, Retries, Busy and broken).
+ * Returns true if a request with this HTTP status may be sent again unchanged (docs/spec/decisions.md, Retries, Busy and
+ * broken).
  */
 export function isRetryable(status: number): boolean {
   return status === 408 || status === 409 || status === 429 || status >= 500
 }
 
 /**
- * Returns the delay in ms after consecutive failures: 1 s, 2 s, 4 s, … up to a minute, minus a random part. It is never less
- * than the gateway's `Retry-After`, up to an hour. `random` is in [0, 1).
+ * Returns the delay in ms after consecutive failures: 1 s, doubled up to a minute, minus a random part of up to a half. It is
+ * never less than the gateway's `Retry-After`, up to an hour. `random` is in [0, 1).
  */
 export function retryDelayMs(failures: number, retryAfterMs: number, random: number): number {
   const half = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failures - 1)) / 2

@@ -3,7 +3,7 @@ import { type IncomingHttpHeaders, request as httpRequest } from 'node:http'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { HEADERS, OrganizationConfig, UserFact } from '@nextvisit/contracts'
 import { createApiKey, hashApiKey } from '@nextvisit/domain'
-import { createLogReader, createPublisher, type LogConnection, partitionForKey, withLogAdmin } from '@nextvisit/log'
+import { readLog, createPublisher, type LogConnection, partitionForKey, withLogAdmin } from '@nextvisit/log'
 import { createLogger, createRedis, createRedisSubscriber } from '@nextvisit/service-kit'
 import { until } from '@nextvisit/testing'
 import { Registry } from 'prom-client'
@@ -236,18 +236,18 @@ async function readRecords(
 ): Promise<readonly Recorded[]> {
   const records: Recorded[] = []
   const from = new Map(Array.from({ length: PARTITIONS }, (_, partition) => [partition, 0n]))
-  await createLogReader(connection).readFrom(
+  await readLog(connection, {
     topic,
     from,
-    (batch) => {
+    onBatch: (batch) => {
       for (const { value, key, partition, headers } of batch.records) {
         const text = value?.toString() ?? ''
         const fact = UserFact.parse(JSON.parse(text))
         records.push({ fact, text, partition, key: key?.toString() ?? '', headers })
       }
     },
-    { until: 'end' },
-  )
+    until: 'end',
+  })
   for (const { fact, key, partition, headers } of records) {
     if (key !== fact.userId || partition !== partitionForKey(key, PARTITIONS) || headers[HEADERS.id] !== fact.id)
       throw new Error('A record is not where its user’s records belong')

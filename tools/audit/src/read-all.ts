@@ -1,4 +1,4 @@
-import { createLogReader, type FetchedRecord, type LogConnection, type Watermarks } from '@nextvisit/log'
+import { readLog, type FetchedRecord, type LogConnection, type Watermarks } from '@nextvisit/log'
 
 /** Reads `topic` from its beginning to its current end. */
 export async function readAll(
@@ -8,6 +8,5 @@ export async function readAll(
   onRecord: (record: FetchedRecord) => void,
 ): Promise<void> {
   const from = new Map([...watermarks.keys()].map((partition) => [partition, 0n]))
-  const reader = createLogReader(connection)
-  await reader.readFrom(topic, from, ({ records }) => records.forEach(onRecord), { until: 'end' })
+  await readLog(connection, { topic, from, onBatch: ({ records }) => records.forEach(onRecord), until: 'end' })
 }

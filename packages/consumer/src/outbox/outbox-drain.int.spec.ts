@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type CommitDb, type Db, sql } from '@nextvisit/database'
-import { createLogReader, createPublisher, type Publisher } from '@nextvisit/log'
+import { readLog, createPublisher, type Publisher } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
 import { produceApiKey } from '@nextvisit/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -62,14 +62,13 @@ function watched(publisher: Publisher) {
 
 async function readOut({ topic, connection }: GivenLog): Promise<string[]> {
   const values: string[] = []
-  const reader = createLogReader(connection)
   const onBatch = ({ records }: { records: readonly { value: Buffer | null; headers: object }[] }) => {
     for (const { value, headers } of records) {
       expect(headers).toMatchObject({ size: String(value?.length) })
       values.push(String(value))
     }
   }
-  await reader.readFrom(`${topic}.out`, new Map([[0, 0n]]), onBatch, { until: 'end' })
+  await readLog(connection, { topic: `${topic}.out`, from: new Map([[0, 0n]]), onBatch, until: 'end' })
   return values
 }
 

@@ -3,7 +3,7 @@ import { encodeRecord, type UserFact } from '@nextvisit/contracts'
 import { eventTracked, userIdFixture } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, type Db, type Sql, sql } from '@nextvisit/database'
 import { openTestDb } from '@nextvisit/database/testing'
-import { createLogReader, partitionForKey } from '@nextvisit/log'
+import { readLog, partitionForKey } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
 import { Registry } from 'prom-client'
 import { describe, expect, inject, it } from 'vitest'
@@ -289,14 +289,14 @@ function beforeQueries(db: CommitDb, happen: () => Promise<void>): CommitDb {
 
 async function readOut({ topic, connection }: GivenLog): Promise<{ id: string; userId: string }[]> {
   const found: { id: string; userId: string }[] = []
-  await createLogReader(connection).readFrom(
-    `${topic}.out`,
-    new Map([[0, 0n]]),
-    (batch) => {
+  await readLog(connection, {
+    topic: `${topic}.out`,
+    from: new Map([[0, 0n]]),
+    onBatch: (batch) => {
       for (const { value } of batch.records)
         found.push(JSON.parse(value?.toString() ?? '') as { id: string; userId: string })
     },
-    { until: 'end' },
-  )
+    until: 'end',
+  })
   return found
 }

@@ -1,5 +1,5 @@
 import type { CommitDb } from '@nextvisit/database'
-import { createLogReader, type FetchedBatch, type LogConnection, readWatermarks } from '@nextvisit/log'
+import { type FetchedBatch, type LogConnection, readLog, readWatermarks } from '@nextvisit/log'
 import type { FoldParts } from '../fold/fold-parts.ts'
 import type { PartitionBatch } from '../fold/partition-batch.ts'
 import { fetchOffsetOf, outsideLog } from '../partition/batch-in-log.ts'
@@ -66,11 +66,15 @@ async function foldLane(
   }
   const from = new Map(lane.map(({ key, begin }) => [key.partition, begin]))
   const until = new Map(lane.map(({ key, end }) => [key.partition, end]))
-  const reader = createLogReader(connection, {
+  await readLog(connection, {
+    topic,
+    from,
+    onBatch,
+    until,
+    signal,
     maxBatchRecords: MAX_BATCH_RECORDS,
     maxBytesPerPartition: MAX_FETCH_BYTES,
   })
-  await reader.readFrom(topic, from, onBatch, { until, signal })
 }
 
 /** Distributes partitions over lanes of about the same length. */

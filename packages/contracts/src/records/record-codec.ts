@@ -91,9 +91,7 @@ function decode<Fact>(
   } catch {
     return rejected('value is not JSON')
   }
-  // In valid UTF-8 only an escape sequence can produce such a character, so other values are not searched.
-  if (/\\u(0000|[dD][89a-fA-F])/.test(text) && !isStorable(json))
-    return rejected('value holds U+0000 or a lone surrogate')
+  if (mayHoldUnstorable(text) && !isStorable(json)) return rejected('value holds U+0000 or a lone surrogate')
   const current = upcast(json, version)
   if (current.outcome === 'rejected') return current
   const parsed = schema.safeParse(current.fact)
@@ -113,7 +111,15 @@ function upcast(json: unknown, version: number): Decoded<unknown> {
   return { outcome: 'ok', fact: value }
 }
 
-/** Returns whether Postgres can store every string in a JSON value, keys included. */
+/**
+ * Returns true if a JSON value in valid UTF-8 must be checked with {@link isStorable}: only an escape sequence can produce a
+ * character that Postgres cannot store.
+ */
+export function mayHoldUnstorable(json: string): boolean {
+  return /\\u(?:0000|[dD][89a-fA-F])/.test(json)
+}
+
+/** Returns true if Postgres can store every string in a JSON value, keys included. */
 export function isStorable(json: unknown): boolean {
   if (typeof json === 'string') return json.isWellFormed() && !json.includes('\u0000')
   if (typeof json !== 'object' || json === null) return true

@@ -1,4 +1,4 @@
-import { BODY_LIMITS, isStorable } from '@nextvisit/contracts'
+import { BODY_LIMITS, isStorable, mayHoldUnstorable } from '@nextvisit/contracts'
 import { BODY_RULES } from './body-rules.ts'
 import { isJsonObject, type JsonObject } from './json-object.ts'
 import { reject, type Rejection } from './rejection.ts'
@@ -17,8 +17,7 @@ export function parseJson(bytes: Uint8Array, what = BODY): ParsedJson {
   if (isDeeperThan(text, BODY_LIMITS.depth)) return reject(BODY_RULES.tooDeep(what))
   const parsed = parseText(text, what)
   if (parsed.outcome === 'rejected') return parsed
-  // In valid UTF-8 only an escape sequence can produce such a character, so other texts are not searched.
-  if (/\\u(?:0000|[dD][89a-fA-F])/.test(text) && !isStorable(parsed.body)) return reject(BODY_RULES.notStorable(what))
+  if (mayHoldUnstorable(text) && !isStorable(parsed.body)) return reject(BODY_RULES.notStorable(what))
   return parsed
 }
 

@@ -1,7 +1,7 @@
 import type { Admin, GroupDescription } from 'kafkajs'
 import { keepTrying } from '../connect/keep-trying.ts'
 
-/** Queries about consumer groups. */
+/** Reads and deletes consumer groups. */
 export interface GroupAdmin {
   /** Returns the offsets that a group has committed to Kafka, by partition. For dashboards: checkpoints are in Postgres. */
   readonly groupOffsets: (groupId: string, topic: string) => Promise<ReadonlyMap<number, bigint>>

@@ -75,7 +75,7 @@ describe('a producer with one acknowledged partition in its request', () => {
     ])
   })
 
-  it('does not publish only the partition that the broker refuses', async () => {
+  it('publishes the other partitions when the broker refuses one', async () => {
     const topic = await givenTopic(1)
     const strict = `log-spec.${randomUUID()}`
     const config = { 'max.message.bytes': '1000' }

@@ -41,6 +41,7 @@ export function createWaitingRecord(
   const { promise, resolve } = Promise.withResolvers<PublishOutcome>()
   let isSettled = false
   const settle = (outcome: PublishOutcome): void => {
+    if (isSettled) return
     isSettled = true
     if (sequence && outcome.outcome !== 'published') sequence.isBroken = true
     resolve(outcome)

@@ -108,9 +108,9 @@ export function createPublisher(connection: LogConnection, options: PublisherOpt
     inFlight = []
     outcomes.forEach((outcome, index) => taken[index]?.settle(outcome))
     const failures = outcomes.flatMap((one) => ('cause' in one ? one.cause : []))
-    const isAcknowledged = failures.length === 0
-    onRequest({ records: taken.length, durationMs: performance.now() - beganAt, isAcknowledged })
+    const durationMs = performance.now() - beganAt
     if (failures[0]) replaceProducer(failures[0], { records: taken.length, failed: failures.length })
+    onRequest({ records: taken.length, durationMs, isAcknowledged: failures.length === 0 })
   }
 
   function replaceProducer(cause: Error, counts: object): void {

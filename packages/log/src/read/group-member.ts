@@ -6,14 +6,11 @@ import type { LogConnection } from '../connect/log-connection.ts'
 import { isSettledWithin } from '../connect/within.ts'
 import { MemberClosedError, TopicMissingError } from '../errors.ts'
 import { toError } from '../to-error.ts'
-import { fetchMessage } from '../wire/fetch-message.ts'
-import { createAssignedPartitions } from './assigned-partitions.ts'
-import { createGroupMembership } from './group-membership.ts'
 import type { FetchedBatch } from './fetched-batch.ts'
+import { createGroupSession } from './group-session.ts'
 import type { GroupReaderHandlers, GroupReaderOptions } from './group-reader-options.ts'
-import { locatePositions } from './locate-positions.ts'
 import { createOffsetCommits } from './offset-commits.ts'
-import { type ReadLoopParts, startReadLoop } from './read-loop.ts'
+import { readAssigned } from './read-assigned.ts'
 
 /** A member of a Kafka consumer group that reads its partitions. Single use: create a new member after a failure. */
 export interface GroupMember {
@@ -40,14 +37,11 @@ const FINISH_WITHIN_MS = 500
 const LEAVE_WITHIN_MS = 2_000
 /** Maximum time in ms until added partitions are noticed. */
 const METADATA_MAX_AGE_MS = 10_000
-/** Several thousand records. Larger fetches save no commits, and decoded records are held until they are folded. */
-const MAX_FETCH_BYTES = 1024 * 1024
 
 /** Creates a member that has not joined yet. */
 export function createGroupMember(parts: GroupMemberParts): GroupMember {
-  const { connection, options, handlers, onLost, latestBatches, stopping } = parts
+  const { connection, options, handlers, onLost, stopping } = parts
   const { groupId, topics, logger = silentLogger } = options
-  const { maxBytesPerPartition = 1_100_000, maxBatchRecords = 1_000, maxWaitMs = 2_000 } = options
   const ended = new AbortController()
   const signal = AbortSignal.any([stopping, ended.signal])
   const cluster = createCluster(connection, {
@@ -59,7 +53,7 @@ export function createGroupMember(parts: GroupMemberParts): GroupMember {
   })
   const { partitions: expected } = connection
   const noteOf = options.commitNote ?? (expected && (() => keyPartitionsNote(expected)))
-  const commits = createOffsetCommits((offsets) => membership.commit(offsets), logger, noteOf)
+  const commits = createOffsetCommits((offsets) => session.commit(offsets), logger, noteOf)
   const inFlight = new Set<Promise<void>>()
   /** Aborted when the partitions of the current assignment are no longer read. */
   let assignment: AbortController | undefined
@@ -70,43 +64,15 @@ export function createGroupMember(parts: GroupMemberParts): GroupMember {
     assignment?.abort()
     const begun = new AbortController()
     assignment = begun
-    const current = AbortSignal.any([signal, begun.signal])
-    readPartitions(owned, current, (batch) => {
+    const onHandled = (batch: FetchedBatch): void => {
       if (assignment === begun) noteHandled(batch)
-    }).catch((error: unknown) => {
+    }
+    const current = AbortSignal.any([signal, begun.signal])
+    const reading = { ...parts, cluster, inFlight, beatIfDue: session.beatIfDue, onHandled, onFailed }
+    readAssigned(owned, reading, current).catch((error: unknown) => {
       // The partitions of an assignment that has ended are located again by their next owner.
       if (!current.aborted) handlers.onCrash(toError(error))
     })
-  }
-
-  async function readPartitions(
-    owned: ReadonlyMap<string, readonly number[]>,
-    current: AbortSignal,
-    onHandled: (batch: FetchedBatch) => void,
-  ): Promise<void> {
-    const positions = await locatePositions(connection, owned, handlers.positions, { logger, signal: current })
-    if (current.aborted) return
-    handlers.onAssigned?.(owned)
-    const fetch: ReadLoopParts['fetch'] = async (nodeId, led, holdMs) => {
-      const limits = { maxWaitMs: holdMs, maxBytesPerPartition, maxBytes: MAX_FETCH_BYTES }
-      const fetched = await cluster.send(nodeId, fetchMessage({ ...limits, positions: led }), current)
-      membership.beatIfDue()
-      return fetched
-    }
-    const partitions = createAssignedPartitions({
-      positions,
-      maxBatchRecords,
-      onBatch: handlers.onBatch,
-      latestBatches,
-      inFlight,
-      onHandled,
-      onUnreadable: handlers.onUnreadable ?? ((_topic, _partition, error) => handlers.onCrash(error)),
-      onThrow: handlers.onCrash,
-      signal: current,
-    })
-    const { byLeader, refreshMetadata } = cluster
-    const { mayFetch = async () => {} } = handlers
-    startReadLoop({ ...partitions, byLeader, fetch, mayFetch, refreshMetadata, onFailed, maxWaitMs, logger }, current)
   }
 
   function noteHandled({ topic, partition, nextOffset }: FetchedBatch): void {
@@ -130,7 +96,7 @@ export function createGroupMember(parts: GroupMemberParts): GroupMember {
 
   const onFailed = (error: Error): void => void fail(error)
 
-  const membership = createGroupMembership(
+  const session = createGroupSession(
     cluster,
     {
       groupId,
@@ -145,13 +111,13 @@ export function createGroupMember(parts: GroupMemberParts): GroupMember {
 
   function end(): Promise<void> {
     ended.abort()
-    ending ??= closeMembership()
+    ending ??= endSession()
     return ending
   }
 
-  async function closeMembership(): Promise<void> {
+  async function endSession(): Promise<void> {
     await isSettledWithin(FINISH_WITHIN_MS, Promise.allSettled(inFlight))
-    const left = membership.leave(commits.flush).catch(() => {})
+    const left = session.leave(commits.flush).catch(() => {})
     await isSettledWithin(LEAVE_WITHIN_MS, left)
     if (assignment) handlers.onAssigned?.(new Map())
     assignment = undefined
@@ -169,7 +135,7 @@ export function createGroupMember(parts: GroupMemberParts): GroupMember {
       await cluster.connect(topics).catch((error: unknown) => {
         throw hasType(error, 'UNKNOWN_TOPIC_OR_PARTITION') ? new TopicMissingError(topics, { cause: error }) : error
       })
-      await membership.join()
+      await session.join()
     } catch (error) {
       await leave()
       throw error

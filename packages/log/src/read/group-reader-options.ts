@@ -50,9 +50,9 @@ export interface GroupReaderHandlers {
    */
   readonly mayFetch?: (last: readonly FetchedBatch[]) => Promise<void>
   /**
-   * The partition's position is no longer in the log, or its records cannot be decoded: the partition is not read until the
-   * next assignment. Or its broker keeps refusing it (`PartitionRefusedError`, at each refusal): the reader retries. Default: the reader stops
-   * (`onCrash`).
+   * Called when a partition cannot be read. Its position is no longer in the log, or its records cannot be decoded: it is not
+   * read until the next assignment. Or its broker keeps refusing it (`PartitionRefusedError`, at each refusal): the reader
+   * retries. Default: the reader stops (`onCrash`), unless it retries.
    */
   readonly onUnreadable?: (topic: string, partition: number, error: Error) => void
   /** Called after each rebalance with the partitions that this process now owns: an empty map if it owns none. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createLogReader, type FetchedRecord, type LogConnection, withLogAdmin } from '@nextvisit/log'
+import { readLog, type FetchedRecord, type LogConnection, withLogAdmin } from '@nextvisit/log'
 
 interface FollowOptions {
   readonly connection: LogConnection
@@ -26,19 +26,20 @@ export async function followTopic(options: FollowOptions): Promise<void> {
 
 async function keepFollowing(options: FollowOptions): Promise<void> {
   const { connection, topic, newest, onRecords, onCurrent, onLog, signal } = options
-  const reader = createLogReader(connection, { giveUpAfterMs: GIVE_UP_AFTER_MS })
   let positions = new Map<number, bigint>()
 
   const read = (until: 'end' | undefined) =>
-    reader.readFrom(
+    readLog(connection, {
       topic,
-      positions,
-      ({ partition, nextOffset, records }) => {
+      from: positions,
+      onBatch: ({ partition, nextOffset, records }) => {
         positions.set(partition, nextOffset)
         onRecords(partition, records)
       },
-      { signal, ...(until && { until }) },
-    )
+      signal,
+      ...(until && { until }),
+      giveUpAfterMs: GIVE_UP_AFTER_MS,
+    })
 
   async function follow(): Promise<void> {
     if (positions.size === 0) positions = await positionsNearEnd(connection, topic, newest)

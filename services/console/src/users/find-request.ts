@@ -1,5 +1,5 @@
 import { decodeRecord, HEADERS, TOPICS, UserFact } from '@nextvisit/contracts'
-import { createLogReader, type FetchedRecord, type LogConnection, withLogAdmin } from '@nextvisit/log'
+import { readLog, type FetchedRecord, type LogConnection, withLogAdmin } from '@nextvisit/log'
 
 /** A record enters the log within this time of its id: a request takes at most 5 s, and clocks differ. */
 const AROUND_MS = 10_000
@@ -44,10 +44,7 @@ export async function findRequest(
     }
     if (isCut || record) ending.abort()
   }
-  await createLogReader(connection, { giveUpAfterMs: GIVE_UP_AFTER_MS }).readFrom(topic, from, onBatch, {
-    until,
-    signal: ending.signal,
-  })
+  await readLog(connection, { topic, from, onBatch, until, signal: ending.signal, giveUpAfterMs: GIVE_UP_AFTER_MS })
   if (isCut) return { outcome: 'too-many-records', read, fromMs, untilMs }
   const decoded = record && decodeRecord(UserFact, record.value, record.headers)
   return decoded?.outcome === 'ok' ? { outcome: 'found', fact: decoded.fact } : { outcome: 'missing' }

@@ -8,7 +8,7 @@ import {
   UserFact,
   type UserReadModel,
 } from '@nextvisit/contracts'
-import { createLogReader, type FetchedRecord, partitionForKey, withLogAdmin } from '@nextvisit/log'
+import { readLog, type FetchedRecord, partitionForKey, withLogAdmin } from '@nextvisit/log'
 import type { ZodType } from 'zod'
 import type { Answer } from '../api-routes.ts'
 import type { Dependencies } from '../dependencies.ts'
@@ -44,7 +44,7 @@ export function createUsers({
   evaluator,
   partitionCount,
 }: Pick<Dependencies, 'connection' | 'projector' | 'evaluator' | 'partitionCount'>): Users {
-  async function readLog({ userId }: UserPath, depth: number): Promise<UserLog> {
+  async function readUserLog({ userId }: UserPath, depth: number): Promise<UserLog> {
     const partition = partitionForKey(userId, partitionCount)
     const read = (topic: string) =>
       readBackwards(connection, {
@@ -79,7 +79,7 @@ export function createUsers({
       const counts = result.outcome === 'answered' ? result.answer.counts : []
       return new Map(triggers.flatMap((trigger, index) => pairOf(trigger, counts[index])))
     },
-    readLog,
+    readLog: readUserLog,
     findRequest: (requestId) => findRequest(connection, requestId),
   }
 }
@@ -134,7 +134,6 @@ async function readBackwards(
   const marks = (await withLogAdmin(connection, (admin) => admin.watermarks(topic))).get(partition)
   const { low, high } = marks ?? { low: 0n, high: 0n }
   const bound = high - BigInt(maxRecords) > low ? high - BigInt(maxRecords) : low
-  const reader = createLogReader(connection, { giveUpAfterMs: GIVE_UP_AFTER_MS })
   const steps: FetchedRecord[][] = []
   let [end, step, readCount] = [high, FIRST_STEP, 0]
   let sinceMs: number | undefined
@@ -148,7 +147,13 @@ async function readBackwards(
       oldestMs ??= records[0]?.timestampMs
       wanted.push(...records.filter(isWanted))
     }
-    await reader.readFrom(topic, new Map([[partition, begin]]), onBatch, { until: new Map([[partition, end]]) })
+    await readLog(connection, {
+      topic,
+      from: new Map([[partition, begin]]),
+      onBatch,
+      until: new Map([[partition, end]]),
+      giveUpAfterMs: GIVE_UP_AFTER_MS,
+    })
     steps.unshift(wanted)
     sinceMs = oldestMs ?? sinceMs
     ;[end, step] = [begin, step * GROWTH]

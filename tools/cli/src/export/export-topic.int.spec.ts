@@ -6,7 +6,7 @@ import { text as textOf } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import { encodeRecord } from '@nextvisit/contracts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
-import { createLogReader, createPublisher, type FetchedRecord, type LogConnection } from '@nextvisit/log'
+import { readLog, createPublisher, type FetchedRecord, type LogConnection } from '@nextvisit/log'
 import { createTestTopic } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type ExportOptions, exportTopic } from './export-topic.ts'
@@ -41,7 +41,7 @@ beforeAll(async () => {
   await publisher.stop(1_000)
   inLog = []
   const all = new Map(Array.from({ length: PARTITIONS }, (_, partition) => [partition, 0n]))
-  await createLogReader(connection).readFrom(topic, all, ({ records }) => void inLog.push(...records), { until: 'end' })
+  await readLog(connection, { topic, from: all, onBatch: ({ records }) => void inLog.push(...records), until: 'end' })
 })
 afterAll(() => rm(folder, { recursive: true }))
 

@@ -1,11 +1,5 @@
 import type { ProjectRef } from '@nextvisit/contracts'
-import {
-  createLogReader,
-  type FetchedBatch,
-  type FetchedRecord,
-  type LogConnection,
-  withLogAdmin,
-} from '@nextvisit/log'
+import { readLog, type FetchedBatch, type FetchedRecord, type LogConnection, withLogAdmin } from '@nextvisit/log'
 import { exportedRecord } from './record-line.ts'
 
 /** Search margin after `toMs`, because gateways set timestamps by their own clocks. */
@@ -43,8 +37,14 @@ export async function exportTopic(options: ExportOptions): Promise<number> {
     read += Number(batch.nextOffset - batch.fetchedFrom)
     onProgress(read, whole, records)
   }
-  const reader = createLogReader(connection, { maxBytesPerPartition: FETCH_BYTES })
-  await reader.readFrom(topic, starts, onBatch, { until: ends, isOneByOne: true })
+  await readLog(connection, {
+    topic,
+    from: starts,
+    onBatch,
+    until: ends,
+    isOneByOne: true,
+    maxBytesPerPartition: FETCH_BYTES,
+  })
   return records
 }
 

@@ -1,5 +1,5 @@
 import { decodeRecord, type DryRunOutcome, FormFact, UserFact } from '@nextvisit/contracts'
-import { createLogReader, type FetchedBatch, type LogConnection, readWatermarks, type Watermarks } from '@nextvisit/log'
+import { readLog, type FetchedBatch, type LogConnection, readWatermarks, type Watermarks } from '@nextvisit/log'
 import type { ZodType } from 'zod'
 import type { Progress } from '../progress.ts'
 import type { Simulation } from './simulate-forms.ts'
@@ -50,7 +50,7 @@ export async function readPast(
       passed += Number(nextOffset - fetchedFrom)
       progress.report(passed / whole, counts.records)
     }
-    await createLogReader(connection).readFrom(topic, from, onBatch, { until: 'end' })
+    await readLog(connection, { topic, from, onBatch, until: 'end' })
   }
 
   try {

@@ -1,12 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { encodeRecord, HEADERS, type RequestFact, TOPICS } from '@nextvisit/contracts'
-import {
-  createLogReader,
-  type LogConnection,
-  partitionForKey,
-  type Publisher,
-  type RecordToPublish,
-} from '@nextvisit/log'
+import { readLog, type LogConnection, partitionForKey, type Publisher, type RecordToPublish } from '@nextvisit/log'
 import { CliError } from '../errors.ts'
 
 /** Records per chunk, below the publisher's bounds: a chunk is one request, and each partition takes all of its records or none. */
@@ -60,17 +54,17 @@ export async function readImportedIds(
   positions: ReadonlyMap<number, bigint>,
 ): Promise<ReadonlySet<string>> {
   const ids = new Set<string>()
-  await createLogReader(connection).readFrom(
-    TOPICS.userEvents,
-    positions,
-    ({ records }) => {
+  await readLog(connection, {
+    topic: TOPICS.userEvents,
+    from: positions,
+    onBatch: ({ records }) => {
       for (const { headers } of records) {
         const id = headers[HEADERS.id]
         if (headers[HEADERS.source] === IMPORT_SOURCE && id !== undefined) ids.add(id)
       }
     },
-    { until: 'end' },
-  )
+    until: 'end',
+  })
   return ids
 }
 

@@ -5,7 +5,7 @@ import { givenRunner } from '@nextvisit/consumer/test/given-runner.ts'
 import { countVisits, readVisits } from '@nextvisit/consumer/test/visits-projection.ts'
 import { userIdFixture } from '@nextvisit/contracts/fixtures'
 import { type Db, sql, withClient } from '@nextvisit/database'
-import { createLogReader, readWatermarks } from '@nextvisit/log'
+import { readLog, readWatermarks } from '@nextvisit/log'
 import { describe, expect, it } from 'vitest'
 import { givenVisitsReplay } from '../../test/given-replay.ts'
 
@@ -13,12 +13,12 @@ const MARKER = '11111111-1111-4111-8111-111111111111'
 
 async function countPublished({ topic, connection }: GivenLog): Promise<number> {
   let records = 0
-  await createLogReader(connection).readFrom(
-    `${topic}.out`,
-    new Map([[0, 0n]]),
-    (batch) => void (records += batch.records.length),
-    { until: 'end' },
-  )
+  await readLog(connection, {
+    topic: `${topic}.out`,
+    from: new Map([[0, 0n]]),
+    onBatch: (batch) => void (records += batch.records.length),
+    until: 'end',
+  })
   return records
 }
 

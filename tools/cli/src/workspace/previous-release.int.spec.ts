@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { OrganizationConfig } from '@nextvisit/contracts'
-import { createLogReader, type FetchedRecord, type LogConnection, withLogAdmin } from '@nextvisit/log'
+import { readLog, type FetchedRecord, type LogConnection, withLogAdmin } from '@nextvisit/log'
 import { describe, expect, inject, it } from 'vitest'
 import { hasPreviousRelease, readWithPreviousRelease } from '../../test/previous-release.ts'
 import { applyWorkspace } from './apply-workspace.ts'
@@ -129,6 +129,6 @@ describe('the reader of the previous release', () => {
 async function readRecords(of: string): Promise<readonly FetchedRecord[]> {
   const records: FetchedRecord[] = []
   const onBatch = (batch: { readonly records: readonly FetchedRecord[] }) => void records.push(...batch.records)
-  await createLogReader(connection).readFrom(of, new Map([[0, 0n]]), onBatch, { until: 'end' })
+  await readLog(connection, { topic: of, from: new Map([[0, 0n]]), onBatch, until: 'end' })
   return records
 }

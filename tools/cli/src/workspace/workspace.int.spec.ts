@@ -13,7 +13,7 @@ import {
 } from '@nextvisit/catalog'
 import { createApiKey, hashApiKey } from '@nextvisit/domain'
 import {
-  createLogReader,
+  readLog,
   createPublisher,
   createGroupReader,
   type LogConnection,
@@ -96,16 +96,16 @@ const LATER = { type: 'OrganizationConfigured', id: randomUUID(), organization: 
 
 const revisionsInLog = async (): Promise<readonly number[]> => {
   const revisions: number[] = []
-  await createLogReader(connection).readFrom(
+  await readLog(connection, {
     topic,
-    new Map([[0, 0n]]),
-    ({ records }) => {
+    from: new Map([[0, 0n]]),
+    onBatch: ({ records }) => {
       const read = records.map(readCatalogRecord)
       const ofAcme = read.flatMap((one) => (one.outcome === 'read' && one.organization === 'acme' ? one : []))
       revisions.push(...ofAcme.map(({ revision }) => revision))
     },
-    { until: 'end' },
-  )
+    until: 'end',
+  })
   return revisions
 }
 

@@ -4,14 +4,14 @@ import { describe, expect, it, vi } from 'vitest'
 
 import { fetchApiKey } from '@nextvisit/testing'
 import { givenConnection, givenFaultProxy, givenPublisher, givenRecords, givenTopic } from '../../test/given-topic.ts'
-import { createLogReader } from './log-reader.ts'
+import { readLog } from './read-log.ts'
 import type { FetchedBatch } from './fetched-batch.ts'
 
 function valuesOf(batches: readonly FetchedBatch[]): readonly string[] {
   return batches.flatMap(({ records }) => records.map(({ value }) => String(value)))
 }
 
-describe('a log reader', () => {
+describe('reading the log', () => {
   it("reads from the given positions to the log's end, in parts that follow each other", async () => {
     const topic = await givenTopic(3)
     await givenRecords(topic, 0, ['a', 'b', 'c', 'd', 'e'])
@@ -22,8 +22,13 @@ describe('a log reader', () => {
       [1, 0n],
       [2, 0n],
     ])
-    const reader = createLogReader(givenConnection(), { maxBatchRecords: 3 })
-    await reader.readFrom(topic, from, (batch) => void batches.push(batch), { until: 'end' })
+    await readLog(givenConnection(), {
+      topic,
+      from,
+      onBatch: (batch) => void batches.push(batch),
+      until: 'end',
+      maxBatchRecords: 3,
+    })
     expect(batches.filter(({ partition }) => partition === 0)).toMatchObject([
       { fetchedFrom: 1n, nextOffset: 4n, highWatermark: 5n },
       { fetchedFrom: 4n, nextOffset: 5n, highWatermark: 5n },
@@ -39,8 +44,7 @@ describe('a log reader', () => {
       batches.push(batch)
       await givenRecords(topic, 0, ['late'])
     }
-    const reader = createLogReader(givenConnection(), { maxBatchRecords: 1 })
-    await reader.readFrom(topic, new Map([[0, 0n]]), onBatch, { until: 'end' })
+    await readLog(givenConnection(), { topic, from: new Map([[0, 0n]]), onBatch, until: 'end', maxBatchRecords: 1 })
     expect(valuesOf(batches)).toEqual(['a', 'b', 'c'])
   })
 
@@ -51,8 +55,15 @@ describe('a log reader', () => {
     const batches: FetchedBatch[] = []
     const from = new Map([2, 0, 1].map((partition) => [partition, 0n]))
     // A fetch is at least one of the log's batches, and at most these bytes.
-    const reader = createLogReader(givenConnection(), { maxBytesPerPartition: 1_500, maxBatchRecords: 3 })
-    await reader.readFrom(topic, from, (batch) => void batches.push(batch), { until: 'end', isOneByOne: true })
+    await readLog(givenConnection(), {
+      topic,
+      from,
+      onBatch: (batch) => void batches.push(batch),
+      until: 'end',
+      isOneByOne: true,
+      maxBytesPerPartition: 1_500,
+      maxBatchRecords: 3,
+    })
     const read = batches.flatMap(({ records }) => records)
     expect(read.map(({ partition, offset }) => `${partition}/${offset}`)).toEqual(
       [2, 0, 1].flatMap((partition) => [0, 1, 2, 3].map((offset) => `${partition}/${offset}`)),
@@ -72,8 +83,13 @@ describe('a log reader', () => {
     }
     const read: number[] = []
     const from = new Map(partitions.map((partition) => [partition, 0n]))
-    const reader = createLogReader(givenConnection(), { maxBytesPerPartition: 1_500 })
-    await reader.readFrom(topic, from, ({ partition }) => void read.push(partition), { until: 'end' })
+    await readLog(givenConnection(), {
+      topic,
+      from,
+      onBatch: ({ partition }) => void read.push(partition),
+      until: 'end',
+      maxBytesPerPartition: 1_500,
+    })
     expect(read).toHaveLength(48)
     expect(new Set(read.slice(0, 24))).toEqual(new Set(partitions))
   })
@@ -94,8 +110,7 @@ describe('a log reader', () => {
       await vi.waitFor(() => expect(fetches).toBe(Number(batch.nextOffset) + (isLast ? 0 : 1)), { timeout: 10_000 })
       fetchesByBatch.push(fetches)
     }
-    const reader = createLogReader(connection, { maxBytesPerPartition: 1_500 })
-    await reader.readFrom(topic, new Map([[0, 0n]]), onBatch, { until: 'end' })
+    await readLog(connection, { topic, from: new Map([[0, 0n]]), onBatch, until: 'end', maxBytesPerPartition: 1_500 })
     expect(fetchesByBatch).toEqual([2, 3, 3])
   })
 
@@ -106,8 +121,14 @@ describe('a log reader', () => {
     let fetches = 0
     proxy.onResponse(({ apiKey }) => (apiKey === fetchApiKey && (fetches += 1) === 2 ? { cutAfterBytes: 100 } : 'pass'))
     const batches: FetchedBatch[] = []
-    const reader = createLogReader(connection, { maxBytesPerPartition: 1_500, giveUpAfterMs: 0 })
-    await reader.readFrom(topic, new Map([[0, 0n]]), (batch) => void batches.push(batch), { until: 'end' })
+    await readLog(connection, {
+      topic,
+      from: new Map([[0, 0n]]),
+      onBatch: (batch) => void batches.push(batch),
+      until: 'end',
+      maxBytesPerPartition: 1_500,
+      giveUpAfterMs: 0,
+    })
     expect(valuesOf(batches).map(([letter]) => letter)).toEqual(['a', 'b'])
     expect(proxy.struck().cut).toBe(1)
   })
@@ -121,12 +142,12 @@ describe('a log reader', () => {
     )
     const batches: FetchedBatch[] = []
     const stopping = new AbortController()
-    const following = createLogReader(connection).readFrom(
+    const following = readLog(connection, {
       topic,
-      new Map([[0, 0n]]),
-      (batch) => void batches.push(batch),
-      { signal: stopping.signal },
-    )
+      from: new Map([[0, 0n]]),
+      onBatch: (batch) => void batches.push(batch),
+      signal: stopping.signal,
+    })
     for (const value of ['1', '2', '3', '4', '5', '6']) {
       await givenRecords(topic, 0, [value])
       await vi.waitFor(() => expect(valuesOf(batches)).toContain(value), { timeout: 10_000, interval: 10 })
@@ -144,7 +165,7 @@ describe('a log reader', () => {
   it('refuses a position that is not in the log', async () => {
     const topic = await givenTopic(1)
     await givenRecords(topic, 0, ['a'])
-    const reading = createLogReader(givenConnection()).readFrom(topic, new Map([[0, 2n]]), () => {})
+    const reading = readLog(givenConnection(), { topic, from: new Map([[0, 2n]]), onBatch: () => {} })
     await expect(reading).rejects.toMatchObject({ code: 'POSITION_OUTSIDE_LOG' })
   })
 
@@ -152,13 +173,18 @@ describe('a log reader', () => {
     const topic = await givenTopic(1)
     await givenRecords(topic, 0, ['a'])
     const bug = new TypeError('a bug')
-    const reading = createLogReader(givenConnection()).readFrom(topic, new Map([[0, 0n]]), () => Promise.reject(bug))
+    const reading = readLog(givenConnection(), { topic, from: new Map([[0, 0n]]), onBatch: () => Promise.reject(bug) })
     await expect(reading).rejects.toBe(bug)
   })
 
   it('gives up on a topic that stays missing', async () => {
-    const reader = createLogReader(givenConnection(), { giveUpAfterMs: 100 })
-    const reading = reader.readFrom(`log-spec.${randomUUID()}`, new Map([[0, 0n]]), () => {}, { until: 'end' })
+    const reading = readLog(givenConnection(), {
+      topic: `log-spec.${randomUUID()}`,
+      from: new Map([[0, 0n]]),
+      onBatch: () => {},
+      until: 'end',
+      giveUpAfterMs: 100,
+    })
     await expect(reading).rejects.toMatchObject({ code: 'TOPIC_MISSING' })
   })
 })

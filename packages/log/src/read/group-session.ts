@@ -4,7 +4,7 @@ import type { GroupOptions, LogCluster } from '../connect/cluster.ts'
 import { hasGivenUp, hasType, isRetryable } from '../connect/kafkajs-errors.ts'
 import { createSleeper } from '../sleeper.ts'
 
-interface GroupMembershipHandlers {
+interface GroupSessionHandlers {
   /** Called after each join with the partitions that this member now owns. */
   readonly onAssigned: (assigned: ReadonlyMap<string, readonly number[]>) => void
   /** Called when the group rebalances. The member rejoins once the promise resolves. */
@@ -13,8 +13,8 @@ interface GroupMembershipHandlers {
   readonly onFailed: (error: Error) => void
 }
 
-/** Membership of a Kafka consumer group: heartbeats, assignments and commits. It reads no records. */
-interface GroupMembership {
+/** A member's session in a Kafka consumer group: heartbeats, assignments and commits. It reads no records. */
+interface GroupSession {
   /** Joins, and sends heartbeats until `signal` is aborted. */
   readonly join: () => Promise<void>
   /** Sends a heartbeat now if one is due, which saves the process a wake-up. */
@@ -36,13 +36,13 @@ const LONGEST_PAUSE = 1.5
 /** Heartbeats that the coordinator may leave unanswered, one after the other, before the session ends. */
 const UNANSWERED_PER_SESSION = 3
 
-export function createGroupMembership(
-  cluster: LogCluster,
+export function createGroupSession(
+  cluster: Pick<LogCluster, 'createGroup' | 'refreshMetadataIfOld'>,
   { heartbeatIntervalMs, ...options }: GroupOptions & { readonly heartbeatIntervalMs: number },
-  { onAssigned, onRebalance, onFailed }: GroupMembershipHandlers,
+  { onAssigned, onRebalance, onFailed }: GroupSessionHandlers,
   signal: AbortSignal,
-): GroupMembership {
-  const { sessionTimeoutMs } = options
+): GroupSession {
+  const { sessionTimeoutMs, rebalanceTimeoutMs } = options
   const group = cluster.createGroup(options)
   const { sleep, wake } = createSleeper(signal)
   let isJoined = false
@@ -76,11 +76,16 @@ export function createGroupMembership(
   async function sendHeartbeat(): Promise<void> {
     const leftMs = Math.max(0, sessionEndsAtMs - performance.now())
     const overdueMs = Math.min(leftMs, sessionTimeoutMs / UNANSWERED_PER_SESSION)
-    const timer = setTimeout(() => disconnect('The coordinator does not answer heartbeats'), overdueMs)
+    let isSettled = false
+    // After a blocked event loop the timer runs before the answer is read: the socket is polled in between.
+    const disconnectUnlessSettled = () =>
+      setImmediate(() => isSettled || disconnect('The coordinator does not answer heartbeats'))
+    const timer = setTimeout(disconnectUnlessSettled, overdueMs)
     try {
       await group.heartbeat({ interval: 0 })
       renewSession()
     } finally {
+      isSettled = true
       clearTimeout(timer)
     }
   }
@@ -91,7 +96,7 @@ export function createGroupMembership(
     group.checkForStaleAssignment()
   }
 
-  async function keepMembership(): Promise<void> {
+  async function keepSession(): Promise<void> {
     try {
       await sendHeartbeat()
       checkForAddedPartitions()
@@ -99,6 +104,8 @@ export function createGroupMembership(
       if (signal.aborted || !mustRejoin(error)) throw error
       if (hasType(error, EVICTED)) group.memberId = null
       isJoined = false
+      // A join waits for the other members, for longer than a session may last.
+      sessionEndsAtMs += rebalanceTimeoutMs
       await onRebalance()
     }
   }
@@ -110,7 +117,7 @@ export function createGroupMembership(
       await sleep(failures === 0 ? LONGEST_PAUSE * heartbeatIntervalMs : backOffAfter(failures, LONGEST_BACK_OFF_MS))
       if (signal.aborted) return
       try {
-        if (isJoined) await keepMembership()
+        if (isJoined) await keepSession()
         if (!isJoined) await join()
         failures = 0
       } catch (error) {
