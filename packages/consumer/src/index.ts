@@ -6,7 +6,7 @@ export {
   offlineParts,
   type ProjectionParts,
 } from './process/define-consumer.ts'
-export { type AddressedReply, createReplyPublisher, type PublishReplies } from './replies/reply-publisher.ts'
+export { type AddressedReply, createReplyPublisher } from './replies/reply-publisher.ts'
 export { runConsumer } from './process/run-consumer.ts'
 export {
   type CarriedColumn,
@@ -29,4 +29,4 @@ export { type JsonRow, readTogether } from './queries/read-together.ts'
 export { rebuildInto } from './rebuild/rebuild.ts'
 export { MAX_BYTES_A_COMMIT, requireFits } from './fold/require-fits.ts'
 export * from './ticks/reviewed-ticks.ts'
-export { createProjectionRunner, type ProjectionRunner } from './process/projection-runner.ts'
+export type { ProjectionRunner } from './process/projection-runner.ts'

@@ -52,7 +52,7 @@ type HandlersOf<Name extends string> = Name extends keyof typeof CALLS
 type OwnProjection = Projection<any, any>
 
 /** The description of a consumer. Its process, replay, migrations, the commands of `nextvisit` and the shared specs read it. */
-export interface ConsumerDefinition<Name extends string> {
+interface ConsumerDefinition<Name extends string> {
   /** Names its folder, its projection, its consumer group and its calls. */
   readonly name: Name
   /** The folder of its package; its migrations are in `prisma/migrations`. */
