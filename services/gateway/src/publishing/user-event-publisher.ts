@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { encodeRecord, TOPICS, USER_PROJECTOR_GROUP, type UserFact } from '@nextvisit/contracts'
 import {
+  createSleeper,
   readKeyPartitions,
   type LogAdmin,
   type LogConnection,
@@ -44,7 +44,8 @@ interface PublishOptions {
 
 export type Published = PublishOutcome['outcome']
 /** Outcome while the breaker is open. */
-const NOT_PUBLISHED: PublishOutcome = { outcome: 'not-published', reason: 'stopped' }
+const NOT_TRIED: PublishOutcome = { outcome: 'not-published', reason: 'stopped' }
+const BROKEN_SEQUENCE: PublishOutcome = { outcome: 'not-published', reason: 'broken-sequence' }
 
 export type UserEventPublisher = ReturnType<typeof createUserEventPublisher>
 
@@ -52,6 +53,7 @@ export type UserEventPublisher = ReturnType<typeof createUserEventPublisher>
 export function createUserEventPublisher(options: UserEventPublisherOptions) {
   const { connection, publisher, topic = TOPICS.userEvents, foldedBy = USER_PROJECTOR_GROUP, ...watch } = options
   const stopping = new AbortController()
+  const { sleep } = createSleeper(stopping.signal)
   // Around the queue and its deadline, since the caller's wait counts.
   const breaker = createBreaker('Kafka', watch, 500)
   let { partitions: expected } = connection
@@ -74,7 +76,7 @@ export function createUserEventPublisher(options: UserEventPublisherOptions) {
   async function stayConnected(admin: LogAdmin): Promise<void> {
     while (!stopping.signal.aborted) {
       await connect(admin)
-      await pause(COUNT_AGAIN_AFTER_MS)
+      await sleep(COUNT_AGAIN_AFTER_MS)
     }
   }
 
@@ -82,12 +84,9 @@ export function createUserEventPublisher(options: UserEventPublisherOptions) {
   async function keepConnecting(): Promise<void> {
     while (!stopping.signal.aborted) {
       await withLogAdmin(connection, stayConnected).catch(onFailed)
-      await pause(partitions === 0 ? CONNECT_AGAIN_AFTER_MS : COUNT_AGAIN_AFTER_MS)
+      await sleep(partitions === 0 ? CONNECT_AGAIN_AFTER_MS : COUNT_AGAIN_AFTER_MS)
     }
   }
-
-  const pause = (ms: number): Promise<void> =>
-    sleep(ms, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
 
   function onFailed(err: unknown): void {
     if (err instanceof PartitionsChangedError) {
@@ -119,17 +118,17 @@ export function createUserEventPublisher(options: UserEventPublisherOptions) {
       { userId, partition }: UserPartition,
       { deadlineAt, traceparent, replyTo, sequence }: PublishOptions,
     ): Promise<PublishOutcome> => {
-      if (sequence?.isBroken) return NOT_PUBLISHED
+      if (sequence?.isBroken) return BROKEN_SEQUENCE
       const encoded = encodeRecord(fact, { source: 'gateway', time: fact.received, traceparent, replyTo })
       const publish = () => publisher.publish({ topic, partition, key: userId, ...encoded }, deadlineAt, sequence)
       const published = await (breaker.isTrying()
         ? publish()
-        : breaker.run<PublishOutcome>(publish, isKafkaFailure, NOT_PUBLISHED))
-      // Also if the breaker was open.
-      if (sequence && published.outcome !== 'published') sequence.isBroken = true
+        : breaker.run<PublishOutcome>(publish, isKafkaFailure, NOT_TRIED))
+      // The publisher breaks the sequence of each record that it was given.
+      if (sequence && published === NOT_TRIED) sequence.isBroken = true
       return published
     },
-    /** Returns the reason why publishing is impossible now. */
+    /** Returns the reason if publishing is impossible now. */
     unavailableReason: (): string | undefined => {
       if (changed) return changed.message
       if (partitions === 0) return 'Kafka was not reached yet'
@@ -138,10 +137,7 @@ export function createUserEventPublisher(options: UserEventPublisherOptions) {
   }
 }
 
-/**
- * Counts a failure of Kafka. Records behind a failed one do not count: otherwise one lost connection could open the
- * breaker.
- */
+/** Returns true for a failure of Kafka. A record behind a failed one is none: a lost connection must not open the breaker. */
 function isKafkaFailure(published: PublishOutcome): boolean {
   if (published.outcome === 'not-published') return published.reason !== 'broken-sequence'
   return published.outcome === 'unknown'
