@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
-const segmentTime = z.string().nullish()
-const segmentCommon = {
+const segmentComTime = z.string().nullish()
+const segmentComCommon = {
   userId: z
     .union([z.string(), z.number().int()])
     .nullish()
@@ -13,18 +13,18 @@ const segmentCommon = {
     .unknown()
     .optional()
     .describe('Any text, or an integer up to 9007199254740991. A message repeated within 24 hours is recorded once.'),
-  timestamp: segmentTime.describe(
+  timestamp: segmentComTime.describe(
     'ISO 8601 with a time zone, corrected by the clock difference in sentAt. Default: now.',
   ),
   originalTimestamp: z.unknown().optional().describe('The same, as sent by RudderStack. Used if timestamp is absent.'),
-  sentAt: segmentTime.describe("The time when the request was sent, by the caller's clock."),
+  sentAt: segmentComTime.describe("The time when the request was sent, by the caller's clock."),
   context: z.unknown().optional().describe('locale, timezone, os, app and device become device facts.'),
   writeKey: z.unknown().optional().describe('The admin key, if no header has it.'),
 }
 
 /** A message of Segment's API. Unlisted members are ignored. */
 export const SegmentMessage = z.looseObject({
-  ...segmentCommon,
+  ...segmentComCommon,
   type: z
     .unknown()
     .optional()
@@ -37,7 +37,7 @@ export const SegmentMessage = z.looseObject({
 /** `POST /v1/batch`. */
 export const SegmentBatch = z.looseObject({
   batch: z.array(z.unknown()).max(2_500).describe('Messages, each of at most 32,768 bytes.'),
-  sentAt: segmentTime,
+  sentAt: segmentComTime,
   writeKey: z.unknown().optional(),
 })
 

@@ -39,6 +39,8 @@ export const BODY_RULES = nameRules({
   noUserName: {
     message: 'userName not found',
     when: 'A userName that is missing, empty or only white space',
+    // Contract, Identify user.
+    status: 401,
   },
   userName: {
     message: 'userName must be a string that is not empty',
@@ -89,7 +91,7 @@ export const BODY_RULES = nameRules({
   }),
   finiteNumber: (member: string) => ({
     message: `${member} must be a finite number`,
-    when: 'An increment that is not a number',
+    when: 'Another value than a finite number',
   }),
   unset: (member: string) => ({
     message: `${member} must be an array of trait keys`,
@@ -133,7 +135,7 @@ export const BODY_RULES = nameRules({
     message: 'eventName must hold at least one letter or digit',
     when: 'A name without a letter or digit',
   },
-  disabledEvent: {
+  disabled: {
     message: 'eventName names an event that is disabled in this project',
     when: 'A disabled event',
   },

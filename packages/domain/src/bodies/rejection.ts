@@ -4,6 +4,8 @@ export interface BodyRule extends Partial<RuleName> {
   readonly message: string
   /** The input that breaks the rule, as the API document describes it. */
   readonly when: string
+  /** Status of the refusal. Default 400. */
+  readonly status?: number
 }
 
 /** The members that {@link nameRules} adds to a rule. */
@@ -19,9 +21,9 @@ export interface Rejection extends Omit<BodyRule, 'when'> {
   readonly outcome: 'rejected'
 }
 
-export function reject({ message, reason, member }: Omit<BodyRule, 'when'>): Rejection {
+export function reject({ message, reason, member, status }: Omit<BodyRule, 'when'>): Rejection {
   const name = { ...(reason !== undefined && { reason }), ...(member !== undefined && { member }) }
-  return { outcome: 'rejected', message, ...name }
+  return { outcome: 'rejected', message, ...name, ...(status !== undefined && { status }) }
 }
 
 /** Shortens a caller's word for a message. */

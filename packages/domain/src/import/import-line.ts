@@ -7,11 +7,8 @@ import { parseJson } from '../bodies/parse-json.ts'
 import { reject, type Rejection } from '../bodies/rejection.ts'
 import { parseTrackBody, type TrackBody } from '../bodies/track-body.ts'
 import { projectNamespace, uuidV5 } from '../ids.ts'
+import { IMPORT_RULES, MAX_LINE_BYTES, MAX_LINE_ID_LENGTH } from './import-rules.ts'
 import { parseOccurredAt } from '../bodies/occurred-at.ts'
-
-/** Maximum size of a line in bytes, the same as for a body (contract, Common to both endpoints). */
-export const MAX_LINE_BYTES = 102_400
-const MAX_ID_LENGTH = 255
 
 /** A line of history, which follows the rules of the admin routes' bodies. */
 export type ImportLine = (
@@ -26,19 +23,19 @@ type ParsedImportLine = { readonly outcome: 'ok'; readonly line: ImportLine } | 
 
 /** Parses a line of history: the body of an admin route, its `type` and a time of any age (decisions.md, Import). */
 export function parseImportLine(bytes: Uint8Array, receivedMs: number): ParsedImportLine {
-  if (bytes.length > MAX_LINE_BYTES) return reject({ message: `The line must be at most ${MAX_LINE_BYTES} bytes long` })
+  if (bytes.length > MAX_LINE_BYTES) return reject(IMPORT_RULES.lineBytes)
   const parsed = parseJson(bytes, 'The line')
   if (parsed.outcome === 'rejected') return parsed
   const id = memberOf(parsed.body, 'id')
-  if (id !== undefined && (typeof id !== 'string' || id === '' || isLongerThan(id, MAX_ID_LENGTH)))
-    return reject({ message: `id must be a string of 1 to ${MAX_ID_LENGTH} characters` })
+  if (id !== undefined && (typeof id !== 'string' || id === '' || isLongerThan(id, MAX_LINE_ID_LENGTH)))
+    return reject(IMPORT_RULES.lineId)
   switch (memberOf(parsed.body, 'type')) {
     case 'identify':
       return parseIdentify(parsed.body, id, receivedMs)
     case 'track':
       return parseTrack(parsed.body, id, receivedMs)
     default:
-      return reject({ message: 'type must be "identify" or "track"' })
+      return reject(IMPORT_RULES.lineType)
   }
 }
 
@@ -56,8 +53,7 @@ function parseIdentify(members: JsonObject, id: string | undefined, receivedMs: 
 
 /** Parses a track line. `occurredAt`, which a live event may omit, is required. */
 function parseTrack(members: JsonObject, id: string | undefined, receivedMs: number): ParsedImportLine {
-  if (memberOf(members, 'occurredAt') === undefined)
-    return reject({ message: 'occurredAt must be given: when the event happened' })
+  if (memberOf(members, 'occurredAt') === undefined) return reject(IMPORT_RULES.noOccurredAt)
   const parsed = parseTrackBody(members, receivedMs, Infinity)
   if (parsed.outcome === 'rejected') return parsed
   return { outcome: 'ok', line: { type: 'track', id, body: parsed.value } }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { identityOfLine, type ImportLine, importedRecordId, MAX_LINE_BYTES, parseImportLine } from './import-line.ts'
+import { identityOfLine, type ImportLine, importedRecordId, parseImportLine } from './import-line.ts'
+import { MAX_LINE_BYTES } from './import-rules.ts'
 
 const NOW = Date.parse('2026-11-02T10:00:00.000Z')
 const parse = (line: object | string) =>

@@ -34,7 +34,7 @@ export function importedFact(
     imported: true,
   } satisfies Partial<EventTracked>
   if (line.type === 'track') {
-    if (policy.disabledEvents.has(line.body.slug)) return reject(BODY_RULES.disabledEvent)
+    if (policy.disabledEvents.has(line.body.slug)) return reject(BODY_RULES.disabled)
     const { eventName, slug, occurredAt } = line.body
     const verdict = { newEvent: false, metered: false, evaluateTriggers: false }
     const said = applyAllowListToProperties(policy, line.body.properties)

@@ -21,6 +21,7 @@ export const SEGMENT_COM_RULES = nameRules({
   messageBytes: {
     message: `A message must be at most ${messageBytes} bytes as JSON`,
     when: `A message of more than ${messageBytes} bytes`,
+    status: 413,
   },
   messageType: {
     message: 'type must be identify, track, page, screen, group or alias',

@@ -3,17 +3,12 @@ import { BODY_RULES, type BodyRule, SEGMENT_COM_RULES } from '@nextvisit/domain'
 import type { ZodOpenApiResponsesObject } from 'zod-openapi'
 import { headerRefs, json } from './components.ts'
 import { MAX_LIMIT } from '../reads/page-query.ts'
-import { bodyRuleStatus, errorBody, type RefusalRule, REFUSALS, UNAVAILABLE_REASONS } from '../refusals/refusals.ts'
+import { errorBody, type RefusalRule, REFUSALS, UNAVAILABLE_REASONS, withStatus } from '../refusals/refusals.ts'
 
 /** Refusals by the names of their examples. */
 type DocumentedRefusals = Readonly<Record<string, RefusalRule>>
 
 type RuleForMember = (member: string) => RefusalRule
-
-/** Returns the refusal of a body's rule. */
-function answered(rule: BodyRule): RefusalRule {
-  return { status: bodyRuleStatus(rule), ...rule }
-}
 
 /**
  * Returns the refusal of a rule, or a function of a member. The device field at the end of `member` has the allowed
@@ -22,10 +17,10 @@ function answered(rule: BodyRule): RefusalRule {
 function forMember(
   rule: BodyRule | ((member: string, allowed: readonly string[]) => BodyRule),
 ): RefusalRule | RuleForMember {
-  if (typeof rule !== 'function') return answered(rule)
+  if (typeof rule !== 'function') return withStatus(rule)
   return (member) => {
     const [, allowed] = Object.entries(DEVICE_FIELD_VALUES).find(([field]) => member.endsWith(`.${field}`)) ?? []
-    return answered(rule(member, allowed ?? []))
+    return withStatus(rule(member, allowed ?? []))
   }
 }
 
@@ -48,9 +43,9 @@ const BODY = 'The body'
 
 /** Refusals of routes that take a body, after those of every key. */
 const BODY_ROUTE: DocumentedRefusals = {
-  notJson: answered(BODY_RULES.notJson(BODY)),
-  notAnObject: answered(BODY_RULES.notAnObject(BODY)),
-  notUtf8: answered(BODY_RULES.notUtf8(BODY)),
+  notJson: withStatus(BODY_RULES.notJson(BODY)),
+  notAnObject: withStatus(BODY_RULES.notAnObject(BODY)),
+  notUtf8: withStatus(BODY_RULES.notUtf8(BODY)),
   notGzip: REFUSALS.notGzip,
   tooManyPieces: REFUSALS.tooManyPieces,
   contentEncoding: REFUSALS.contentEncoding,
@@ -61,8 +56,8 @@ const BODY_ROUTE: DocumentedRefusals = {
 
 /** Refusals of routes that record one thing. Items of a batch are refused alone. */
 const SINGLE_ROUTE: DocumentedRefusals = {
-  tooDeep: answered(BODY_RULES.tooDeep(BODY)),
-  notStorable: answered(BODY_RULES.notStorable(BODY)),
+  tooDeep: withStatus(BODY_RULES.tooDeep(BODY)),
+  notStorable: withStatus(BODY_RULES.notStorable(BODY)),
   idempotencyKey: REFUSALS.idempotencyKey,
   stillRunning: REFUSALS.stillRunning,
   keyOfAnother: REFUSALS.keyOfAnother,

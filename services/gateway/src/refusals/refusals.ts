@@ -1,6 +1,13 @@
 import { STATUS_CODES } from 'node:http'
 import type { KeyKind, LimitReason } from '@nextvisit/contracts'
-import { BODY_RULES, nameRules, type Rejection, type RuleName, SEGMENT_COM_RULES } from '@nextvisit/domain'
+import {
+  BODY_RULES,
+  type BodyRule,
+  nameRules,
+  type Rejection,
+  type RuleName,
+  SEGMENT_COM_RULES,
+} from '@nextvisit/domain'
 
 /** Maximum number of pieces of a body. Each costs some µs: 100 KB in chunks of one byte would cost 400 ms. */
 export const MAX_BODY_PIECES = 1_024
@@ -170,7 +177,7 @@ export const REFUSALS = nameRules({
   // Policy.
   user: { status: 404, message: 'User not found', when: 'A user that was never identified' },
   segment: { status: 404, message: 'Segment not found', when: 'A segment that the project does not have' },
-  disabled: { status: 400, ...BODY_RULES.disabledEvent },
+  disabled: { status: 400, ...BODY_RULES.disabled },
   eventLimit: {
     status: 402,
     message: 'Event tracking limit reached for this organization',
@@ -215,13 +222,12 @@ export function refuse({ status, message, reason, member, headers }: Omit<Refusa
 
 /** Refuses a body by one of its own rules. */
 export function refuseBody(rejection: Rejection): Refusal {
-  return refuse({ ...rejection, status: bodyRuleStatus(rejection) })
+  return refuse(withStatus(rejection))
 }
 
-/** Returns 400, but 401 for a missing userName (contract, Identify user) and 413 for a message that is too large. */
-export function bodyRuleStatus({ reason }: Pick<Rejection, 'reason'>): number {
-  if (reason === BODY_RULES.noUserName.reason) return 401
-  return reason === SEGMENT_COM_RULES.messageBytes.reason ? 413 : 400
+/** Returns a body's rule, or a rejection by it, with the status of its refusal. */
+export function withStatus<Rule extends Omit<BodyRule, 'when'>>(rule: Rule): Rule & { readonly status: number } {
+  return { ...rule, status: rule.status ?? 400 }
 }
 
 /** Returns the body of an error: exactly these three members (decisions.md, Order of checks). */

@@ -1,0 +1,14 @@
+import { MAX_BODY_BYTES } from '@nextvisit/contracts'
+import { nameRules } from '../bodies/rejection.ts'
+
+/** Maximum size of a line in bytes, the same as for a body (contract, Common to both endpoints). */
+export const MAX_LINE_BYTES = MAX_BODY_BYTES
+export const MAX_LINE_ID_LENGTH = 255
+
+/** The rules for a line of history, besides those of the body that it contains (decisions.md, Import). */
+export const IMPORT_RULES = nameRules({
+  lineBytes: { message: `The line must be at most ${MAX_LINE_BYTES} bytes long` },
+  lineId: { message: `id must be a string of 1 to ${MAX_LINE_ID_LENGTH} characters` },
+  lineType: { message: 'type must be "identify" or "track"' },
+  noOccurredAt: { message: 'occurredAt must be given: when the event happened' },
+})
