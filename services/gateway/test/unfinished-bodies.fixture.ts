@@ -1,4 +1,4 @@
-import { createBodyBudget } from '../src/http/body-budget.ts'
+import { createBodyBudget } from '../src/http/body/body-budget.ts'
 
 /** Simulates a key with 64 unfinished bodies at a time. */
 const openBody = createBodyBudget({ maxBytes: 1_000_000, maxUnfinishedPerKey: 100 })

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { outlastsRoomLease, REQUEST_BUDGET_MS } from './request-budget.ts'
+import { REQUEST_BUDGET_MS } from '../http/request-budget.ts'
+import { outlastsRoomLease } from './admission-budget.ts'
 
 it.each([
   [200, false],

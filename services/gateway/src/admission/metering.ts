@@ -1,7 +1,7 @@
 import type { meteringCalls, Reservation } from '@nextvisit/contracts'
 import { createBatchedCall, remainingMs, type ServiceClient } from '@nextvisit/service-kit'
 import { LRUCache } from 'lru-cache'
-import { namesBudgetMs, outlastsRoomLease } from '../http/request-budget.ts'
+import { namesBudgetMs, outlastsRoomLease } from './admission-budget.ts'
 import { createRoomLeases } from './room-leases.ts'
 import { type Release, type Reserved, verdictOf } from './verdicts.ts'
 

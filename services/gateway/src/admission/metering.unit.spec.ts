@@ -1,7 +1,8 @@
 import { DONE, meteringCalls, type Reservation } from '@nextvisit/contracts'
 import { createLocalClient, type Handlers } from '@nextvisit/service-kit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { outlastsRoomLease, REQUEST_BUDGET_MS, ROOM_LEASE_MS } from '../http/request-budget.ts'
+import { REQUEST_BUDGET_MS } from '../http/request-budget.ts'
+import { outlastsRoomLease, ROOM_LEASE_MS } from './admission-budget.ts'
 import { createMetering } from './metering.ts'
 
 const RESERVATION = {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { LeaseQuestion, Reservation, ReturnedUnits } from '@nextvisit/contracts'
 import type { BatchedCall } from '@nextvisit/service-kit'
-import { ROOM_LEASE_MS } from '../http/request-budget.ts'
+import { ROOM_LEASE_MS } from './admission-budget.ts'
 import { createEventForecast, FORECAST_MS, unitsToLease } from './event-forecast.ts'
 import type { Reserved } from './verdicts.ts'
 

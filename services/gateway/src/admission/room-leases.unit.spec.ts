@@ -1,7 +1,7 @@
 import type { LeaseQuestion, ReturnedUnits } from '@nextvisit/contracts'
 import type { BatchedOutcome } from '@nextvisit/service-kit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { ROOM_LEASE_MS } from '../http/request-budget.ts'
+import { ROOM_LEASE_MS } from './admission-budget.ts'
 import { createRoomLeases } from './room-leases.ts'
 
 const ACME = { organization: 'acme', month: '2026-11' }

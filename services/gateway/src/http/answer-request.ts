@@ -10,9 +10,9 @@ import { type CheckRequestParts, createRequestChecks, type RequestState } from '
 import { turnWithinMs } from './request-budget.ts'
 import type { Aborted, Handled, Route } from './route.ts'
 import { traceParentOf } from './trace-parent.ts'
-import { createRequestTurns, needsTurn } from './turns-by-key.ts'
-import { CORS_HEADERS, textOf, writeAnswer } from './write-answer.ts'
-import { yieldBetween } from './yield-between.ts'
+import { createRequestTurns, needsTurn } from './turns/turns-by-key.ts'
+import { CORS_HEADERS, textOf, writeAnswer } from './answer/write-answer.ts'
+import { yieldBetween } from './turns/yield-between.ts'
 
 export interface AnswerRequestParts extends CheckRequestParts {
   readonly rateLimiter: RateLimiter

@@ -4,7 +4,7 @@ import express, { type ErrorRequestHandler, type Express, type Request, type Res
 import { REFUSALS, refuse } from '../refusals/refusals.ts'
 import { type AnswerRequestParts, createAnswerRequest } from './answer-request.ts'
 import { answer, pathOf, type Route, type Result } from './route.ts'
-import { writeAnswer, writePreflight, writeText } from './write-answer.ts'
+import { writeAnswer, writePreflight, writeText } from './answer/write-answer.ts'
 
 /** A static text that needs no key. */
 export interface ServedDocument {

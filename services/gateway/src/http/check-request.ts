@@ -6,7 +6,7 @@ import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
 import { type Refusal, REFUSALS, refuse, refuseBody } from '../refusals/refusals.ts'
 import type { createCallerAddress } from './caller-address.ts'
 import { createFindKey, isKeyInBody, keyInHeaders, writeKeyIn } from './find-key.ts'
-import { type BodyReaderOptions, createBodyReader, type ReceivedBody } from './read-body.ts'
+import { type BodyReaderOptions, createBodyReader, type ReceivedBody } from './body/read-body.ts'
 import { admissionBudgetMs } from './request-budget.ts'
 import type { Aborted, CheckedRequest, Route } from './route.ts'
 

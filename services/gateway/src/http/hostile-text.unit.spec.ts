@@ -2,7 +2,7 @@ import { ROUTES } from '@nextvisit/contracts'
 import { describeHostileTexts } from '@nextvisit/testing/hostile-text'
 import { createCallerAddress } from './caller-address.ts'
 import { keyInHeaders, writeKeyIn } from './find-key.ts'
-import { hasKnownEncoding, isJson } from './read-body.ts'
+import { hasKnownEncoding, isJson } from './body/read-body.ts'
 import { traceParentOf } from './trace-parent.ts'
 
 const callerAddress = createCallerAddress(['10.0.0.0/8', '::1'])

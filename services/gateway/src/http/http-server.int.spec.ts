@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createHttpServer } from './http-server.ts'
-import { writeText } from './write-answer.ts'
+import { writeText } from './answer/write-answer.ts'
 
 /** A server, and callers who never close their side of a connection. */
 async function givenServer(listener: RequestListener, maxConnections = 10) {

@@ -4,10 +4,10 @@ import type { Duplex } from 'node:stream'
 import { maxBodyBytesAt } from '@nextvisit/contracts'
 import { createHttpPart } from '@nextvisit/service-kit'
 import { errorBody, type RefusalRule, REFUSALS, refuse } from '../refusals/refusals.ts'
-import { saysTooLarge } from './read-body.ts'
+import { saysTooLarge } from './body/read-body.ts'
 import { pathOf } from './route.ts'
-import { createUnreadAnswers } from './unread-answers.ts'
-import { JSON_TYPE, SECURITY_HEADERS, writeAnswer } from './write-answer.ts'
+import { createUnreadAnswers } from './answer/unread-answers.ts'
+import { JSON_TYPE, SECURITY_HEADERS, writeAnswer } from './answer/write-answer.ts'
 
 const GRACE_MS = 300
 /** An answer takes at most the largest `GATEWAY_REQUEST_BUDGET_MS` and half a second after its body is read. */
@@ -124,7 +124,7 @@ function answerClientError(error: Error & { code?: string }, socket: Duplex): vo
   closeSoon(socket)
 }
 
-/** Closes a socket after a second. Node's time limits no longer apply, and a caller may keep its side open for ever. */
+/** Closes a socket after a second. Node's time limits no longer apply, and a caller may keep its side open indefinitely. */
 function closeSoon(socket: Duplex): void {
   const timer = setTimeout(() => socket.destroy(), CLOSE_REFUSED_AFTER_MS)
   socket.once('close', () => clearTimeout(timer))

@@ -18,22 +18,3 @@ export function turnWithinMs(requestBudgetMs: number): { readonly read: number; 
 export function publishTimeoutMs(requestBudgetMs: number): number {
   return 0.75 * requestBudgetMs
 }
-
-/** Lifetime of a room lease in ms, from before it was requested (docs/decisions/0017). */
-export const ROOM_LEASE_MS = 250
-
-/** Share of the time for admission that is reserved for the check of names. */
-const NAMES_SHARE = 2 / 5
-
-/** Returns the time that the wait for room leaves to the check of names, in ms. */
-export function namesBudgetMs(requestBudgetMs: number): number {
-  return NAMES_SHARE * admissionBudgetMs(requestBudgetMs)
-}
-
-/**
- * Returns true if requests wait for room long enough to ask again after a lease was given back. Otherwise gateways must
- * not lease: a request would be refused although there is room.
- */
-export function outlastsRoomLease(requestBudgetMs: number): boolean {
-  return admissionBudgetMs(requestBudgetMs) - namesBudgetMs(requestBudgetMs) >= 2 * ROOM_LEASE_MS
-}

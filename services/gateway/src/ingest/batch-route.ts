@@ -1,7 +1,7 @@
 import { MAX_BODY_BYTES, ROUTES } from '@nextvisit/contracts'
 import { type BatchItem, parseBatch, parseBatchItem, parseUncheckedJson } from '@nextvisit/domain'
 import { errorBody, type Refusal, REFUSALS, refuse, refuseBody } from '../refusals/refusals.ts'
-import { yieldBetween } from '../http/yield-between.ts'
+import { yieldBetween } from '../http/turns/yield-between.ts'
 import { answer, type CheckedRequest, type Route, type Result } from '../http/route.ts'
 import type { RequestedItem } from './plan-batch.ts'
 import { itemOf, type RecordMany, refusedItemsOf } from './record-many.ts'

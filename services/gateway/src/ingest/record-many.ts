@@ -4,7 +4,7 @@ import type { RecordSequence } from '@nextvisit/log'
 import type { Logger } from '@nextvisit/service-kit'
 import { type Refusal, REFUSALS, refuse } from '../refusals/refusals.ts'
 import { type IdempotentContent, idempotentRequestOf } from '../idempotency/idempotent-request.ts'
-import { costOfLength, yieldBetween } from '../http/yield-between.ts'
+import { costOfLength, yieldBetween } from '../http/turns/yield-between.ts'
 import { answer, type CheckedRequest, type RefusedItem, type Result, isResult } from '../http/route.ts'
 import { planBatch, type RequestedItem, type Step } from './plan-batch.ts'
 import { type AdmittedItem, giveBack, type RecordKind, type Stages } from './stages.ts'
@@ -26,8 +26,8 @@ export type RecordMany = ReturnType<typeof createRecordMany>
  */
 export function createRecordMany(stages: Stages, logger: Logger) {
   /**
-   * Starts all admissions in their order. An event waits for the identifies of its user before it, and for no other
-   * item: hence promises. A user's items must not wait for each other's locks.
+   * Starts all admissions in their order, and awaits them together. Only an event waits: for the identifies of its user
+   * before it. Items of a user lock their keys concurrently.
    */
   async function admitAll(steps: readonly Step[]): Promise<readonly AdmittedStep[]> {
     const admitting: Promise<AdmittedStep>[] = []

@@ -9,14 +9,14 @@ import {
   parseUncheckedJson,
 } from '@nextvisit/domain'
 import { answer, type CheckedRequest, type Result, type Route } from '../http/route.ts'
-import { yieldBetween } from '../http/yield-between.ts'
+import { yieldBetween } from '../http/turns/yield-between.ts'
 import { isIdempotencyKey } from '../idempotency/idempotent-request.ts'
 import { type Refusal, REFUSALS, refuse, refuseBody } from '../refusals/refusals.ts'
 import type { RequestedItem } from './plan-batch.ts'
 import { isRetryable, itemOf, type RecordMany, refusedItemsOf } from './record-many.ts'
 import type { RecordKind } from './stages.ts'
 
-interface SegmentRoutesParts {
+interface SegmentComRoutesParts {
   readonly recordMany: RecordMany
   readonly identify: RecordKind
   readonly track: RecordKind
@@ -39,7 +39,7 @@ const NOTHING_RECORDED = answer(200, {})
 const MAX_NAMED = 10
 
 /** Creates the routes for Segment's libraries (decisions.md, Segment's API). */
-export function createSegmentComRoutes(given: SegmentRoutesParts): readonly Route[] {
+export function createSegmentComRoutes(given: SegmentComRoutesParts): readonly Route[] {
   // Libraries ignore the number of queued forms, so nothing waits for the evaluator.
   const parts = { ...given, track: { ...given.track, mayReact: () => false } }
 
@@ -72,7 +72,7 @@ export function createSegmentComRoutes(given: SegmentRoutesParts): readonly Rout
 
 /** Turns a message into an item (decisions.md, Segment's API). `type`: the route's; undefined: the message's own. */
 function itemOfMessage(
-  { identify, track, onLeftOut }: SegmentRoutesParts,
+  { identify, track, onLeftOut }: SegmentComRoutesParts,
   request: CheckedRequest,
   type: string | undefined,
   message: unknown,

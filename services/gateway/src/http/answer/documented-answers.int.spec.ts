@@ -2,10 +2,10 @@ import { ErrorBody, type OperationId, ROUTES } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
 import { NOT_FOUND } from '@nextvisit/service-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type GatewayFixture, type Reply, startGateway } from '../../test/gateway-fixture.ts'
-import { startService } from '../../test/service-fixture.ts'
-import { readContent } from '../openapi/operations.ts'
-import { createOpenApiDocument, openApiText } from '../openapi/document.ts'
+import { type GatewayFixture, type Reply, startGateway } from '../../../test/gateway-fixture.ts'
+import { startService } from '../../../test/service-fixture.ts'
+import { readContent } from '../../openapi/operations.ts'
+import { createOpenApiDocument, openApiText } from '../../openapi/document.ts'
 
 const { paths = {} } = createOpenApiDocument()
 const required: readonly string[] = Object.entries(readContent().headers).flatMap(([name, header]) =>

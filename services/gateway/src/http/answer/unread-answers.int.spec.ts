@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { until } from '@nextvisit/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createHttpServer, type HttpServerOptions } from './http-server.ts'
+import { createHttpServer, type HttpServerOptions } from '../http-server.ts'
 import { writeText } from './write-answer.ts'
 
 /** Larger than the buffers of a connection. */

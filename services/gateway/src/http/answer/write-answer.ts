@@ -1,9 +1,9 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import { errorBody } from '../refusals/refusals.ts'
-import { discardBody } from './read-body.ts'
+import { errorBody } from '../../refusals/refusals.ts'
+import { discardBody } from '../body/read-body.ts'
 import { UNREAD } from './unread-answers.ts'
-import type { Answer, Result } from './route.ts'
+import type { Answer, Result } from '../route.ts'
 
 /** Headers of every answer. */
 export const SECURITY_HEADERS = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' } as const

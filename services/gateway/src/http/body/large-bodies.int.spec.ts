@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { answerRequestParts, givenRoute, KEY, SDK_KEY } from '../../test/answer-request-parts.ts'
-import { admissionBudgetMs, turnWithinMs } from './request-budget.ts'
-import type { CheckedRequest, Route } from './route.ts'
+import { answerRequestParts, givenRoute, KEY, SDK_KEY } from '../../../test/answer-request-parts.ts'
+import { admissionBudgetMs, turnWithinMs } from '../request-budget.ts'
+import type { CheckedRequest, Route } from '../route.ts'
 
 const OK = { outcome: 'answered', status: 200, body: {} } as const
 const PATIENT_BUDGET_MS = 60_000

@@ -3,10 +3,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createGunzip } from 'node:zlib'
 import { maxBodyBytesOf, type RouteSignature } from '@nextvisit/contracts'
 import { remainingMs } from '@nextvisit/service-kit'
-import { MAX_BODY_PIECES, type Refusal, REFUSALS, refuse } from '../refusals/refusals.ts'
+import { MAX_BODY_PIECES, type Refusal, REFUSALS, refuse } from '../../refusals/refusals.ts'
 import { type BodyPermit, createBodyBudget, KEY_IN_BODY } from './body-budget.ts'
-import type { Aborted } from './route.ts'
-import { createTurnsByKey } from './turns-by-key.ts'
+import type { Aborted } from '../route.ts'
+import { createTurnsByKey } from '../turns/turns-by-key.ts'
 
 /** Time limit for a body, from the headers of its request. */
 const BODY_WITHIN_MS = 2_000

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { afterEach, expect, it, vi } from 'vitest'
 import { createBodyBudget } from './body-budget.ts'
 import { readBody } from './read-body.ts'
-import { createTurnsByKey } from './turns-by-key.ts'
+import { createTurnsByKey } from '../turns/turns-by-key.ts'
 
 const MAX_BYTES = 512_000
 const LONG = 60_000

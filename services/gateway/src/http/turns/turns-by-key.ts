@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { RouteSignature } from '@nextvisit/contracts'
-import { type Refusal, REFUSALS, refuse } from '../refusals/refusals.ts'
-import type { Aborted } from './route.ts'
+import { type Refusal, REFUSALS, refuse } from '../../refusals/refusals.ts'
+import type { Aborted } from '../route.ts'
 
 /** Maximum size in bytes of a body that needs no turn. */
 const SMALL_BODY_BYTES = 8_192
