@@ -2,7 +2,7 @@ import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { sql } from '@nextvisit/database'
 import { createLogger } from '@nextvisit/service-kit'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { givenVisitsDatabase } from '../../test/given-visits.ts'
+import { givenPartition, givenVisitsDatabase, givenVisitsFold } from '../../test/given-visits.ts'
 import { createVisitsProjection } from '../../test/visits-projection.ts'
 import type { Partition } from '../partition/partition.ts'
 import { createTickRounds } from './tick-rounds.ts'
@@ -16,12 +16,9 @@ async function givenTicks() {
   const visits = createVisitsProjection()
   const seen = { rounds: 0, polls: 0, ticked: [] as number[], ends: [] as number[] }
   const tick = async () => void seen.ticked.push(seen.rounds)
-  const one = {
-    ...place,
-    requestTick: tick,
-    noticeEnd: () => {},
-    noticeTickRound: () => {},
-  } satisfies Partial<Partition>
+  const { signal } = new AbortController()
+  const partition = givenPartition(await givenVisitsFold(db), { wake: () => {}, signal })
+  const ticked: Partition = { ...partition, requestTick: tick }
   const due = async () => {
     seen.rounds += 1
     return []
@@ -35,12 +32,12 @@ async function givenTicks() {
     db,
     catalog: staticCatalog([]),
     logAdmin: { watermarks },
-    owned: () => [one as unknown as Partition],
+    owned: () => [ticked],
     now: () => new Date(),
     logger: createLogger('spec', 'silent'),
     everyMs: 1,
     onPoll: () => void (seen.polls += 1),
-    signal: new AbortController().signal,
+    signal,
   })
   onTestFinished(ticks.finished)
   onTestFinished(ticks.stop)
