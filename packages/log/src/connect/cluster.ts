@@ -26,7 +26,7 @@ export interface GroupOptions {
 export interface LogCluster {
   /** Connects and loads the leaders of these topics' partitions. */
   readonly connect: (topics: readonly string[]) => Promise<void>
-  /** Callers share a refresh in flight. */
+  /** Callers share a refresh in flight, as kafkajs ensures. */
   readonly refreshMetadata: () => Promise<void>
   readonly refreshMetadataIfOld: () => Promise<void>
   /** Groups partitions by the node id of their leader: -1 without a leader, {@link NO_PARTITION} if the topic lacks them. */
@@ -60,14 +60,6 @@ export function createCluster(connection: LogConnection, options: ClusterOptions
   const leaderOf = (topic: string, partition: number): number => {
     const found = cluster.findTopicPartitionMetadata(topic).find(({ partitionId }) => partitionId === partition)
     return found ? found.leader : NO_PARTITION
-  }
-
-  let refreshing: Promise<void> | undefined
-  const refreshMetadata = (): Promise<void> => {
-    refreshing ??= cluster.refreshMetadata().finally(() => {
-      refreshing = undefined
-    })
-    return refreshing
   }
 
   const send: LogCluster['send'] = async (nodeId, message, signal) => {
@@ -107,7 +99,7 @@ export function createCluster(connection: LogConnection, options: ClusterOptions
       await cluster.connect()
       await cluster.addMultipleTargetTopics([...topics])
     },
-    refreshMetadata,
+    refreshMetadata: () => cluster.refreshMetadata(),
     refreshMetadataIfOld: () => cluster.refreshMetadataIfNecessary(),
     byLeader: (all) => Map.groupBy(all, ({ topic, partition }) => leaderOf(topic, partition)),
     send,
