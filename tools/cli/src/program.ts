@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import cli from '../package.json' with { type: 'json' }
 import { EXIT, exitCodeOf, isOurs } from './errors.ts'
-import { complain } from './output.ts'
+import { complain } from './output/print.ts'
 
 /**
  * All commands, frequent ones first, with their description in the list of commands. A command's code is imported on demand,

@@ -11,6 +11,7 @@ const PUBLIC_CODES: ReadonlySet<string> = new Set([
   'INVALID_WORKSPACE',
   'KILLED',
   'LOG_BEGINS_LATE',
+  'NOT_CAUGHT_UP',
   'NOT_LEVEL',
   'NOT_SETTLED',
   'NOT_STARTED',

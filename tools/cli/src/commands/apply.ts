@@ -2,9 +2,9 @@ import { type Change, changeLine, problemLine } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
 import type { LogConnection } from '@nextvisit/log'
 import { Command } from 'commander'
-import { logConnection, operatingUser, readEnvironment } from '../config.ts'
+import { logConnection, operatingUser, readEnvironment } from '../environment/config.ts'
 import { CliError } from '../errors.ts'
-import { print, styled } from '../output.ts'
+import { print, styled } from '../output/print.ts'
 import { applyWorkspace } from '../workspace/apply-workspace.ts'
 import { awaitViews } from '../workspace/await-views.ts'
 import { readWorkspace } from '../workspace/read-workspace.ts'
@@ -104,5 +104,5 @@ async function awaitServices(connection: LogConnection, topic: string, named: Re
         'They may ignore the change, including revoked keys. Upgrade them: see docs/runbooks/upgrade.md.',
     )
   }
-  print(current.length === 0 ? 'No service runs.' : `Every running service has it (${current.length}).`)
+  print(current.length === 0 ? 'No service is running.' : `Every running service has it (${current.length}).`)
 }

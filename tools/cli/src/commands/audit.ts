@@ -1,12 +1,12 @@
 import { audit, AuditError, type AuditReport, type ReadModel } from '@nextvisit/audit'
 import { consumers } from '@nextvisit/services'
 import { Command } from 'commander'
-import { logConnection, readEnvironment } from '../config.ts'
-import { consumerUrl } from '../consumer-database.ts'
+import { logConnection, readEnvironment } from '../environment/config.ts'
+import { consumerUrl } from '../environment/consumer-database.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { parseCount } from '../options.ts'
-import { print, styled } from '../output.ts'
-import { createProgress } from '../progress.ts'
+import { print, styled } from '../output/print.ts'
+import { createProgress } from '../output/progress.ts'
 
 interface AuditFlags {
   readonly json?: true

@@ -1,8 +1,8 @@
 import { Command } from 'commander'
-import { readEnvironment } from '../config.ts'
-import { CONSUMER_NAMES } from '../consumer-database.ts'
-import { discardDeadLetters, retryDeadLetters } from '../dead-letters/decide-dead-letters.ts'
-import { setAsideRecord } from '../dead-letters/set-aside.ts'
+import { readEnvironment } from '../environment/config.ts'
+import { CONSUMER_NAMES } from '../environment/consumer-database.ts'
+import { discardDeadLetters, retryDeadLetters } from '../dead-letters/retry-and-discard.ts'
+import { setAsideRecord } from '../dead-letters/request-set-aside.ts'
 import { listDeadLetters, showDeadLetter } from '../dead-letters/show-dead-letters.ts'
 
 export function createCommand(): Command {

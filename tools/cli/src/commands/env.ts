@@ -1,8 +1,8 @@
 import { consumers } from '@nextvisit/services'
 import { Command } from 'commander'
-import { localStack } from '../config.ts'
+import { localStack } from '../environment/config.ts'
 import { CliError, EXIT } from '../errors.ts'
-import { print } from '../output.ts'
+import { print } from '../output/print.ts'
 
 const NAMES = [
   'KAFKA_BROKERS',

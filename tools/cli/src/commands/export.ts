@@ -1,12 +1,12 @@
 import { type ProjectRef, TOPICS, type Topic } from '@nextvisit/contracts'
 import { Command, Option } from 'commander'
-import { logConnection, readEnvironment } from '../config.ts'
+import { logConnection, readEnvironment } from '../environment/config.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { exportTopic } from '../export/export-topic.ts'
 import { openOutput } from '../export/output-file.ts'
 import { parseInstant, parseProject } from '../options.ts'
-import { complain } from '../output.ts'
-import { createProgress, formatCount } from '../progress.ts'
+import { complain } from '../output/print.ts'
+import { createProgress, formatCount } from '../output/progress.ts'
 
 interface ExportFlags {
   readonly topic: Topic

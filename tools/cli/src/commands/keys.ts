@@ -3,7 +3,7 @@ import type { Environment, KeyKind } from '@nextvisit/contracts'
 import { createApiKey, hashApiKey } from '@nextvisit/domain'
 import { Command, Option } from 'commander'
 import { parse } from 'yaml'
-import { print, styled } from '../output.ts'
+import { print, styled } from '../output/print.ts'
 
 interface KeyFlags {
   readonly kind: KeyKind

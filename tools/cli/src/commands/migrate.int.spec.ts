@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
-import { readEnvironment } from '../config.ts'
+import { readEnvironment } from '../environment/config.ts'
 import { readStatus } from '../status/read-status.ts'
 import { migrate } from './migrate.ts'
 

@@ -1,9 +1,9 @@
 import { prepareServiceSchema } from '@nextvisit/database'
 import { consumers } from '@nextvisit/services'
 import { Command } from 'commander'
-import { readEnvironment } from '../config.ts'
-import { addressesOf } from '../database-addresses.ts'
-import { print } from '../output.ts'
+import { readEnvironment } from '../environment/config.ts'
+import { addressesOf } from '../environment/database-addresses.ts'
+import { print } from '../output/print.ts'
 
 export function createCommand(): Command {
   return new Command('migrate')

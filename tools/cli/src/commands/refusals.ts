@@ -11,11 +11,11 @@ import {
   redisConfig,
 } from '@nextvisit/service-kit'
 import { Command, InvalidArgumentError } from 'commander'
-import { logConnection, readEnvironment, readSettings } from '../config.ts'
+import { logConnection, readEnvironment, readSettings } from '../environment/config.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { findProject } from '../find-project.ts'
 import { parseProjectName } from '../options.ts'
-import { complain, print, styled } from '../output.ts'
+import { complain, print, styled } from '../output/print.ts'
 
 export interface RefusalsFlags {
   readonly project: ReturnType<typeof parseProjectName>

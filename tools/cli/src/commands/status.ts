@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import { readEnvironment, requireLog } from '../config.ts'
-import { print, printTable, styled } from '../output.ts'
+import { readEnvironment, requireLog } from '../environment/config.ts'
+import { print, printTable, styled } from '../output/print.ts'
 import { problemLine } from '@nextvisit/catalog'
 import type { Alarm } from '../status/read-consumer.ts'
 import { readStatus, type Status } from '../status/read-status.ts'

@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError } from 'commander'
-import { logConnection, readEnvironment } from '../config.ts'
+import { logConnection, readEnvironment } from '../environment/config.ts'
 import { createTopics, type TopicsOptions } from '../create-topics.ts'
 import { CliError, EXIT } from '../errors.ts'
-import { print } from '../output.ts'
+import { print } from '../output/print.ts'
 
 export function createCommand(): Command {
   return new Command('topics')

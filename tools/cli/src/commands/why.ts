@@ -1,7 +1,7 @@
 import { TOPICS } from '@nextvisit/contracts'
 import { Command } from 'commander'
-import { readEnvironment } from '../config.ts'
-import { print } from '../output.ts'
+import { readEnvironment } from '../environment/config.ts'
+import { print } from '../output/print.ts'
 import { askWhy, type Why, type WhyQuestion } from '../why/ask-why.ts'
 import { decisionLines, queuedLine } from '../why/decision-lines.ts'
 

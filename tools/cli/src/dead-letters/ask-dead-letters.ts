@@ -2,7 +2,7 @@ import { answerDeadLetters, type Consumer } from '@nextvisit/consumer'
 import { deadLetterCalls } from '@nextvisit/contracts'
 import { queryableOn } from '@nextvisit/database'
 import { createLocalClient, type CallClient, type CallOutcome, type EnvironmentVariables } from '@nextvisit/service-kit'
-import { inConsumerDatabase } from '../consumer-database.ts'
+import { inConsumerDatabase } from '../environment/consumer-database.ts'
 
 export type DeadLetterCalls = CallClient<typeof deadLetterCalls>
 

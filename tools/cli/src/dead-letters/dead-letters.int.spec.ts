@@ -17,7 +17,7 @@ import { z } from 'zod'
 import { type Ended, runNextvisit } from '../../test/run-nextvisit.ts'
 import { readStatus } from '../status/read-status.ts'
 import { answerOf } from './ask-dead-letters.ts'
-import { discardDeadLetters, retryDeadLetters } from './decide-dead-letters.ts'
+import { discardDeadLetters, retryDeadLetters } from './retry-and-discard.ts'
 import { listDeadLetters } from './show-dead-letters.ts'
 
 const MAIN = path.resolve(import.meta.dirname, '../main.ts')
@@ -177,7 +177,7 @@ describe('nextvisit dead-letters', () => {
     )
     expect(both.map(({ exitCode }) => exitCode)).toEqual([0, 0])
     expect(both.map(({ stdout }) => stdout).toSorted()).toEqual([
-      'None of these is dead: there is nothing to retry.\n',
+      'None of the selected letters is dead, so there is nothing to retry.\n',
       'Retrying 2 dead letters.\n2 folded.\n',
     ])
     expect(await countFolded()).toEqual([1, 1, 1, 1])
@@ -278,7 +278,7 @@ describe('nextvisit dead-letters', () => {
     await expect.poll(countFolded).toEqual([1, 1])
     expect(await nextvisit('set-aside', ...place, '1')).toMatchObject({
       exitCode: 0,
-      stdout: expect.stringContaining('It is a dead letter already: metering/'),
+      stdout: expect.stringContaining('The record already is the dead letter metering/'),
     })
     expect(await statusOf()).toMatchObject({ alarms: [], deadLetters: 1 })
     await old.runner.stop()
@@ -288,8 +288,8 @@ describe('nextvisit dead-letters', () => {
   })
 
   it.each([
-    [['metering', 'user-events', 'x', '1'], 'x is no partition.'],
-    [['metering', 'user-events', '1', '-1'], '-1 is no offset.'],
+    [['metering', 'user-events', 'x', '1'], 'x is not a partition number.'],
+    [['metering', 'user-events', '1', '-1'], '-1 is not an offset.'],
     [['meter', 'user-events', '1', '1'], 'There is no consumer service meter'],
   ])('refuses to set aside %j', async (args, stderr) => {
     const refused = { exitCode: 2, stderr: expect.stringContaining(stderr) }
@@ -297,7 +297,7 @@ describe('nextvisit dead-letters', () => {
   })
 
   it('reports that there is nothing to discard, and names ids that do not exist', async () => {
-    const nothing = { exitCode: 0, stdout: 'None of these is dead: there is nothing to discard.\n' }
+    const nothing = { exitCode: 0, stdout: 'None of the selected letters is dead, so there is nothing to discard.\n' }
     expect(await nextvisit('discard', '--service', 'metering', '--all')).toMatchObject(nothing)
     const missing = { exitCode: 1, stdout: '', stderr: expect.stringContaining('metering/998, metering/999') }
     const mistyped = ['--service', 'metering', '--id', '999', '--id', '998']
@@ -309,8 +309,8 @@ describe('nextvisit dead-letters', () => {
     [retryDeadLetters, { service: 'metering' }, 'Specify exactly one of --id'],
     [retryDeadLetters, { service: 'metering', all: true, cause: 'x' }, 'Specify exactly one of --id'],
     [retryDeadLetters, { service: 'meter', all: true }, 'There is no consumer service meter. Known: user-projector'],
-    [discardDeadLetters, { service: 'metering', id: ['forms/1'], yes: true }, 'is no dead letter of metering'],
-    [discardDeadLetters, { service: 'metering', id: ['one'], yes: true }, 'is no dead letter of metering'],
+    [discardDeadLetters, { service: 'metering', id: ['forms/1'], yes: true }, 'is not a dead letter of metering'],
+    [discardDeadLetters, { service: 'metering', id: ['one'], yes: true }, 'is not a dead letter of metering'],
   ] as const)('refuses %o %j and names the remedy', async (action, flags, message) => {
     const asked = action({ METERING_DATABASE_URL: roleUrl }, { wait: true, ...flags })
     await expect(asked).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining(message) })

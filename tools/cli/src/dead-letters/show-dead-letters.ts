@@ -3,9 +3,9 @@ import type { deadLetterCalls, DeadLetterGroup, ShownText } from '@nextvisit/con
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
 import type { z } from 'zod'
-import { consumerNamed, requireSomeConsumer } from '../consumer-database.ts'
+import { consumerNamed, requireSomeConsumer } from '../environment/consumer-database.ts'
 import { CliError, EXIT } from '../errors.ts'
-import { print, printTable } from '../output.ts'
+import { print, printTable } from '../output/print.ts'
 import { askPart } from '../status/ask-part.ts'
 import { answerOf, withDeadLetters } from './ask-dead-letters.ts'
 

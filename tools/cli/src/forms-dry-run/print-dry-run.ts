@@ -1,5 +1,5 @@
 import { type DryRunOutcome, type FormTallies, TOPICS } from '@nextvisit/contracts'
-import { print, printTable, styled } from '../output.ts'
+import { print, printTable, styled } from '../output/print.ts'
 import type { Period, SimulatedProject } from './simulate-forms.ts'
 import { type FormTally, topRefusals } from './form-tally.ts'
 

@@ -1,7 +1,7 @@
 import { decodeRecord, type DryRunOutcome, FormFact, UserFact } from '@nextvisit/contracts'
 import { readLog, type FetchedBatch, type LogConnection, readWatermarks, type Watermarks } from '@nextvisit/log'
 import type { ZodType } from 'zod'
-import type { Progress } from '../progress.ts'
+import type { Progress } from '../output/progress.ts'
 import type { Simulation } from './simulate-forms.ts'
 
 /** Topics of the log; specs use their own. */

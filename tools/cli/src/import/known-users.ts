@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ProjectRef, TOPICS } from '@nextvisit/contracts'
 import type { LogAdmin } from '@nextvisit/log'
-import type { ConsumerDatabase } from '../consumer-database.ts'
+import type { ConsumerDatabase } from '../environment/consumer-database.ts'
 import { CliError } from '../errors.ts'
 import { readStoredCheckpoints } from '../status/read-consumer.ts'
 

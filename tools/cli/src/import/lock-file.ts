@@ -1,6 +1,6 @@
 import { CliError } from '../errors.ts'
 import { fileError } from '../file-error.ts'
-import { takeProcessLock } from '../process-lock.ts'
+import { takeProcessLock } from '../environment/process-lock.ts'
 
 /**
  * Locks `file` against a second import, because both would write its state. Returns a function that releases the lock. The

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { processInfo } from '../process-info.ts'
+import { processInfo } from '../environment/process-info.ts'
 import { lockFile } from './lock-file.ts'
 
 let folder: string

@@ -2,7 +2,7 @@ import type { Client } from '@nextvisit/database'
 import type { Schemas } from './compare-tables.ts'
 import { carryChangedRows } from './carried-columns.ts'
 import { ReplayError } from './replay-error.ts'
-import { coreTableSources, type TableSources } from '@nextvisit/consumer'
+import type { TableSources } from '@nextvisit/consumer'
 
 /**
  * Copies or moves data that is not in the log from the live schema to the rebuilt one. The live tables are locked, so no
@@ -12,7 +12,7 @@ export async function carryOver(client: Client, schemas: Schemas, tableSources: 
   const { live, rebuilt } = schemas
   await carrySequences(client, schemas)
   await carryChangedRows(client, schemas, tableSources)
-  for (const [table, source] of Object.entries({ ...tableSources, ...coreTableSources })) {
+  for (const [table, source] of Object.entries(tableSources)) {
     if (source === 'carried') await moveTable(client, schemas, table)
     else if (source !== 'fold' && source.carry)
       await client.query(source.carry(`${live}.${table}`, `${rebuilt}.${table}`))

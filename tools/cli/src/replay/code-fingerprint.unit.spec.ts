@@ -2,7 +2,7 @@ import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { consumerNamed } from '../consumer-database.ts'
+import { consumerNamed } from '../environment/consumer-database.ts'
 import { codeFingerprint } from './code-fingerprint.ts'
 
 it('changes with a line of the service, but not with a spec', async () => {

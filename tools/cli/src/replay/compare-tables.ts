@@ -1,5 +1,5 @@
 import type { Client } from '@nextvisit/database'
-import { comparedRows, coreTableSources, type TableSources } from '@nextvisit/consumer'
+import { comparedRows, type TableSources } from '@nextvisit/consumer'
 
 /** Differences of a table between the live schema and the rebuilt one. */
 export interface TableComparison {
@@ -36,7 +36,7 @@ export async function compareTables(
   tableSources: TableSources,
 ): Promise<readonly TableComparison[]> {
   const comparisons: TableComparison[] = []
-  for (const [table, source] of Object.entries({ ...tableSources, ...coreTableSources })) {
+  for (const [table, source] of Object.entries(tableSources)) {
     if (source === 'carried') continue
     const { fields } = await client.query(`SELECT * FROM ${schemas.live}.${table} LIMIT 0`)
     const names = fields.map(({ name }) => name)

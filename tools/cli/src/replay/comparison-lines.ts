@@ -1,4 +1,4 @@
-import { tableLines } from '../output.ts'
+import { tableLines } from '../output/print.ts'
 import type { TableComparison } from './compare-tables.ts'
 import type { ReplayOutcome } from './replay.ts'
 import type { TableSource, TableSources } from '@nextvisit/consumer'

@@ -16,7 +16,7 @@ export async function foldUntilNearlyLevel(sources: readonly RebuildSource[]): P
     if (remaining.every((records) => records < NEARLY_LEVEL_RECORDS)) return
   }
   throw new ReplayError(
-    'LIVE_IS_BUSY',
+    'NOT_CAUGHT_UP',
     'The consumer folds as fast as the replay does, so the replay never caught up. Nothing was swapped. Run it again when fewer records arrive: it resumes.',
   )
 }

@@ -13,5 +13,5 @@ it('continues until few records of every source are left', async () => {
 
 it('fails if the live folds are as fast as the replay', async () => {
   const source = { foldUp: () => Promise.resolve(), remaining: () => Promise.resolve(1_000) }
-  await expect(foldUntilNearlyLevel([source])).rejects.toMatchObject({ code: 'LIVE_IS_BUSY', retryable: true })
+  await expect(foldUntilNearlyLevel([source])).rejects.toMatchObject({ code: 'NOT_CAUGHT_UP', retryable: true })
 })

@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CatalogView } from '@nextvisit/catalog'
-import { type Consumer, offlineParts } from '@nextvisit/consumer'
+import { type Consumer, coreTableSources, offlineParts } from '@nextvisit/consumer'
 import { type ReplayStep, TOPICS, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
 import { type Client, isTransientError, openCommitDb, withClient } from '@nextvisit/database'
 import { type LogConnection, readKeyPartitions, withLogAdmin } from '@nextvisit/log'
 import type { Schemas, TableComparison } from './compare-tables.ts'
 import { codeFingerprint } from './code-fingerprint.ts'
 import { dropReplaced } from './foreign-objects.ts'
-import { liveTopic, publishedTopic, type RebuildContext, type RebuildSource } from './rebuild-source.ts'
+import { liveTopic } from './live-topic.ts'
+import { publishedTopic } from './published-topic.ts'
+import type { RebuildContext, RebuildSource } from './rebuild-source.ts'
 import { replay, type ReplayOutcome } from './replay.ts'
 import { ReplayError } from './replay-error.ts'
 import { openShadow, shadowOf } from './shadow-schema.ts'
@@ -82,7 +84,8 @@ async function replayOnce(
   environment: ReplayEnvironment,
 ): Promise<ReplayOutcome> {
   const { adminUrl, onBegin } = environment
-  const { name, schema: live, role, migrations, version: serviceVersion, tables: tableSources, settledUntil } = consumer
+  const { name, schema: live, role, migrations, version: serviceVersion, settledUntil } = consumer
+  const tableSources = { ...consumer.tables, ...coreTableSources }
   const schemas: Schemas = { live, rebuilt: shadowOf(live) }
   return withClient(adminUrl, async (client) => {
     await requireAlone(client, live)

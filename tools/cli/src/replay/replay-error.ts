@@ -6,9 +6,12 @@ type ReplayErrorCode =
   | 'FOREIGN_OBJECTS'
   | 'LOG_BEGINS_LATE'
   | 'LIVE_IS_BUSY'
+  | 'NOT_CAUGHT_UP'
   | 'NOT_LEVEL'
   | 'NOT_SETTLED'
   | 'REBUILD_PUBLISHES'
+
+const RETRYABLE: ReadonlySet<ReplayErrorCode> = new Set(['REPLAY_RUNS', 'LIVE_IS_BUSY', 'NOT_CAUGHT_UP'])
 
 /** Ends a replay before the swap; the message names the remedy. */
 export class ReplayError extends Error {
@@ -19,6 +22,6 @@ export class ReplayError extends Error {
   constructor(code: ReplayErrorCode, message: string) {
     super(message)
     this.code = code
-    this.retryable = code === 'REPLAY_RUNS' || code === 'LIVE_IS_BUSY'
+    this.retryable = RETRYABLE.has(code)
   }
 }

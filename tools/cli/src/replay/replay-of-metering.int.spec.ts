@@ -7,7 +7,7 @@ import { createTestTopic } from '@nextvisit/testing'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { givenReplay, onTopic } from '../../test/given-replay.ts'
 import { askConsumer } from '../../test/ask-consumer.ts'
-import { consumerNamed } from '../consumer-database.ts'
+import { consumerNamed } from '../environment/consumer-database.ts'
 
 const EVENTS = 400
 

@@ -7,7 +7,7 @@ import { createPublisher } from '@nextvisit/log'
 import { createTestTopic } from '@nextvisit/testing'
 import { describe, expect, inject, it } from 'vitest'
 import { givenReplay, onTopic } from '../../test/given-replay.ts'
-import { consumerNamed } from '../consumer-database.ts'
+import { consumerNamed } from '../environment/consumer-database.ts'
 
 const SOON = { timeout: 30_000 }
 

@@ -8,7 +8,6 @@ import type { RebuildSource } from './rebuild-source.ts'
 import { carryAllRows, carryChangedRows, stopTrackingChanges } from './carried-columns.ts'
 import { dropReplaced, requireNothingForeign } from './foreign-objects.ts'
 import { dropSchema, replacedOf, requireSameMigrations, type ShadowOptions } from './shadow-schema.ts'
-import { coreTableSources } from '@nextvisit/consumer'
 
 interface ReplayOptions extends Pick<ShadowOptions, 'adminUrl' | 'tableSources' | 'migrations'> {
   /** Connection as the owner of the schemas. It holds the replay's lock. */
@@ -89,7 +88,7 @@ async function swap(options: ReplayOptions): Promise<number> {
     `LOCK TABLE ${live}.checkpoints IN ACCESS EXCLUSIVE MODE`,
     `LOCK TABLE ${live}.dead_letters IN ACCESS EXCLUSIVE MODE`,
     // Moving a table takes this lock anyway. Here its timeout applies.
-    ...Object.entries({ ...coreTableSources, ...tableSources }).map(
+    ...Object.entries(tableSources).map(
       ([table, source]) =>
         `LOCK TABLE ${live}.${table} IN ${source === 'carried' ? 'ACCESS EXCLUSIVE' : 'SHARE ROW EXCLUSIVE'} MODE`,
     ),

@@ -8,7 +8,7 @@ import {
   type EnvironmentVariables,
   internalTokenConfig,
 } from '@nextvisit/service-kit'
-import { logConnection, readSettings } from '../config.ts'
+import { logConnection, readSettings } from '../environment/config.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { findProject, knownNames } from '../find-project.ts'
 

@@ -1,6 +1,6 @@
 import { type FormDecision, GATE_NAMES, type GateOutcome, type QueuedForm } from '@nextvisit/contracts'
 import { describeComparison, gatesNotChecked, triggerInWords } from '@nextvisit/domain'
-import { styled } from '../output.ts'
+import { styled } from '../output/print.ts'
 
 const WIDTH = Math.max(...GATE_NAMES.map((gate) => gate.length))
 

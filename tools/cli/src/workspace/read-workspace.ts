@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import type { OrganizationConfig, WorkspaceFault } from '@nextvisit/contracts'
-import { ignoredStack, readEnvironment } from '../config.ts'
+import { ignoredStack, readEnvironment } from '../environment/config.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { fileError } from '../file-error.ts'
-import { complain } from '../output.ts'
+import { complain } from '../output/print.ts'
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { parseWorkspaceFile } from './parse-workspace-file.ts'
 

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogPosition } from '@nextvisit/contracts'
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
-import { operatingUser } from '../config.ts'
-import { consumerNamed } from '../consumer-database.ts'
+import { operatingUser } from '../environment/config.ts'
+import { consumerNamed } from '../environment/consumer-database.ts'
 import { CliError, EXIT } from '../errors.ts'
-import { print } from '../output.ts'
+import { print } from '../output/print.ts'
 import { answerOf, type DeadLetterCalls, withDeadLetters } from './ask-dead-letters.ts'
 
 /** The owner looks once a second, and folds again at once. */
@@ -17,14 +17,14 @@ export async function setAsideRecord(
   { service, topic, partition, offset }: Readonly<Record<'service' | 'topic' | 'partition' | 'offset', string>>,
   { wait }: { readonly wait: boolean },
 ): Promise<void> {
-  if (topic === '' || topic.length > 249) throw new CliError(`${topic} is no topic.`, EXIT.usage)
-  if (!/^\d{1,9}$/.test(partition)) throw new CliError(`${partition} is no partition.`, EXIT.usage)
-  if (!/^\d{1,18}$/.test(offset)) throw new CliError(`${offset} is no offset.`, EXIT.usage)
+  if (topic === '' || topic.length > 249) throw new CliError(`${topic} is not a topic.`, EXIT.usage)
+  if (!/^\d{1,9}$/.test(partition)) throw new CliError(`${partition} is not a partition number.`, EXIT.usage)
+  if (!/^\d{1,18}$/.test(offset)) throw new CliError(`${offset} is not an offset.`, EXIT.usage)
   const position = { topic, partition: Number(partition), offset }
   await withDeadLetters(env, consumerNamed(service), async (calls) => {
     const asked = await answerOf(calls.setAside({ ...position, by: operatingUser() }))
     if (asked.outcome === 'refused') throw new CliError(`${asked.reason} Nothing was done.`)
-    if (asked.outcome === 'dead-letter') return print(`It is a dead letter already: ${service}/${asked.id}.`)
+    if (asked.outcome === 'dead-letter') return print(`The record already is the dead letter ${service}/${asked.id}.`)
     print(`The record at offset ${offset} of ${topic}/${partition} will be set aside.`)
     if (!wait) return
     const id = await awaitDeadLetter(calls, position)

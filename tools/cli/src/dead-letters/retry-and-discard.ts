@@ -1,17 +1,17 @@
 import type { DeadLetterDecision, DeadLetterSelection } from '@nextvisit/contracts'
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
-import { operatingUser } from '../config.ts'
-import { consumerNamed } from '../consumer-database.ts'
+import { operatingUser } from '../environment/config.ts'
+import { consumerNamed } from '../environment/consumer-database.ts'
 import { CliError, EXIT } from '../errors.ts'
-import { complain, print } from '../output.ts'
-import { createProgress } from '../progress.ts'
+import { complain, print } from '../output/print.ts'
+import { createProgress } from '../output/progress.ts'
 import { answerOf, type DeadLetterCalls, withDeadLetters } from './ask-dead-letters.ts'
 import { awaitFolded } from './await-folded.ts'
 
 /** A consumer looks for retries every five seconds, and then folds a hundred of a partition a second. */
 const STALLED_AFTER_MS = 20_000
 const POLL_EVERY_MS = 250
-const NOTHING_TO_DISCARD = 'None of these is dead: there is nothing to discard.'
+const NOTHING_TO_DISCARD = 'None of the selected letters is dead, so there is nothing to discard.'
 
 interface SelectionFlags {
   readonly service: string
@@ -30,7 +30,7 @@ export async function retryDeadLetters(
   await withDeadLetters(env, consumer, async (calls) => {
     await previewSelected(calls, flags.service, selected)
     const { count, decidedAt } = await decideAll(calls, selected, 'retry')
-    if (decidedAt === null) return print('None of these is dead: there is nothing to retry.')
+    if (decidedAt === null) return print('None of the selected letters is dead, so there is nothing to retry.')
     print(`Retrying ${count} dead ${count === 1 ? 'letter' : 'letters'}.`)
     if (!flags.wait) return
     const progress = createProgress()
@@ -82,7 +82,7 @@ function selectionOf({ service, id, cause, all }: SelectionFlags): DeadLetterSel
 function idOf(text: string, service: string): string {
   const [, named, number] = /^(?:([a-z-]+)\/)?(\d{1,18})$/.exec(text) ?? []
   if (number === undefined || (named !== undefined && named !== service)) {
-    throw new CliError(`${text} is no dead letter of ${service}; nextvisit dead-letters list names them.`, EXIT.usage)
+    throw new CliError(`${text} is not a dead letter of ${service}; nextvisit dead-letters list shows their names.`, EXIT.usage)
   }
   return number
 }

@@ -3,9 +3,10 @@
  * instants of every user's segments differ in the live rows and must be carried over, and 1,000 users change at the last
  * moment. The role must be allowed to create databases; the benchmark creates one and drops it.
  */
+import { coreTableSources } from '@nextvisit/consumer'
 import { applyMigrations, withClient } from '@nextvisit/database'
 import { createMigratedDatabase } from '@nextvisit/testing'
-import { consumerNamed } from '../src/consumer-database.ts'
+import { consumerNamed } from '../src/environment/consumer-database.ts'
 import { replay } from '../src/replay/replay.ts'
 import { shadowOf } from '../src/replay/shadow-schema.ts'
 
@@ -16,7 +17,7 @@ if (adminUrl === undefined || !/^[1-9]\d*$/.test(count)) {
   console.error('Usage: npx -y pnpm benchmark:swap DATABASE_URL [USERS]')
   process.exit(2)
 }
-const { schema: live, migrations, tables: tableSources } = consumerNamed('user-projector')
+const { schema: live, migrations, tables } = consumerNamed('user-projector')
 const rebuilt = shadowOf(live)
 
 const database = await createMigratedDatabase(adminUrl, { schema: live, migrations })
@@ -33,7 +34,7 @@ try {
       adminUrl: database.url,
       client,
       schemas: { live, rebuilt },
-      tableSources,
+      tableSources: { ...tables, ...coreTableSources },
       migrations,
       sources: [{ remaining: () => Promise.resolve(0), foldUp }],
       isDryRun: false,

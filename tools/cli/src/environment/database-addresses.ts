@@ -2,7 +2,7 @@ import type { Consumer } from '@nextvisit/consumer'
 import { asRole, rolePassword } from '@nextvisit/database'
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { notSet } from './config.ts'
-import { CliError, EXIT } from './errors.ts'
+import { CliError, EXIT } from '../errors.ts'
 
 /**
  * Returns the addresses of a consumer's database: `adminUrl` for a role that may create schemas and roles, `ownUrl` for the

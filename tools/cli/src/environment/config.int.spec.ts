@@ -4,13 +4,13 @@ import path from 'node:path'
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { withEnvironment } from '../test/config.ts'
-import { runNextvisit } from '../test/run-nextvisit.ts'
+import { withEnvironment } from '../../test/config.ts'
+import { runNextvisit } from '../../test/run-nextvisit.ts'
 import { readEnvironment } from './config.ts'
 import { consumerNamed, consumerUrl } from './consumer-database.ts'
 import { addressesOf } from './database-addresses.ts'
 
-const DEMO = path.resolve(import.meta.dirname, '../../../infra/demo-workspace.yaml')
+const DEMO = path.resolve(import.meta.dirname, '../../../../infra/demo-workspace.yaml')
 
 /** The connection file, as the local stack writes it. */
 const stack = {

@@ -1,8 +1,8 @@
 import type { DryRunLine, ErrorLine, ReplayLine } from '@nextvisit/contracts'
-import { isOurs } from './errors.ts'
-import { print } from './output.ts'
+import { isOurs } from '../errors.ts'
+import { print } from './print.ts'
 import type { Progress } from './progress.ts'
-import { InvalidWorkspace } from './workspace/read-workspace.ts'
+import { InvalidWorkspace } from '../workspace/read-workspace.ts'
 
 const PRINT_EVERY_MS = 500
 

@@ -3,7 +3,7 @@ import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
 import { Client } from 'pg'
 import { notSet } from './config.ts'
-import { CliError, EXIT } from './errors.ts'
+import { CliError, EXIT } from '../errors.ts'
 
 const CONNECT_WITHIN_MS = 3_000
 const ANSWER_WITHIN_MS = 5_000

@@ -5,10 +5,10 @@ import type { LogConnection } from '@nextvisit/log'
 import { ConfigError, type EnvironmentVariables, kafkaConfig, readConfig } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
 import { z } from 'zod'
-import { CliError, EXIT } from './errors.ts'
+import { CliError, EXIT } from '../errors.ts'
 import { isRunning } from './process-info.ts'
 
-const CHECKOUT = path.resolve(import.meta.dirname, '../../..')
+const CHECKOUT = path.resolve(import.meta.dirname, '../../../..')
 
 /** The local stack's settings for commands, written while it runs. `environment` has the demo's keys and other settings. */
 const ConnectionFile = z.object({
