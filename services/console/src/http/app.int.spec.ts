@@ -22,7 +22,7 @@ const nowMs = () => 0
 let server: Server | undefined
 afterEach(() => server?.close())
 
-/** Starts a console with one route for changes, and built pages. */
+/** Starts a console with two routes for changes, and built pages. */
 async function givenConsole(publicUrl?: string): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
   onTestFinished(() => rm(folder, { recursive: true }))
@@ -45,11 +45,17 @@ async function givenConsole(publicUrl?: string): Promise<string> {
     }),
     handle: (input) => answered({ changed: Change.parse(input).name }),
   }
+  const remove: ApiRoute = {
+    method: 'DELETE',
+    path: 'things/:name',
+    ...defineRoute({ role: 'operator', input: Change, answer: z.strictObject({ removed: z.string() }) }),
+    handle: (input) => answered({ removed: Change.parse(input).name }),
+  }
   server = createServer(
     createApp({
       site,
       sessions,
-      routes: [change],
+      routes: [change, remove],
       sessionRouter: createSessionRouter({ site, sessions, checkToken, canTry: async () => false, logger }),
       webFiles: await readWebFiles(folder, site.basePath),
       logger,
@@ -87,6 +93,16 @@ describe('the HTTP of the console', () => {
     expect(await (await fetch(`${address}/api/nothing`)).json()).toMatchObject({ error: 'no-such-route' })
     const broken = await fetch(`${address}/api/things/lamp`, { method: 'POST', headers, body: '{' })
     expect(await broken.json()).toMatchObject({ error: 'bad-body' })
+  })
+
+  it('serves each route by its own method only', async () => {
+    const address = await givenConsole()
+    const headers = own(address, await signIn(address))
+    const send = async (method: string) =>
+      (await fetch(`${address}/api/things/lamp`, { method, headers, body: '{}' })).json()
+    expect(await send('DELETE')).toEqual({ removed: 'lamp' })
+    expect(await send('POST')).toEqual({ changed: 'lamp' })
+    expect(await send('PUT')).toMatchObject({ error: 'no-such-route' })
   })
 
   it('reads no body without a session, and a large one only if the route takes it', async () => {

@@ -49,9 +49,8 @@ export function createApp({ site, sessions, routes, sessionRouter, webFiles, log
   })
   app.use('/api', sessionRouter)
   for (const route of routes) {
-    const answer = answerWith(route, sessions, logger)
-    if (route.method === 'GET') app.get(`/api/${route.path}`, answer)
-    else app.post(`/api/${route.path}`, answer)
+    const register = { GET: 'get', POST: 'post', DELETE: 'delete' } as const
+    app[register[route.method]](`/api/${route.path}`, answerWith(route, sessions, logger))
   }
   app.use('/api', (_request, response) => sendRefusal(response, NO_SUCH_ROUTE))
   app.use(webFiles)
@@ -102,10 +101,10 @@ function answerWith(route: ApiRoute, sessions: Sessions, logger: Logger): Reques
     const session = sessions.find(sessionIdOf(request))
     if (!session) return sendRefusal(response, SIGNED_OUT)
     if (!mayCall(session, route)) return sendRefusal(response, notAllowed(route))
-    if (route.method === 'POST') await readBody(request, response)
+    if (route.method !== 'GET') await readBody(request, response)
     const input = route.input.safeParse(inputOf(request))
     if (!input.success) return sendRefusal(response, badInput(input.error))
-    if (route.method === 'POST')
+    if (route.method !== 'GET')
       logger.info({ action: route.path, ...sessionFields(session), ...route.logged(input.data) }, 'console action')
     const result = await route.handle(input.data, session)
     if (result.outcome === 'refused') return sendRefusal(response, result)
