@@ -32,8 +32,12 @@ export interface ConsumerProcess {
   readonly calls: ConsumerCalls
 }
 
-/** Names of the consumers. Every service but the gateway is one. */
-export const CONSUMERS = (Object.keys(CALLS) as ServiceName[]).filter((name) => name !== 'gateway')
+/** Returns whether a service is a consumer: every one but the gateway is. */
+export function isConsumer(service: string): boolean {
+  return service !== 'gateway'
+}
+
+export const CONSUMERS = (Object.keys(CALLS) as ServiceName[]).filter(isConsumer)
 
 const WITHIN_MS = 3_000
 /** A retry may select very many dead letters. */

@@ -10,17 +10,12 @@ import { TOPICS } from '@nextvisit/contracts'
 import { withLogAdmin } from '@nextvisit/log'
 import type { Answer } from '../api-routes.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { answered, refuse, serveApi } from '../http/api-route.ts'
+import { answered, refuseWithoutLog, serveApi } from '../http/api-route.ts'
 import { createSharedRead } from '../shared-read.ts'
 import { catalogApi, type RevisionLine } from './api.ts'
 import { createReadIfGrown } from './read-if-grown.ts'
 
 const SHOWN_REVISIONS = 100
-const NO_LOG = refuse(
-  503,
-  'no-log',
-  'The catalog cannot be read because Kafka does not answer. The Overview says more.',
-)
 
 export function createCatalogRoutes({ connection }: Pick<Dependencies, 'connection'>) {
   const readIfGrown = createReadIfGrown(TOPICS.catalog, () => readCatalogHistory(connection, TOPICS.catalog))
@@ -35,7 +30,9 @@ export function createCatalogRoutes({ connection }: Pick<Dependencies, 'connecti
   return serveApi(catalogApi, {
     listRevisions: async ({ organization }) => {
       const found = await read().catch(() => undefined)
-      return found ? answered(catalogAnswerOf(found.history, found.views, organization)) : NO_LOG
+      return found
+        ? answered(catalogAnswerOf(found.history, found.views, organization))
+        : refuseWithoutLog('The catalog')
     },
   })
 }

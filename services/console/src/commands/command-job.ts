@@ -3,7 +3,7 @@ import type { Logger } from '@nextvisit/service-kit'
 import type { ZodType } from 'zod'
 import { sessionFields } from '../http/app.ts'
 import type { Session } from '../http/sessions.ts'
-import type { Failure } from './command-run-answer.ts'
+import type { CommandRun, Failure } from './command-run.ts'
 import { type Cli, type CliEnd, type CliProcess, startCliProcess } from './cli-process.ts'
 
 /** A long-running command of `nextvisit`, and the fold of the lines that it prints. */
@@ -20,18 +20,6 @@ export interface Command<Request, Line, Result> {
   readonly evolve: (result: Result, line: Line) => Result
   /** Returns the outcome in one word; undefined: none yet. */
   readonly outcomeOf: (result: Result) => string | undefined
-}
-
-/** The current or last run of a command. */
-export interface CommandRun<Result> {
-  /** Name of the session that started it. */
-  readonly by: string
-  readonly startedAtMs: number
-  readonly endedAtMs: number | undefined
-  readonly progress: ProgressLine | undefined
-  /** Reason why it ended without an outcome. */
-  readonly failure: Failure | undefined
-  readonly result: Result
 }
 
 export interface CommandJobParts {
@@ -63,37 +51,41 @@ export function createCommandJob<Request, Line extends AnyLine, Result>(
     running = undefined
     if (!run) return
     const outcome = command.outcomeOf(run.result)
-    const isExplained = outcome !== undefined || run.failure !== undefined || stoppedBy !== undefined
-    const failure = outcome === undefined ? (run.failure ?? failureOf(end, stoppedBy)) : undefined
+    const reported = run.failure
+    const failure = outcome === undefined ? (reported ?? failureOf(end, stoppedBy)) : undefined
     run = { ...run, endedAtMs: nowMs(), failure }
     const fields = { action: `${command.name} ended`, ...sessionFields(session), outcome: outcome ?? failure?.code }
-    if (isExplained) logger.info(fields, 'console action')
+    if (outcome ?? reported ?? stoppedBy) logger.info(fields, 'console action')
     else logger.warn({ ...fields, ...end }, 'console action')
+  }
+
+  function begin(request: Request, session: Session): void {
+    const child = startCliProcess({
+      cli,
+      args: command.argsOf(request),
+      environment: command.environment ?? {},
+      input: command.inputOf?.(request) ?? '',
+      maxHeapMb: command.maxHeapMb,
+      onLine,
+    })
+    const result = command.initialResult(request)
+    run = {
+      by: session.name,
+      startedAtMs: nowMs(),
+      endedAtMs: undefined,
+      progress: undefined,
+      failure: undefined,
+      result,
+    }
+    running = { child }
+    void child.ended.then((end) => onEnd(session, end))
   }
 
   return {
     /** Returns `busy` if another run has not ended. */
     start: (request: Request, session: Session): 'started' | 'busy' => {
       if (running) return 'busy'
-      const result = command.initialResult(request)
-      const child = startCliProcess({
-        cli,
-        args: command.argsOf(request),
-        environment: command.environment ?? {},
-        input: command.inputOf?.(request) ?? '',
-        maxHeapMb: command.maxHeapMb,
-        onLine,
-      })
-      run = {
-        by: session.name,
-        startedAtMs: nowMs(),
-        endedAtMs: undefined,
-        progress: undefined,
-        failure: undefined,
-        result,
-      }
-      running = { child }
-      void child.ended.then((end) => onEnd(session, end))
+      begin(request, session)
       return 'started'
     },
     run: (): CommandRun<Result> | undefined => run,
@@ -141,7 +133,7 @@ function failureOf(end: CliEnd, stoppedBy: string | undefined): Failure {
   if (end.reason === 'killed') return failed('KILLED', `The command was killed by ${end.signal}.`)
   return failed(
     'ENDED',
-    `The command ended with exit code ${end.exitCode} and without a message that the console understands. CONSOLE_CLI must be the nextvisit of this version; the log of the console says more.`,
+    `The command ended with exit code ${end.exitCode} and printed neither an outcome nor an error. Check that CONSOLE_CLI is the nextvisit of this version. The log of the console says more.`,
   )
 }
 

@@ -1,6 +1,34 @@
+import { ErrorLine, Instant, ProgressLine } from '@nextvisit/contracts'
+import { z } from 'zod'
 import type { Role } from '../http/define-route.ts'
-import type { CommandRunAnswer, Failure } from './command-run-answer.ts'
-import type { CommandRun } from './command-job.ts'
+
+/** Reason why a command ended without an outcome. */
+const Failure = ErrorLine.omit({ type: true })
+export type Failure = z.infer<typeof Failure>
+
+/** The current or last run of a command. */
+export interface CommandRun<Result> {
+  /** Name of the session that started it. */
+  readonly by: string
+  readonly startedAtMs: number
+  readonly endedAtMs: number | undefined
+  readonly progress: ProgressLine | undefined
+  /** Reason why it ended without an outcome. */
+  readonly failure: Failure | undefined
+  readonly result: Result
+}
+
+/** The part of an answer that every run of a command has. */
+export const CommandRunAnswer = z.strictObject({
+  /** Name of the session that started it. */
+  by: z.string(),
+  startedAt: Instant,
+  /** null: running. */
+  endedAt: Instant.nullable(),
+  progress: ProgressLine.omit({ type: true }).nullable(),
+  failure: Failure.nullable(),
+})
+export type CommandRunAnswer = z.infer<typeof CommandRunAnswer>
 
 const ONLY_FOR_OPERATORS =
   'The command failed. Only operators see the message, as it may contain addresses or personal data.'

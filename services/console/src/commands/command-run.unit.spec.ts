@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { runAnswerOf } from './run-answer.ts'
+import { runAnswerOf } from './command-run.ts'
 
 const MESSAGE = "Postgres was unavailable (Can't reach database server at db.internal:5432)"
 

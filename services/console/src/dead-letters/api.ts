@@ -8,18 +8,14 @@ import {
   SlugId,
 } from '@nextvisit/contracts'
 import { z } from 'zod'
+import { cursorOf } from '../http/cursor.ts'
 import { defineRoute, Nothing } from '../http/define-route.ts'
 
 const service = SlugId
 
 const DeadLetterPath = z.strictObject({ service, id: DeadLetter.shape.id })
 
-/** The last dead letter of the previous page: time of the decision, and id. */
-const DecidedCursor = z
-  .string()
-  .transform((text) => text.split(','))
-  .pipe(z.tuple([Instant, DeadLetter.shape.id]))
-  .transform(([decidedAt, id]) => ({ decidedAt, id }))
+const DecidedCursor = cursorOf(DeadLetter.shape.id).transform(([decidedAt, id]) => ({ decidedAt, id }))
 
 export const deadLettersApi = {
   /** Lists a page of the dead letters of one cause that wait for a decision or a retry. */

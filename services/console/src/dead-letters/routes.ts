@@ -3,9 +3,10 @@ import type { Input } from '../api-routes.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { answered, refuse, serveApi } from '../http/api-route.ts'
 import { sessionFields } from '../http/app.ts'
+import { formatCursor } from '../http/cursor.ts'
 import { createForward } from '../http/forward.ts'
 import type { Session } from '../http/sessions.ts'
-import { maskFor } from '../users/mask.ts'
+import { maskFor } from '../http/mask.ts'
 import { deadLettersApi } from './api.ts'
 import { withVisibleCauses } from './visible-causes.ts'
 
@@ -51,7 +52,7 @@ export function createDeadLetterRoutes({ consumers, logger }: Pick<Dependencies,
     listDecidedDeadLetters: forward(
       'listDecided',
       ({ after }) => ({ after, limit: LETTERS_A_PAGE }),
-      ({ letters, next }) => answered({ letters, next: next && `${next.decidedAt},${next.id}` }),
+      ({ letters, next }) => answered({ letters, next: next && formatCursor(next.decidedAt, next.id) }),
     ),
     readDeadLettersOfRecord: async (position, session) => {
       const letters = Array.from(consumers, async ([service, { readAt }]) => {

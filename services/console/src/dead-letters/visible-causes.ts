@@ -1,5 +1,5 @@
 import { withoutQuotedError } from '@nextvisit/contracts'
-import { MASK } from '../users/api.ts'
+import { MASK } from '../http/mask.ts'
 
 /** Removes the errors that each `cause` of an answer quotes, unless they are visible: errors may quote personal data. */
 export function withVisibleCauses<Answer>(answer: Answer, isVisible: boolean): Answer {

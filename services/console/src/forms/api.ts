@@ -1,5 +1,6 @@
 import { Instant, OpenCountsAnswer, OpenFormRow, projectFields, SlugId, Uuid } from '@nextvisit/contracts'
 import { z } from 'zod'
+import { cursorOf } from '../http/cursor.ts'
 import { defineRoute } from '../http/define-route.ts'
 
 const hours = z.enum(['1', '24']).default('24').transform(Number)
@@ -37,12 +38,7 @@ const FormSummary = z.strictObject({
 })
 export type FormSummary = z.infer<typeof FormSummary>
 
-/** The last row of the previous page: time and id. */
-const OpenRowCursor = z
-  .string()
-  .transform((text) => text.split(','))
-  .pipe(z.tuple([Instant, Uuid]))
-  .transform(([queuedAt, queuedId]) => ({ queuedAt, queuedId }))
+const OpenRowCursor = cursorOf(Uuid).transform(([queuedAt, queuedId]) => ({ queuedAt, queuedId }))
 
 export const formsApi = {
   listForms: defineRoute({

@@ -3,6 +3,7 @@ import { treeInWords, triggerInWords } from '@nextvisit/domain'
 import { createInProject } from '../catalog/find-project.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { answered, serveApi } from '../http/api-route.ts'
+import { formatCursor } from '../http/cursor.ts'
 import { noAnswerOf } from '../services.ts'
 import { formsApi } from './api.ts'
 import { formSettingsOf } from './form-settings.ts'
@@ -74,7 +75,7 @@ export function createFormRoutes({
         endsAt: parseInstant(form?.endsAt),
         settings: form ? formSettingsOf(form, config) : [],
         rows,
-        next: next && `${next.queuedAt},${next.queuedId}`,
+        next: next && formatCursor(next.queuedAt, next.queuedId),
       })
     }),
   })

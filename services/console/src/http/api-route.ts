@@ -15,6 +15,11 @@ export function refuse(status: number, error: string, message: string): ApiRefus
   return { outcome: 'refused', status, error, message }
 }
 
+/** Refuses because Kafka is unavailable. `subject`: such as `The log`. */
+export function refuseWithoutLog(subject: string): ApiRefusal {
+  return refuse(503, 'no-log', `${subject} cannot be read because Kafka does not answer. The Overview says more.`)
+}
+
 export type ApiResult<Answer> = { readonly outcome: 'answered'; readonly answer: Answer } | ApiRefusal
 
 export function answered<Answer>(answer: Answer): ApiResult<Answer> {

@@ -1,6 +1,8 @@
-import type { GateOutcome } from '@nextvisit/contracts'
-import type { Session } from '../http/sessions.ts'
-import { MASK, type UserPath } from './api.ts'
+import type { GateOutcome, ProjectRef } from '@nextvisit/contracts'
+import type { Session } from './sessions.ts'
+
+/** Replaces a value that the viewer has not asked for. */
+export const MASK = '•••'
 
 /** The first character of a shorter userName would reveal too much. */
 const MIN_CHARACTERS = 8
@@ -40,7 +42,7 @@ export const HIDE_PERSONAL: Mask = {
 }
 
 /** Returns the name of a user in {@link Session.revealed}. */
-export function revealedName({ organization, project, userId }: UserPath): string {
+export function revealedName({ organization, project, userId }: ProjectRef & { readonly userId: string }): string {
   return `${organization}/${project}/${userId}`
 }
 

@@ -1,5 +1,5 @@
-/** Creates a ring of the newest entries. Each has a position; positions grow from `first`, including those of dropped entries. */
-export function createEntryRing<Entry>(capacity: number, first: number) {
+/** Creates a ring buffer of the newest entries. Each has a position; positions grow from `first`, including those of dropped entries. */
+export function createEntryBuffer<Entry>(capacity: number, first: number) {
   let kept: { readonly position: number; readonly entry: Entry }[] = []
   let last = first
   return {
@@ -14,10 +14,10 @@ export function createEntryRing<Entry>(capacity: number, first: number) {
     },
     /**
      * Reads the entries after a position, newest last. `last`: position of the newest entry, and start of the next read.
-     * `skipped`: number of entries since `after` that exceed the ring or the limit. Without `after`, reads everything, and
+     * `skipped`: number of entries since `after` that exceed the buffer or the limit. Without `after`, reads everything, and
      * counts nothing as skipped.
      */
-    read: ({ after, isWanted, limit }: RingQuery<Entry>) => {
+    read: ({ after, isWanted, limit }: BufferQuery<Entry>) => {
       const since = Math.max(after ?? first, first)
       const there = kept.slice(-capacity).filter(({ position }) => position > since)
       const wanted = there.filter(({ entry }) => isWanted(entry)).map(({ entry }) => entry)
@@ -28,7 +28,7 @@ export function createEntryRing<Entry>(capacity: number, first: number) {
   }
 }
 
-interface RingQuery<Entry> {
+interface BufferQuery<Entry> {
   readonly after: number | undefined
   readonly isWanted: (entry: Entry) => boolean
   readonly limit: number

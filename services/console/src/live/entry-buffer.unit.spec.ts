@@ -1,25 +1,25 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createEntryRing } from './entry-ring.ts'
+import { createEntryBuffer } from './entry-buffer.ts'
 
 const FIRST = 1_000
 const all = { isWanted: () => true, limit: 100 }
 
-describe('a ring of entries', () => {
+describe('the ring buffer of entries', () => {
   it('returns entries since a position, newest last', () => {
-    const ring = createEntryRing<string>(10, FIRST)
-    ring.push(['a', 'b'])
-    const { entries, last, skipped } = ring.read({ ...all, after: undefined })
+    const buffer = createEntryBuffer<string>(10, FIRST)
+    buffer.push(['a', 'b'])
+    const { entries, last, skipped } = buffer.read({ ...all, after: undefined })
     expect([entries, skipped]).toEqual([['a', 'b'], 0])
-    ring.push(['c'])
-    expect(ring.read({ ...all, after: last })).toEqual({ entries: ['c'], last: last + 1, skipped: 0 })
-    expect(ring.read({ ...all, after: last + 1 }).entries).toEqual([])
+    buffer.push(['c'])
+    expect(buffer.read({ ...all, after: last })).toEqual({ entries: ['c'], last: last + 1, skipped: 0 })
+    expect(buffer.read({ ...all, after: last + 1 }).entries).toEqual([])
   })
 
-  it('returns everything for the position of an earlier ring', () => {
-    const ring = createEntryRing<string>(10, FIRST)
-    ring.push(['a'])
-    expect(ring.read({ ...all, after: FIRST - 500 })).toMatchObject({ entries: ['a'], skipped: 0 })
+  it('returns everything for the position of an earlier buffer', () => {
+    const buffer = createEntryBuffer<string>(10, FIRST)
+    buffer.push(['a'])
+    expect(buffer.read({ ...all, after: FIRST - 500 })).toMatchObject({ entries: ['a'], skipped: 0 })
   })
 
   it('never holds more than its capacity, and counts each entry as returned, unwanted or skipped', () => {
@@ -30,10 +30,10 @@ describe('a ring of entries', () => {
     )
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), fc.integer({ min: 1, max: 20 }), (steps, capacity) => {
-        const ring = createEntryRing<number>(capacity, FIRST)
+        const buffer = createEntryBuffer<number>(capacity, FIRST)
         let [came, accounted, after, next] = [0, 0, FIRST, 0]
         const isRight = (limit: number): boolean => {
-          const { entries, last, skipped } = ring.read({ after, isWanted: () => true, limit })
+          const { entries, last, skipped } = buffer.read({ after, isWanted: () => true, limit })
           accounted += entries.length + skipped
           after = last
           const isInOrder = entries.every((entry, nth) => nth === 0 || entry > (entries[nth - 1] ?? -1))
@@ -41,8 +41,8 @@ describe('a ring of entries', () => {
         }
         const areRight = steps.map((one) => {
           if ('read' in one) return isRight(one.read)
-          if ('push' in one) ring.push(Array.from({ length: one.push }, () => next++))
-          else ring.skip(one.skip)
+          if ('push' in one) buffer.push(Array.from({ length: one.push }, () => next++))
+          else buffer.skip(one.skip)
           came += 'push' in one ? one.push : one.skip
           return true
         })
@@ -52,9 +52,9 @@ describe('a ring of entries', () => {
   })
 
   it('drops unwanted entries without counting them as skipped', () => {
-    const ring = createEntryRing<number>(10, FIRST)
-    ring.push([1, 2, 3, 4, 5, 6])
-    const part = ring.read({ after: FIRST, isWanted: (entry) => entry % 2 === 0, limit: 2 })
+    const buffer = createEntryBuffer<number>(10, FIRST)
+    buffer.push([1, 2, 3, 4, 5, 6])
+    const part = buffer.read({ after: FIRST, isWanted: (entry) => entry % 2 === 0, limit: 2 })
     expect(part).toMatchObject({ entries: [4, 6], skipped: 1 })
   })
 })

@@ -1,16 +1,16 @@
 import type { LiveEntry } from './api.ts'
-import { createEntryRing } from './entry-ring.ts'
+import { createEntryBuffer } from './entry-buffer.ts'
 import { type KeptEntry, type LiveQuery, passesFilter } from './live-entries.ts'
 import { createSeenNames } from './seen-names.ts'
 
-/** Size of each ring: at 2,000 entries a second a page that asks every second misses none. */
+/** Size of each buffer: at 2,000 entries a second a page that asks every second misses none. */
 const KEPT = 4_000
 const MAX_ANSWERED = 100
 
-/** Creates a ring for each origin of entries. Their positions grow from `firstPosition`. */
-export function createLiveRings(firstPosition: number) {
-  const createRing = () => createEntryRing<KeptEntry>(KEPT, firstPosition)
-  const [facts, formEvents, refusals] = [createRing(), createRing(), createRing()]
+/** Creates a buffer for each origin of entries. Their positions grow from `firstPosition`. */
+export function createLiveBuffers(firstPosition: number) {
+  const createBuffer = () => createEntryBuffer<KeptEntry>(KEPT, firstPosition)
+  const [facts, formEvents, refusals] = [createBuffer(), createBuffer(), createBuffer()]
   const names = createSeenNames(KEPT)
 
   return {
@@ -23,11 +23,15 @@ export function createLiveRings(firstPosition: number) {
     },
     formEvents,
     refusals,
-    /** Reads entries, newest first. The cursor contains the position in each ring. */
+    /** Reads entries, newest first. The cursor contains the position in each buffer. */
     read: ({ after, ...filter }: LiveQuery) => {
       const positions = after?.split('.').map(Number)
-      const found = [facts, formEvents, refusals].map((ring, index) =>
-        ring.read({ after: positions?.[index], isWanted: (entry) => passesFilter(entry, filter), limit: MAX_ANSWERED }),
+      const found = [facts, formEvents, refusals].map((buffer, index) =>
+        buffer.read({
+          after: positions?.[index],
+          isWanted: (entry) => passesFilter(entry, filter),
+          limit: MAX_ANSWERED,
+        }),
       )
       const all = found
         .flatMap(({ entries }) => entries.map(({ entry }) => entry))

@@ -8,7 +8,7 @@ import {
 } from '@nextvisit/contracts'
 import type { FetchedRecord } from '@nextvisit/log'
 import { isSameProject } from '../catalog/known-catalog.ts'
-import { HIDE_PERSONAL } from '../users/mask.ts'
+import { HIDE_PERSONAL } from '../http/mask.ts'
 import { entryOf, formEntryOf } from '../users/timeline-entries.ts'
 import type { Input } from '../api-routes.ts'
 import type { LiveEntry } from './api.ts'

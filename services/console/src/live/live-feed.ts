@@ -6,7 +6,7 @@ import { isLate } from '../shared-with-pages.ts'
 import { type ConsumerProgress, type FoldedUpTo, foldedUpTo, withLastReports } from './folded-up-to.ts'
 import { followTopic } from './follow-topic.ts'
 import { formEntriesOf, type LiveQuery, userEntriesOf } from './live-entries.ts'
-import { createLiveRings } from './live-rings.ts'
+import { createLiveBuffers } from './live-buffers.ts'
 import { createNewRefusals } from './new-refusals.ts'
 import { createPendingRecords } from './pending-records.ts'
 
@@ -61,17 +61,16 @@ function startWatch(parts: LiveFeedParts, readFolded: () => Promise<FoldedUpTo>)
   const { connection, nowMs, topics = TOPICS } = parts
   const ending = new AbortController()
   const { signal } = ending
-  const rings = createLiveRings(nowMs() * 1_000)
-  const pending = createPendingRecords(PENDING)
+  const buffers = createLiveBuffers(nowMs() * 1_000)
+  const foldedFacts = createFoldedFacts(buffers.facts, readFolded)
   const refusals = createNewRefusals({
     ...parts,
     requestedForMs: WATCHED_MS,
-    onEntries: rings.refusals.push,
+    onEntries: buffers.refusals.push,
     signal,
   })
   const current = new Set<string>()
   const unavailable = new Set<string>()
-  let folded = foldedUpTo([])
   let [readAtMs, hasReleased] = [nowMs(), false]
 
   const isWatched = () => nowMs() - readAtMs < WATCHED_MS
@@ -88,21 +87,17 @@ function startWatch(parts: LiveFeedParts, readFolded: () => Promise<FoldedUpTo>)
     })
 
   async function release(): Promise<void> {
-    folded = await readFolded()
-    const { records, dropped } = pending.take(folded.offsets)
-    const newest = records.toSorted((one, other) => one.timestampMs - other.timestampMs).slice(-DECODED_AT_ONCE)
-    rings.facts.skip(dropped + records.length - newest.length)
-    rings.facts.push(newest.flatMap(userEntriesOf))
+    await foldedFacts.release()
     if (current.size === 2) hasReleased = true
   }
 
   const repeating = { ...parts, isWatched, signal }
   const running = Promise.all([
-    follow(topics.userEvents, NEWEST.userEvents, pending.add),
+    follow(topics.userEvents, NEWEST.userEvents, foldedFacts.add),
     follow(topics.formEvents, NEWEST.formEvents, (_, records) => {
       const newest = records.slice(-DECODED_AT_ONCE)
-      rings.formEvents.skip(records.length - newest.length)
-      rings.formEvents.push(newest.flatMap(formEntriesOf))
+      buffers.formEvents.skip(records.length - newest.length)
+      buffers.formEvents.push(newest.flatMap(formEntriesOf))
     }),
     repeat(RELEASE_EVERY_MS, release, repeating).finally(() => ending.abort()),
     repeat(REFUSALS_EVERY_MS, refusals.read, repeating).finally(() => ending.abort()),
@@ -112,13 +107,14 @@ function startWatch(parts: LiveFeedParts, readFolded: () => Promise<FoldedUpTo>)
     read: (query: LiveQuery): LiveReading => {
       readAtMs = nowMs()
       refusals.request(query.refusalsOf)
-      const { cursor, ...part } = rings.read(query)
+      const { cursor, ...part } = buffers.read(query)
+      const { furthest, silent } = foldedFacts.foldedUpTo()
       return {
         ...part,
         cursor: hasReleased ? cursor : null,
         state: unavailable.size > 0 ? 'no-log' : hasReleased ? 'follows' : 'starting',
-        behind: folded.furthest && isLate(folded.furthest.seconds) ? folded.furthest : null,
-        silent: [...folded.silent],
+        behind: furthest && isLate(furthest.seconds) ? furthest : null,
+        silent: [...silent],
         hasRefusals: refusals.isAvailable(),
       }
     },
@@ -127,6 +123,29 @@ function startWatch(parts: LiveFeedParts, readFolded: () => Promise<FoldedUpTo>)
       ending.abort()
       await running
     },
+  }
+}
+
+/** Holds the records of `user-events` back until every consumer has folded them. */
+function createFoldedFacts(
+  facts: ReturnType<typeof createLiveBuffers>['facts'],
+  readFolded: () => Promise<FoldedUpTo>,
+) {
+  const pending = createPendingRecords(PENDING)
+  let folded = foldedUpTo([])
+
+  return {
+    add: pending.add,
+    /** Moves the folded records to the buffer `facts`. */
+    release: async (): Promise<void> => {
+      folded = await readFolded()
+      const { records, dropped } = pending.take(folded.offsets)
+      const newest = records.toSorted((one, other) => one.timestampMs - other.timestampMs).slice(-DECODED_AT_ONCE)
+      facts.skip(dropped + records.length - newest.length)
+      facts.push(newest.flatMap(userEntriesOf))
+    },
+    /** The position of the last release. */
+    foldedUpTo: () => folded,
   }
 }
 

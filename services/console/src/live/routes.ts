@@ -4,7 +4,7 @@ import { findProject, NO_CATALOG } from '../catalog/find-project.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { answered, refuse, serveApi } from '../http/api-route.ts'
 import type { Session } from '../http/sessions.ts'
-import { maskFor, revealedName } from '../users/mask.ts'
+import { maskFor, revealedName } from '../http/mask.ts'
 import { liveApi, type LiveEntry } from './api.ts'
 import type { LiveFeed } from './live-feed.ts'
 

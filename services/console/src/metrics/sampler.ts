@@ -39,20 +39,11 @@ export function createSampler({ targets, scrape, nowMs }: SamplerOptions) {
   let running: Promise<void> = Promise.resolve()
 
   async function takeSample(): Promise<void> {
-    const answers = await Promise.all(
-      targets.map(async ({ url }) => [url, await scrape(url).then(readProcess, () => undefined)] as const),
-    )
+    const readings = await scrapeAll(targets, scrape)
     const atMs = nowMs()
     const before = samples.at(-1)
-    const increases = new Map<string, number>()
-    const readings = new Map<string, ProcessReading>()
-    for (const [url, reading] of answers) {
-      if (!reading) continue
-      readings.set(url, reading)
-      for (const [key, increase] of increasesOf(lastCounters.get(url), reading.counters))
-        increases.set(key, (increases.get(key) ?? 0) + increase)
-      lastCounters.set(url, reading.counters)
-    }
+    const increases = sumIncreases(readings, lastCounters)
+    for (const [url, { counters }] of readings) lastCounters.set(url, counters)
     services = serviceReadings(targets, readings)
     const lagSeconds = new Map(
       services.filter(({ isConsumer }) => isConsumer).map((one) => [one.service, one.lagSeconds]),
@@ -94,4 +85,28 @@ export function createSampler({ targets, scrape, nowMs }: SamplerOptions) {
       return { samples, services, lastAnswers }
     },
   }
+}
+
+/** Reads every process, by its address. Those that do not answer are missing. */
+async function scrapeAll(
+  targets: readonly Target[],
+  scrape: SamplerOptions['scrape'],
+): Promise<ReadonlyMap<string, ProcessReading>> {
+  const answers = await Promise.all(
+    targets.map(async ({ url }) => [url, await scrape(url).then(readProcess, () => undefined)] as const),
+  )
+  return new Map(answers.flatMap(([url, reading]) => (reading ? [[url, reading] as const] : [])))
+}
+
+/** Adds up the increases of each counter since the last reading of each process. */
+function sumIncreases(
+  readings: ReadonlyMap<string, ProcessReading>,
+  lastCounters: ReadonlyMap<string, ReadonlyMap<string, number>>,
+): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>()
+  for (const [url, { counters }] of readings) {
+    for (const [key, increase] of increasesOf(lastCounters.get(url), counters))
+      sums.set(key, (sums.get(key) ?? 0) + increase)
+  }
+  return sums
 }

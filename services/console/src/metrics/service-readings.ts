@@ -1,33 +1,22 @@
-import { Instant } from '@nextvisit/contracts'
-import { z } from 'zod'
+import { isConsumer } from '../services.ts'
 import type { PartitionReading, ProcessReading } from './read-process.ts'
 import { type Sample, type Target, totalOf } from './sample.ts'
 
-/** The state of a service's processes, as their last answers report it. */
-export const ServiceState = z.strictObject({
-  service: z.string(),
-  isConsumer: z.boolean(),
-  /** Number of configured processes, and of those that answered. */
-  processes: z.number().int(),
-  answering: z.number().int(),
-  /** The other processes, as `host:port`. */
-  silentProcesses: z.array(z.string()),
-  /**
-   * Set while no process answers: the time of the last answer (null: none since the console started), and an estimate of
-   * the records that wait.
-   */
-  silence: z.strictObject({ lastAnsweredAt: Instant.nullable(), recordsWaiting: z.number().nullable() }).nullable(),
-  /** Lag of a consumer; null: no process answers, or the metric is missing. */
-  lagSeconds: z.number().nullable(),
-  lagRecords: z.number().nullable(),
-  deadLetters: z.number().nullable(),
-  outboxSeconds: z.number().nullable(),
-  haltedPartitions: z.array(z.number().int()),
-})
-export type ServiceState = z.infer<typeof ServiceState>
-
 /** State of a service, from the metrics of its processes. */
-export interface ServiceReading extends Omit<ServiceState, 'silence'> {
+export interface ServiceReading {
+  readonly service: string
+  readonly isConsumer: boolean
+  /** Number of configured processes, and of those that answered. */
+  readonly processes: number
+  readonly answering: number
+  /** The other processes, as `host:port`. */
+  readonly silentProcesses: readonly string[]
+  /** Lag of a consumer; null: no process answers, or the metric is missing. */
+  readonly lagSeconds: number | null
+  readonly lagRecords: number | null
+  readonly deadLetters: number | null
+  readonly outboxSeconds: number | null
+  readonly haltedPartitions: readonly number[]
   readonly partitions: ReadonlyMap<number, PartitionReading>
   readonly catalogProblems: number
   readonly openBreakers: readonly string[]
@@ -53,12 +42,11 @@ function processesOf(
   processes: number,
   answers: readonly ProcessReading[],
 ): Omit<ServiceReading, 'service' | 'silentProcesses'> {
-  const isConsumer = service !== 'gateway'
   const partitions = new Map(answers.flatMap((answer) => [...answer.partitions]))
   const owned = [...partitions.values()]
-  const isKnown = isConsumer && answers.length > 0
+  const isKnown = isConsumer(service) && answers.length > 0
   return {
-    isConsumer,
+    isConsumer: isConsumer(service),
     processes,
     answering: answers.length,
     lagSeconds: isKnown ? Math.max(0, ...owned.map(({ lagSeconds }) => lagSeconds)) : null,

@@ -1,7 +1,6 @@
 import { Instant } from '@nextvisit/contracts'
 import { z } from 'zod'
 import { defineRoute, Nothing } from '../http/define-route.ts'
-import { ServiceState } from '../metrics/service-readings.ts'
 
 /** A screen with details of a finding. A project is `organization/project`. */
 const FindingLink = z.discriminatedUnion('screen', [
@@ -21,6 +20,29 @@ const Finding = z.strictObject({
   links: z.array(FindingLink),
 })
 export type Finding = z.infer<typeof Finding>
+
+/** The state of a service's processes, as their last answers report it. */
+const ServiceState = z.strictObject({
+  service: z.string(),
+  isConsumer: z.boolean(),
+  /** Number of configured processes, and of those that answered. */
+  processes: z.number().int(),
+  answering: z.number().int(),
+  /** The other processes, as `host:port`. */
+  silentProcesses: z.array(z.string()),
+  /**
+   * Set while no process answers: the time of the last answer (null: none since the console started), and an estimate of
+   * the records that wait.
+   */
+  silence: z.strictObject({ lastAnsweredAt: Instant.nullable(), recordsWaiting: z.number().nullable() }).nullable(),
+  /** Lag of a consumer; null: no process answers, or the metric is missing. */
+  lagSeconds: z.number().nullable(),
+  lagRecords: z.number().nullable(),
+  deadLetters: z.number().nullable(),
+  outboxSeconds: z.number().nullable(),
+  haltedPartitions: z.array(z.number().int()),
+})
+export type ServiceState = z.infer<typeof ServiceState>
 
 const count = z.strictObject({ name: z.string(), lastMinutes: z.number(), lastHour: z.number() })
 const figure = z.number().nullable()

@@ -2,8 +2,9 @@ import type { Answer } from '../api-routes.ts'
 import type { CounterKind } from '../metrics/read-process.ts'
 import { bucketsOf, quantileMs, type Sample, secondsOf, totalOf, totalsOf } from '../metrics/sample.ts'
 import type { SamplerState } from '../metrics/sampler.ts'
-import type { LastAnswer, ServiceReading, ServiceState } from '../metrics/service-readings.ts'
+import type { LastAnswer, ServiceReading } from '../metrics/service-readings.ts'
 import type { ReachedLimit } from '../registry/reached-limits.ts'
+import type { ServiceState } from './api.ts'
 import { findingsOf } from './findings.ts'
 
 const NOW_MS = 60_000
@@ -63,7 +64,7 @@ function stateOf(reading: ServiceReading, lastAnswer: LastAnswer | undefined): S
     isConsumer,
     processes,
     answering,
-    silentProcesses,
+    silentProcesses: [...silentProcesses],
     silence: answering > 0 ? null : silenceOf(lastAnswer, isConsumer),
     lagSeconds,
     lagRecords,

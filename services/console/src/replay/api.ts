@@ -1,6 +1,6 @@
 import { Instant, ReplayComparison, ReplayStep } from '@nextvisit/contracts'
 import { z } from 'zod'
-import { CommandRunAnswer } from '../commands/command-run-answer.ts'
+import { CommandRunAnswer } from '../commands/command-run.ts'
 import { defineRoute, Nothing } from '../http/define-route.ts'
 
 const StartReplay = z.strictObject({

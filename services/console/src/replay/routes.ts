@@ -1,6 +1,6 @@
 import { ReplayLine } from '@nextvisit/contracts'
 import { type Command, createCommandJob, type CommandJobParts } from '../commands/command-job.ts'
-import { runAnswerOf } from '../commands/run-answer.ts'
+import { runAnswerOf } from '../commands/command-run.ts'
 import { answered, refuse, serveApi } from '../http/api-route.ts'
 import { CONSUMERS } from '../services.ts'
 import { replayApi, type ReplayResult, type StartReplay } from './api.ts'

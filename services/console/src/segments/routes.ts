@@ -5,7 +5,7 @@ import type { Input } from '../api-routes.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { shortened } from '../forms/shortened.ts'
 import { answered, type ApiResult, refuse, serveApi } from '../http/api-route.ts'
-import { maskFor } from '../users/mask.ts'
+import { maskFor } from '../http/mask.ts'
 import { type SegmentLine, segmentsApi } from './api.ts'
 
 const SEGMENTS_A_PAGE = 100

@@ -1,6 +1,6 @@
 import { DryRunOutcome, FormTallies } from '@nextvisit/contracts'
 import { z } from 'zod'
-import { CommandRunAnswer } from '../commands/command-run-answer.ts'
+import { CommandRunAnswer } from '../commands/command-run.ts'
 import { defineRoute, Nothing } from '../http/define-route.ts'
 import { MAX_SIMULATED_DAYS, MAX_WORKSPACE_CHARACTERS } from '../shared-with-pages.ts'
 

@@ -2,7 +2,7 @@ import { DryRunLine, type FormTallies } from '@nextvisit/contracts'
 import { reasonInWords } from '@nextvisit/domain'
 import type { Input } from '../api-routes.ts'
 import { type Command, createCommandJob, type CommandJobParts } from '../commands/command-job.ts'
-import { runAnswerOf } from '../commands/run-answer.ts'
+import { runAnswerOf } from '../commands/command-run.ts'
 import { answered, refuse, serveApi } from '../http/api-route.ts'
 import { type SimulatedForm, simulationApi, type SimulationResult } from './api.ts'
 

@@ -3,9 +3,6 @@ import { z } from 'zod'
 import { defineRoute, Nothing } from '../http/define-route.ts'
 import { MAX_DEPTH } from '../shared-with-pages.ts'
 
-/** Replaces a value that the viewer has not asked for. */
-export const MASK = '•••'
-
 const UserPath = z.strictObject({ ...projectFields, userId: Uuid })
 export type UserPath = z.infer<typeof UserPath>
 
@@ -87,7 +84,7 @@ export const usersApi = {
     role: 'viewer',
     input: UserPath,
     answer: UserPath.extend({
-      /** Personal data is replaced by {@link MASK}. */
+      /** Personal data is masked. */
       isMasked: z.boolean(),
       /** null: the user was never identified. */
       profile: z

@@ -1,7 +1,7 @@
 import type { KeptRefusal, ProjectRef } from '@nextvisit/contracts'
 import { isSameProject, type KnownCatalog } from '../catalog/known-catalog.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { answered, type ApiRefusal, type ApiResult, refuse } from '../http/api-route.ts'
+import { answered, type ApiRefusal, type ApiResult, refuse, refuseWithoutLog } from '../http/api-route.ts'
 import type { UserPath } from './api.ts'
 import type { FoundRequest } from './find-request.ts'
 
@@ -20,11 +20,7 @@ const NO_REFUSALS = refuse(
   'no-refusals',
   'No record has this requestId. It may have been refused, but not all refusals could be read: no gateway answers, or Redis does not. The Overview says more.',
 )
-export const NO_LOG = refuse(
-  503,
-  'no-log',
-  'The log cannot be read because Kafka does not answer. The Overview says more.',
-)
+export const NO_LOG = refuseWithoutLog('The log')
 
 interface UserOfRequestParts extends Pick<Dependencies, 'readRefusals'> {
   readonly findRequest: (requestId: string) => Promise<FoundRequest>

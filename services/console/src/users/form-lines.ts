@@ -10,7 +10,7 @@ import type {
 import { describeComparison, countedByTrigger, gatesNotChecked, reasonInWords, triggerInWords } from '@nextvisit/domain'
 import { shortened } from '../forms/shortened.ts'
 import type { FormLine } from './api.ts'
-import type { Mask } from './mask.ts'
+import type { Mask } from '../http/mask.ts'
 
 interface FormLinesParts extends FormsReadModel {
   readonly config: Pick<ProjectConfig, 'forms'> | undefined

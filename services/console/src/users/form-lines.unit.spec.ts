@@ -2,7 +2,7 @@ import { Form, type FormDecision, type QueuedForm } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
 import { AT, OTHER_REQUEST, REQUEST, refused, row } from '../../test/user-forms.ts'
 import { countedTriggers, formLinesOf } from './form-lines.ts'
-import { HIDE_PERSONAL, type Mask, SHOW_ALL } from './mask.ts'
+import { HIDE_PERSONAL, type Mask, SHOW_ALL } from '../http/mask.ts'
 
 const searches = { event: 'Search', count: 2, within: '7d' }
 const config = {

@@ -1,6 +1,6 @@
 import type { ProjectConfig, UserReadModel } from '@nextvisit/contracts'
 import type { Answer } from '../api-routes.ts'
-import type { Mask } from './mask.ts'
+import type { Mask } from '../http/mask.ts'
 
 /** Converts the read model of a user. */
 export function profileOf(

@@ -1,13 +1,14 @@
 import type { Trigger } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
+import type { Answer } from '../api-routes.ts'
 import { createInProject, findProject, NO_CATALOG, NO_PROJECT } from '../catalog/find-project.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { answered, refuse, serveApi } from '../http/api-route.ts'
 import { createConcurrencyLimit } from '../http/concurrency-limit.ts'
-import { usersApi } from './api.ts'
+import { type UserPath, usersApi } from './api.ts'
 import { ALL_KEPT, findUserOfRequest, NO_LOG } from './find-user-of-request.ts'
 import { countedTriggers, formLinesOf } from './form-lines.ts'
-import { maskFor, revealedName } from './mask.ts'
+import { maskFor, revealedName } from '../http/mask.ts'
 import { profileOf } from './profile.ts'
 import { timelineEntriesOf } from './timeline-entries.ts'
 import type { UserLog, Users } from './users.ts'
@@ -74,29 +75,42 @@ export function createUserRoutes({ catalog, users, readRefusals, nowMs }: UserRo
         knownCatalog(),
       ])
       if (read.outcome === 'refused') return read
+      const config = known?.project(path.organization, path.project)?.config
       const mask = maskFor(session, revealedName(path))
-      const { facts, formFacts, reading } = read.answer
-      const entries = timelineEntriesOf({
-        facts,
-        formFacts,
-        forms: forms.outcome === 'answered' ? (forms.answer ?? { forms: [], queue: [] }) : undefined,
-        refusals: (refusals ?? []).filter(({ userId }) => userId === path.userId),
-        config: known?.project(path.organization, path.project)?.config,
-        request,
-        since: reading.since,
-        mask,
-      })
-      const gaps = [
-        ...(forms.outcome === 'refused'
-          ? [`Decisions that queued nothing, and offers, are missing: ${forms.message}`]
-          : []),
-        ...(refusals ? [] : ['Requests that were refused are missing: no gateway answers, or Redis does not.']),
-      ]
-      return answered({ isMasked: mask.isMasked, entries, gaps, reading })
+      return answered(timelineOf({ path, request, log: read.answer, forms, refusals, config, mask }))
     },
     revealUser: inProject((_, path, { revealed }) => {
       revealed.add(revealedName(path))
       return answered({})
     }),
   })
+}
+
+function timelineOf({
+  path,
+  log: { facts, formFacts, reading },
+  forms,
+  refusals,
+  ...parts
+}: Pick<Parameters<typeof timelineEntriesOf>[0], 'request' | 'config' | 'mask'> & {
+  readonly path: UserPath
+  readonly log: UserLog
+  readonly forms: Awaited<ReturnType<Users['readForms']>>
+  readonly refusals: Awaited<ReturnType<Dependencies['readRefusals']>>
+}): Answer<'readTimeline'> {
+  const entries = timelineEntriesOf({
+    ...parts,
+    facts,
+    formFacts,
+    forms: forms.outcome === 'answered' ? (forms.answer ?? { forms: [], queue: [] }) : undefined,
+    refusals: (refusals ?? []).filter(({ userId }) => userId === path.userId),
+    since: reading.since,
+  })
+  const gaps = [
+    ...(forms.outcome === 'refused'
+      ? [`Decisions that queued nothing, and offers, are missing: ${forms.message}`]
+      : []),
+    ...(refusals ? [] : ['Requests that were refused are missing: no gateway answers, or Redis does not.']),
+  ]
+  return { isMasked: parts.mask.isMasked, entries, gaps, reading }
 }

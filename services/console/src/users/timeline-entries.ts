@@ -12,7 +12,7 @@ import {
 import { compileForms, TRAIT_OPERATORS, traitChangesOf } from '@nextvisit/domain'
 import type { TimelineEntry } from './api.ts'
 import { gateLinesOf } from './form-lines.ts'
-import type { Mask } from './mask.ts'
+import type { Mask } from '../http/mask.ts'
 import { namedValues } from './profile.ts'
 
 type Detail = TimelineEntry['details'][number]

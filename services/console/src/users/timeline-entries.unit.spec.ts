@@ -2,7 +2,7 @@ import type { KeptRefusal, QueuedForm } from '@nextvisit/contracts'
 import { eventTracked, organizationConfig } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
 import { AT, OTHER_REQUEST, REQUEST, refused, row } from '../../test/user-forms.ts'
-import { HIDE_PERSONAL, SHOW_ALL } from './mask.ts'
+import { HIDE_PERSONAL, SHOW_ALL } from '../http/mask.ts'
 import { entryOf, timelineEntriesOf, whyNoForm } from './timeline-entries.ts'
 
 describe('timelineEntriesOf', () => {

@@ -82,7 +82,10 @@ function selectionOf({ service, id, cause, all }: SelectionFlags): DeadLetterSel
 function idOf(text: string, service: string): string {
   const [, named, number] = /^(?:([a-z-]+)\/)?(\d{1,18})$/.exec(text) ?? []
   if (number === undefined || (named !== undefined && named !== service)) {
-    throw new CliError(`${text} is not a dead letter of ${service}; nextvisit dead-letters list shows their names.`, EXIT.usage)
+    throw new CliError(
+      `${text} is not a dead letter of ${service}; nextvisit dead-letters list shows their names.`,
+      EXIT.usage,
+    )
   }
   return number
 }

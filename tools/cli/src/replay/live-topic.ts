@@ -1,7 +1,13 @@
 import { createPartitionFold, type Projection, rebuildInto } from '@nextvisit/consumer'
 import { sql } from '@nextvisit/database'
 import type { FetchedRecord } from '@nextvisit/log'
-import { type RebuildContext, type RebuildSource, readOffsets, remainingIn, requireBeginning } from './rebuild-source.ts'
+import {
+  type RebuildContext,
+  type RebuildSource,
+  readOffsets,
+  remainingIn,
+  requireBeginning,
+} from './rebuild-source.ts'
 import { ReplayError } from './replay-error.ts'
 
 /** Bound of ticks, far more than the users of one partition need. */

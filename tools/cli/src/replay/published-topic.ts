@@ -1,6 +1,12 @@
 import { decodeFacts, foldRecords, type Projection, rebuildInto } from '@nextvisit/consumer'
 import { type FetchedRecord, readWatermarks } from '@nextvisit/log'
-import { type RebuildContext, type RebuildSource, readOffsets, remainingIn, requireBeginning } from './rebuild-source.ts'
+import {
+  type RebuildContext,
+  type RebuildSource,
+  readOffsets,
+  remainingIn,
+  requireBeginning,
+} from './rebuild-source.ts'
 
 /**
  * Creates the source of a topic that the consumer itself publishes: the whole topic, then the records in the live outbox.

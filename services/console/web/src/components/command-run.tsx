@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { CommandRunAnswer, Failure } from '../../../src/commands/command-run-answer.ts'
+import type { CommandRunAnswer, Failure } from '../../../src/commands/command-run.ts'
 import { figure, seconds } from './figures.ts'
 import { Time } from './time.tsx'
 

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { Answer } from '../../../src/api-routes.ts'
-import type { ServiceState } from '../../../src/metrics/service-readings.ts'
+import type { ServiceState } from '../../../src/overview/api.ts'
 import { isLate } from '../../../src/shared-with-pages.ts'
 import { figure, seconds } from '../components/figures.ts'
 import { Mark, type MarkKind } from '../components/mark.tsx'
