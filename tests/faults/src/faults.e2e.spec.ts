@@ -16,7 +16,7 @@ afterAll(() => campaign?.stack.remove(), 60_000)
 describeAudit(() => campaign)
 
 /** Runs the short form of `pnpm faults`. It checks only correctness, because a busy machine misses bounds of time. */
-it('loses and doubles no record during faults', { timeout: 600_000 }, async () => {
+it('the system loses and doubles no record during faults', { timeout: 600_000 }, async () => {
   console.log(`npx -y pnpm faults --seed ${seed}`)
   const faults = FAULTS.filter(({ isShort }) => isShort)
   const results = await runSeed({ seed, faults, campaign })

@@ -25,7 +25,7 @@ const result = (seed: number, fault: string, requests = 1): FaultResult => ({
   differences: [],
 })
 
-it('keeps results for the next run, drops results of removed faults, and starts empty with isFresh', async () => {
+it('the results file keeps results for the next run, drops results of removed faults, and starts empty with isFresh', async () => {
   const file = path.join(folder, 'faults.json')
   const faults = ['one', 'other']
   const first = await openResultsFile(file, { faults, isFresh: false })

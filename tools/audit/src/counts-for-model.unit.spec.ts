@@ -21,13 +21,13 @@ async function findingsIn(
   return findings.flatMap(({ kind, examples }) => examples.map(({ says }) => `${kind}: ${says}`))
 }
 
-it('finds nothing if the counts of a record match its properties', async () => {
+it('the model of counts finds nothing if the counts of a record match its properties', async () => {
   expect(await findingsIn({ ...large, countsFor: [hash] })).toEqual([])
   expect(await findingsIn({ properties: { total: 1 } })).toEqual([])
   expect(await findingsIn({})).toEqual([])
 })
 
-it('finds counts that do not hold, are missing, or are unused', async () => {
+it('the model of counts finds counts that do not hold, are missing, or are unused', async () => {
   expect(await findingsIn({ properties: { total: 1 }, countsFor: [hash] })).toEqual([
     `user-events: countsFor: has ${name}, which does not hold`,
   ])
@@ -37,7 +37,7 @@ it('finds counts that do not hold, are missing, or are unused', async () => {
   ])
 })
 
-it('accepts any counts while the project starts or stops using them, and in an import', async () => {
+it('the model of counts accepts any counts while the project starts or stops using them, and in an import', async () => {
   expect(await findingsIn(large, [[-0.5, [asking]]])).toEqual([])
   expect(
     await findingsIn(large, [
@@ -54,7 +54,7 @@ it('accepts any counts while the project starts or stops using them, and in an i
   expect(await findingsIn({ ...large, imported: true })).toEqual([])
 })
 
-it('accepts counts of a compacted revision', async () => {
+it('the model of counts accepts counts of a compacted revision', async () => {
   const catalog = [revision(3, -10, [])]
   const records = [track(0, { countsFor: [hash], received: at(0) })]
   expect((await auditHistory({ catalog, records, forms: [] })).findings).toEqual([])

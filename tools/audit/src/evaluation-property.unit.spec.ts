@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { auditHistory } from '../test/audit-history.ts'
 import { histories } from '../test/stories.ts'
 
-it('finds nothing in any history that follows the rules of the domain', { timeout: 120_000 }, async () => {
+it('the audit finds nothing in any history that follows the rules of the domain', { timeout: 120_000 }, async () => {
   let decided = 0
   let undecided = 0
   await fc.assert(

@@ -189,6 +189,6 @@ describe('the most urgent form', () => {
   })
 })
 
-it('is never reported as missing if a visit was answered without a form', async () => {
+it('an offer is never reported as missing if a visit was answered without a form', async () => {
   expect(await shownByMistake({ records: [track(0), visit(5), visit(6)], facts: [queued(0)] })).toEqual([])
 })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createRevisionWait } from './revision-wait.ts'
 
-it('keeps a bounded number of decisions; the oldest stay undecided', () => {
+it('the wait for revisions keeps a bounded number of decisions; the oldest stay undecided', () => {
   const wait = createRevisionWait()
   const settled: (readonly [number, string])[] = []
   const verdicts = [

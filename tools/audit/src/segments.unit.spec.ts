@@ -48,24 +48,24 @@ async function kindsOf(row: object, isAtRest = true) {
   return findings.byKind().map(({ kind }) => kind)
 }
 
-it('accepts members that match the definitions', async () => {
+it('the model of segments accepts members that match the definitions', async () => {
   expect(await kindsOf({})).toEqual([])
   expect(await kindsOf({ segments: [] })).toEqual(['users.segment_members: missing'])
   expect(await kindsOf({ segments: ['paying', 'gone'] })).toEqual(['users.segment_members: wrong'])
 })
 
-it('requires at rest the effects of time and of the latest definitions', async () => {
+it('the model of segments requires at rest the effects of time and of the latest definitions', async () => {
   const never = { asOf: null, revision: 1, segments: [] }
   expect(await kindsOf({ isOverdue: true })).toEqual(['users.users: changes_at'])
   expect(await kindsOf(never)).toEqual(['users.users: definitions'])
   expect(await kindsOf({ ...never, isOverdue: true }, false)).toEqual([])
 })
 
-it('does not check members of a segment in a compacted revision', async () => {
+it('the model of segments does not check members of a segment in a compacted revision', async () => {
   expect(await kindsOf({ revision: 2, segments: [] })).toEqual(['users.segment_members: missing'])
   expect(await kindsOf({ revision: 0, segments: [] })).toEqual([])
 })
 
-it('refuses members that were never computed', async () => {
+it('the model of segments refuses members that were never computed', async () => {
   expect(await kindsOf({ asOf: null })).toEqual(['users.segment_members: wrong'])
 })

@@ -66,7 +66,7 @@ async function* rows(sql: string) {
 it.each([
   ['late', true, []],
   ['in order', false, ['users.users: lastSeenAt']],
-])('checks the last-seen time of a user whose identify was folded %s', async (_when, isLate, kinds) => {
+])('the model of users checks the last-seen time of a user whose identify was folded %s', async (_when, isLate, kinds) => {
   const findings = createFindings()
   const model = createUsersModel(catalog, true)
   model.foldUser?.(identified, { partition: 0, offset: 0n, isLate })

@@ -29,14 +29,14 @@ function given(environment: NodeJS.ProcessEnv): ServicesOptions {
   }
 }
 
-it('limits the memory of every service, and of its replicas', async () => {
+it('the local stack limits the memory of every service, and of its replicas', async () => {
   const { gateway, consumers } = await serviceProcesses(given({ NODE_OPTIONS: '' }))
   const replica = await replicaOf(gateway, 'gateway-2', {})
   for (const { plan } of [...consumers, gateway, replica]) expect(plan.env).toMatchObject(limits)
   expect(limits['NODE_OPTIONS']).toContain('--max-old-space-size=')
 })
 
-it('appends Node options of the environment', async () => {
+it('the local stack appends Node options of the environment', async () => {
   const { gateway } = await serviceProcesses(given({ NODE_OPTIONS: '--expose-gc' }))
   expect(gateway.plan.env?.['NODE_OPTIONS']).toBe(`${limits['NODE_OPTIONS']} --expose-gc`)
 })

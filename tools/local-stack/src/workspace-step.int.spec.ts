@@ -8,7 +8,7 @@ const form = { id: 'nps', triggers: [{ visit: {} }] }
 const demo = (forms: readonly object[]) =>
   OrganizationConfig.parse({ id: 'demo', plan: { uniqueEvents: 9 }, projects: [{ id: 'shop', forms }] })
 
-it('reports the changes of a start, except for new organizations', async () => {
+it('a start reports its changes, except for new organizations', async () => {
   const connection = { brokers: inject('kafkaBrokers').split(','), clientId: 'test' }
   const topic = `test-catalog-${randomUUID()}`
   await withLogAdmin(connection, (admin) => admin.createTopic(topic, { partitions: 1 }))

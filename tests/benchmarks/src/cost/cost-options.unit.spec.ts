@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { readCostOptions } from './cost-options.ts'
 
-it('measures everything by default', () => {
+it('the cost benchmark measures everything by default', () => {
   expect(readCostOptions([])).toEqual({
     loads: ['events', 'identifies', 'visits', 'forms', 'batches'],
     rates: [20, 100, 300, 'flat'],
@@ -12,7 +12,7 @@ it('measures everything by default', () => {
   })
 })
 
-it('measures the chosen loads and rates', () => {
+it('the cost benchmark measures the chosen loads and rates', () => {
   const options = readCostOptions([
     '--loads',
     'events,forms',
@@ -31,6 +31,6 @@ it.each([
   ['--loads', 'clicks', '--loads: clicks is not one of events, identifies, visits, forms'],
   ['--rates', '0', '--rates: 0 is not a whole number, 1 or more'],
   ['--seconds', 'ten', '--seconds: ten is not a whole number, 1 or more'],
-])('refuses %s %s', (option, value, message) => {
+])('the cost benchmark refuses %s %s', (option, value, message) => {
   expect(() => readCostOptions([option, value])).toThrow(message)
 })

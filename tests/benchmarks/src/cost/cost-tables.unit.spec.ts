@@ -30,7 +30,7 @@ const measured: CostFigures = {
   loads: { events: { 100: { ...atHundred, workMs: 120, cpuMs: { postgres: 1, gateway: 1.5 } } } },
 }
 
-it('shows each figure beside its ratio to the kept one', () => {
+it('the cost tables show each figure with its ratio to the kept one', () => {
   const shown = costTables(measured, kept)
   expect(shown).toContain('A fixed piece of work at the beginning took 1.50 times the CPU time of that run.')
   expect(shown).toContain('| all | 0.10 (0.25×) |')
@@ -41,7 +41,7 @@ it('shows each figure beside its ratio to the kept one', () => {
   expect(shown).not.toContain('visits')
 })
 
-it('shows figures without kept ones', () => {
+it('the cost tables show figures without kept ones', () => {
   const shown = costTables(kept, undefined)
   expect(shown).toContain('| **CPU ms per event** | 10.0 | 10.0 |')
   expect(shown).toContain(
@@ -49,7 +49,7 @@ it('shows figures without kept ones', () => {
   )
 })
 
-it('keeps figures that were not measured', () => {
+it('the cost tables keep figures that were not measured', () => {
   const merged = mergeFigures(kept, measured)
   expect(merged.loads['events']).toEqual({ 100: measured.loads['events']?.['100'], flat: atHundred })
   expect(merged).toMatchObject({ measuredAt: '2026-11-23', memory: kept.memory, loads: { visits: { 100: atHundred } } })

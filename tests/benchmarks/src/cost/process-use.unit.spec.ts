@@ -6,7 +6,7 @@ function statLine(pid: number, parent: number, name: string): string {
   return `${pid} (${name}) S ${parent} 1 1 0 -1 4194560 5 0 0 0 150 50 20 10 20 0 12 0 5000 1000000 256 18446744073709551615 1`
 }
 
-it('reads CPU time including ended children, and resident memory', () => {
+it('a process reading contains CPU time including ended children, and resident memory', () => {
   expect(parseProcessStat(statLine(7, 1, 'postgres: a) b (c'))).toEqual({
     pid: 7,
     parent: 1,
@@ -15,7 +15,7 @@ it('reads CPU time including ended children, and resident memory', () => {
   })
 })
 
-it('sums a process and its descendants, and nothing else', () => {
+it('the use of a process includes its descendants, and nothing else', () => {
   const rows = [
     statLine(1, 0, 'init'),
     statLine(7, 1, 'a'),
@@ -29,6 +29,6 @@ it('sums a process and its descendants, and nothing else', () => {
   expect(useOf(99, [])).toEqual({ cpuSeconds: 0, residentBytes: 0 })
 })
 
-it('sums the CPU time of the whole machine without idle time', () => {
+it('the CPU time of the whole machine excludes idle time', () => {
   expect(parseMachineStat('cpu  100 10 50 9000 800 5 5 30 100 0\ncpu0 1 1 1 1')).toBe(2)
 })

@@ -16,7 +16,7 @@ async function givenServer(listener: RequestListener) {
   return { url, opened, next: () => request }
 }
 
-it('sends the prepared request over persistent connections and counts the answers', async () => {
+it('a load sends the prepared request over persistent connections and counts the answers', async () => {
   const bodies = new Set<string>()
   const { url, opened, next } = await givenServer((request, response) => {
     request.setEncoding('utf8')
@@ -34,7 +34,7 @@ it('sends the prepared request over persistent connections and counts the answer
   expect(result.p99Ms).toBeGreaterThanOrEqual(result.p50Ms)
 })
 
-it('keeps the rate with slow answers, and counts requests waiting for a connection', async () => {
+it('a load keeps the rate with slow answers, and counts requests waiting for a connection', async () => {
   const { url, next } = await givenServer((_request, response) => {
     setTimeout(() => response.writeHead(202, { 'Content-Length': 0 }).end(), 100)
   })
@@ -46,7 +46,7 @@ it('keeps the rate with slow answers, and counts requests waiting for a connecti
   expect(many.answered).toBeGreaterThan(one.answered)
 })
 
-it('counts refusals and broken connections as failed, and reconnects', async () => {
+it('a load counts refusals and broken connections as failed, and reconnects', async () => {
   let requests = 0
   const { url, next } = await givenServer((request, response) => {
     requests += 1

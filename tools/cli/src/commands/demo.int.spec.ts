@@ -6,7 +6,7 @@ import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { apply } from './apply.ts'
 import { demo } from './demo.ts'
 
-it('reports the changes that it undoes in the organization demo, and leaves others unchanged', async () => {
+it('nextvisit demo reports the changes that it undoes in the organization demo, and leaves others unchanged', async () => {
   const { topic } = await createTestTopic(inject('kafkaBrokers'))
   const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
   const printed: string[] = []

@@ -19,7 +19,7 @@ function recordOf(value: string | Buffer | null): FetchedRecord {
 const BEGINNING =
   '{"topic":"user-events","partition":3,"offset":42,"timestamp":"1970-01-01T00:00:00.000Z","key":"user \\"7\\"","headers":{"ce_id":"é\\""}'
 
-it('is the record with its JSON as it was published', () => {
+it('an exported line is the record with its JSON as it was published', () => {
   const value = '{"organization":"acme","project":"shop","__proto__":{"a":1.0},"text":"\\n\\u00e9"}'
   expect(exportedRecord(recordOf(value))).toEqual({
     line: `${BEGINNING},"value":${value}}\n`,
@@ -28,7 +28,7 @@ it('is the record with its JSON as it was published', () => {
   })
 })
 
-it('is one line although its JSON has several', () => {
+it('an exported line is one line although its JSON has several', () => {
   expect(exportedRecord(recordOf('{\r\n  "a": [1,\n 2]\n}')).line).toBe(`${BEGINNING},"value":{"a":[1,2]}}\n`)
 })
 
@@ -37,6 +37,6 @@ it.each([
   ['JSON null', 'null', '"value":null'],
   ['text', 'not JSON', '"value":null,"valueBase64":"bm90IEpTT04="'],
   ['nothing', '', '"value":null,"valueBase64":""'],
-])('shows %s', (_what, value, shown) => {
+])('an exported line shows %s', (_what, value, shown) => {
   expect(exportedRecord(recordOf(value)).line).toBe(`${BEGINNING},${shown}}\n`)
 })

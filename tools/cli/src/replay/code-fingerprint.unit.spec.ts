@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { consumerNamed } from '../environment/consumer-database.ts'
 import { codeFingerprint } from './code-fingerprint.ts'
 
-it('changes with a line of the service, but not with a spec', async () => {
+it('the fingerprint of the code changes with a line of the service, but not with a spec', async () => {
   const directory = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-code-'))
   onTestFinished(() => rm(directory, { recursive: true }))
   await cp(path.join(consumerNamed('metering').directory, 'src'), path.join(directory, 'src'), { recursive: true })

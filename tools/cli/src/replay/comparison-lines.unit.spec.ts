@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { comparisonLines } from './comparison-lines.ts'
 
-it('lists differences, and columns that were not compared', () => {
+it('a comparison lists differences, and columns that were not compared', () => {
   const counts = { liveRows: 3, rebuiltRows: 3, onlyLive: 1, onlyRebuilt: 1 }
   const examples = [{ key: 'user_id=ada', kind: 'differs', columns: ['traits'] }] as const
   const equal = { table: 'usage', liveRows: 1, rebuiltRows: 1, onlyLive: 0, onlyRebuilt: 0, examples: [] }

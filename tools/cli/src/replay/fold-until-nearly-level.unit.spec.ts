@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { foldUntilNearlyLevel } from './fold-until-nearly-level.ts'
 
-it('continues until few records of every source are left', async () => {
+it('a replay folds until few records of every source are left', async () => {
   let remaining = 40_000
   const foldUp = () => Promise.resolve(void (remaining /= 2))
   await foldUntilNearlyLevel([
@@ -11,7 +11,7 @@ it('continues until few records of every source are left', async () => {
   expect(remaining).toBe(625)
 })
 
-it('fails if the live folds are as fast as the replay', async () => {
+it('a replay fails if the live folds are as fast as the replay', async () => {
   const source = { foldUp: () => Promise.resolve(), remaining: () => Promise.resolve(1_000) }
   await expect(foldUntilNearlyLevel([source])).rejects.toMatchObject({ code: 'NOT_CAUGHT_UP', retryable: true })
 })

@@ -11,7 +11,7 @@ async function givenTable(): Promise<string> {
 
 const LOCKS = { schema: 'visits', locks: ['LOCK TABLE visits.checkpoints'] }
 
-it('bounds the time that a stalled replay may hold the locks', async () => {
+it('a stalled replay may hold its locks for a bounded time only', async () => {
   const url = await givenTable()
   const limits = `
     SELECT name, setting::int FROM pg_settings
@@ -28,7 +28,7 @@ it('bounds the time that a stalled replay may hold the locks', async () => {
   })
 })
 
-it('names the blocking session when it gives up', async () => {
+it('a replay names the blocking session when it gives up', async () => {
   const url = await givenTable()
   await withClient(url, async (reader) => {
     await reader.query(`SET application_name = 'nextvisit audit'; BEGIN; SELECT FROM visits.checkpoints`)

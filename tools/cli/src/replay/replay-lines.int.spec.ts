@@ -9,7 +9,7 @@ import { givenVisitsReplay } from '../../test/given-replay.ts'
 import { runNextvisit } from '../../test/run-nextvisit.ts'
 import { createReplayLines } from './replay-report.ts'
 
-it('prints the steps, the comparison and the outcome of a replay as JSON lines', async () => {
+it('a replay prints its steps, comparison and outcome as JSON lines', async () => {
   const log = await givenLog()
   const { db, replay } = await givenVisitsReplay(log)
   await givenRunner(log, db)
@@ -52,7 +52,7 @@ it('prints the steps, the comparison and the outcome of a replay as JSON lines',
   expect(swapped.at(-1)).toMatchObject({ outcome: 'swapped', isEqual: false, lockedMs: expect.any(Number) })
 })
 
-it('ends with an error line if it could not begin', async () => {
+it('a replay that cannot begin ends with an error line', async () => {
   const { exitCode, stdout, stderr } = await runNextvisit(['replay', 'nobody', '--json-lines'], {})
   expect(exitCode).toBe(2)
   expect(ReplayLine.parse(JSON.parse(stdout))).toMatchObject({

@@ -13,7 +13,7 @@ it.each([
     `DELETE FROM visits._core_migrations WHERE migration_name = '0001_core'`,
     /not have the same migrations: 0001_core.*Run nextvisit migrate/,
   ],
-])('refuses if a migration of the live schema %s', async (_, change, message) => {
+])('a replay is refused if a migration of the live schema %s', async (_, change, message) => {
   const { replay, asAdmin } = await givenVisitsReplay(await givenLog())
   await asAdmin(change)
   await expect(replay()).rejects.toMatchObject({ code: 'SCHEMAS_DIFFER', message: expect.stringMatching(message) })
@@ -35,7 +35,7 @@ it.each([
   expect((await asAdmin('SELECT FROM visits.visits')).rows).toEqual([])
 })
 
-it('refuses a foreign object that is added during the comparison', async () => {
+it('a replay refuses a foreign object that is added during the comparison', async () => {
   const { replay, asAdmin } = await givenVisitsReplay(await givenLog())
   const onStep = async (step: string) => {
     if (step === 'swap') await asAdmin('CREATE VIEW public.totals AS SELECT sum(count) FROM visits.visits')
@@ -44,7 +44,7 @@ it('refuses a foreign object that is added during the comparison', async () => {
   expect((await asAdmin('SELECT * FROM public.totals')).rows).toHaveLength(1)
 })
 
-it('carries grants over', async () => {
+it('a replay carries grants over', async () => {
   const { replay, asAdmin } = await givenVisitsReplay(await givenLog())
   const role = `nextvisit_test_reader_${process.pid}`
   await asAdmin(`CREATE ROLE ${role}`)
@@ -59,7 +59,7 @@ it('carries grants over', async () => {
   await expect(asAdmin(`SET ROLE ${role}; SELECT * FROM visits.checkpoints`)).rejects.toThrow('permission denied')
 })
 
-it('does not resume a replay that other code has started', async () => {
+it('a replay is not resumed by other code than the code that started it', async () => {
   const { replay } = await givenVisitsReplay(await givenLog())
   const cutOff = { onStep: () => Promise.reject(new Error('cut off')) }
   await expect(replay({}, { ...cutOff, code: 'one' })).rejects.toThrow('cut off')

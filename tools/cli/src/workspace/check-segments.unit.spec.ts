@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { checkSegments } from './check-segments.ts'
 
-it('follows a cycle of segments that is longer than the call stack', () => {
+it('the check of segments follows a cycle of segments that is longer than the call stack', () => {
   const length = 5_000
   const segments = Array.from({ length }, (_, at) => ({ id: `s${at}`, where: { segment: `s${(at + 1) % length}` } }))
   const [problem, ...others] = checkSegments({ path: [], value: { segments } })
