@@ -124,13 +124,17 @@ function compareDetails(row: DecisionRow, possible: readonly PossibleDecision[],
   if (!differing.includes(undefined)) report('gates', `${differing[0]} differs from the log`)
 }
 
-/**
- * Returns the first differing gate; undefined: none. An evaluator of an earlier version did not check a gate that was added
- * since, so a stored decision may lack a gate that passes.
- */
-function firstDifference(expected: Details['gates'], found: Details['gates']): string | undefined {
+/** Gates that were added after the first release. An older decision may lack one of them, if it passes. */
+const ADDED_LATER: ReadonlySet<string> = new Set()
+
+/** Returns the first differing gate; undefined: none. A stored decision may lack a gate of `addedLater` that passes. */
+export function firstDifference(
+  expected: Details['gates'],
+  found: Details['gates'],
+  addedLater = ADDED_LATER,
+): string | undefined {
   const stored = new Set(found.map(({ gate }) => gate))
-  const comparable = expected.filter(({ gate, passed }) => stored.has(gate) || !passed)
+  const comparable = expected.filter(({ gate, passed }) => stored.has(gate) || !passed || !addedLater.has(gate))
   const length = Math.max(comparable.length, found.length)
   for (let place = 0; place < length; place++) {
     const [one, other] = [comparable[place], found[place]]

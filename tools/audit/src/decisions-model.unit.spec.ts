@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { auditHistory, type History } from '../test/audit-history.ts'
+import { firstDifference } from './decisions-model.ts'
 import type { FormInFile } from './workspace-file.ts'
 import {
   answered,
@@ -165,15 +166,25 @@ describe('the last decision', () => {
     expect(await differences(story, { ...atTwenty, by: 'slot' })).toEqual(otherGate('repeat'))
   })
 
-  it('may lack a gate that passes, because an earlier version of the evaluator may not have had it', async () => {
+  it('has every gate that was checked', async () => {
     for (const gate of GATES) {
       const decisions = without({ minutes: 0 }, gate)
-      expect(await differences({ ...once, decisions }, { minutes: 0 })).toEqual([])
+      expect(await differences({ ...once, decisions }, { minutes: 0 })).toEqual(otherGate(gate))
     }
-    expect(await differences({ ...again, decisions: without(exhausted, 'sample') }, exhausted)).toEqual([])
     expect(await differences({ ...again, decisions: without(exhausted, 'repeat') }, exhausted)).toEqual(
       otherGate('repeat'),
     )
+  })
+
+  it('may lack a gate that passes and that an earlier version of the evaluator did not have', () => {
+    const [sample, repeat] = [
+      { gate: 'sample', passed: true, compared: {} },
+      { gate: 'repeat', passed: false, compared: {} },
+    ]
+    const addedLater = new Set(['sample', 'repeat'])
+    expect(firstDifference([sample, repeat], [repeat], addedLater)).toBeUndefined()
+    expect(firstDifference([sample, repeat], [sample], addedLater)).toBe('repeat')
+    expect(firstDifference([sample, repeat], [repeat], new Set(['repeat']))).toBe('sample')
   })
 
   it.each<[string, Required<FormInFile>['audience'], object]>([
