@@ -45,7 +45,7 @@ describe('a catalog review', () => {
     expect(begin()).toEqual(NOTHING)
   })
 
-  it('continues an unfinished comparison beside changed organizations', () => {
+  it('continues an unfinished comparison while other organizations change', () => {
     const { begin, beginTick, endComparison, change } = givenReview()
     const rest = { partition: 3, organization: undefined, after: ['globex', 'shop', 'nps'] }
     begin()

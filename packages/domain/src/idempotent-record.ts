@@ -28,7 +28,7 @@ export function keyedRecordId(parts: KeyedRequestParts): string {
 /**
  * Returns the id and the time of receipt (ms since the epoch) by which duplicates of a fact are recognized. undefined: it
  * can have none, since its request had no `Idempotency-Key` (decisions.md, Retries) and it was not imported. Imported facts
- * are remembered for ever (`Infinity`), because a file can be imported again years later (decisions.md, Import).
+ * are remembered forever (`Infinity`), because a file can be imported again years later (decisions.md, Import).
  */
 export function idempotentRecordOf(fact: UserFact): { readonly id: string; readonly receivedMs: number } | undefined {
   if (!isRequestFact(fact)) return undefined

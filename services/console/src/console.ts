@@ -49,7 +49,7 @@ interface ConsoleParts
   readonly logger: Logger
 }
 
-/** Every route except those of the session itself. A missing one does not compile. */
+/** Every route except the session routes. A missing one does not compile. */
 type SignedInRoutes = Readonly<Record<Exclude<ApiName, keyof typeof sessionApi>, ApiRoute>>
 
 /** Wires the console together. Reads the built pages, and opens nothing else. */

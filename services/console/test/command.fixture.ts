@@ -12,7 +12,7 @@ const scenarios = new Map<string, () => unknown>([
   [
     'tell',
     async () => {
-      process.stdout.write('This is no line of JSON.\n')
+      process.stdout.write('This is not a line of JSON.\n')
       say({ type: 'progress', share: 0.5, records: 10, perSecond: 5, secondsLeft: 2 })
       // oxlint-disable-next-line node/no-process-env -- the spec checks the environment of a command
       const environment = Object.keys(process.env).toSorted()

@@ -73,7 +73,7 @@ async function readRows(db: Db): Promise<unknown> {
   }
 }
 
-/** The queue is no fold of `user-events`: a rebuild leaves it as it is. */
+/** The queue is not a fold of `user-events`: a rebuild leaves it as it is. */
 async function readRebuiltRows(db: Db) {
   return {
     users: await db.$queryRaw(sql`SELECT to_jsonb(users)::text FROM users ORDER BY user_id`),

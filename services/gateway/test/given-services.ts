@@ -23,7 +23,7 @@ export function givenRegistry(registered: readonly string[] = []) {
   })
 }
 
-/** Starts a metering with room for so many reservations; released ones can be granted again. */
+/** Starts a metering with room for this number of reservations; released ones can be granted again. */
 export function givenMetering(room: number) {
   const granted = new Set<string>()
   const grant = ({ recordId }: Reservation): ReserveVerdict => {

@@ -12,7 +12,7 @@ const ledger = givenLedger()
 const later = (ms: number) => new Date(NOW.getTime() + ms)
 const eventsOf = (place: Place) => ledger.counterOf(place, 'event')
 
-/** A question for so many units in each of these partitions: `[2, 3]` is 2 of partition 0, and 3 of partition 1. */
+/** A question for this number of units in each of these partitions: `[2, 3]` is 2 of partition 0, and 3 of partition 1. */
 function question({ organization }: Place, limit: number, units: readonly number[]): LeaseQuestion {
   const leases = units.map((own, partition) => ({ lease: randomUUID(), partition, units: own }))
   return { organization, month: '2026-11', limit, leases }

@@ -299,7 +299,7 @@ describe('a read of a user', () => {
   })
 
   it.each([
-    ['can not be asked', () => Promise.reject(new Error('unavailable'))],
+    ['cannot be asked', () => Promise.reject(new Error('unavailable'))],
     ['is not passed in time', stuck],
   ])('shows what is there when the barrier %s', async (_how, barrier) => {
     const place = newPlace()

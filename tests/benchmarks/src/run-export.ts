@@ -1,5 +1,5 @@
 /**
- * `pnpm benchmark:export [RECORDS] [ROUNDS]`: measures the throughput of `nextvisit export` beside a reference (reference-export.ts)
+ * `pnpm benchmark:export [RECORDS] [ROUNDS]`: measures the throughput of `nextvisit export` and of a reference (reference-export.ts)
  * that reads the same broker in turn. CPU time is that of the whole process, minus that of a run without records. Needs
  * Linux, because it reads /proc.
  */

@@ -12,7 +12,7 @@ export function describeConsoleForms(): void {
     await page.getByRole('button', { name: 'Track' }).click()
     await page.getByText('No form was queued.').waitFor()
     expect(await faultsOf(page)).toEqual([])
-    // Answers about one user must not remain beside another name.
+    // Answers about one user must not remain under another name.
     await page.getByLabel('userName').fill('forms-nobody')
     await page.getByText('No form was queued.').waitFor({ state: 'detached' })
     expect(await page.getByRole('link', { name: 'Timeline of' }).count()).toBe(0)

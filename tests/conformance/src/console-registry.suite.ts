@@ -10,7 +10,7 @@ const KEY = keyNamed('LIMITED_ADMIN_P')
 const HOSTILE = '<img src=x onerror=alert(1)>'
 const TRAITS = 60
 
-/** Applies an organization with limits, one of them reached, beside the demo. */
+/** Applies an organization with limits, one of them reached, in addition to the demo. */
 async function givenLimited(): Promise<void> {
   const { brokers, gatewayUrl, organizations } = consoleStack()
   const sha256 = createHash('sha256').update(KEY).digest('hex')

@@ -130,7 +130,7 @@ async function isFolded(): Promise<boolean> {
 
 const WHOLE = { users: USERS, events: EVENTS, plans: new Set(['old']), imports: new Set([1]) }
 
-/** Tests imports. The demo stack must have no facts yet, because those of the import are counted. */
+/** Tests imports. The demo stack must have no facts yet, because the facts of the import are counted. */
 export function describeImport(stackOf: () => ThrowAwayStack): void {
   describe('an import that is killed repeatedly during live traffic', () => {
     beforeAll(async () => {

@@ -206,7 +206,7 @@ const largeMessage = {
 }
 const largeMessages = posting('/v1/batch', () => ({ batch: Array.from({ length: 15 }, () => largeMessage) }))
 
-/** Repeatedly sends large bodies without a key and without their end, beside a caller whose body contains the key. */
+/** Repeatedly sends large bodies without a key and without their end, together with a caller whose body contains the key. */
 const keylessBodies: Fault['inject'] = async (context) => {
   const { stack, hostile } = context
   const { hostname, port } = new URL(stack.gatewayUrl)

@@ -22,7 +22,7 @@ interface Chance {
   readonly row: Row
   /** Reason why it was not offered; undefined: it may have been. */
   readonly refusal: string | undefined
-  /** True if the row certainly waited at the visit. */
+  /** True if the row is known to have waited at the visit. */
   readonly isCertain: boolean
 }
 
@@ -102,7 +102,7 @@ function isHeld({ offers }: Row, now: number): boolean {
   return offers.some(({ at, isConfirmed }) => isConfirmed && now - Date.parse(at) < OFFER_HOLDS_MS - NEAR_MS)
 }
 
-/** Returns whether a row certainly waited. Clocks may differ around the instant of its end. */
+/** Returns whether a row must have waited. Clocks may differ around the instant of its end. */
 function isWaiting(row: Row, now: number): boolean {
   const hasEnded = row.isOver && now > row.expiresMs - NEAR_MS
   return stateAt(row, now) === 'open' && !hasEnded && !mayBeOnOffer(row, now)

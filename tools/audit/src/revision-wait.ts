@@ -19,7 +19,10 @@ interface PendingDecision {
  */
 const MOST_WAITING = 10_000
 
-/** Creates a queue of decisions that depend on the evaluator's revision. They wait until the log determines its possible revisions. */
+/**
+ * Creates a queue of decisions that depend on the evaluator's revision. They wait until the log determines its possible
+ * revisions.
+ */
 export function createRevisionWait() {
   const waiting = new Map<string, PendingDecision[]>()
 

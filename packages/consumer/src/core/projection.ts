@@ -43,7 +43,7 @@ export interface TickContext extends FoldContext {
 /** Identifies the duplicates of a record. */
 export interface IdempotentRecord {
   readonly id: string
-  /** `Infinity`: kept for ever, and every duplicate is dropped. */
+  /** `Infinity`: kept forever, and every duplicate is dropped. */
   readonly receivedMs: number
 }
 
@@ -114,7 +114,7 @@ export type Evolve<Fact extends AnyFact, Draft> = {
 
 /** Changes that time alone makes to a partition's rows. */
 export interface Ticks {
-  /** Returns those of the partitions that have something to do. Called once a second for all owned partitions. */
+  /** Returns the partitions that have something to do. Called once a second for all owned partitions. */
   readonly due: (
     db: Db,
     instant: Date,

@@ -25,7 +25,7 @@ export function insertDeadLetters(projection: string, serviceVersion: string, fa
   )
 }
 
-/** Returns those of the partitions that have dead letters to retry. */
+/** Returns the partitions that have dead letters to retry. */
 export async function findRetries(
   db: Db,
   { projection, topic }: Omit<CheckpointKey, 'partition'>,

@@ -12,7 +12,7 @@ const READ_LIMITS = { maxConnections: 3, statementTimeoutMs: 2_000 }
 /** A consumer's connections to its schema, in separate pools: slow reads delay no admission, and neither waits for folds. */
 interface Pools {
   readonly foldDb: CommitDb
-  /** For everything beside folds: ticks, the outbox, alarms. */
+  /** For everything except folds: ticks, the outbox, alarms. */
   readonly upkeepDb: CommitDb
   readonly admissionDb: Db
   readonly readDb: Db

@@ -69,7 +69,7 @@ describe('a projection runner', () => {
     expect(runner.progress()).toHaveLength(PARTITIONS)
   })
 
-  it('counts nothing twice beside an owner that does not know that it has lost its partitions', async () => {
+  it('counts nothing twice while another owner does not know that it has lost its partitions', async () => {
     const { log, db, openDb } = await given()
     const metrics = [new Registry(), new Registry()]
     // Another group gets every partition, too: two owners of everything, all the time.

@@ -7,7 +7,7 @@ import { operationsCalls } from './operations.ts'
 import { traitRegistryCalls } from './trait-registry.ts'
 import { userProjectorCalls } from './user-projector.ts'
 
-/** Answered by every consumer beside its own calls. */
+/** Answered by every consumer, in addition to its own calls. */
 export const consumerCalls = { ...operationsCalls, ...deadLetterCalls } satisfies CallTable
 
 /** The calls of each service, by its name. Consumers also answer `consumerCalls`. */

@@ -10,7 +10,7 @@ function read(members: object, organization: object = {}) {
   return { ...reading, project: reading.config.projects[0]! }
 }
 
-/** A condition of so many levels. */
+/** A condition with this number of levels. */
 function nested(levels: number): object {
   let condition: object = { trait: 'plan', is: 'pro' }
   for (let level = 1; level < levels; level += 1) condition = { not: condition }

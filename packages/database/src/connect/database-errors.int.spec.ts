@@ -106,7 +106,7 @@ describe('an error of a client', () => {
     await held
   })
 
-  it('is no connection failure for wrong credentials or a missing database', async () => {
+  it('is not a connection failure for wrong credentials or a missing database', async () => {
     const url = new URL(database.url)
     url.password = 'wrong'
     expect(await classify(() => connect(url.href).$queryRaw`SELECT 1`)).toEqual({ sqlState: '28P01', ...bug })

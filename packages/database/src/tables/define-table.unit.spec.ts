@@ -140,7 +140,7 @@ describe('defineTable', () => {
     members.deleteByKeys([{ organization: 'acme' }])
     // @ts-expect-error Not a column.
     members.update([ada], ['until'])
-    // @ts-expect-error The key is no column.
+    // @ts-expect-error The key is not a column.
     defineTable('members', { organization: 'text' }, ['project'])
     expect(members.source('asked', [{ organization: 'acme' }], ['organization']).values).toEqual([['acme']])
   })

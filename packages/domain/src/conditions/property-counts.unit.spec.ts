@@ -135,7 +135,7 @@ describe('a trigger that counts events with such properties', () => {
     expect(decide([NOW - 1], { total: 1 })).toEqual([])
   })
 
-  it('counts only those of the session', () => {
+  it('counts only the events of the session', () => {
     const triggers: Trigger[] = [{ event: 'checkout', count: 2, since: 'session', where: LARGE }]
     const startedAt = NOW - MINUTE
     const decideIn = (large: number) => {

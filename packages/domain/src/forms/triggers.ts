@@ -7,7 +7,7 @@ import type { EventProperties } from '../conditions/property-conditions.ts'
 import type { User } from '../users/user.ts'
 import { countOfSession, countWithin } from '../counts/event-history.ts'
 
-/** The record that triggers are matched against, beside the user: a tracked event or a visit. */
+/** The record that triggers are matched against, in addition to the user: a tracked event or a visit. */
 export type TriggerContext = { readonly received: Moment } & (
   | {
       readonly event: {

@@ -44,7 +44,7 @@ const rows: readonly Row[] = [
   ['this event', { event: 'checkout' }, checkouts(NOW), eventContext(), true],
   ['this event by its name', { event: 'Checkout!' }, checkouts(NOW), eventContext(), true],
   ['another event', { event: 'checkout' }, checkouts(NOW), eventContext({ slug: 'search' }), false],
-  ['a visit is no event', { event: 'checkout' }, checkouts(NOW), visitContext(), false],
+  ['a visit is not an event', { event: 'checkout' }, checkouts(NOW), visitContext(), false],
   ['count reached in the window', weekly, checkouts(NOW - 7 * DAY + 1, NOW - HOUR, NOW), eventContext(), true],
   ['a window is open at its start', weekly, checkouts(NOW - 7 * DAY, NOW - HOUR, NOW), eventContext(), false],
   [
@@ -97,7 +97,7 @@ const rows: readonly Row[] = [
   ['never seen', threeDays, { firstSeenAt: undefined }, eventContext(), false],
   ['a visit that starts a session', { visit: {} }, {}, visitContext(), true],
   ['a visit within a session', { visit: {} }, {}, visitContext({ startsSession: false }), false],
-  ['an event is no visit', { visit: {} }, {}, sdk, false],
+  ['an event is not a visit', { visit: {} }, {}, sdk, false],
 ]
 
 describe('the triggers of forms.md', () => {

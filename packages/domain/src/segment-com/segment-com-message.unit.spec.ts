@@ -86,7 +86,7 @@ describe('the time of an event (decisions.md, Segment’s API)', () => {
     expect(timeOf('2026-11-02T09:59:00Z', 'noon')).toBe('2026-11-02T09:59:00Z')
   })
 
-  it('is passed on to the rules of an event if it is no time', () => {
+  it('is passed on to the rules of an event if it is not a time', () => {
     expect(timeOf('noon', '2026-11-02T10:00:00Z')).toBe('noon')
     expect(timeOf(5)).toBe(5)
     expect(timeOf(undefined)).toBe(undefined)

@@ -6,7 +6,7 @@ export function monthOf(instant: string): string {
 }
 
 /**
- * Returns whether a published record certainly counts its user in the record's own month. A record with an
+ * Returns whether a published record is known to count its user in the record's own month. A record with an
  * `Idempotency-Key` may be a duplicate of one in the previous month, which then counts the user (decisions.md, Retries).
  */
 export function countsInOwnMonth({ keyed, received }: Pick<IdentifyRequested, 'keyed' | 'received'>): boolean {

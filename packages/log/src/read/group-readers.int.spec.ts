@@ -175,7 +175,7 @@ describe('group readers of one group', () => {
     ['an unknown error', -1],
     ['damaged records', 2],
     ['a failed disk', 56],
-  ])('read at full speed beside a partition that the broker refuses because of %s', async (_, errorCode) => {
+  ])('read at full speed while the broker refuses another partition because of %s', async (_, errorCode) => {
     const topic = await givenTopic(2)
     const { proxy, connection } = await givenFaultProxy()
     let refusals = 0
@@ -285,7 +285,7 @@ describe('group readers of one group', () => {
     expect({ assigned, crashes, unread: valuesOf(batches, 0) }).toEqual({ assigned: [[0, 1]], crashes: [], unread: [] })
   })
 
-  it('get a large record without delay beside busy partitions', async () => {
+  it('get a large record without delay while other partitions are busy', async () => {
     const topic = await givenTopic(8)
     const { batches } = await givenMember({ topic, onBatch: () => sleep(20) })
     const fetchesOf = (partition: number) => batches.filter((batch) => batch.partition === partition).length

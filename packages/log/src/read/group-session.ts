@@ -90,7 +90,7 @@ export function createGroupSession(
     }
   }
 
-  /** Refreshes metadata beside the heartbeats, which a broker that does not answer would hold up. */
+  /** Refreshes metadata apart from the heartbeats, which a broker that does not answer would hold up. */
   function checkForAddedPartitions(): void {
     cluster.refreshMetadataIfOld().catch(() => {}) // repeated after the next heartbeat
     group.checkForStaleAssignment()

@@ -16,7 +16,7 @@ export interface RouteDefinition<Input extends ZodType = ZodType, Answer extends
   readonly answer: Answer
   /** Maximum size of a `POST` body, such as `1mb`. Default: 16 KiB. */
   readonly maxBody?: string
-  /** Returns the members that the log shows beside a `POST` and its author. They never contain a userName. */
+  /** Returns the members that the log shows in addition to a change and its author. They never contain a userName. */
   readonly logged: (input: unknown) => Readonly<Record<string, string>>
 }
 

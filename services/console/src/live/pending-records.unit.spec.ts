@@ -56,7 +56,7 @@ describe('records waiting to be folded', () => {
   it.each([
     ['records', { maxRecords: 10, maxBytes: 1_000 }],
     ['bytes', { maxRecords: 1_000, maxBytes: 100 }],
-  ])('of a halted partition are dropped before those of the others, bounded in %s', (_, bounds) => {
+  ])('of a halted partition are dropped before the records of other partitions, bounded in %s', (_, bounds) => {
     const pending = createPendingRecords(bounds)
     pending.add(0, records(0, 0, 20, 10))
     pending.take(new Map())

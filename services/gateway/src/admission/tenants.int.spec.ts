@@ -87,7 +87,7 @@ describe('slow reads', () => {
 })
 
 describe('a halted partition (decisions.md, Busy and broken)', () => {
-  it('does not affect reads of other users: rows behind the log are no failure of the service', async () => {
+  it('does not affect reads of other users: rows behind the log are not a failure of the service', async () => {
     const halted = new Set<string>()
     const read = async <Answer extends object>({ userId }: UserQuery, answer: Answer) => {
       // The first question.

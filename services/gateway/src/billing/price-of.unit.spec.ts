@@ -8,7 +8,7 @@ import type { BatchTokens } from './rate-limiter.ts'
 
 const KIB = 1_024
 
-/** Returns an item of so many bytes as JSON. */
+/** Returns an item of this number of bytes as JSON. */
 const itemOf = (bytes: number) => ({ a: 'x'.repeat(bytes - 8) })
 
 /** Returns a bill of this limit, and the tokens that it takes. */
@@ -39,7 +39,7 @@ describe('the price of a request (decisions.md, Busy and broken)', () => {
     ['one byte more', 60 * 8 * KIB + 1, Array.from({ length: 60 }, () => itemOf(8_191)), 61],
     ['a batch of large items', 512_000, Array.from({ length: 5 }, () => itemOf(102_399)), 235],
     [
-      'a large item beside small ones',
+      'a large item among small ones',
       104_000,
       [itemOf(102_400), ...Array.from({ length: 99 }, () => itemOf(11))],
       146,

@@ -26,7 +26,7 @@ export interface RateLimiter {
   readonly take: (keyHash: string, limit: RateLimit, batch?: BatchTokens) => Promise<RateLimitVerdict>
 }
 
-/** Returns the verdict for so many tokens left, negative for a debt. A refused request passes with `need`. */
+/** Returns the verdict for this number of tokens left, negative for a debt. A refused request passes with `need`. */
 export function verdictOf(isAllowed: boolean, tokens: number, { perSecond }: RateLimit, need = 1): RateLimitVerdict {
   const remaining = isAllowed ? Math.max(0, Math.floor(tokens)) : 0
   const wanted = isAllowed ? remaining + 1 : need

@@ -102,7 +102,7 @@ describe('a token bucket without Redis (decisions.md, Busy and broken: rate limi
 })
 
 describe('a request that costs several tokens', () => {
-  it('passes beside a caller with the same key, even if it costs more than burst', async () => {
+  it('passes together with a caller that has the same key, even if it costs more than burst', async () => {
     const limit = { perSecond: 100, burst: 200 }
     const { wait, take } = startBucket(limit)
     const verdicts: boolean[] = []

@@ -44,7 +44,7 @@ async function askedOf(call: (request: string) => ReturnType<typeof connect>): P
   return text(call('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')).catch(() => '')
 }
 
-it('gets the answer to a complete request that is followed by bytes that are no HTTP, and is closed then', async () => {
+it('gets the answer to a complete request that is followed by bytes that are not HTTP, and is then closed', async () => {
   const { call, stop } = await givenServer(answerLate)
   const socket = call('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}}}')
   const answer = await text(socket)

@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.stop())
 
-/** Returns a body of exactly so many bytes. */
+/** Returns a body of exactly this number of bytes. */
 const bodyOf = (bytes: number) =>
   JSON.stringify({ userName: 'ada', filling: '' }).replace('""', `"${'x'.repeat(bytes - 31)}"`)
 

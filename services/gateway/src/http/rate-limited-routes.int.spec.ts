@@ -19,7 +19,7 @@ const slow = (burst: number): RateLimit => ({ perSecond: 1 / 3_600, burst })
 const limits = (admin: RateLimit, sdk = admin) => ({ project: { rateLimits: { admin, sdk } } })
 const ADA = { userName: 'ada' }
 const INSTANT = '2026-11-02T10:00:00.000Z'
-/** Returns the body, filled up to so many bytes as JSON with an ignored member. */
+/** Returns the body, filled up to this number of bytes as JSON with an ignored member. */
 const filled = (body: object, bytes: number) => ({
   ...body,
   filling: 'x'.repeat(bytes - JSON.stringify({ ...body, filling: '' }).length),
@@ -164,7 +164,7 @@ describe('the rate limit over HTTP (decisions.md, Busy and broken)', () => {
       const answer = await call('POST', '/v2/admin/batch', headers, 'x'.repeat(bytes))
       return [answer.status, String(answer.headers['ratelimit']).slice(8, 11)]
     }
-    // 400: the body was parsed, and is no JSON.
+    // 400: the body was parsed, and is not JSON.
     expect([await send(5 * 8_192), await send(5 * 8_192)]).toEqual([
       [400, 'r=5'],
       [400, 'r=4'],

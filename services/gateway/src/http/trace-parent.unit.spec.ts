@@ -31,7 +31,7 @@ describe('the trace of a request', () => {
     `00-${trace}-${caller}-01-more`,
     `00-${trace}-${caller}-1`,
     `00-${trace}-${caller}-01, 00-${trace}-${caller}-01`,
-  ])('is the request’s own if the header is no trace: %j', (header) => {
+  ])('is the request’s own if the header is not a trace: %j', (header) => {
     expect(traceParentOf(header, requestId)).toMatch(own)
   })
 })

@@ -83,7 +83,7 @@ describe('the store of kept answers (decisions.md, Retries)', () => {
     expect(await lock(request)).toMatchObject({ isRetry: true })
   })
 
-  it('locks the same request again if its gateway disappeared, and not before it has certainly ended', async () => {
+  it('locks the same request again if its gateway disappeared, and not before it must have ended', async () => {
     const request = newRequest()
     await lock(request)
     const beganAt = performance.now()

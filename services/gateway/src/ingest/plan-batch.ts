@@ -10,7 +10,7 @@ export interface RequestedItem {
   readonly request: CheckedRequest
   /** Length as JSON, which decides how many items fit into a turn. */
   readonly length: number
-  /** Returns the identify that creates the item's user. Called if the user certainly does not exist. */
+  /** Returns the identify that creates the item's user. Called if the user is known not to exist. */
   readonly createUser?: (() => RequestedItem) | undefined
 }
 

@@ -305,7 +305,7 @@ describe('a Segment request as a whole', () => {
     expect((await sendBatch(gateway, [unnamedPage, identify('ada')])).status).toBe(503)
   })
 
-  it('is refused if it is no batch', async () => {
+  it('is refused if it is not a batch', async () => {
     const gateway = await givenGateway({})
     const answers = [
       await send(gateway, '/v1/batch', {}),

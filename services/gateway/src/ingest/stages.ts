@@ -139,7 +139,7 @@ export function createStages(parts: StagesParts) {
       const admitted = await admit(kind, request)
       return isResult(admitted) ? admitted : publish(admitted)
     },
-    /** Returns true if the user certainly does not exist. */
+    /** Returns true if the user is known not to exist. */
     isMissing: async ({ project: place, admissionDeadlineAt }: CheckedRequest, userName: string): Promise<boolean> => {
       const user = partitionOf(place, userName)
       if (!user) return false

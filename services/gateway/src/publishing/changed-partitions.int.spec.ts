@@ -13,7 +13,7 @@ async function givenTopic(partitions: number) {
   return createTestTopic(inject('kafkaBrokers'), { partitions })
 }
 
-/** Commits an offset as a consumer that expects so many partitions. Its group has the name of the topic. */
+/** Commits an offset as a consumer that expects this number of partitions. Its group has the name of the topic. */
 async function givenFolded(connection: LogConnection, topic: string, partitions: ExpectedPartitions) {
   const publisher = createPublisher(connection)
   await publisher.start()

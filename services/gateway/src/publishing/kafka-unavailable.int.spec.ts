@@ -107,7 +107,7 @@ describe('a gateway whose Kafka fails under load (decisions.md, Busy and broken)
     await recover()
   })
 
-  it('gives back the room and names of records that certainly were not published, and recovers', async () => {
+  it('gives back the room and names of records that are known to be unpublished, and recovers', async () => {
     proxy.setLink('black-hole')
     proxy.cutAll()
     const trackNew = () => gateway.track({ userName: 'ada', eventName: 'a new one' })

@@ -82,7 +82,7 @@ describe('GET /v2/admin/segments (decisions.md, Beyond the document)', () => {
     expect(service.calls.at(-1)?.question).toMatchObject({ segmentId: 'paying', limit: 100, after: ADA })
   })
 
-  it.each(['nothing', '__proto__', 'Paying', '%00'])('answers 404 for %s, which is no segment', async (id) => {
+  it.each(['nothing', '__proto__', 'Paying', '%00'])('answers 404 for %s, which is not a segment', async (id) => {
     const { status, body } = await gateway.get(`/v2/admin/segments/${id}/users`)
     expect(status).toBe(404)
     expect(body).toEqual({ status: 404, error: 'Not Found', message: 'Segment not found' })

@@ -16,7 +16,7 @@ async function list({ get }: GatewayFixture, query = ''): Promise<RefusalsPage> 
   return RefusalsPage.parse(body)
 }
 
-/** Returns the page once so many refusals are counted. */
+/** Returns the page once this number of refusals is counted. */
 async function listOf(gateway: GatewayFixture, count: number, query = ''): Promise<RefusalsPage> {
   const counted = async () => Object.values((await list(gateway)).counts).reduce((sum, one) => sum + one, 0)
   await until(async () => (await counted()) >= count)

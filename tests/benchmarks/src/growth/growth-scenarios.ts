@@ -1,6 +1,6 @@
 import type { ProjectRef } from '@nextvisit/contracts'
 
-/** A size of the system. Dimensions that are not named equal those of the first scenario. */
+/** A size of the system. Dimensions that are not named equal the dimensions of the first scenario. */
 export interface GrowthScenario {
   readonly name: string
   /** Number of processes of each consumer. */

@@ -134,7 +134,7 @@ function live(story: readonly Step[]): { readonly queue: Queue; readonly facts: 
   return { queue, facts }
 }
 
-/** An open offer is no fact: to the log its row waits. */
+/** An open offer is not a fact: according to the log its row waits. */
 function asLogged({ rows, shown }: Queue): Queue {
   const logged = [...rows.values()].map((row) =>
     row.state === 'offered' ? { ...row, state: 'waiting' as const, offeredAt: null } : row,

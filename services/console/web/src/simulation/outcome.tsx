@@ -30,7 +30,7 @@ export function Reading({ outcome }: { readonly outcome: NonNullable<SimulationR
   )
 }
 
-/** Results of the edited file's forms beside those of the applied ones. */
+/** Compares the results of the edited file's forms with the results of the applied ones. */
 export function Outcome({ projects }: { readonly projects: Projects }) {
   return projects.map(({ organization, project, forms }) => {
     const name = `${organization}/${project}`

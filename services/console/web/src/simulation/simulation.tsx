@@ -18,7 +18,7 @@ import { WithAnswer } from '../components/with-answer.tsx'
 import { Outcome, Reading } from './outcome.tsx'
 import { StartForm } from './start-form.tsx'
 
-/** Simulates the forms of an edited workspace file over the last days, beside those that are applied now. */
+/** Simulates the forms of an edited workspace file over the last days, compared with the applied ones. */
 export function Simulation() {
   const simulation = useQuery({ ...apiQuery('readSimulation', {}), refetchInterval: commandInterval })
   const isOperator = useIsOperator()

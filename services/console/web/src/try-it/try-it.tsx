@@ -42,7 +42,7 @@ function Steps({ userName }: { readonly userName: string }) {
   const onAnswer = ({ user }: TryAnswer) => setLast({ userName, user })
   return (
     <>
-      {/* Answers about one user must not remain beside another name. */}
+      {/* Answers about one user must not remain under another name. */}
       <ol className="steps" key={userName}>
         <Step
           number={1}

@@ -7,7 +7,7 @@ import type { CheckedRequest, Route } from '../route.ts'
 const OK = { outcome: 'answered', status: 200, body: {} } as const
 const PATIENT_BUDGET_MS = 60_000
 const PATIENT = { timeout: 20_000 }
-/** Size of a body beside which no other one fits. */
+/** Size of a body that leaves no room for another one. */
 const HUGE = 400_000
 
 interface RouteUnderTest extends Pick<Partial<Route>, 'keyKind'> {
@@ -29,7 +29,7 @@ async function givenWork({ workMs, requestBudgetMs = PATIENT_BUDGET_MS, keyKind 
   const url = await givenRoute(route, answerRequestParts({ requestBudgetMs }))
   onTestFinished(() => ended.abort())
   const headers = { 'content-type': 'application/json', 'x-api-key': keyKind === 'sdk' ? SDK_KEY : KEY }
-  /** Returns the status of a request with so many bytes. */
+  /** Returns the status of a request with this number of bytes. */
   const send = async (bytes: number, signal?: AbortSignal): Promise<number> => {
     const body = JSON.stringify({ note: 'x'.repeat(bytes - JSON.stringify({ note: '' }).length) })
     const { status } = await fetch(url, { method: 'POST', headers, body, signal: signal ?? ended.signal })

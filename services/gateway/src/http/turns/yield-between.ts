@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** Bytes of items that take about a millisecond. After so many, other requests have their turn. */
+/** Bytes of items that take about a millisecond. After them, other requests have their turn. */
 const BYTES_PER_TURN = 16_000
 /** Least cost of an item, in bytes. */
 const MIN_ITEM_BYTES = 320
@@ -30,7 +30,7 @@ export async function yieldBetween<Item, Result>(
   return results
 }
 
-/** Returns the cost of an item with so many bytes of JSON. */
+/** Returns the cost of an item with this number of bytes of JSON. */
 export function costOfLength(bytes: number): number {
   return Math.max(MIN_ITEM_BYTES, bytes)
 }
