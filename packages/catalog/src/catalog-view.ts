@@ -14,7 +14,7 @@ export interface CatalogKey {
   readonly project: CatalogProject
 }
 
-/** The part of an organization's latest record that a process does not understand (docs/decisions/0012). */
+/** The part of an organization's latest record that a process does not understand (decision 0012). */
 export interface CatalogProblem {
   readonly organization: string
   /** The revision of the latest record. null: it cannot be read. */

@@ -46,7 +46,7 @@ export function emptyCatalog(): CatalogState {
  * older records may be compacted away. Returns whether the record counted.
  *
  * An unreadable record decides about keys only: those that it names, and that are understood, stay valid. If its revision
- * cannot be read either, no key is valid until the next record (docs/decisions/0012).
+ * cannot be read either, no key is valid until the next record (decision 0012).
  */
 export function foldCatalog(state: CatalogState, record: CatalogRecord): boolean {
   if (record.outcome === 'skipped' || record.outcome === 'tombstone') return false

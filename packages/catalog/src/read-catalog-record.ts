@@ -16,7 +16,7 @@ interface Applied {
   readonly by: string | undefined
 }
 
-/** A record of the catalog, as far as this version understands it (docs/decisions/0012). */
+/** A record of the catalog, as far as this version understands it (decision 0012). */
 export type CatalogRecord =
   | {
       readonly outcome: 'read'

@@ -1,6 +1,6 @@
 import type { Refusal } from './results.ts'
 
-/** Maximum number of items in a batch (docs/spec/decisions.md, Batch). */
+/** Maximum number of items in a batch (decisions.md, Batch). */
 export const MAX_BATCH_ITEMS = 1_000
 /** Maximum bytes of a batch as JSON in UTF-8, including the envelope. */
 export const MAX_BATCH_BYTES = 512_000

@@ -23,7 +23,7 @@ interface BatchRules {
 /**
  * Returns the next batch: the first calls, in order, that may be sent now. Several calls of one user may be in the batch: if
  * the gateway asks to send an item again, it has not recorded a later item of that user in the same batch
- * (docs/spec/decisions.md, Batch). A call never overtakes a waiting or in-flight call of the same user.
+ * (decisions.md, Batch). A call never overtakes a waiting or in-flight call of the same user.
  */
 export function takeBatch<Call extends Candidate>(
   waiting: readonly Call[],

@@ -9,7 +9,9 @@ export interface ServiceClusterCheckOptions extends Pick<ClusterCheckOptions, 'l
   readonly topics?: readonly string[]
 }
 
-/** Creates a service's check of the cluster. In production an unsafe cluster ends the service (docs/guides/operate.md, Production mode). */
+/**
+ * Creates a service's check of the cluster. In production an unsafe cluster ends the service (operate.md, Production mode).
+ */
 export function clusterCheckOf(connection: LogConnection, options: ServiceClusterCheckOptions): ClusterCheck {
   const { mode, locally = 'ignore', topics = Object.values(TOPICS), logger, onUnsafe } = options
   return createClusterCheck(connection, {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { promotedShare } from '../test/promoted-share.ts'
 
 describe('a busy server', () => {
-  it('keeps no answered request alive until a major collection (docs/reference/performance.md, Memory)', async () => {
+  it('keeps no answered request alive until a major collection (performance.md, Memory)', async () => {
     const program = path.join(import.meta.dirname, '../test/tracked-responses.fixture.ts')
     expect(await promotedShare(program)).toBeLessThan(0.02)
   })

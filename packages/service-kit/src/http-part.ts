@@ -42,7 +42,7 @@ export function createHttpPart(server: Server, { host, port, portVariable, ...st
  * connections, so that silent callers do not delay it. `track` must see every response before its headers are written.
  */
 export function createGracefulStop(server: Server, { graceMs = 0, withinMs }: GracefulStopOptions) {
-  // Not a Set: its discarded hash tables would keep the responses of a busy server alive (docs/reference/performance.md, Memory).
+  // Not a Set: its discarded hash tables would keep the responses of a busy server alive (performance.md, Memory).
   const underWay = new Yallist<ServerResponse>()
   let isStopping = false
   let isGraceOver = false

@@ -6,7 +6,7 @@ const SAMPLED = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'].map((of) =
 
 /**
  * Creates a service's Prometheus registry with the metrics of the process. The event loop's delay is not sampled: a sample
- * every 10 ms is most of the cost of an idle process (docs/reference/performance.md, Idle).
+ * every 10 ms is most of the cost of an idle process (performance.md, Idle).
  */
 export function createMetrics(service: string): Registry {
   const registry = new Registry()

@@ -57,7 +57,7 @@ export function createNextvisit(options: NextvisitOptions): Nextvisit {
   let ends: readonly (() => void)[] | undefined
 
   const visits = createVisits({
-    // The page that repeats this visit may have other traits (docs/spec/decisions.md, Retries).
+    // The page that repeats this visit may have other traits (decisions.md, Retries).
     body: toJson({
       ...user,
       userAttributes: traits && { $set: traits },

@@ -6,7 +6,7 @@ const ASK_AGAIN_MS = 60_000
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /**
- * Returns the schedule of the next visit (docs/spec/decisions.md, Beyond the document). `afterMs`: delay in ms; 0 or less:
+ * Returns the schedule of the next visit (decisions.md, Beyond the document). `afterMs`: delay in ms; 0 or less:
  * never by time. `onNextPage`: also at the next page. After a refusal, such as a revoked key, a repeat would be refused again.
  */
 export function scheduleAfter(result: Result<VisitAnswer>): { readonly afterMs: number; readonly onNextPage: boolean } {

@@ -30,7 +30,7 @@ const leasedEvents = (place: Place, lease: string | undefined, count: number) =>
 const giveBack = ({ organization }: Place, lease: string | undefined, units: number) =>
   returnLeased(ledger.prisma, [{ organization, month: '2026-11', lease: lease ?? '', units }])
 
-describe('a lease (docs/decisions/0017)', () => {
+describe('a lease (decision 0017)', () => {
   it('takes at most a sixteenth of the free room, and each question whole or not at all', async () => {
     const place = newPlace()
     await ledger.fold(leasedEvents(place, undefined, 4))

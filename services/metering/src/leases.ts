@@ -3,7 +3,7 @@ import { type Db, sql, type Sql } from '@nextvisit/database'
 import { type CounterKey, counterOf, type FoldedUnit } from './ledger.ts'
 import { reservations } from './tables.ts'
 
-// A lease is a row of `reservations` with several units (docs/decisions/0017).
+// A lease is a row of `reservations` with several units (decision 0017).
 
 /** Leases room, each question whole or not at all. Returns true for each granted question, in order (the SQL function `lease_room`). */
 export async function leaseRoom(db: Db, questions: readonly LeaseQuestion[], at: Date): Promise<boolean[]> {

@@ -100,7 +100,7 @@ describe('a fold (design.md, Metering)', () => {
   })
 })
 
-/** A dead letter may be tried again at any time, and a partition may be halted for as long (docs/decisions/0013). */
+/** A dead letter may be tried again at any time, and a partition may be halted for as long (decision 0013). */
 describe('a record of a past month', () => {
   it('counts its user once in that month, as a replay does', async () => {
     const place = newPlace()

@@ -46,7 +46,7 @@ it('a grant reads the counts of its own counters, and only the reservations and 
   expect(read).toBeLessThan(3 * PARTITIONS)
 })
 
-describe('a lease (docs/decisions/0017)', () => {
+describe('a lease (decision 0017)', () => {
   const { organization } = place
   const ofMonth = { organization, month: '2026-11' }
   const leases = Array.from({ length: 12 }, (_, partition) => ({ lease: randomUUID(), partition, units: 3 }))

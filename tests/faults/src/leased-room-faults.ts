@@ -11,7 +11,7 @@ import { ends, FREEZE_MS, freezes, rollingRestart } from './process-faults.ts'
 import type { RecordedCall, RecordingClient } from './recording-client.ts'
 import { createTraffic, type Mix } from './traffic.ts'
 
-/** Faults that strike while a gateway has leased room for a busy organization (docs/decisions/0017). */
+/** Faults that strike while a gateway has leased room for a busy organization (decision 0017). */
 
 /** More than twice as many as a gateway leases room for. */
 const EVENTS_PER_SECOND = 200

@@ -20,7 +20,7 @@ const isOwnEvent = (value: TopicRecord['value']) =>
 
 /** Tests leases in the stack of the races, before the races. */
 export function describeLeasedRoom(stackOf: () => RaceStack): void {
-  describe(`a busy organization with room for ${ROOM} events, over two gateways and two processes of metering (docs/decisions/0017)`, () => {
+  describe(`a busy organization with room for ${ROOM} events, over two gateways and two processes of metering (decision 0017)`, () => {
     it('accepts exactly as many events as there is room for, some of them from leases, and counts each', {
       timeout: 240_000,
     }, async ({ signal }) => {

@@ -19,7 +19,7 @@ export interface TestDatabase {
   readonly drop: () => Promise<void>
 }
 
-/** Migrated databases by kind, one set per worker. Specs get copies, which cost less (docs/reference/performance.md). */
+/** Migrated databases by kind, one set per worker. Specs get copies, which cost less (performance.md). */
 const templates = new Map<string, Promise<TestDatabase>>()
 
 /** Creates a database with one consumer's schema. The role in `adminUrl` must be allowed to create databases. */

@@ -9,7 +9,7 @@ const ENOUGH_BYTES = 2 * 2 ** 30
 
 /**
  * Creates a folder for temporary data, in memory if there is room. Specs create and drop hundreds of databases of 300 files.
- * On a disk, this can cost as much CPU time as all their queries (docs/reference/performance.md, A test run).
+ * On a disk, this can cost as much CPU time as all their queries (performance.md, A test run).
  */
 export async function throwAwayFolder(inMemory = IN_MEMORY): Promise<string> {
   const free = await freeBytes(inMemory)

@@ -28,7 +28,7 @@ const ORDER_DEPENDENT = new Set(['traits', 'traitBytes', 'device', 'sessionStart
 /** Receives each record and the user's activity including the record; undefined if the user's records are out of order. */
 export type OnActivity = (fact: UserFact, how: FoldedFact, activity: ActivityThen | undefined) => void
 
-/** Creates the model of `users` and `event_occurrences` of the form trigger evaluator (docs/spec/forms.md). */
+/** Creates the model of `users` and `event_occurrences` of the form trigger evaluator (forms.md). */
 export function createActivityModel(onActivity?: OnActivity): Model {
   const users = new Map<string, Activity>()
   const occurrences = new Map<string, Occurrences>()

@@ -55,7 +55,7 @@ interface Configured {
 
 /**
  * Folds the records of the topic `catalog`, in order: a record is valid if its revision is greater than the previous one. A
- * compacted topic has lost old revisions (docs/decisions/0012), and cases that depend on them are undecided.
+ * compacted topic has lost old revisions (decision 0012), and cases that depend on them are undecided.
  */
 export function createCatalog(): Catalog & { readonly observe: (value: Buffer | null) => void } {
   const projects = new Map<string, ProjectOfRevision>()

@@ -8,7 +8,7 @@ interface Counted {
   readonly where?: Where
 }
 
-/** Returns the name of a count in a user's rows (docs/spec/forms.md, Property counts). */
+/** Returns the name of a count in a user's rows (forms.md, Property counts). */
 export function countName({ event, where }: Counted): string {
   return where ? `${slugOf(event)}#${hashOf(where)}` : slugOf(event)
 }
@@ -56,7 +56,7 @@ function leavesIn<Leaf extends object>(tree: Tree<Leaf>): readonly Leaf[] {
   return 'not' in tree ? leavesIn(tree.not) : [tree as Leaf]
 }
 
-/** Returns the slug of an event: lower case, with runs of other characters replaced by `_` (docs/spec/decisions.md, Track event). */
+/** Returns the slug of an event: lower case, with runs of other characters replaced by `_` (decisions.md, Track event). */
 export function slugOf(event: string): string {
   const words =
     event

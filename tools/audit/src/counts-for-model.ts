@@ -13,7 +13,7 @@ const KIND = 'user-events: countsFor'
 type Wheres = ReadonlyMap<string, Where>
 
 /**
- * Creates the model of `countsFor` in the records of events (docs/spec/forms.md, Property counts): each of
+ * Creates the model of `countsFor` in the records of events (forms.md, Property counts): each of
  * its conditions holds, and no condition is missing that was in use the whole time.
  */
 export function createCountsForModel(catalog: Catalog, findings: Findings): Model {

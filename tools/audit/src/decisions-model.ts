@@ -42,7 +42,7 @@ interface DecisionRow extends UserRef {
   readonly details: string
 }
 
-/** Creates the model of the evaluator's `decisions`: why a form did, or did not, reach a user (docs/spec/forms.md, Gates). */
+/** Creates the model of the evaluator's `decisions`: why a form did, or did not, reach a user (forms.md, Gates). */
 export function createDecisionsModel() {
   const last = new Map<string, Decision>()
   const unknown = new Set<string>()

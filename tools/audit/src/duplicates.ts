@@ -4,7 +4,7 @@ const WINDOW_MS = 24 * 3_600_000
 
 /**
  * Creates a check for duplicates: of a record whose request had an `Idempotency-Key`, received less than 24 h after the first
- * (docs/spec/decisions.md, Retries), and of an imported record, at any time. Call it in the order of each partition;
+ * (decisions.md, Retries), and of an imported record, at any time. Call it in the order of each partition;
  * a record and its duplicates are in the same partition.
  */
 export function createDuplicateCheck(): (partition: number, fact: UserFact) => boolean {

@@ -13,7 +13,7 @@ import { recordRefOf, type Snapshot } from './snapshot.ts'
 import { type ActivityThen, isEvaluated, type Triggered, triggeredBy } from './triggers.ts'
 import type { TriggerInFile } from './workspace-file.ts'
 
-/** Repeats the evaluator's evaluation of each record (docs/spec/forms.md), and compares its queued forms and decisions. */
+/** Repeats the evaluator's evaluation of each record (forms.md), and compares its queued forms and decisions. */
 export interface EvaluationModel {
   /** Receives every fact of `form-events` of this pass's users, before their records. */
   readonly foldForm: (fact: FormFact) => void
@@ -177,7 +177,7 @@ function evaluate(
   return { trigger: triggered.trigger.inFile, certain, possible }
 }
 
-/** Prepends the gate `where` of a trigger with properties (docs/spec/forms.md, Gates). */
+/** Prepends the gate `where` of a trigger with properties (forms.md, Gates). */
 function withWhere({ where }: Triggered, checkOthers: () => GatesThen): GatesThen {
   if (!where) return checkOthers()
   const { holds: passed, ...compared } = where

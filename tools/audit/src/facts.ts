@@ -32,7 +32,7 @@ interface OfCaller extends OfUser {
   readonly source: 'admin' | 'sdk'
   readonly keyed: boolean
   readonly userName: string
-  /** True for imported history, which fills in unknown values and is not metered (docs/spec/decisions.md, Import). */
+  /** True for imported history, which fills in unknown values and is not metered (decisions.md, Import). */
   readonly imported?: true
 }
 
@@ -105,7 +105,7 @@ export function userKey({ organization, project, userId }: UserRef): string {
   return `${organization}/${project}/${userId}`
 }
 
-/** Returns whether this record queued the form, according to the row's id (docs/spec/forms.md, The queue). */
+/** Returns whether this record queued the form, according to the row's id (forms.md, The queue). */
 export function isQueuedBy(queued: FormQueued, record: UserFact): boolean {
   const { queuedId, formId } = queued
   return userKey(queued) === userKey(record) && queuedId === uuidV5(`${record.received}/${formId}`, record.id)

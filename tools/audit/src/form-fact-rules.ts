@@ -11,7 +11,7 @@ interface RowBefore {
   readonly catalogRevision: number
 }
 
-/** Compares a queued form with the revision of the catalog that the fact names (docs/spec/forms.md, A form). */
+/** Compares a queued form with the revision of the catalog that the fact names (forms.md, A form). */
 export function misconfigured(
   { at, priority, showFrom, expiresAt = 'never' }: FormQueued,
   form: FormRule,

@@ -31,7 +31,7 @@ interface Verdict {
 
 type Gate = (candidate: Candidate, queue: QueueThen) => Verdict
 
-/** All gates (docs/spec/forms.md, Gates). */
+/** All gates (forms.md, Gates). */
 const GATES = {
   live: ({ form: { isEnabled, startsAt, endsAt }, now }) => ({
     reason: isEnabled && now >= startsAt && now < endsAt ? undefined : 'not-live',

@@ -28,7 +28,7 @@ interface Chance {
 
 /**
  * Compares the form in a visit's answer, and the rows on offer, with the rows that waited for the visit
- * (docs/spec/forms.md, The queue). A visit answered without a form is never a difference, because its reply may have been
+ * (forms.md, The queue). A visit answered without a form is never a difference, because its reply may have been
  * late. Call it after the history has passed the visit, because a visit may show a form that it has just queued.
  */
 export function createOffers(findings: Findings, history: QueueHistory): (visit: FoldedVisit) => void {

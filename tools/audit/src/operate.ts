@@ -2,7 +2,7 @@ import type { Operations, Value } from './facts.ts'
 
 const isNumber = (value: unknown): value is number => typeof value === 'number'
 
-/** Maximum number of traits of a user (docs/spec/decisions.md, Identify). */
+/** Maximum number of traits of a user (decisions.md, Identify). */
 const MAX_TRAITS = 1_000
 const MAX_TRAIT_BYTES = 262_144
 const MAX_DEVICE_FACT_BYTES = 2_048
@@ -47,7 +47,7 @@ function remove(traits: Map<string, Value>, slug: string): void {
 }
 
 /**
- * Applies one request's operations to a user's traits (docs/spec/decisions.md, Identify). Returns the number of operations
+ * Applies one request's operations to a user's traits (decisions.md, Identify). Returns the number of operations
  * that were dropped because of the limits.
  */
 export function operate(traits: Map<string, Value>, operations: Operations, limits: Limits = LIMITS): number {
@@ -74,7 +74,7 @@ export function keptDevice(device: Readonly<Record<string, string>>): readonly [
   return Object.entries(device).filter(([, value]) => new TextEncoder().encode(value).length <= MAX_DEVICE_FACT_BYTES)
 }
 
-/** Device facts and personal fields, which are not a project's own traits (docs/spec, Device info). */
+/** Device facts and personal fields, which are not a project's own traits (contract, Device info). */
 const KNOWN_FIELDS = new Set(
   `$countryCode $timezone $deviceOs $deviceOsVersion $sdkVersion $app $appVersion $deviceLanguage $userLanguage $deviceId
    $urlOrScreenName $deviceType $deviceSize $preferredTheme $browser $browserVersion
@@ -88,7 +88,7 @@ export function slugsOf({ set, setOnce, increment, decrement }: Operations): Rea
 }
 
 /**
- * Applies operations as for a user without traits, and sets only unset traits (docs/spec/decisions.md, Import).
+ * Applies operations as for a user without traits, and sets only unset traits (decisions.md, Import).
  * Returns the number of dropped operations.
  */
 export function fillIn(traits: Map<string, Value>, operations: Operations): number {

@@ -11,7 +11,7 @@ import type { QueueThen } from './gates.ts'
 import { NEAR_MS } from './model.ts'
 import { isEvaluated } from './triggers.ts'
 
-/** Time in ms after which an unconfirmed offer returns to the queue (docs/spec/forms.md, The queue). */
+/** Time in ms after which an unconfirmed offer returns to the queue (forms.md, The queue). */
 export const OFFER_HOLDS_MS = 30_000
 /** Time in ms within which a duplicate of a visit with an `Idempotency-Key` gets the same offer. */
 const DUPLICATE_WITHIN_MS = 24 * 3_600_000

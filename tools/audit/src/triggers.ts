@@ -19,7 +19,7 @@ export interface ActivityThen extends Pick<Moment, 'traits' | 'device'> {
     | undefined
 }
 
-/** Returns whether a record is evaluated (docs/spec/forms.md, When a record is evaluated). */
+/** Returns whether a record is evaluated (forms.md, When a record is evaluated). */
 export function isEvaluated(fact: UserFact): boolean {
   if (fact.type === 'VisitAnswered' || fact.imported) return false
   return fact.type === 'EventTracked' ? fact.evaluateTriggers : fact.source === 'sdk'

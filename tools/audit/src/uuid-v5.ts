@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** Namespace of the product's ids (docs/spec/decisions.md, Identify). */
+/** Namespace of the product's ids (decisions.md, Identify). */
 const PRODUCT = 'e1c55cb5-3a47-5d0c-9a06-2d7f1f1c6a3e'
 
 /** Returns a UUIDv5 (RFC 9562). */

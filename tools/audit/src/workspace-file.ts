@@ -1,6 +1,6 @@
 import type { Scalar } from './facts.ts'
 
-/** A tree of conditions in the workspace file (docs/spec/forms.md, Conditions). */
+/** A tree of conditions in the workspace file (forms.md, Conditions). */
 export type Tree<Leaf> =
   | { readonly all: readonly Tree<Leaf>[] }
   | { readonly any: readonly Tree<Leaf>[] }
@@ -18,7 +18,7 @@ export type UserLeaf =
 
 export type PropertyLeaf = { readonly property: string } & Operators
 
-/** A condition on the properties of an event (docs/spec/forms.md, Property conditions). */
+/** A condition on the properties of an event (forms.md, Property conditions). */
 export type Where = Tree<PropertyLeaf>
 
 export interface Operators {
@@ -38,7 +38,7 @@ export interface Operators {
   readonly after?: string
 }
 
-/** A form in the workspace file (docs/spec/forms.md, A form), with the members that the audit needs. */
+/** A form in the workspace file (forms.md, A form), with the members that the audit needs. */
 export interface FormInFile {
   readonly id: string
   readonly enabled?: boolean

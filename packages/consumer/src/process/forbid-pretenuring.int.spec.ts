@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024
 const PROGRAM = path.join(import.meta.dirname, '../../test/small-batches.fixture.ts')
 
-it('small batches after a backlog leave no garbage to major collections (docs/reference/performance.md, Memory)', async () => {
+it('small batches after a backlog leave no garbage to major collections (performance.md, Memory)', async () => {
   const flags = ['--max-semi-space-size=1', '--expose-gc', '--trace-gc-nvp']
   const { stdout } = await promisify(execFile)(process.execPath, [...flags, PROGRAM], { maxBuffer: MAX_OUTPUT_BYTES })
   const afterBacklog = stdout.slice(stdout.indexOf('small batches'))

@@ -67,7 +67,7 @@ const ReadOrganization = z.object({
 })
 
 /**
- * Reads the configuration in a record of the catalog, as far as this version understands it (docs/decisions/0012). Unknown
+ * Reads the configuration in a record of the catalog, as far as this version understands it (decision 0012). Unknown
  * members of settings are ignored. In a form, segment or key such a member could change the meaning, so the whole entry is
  * not understood: the form is never queued, the segment has no members, the key is refused. `unreadable`: a setting has
  * another shape. Never throws for data, and takes time in proportion to it.

@@ -44,7 +44,7 @@ export const SILENT_CONNECTION_MS = 13_000
 /**
  * Plans a statement each time it runs. From the sixth run on, Postgres may cache a plan until the next statistics, and a
  * plan for an almost empty table scans it, however large it is by then. Functions that run very often cache theirs
- * (docs/reference/performance.md, Cached plans).
+ * (performance.md, Cached plans).
  */
 export const NO_CACHED_PLANS = { plan_cache_mode: 'force_custom_plan' }
 

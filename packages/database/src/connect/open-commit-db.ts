@@ -14,7 +14,7 @@ export interface CommitDbOptions extends ConnectionOptions {
   /**
    * Time in ms for which a connection caches plans, which saves most of the cost of a short statement. After it, or after
    * many writes over the connection, plans are made again, because tables may have grown
-   * (docs/reference/performance.md, Cached plans). Absent: plans are not cached.
+   * (performance.md, Cached plans). Absent: plans are not cached.
    */
   readonly keepsPlansForMs?: number
 }

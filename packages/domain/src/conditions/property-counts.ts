@@ -14,7 +14,7 @@ interface PropertyCount {
 
 /**
  * Returns the project's property counts whose `where` holds for an event, as its record names them. They are decided once,
- * when the record is written (docs/decisions/0015).
+ * when the record is written (decision 0015).
  */
 export function countsForOf(
   project: ProjectConfig,

@@ -6,7 +6,7 @@ type NamingKey = Pick<KeyEntry, 'kind' | 'environment'>
 
 /**
  * Returns the cap on the project's event names, and the reason for a refusal when it is reached. For an SDK key the cap is
- * 0 if the project does not let clients create events and does not declare this one (docs/decisions, 7).
+ * 0 if the project does not let clients create events and does not declare this one (decision 0007).
  */
 export function capOnNewEvents(
   { plan, config, declaredEvents }: Pick<ProjectPolicy, 'plan' | 'config' | 'declaredEvents'>,
@@ -21,7 +21,7 @@ export function capOnNewEvents(
 
 /**
  * Returns the cap on new trait slugs. For an SDK key the cap is 0 for undeclared slugs if the project does not let clients
- * create traits (docs/decisions, 7).
+ * create traits (decision 0007).
  */
 export function capsOnNewTraits(
   { plan, config, declaredTraits }: Pick<ProjectPolicy, 'plan' | 'config' | 'declaredTraits'>,

@@ -26,7 +26,7 @@ export interface ClusterCheck {
   readonly stop: () => Promise<void>
 }
 
-/** Checks once, at boot, that the cluster's settings keep acknowledged records (docs/guides/operate.md, Production mode). */
+/** Checks once, at boot, that the cluster's settings keep acknowledged records (operate.md, Production mode). */
 export function createClusterCheck(connection: LogConnection, options: ClusterCheckOptions): ClusterCheck {
   const { topics, unsafe, logger, onUnsafe } = options
   const stopping = new AbortController()

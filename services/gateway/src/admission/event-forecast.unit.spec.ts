@@ -5,7 +5,7 @@ const NONE = new Map<number, number>()
 /** The same number in each of twelve partitions. */
 const evenly = (events: number) => new Map(Array.from({ length: 12 }, (_, partition) => [partition, events]))
 
-describe('a forecast of events (docs/decisions/0017)', () => {
+describe('a forecast of events (decision 0017)', () => {
   it('expects the recent number in each partition', () => {
     expect(forecastEvents(NONE, new Map([[3, 8]]), 100)).toEqual(new Map([[3, 8]]))
   })

@@ -57,7 +57,7 @@ async function trackUntilLeased(
   return statuses
 }
 
-describe('events of a busy organization that is far from its limit (docs/decisions/0017)', () => {
+describe('events of a busy organization that is far from its limit (decision 0017)', () => {
   it('use a unit of a lease or a reservation each; their records tell which', async () => {
     const metering = await givenGenerousMetering()
     const gateway = await givenBusyGateway({ services: { metering: metering.url } })

@@ -142,7 +142,7 @@ describe('admission of new names (decisions.md, Track event: newEvent; design.md
     })
   })
 
-  it('admits declared names of an SDK key, within the cap (docs/decisions, 7)', async () => {
+  it('admits declared names of an SDK key, within the cap (decision 0007)', async () => {
     const names = await givenRegistry()
     const project = {
       clientCreatedTraits: false,

@@ -40,7 +40,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('leases of room (docs/decisions/0017)', () => {
+describe('leases of room (decision 0017)', () => {
   it('are requested for many events: in each partition twice their number and a few more', async () => {
     const { asked, takeMany } = givenLeases()
     expect([...takeMany(6, 0), ...takeMany(3, 7)]).toEqual([])

@@ -18,7 +18,7 @@ import { LEASE_MS, LEASE_SCRIPT, TokenLease, type TokenLeaseRequest } from './le
 const HARDLY = 1 / 3_600
 const LONGER_THAN_A_LEASE_MS = 300
 
-describe('the rate limiter calls Redis (docs/decisions/0011)', () => {
+describe('the rate limiter calls Redis (decision 0011)', () => {
   it('once for many requests of one moment', async () => {
     const limiter = await givenLimiter()
     const takes = Array.from({ length: 500 }, () => limiter.take('key', { perSecond: 1_000, burst: 1_000 }))

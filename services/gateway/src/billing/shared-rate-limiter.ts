@@ -37,7 +37,7 @@ type Take = (limit: RateLimit, batch?: BatchTokens) => Promise<RateLimitVerdict>
 type WaitingBatch = BatchTokens & { hasPassed?: boolean }
 type AskForLease = (request: TokenLeaseRequest) => Promise<TokenLease | undefined>
 
-/** Creates token buckets that all gateways share through Redis (docs/decisions/0011). */
+/** Creates token buckets that all gateways share through Redis (decision 0011). */
 export function createSharedRateLimiter(options: SharedRateLimiterOptions): RateLimiter {
   const askFor = createPatientLeases(options)
   const takes = new LRUCache<string, Take>({

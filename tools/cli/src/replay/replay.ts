@@ -31,7 +31,7 @@ export type ReplayOutcome = {
 
 /**
  * Rebuilds the read models beside the live ones, which stay in use. Compares both, and swaps them in one transaction
- * (docs/explanation/design.md, Rebuild). If it is interrupted at any point, the live ones are unchanged.
+ * (design.md, Rebuild). If it is interrupted at any point, the live ones are unchanged.
  */
 export async function replay(options: ReplayOptions): Promise<ReplayOutcome> {
   const { client, schemas, tableSources, isDryRun, acceptsDifferences, onStep, onCompared } = options
