@@ -47,7 +47,7 @@ describe('a line of history (decisions.md, Import)', () => {
       'occurredAt must be no more than 5 minutes',
     ],
     [{ type: 'identify', userName: 'ada', userAttributes: { $set: { plan: {} } } }, 'userAttributes.$set.plan'],
-    [track({ occurredAt: undefined }), 'occurredAt must be given'],
+    [track({ occurredAt: undefined }), 'occurredAt is required'],
     [track({ occurredAt: '2020-01-01' }), 'occurredAt must be an ISO 8601'],
     [track({ eventName: 'form:x' }), 'eventName must not begin with form:'],
     [track({ properties: { total: { in: { eur: { and: { cents: {} } } } } } }), 'properties.total.in.eur.and.cents'],

@@ -10,5 +10,5 @@ export const IMPORT_RULES = nameRules({
   lineBytes: { message: `The line must be at most ${MAX_LINE_BYTES} bytes long` },
   lineId: { message: `id must be a string of 1 to ${MAX_LINE_ID_LENGTH} characters` },
   lineType: { message: 'type must be "identify" or "track"' },
-  noOccurredAt: { message: 'occurredAt must be given: when the event happened' },
+  noOccurredAt: { message: 'occurredAt is required: the time of the event' },
 })

@@ -9,9 +9,7 @@ import {
 } from '@nextvisit/domain'
 import type { KnownUsers } from './known-users.ts'
 import type { Line } from './read-lines.ts'
-
-/** Number of maps, because a Map holds at most 16 million entries. */
-const MAPS = 256
+import { createShards } from './shards.ts'
 
 export type JudgedLine = { readonly line: Line } & (
   | {
@@ -54,9 +52,9 @@ export function createJudge(
 
 /** Counts earlier occurrences of each identity (hex). Uses about 100 bytes of memory per identity. */
 function createOrdinals(): (identity: string) => number {
-  const maps = Array.from({ length: MAPS }, () => new Map<string, number>())
+  const mapOf = createShards(() => new Map<string, number>())
   return (identity) => {
-    const map = maps[Number.parseInt(identity.slice(0, 2), 16)] as Map<string, number>
+    const map = mapOf(identity)
     // 120 bits are enough to distinguish lines, in 15 bytes of memory.
     const key = Buffer.from(identity.slice(2, 32), 'hex').toString('latin1')
     const ordinal = map.get(key) ?? 0

@@ -4,10 +4,9 @@ import type { LogAdmin } from '@nextvisit/log'
 import type { ConsumerDatabase } from '../environment/consumer-database.ts'
 import { CliError } from '../errors.ts'
 import { readStoredCheckpoints } from '../status/read-consumer.ts'
+import { createShards } from './shards.ts'
 
 const CAUGHT_UP_WITHIN_MS = 60_000
-/** Number of sets, because a Set holds at most 16 million entries. */
-const SETS = 256
 
 export interface KnownUsers {
   /** Adds a user that a line identifies. */
@@ -24,8 +23,7 @@ export function createKnownUsers(
   projector: ConsumerDatabase,
   admin: Pick<LogAdmin, 'watermarks'>,
 ): KnownUsers {
-  const sets = Array.from({ length: SETS }, () => new Set<string>())
-  const setOf = (userId: string): Set<string> => sets[Number.parseInt(userId.slice(0, 2), 16)] as Set<string>
+  const setOf = createShards(() => new Set<string>())
   let caughtUp: Promise<void> | undefined
 
   const add: KnownUsers['add'] = (userId) => void setOf(userId).add(userId)
