@@ -177,10 +177,8 @@ describe('the last decision', () => {
   })
 
   it('may lack a gate that passes and that an earlier version of the evaluator did not have', () => {
-    const [sample, repeat] = [
-      { gate: 'sample', passed: true, compared: {} },
-      { gate: 'repeat', passed: false, compared: {} },
-    ]
+    const sample = { gate: 'sample', passed: true, compared: {} } as const
+    const repeat = { gate: 'repeat', passed: false, compared: {} } as const
     const addedLater = new Set(['sample', 'repeat'])
     expect(firstDifference([sample, repeat], [repeat], addedLater)).toBeUndefined()
     expect(firstDifference([sample, repeat], [sample], addedLater)).toBe('repeat')

@@ -1,3 +1,5 @@
+import type { WorkspaceFault } from '@nextvisit/contracts'
+
 /** Exit codes: 0 done, 1 refused or failed, 2 wrong arguments or an invalid file. */
 export const EXIT = { done: 0, failed: 1, usage: 2 } as const
 
@@ -27,5 +29,20 @@ export class CliError extends Error {
   constructor(message: string, exitCode: number = EXIT.failed, options?: ErrorOptions) {
     super(message, options)
     this.exitCode = exitCode
+  }
+}
+
+/** Ends a command because of an invalid workspace file, whose faults are printed. */
+export class InvalidWorkspace extends CliError {
+  override readonly name = 'InvalidWorkspace'
+  override readonly code = 'INVALID_WORKSPACE'
+  readonly faults: readonly WorkspaceFault[]
+
+  constructor(file: string, faults: readonly WorkspaceFault[]) {
+    super(
+      `${file} has ${faults.length === 1 ? 'one fault' : `${faults.length} faults`}. Nothing was changed.`,
+      EXIT.usage,
+    )
+    this.faults = faults
   }
 }

@@ -1,8 +1,7 @@
 import type { DryRunLine, ErrorLine, ReplayLine } from '@nextvisit/contracts'
-import { isOurs } from '../errors.ts'
+import { InvalidWorkspace, isOurs } from '../errors.ts'
 import { print } from './print.ts'
 import type { Progress } from './progress.ts'
-import { InvalidWorkspace } from '../workspace/read-workspace.ts'
 
 const PRINT_EVERY_MS = 500
 

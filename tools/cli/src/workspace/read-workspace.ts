@@ -2,26 +2,11 @@ import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import type { OrganizationConfig, WorkspaceFault } from '@nextvisit/contracts'
 import { ignoredStack, readEnvironment } from '../environment/config.ts'
-import { CliError, EXIT } from '../errors.ts'
+import { InvalidWorkspace } from '../errors.ts'
 import { fileError } from '../file-error.ts'
 import { complain } from '../output/print.ts'
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { parseWorkspaceFile } from './parse-workspace-file.ts'
-
-/** Ends a command because of an invalid workspace file, whose faults are printed. */
-export class InvalidWorkspace extends CliError {
-  override readonly name = 'InvalidWorkspace'
-  override readonly code = 'INVALID_WORKSPACE'
-  readonly faults: readonly WorkspaceFault[]
-
-  constructor(file: string, faults: readonly WorkspaceFault[]) {
-    super(
-      `${file} has ${faults.length === 1 ? 'one fault' : `${faults.length} faults`}. Nothing was changed.`,
-      EXIT.usage,
-    )
-    this.faults = faults
-  }
-}
 
 const STANDARD_INPUT = '-'
 
