@@ -1,6 +1,6 @@
 /**
- * Every consumer, one line (and its import) each: the commands of `nextvisit`, the local stack and the tests read this list. It opens nothing.
- * The gateway is not among them: it folds nothing.
+ * Every consumer, one line (and its import) each: the commands of `nextvisit`, the local stack and the tests read this
+ * list. It opens nothing. The gateway is not among them: it folds nothing.
  */
 import type { Consumer } from '@nextvisit/consumer'
 import { formTriggerEvaluator } from './form-trigger-evaluator/src/consumer.ts'

@@ -19,7 +19,10 @@ export type Identified = { readonly status: 200 } & IdentifyUserAnswer
 export type Tracked = { readonly status: 202 } & TrackEventAnswer
 /** Result of reading a user. */
 export type FoundUser = { readonly status: 200 } & UserAnswer
-/** Result of a refused call: nothing was recorded, and the same call would be refused again. `message` states the accepted form. */
+/**
+ * Result of a refused call: nothing was recorded, and the same call would be refused again. `message` states the
+ * accepted form.
+ */
 export type Refusal = { readonly status: RefusalStatus } & Omit<ErrorBody, 'status'>
 
 export type IdentifyResult = Identified | Refusal

@@ -62,9 +62,8 @@ const SHORTEST_CALL_MS = 50
 
 /**
  * Gathers questions into calls, a few in flight at once: questions that arrive meanwhile go into the next ones (design.md,
- * Calls to services). Calls are bounded and scheduled round-robin by tenant, so a busy tenant delays the others by one call at
- * most.
- * A question never joins a call that has begun: its answer could be older than the question.
+ * Calls to services). Calls are bounded and scheduled round-robin by tenant, so a busy tenant delays the others by one call
+ * at most. A question never joins a call that has begun: its answer could be older than the question.
  *
  * A call may take as long as `ask` allows, however little time its questions have left: a late call does not count as a
  * failure of the service.

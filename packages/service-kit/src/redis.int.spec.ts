@@ -6,7 +6,10 @@ import { z } from 'zod'
 import { createLogger } from './logger.ts'
 import { createRedis, createRedisSubscriber, type RedisConnection, subscribeTo } from './redis.ts'
 
-/** Starts a proxy in front of the real Redis. `freeze` drops all bytes and keeps accepting connections, like a stopped process. */
+/**
+ * Starts a proxy in front of the real Redis. `freeze` drops all bytes and keeps accepting connections, like a stopped
+ * process.
+ */
 async function startFreezableProxy(redisUrl: string) {
   const { hostname, port } = new URL(redisUrl)
   const sockets = new Set<net.Socket>()

@@ -24,7 +24,10 @@ export interface NextvisitOptions {
   readonly userSignature?: string | undefined
   /** Traits to set at each visit. */
   readonly traits?: Readonly<Record<string, TraitValue>> | undefined
-  /** Device facts, such as `{ $deviceType: 'web', $timezone: 'Europe/Berlin' }`. Default country: that of the caller's address. */
+  /**
+   * Device facts, such as `{ $deviceType: 'web', $timezone: 'Europe/Berlin' }`. Default country: that of the caller's
+   * address.
+   */
   readonly deviceInfo?: Readonly<Record<`$${string}`, string>> | undefined
 }
 

@@ -109,7 +109,10 @@ export function createVisits(parts: VisitParts): Visits {
   return { visit, visitIfDue, settled, stop: () => clearTimeout(timer) }
 }
 
-/** Runs one request at a time over all tabs, so that a visit in flight in another tab does not count as unanswered. `run` never rejects. */
+/**
+ * Runs one request at a time over all tabs, so that a visit in flight in another tab does not count as unanswered.
+ * `run` never rejects.
+ */
 function alone<T>(lockName: string, run: () => Promise<T>): Promise<T> {
   return new Promise((resolve) => {
     const runHere = () => resolve(run())

@@ -28,7 +28,10 @@ afterAll(async () => {
   await rebuilt?.stop()
 })
 
-/** A form that is delivered, one that expires, one that is delivered when it had expired, some that are cancelled, one that waits, one that is offered. */
+/**
+ * A form that is delivered, one that expires, one that is delivered when it had expired, some that are cancelled, one
+ * that waits, one that is offered.
+ */
 async function tellStory(): Promise<void> {
   const checkouts = [0, 20, 40, 60].map((minute) => eventTracked({ received: at(minute * MINUTE) }))
   const [first, , third] = checkouts as [(typeof checkouts)[0], unknown, (typeof checkouts)[0]]

@@ -38,7 +38,10 @@ export function beginStory(project: ProjectConfig): QueueStory {
   return { model: new QueueModel(project), now: 0, sent: [], offers: [], rowOf: new Map(), keyed: new Map() }
 }
 
-/** Passes a record to the model. Returns the reply that a waiting gateway gets. A duplicate within 24 hours changes nothing and gets the same reply. */
+/**
+ * Passes a record to the model. Returns the reply that a waiting gateway gets. A duplicate within 24 hours changes
+ * nothing and gets the same reply.
+ */
 export function expectedReply(story: QueueStory, sent: Sent): Expected | undefined {
   const { fact, isHeard } = sent
   if (fact.type === 'VisitAnswered') return void tell(story, sent)

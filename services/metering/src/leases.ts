@@ -5,7 +5,10 @@ import { reservations } from './tables.ts'
 
 // A lease is a row of `reservations` with several units (decision 0017).
 
-/** Leases room, each question whole or not at all. Returns true for each granted question, in order (the SQL function `lease_room`). */
+/**
+ * Leases room, each question whole or not at all. Returns true for each granted question, in order (the SQL function
+ * `lease_room`).
+ */
 export async function leaseRoom(db: Db, questions: readonly LeaseQuestion[], at: Date): Promise<boolean[]> {
   const asked = questions.map(({ limit, leases, ...of }) => ({ ...eventsOf(of), limit, leases }))
   const rows = await db.$queryRaw<{ is_granted: boolean }[]>(

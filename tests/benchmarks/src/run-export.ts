@@ -1,7 +1,7 @@
 /**
- * `pnpm benchmark:export [RECORDS] [ROUNDS]`: measures the throughput of `nextvisit export` and of a reference (reference-export.ts)
- * that reads the same broker in turn. CPU time is that of the whole process, minus that of a run without records. Needs
- * Linux, because it reads /proc.
+ * `pnpm benchmark:export [RECORDS] [ROUNDS]`: measures the throughput of `nextvisit export` and of a reference
+ * (reference-export.ts) that reads the same broker in turn. CPU time is that of the whole process, minus that of a run
+ * without records. Needs Linux, because it reads /proc.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,7 +1,7 @@
 /**
- * `pnpm benchmark:growth [SCENARIO]`: measures the cost of a record for the consumers as the system grows: more processes of each,
- * projects, forms, users. Each scenario has its own stack, and its audit must find no difference. SCENARIO is a part of
- * a name, and selects scenarios besides the first.
+ * `pnpm benchmark:growth [SCENARIO]`: measures the cost of a record for the consumers as the system grows: more
+ * processes of each, projects, forms, users. Each scenario has its own stack, and its audit must find no difference.
+ * SCENARIO is a part of a name, and selects scenarios besides the first.
  */
 import type { ThrowAwayStack } from '@nextvisit/testing/black-box'
 import { GROWTH_SCENARIOS } from './growth/growth-scenarios.ts'

@@ -1,6 +1,7 @@
 /**
- * `pnpm benchmark:latency`: measures the latency of a tracked event at low load, end to end through Kafka, with and without a form
- * that reacts to it. With a form, the answer also waits for the evaluator. Both kinds are sent in turn, under the same conditions.
+ * `pnpm benchmark:latency`: measures the latency of a tracked event at low load, end to end through Kafka, with and
+ * without a form that reacts to it. With a form, the answer also waits for the evaluator. Both kinds are sent in turn,
+ * under the same conditions.
  */
 import { Agent, request } from 'node:http'
 import path from 'node:path'

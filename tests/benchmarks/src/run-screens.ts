@@ -1,6 +1,6 @@
 /**
- * `pnpm benchmark:screens`: measures whether the console's screens stutter in a real browser, with 10,000 waiting forms and a user
- * with 1,000 events. A task is a time in which a page is blocked; users notice about 100 ms.
+ * `pnpm benchmark:screens`: measures whether the console's screens stutter in a real browser, with 10,000 waiting forms
+ * and a user with 1,000 events. A task is a time in which a page is blocked; users notice about 100 ms.
  */
 import path from 'node:path'
 import { userIdOf } from '@nextvisit/domain'

@@ -13,7 +13,10 @@ export interface Case extends CaseRequest {
   /** Answer of the single admin route, of a batch and, without `bySdk`, of the SDK route. */
   readonly expected: Expected
   readonly bySdk?: Expected
-  /** Answer of Segment's routes. Default: accepted if the single route accepts it, otherwise refused with the same status and message. */
+  /**
+   * Answer of Segment's routes. Default: accepted if the single route accepts it, otherwise refused with the same
+   * status and message.
+   */
   readonly bySegment?: Expected
 }
 

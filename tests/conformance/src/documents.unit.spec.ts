@@ -9,7 +9,10 @@ const PATH = new RegExp(String.raw`(?<![\w/.@<>-])(?:${FOLDERS.join('|')})/[\w.<
 const LINK = /\]\((?!\w+:|#)([^)#\s]+)/g
 /** A link to a heading, of the same page or of another one. */
 const HEADING_LINK = /\]\((?!\w+:)([^)#\s]*)#([^)\s]+)\)/g
-/** Matches a file name without its folder, such as `gates.ts`. Other extensions are files of the reader, such as workspace files. */
+/**
+ * Matches a file name without its folder, such as `gates.ts`. Other extensions are files of the reader, such as
+ * workspace files.
+ */
 const FILE_NAME = /`(\w[\w.-]*\.(?:ts|md|sql|prisma))`/g
 
 /** A name of the code, such as `defineTable`, or `defineTable(...User)`. */

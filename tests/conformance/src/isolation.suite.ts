@@ -4,7 +4,10 @@ import { settledUser } from './settled-user.ts'
 
 const PROJECTS = ['TWIN_A_ADMIN_P', 'TWIN_BLOG_ADMIN_P', 'TWIN_B_ADMIN_P']
 
-/** Tests decisions.md, Words: a user is unique within an organization and project; project ids are unique only within an organization. */
+/**
+ * Tests decisions.md, Words: a user is unique within an organization and project; project ids are unique only within an
+ * organization.
+ */
 export function describeIsolation(): void {
   describe('three projects with the same names', () => {
     const twins = PROJECTS.map((variable) => callerOf(variable))

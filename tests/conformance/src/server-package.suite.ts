@@ -60,7 +60,10 @@ function idsIn(results: readonly { readonly status: number }[]): readonly string
     .toSorted()
 }
 
-/** Tests packages/client and examples/client: every answered call is in the log once, despite failures of the gateway and Kafka. */
+/**
+ * Tests packages/client and examples/client: every answered call is in the log once, despite failures of the gateway
+ * and Kafka.
+ */
 export function describeServerPackage(): void {
   describe('the package for servers', () => {
     beforeAll(async () => {

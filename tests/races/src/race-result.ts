@@ -84,7 +84,10 @@ function sumErrors({ fault }: Race, result: RaceResult): string[] {
   ]
 }
 
-/** Checks that `newEvent` is true once per slug in the log and the answers; at most once if the first publish failed or was unchecked. */
+/**
+ * Checks that `newEvent` is true once per slug in the log and the answers; at most once if the first publish failed or
+ * was unchecked.
+ */
 function newEventErrors({ calls }: Race, own: readonly Value[]): string[] {
   const tracked = own.filter((value) => value['type'] === 'EventTracked')
   const answeredNew = new Set(calls.filter(({ answer }) => answer['newEvent'] === true).map(idOf))

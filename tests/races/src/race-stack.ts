@@ -6,7 +6,10 @@ import { eventually, isReady, startThrowAwayStack, type ThrowAwayStack } from '@
 /** The services that admission calls. */
 const ADMISSION_SERVICES = ['metering', 'trait-registry', 'user-projector'] as const
 
-/** A stack with two gateways and two processes of each admission service. The second gateway reaches Kafka through a fault proxy. */
+/**
+ * A stack with two gateways and two processes of each admission service. The second gateway reaches Kafka through a
+ * fault proxy.
+ */
 export interface RaceStack extends ThrowAwayStack {
   readonly gatewayUrls: readonly [string, string]
   /** URLs of the gateways' metrics. */

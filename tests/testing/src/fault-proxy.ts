@@ -24,8 +24,8 @@ export interface FaultProxy {
   /** Sets the function that decides the fault of each later response. */
   readonly onResponse: (decide: (response: BrokerResponse) => ResponseFault) => void
   /**
-   * Sets the state of the link. `black-hole`: connections are accepted, but no data passes in either direction. `refuse`: open and new connections are
-   * closed. A black-holed connection stays black-holed.
+   * Sets the state of the link. `black-hole`: connections are accepted, but no data passes in either direction.
+   * `refuse`: open and new connections are closed. A black-holed connection stays black-holed.
    */
   readonly setLink: (state: LinkState) => void
   /** Closes all connections; new ones are accepted. */

@@ -36,7 +36,10 @@ const unit = fc.oneof(
 )
 const suffix = fc.constantFrom('', 'x', '"', '!', 'Z', '}')
 
-/** Length of the texts. Linear reading of all texts takes a tenth of a second; quadratic reading exceeds the test's time limit. */
+/**
+ * Length of the texts. Linear reading of all texts takes a tenth of a second; quadratic reading exceeds the test's time
+ * limit.
+ */
 const LENGTH = 150_000
 const GIVE_UP_AFTER_MS = 15_000
 

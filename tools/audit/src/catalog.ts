@@ -118,7 +118,10 @@ export function projectOfRevision({
   }
 }
 
-/** Indexes forms by trigger, because a project may have thousands and a record is compared only with forms that it may trigger. */
+/**
+ * Indexes forms by trigger, because a project may have thousands and a record is compared only with forms that it may
+ * trigger.
+ */
 function formIdsByTrigger(rules: readonly FormRule[]) {
   const ofEvents = rules.flatMap(({ id, triggers }) =>
     triggers.flatMap((trigger) => (trigger.on === 'event' ? [{ id, slug: trigger.slug }] : [])),

@@ -122,7 +122,10 @@ function countOf(leaf: Extract<UserLeaf, { event: string }>, moment: Moment): nu
   return Math.min(latest.filter((at) => at <= moment.at && at > moment.at - msOf(within)).length, KEPT)
 }
 
-/** Compares a value. One of the wrong type counts as missing, and fails all operators but `isNot`, `notIn` and `exists: false`. */
+/**
+ * Compares a value. One of the wrong type counts as missing, and fails all operators but `isNot`, `notIn` and `exists:
+ * false`.
+ */
 function compare(value: Value | undefined, operators: Operators, now: number): boolean {
   if (operators.is !== undefined) return value === operators.is
   if (operators.isNot !== undefined) return value !== operators.isNot
@@ -150,7 +153,10 @@ function boundOf(operand: string, now: number): number {
   return operand.startsWith('-') ? now - msOf(operand.slice(1)) : Date.parse(operand)
 }
 
-/** Parses an ISO date to ms; without an offset it is UTC. Returns NaN, which is neither before nor after anything, for other values. */
+/**
+ * Parses an ISO date to ms; without an offset it is UTC. Returns NaN, which is neither before nor after anything, for
+ * other values.
+ */
 function instantOf(value: Value | undefined): number {
   const parts =
     typeof value === 'string'

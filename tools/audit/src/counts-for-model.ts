@@ -6,7 +6,10 @@ import { type Model, NEAR_MS } from './model.ts'
 import { decideWhere } from './condition.ts'
 import type { Where } from './workspace-file.ts'
 
-/** Time in ms within which gateways know an applied revision. A gateway disconnected from Kafka may know it later than an evaluator. */
+/**
+ * Time in ms within which gateways know an applied revision. A gateway disconnected from Kafka may know it later than
+ * an evaluator.
+ */
 const KNOWN_WITHIN_MS = 60_000
 const KIND = 'user-events: countsFor'
 

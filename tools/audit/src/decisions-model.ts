@@ -63,7 +63,10 @@ export function createDecisionsModel() {
     /** Marks the decisions about all of the user's forms as unknown, from now on. */
     markUserUnknown: (fact: UserFact): void => void unknown.add(userKey(fact)),
 
-    /** Marks the decisions about all of the user's forms as unknown until each is decided again, because the set of forms is unknown. */
+    /**
+     * Marks the decisions about all of the user's forms as unknown until each is decided again, because the set of
+     * forms is unknown.
+     */
     markFormsUnknown: (fact: UserFact): void => void unknownUntil.set(userKey(fact), decided),
 
     compareUsers: async (snapshot: Snapshot, { first, last: end }: UserRange, findings: Findings): Promise<void> => {

@@ -54,7 +54,10 @@ export async function foldDecisions(options: FoldDecisionsOptions): Promise<void
   for (const { fact } of rest) foldForm(fact, { isLater: true })
 }
 
-/** Splits records at the outbox, which is published in order: records before its rows in their partition are older than the rows. */
+/**
+ * Splits records at the outbox, which is published in order: records before its rows in their partition are older than
+ * the rows.
+ */
 export function splitAtOutbox(
   later: readonly Published[],
   waiting: readonly Pick<FormFact, 'id'>[],

@@ -52,7 +52,10 @@ interface UserQueue {
 export interface QueuesThen {
   /** Certain facts that the order on `form-events` does not contradict. */
   readonly certain: QueueThen
-  /** Possible states at the record's own instant. They differ by facts missing in the log: offers, and simultaneous cancellations. */
+  /**
+   * Possible states at the record's own instant. They differ by facts missing in the log: offers, and simultaneous
+   * cancellations.
+   */
   readonly possible: readonly QueueThen[]
 }
 

@@ -18,7 +18,10 @@ interface DefinitionRow extends ProjectRef {
   readonly slug: string
 }
 
-/** Creates the model of the trait registry's `definitions`, with the sums of `definition_counts`: all names in records, with any verdict. */
+/**
+ * Creates the model of the trait registry's `definitions`, with the sums of `definition_counts`: all names in records,
+ * with any verdict.
+ */
 export function createRegistryModel(): Model {
   const definitions = new Map<string, Definition>()
 

@@ -66,11 +66,14 @@ async function* rows(sql: string) {
 it.each([
   ['late', true, []],
   ['in order', false, ['users.users: lastSeenAt']],
-])('the model of users checks the last-seen time of a user whose identify was folded %s', async (_when, isLate, kinds) => {
-  const findings = createFindings()
-  const model = createUsersModel(catalog, true)
-  model.foldUser?.(identified, { partition: 0, offset: 0n, isLate })
-  model.foldUser?.(tracked, { partition: 0, offset: 1n, isLate: false })
-  await model.compareUsers?.({ rows } as unknown as Snapshot, { first: '', last: 'z' }, findings)
-  expect(findings.byKind().map(({ kind }) => kind)).toEqual(kinds)
-})
+])(
+  'the model of users checks the last-seen time of a user whose identify was folded %s',
+  async (_when, isLate, kinds) => {
+    const findings = createFindings()
+    const model = createUsersModel(catalog, true)
+    model.foldUser?.(identified, { partition: 0, offset: 0n, isLate })
+    model.foldUser?.(tracked, { partition: 0, offset: 1n, isLate: false })
+    await model.compareUsers?.({ rows } as unknown as Snapshot, { first: '', last: 'z' }, findings)
+    expect(findings.byKind().map(({ kind }) => kind)).toEqual(kinds)
+  },
+)

@@ -2,7 +2,10 @@ import { type CatalogProject, type CatalogState, lookupsOf } from '@nextvisit/ca
 import type { ProjectRef } from '@nextvisit/contracts'
 import { CliError, EXIT } from './errors.ts'
 
-/** Finds a project by its id or by `organization/project`. Throws a {@link CliError} that lists the projects if none or several match. */
+/**
+ * Finds a project by its id or by `organization/project`. Throws a {@link CliError} that lists the projects if none or
+ * several match.
+ */
 export function findProject(state: CatalogState, name: string): CatalogProject {
   const all = [...lookupsOf(state).projects()]
   const found = all.filter((one) => nameOf(one) === name || one.project === name)

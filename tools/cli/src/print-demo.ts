@@ -19,7 +19,10 @@ interface DemoCommand {
 const EVENT = 'Checkout Completed'
 const FORM = 'nps-after-checkout'
 
-/** Returns commands to identify, track and visit, which bring the demo's form to a user. Empty if the workspace lacks the demo's keys. */
+/**
+ * Returns commands to identify, track and visit, which bring the demo's form to a user. Empty if the workspace lacks
+ * the demo's keys.
+ */
 function demoCommands(stack: DemoStack, userName: string): readonly DemoCommand[] {
   const place = placeOf(stack)
   if (place === undefined) return []

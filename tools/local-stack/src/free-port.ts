@@ -56,7 +56,10 @@ export async function launchOnPort<T>(
   }
 }
 
-/** Throws PORT_TAKEN if a service cannot listen on the port. Waits briefly, because a stopped service may keep its port for a moment. */
+/**
+ * Throws PORT_TAKEN if a service cannot listen on the port. Waits briefly, because a stopped service may keep its port
+ * for a moment.
+ */
 export async function requirePort(variable: 'GATEWAY_PORT' | 'CONSOLE_PORT', port: number): Promise<void> {
   if (port < 1024 && process.getuid?.() !== 0) {
     throw new StackError(

@@ -85,7 +85,10 @@ function isOneDatabase(urls: readonly string[]): boolean {
   )
 }
 
-/** Returns the plan of another process of a service, called `name`, on its own ports. `own` overrides the environment of the first. */
+/**
+ * Returns the plan of another process of a service, called `name`, on its own ports. `own` overrides the environment of
+ * the first.
+ */
 export async function replicaOf(
   { plan }: ServiceProcess,
   name: string,

@@ -217,7 +217,10 @@ async function startServices(start: Start, connection: Connection, secrets: Stac
   return services
 }
 
-/** Starts a service, and waits until it is ready, at the first start only. A restart may happen while its parts are unavailable. */
+/**
+ * Starts a service, and waits until it is ready, at the first start only. A restart may happen while its parts are
+ * unavailable.
+ */
 async function startService(start: Start, { name, plan, isReady }: ServiceProcess): Promise<void> {
   let wait: (() => Promise<boolean>) | undefined = isReady
   await step(start, name, () =>

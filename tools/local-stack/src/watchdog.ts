@@ -55,7 +55,10 @@ function tellWatchdog(): void {
   watchdog.stdin?.write(`${line.join(' ')}\n`)
 }
 
-/** Starts one watchdog for all charges, in its own process group so that Ctrl-C does not reach it. It does not keep this process alive. */
+/**
+ * Starts one watchdog for all charges, in its own process group so that Ctrl-C does not reach it. It does not keep this
+ * process alive.
+ */
 function startWatchdog(): ChildProcess {
   const child = spawn('/bin/sh', ['-c', SCRIPT], { cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
   child.unref()

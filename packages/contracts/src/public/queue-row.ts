@@ -1,7 +1,10 @@
 import { z } from 'zod'
 import { Instant, SlugId, Uuid } from '../primitives.ts'
 
-/** A form in a user's queue (forms.md, The queue). The evaluator stores the row, the rules change it, and answers show parts of it. */
+/**
+ * A form in a user's queue (forms.md, The queue). The evaluator stores the row, the rules change it, and answers show
+ * parts of it.
+ */
 export const QueueRow = z.strictObject({
   organization: SlugId,
   project: SlugId,

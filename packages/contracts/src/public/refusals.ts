@@ -2,7 +2,10 @@ import { z } from 'zod'
 import { Environment, Instant, KeyKind, Uuid } from '../primitives.ts'
 import type { PlanLimit } from '../workspace/plan-limits.ts'
 
-/** The `reason` of a request that a gateway refuses for a limit. Over the cap on traits nothing is refused: new traits are dropped. */
+/**
+ * The `reason` of a request that a gateway refuses for a limit. Over the cap on traits nothing is refused: new traits
+ * are dropped.
+ */
 export type LimitReason = NonNullable<PlanLimit['refusal']>
 
 /** A refused request or item, without a userName, a value or other text of the caller (decisions.md, Refusals). */

@@ -16,7 +16,10 @@ export interface IdentifyBody {
 
 type ParsedIdentifyBody = { readonly outcome: 'ok'; readonly value: IdentifyBody } | Rejection
 
-/** Parses the body of an identify with either kind of key. Unknown top-level members are ignored (decisions.md, Order of checks). */
+/**
+ * Parses the body of an identify with either kind of key. Unknown top-level members are ignored (decisions.md, Order of
+ * checks).
+ */
 export function parseIdentifyBody(body: JsonObject): ParsedIdentifyBody {
   const userName = memberOf(body, 'userName')
   const rejection = checkIdentifiedUserName(userName)

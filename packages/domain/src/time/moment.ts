@@ -1,4 +1,7 @@
-/** The instant at which a record was received or a tick ran, in both forms: rows keep the text, rules count with the milliseconds. */
+/**
+ * The instant at which a record was received or a tick ran, in both forms: rows keep the text, rules count with the
+ * milliseconds.
+ */
 export interface Moment {
   /** As `Date.toISOString()` writes it. */
   readonly iso: string

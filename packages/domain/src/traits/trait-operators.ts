@@ -26,7 +26,10 @@ type TraitEffect =
 
 export type TraitOperatorName = keyof TraitOperations
 
-/** The operators (decisions.md, Identify). Parsing, the fold, the registered slugs, messages and the console follow from this table. */
+/**
+ * The operators (decisions.md, Identify). Parsing, the fold, the registered slugs, messages and the console follow from
+ * this table.
+ */
 export const TRAIT_OPERATORS: { readonly [Name in TraitOperatorName]-?: TraitOperator } = {
   set: { words: 'set', operand: 'value', deviceField: 'overwrite', apply: (_before, value) => toValue(value) },
   setOnce: {

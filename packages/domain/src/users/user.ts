@@ -11,7 +11,10 @@ import { applyImportedOperations, applyTraitOperations } from '../traits/trait-o
  */
 export interface User {
   profile: Profile
-  /** The instant of the first admitted identify. undefined: the user was never identified, because events were admitted unchecked. */
+  /**
+   * The instant of the first admitted identify. undefined: the user was never identified, because events were admitted
+   * unchecked.
+   */
   firstSeenAt?: number | undefined
   /** The instant of the last identify or SDK event. undefined: the user was never identified. */
   lastSeenAt?: number | undefined
@@ -43,7 +46,7 @@ export function applyIdentify(user: User, fact: IdentifyRequested): Omit<Profile
 
 /**
  * Applies an identify to the user's session. Returns whether it is a visit that starts one: the first ever, or 30 minutes or
- * more after the last SDK contact (forms.md). An admin's or an imported identify is no visit.
+ * more after the last SDK contact (forms.md). An admin's or an imported identify is not a visit.
  */
 export function applyVisit(user: User, fact: IdentifyRequested): boolean {
   if (fact.imported || fact.source === 'admin') return false

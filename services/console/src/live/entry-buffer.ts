@@ -1,4 +1,7 @@
-/** Creates a ring buffer of the newest entries. Each has a position; positions grow from `first`, including those of dropped entries. */
+/**
+ * Creates a ring buffer of the newest entries. Each has a position; positions grow from `first`, including those of
+ * dropped entries.
+ */
 export function createEntryBuffer<Entry>(capacity: number, first: number) {
   let kept: { readonly position: number; readonly entry: Entry }[] = []
   let last = first

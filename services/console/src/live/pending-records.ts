@@ -43,7 +43,10 @@ export function createPendingRecords({
       )
       makeRoom(maxBytes, ({ bytes }) => bytes, countOfBytes)
     },
-    /** Removes and returns the records below these offsets, by partition. `dropped`: number that did not fit since the last call. */
+    /**
+     * Removes and returns the records below these offsets, by partition. `dropped`: number that did not fit since the
+     * last call.
+     */
     take: (
       upTo: ReadonlyMap<number, bigint>,
     ): { readonly records: readonly FetchedRecord[]; readonly dropped: number } => {

@@ -10,7 +10,10 @@ const GIVE_UP_AFTER_MS = 5_000
 
 export type FoundRequest =
   | { readonly outcome: 'found'; readonly fact: UserFact }
-  /** The whole surrounding log was read. Also the outcome for an id without a time: of a request with an `Idempotency-Key`, or of an import. */
+  /**
+   * The whole surrounding log was read. Also the outcome for an id without a time: of a request with an
+   * `Idempotency-Key`, or of an import.
+   */
   | { readonly outcome: 'missing' }
   /** The log has more records around that time than are read, and none of the read ones has the id. */
   | { readonly outcome: 'too-many-records'; readonly read: number; readonly fromMs: number; readonly untilMs: number }

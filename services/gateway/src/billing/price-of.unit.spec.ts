@@ -38,12 +38,7 @@ describe('the price of a request (decisions.md, Busy and broken)', () => {
     ['a batch of items of 8 KiB', 60 * 8 * KIB, Array.from({ length: 60 }, () => itemOf(8_191)), 60],
     ['one byte more', 60 * 8 * KIB + 1, Array.from({ length: 60 }, () => itemOf(8_191)), 61],
     ['a batch of large items', 512_000, Array.from({ length: 5 }, () => itemOf(102_399)), 235],
-    [
-      'a large item among small ones',
-      104_000,
-      [itemOf(102_400), ...Array.from({ length: 99 }, () => itemOf(11))],
-      146,
-    ],
+    ['a large item among small ones', 104_000, [itemOf(102_400), ...Array.from({ length: 99 }, () => itemOf(11))], 146],
     ['white space between two items', 102_400, [{}, {}], 44],
     ['items that are refused unread', 10 * KIB, [nested(5_000), 'x'.repeat(9_000), null], 3],
   ])('of %s', (_what, bytes, items, price) => {

@@ -1,7 +1,10 @@
 import { expect, it } from 'vitest'
 import { parseMachineStat, parseProcessStat, useOf } from './process-use.ts'
 
-/** Returns a stat line: pid, name, state, parent; fields 14 to 17 are times of the process and its ended children, 24 its pages. */
+/**
+ * Returns a stat line: pid, name, state, parent; fields 14 to 17 are times of the process and its ended children, 24
+ * its pages.
+ */
 function statLine(pid: number, parent: number, name: string): string {
   return `${pid} (${name}) S ${parent} 1 1 0 -1 4194560 5 0 0 0 150 50 20 10 20 0 12 0 5000 1000000 256 18446744073709551615 1`
 }

@@ -21,7 +21,10 @@ export interface GrowthFigures {
 
 const NAMES = consumers.map(({ name }) => name)
 
-/** Starts a stack of the scenario's size, fills it, and measures the fold of `facts` more. `check` receives the stack afterwards. */
+/**
+ * Starts a stack of the scenario's size, fills it, and measures the fold of `facts` more. `check` receives the stack
+ * afterwards.
+ */
 export async function measureGrowth(
   scenario: GrowthScenario,
   facts: number,

@@ -5,7 +5,10 @@ import type { z } from 'zod'
 /** Dead letters of a decision by state. */
 type Counts = Omit<z.infer<typeof deadLetterCalls.readDecision.answer>, 'deadAgain'>
 
-/** Waits until no dead letter waits to be folded, or until their number has not fallen for `stalledAfterMs`. Returns the last counts. */
+/**
+ * Waits until no dead letter waits to be folded, or until their number has not fallen for `stalledAfterMs`. Returns the
+ * last counts.
+ */
 export async function awaitFolded(options: {
   readonly readCounts: () => Promise<Counts>
   /** Receives the number of pending dead letters. */

@@ -5,7 +5,10 @@ import { idempotentRecordOf } from '@nextvisit/domain'
 /** Retention, as in the consumers' ledger: longer than a duplicate may follow, and than partitions are read out of step. */
 const KEPT_MS = 48 * 3_600_000
 
-/** Creates a ledger that detects duplicates of idempotent and imported records, like the consumers' (decisions.md, Retries and Import). */
+/**
+ * Creates a ledger that detects duplicates of idempotent and imported records, like the consumers' (decisions.md,
+ * Retries and Import).
+ */
 export function createDuplicatesLedger(): { readonly takeIsDuplicate: (fact: UserFact) => boolean } {
   const imported = new Set<string>()
   /** Time of receipt by id. */

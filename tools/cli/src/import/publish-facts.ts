@@ -3,7 +3,10 @@ import { encodeRecord, HEADERS, type RequestFact, TOPICS } from '@nextvisit/cont
 import { readLog, type LogConnection, partitionForKey, type Publisher, type RecordToPublish } from '@nextvisit/log'
 import { CliError } from '../errors.ts'
 
-/** Records per chunk, below the publisher's bounds: a chunk is one request, and each partition takes all of its records or none. */
+/**
+ * Records per chunk, below the publisher's bounds: a chunk is one request, and each partition takes all of its records
+ * or none.
+ */
 export const CHUNK_RECORDS = 500
 export const CHUNK_BYTES = 800_000
 

@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, isConnectionFailure, isTransientError } from '@nextvisit/database'
 import { ReplayError } from './replay-error.ts'
 
-/** Timeout of the first attempts. They are short and followed by longer pauses, because live folds queue behind a waiting lock. */
+/**
+ * Timeout of the first attempts. They are short and followed by longer pauses, because live folds queue behind a
+ * waiting lock.
+ */
 const SHORT_WAIT_MS = 50
 const SHORT_ATTEMPTS = 8
 /**

@@ -13,7 +13,10 @@ import { ReplayError } from './replay-error.ts'
 /** Bound of ticks, far more than the users of one partition need. */
 const MAX_TICKS = 10_000
 
-/** Creates the source of a topic that the consumer folds live. It stops at the live checkpoints and omits the live dead letters. */
+/**
+ * Creates the source of a topic that the consumer folds live. It stops at the live checkpoints and omits the live dead
+ * letters.
+ */
 export function liveTopic(context: RebuildContext, projection: Projection): RebuildSource {
   const { name, topic } = projection
   const { client, db, schemas, connection, catalog, serviceVersion, onProgress } = context

@@ -31,7 +31,10 @@ const SHORTEST_S = 120
 /** Distances between labels: at least a minute, because labels show hours and minutes. */
 const STEPS_S = [60, 120, 300, 600, 900, 1_800]
 
-/** Lines over the last hour, or since the console started. Latest values are text, because screen readers cannot read a canvas. */
+/**
+ * Lines over the last hour, or since the console started. Latest values are text, because screen readers cannot read a
+ * canvas.
+ */
 export function TimeChart(props: TimeChartProps) {
   const { title, at, lines, format, gaps } = props
   const holder = useRef<HTMLDivElement>(null)
