@@ -111,7 +111,7 @@ export function readFormFact(message: Message): Reading<FormFact> {
 
 /**
  * Parses a record, or returns why it is unreadable. Consumers store unreadable records as dead letters
- * (docs/explanation/design.md, The log).
+ * (design.md, The log).
  */
 function readFact<Fact extends { readonly type: string }>(
   { value, headers }: Message,

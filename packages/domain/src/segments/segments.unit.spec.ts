@@ -158,7 +158,7 @@ describe('the instant at which time alone changes membership', () => {
       NOW + 1,
     ],
     [
-      'a value that is no date has no age',
+      'a value that is not a date has no age',
       { trait: 'joined', after: '-30d' },
       userOf({ joined: 'soon' }),
       false,
@@ -242,7 +242,7 @@ const fingerprintsOf = (...segments: readonly Segment[]) =>
   new Map(indexOf(segments).segments.map(({ id, fingerprint }) => [id, fingerprint]))
 
 describe('the fingerprint of a segment', () => {
-  it('is equal for an equal condition, with any name and beside any other segments', () => {
+  it('is equal for an equal condition, with any name and any other segments', () => {
     expect(fingerprintsOf({ ...payers, name: 'Payers' }).get('payers')).toBe(fingerprintsOf(lost, payers).get('payers'))
     expect(indexOf([payers, lost]).fingerprint).toBe(indexOf([lost, payers]).fingerprint)
   })

@@ -41,7 +41,7 @@ export function neededFor(price: number, { burst }: RateLimit): number {
 /** Bytes of a read's answer, beyond {@link BYTES_OF_AN_ITEM}, that a token pays for. Reads cost less than writes. */
 const BYTES_OF_A_READ_TOKEN = 32_768
 
-/** Returns the price of a read with an answer of so many bytes. */
+/** Returns the price of a read with an answer of this number of bytes. */
 export function priceOfRead(answerBytes: number): number {
   const beyond = Math.max(0, answerBytes - BYTES_OF_AN_ITEM)
   return 1 + Math.ceil(beyond / BYTES_OF_A_READ_TOKEN)
