@@ -22,6 +22,7 @@ export { type Barrier, catchUp, createBarrier, findCaughtUp, READ_BARRIER_WITHIN
 export * from './core/errors.ts'
 export { isDuplicate, pruneOldRecords } from './fold/duplicates.ts'
 export { decodeFacts } from './fold/decode-facts.ts'
+export { foldRecords } from './fold/fold-batches.ts'
 export { createPartitionFold, type PartitionFold } from './partition/partition-fold.ts'
 export * from './core/projection.ts'
 export { escapeControls } from './dead-letters/show-bytes.ts'

@@ -29,8 +29,9 @@ export function liveTopic(context: RebuildContext, projection: Projection): Rebu
       const until = await readUntil()
       // Reads them after the checkpoints: a dead letter is committed with the checkpoint that passes it.
       const unfolded = await readUnfolded(context, projection)
-      const isHeldBack = (record: FetchedRecord): boolean => unfolded.has(`${record.partition}/${record.offset}`)
-      await rebuildInto({ projection, db, connection, topic, until, catalog, serviceVersion, isHeldBack, onProgress })
+      const deadBecause = (record: FetchedRecord): string | undefined =>
+        unfolded.has(`${record.partition}/${record.offset}`) ? 'a dead letter of the live read models' : undefined
+      await rebuildInto({ projection, db, connection, topic, until, catalog, serviceVersion, deadBecause, onProgress })
       await foldRetried(context, projection)
       await settle(context, projection)
     },
