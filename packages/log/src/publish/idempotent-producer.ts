@@ -83,7 +83,6 @@ export async function connectProducer(
       message: 'A request to the log failed; retrying',
       logger,
       signal: ended.signal,
-      giveUpAfterMs: requestTimeoutMs,
       longestBackOffMs: LONGEST_BACK_OFF_MS,
       isFinal: (error) => !isRetryable(error),
     })
