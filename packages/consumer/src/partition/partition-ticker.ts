@@ -67,8 +67,11 @@ export function createPartitionTicker(options: PartitionTickerOptions) {
     const { instant } = requested
     requested = undefined
     isRunning = true
-    await retryAndTick(instant)
-    isRunning = false
+    try {
+      await retryAndTick(instant)
+    } finally {
+      isRunning = false
+    }
   }
 
   return { request, tickIfDue, isRunning: () => isRunning }
