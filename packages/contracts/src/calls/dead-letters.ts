@@ -7,7 +7,7 @@ import { type CallTable, defineCall } from './define-call.ts'
 const Whole = z.string().regex(/^\d{1,18}$/, 'must be a whole number')
 const CauseId = z.string().regex(/^c[0-9a-f]{1,16}$/, 'must be the id of a cause')
 /** Name of the operator. The dead letters store it. */
-const By = z.string().min(1).max(200).refine(isStorable, 'must hold no U+0000 or lone surrogate')
+const By = z.string().min(1).max(200).refine(isStorable, 'must not contain U+0000 or lone surrogates')
 const count = z.number().int()
 const pageSize = z.number().int().min(1).max(200)
 

@@ -23,7 +23,7 @@ export const BODY_RULES = nameRules({
   notUtf8: (body: string) => ({ message: `${body} must be UTF-8`, when: 'Bytes that are not UTF-8' }),
   tooDeep: (body: string) => ({ message: `${body} must not be nested deeper than ${depth}`, when: 'Too many levels' }),
   notStorable: (body: string) => ({
-    message: `${body} must hold no U+0000 and no lone surrogates in its strings`,
+    message: `${body} must not contain U+0000 or lone surrogates in its strings`,
     when: 'A string that cannot be stored',
   }),
 

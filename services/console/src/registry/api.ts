@@ -39,7 +39,7 @@ const NameLine = z.strictObject({
   count: z.number().int(),
 })
 
-const storable = (text: z.ZodString) => text.refine(isStorable, 'must hold no U+0000 or lone surrogate')
+const storable = (text: z.ZodString) => text.refine(isStorable, 'must not contain U+0000 or lone surrogates')
 
 export const registryApi = {
   // Before listNames, whose path also matches: the first match answers.

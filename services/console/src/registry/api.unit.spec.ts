@@ -9,7 +9,7 @@ describe('a query for names', () => {
       registryApi.listNames.input
         .safeParse({ ...query, [member]: text })
         .error?.issues.map(({ path, message }) => [path, message])
-    expect(messages('pl\u0000an')).toEqual([[[member], 'must hold no U+0000 or lone surrogate']])
+    expect(messages('pl\u0000an')).toEqual([[[member], 'must not contain U+0000 or lone surrogates']])
     expect(messages('plan')).toBeUndefined()
   })
 })

@@ -131,7 +131,7 @@ export const REFUSALS = nameRules({
   // The parameters of a read.
   notStorable: {
     status: 400,
-    message: 'userName must hold no U+0000 and no lone surrogates',
+    message: 'userName must not contain U+0000 or lone surrogates',
     when: 'A userName with U+0000',
   },
   limit: (max: number) => ({
@@ -141,12 +141,12 @@ export const REFUSALS = nameRules({
   }),
   after: {
     status: 400,
-    message: 'after must be what next was in the answer before',
+    message: 'after must be the next of the previous answer',
     when: 'An `after` that is not the `next` of a page',
   },
   reason: {
     status: 400,
-    message: 'reason must be the name of a refusal, as counts has it, such as tooFast',
+    message: 'reason must be the name of a refusal, as in counts, such as tooFast',
     when: 'A `reason` that is not the name of a refusal',
   },
 
@@ -165,7 +165,7 @@ export const REFUSALS = nameRules({
   },
   stillRunning: {
     status: 409,
-    message: 'Idempotency-Key is of a request that is still running: try again',
+    message: 'A request with this Idempotency-Key is still running: try again',
     when: 'The first request is not answered yet',
   },
   keyOfAnother: {
@@ -201,7 +201,7 @@ export const REFUSALS = nameRules({
 
   // Unavailable parts.
   notRecorded: { status: 503, message: 'This could not be recorded now: try again', when: 'The log is unavailable' },
-  notRead: { status: 503, message: 'This can not be read now: try again', when: 'The read model is unavailable' },
+  notRead: { status: 503, message: 'This cannot be read now: try again', when: 'The read model is unavailable' },
 }) satisfies { readonly [Reason in LimitReason]: RefusalRule }
 
 /** Names of all refusals. */
