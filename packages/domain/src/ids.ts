@@ -21,7 +21,7 @@ const idOf = memoize(MAX_KNOWN_USERS, (userNameInProject) => {
  * because all lone surrogates have the same bytes.
  */
 export function uuidV5(name: string, namespace: string): string {
-  if (!name.isWellFormed()) throw new TypeError('A name must hold no lone surrogates')
+  if (!name.isWellFormed()) throw new TypeError('A name must not contain lone surrogates')
   const bytes = Buffer.allocUnsafe(16 + Buffer.byteLength(name))
   bytes.write(namespace.replaceAll('-', ''), 'hex')
   bytes.write(name, 16)

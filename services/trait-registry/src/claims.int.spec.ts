@@ -283,7 +283,7 @@ describe('a claim that no record uses', () => {
     expect(await ask([claim(place, ['ghost'])])).toEqual([['new']])
   })
 
-  it('is due in every partition once a claim is an hour old, and in none before', async () => {
+  it('is due in every partition once a claim is a minute old, and in none before', async () => {
     await ask([claim(newPlace(), ['ghost'], { partition: 1 })], later(-3_600_000))
     expect(await dueOf([0, 2], later(-3_540_001))).toEqual([])
     expect(await dueOf([0, 2], later(-3_540_000))).toEqual([0, 2])

@@ -9,7 +9,7 @@ const SignIn = z.strictObject({
     .string()
     .trim()
     .max(60)
-    .regex(/^\P{C}*$/u, 'must hold no control characters')
+    .regex(/^\P{C}*$/u, 'must not contain control characters')
     .default(''),
 })
 

@@ -42,7 +42,7 @@ export function createUserRoutes({ catalog, users, readRefusals, nowMs }: UserRo
         return limited(session, () => findUserOfRequest(parts, input))
       }
       const { organization, project, userName } = input
-      if (!userName.isWellFormed()) return refuse(400, 'bad-input', 'userName: must hold no lone surrogates')
+      if (!userName.isWellFormed()) return refuse(400, 'bad-input', 'userName: must not contain lone surrogates')
       const found = await findProject(catalog, input)
       if (found.outcome === 'refused') return found
       return answered({ organization, project, userId: userIdOf(organization, project, userName) })
