@@ -222,7 +222,7 @@ async function live(place: Place, limit: number, { fates, partition, isLeased, c
   const certainly = fates.filter((fate) => fate === 'not published').length
   const folded = landed.map((fact) => ledger.fold([fact], partition))
   if (!crashes) {
-    // Gives back the rest at the end, and units of late failures. One answer is lost, and the call comes again.
+    // Returns the unused units at the end, and those of late failures. One answer is lost, so the call is repeated.
     await giveBack(place, lease, 1)
     await Promise.all([giveBack(place, lease, 1 + certainly), giveBack(place, lease, 1)])
   }

@@ -8,17 +8,18 @@ import { CliError, EXIT } from './errors.ts'
  */
 export function findProject(state: CatalogState, name: string): CatalogProject {
   const all = [...lookupsOf(state).projects()]
-  const found = all.filter((one) => nameOf(one) === name || one.project === name)
+  const found = all.filter((one) => projectName(one) === name || one.project === name)
   if (found.length > 1) {
-    const names = found.map(nameOf).join(' or ')
+    const names = found.map(projectName).join(' or ')
     throw new CliError(`Several organizations have a project ${name}: use --project ${names}.`, EXIT.usage)
   }
   const [one] = found
   if (one) return one
-  throw new CliError(`There is no project ${name}. ${knownNames('project', all.map(nameOf))}`, EXIT.usage)
+  throw new CliError(`There is no project ${name}. ${knownNames('project', all.map(projectName))}`, EXIT.usage)
 }
 
-function nameOf({ organization, project }: ProjectRef): string {
+/** Returns `organization/project`. */
+export function projectName({ organization, project }: ProjectRef): string {
   return `${organization}/${project}`
 }
 

@@ -1,24 +1,17 @@
-import {
-  keepTrying,
-  type LogAdmin,
-  type Logger,
-  TopicMissingError,
-  topicPartition,
-  type Watermarks,
-} from '@nextvisit/log'
+import { keepTrying, type LogAdmin, TopicMissingError, topicPartition, type Watermarks } from '@nextvisit/log'
 import { LogUnavailableError, mayPass } from '../core/errors.ts'
 import type { AnyFact } from '../core/projection.ts'
 import type { FoldParts } from '../fold/fold-parts.ts'
-import { createPartition, type Partition } from '../partition/partition.ts'
+import { createPartition, type Partition, type PartitionOptions } from '../partition/partition.ts'
 import { fetchOffsetOf, outsideLog } from '../partition/batch-in-log.ts'
 import { createPartitionFold } from '../partition/partition-fold.ts'
 import { createProgressTracker, type ProgressTracker } from '../partition/progress-tracker.ts'
 import { endAlarms } from '../watch/partition-alarms.ts'
-import type { RunnerMetrics } from '../partition/runner-metrics.ts'
 import type { OwnedPartitions } from './owned-partitions.ts'
 import type { PartitionCounts } from './partition-counts.ts'
 
-interface AssignmentsParts<Fact extends AnyFact, Draft> {
+interface AssignmentsParts<Fact extends AnyFact, Draft>
+  extends Pick<PartitionOptions, 'metrics' | 'now' | 'logger' | 'wake' | 'drainSoon'> {
   /** The parts of a fold, with the connections for ticks. */
   readonly parts: FoldParts<Fact, Draft>
   readonly owned: OwnedPartitions
@@ -26,12 +19,6 @@ interface AssignmentsParts<Fact extends AnyFact, Draft> {
   readonly partitionCounts: Pick<PartitionCounts, 'changeOf'>
   /** The number of partitions that keys are spread over. Stored with each new checkpoint. */
   readonly keyPartitions?: number | undefined
-  readonly metrics: RunnerMetrics
-  readonly now: () => Date
-  readonly logger: Logger
-  /** Wakes the commit loop. */
-  readonly wake: () => void
-  readonly drainSoon: () => void
   /** Aborted with `RunnerStoppedError` when the runner stops. */
   readonly signal: AbortSignal
 }

@@ -1,4 +1,5 @@
-import { type DeviceFacts, type EventTracked, KNOWN_FIELDS } from '@nextvisit/contracts'
+import type { DeviceFacts, EventTracked } from '@nextvisit/contracts'
+import { isCustomSlug } from '../traits/custom-slugs.ts'
 import { TRAIT_OPERATORS, type TraitChange } from '../traits/trait-operators.ts'
 import type { ProjectPolicy } from '../project-policy.ts'
 import { BODY_RULES } from './body-rules.ts'
@@ -6,8 +7,6 @@ import { checkDeviceValue, isDeviceField } from './device-info.ts'
 import type { IdentifyBody } from './identify-body.ts'
 import type { JsonObject } from './json-object.ts'
 import { reject, type Rejection } from './rejection.ts'
-
-const knownFields: ReadonlySet<string> = new Set(KNOWN_FIELDS)
 
 /** The part of an identify that a project keeps, and the names (never the values) of the rest. */
 export interface AllowedFields {
@@ -32,7 +31,7 @@ export function applyAllowList(
   const inOperators = { overwrite: new Map<string, string>(), fallback: new Map<string, string>() }
   const keeps = (slug: string) => {
     if (project.disabledTraits.has(slug)) droppedTraits.add(slug)
-    else if (knownFields.has(slug) && !project.allowedFields.has(slug)) filteredFields.add(slug)
+    else if (!isCustomSlug(slug) && !project.allowedFields.has(slug)) filteredFields.add(slug)
     else return true
     return false
   }
@@ -71,7 +70,7 @@ export function applyAllowListToProperties(
   properties: JsonObject | undefined,
 ): Pick<EventTracked, 'properties' | 'filteredFields'> {
   if (!properties) return {}
-  const isFiltered = (name: string) => knownFields.has(name) && !allowedFields.has(name)
+  const isFiltered = (name: string) => !isCustomSlug(name) && !allowedFields.has(name)
   const filteredFields = Object.keys(properties).filter(isFiltered)
   if (filteredFields.length === 0) return { properties }
   // `Object.fromEntries` makes own properties of every name, `__proto__` included.

@@ -4,7 +4,7 @@ import { TRAIT_OPERATORS, type TraitChange } from './trait-operators.ts'
 const knownFields: ReadonlySet<string> = new Set(KNOWN_FIELDS)
 
 /**
- * Returns whether a slug is neither a device field nor a known personal field. Only such slugs count toward the cap on
+ * Returns true if a slug is neither a device field nor a known personal field. Only such slugs count toward the cap on
  * traits.
  */
 export function isCustomSlug(slug: string): boolean {

@@ -23,6 +23,7 @@ interface AppParts {
 }
 
 const MAX_BODY = '16kb'
+const EXPRESS_METHODS = { GET: 'get', POST: 'post', DELETE: 'delete' } as const
 
 const NOT_OWN_REQUEST = refuse(
   403,
@@ -48,10 +49,8 @@ export function createApp({ site, sessions, routes, sessionRouter, webFiles, log
     sendRefusal(response, NOT_OWN_REQUEST)
   })
   app.use('/api', sessionRouter)
-  for (const route of routes) {
-    const register = { GET: 'get', POST: 'post', DELETE: 'delete' } as const
-    app[register[route.method]](`/api/${route.path}`, answerWith(route, sessions, logger))
-  }
+  for (const route of routes)
+    app[EXPRESS_METHODS[route.method]](`/api/${route.path}`, answerWith(route, sessions, logger))
   app.use('/api', (_request, response) => sendRefusal(response, NO_SUCH_ROUTE))
   app.use(webFiles)
   app.use((_request, response) => sendRefusal(response, NO_SUCH_ROUTE))

@@ -135,7 +135,7 @@ function momentInWords(atMs: number, nowMs: number): string {
 /** Formats a duration as `20 minutes`, `14 hours` or `2 days`. */
 function spanInWords(ms: number): string {
   const [amount, unit] =
-    ms < 3_600_000 ? [ms / 60_000, 'minute'] : ms < DAY_MS ? [ms / 3_600_000, 'hour'] : [ms / DAY_MS, 'day']
+    ms < HOUR_MS ? [ms / 60_000, 'minute'] : ms < DAY_MS ? [ms / HOUR_MS, 'hour'] : [ms / DAY_MS, 'day']
   const whole = Math.floor(amount)
   return `${whole} ${unit}${whole === 1 ? '' : 's'}`
 }

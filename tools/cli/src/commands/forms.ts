@@ -3,6 +3,7 @@ import { Duration, durationMs, type OrganizationConfig, type ProjectRef, TOPICS 
 import { Command, InvalidArgumentError } from 'commander'
 import { logConnection, readEnvironment } from '../environment/config.ts'
 import { CliError, EXIT } from '../errors.ts'
+import { projectName } from '../find-project.ts'
 import { type DryRun, dryRunAsJson, printDryRun } from '../forms-dry-run/print-dry-run.ts'
 import { readPast, type Topics } from '../forms-dry-run/read-past.ts'
 import { type ComparedProject, createSimulation } from '../forms-dry-run/simulate-forms.ts'
@@ -103,14 +104,10 @@ function comparedProjects(
       today: today(organization, proposed.id)?.config,
     })),
   )
-  const chosen = only ? all.filter((one) => nameOf(one) === nameOf(only)) : all
+  const chosen = only ? all.filter((one) => projectName(one) === projectName(only)) : all
   if (chosen.length > 0) return chosen
-  const known = all.map(nameOf).join(', ') || 'no projects'
-  throw new CliError(`The file has ${known}${only ? `, but not ${nameOf(only)}` : ''}.`, EXIT.usage)
-}
-
-function nameOf({ organization, project }: ProjectRef): string {
-  return `${organization}/${project}`
+  const known = all.map(projectName).join(', ') || 'no projects'
+  throw new CliError(`The file has ${known}${only ? `, but not ${projectName(only)}` : ''}.`, EXIT.usage)
 }
 
 /** Parses an instant, or a duration before now such as `7d`, to ms since the epoch. */
