@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { OrganizationConfig, ProjectConfig } from '@nextvisit/contracts'
+import { firstCharacters, isLongerThan, type OrganizationConfig, type ProjectConfig } from '@nextvisit/contracts'
 
 /** One change of an organization by an apply. */
 export interface Change {
@@ -116,5 +116,5 @@ const SHOWN_CHARACTERS = 80
 function shown(value: unknown): string {
   if (value === undefined) return '(none)'
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return text.length <= SHOWN_CHARACTERS ? text : `${text.slice(0, SHOWN_CHARACTERS)}…`
+  return isLongerThan(text, SHOWN_CHARACTERS) ? `${firstCharacters(text, SHOWN_CHARACTERS)}…` : text
 }

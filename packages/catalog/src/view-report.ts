@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { firstCharacters } from '@nextvisit/contracts'
 import type { CatalogProblem } from './catalog-view.ts'
 import { type CatalogState, problemsOf } from './fold-catalog.ts'
 
@@ -21,7 +22,9 @@ export function viewReportNote(state: CatalogState): string {
   const all = problemsOf(state)
   const revisions = revisionsDigest(state)
   const noteOf = (count: number): string => {
-    const problems = all.slice(0, count).map((one) => ({ ...one, reason: one.reason.slice(0, MAX_REASON_CHARACTERS) }))
+    const problems = all
+      .slice(0, count)
+      .map((one) => ({ ...one, reason: firstCharacters(one.reason, MAX_REASON_CHARACTERS) }))
     return JSON.stringify({ revisions, problems, moreProblems: all.length - count } satisfies ViewReport)
   }
   let count = all.length

@@ -1,6 +1,5 @@
-import { BODY_LIMITS } from '@nextvisit/contracts'
+import { BODY_LIMITS, isLongerThan } from '@nextvisit/contracts'
 import { BODY_RULES } from './body-rules.ts'
-import { isLongerThan } from './is-longer-than.ts'
 import { isJsonObject, type JsonObject } from './json-object.ts'
 import { type BodyRule, reject, type Rejection, truncate } from './rejection.ts'
 

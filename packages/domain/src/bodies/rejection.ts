@@ -1,3 +1,5 @@
+import { firstCharacters, isLongerThan } from '@nextvisit/contracts'
+
 /** A rule that a body can break. Parsers reject by it, and the API document lists it. */
 export interface BodyRule extends Partial<RuleName> {
   /** The text that the caller reads: the member that is wrong, and a correct value. */
@@ -28,7 +30,7 @@ export function reject({ message, reason, member, status }: Omit<BodyRule, 'when
 
 /** Shortens a caller's word for a message. */
 export function truncate(word: string): string {
-  return word.length > 40 ? `${word.slice(0, 40).toWellFormed()}…` : word
+  return isLongerThan(word, 40) ? `${firstCharacters(word, 40).toWellFormed()}…` : word
 }
 
 type Texts = { readonly message: string }

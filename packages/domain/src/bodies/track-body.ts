@@ -1,4 +1,4 @@
-import { BODY_LIMITS } from '@nextvisit/contracts'
+import { BODY_LIMITS, isLongerThan } from '@nextvisit/contracts'
 import { eventSlug, isReservedEventName } from '../event-slug.ts'
 import { isoInstant } from '../time/iso-instant.ts'
 import { MAX_EVENT_AGE_MS, type OccurredAt, parseOccurredAt } from './occurred-at.ts'
@@ -6,7 +6,6 @@ import { memoize } from '../memoize.ts'
 import { BODY_RULES } from './body-rules.ts'
 import { parseEventProperties } from './event-properties.ts'
 import { reject, type Rejection } from './rejection.ts'
-import { isLongerThan } from './is-longer-than.ts'
 import { type JsonObject, memberOf } from './json-object.ts'
 import { checkUserName } from './user-name.ts'
 

@@ -1,7 +1,6 @@
-import { BODY_LIMITS, type TraitScalar, type TraitValue } from '@nextvisit/contracts'
+import { BODY_LIMITS, isLongerThan, type TraitScalar, type TraitValue } from '@nextvisit/contracts'
 import { TRAIT_OPERATOR_NAMES, TRAIT_OPERATORS, type TraitChange } from '../traits/trait-operators.ts'
 import { BODY_RULES } from './body-rules.ts'
-import { isLongerThan } from './is-longer-than.ts'
 import { isJsonObject, type JsonObject, memberOf } from './json-object.ts'
 import { type BodyRule, reject, type Rejection, truncate } from './rejection.ts'
 

@@ -1,7 +1,6 @@
-import { BODY_LIMITS } from '@nextvisit/contracts'
+import { BODY_LIMITS, isLongerThan } from '@nextvisit/contracts'
 import { BODY_RULES } from './body-rules.ts'
 import { reject, type Rejection } from './rejection.ts'
-import { isLongerThan } from './is-longer-than.ts'
 
 /** Checks the userName of a tracked event, which is taken exactly as given (contract, Track event: at most 255 characters). */
 export function checkUserName(userName: unknown): Rejection | undefined {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
+import { isLongerThan } from '@nextvisit/contracts'
 import { BODY_RULES } from '../bodies/body-rules.ts'
-import { isLongerThan } from '../bodies/is-longer-than.ts'
 import { type IdentifyBody, parseIdentifyBody } from '../bodies/identify-body.ts'
 import { type JsonObject, memberOf } from '../bodies/json-object.ts'
 import { parseJson } from '../bodies/parse-json.ts'

@@ -1,6 +1,5 @@
-import { BODY_LIMITS, PII_FIELDS, type TraitValue } from '@nextvisit/contracts'
+import { BODY_LIMITS, isLongerThan, PII_FIELDS, type TraitValue } from '@nextvisit/contracts'
 import type { ProjectPolicy } from '../project-policy.ts'
-import { isLongerThan } from '../bodies/is-longer-than.ts'
 import { isJsonObject } from '../bodies/json-object.ts'
 import { checkTraitValue } from '../bodies/trait-operations-body.ts'
 

@@ -1,6 +1,13 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { CatalogKey } from '@nextvisit/catalog'
-import { isStorable, type KeptRefusal, type RouteSignature } from '@nextvisit/contracts'
+import {
+  BODY_LIMITS,
+  firstCharacters,
+  isLongerThan,
+  isStorable,
+  type KeptRefusal,
+  type RouteSignature,
+} from '@nextvisit/contracts'
 import { checkUserName, eventSlug, memberIn, userIdOf, userNameOfUserId, redactMessage } from '@nextvisit/domain'
 import type { Logger, RefusalStore } from '@nextvisit/service-kit'
 import type { Refusal } from './refusals.ts'
@@ -110,7 +117,11 @@ function describeRefusal(
     route: route.pattern,
     requestId,
     ...(item !== undefined && { item }),
-    key: { name: entry.name.slice(0, MAX_KEY_NAME_LENGTH), kind: entry.kind, environment: entry.environment },
+    key: {
+      name: firstCharacters(entry.name, MAX_KEY_NAME_LENGTH),
+      kind: entry.kind,
+      environment: entry.environment,
+    },
     ...(userName !== undefined && { userId: userIdOf(project.organization, project.project, userName) }),
     ...(event !== undefined && { event }),
   }
@@ -126,6 +137,7 @@ function userNameOf(given: unknown): string | undefined {
 
 /** Returns the slug of an event that the workspace file declares. Any other name could be a value. */
 function declaredEvent({ declaredEvents, disabledEvents }: CatalogKey['project'], name: unknown): string | undefined {
-  const slug = typeof name === 'string' && name.length <= 100 ? eventSlug(name) : undefined
+  const isName = typeof name === 'string' && !isLongerThan(name, BODY_LIMITS.eventNameLength)
+  const slug = isName ? eventSlug(name) : undefined
   return slug !== undefined && (declaredEvents.has(slug) || disabledEvents.has(slug)) ? slug : undefined
 }

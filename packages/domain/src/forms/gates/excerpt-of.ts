@@ -1,5 +1,4 @@
-import { isTraitScalar, type TraitScalar, type TraitValue } from '@nextvisit/contracts'
-import { isLongerThan } from '../../bodies/is-longer-than.ts'
+import { firstCharacters, isLongerThan, isTraitScalar, type TraitScalar, type TraitValue } from '@nextvisit/contracts'
 
 const EXCERPT = { characters: 100, items: 20 }
 
@@ -15,6 +14,5 @@ export function excerptOf(value: TraitValue | undefined): TraitValue | undefined
 function cut(value: TraitScalar): TraitScalar {
   if (typeof value !== 'string' || !isLongerThan(value, EXCERPT.characters)) return value
   // By code points: Postgres refuses half a character.
-  const beginning = Array.from(value.slice(0, 2 * EXCERPT.characters)).slice(0, EXCERPT.characters)
-  return `${beginning.join('')}…`
+  return `${firstCharacters(value, EXCERPT.characters)}…`
 }

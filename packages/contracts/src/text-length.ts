@@ -6,3 +6,11 @@ export function isLongerThan(text: string, max: number): boolean {
   for (const _ of text) count += 1
   return count > max
 }
+
+/** Returns the first `max` Unicode code points of a text. A cut text does not keep the whole one in memory. */
+export function firstCharacters(text: string, max: number): string {
+  if (!isLongerThan(text, max)) return text
+  return Array.from(text.slice(0, 2 * max))
+    .slice(0, max)
+    .join('')
+}
