@@ -34,6 +34,7 @@ export {
   type Health,
 } from './internal-server.ts'
 export { createMetrics, createPublishMetrics } from './metrics.ts'
+export { createUnreadAnswers, reportUnread } from './unread-answers.ts'
 export {
   addressesConfig,
   configOrExit,

@@ -2,11 +2,10 @@ import { randomUUIDv7 } from 'node:crypto'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { maxBodyBytesAt } from '@nextvisit/contracts'
-import { createHttpPart } from '@nextvisit/service-kit'
+import { createHttpPart, createUnreadAnswers } from '@nextvisit/service-kit'
 import { errorBody, type RefusalRule, REFUSALS, refuse } from '../refusals/refusals.ts'
 import { saysTooLarge } from './body/read-body.ts'
 import { pathOf } from './route.ts'
-import { createUnreadAnswers } from './answer/unread-answers.ts'
 import { JSON_TYPE, SECURITY_HEADERS, writeAnswer } from './answer/write-answer.ts'
 
 const GRACE_MS = 300

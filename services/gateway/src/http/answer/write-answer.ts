@@ -1,8 +1,8 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
+import { reportUnread } from '@nextvisit/service-kit'
 import { errorBody } from '../../refusals/refusals.ts'
 import { discardBody } from '../body/read-body.ts'
-import { UNREAD } from './unread-answers.ts'
 import type { Answer, Result } from '../route.ts'
 
 /** Headers of every answer. */
@@ -54,7 +54,7 @@ export function writeText(
   const bytes = Buffer.byteLength(text)
   response.writeHead(status, { ...SECURITY_HEADERS, 'Content-Length': bytes, ...headers })
   response.end(text)
-  if (response.writableLength > 0) response.emit(UNREAD, bytes)
+  reportUnread(response, bytes)
   discardBody(response.req)
 }
 

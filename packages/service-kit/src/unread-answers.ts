@@ -1,10 +1,15 @@
 import type { ServerResponse } from 'node:http'
 
 /** Event of a response, with the bytes of its body, if the system did not take all of them at once. */
-export const UNREAD = 'unread'
+const UNREAD = 'unread'
+
+/** Reports a response that has just been ended to {@link createUnreadAnswers}. `bytes`: of its body. */
+export function reportUnread(response: ServerResponse, bytes: number): void {
+  if (response.writableLength > 0) response.emit(UNREAD, bytes)
+}
 
 /**
- * Bounds the memory for unread answers (decisions.md, Slow and large). Over the bound, the connections that have waited
+ * Bounds a server's memory for unread answers (decisions.md, Slow and large). Over the bound, the connections that have waited
  * longest are closed, so callers who read their answers are safe. `watch` must see every response before it is written.
  * `withinMs`: time to read an answer.
  */
