@@ -3,7 +3,7 @@ import { catchUp, defineConsumer, READ_BARRIER_WITHIN_MS } from '@nextvisit/cons
 import { FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
 import { BEHIND, NOT_FOUND } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
-import { lookUpUsers, readSegmentMembers, readSegments, readUser } from './queries.ts'
+import { lookUpUsers, readSegmentMembers, readSegments, readUser, readUserNames } from './queries.ts'
 import { createProjection } from './projection.ts'
 
 /**
@@ -67,6 +67,8 @@ export const userProjector = defineConsumer({
       // The user may exist although the latest records are not folded.
       return user ?? (isCaughtUp ? NOT_FOUND : BEHIND)
     },
+    // A userName never changes, and one that is not folded yet is only missing on a screen.
+    readUserNames: (query, { readDb }) => readUserNames(readDb, query),
     readSegments: async (query, context) => {
       await catchUp('all users', { ...context, withinMs: READ_BARRIER_WITHIN_MS })
       return readSegments(context.readDb, query)

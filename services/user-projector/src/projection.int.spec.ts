@@ -12,7 +12,7 @@ import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { userProjector } from './consumer.ts'
-import { readUser } from './queries.ts'
+import { readUser, readUserNames } from './queries.ts'
 import { createProjection } from './projection.ts'
 
 const context = { catalog: staticCatalog([]), mode: 'live', partition: 0 } as const
@@ -58,6 +58,18 @@ async function foldOnce(facts: readonly UserFact[]) {
 function readAda(place: Place): Promise<UserReadModel | undefined> {
   return readUser(prisma, { ...place, userId: userIdFixture('ada') })
 }
+
+it('the names of users are read in the order of their ids, and only of identified users of the project', async () => {
+  const [place, elsewhere] = [newPlace(), newPlace()]
+  await fold([
+    identifyRequested({ ...place, userName: 'ada' }),
+    identifyRequested({ ...place, userName: 'bob' }),
+    identifyRequested({ ...elsewhere, userName: 'eve' }),
+  ])
+  const userIds = ['bob', 'eve', 'nobody', 'ada', 'bob'].map(userIdFixture)
+  expect(await readUserNames(prisma, { ...place, userIds })).toEqual({ userNames: ['bob', null, null, 'ada', 'bob'] })
+  expect(await readUserNames(prisma, { ...place, userIds: [] })).toEqual({ userNames: [] })
+})
 
 describe('the read model of a user', () => {
   it('contains the result of identifies and events over batches', async () => {

@@ -7,6 +7,8 @@ import {
   type SegmentsAnswer,
   type SegmentsQuery,
   type UserLookUp,
+  type UserNamesAnswer,
+  type UserNamesQuery,
   type UserQuery,
   type UserReadModel,
 } from '@nextvisit/contracts'
@@ -42,6 +44,18 @@ export async function readUser(db: Db, query: UserQuery): Promise<UserReadModel 
     ...(events.length > shown.length && { moreEvents: true }),
     segments: memberships.map(({ segmentId }) => segmentId).toSorted(),
   }
+}
+
+/** Returns the userNames of these users, in their order; null: no identify was folded. */
+export async function readUserNames(
+  db: Db,
+  { organization, project, userIds }: UserNamesQuery,
+): Promise<UserNamesAnswer> {
+  const rows = await db.$queryRaw<{ userId: string; userName: string }[]>(sql`
+    SELECT user_id AS "userId", user_name AS "userName" FROM users
+    WHERE (organization, project) = (${organization}, ${project}) AND user_id = ANY (${userIds}::uuid[])`)
+  const names = new Map(rows.map(({ userId, userName }) => [userId, userName]))
+  return { userNames: userIds.map((userId) => names.get(userId) ?? null) }
 }
 
 /** Returns, in the order of the users, true for each with a folded identify. */

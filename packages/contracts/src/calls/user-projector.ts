@@ -34,11 +34,20 @@ export type SegmentMembersQuery = z.infer<typeof SegmentMembersQuery>
 const SegmentMembersAnswer = z.object({ users: z.array(SegmentMember), next: z.string().nullable() })
 export type SegmentMembersAnswer = z.infer<typeof SegmentMembersAnswer>
 
+/** Maximum number of users in one question about names. */
+const MAX_NAMES_ASKED = 200
+const UserNamesQuery = z.object({ ...projectFields, userIds: z.array(Uuid).max(MAX_NAMES_ASKED) })
+export type UserNamesQuery = z.infer<typeof UserNamesQuery>
+/** In the order of the question; null: no record identifies the user. */
+const UserNamesAnswer = z.object({ userNames: z.array(z.string().nullable()) })
+export type UserNamesAnswer = z.infer<typeof UserNamesAnswer>
+
 export const userProjectorCalls = {
   /** Checks that users exist, behind the barrier of their partition. */
   lookUpUsers: defineBatchedCall({ path: '/internal/users/look-up', question: UserLookUp, answer: Existence }),
   /** Not found: the user does not exist. */
   readUser: defineCall({ path: '/internal/users/read', question: UserQuery, answer: UserReadModel }),
+  readUserNames: defineCall({ path: '/internal/users/names/read', question: UserNamesQuery, answer: UserNamesAnswer }),
   /** Counts the members of these segments. */
   readSegments: defineCall({ path: '/internal/segments/read', question: SegmentsQuery, answer: SegmentsAnswer }),
   readSegmentMembers: defineCall({

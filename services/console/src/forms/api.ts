@@ -2,6 +2,7 @@ import { Instant, OpenCountsAnswer, OpenFormRow, projectFields, SlugId, Uuid } f
 import { z } from 'zod'
 import { cursorOf } from '../http/cursor.ts'
 import { defineRoute } from '../http/define-route.ts'
+import { MAX_SEARCH_CHARACTERS } from '../shared-with-pages.ts'
 
 const hours = z.enum(['1', '24']).default('24').transform(Number)
 
@@ -38,6 +39,9 @@ const FormSummary = z.strictObject({
 })
 export type FormSummary = z.infer<typeof FormSummary>
 
+/** `userName`: may be masked; null: not known. */
+const WaitingRow = OpenFormRow.extend({ userName: z.string().nullable() })
+
 const OpenRowCursor = cursorOf(Uuid).transform(([queuedAt, queuedId]) => ({ queuedAt, queuedId }))
 
 export const formsApi = {
@@ -47,7 +51,7 @@ export const formsApi = {
       ...projectFields,
       hours,
       /** Part of the id or the name. */
-      find: z.string().max(100).default(''),
+      find: z.string().max(MAX_SEARCH_CHARACTERS).default(''),
       page: z.coerce.number<number>().int().min(1).default(1),
     }),
     answer: z.strictObject({
@@ -73,7 +77,7 @@ export const formsApi = {
       /** Conditions for queueing and showing the form. */
       settings: z.array(z.strictObject({ name: z.string(), words: z.string() })),
       /** One page of open rows, oldest first. */
-      rows: z.array(OpenFormRow),
+      rows: z.array(WaitingRow),
       /** `after` of the next page. */
       next: z.string().nullable(),
     }),

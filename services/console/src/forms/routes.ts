@@ -1,9 +1,11 @@
-import type { Form, FormStepsQuery } from '@nextvisit/contracts'
+import type { Form, FormStepsQuery, OpenFormRow, ProjectRef } from '@nextvisit/contracts'
 import { treeInWords, triggerInWords } from '@nextvisit/domain'
 import { createInProject } from '../catalog/find-project.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { answered, serveApi } from '../http/api-route.ts'
 import { formatCursor } from '../http/cursor.ts'
+import { maskFor, revealedName } from '../http/mask.ts'
+import type { Session } from '../http/sessions.ts'
 import { noAnswerOf } from '../services.ts'
 import { formsApi } from './api.ts'
 import { formSettingsOf } from './form-settings.ts'
@@ -21,25 +23,38 @@ export function createFormRoutes({
   catalog,
   evaluator,
   evaluators,
+  projector,
   nowMs,
-}: Pick<Dependencies, 'catalog' | 'evaluator' | 'evaluators' | 'nowMs'>) {
+}: Pick<Dependencies, 'catalog' | 'evaluator' | 'evaluators' | 'projector' | 'nowMs'>) {
   const inProject = createInProject(catalog)
-  const readSteps = (query: FormStepsQuery) =>
+  const readSteps = (query: FormStepsQuery, signal: AbortSignal) =>
     Promise.all(
       evaluators.map(async ({ readFormSteps }) => {
-        const steps = await readFormSteps(query)
+        const steps = await readFormSteps(query, signal)
         return steps.outcome === 'answered' ? steps.answer : undefined
       }),
     )
 
+  /** Adds the userNames, as far as the projector answers. */
+  async function withNames(rows: readonly OpenFormRow[], project: ProjectRef, session: Session, signal: AbortSignal) {
+    const userIds = rows.map(({ userId }) => userId)
+    const read = await projector.readUserNames({ ...project, userIds }, signal)
+    const names = read.outcome === 'answered' ? read.answer.userNames : []
+    return rows.map((row, index) => {
+      const { userName: shown } = maskFor(session, revealedName({ ...project, userId: row.userId }))
+      const userName = names[index] ?? null
+      return { ...row, userName: userName === null ? null : shown(userName) }
+    })
+  }
+
   return serveApi(formsApi, {
-    listForms: inProject(async ({ config: { forms: all } }, { hours, find, page, ...path }) => {
+    listForms: inProject(async ({ config: { forms: all } }, { hours, find, page, ...path }, _session, signal) => {
       const wanted = all.filter(isNamed(find))
       const shown = wanted.slice((page - 1) * FORMS_A_PAGE, page * FORMS_A_PAGE)
       const query = { ...path, formIds: shown.map(({ id }) => id) }
       const [processes, open] = await Promise.all([
-        readSteps({ ...query, hours }),
-        evaluator.readOpenCounts({ ...query, countUpTo: COUNT_UP_TO_IN_LIST }),
+        readSteps({ ...query, hours }, signal),
+        evaluator.readOpenCounts({ ...query, countUpTo: COUNT_UP_TO_IN_LIST }, signal),
       ])
       const period = periodOf(processes, hours, nowMs())
       if (!period) return NO_EVALUATOR
@@ -53,13 +68,13 @@ export function createFormRoutes({
         total: all.length,
       })
     }),
-    readForm: inProject(async ({ config }, { formId, hours, after, ...path }) => {
+    readForm: inProject(async ({ config }, { formId, hours, after, ...path }, session, signal) => {
       const form = config.forms.find(({ id }) => id === formId)
       const query = { ...path, formIds: [formId] }
       const [processes, open, page] = await Promise.all([
-        readSteps({ ...query, hours }),
-        evaluator.readOpenCounts({ ...query, countUpTo: COUNT_UP_TO }),
-        evaluator.readOpenRows({ ...path, formId, limit: ROWS_A_PAGE, after }),
+        readSteps({ ...query, hours }, signal),
+        evaluator.readOpenCounts({ ...query, countUpTo: COUNT_UP_TO }, signal),
+        evaluator.readOpenRows({ ...path, formId, limit: ROWS_A_PAGE, after }, signal),
       ])
       const period = periodOf(processes, hours, nowMs())
       if (!period) return NO_EVALUATOR
@@ -74,7 +89,7 @@ export function createFormRoutes({
         startsAt: parseInstant(form?.startsAt),
         endsAt: parseInstant(form?.endsAt),
         settings: form ? formSettingsOf(form, config) : [],
-        rows,
+        rows: await withNames(rows, path, session, signal),
         next: next && formatCursor(next.queuedAt, next.queuedId),
       })
     }),

@@ -37,10 +37,11 @@ export function Waiting({ form: { open, rows, next }, path: { organization, proj
                 to="/users/$organization/$project/$userId"
                 params={{ organization, project, userId: row.userId }}
                 search={{ tab: 'forms' }}
-                className="mono"
+                className={row.userName === null ? 'mono' : undefined}
               >
-                {row.userId}
+                {row.userName ?? row.userId}
               </Link>
+              {row.userName !== null && <small className="quiet mono"> {row.userId}</small>}
             </th>
             <QueuedFormCells queued={row} />
           </tr>
