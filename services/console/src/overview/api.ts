@@ -15,6 +15,8 @@ export type FindingLink = z.infer<typeof FindingLink>
 const Finding = z.strictObject({
   severity: z.enum(['critical', 'warning']),
   text: z.string(),
+  /** Time of the figures in `text`, if they are older than the last sample. */
+  asOf: Instant.nullable(),
   /** A page of docs/runbooks. */
   runbook: z.string().nullable(),
   links: z.array(FindingLink),
@@ -25,16 +27,15 @@ export type Finding = z.infer<typeof Finding>
 const ServiceState = z.strictObject({
   service: z.string(),
   isConsumer: z.boolean(),
+  /** Time of the figures: the last answer of one of its processes. null: none since the console started. */
+  asOf: Instant.nullable(),
   /** Number of configured processes, and of those that answered. */
   processes: z.number().int(),
   answering: z.number().int(),
   /** The other processes, as `host:port`. */
   silentProcesses: z.array(z.string()),
-  /**
-   * Set while no process answers: the time of the last answer (null: none since the console started), and an estimate of
-   * the records that wait.
-   */
-  silence: z.strictObject({ lastAnsweredAt: Instant.nullable(), recordsWaiting: z.number().nullable() }).nullable(),
+  /** Set while no process answers: an estimate of the records that wait, from the last answer and the records since. */
+  silence: z.strictObject({ recordsWaiting: z.number().nullable() }).nullable(),
   /** Lag of a consumer; null: no process answers, or the metric is missing. */
   lagSeconds: z.number().nullable(),
   lagRecords: z.number().nullable(),

@@ -52,6 +52,7 @@ type Parts = readonly [text: string, runbook?: string | null, ...links: readonly
 const finding = (severity: Finding['severity'], [text, runbook = null, ...links]: Parts): Finding => ({
   severity,
   text,
+  asOf: null,
   runbook,
   links,
 })

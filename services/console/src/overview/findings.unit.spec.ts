@@ -85,6 +85,7 @@ describe('findingsOf', () => {
     expect(findingsIn({ services: [gateway(), ...consumers] })).toEqual([
       {
         severity: 'warning',
+        asOf: null,
         text: 'There are dead letters (records that a consumer could not read): 1 of metering, 1 of trait-registry. One bad record can be a dead letter of each consumer.',
         runbook: 'dead-letters',
         links: [

@@ -23,7 +23,9 @@ export function limitFindings({ samples, isWholeHour, reached }: LimitParts): re
     if (count === 0) return []
     const requests = count === 1 ? '1 request was' : `${count} requests were`
     const text = `${requests} refused because of a limit (${title.toLowerCase()}) ${period}.`
-    return [{ severity: 'warning', text, runbook: null, links: [{ screen: 'refusals', project: null }] } as const]
+    return [
+      { severity: 'warning', text, asOf: null, runbook: null, links: [{ screen: 'refusals', project: null }] } as const,
+    ]
   })
 }
 
@@ -37,13 +39,14 @@ function subjectOf({ organization, project, line }: ReachedLimit): string {
 }
 
 function reachedFinding(reached: ReachedLimit, refusals: string): Finding {
-  const { organization, project, line } = reached
+  const { organization, project, line, readAtMs } = reached
   const projectName = `${organization}/${project}`
   const { title, used, limit, words } = line
   const counts = [`${used} of ${limit}`, refusals].filter((part) => part !== '').join(', ')
   return {
     severity: 'warning',
     text: `${subjectOf(reached)}: ${title.toLowerCase()}, ${counts}. ${words}`,
+    asOf: new Date(readAtMs).toISOString(),
     runbook: null,
     links: [
       { screen: 'registry', project: projectName },

@@ -16,14 +16,15 @@ const mau: LimitLine = {
   words: 'Reached.',
   reachedAt: null,
 }
-const ofShop = { organization: 'demo', project: 'shop', line: mau }
+const ofShop = { organization: 'demo', project: 'shop', line: mau, readAtMs: 60_000 }
 const refused = [sampleOf({ 'refusal:mau': 20, 'refusal:tooFast': 1 }), sampleOf({ 'refusal:mau': 7 })]
 
-it('a finding names a reached limit and its number of refusals, and links to both', () => {
+it('a finding names a reached limit, the time of its count and its number of refusals, and links to both', () => {
   expect(limitFindings({ samples: refused, isWholeHour: false, reached: [ofShop] })).toEqual([
     {
       severity: 'warning',
       text: 'demo/shop: monthly active users, 12 of 12, 27 refused since the console started. Reached.',
+      asOf: '1970-01-01T00:01:00.000Z',
       runbook: null,
       links: [
         { screen: 'registry', project: 'demo/shop' },
@@ -43,7 +44,7 @@ it('findings attribute no refusals while two projects have reached the limit', (
 
 it('a finding names the limit of an organization once', () => {
   const line: LimitLine = { ...mau, name: 'eventsPerMonth', title: 'Events a month', of: 'organization' }
-  const reached = ['shop', 'app'].map((project) => ({ organization: 'demo', project, line }))
+  const reached = ['shop', 'app'].map((project) => ({ ...ofShop, project, line }))
   expect(limitFindings({ samples: [], isWholeHour: true, reached })).toMatchObject([
     { text: 'demo: events a month, 12 of 12. Reached.', links: [{}, { screen: 'refusals', project: null }] },
   ])

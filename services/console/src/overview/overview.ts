@@ -62,6 +62,7 @@ function stateOf(reading: ServiceReading, lastAnswer: LastAnswer | undefined): S
   return {
     service,
     isConsumer,
+    asOf: lastAnswer ? new Date(lastAnswer.atMs).toISOString() : null,
     processes,
     answering,
     silentProcesses: [...silentProcesses],
@@ -75,12 +76,7 @@ function stateOf(reading: ServiceReading, lastAnswer: LastAnswer | undefined): S
 }
 
 function silenceOf(lastAnswer: LastAnswer | undefined, isConsumer: boolean): ServiceState['silence'] {
-  if (!lastAnswer) return { lastAnsweredAt: null, recordsWaiting: null }
-  const { atMs, lagRecords, recordedSince } = lastAnswer
-  return {
-    lastAnsweredAt: new Date(atMs).toISOString(),
-    recordsWaiting: isConsumer ? lagRecords + recordedSince : null,
-  }
+  return { recordsWaiting: lastAnswer && isConsumer ? lastAnswer.lagRecords + lastAnswer.recordedSince : null }
 }
 
 /** Returns null if samples cover the whole hour. */

@@ -52,13 +52,13 @@ it.each([
   expect(overviewOf({ ...parts, nowMs: NOW_MS }).countedSince).toBe(countedSince)
 })
 
-it('the Overview reports the last answer of a silent consumer, and an estimate of the records that wait', () => {
+it('the Overview reports the time of the figures of a silent consumer, and an estimate of the records that wait', () => {
   const silent = [givenService('gateway', [undefined]), givenService('metering', [undefined])]
   const lastAnswers = new Map([['metering', { atMs: NOW_MS - 90_000, lagRecords: 2, recordedSince: 29 }]])
   const parts = { samples: [], services: silent, lastAnswers, reached: [], partitionCount: PARTITIONS }
-  expect(overviewOf({ ...parts, nowMs: NOW_MS }).services.map(({ silence }) => silence)).toEqual([
-    { lastAnsweredAt: null, recordsWaiting: null },
-    { lastAnsweredAt: '1970-01-01T00:58:30.000Z', recordsWaiting: 31 },
+  expect(overviewOf({ ...parts, nowMs: NOW_MS }).services).toMatchObject([
+    { asOf: null, silence: { recordsWaiting: null } },
+    { asOf: '1970-01-01T00:58:30.000Z', silence: { recordsWaiting: 31 } },
   ])
 })
 

@@ -10,6 +10,8 @@ import { reachedLinesOf } from './limit-lines.ts'
 /** A limit with no room left. */
 export interface ReachedLimit extends ProjectRef {
   readonly line: LimitLine
+  /** Time of the counters. */
+  readonly readAtMs: number
 }
 
 /** Each costs metering some queries. With more projects, findings only count refusals. */
@@ -41,7 +43,7 @@ export function createReachedLimits({
     const usage = await metering.readUsage({ organization, project, month })
     if (usage.outcome === 'refused') return []
     const lines = reachedLinesOf({ plan, usage: usage.answer, nowMs: now })
-    return lines.map((line) => ({ organization, project, line }))
+    return lines.map((line) => ({ organization, project, line, readAtMs: now }))
   }
 
   return withLastAnswer(createSharedRead(read, AGAIN_AFTER_MS), WAIT_MS, [])

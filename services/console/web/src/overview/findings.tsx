@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import type { Answer } from '../../../src/api-routes.ts'
 import type { Finding, FindingLink } from '../../../src/overview/api.ts'
 import { Mark } from '../components/mark.tsx'
+import { Time } from '../components/time.tsx'
 import { RunbookLink } from '../components/with-links.tsx'
 
 /** Problems, worst first, with links to runbooks and screens. */
@@ -32,7 +33,15 @@ export function Findings({
         <div key={finding.text} className="finding">
           <Mark kind={finding.severity} />
           <div>
-            <p>{finding.text}</p>
+            <p>
+              {finding.text}
+              {finding.asOf && (
+                <span className="quiet">
+                  {' '}
+                  (counted at <Time at={finding.asOf} withDate={false} />)
+                </span>
+              )}
+            </p>
             <Links finding={finding} />
           </div>
         </div>

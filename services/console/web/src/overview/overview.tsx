@@ -5,6 +5,7 @@ import type { Answer } from '../../../src/api-routes.ts'
 import { apiQuery } from '../app/api.ts'
 import { TimeChart } from '../charts/time-chart.tsx'
 import { figure, milliseconds, seconds } from '../components/figures.ts'
+import { Age } from '../components/age.tsx'
 import { Time } from '../components/time.tsx'
 import { WithAnswer } from '../components/with-answer.tsx'
 import { Counts } from './counts.tsx'
@@ -20,7 +21,7 @@ export function Overview() {
     ...apiQuery('readOverview', {}),
     refetchInterval: RELOAD_AFTER_MS,
   })
-  const { data } = query
+  const { data, dataUpdatedAt: receivedAtMs } = query
   return (
     <>
       {data && (
@@ -29,7 +30,9 @@ export function Overview() {
           <p className="quiet">
             {data.sampledAt ? (
               <>
-                As of <Time at={data.sampledAt} withDate={false} />. Figures cover the last minute.
+                As of <Time at={data.sampledAt} withDate={false} />,{' '}
+                <Age of={data.sampledAt} answeredAt={data.at} receivedAtMs={receivedAtMs} /> ago. Rates cover the minute
+                before.
               </>
             ) : (
               'Reading the first figures …'
@@ -43,7 +46,7 @@ export function Overview() {
             <Findings overview={overview} />
             <Tiles now={overview.now} />
             <Charts overview={overview} />
-            <Services overview={overview} />
+            <Services overview={overview} receivedAtMs={receivedAtMs} />
             <div className="columns">
               {COUNTS.map(({ counts, ...texts }) => (
                 <Counts key={counts} {...texts} counts={overview[counts]} since={overview.countedSince} />

@@ -2,12 +2,20 @@ import { Link } from '@tanstack/react-router'
 import type { Answer } from '../../../src/api-routes.ts'
 import type { ServiceState } from '../../../src/overview/api.ts'
 import { isLate } from '../../../src/shared-with-pages.ts'
+import { Age } from '../components/age.tsx'
 import { figure, seconds } from '../components/figures.ts'
 import { Mark, type MarkKind } from '../components/mark.tsx'
 import { right, TableCard } from '../components/table-card.tsx'
 
 /** State and lag of each service. */
-export function Services({ overview: { services, at } }: { readonly overview: Answer<'readOverview'> }) {
+export function Services({
+  overview: { services, at },
+  receivedAtMs,
+}: {
+  readonly overview: Answer<'readOverview'>
+  /** Time of the answer, by the browser's clock. */
+  readonly receivedAtMs: number
+}) {
   return (
     <TableCard
       title="Services"
@@ -19,6 +27,7 @@ export function Services({ overview: { services, at } }: { readonly overview: An
         right('Dead letters'),
         right('Outbox'),
         'Halted partitions',
+        right('Age of the figures'),
       ]}
     >
       {services.map((service) => (
@@ -36,21 +45,22 @@ export function Services({ overview: { services, at } }: { readonly overview: An
           <td className="right num">
             {service.answering} / {service.processes}
           </td>
-          <td className="right num">{behindText(service, at)}</td>
+          <td className="right num">{lagText(service)}</td>
           <td className="right num">{waitingText(service)}</td>
           <td className="right num">{service.isConsumer ? figure(service.deadLetters) : ''}</td>
           <td className="right num">{service.isConsumer ? seconds(service.outboxSeconds) : ''}</td>
           <td className="num">{haltedText(service)}</td>
+          <td className="right num">
+            {service.asOf ? <Age of={service.asOf} answeredAt={at} receivedAtMs={receivedAtMs} /> : '–'}
+          </td>
         </tr>
       ))}
     </TableCard>
   )
 }
 
-/** Lag; for a silent service, the time since its last answer. */
-function behindText({ isConsumer, lagSeconds, silence }: ServiceState, at: string): string {
-  if (silence && silence.lastAnsweredAt !== null)
-    return `silent for ${seconds(Math.round((Date.parse(at) - Date.parse(silence.lastAnsweredAt)) / 1_000))}`
+function lagText({ isConsumer, lagSeconds, silence }: ServiceState): string {
+  if (silence) return 'silent'
   return isConsumer ? seconds(lagSeconds) : ''
 }
 
