@@ -33,6 +33,8 @@ const consoleConfig = z
     CONSOLE_CLI: z.string().optional(),
     /** Database address with a role that may create schemas, for replays. Absent: this process starts none. */
     CONSOLE_OPERATOR_DATABASE_URL: databaseAddress.optional(),
+    /** File that remembers a running replay, which the next process resumes. Absent: a replay ends with this process. */
+    CONSOLE_REPLAY_FILE: z.string().optional(),
   })
   .refine((env) => env.CONSOLE_TOKEN !== env.CONSOLE_VIEWER_TOKEN, {
     path: ['CONSOLE_VIEWER_TOKEN'],
@@ -47,6 +49,7 @@ const consoleConfig = z
     gatewayUrl: env.CONSOLE_GATEWAY_URL,
     cliEntry: env.CONSOLE_CLI,
     operatorUrl: env.CONSOLE_OPERATOR_DATABASE_URL,
+    replayFile: env.CONSOLE_REPLAY_FILE,
   }))
 
 const SERVICES = Object.keys(CALLS) as ServiceName[]

@@ -42,7 +42,7 @@ const WEB = path.resolve(import.meta.dirname, '../generated/web')
 
 interface ConsoleParts
   extends Pick<ConsoleConfig, 'tokens' | 'publicUrl' | 'demoKeysFile' | 'gatewayUrl' | 'services' | 'kafka'>,
-    Pick<ConsoleConfig, 'cliEntry' | 'operatorUrl' | 'commandEnvironment'> {
+    Pick<ConsoleConfig, 'cliEntry' | 'operatorUrl' | 'replayFile' | 'commandEnvironment'> {
   readonly connection: LogConnection
   /** The token that services share. */
   readonly internalToken: string
@@ -114,7 +114,11 @@ export async function createConsole(parts: ConsoleParts) {
     webFiles: await readWebFiles(WEB, site.basePath),
     logger,
   })
-  /** Ends running commands. An interrupted replay is safe, and resumes when it is started again. */
-  const stopCommands = async (): Promise<void> => void (await Promise.all([replay.close(), simulation.close()]))
-  return { app, sampler, feed, stopCommands }
+  const commands = {
+    /** Resumes the replay that the last process has left. */
+    start: async () => replay.resume(),
+    /** Ends running commands. An interrupted replay is safe. */
+    stop: async (): Promise<void> => void (await Promise.all([replay.close(), simulation.close()])),
+  }
+  return { app, sampler, feed, commands }
 }

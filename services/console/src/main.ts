@@ -1,19 +1,12 @@
-import { createServer } from 'node:http'
-import {
-  configOrExit,
-  createHttpPart,
-  createInternalServer,
-  createLogger,
-  createMetrics,
-  runService,
-} from '@nextvisit/service-kit'
+import { configOrExit, createInternalServer, createLogger, createMetrics, runService } from '@nextvisit/service-kit'
 import { readConsoleConfig } from './config.ts'
 import { createConsole } from './console.ts'
+import { createHttpServer } from './http/http-server.ts'
 
 const config = configOrExit(readConsoleConfig)
 const logger = createLogger('console', config.logLevel)
 const connection = { ...config.kafka, clientId: 'nextvisit-console' }
-const { app, sampler, feed, stopCommands } = await createConsole({
+const { app, sampler, feed, commands } = await createConsole({
   ...config,
   connection,
   internalToken: config.internalServer.token,
@@ -29,20 +22,15 @@ const internalServer = createInternalServer({
   logger,
 })
 /** The server for browsers. */
-const server = createHttpPart(createServer({ headersTimeout: 5_000, requestTimeout: 10_000 }, app), {
-  host: config.host,
-  port: config.port,
-  portVariable: 'CONSOLE_PORT',
-  withinMs: 3_000,
-})
+const server = createHttpServer({ host: config.host, port: config.port, listener: app })
 
 runService({
   logger,
   parts: [
     { name: 'sampler', ...sampler },
-    // These start on demand.
+    // It starts on demand.
     { name: 'live', start: () => Promise.resolve(), stop: feed.stop },
-    { name: 'commands', start: () => Promise.resolve(), stop: stopCommands },
+    { name: 'commands', ...commands },
     {
       name: 'server',
       start: async () => {

@@ -1,4 +1,5 @@
 /** Program for command-job.int.spec.ts that prints lines like the commands of `nextvisit`. */
+import { existsSync, writeFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 
 const say = (line: object): boolean => process.stdout.write(`${JSON.stringify(line)}\n`)
@@ -24,6 +25,15 @@ const scenarios = new Map<string, () => unknown>([
     () => {
       say({ type: 'error', code: 'REPLAY_RUNS', message: 'Another replay runs.', faults: [] })
       process.exitCode = 1
+    },
+  ],
+  [
+    'fail once',
+    () => {
+      const [file = ''] = args
+      if (existsSync(file)) return scenarios.get('tell')?.()
+      writeFileSync(file, '')
+      return scenarios.get('fail')?.()
     },
   ],
   [

@@ -113,6 +113,33 @@ export function describeConsoleReplay(): void {
       expect(await countEvents()).toBe(before)
     })
 
+    it('survives the end of the console: the next process resumes it, and says so', async () => {
+      await inDatabase(async (client) => {
+        // The comparison waits for this lock. Folds do not.
+        await client.query('BEGIN; LOCK TABLE users.checkpoints IN ROW EXCLUSIVE MODE')
+        const page = await signIn(theConsole().token)
+        await compare(page)
+        await page.getByRole('listitem').filter({ hasText: 'Compare' }).and(page.locator('[aria-current]')).waitFor()
+        consoleStack().kill('console', 'SIGKILL')
+        await expect
+          .poll(
+            () =>
+              fetch(theConsole().url).then(
+                ({ ok }) => ok,
+                () => false,
+              ),
+            WITHIN,
+          )
+          .toBe(true)
+      })
+      const page = await signIn(theConsole().token)
+      await openReplay(page)
+      await page.getByText('interrupted by a restart of the console, resumed at').waitFor(WITHIN)
+      expect(await faultsOf(page)).toEqual([])
+      await page.getByText(EQUAL).waitFor(WITHIN)
+      await page.getByText('Started by Grace').waitFor()
+    })
+
     it('reports another replay that was started on a terminal', async () => {
       const page = await signIn(theConsole().token)
       await inDatabase(async (client) => {

@@ -70,6 +70,7 @@ async function consoleProcess(
     CONSOLE_GATEWAY_URL: `http://127.0.0.1:${gatewayPort}`,
     CONSOLE_DEMO_KEYS_FILE: demoKeysFileIn(dataDirectory),
     CONSOLE_CLI: path.join(CHECKOUT, 'tools/cli/src/main.ts'),
+    CONSOLE_REPLAY_FILE: path.join(dataDirectory, 'console-replay.json'),
     // One address suffices for all schemas, unless consumers have their own databases.
     ...(isOneDatabase([adminDatabaseUrl, ...databaseUrls.values()]) && {
       CONSOLE_OPERATOR_DATABASE_URL: adminDatabaseUrl,

@@ -1,10 +1,15 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { ErrorLine, ProgressLine } from '@nextvisit/contracts'
 import { createLogger } from '@nextvisit/service-kit'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { createSessions } from '../http/sessions.ts'
+import { givenSession } from '../../test/given-session.ts'
 import { createCommandJob } from './command-job.ts'
+import { createRunFile } from './run-file.ts'
+
+const AUTHOR = { role: 'operator', name: 'Grace', logName: 'a1' } as const
 
 const Told = z.object({
   type: z.literal('told'),
@@ -13,9 +18,12 @@ const Told = z.object({
   input: z.string(),
 })
 type Told = z.infer<typeof Told>
+const Line = z.discriminatedUnion('type', [Told, ProgressLine, ErrorLine])
+type Line = z.infer<typeof Line>
+type Result = { readonly told?: Told }
 
-/** Creates a job whose requests are the arguments of `command.fixture.ts`. */
-function givenJob() {
+/** Creates a job whose requests are the arguments of `command.fixture.ts`. `resume`: what the next process does with them. */
+function givenJob(resume?: Parameters<typeof createCommandJob<readonly string[], Line, Result>>[0]['resume']) {
   const logged: unknown[] = []
   const logger = createLogger('console', 'info', { write: (line: string) => void logged.push(JSON.parse(line)) })
   const job = createCommandJob(
@@ -24,10 +32,11 @@ function givenJob() {
       argsOf: (args: readonly string[]) => args,
       inputOf: () => 'the piped text',
       environment: { DATABASE_URL: 'postgresql://one' },
-      line: z.discriminatedUnion('type', [Told, ProgressLine, ErrorLine]),
-      initialResult: (): { readonly told?: Told } => ({}),
+      line: Line,
+      initialResult: (): Result => ({}),
       evolve: (result, line) => (line.type === 'told' ? { told: line } : result),
       outcomeOf: ({ told }) => told && 'told',
+      ...(resume && { resume }),
     },
     {
       cli: {
@@ -36,10 +45,11 @@ function givenJob() {
       },
       nowMs: () => 0,
       logger,
+      resumeAgainAfterMs: 1,
     },
   )
   onTestFinished(job.close)
-  const session = createSessions(() => 0).open('operator', 'Grace')
+  const session = givenSession('operator', 'Grace')
   const hasEnded = () => expect.poll(() => job.run()?.endedAtMs, { timeout: 20_000 }).toBe(0)
   const hasBegun = () => expect.poll(() => job.run()?.progress, { timeout: 20_000 }).toBeDefined()
   return { job, session, hasEnded, hasBegun, logged }
@@ -108,5 +118,73 @@ describe('the job of a command', () => {
     job.start([scenario], session)
     await hasEnded()
     expect(job.run()?.failure).toMatchObject(failure)
+  })
+})
+
+/** The file of a command, and the jobs of consecutive processes, which continue with this request. */
+async function givenProcesses(continuedIn: (folder: string) => readonly string[]) {
+  const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const resume = {
+    file: createRunFile<readonly string[]>(path.join(folder, 'state', 'work.json'), z.array(z.string())),
+    requestOf: () => continuedIn(folder),
+    hasBegun: ({ told }: Result) => told !== undefined,
+  }
+  return { file: resume.file, next: () => givenJob(resume) }
+}
+
+describe('a command that can resume', () => {
+  it('is resumed by the next process, which says so, and by no other', async () => {
+    const { next } = await givenProcesses(() => ['tell', 'again'])
+    const first = next()
+    first.job.start(['hang'], first.session)
+    await first.hasBegun()
+    await first.job.close()
+
+    const second = next()
+    second.job.resume()
+    expect(second.job.start(['tell'], second.session)).toBe('busy')
+    await second.hasEnded()
+    expect(second.job.run()).toMatchObject({ by: 'Grace', startedAtMs: 0, resumedAtMs: 0, failure: undefined })
+    expect(second.job.run()?.result.told?.args).toEqual(['again'])
+    expect(second.logged).toContainEqual(
+      expect.objectContaining({ action: 'work resumed', by: 'Grace', interruptions: 1 }),
+    )
+
+    const third = next()
+    third.job.resume()
+    expect(third.job.run()).toBeUndefined()
+  })
+
+  it.each([
+    ['was stopped', ['hang'], (job: ReturnType<typeof givenJob>['job']) => void job.stop('Ada')],
+    ['has failed', ['fail'], () => undefined],
+    ['has ended', ['tell'], () => undefined],
+  ])('is not resumed if it %s', async (_how, request, act) => {
+    const { file, next } = await givenProcesses(() => [])
+    const { job, session, hasEnded } = next()
+    job.start(request, session)
+    expect(file.read()).toMatchObject({ request, author: { name: 'Grace' }, interruptions: 0 })
+    act(job)
+    await hasEnded()
+    await expect.poll(file.read).toBeUndefined()
+  })
+
+  it('is tried again until it begins: its interrupted process may still be ending', async () => {
+    const { file, next } = await givenProcesses((folder) => ['fail once', path.join(folder, 'has failed')])
+    file.write({ request: ['hang'], author: AUTHOR, startedAtMs: 0, interruptions: 0 })
+    const { job } = next()
+    job.resume()
+    await expect.poll(() => job.run()?.result.told, { timeout: 20_000 }).toBeDefined()
+    await expect.poll(file.read).toBeUndefined()
+  })
+
+  it('is reported, and not resumed, once restarts have interrupted it four times', async () => {
+    const { file, next } = await givenProcesses(() => ['tell'])
+    file.write({ request: ['hang'], author: AUTHOR, startedAtMs: 0, interruptions: 3 })
+    const { job } = next()
+    job.resume()
+    expect(job.run()).toMatchObject({ by: 'Grace', endedAtMs: 0, failure: { code: 'INTERRUPTED' } })
+    expect(file.read()).toBeUndefined()
   })
 })

@@ -2,9 +2,9 @@ import type { ErrorLine, ProgressLine } from '@nextvisit/contracts'
 import type { Logger } from '@nextvisit/service-kit'
 import type { ZodType } from 'zod'
 import { sessionFields } from '../http/app.ts'
-import type { Session } from '../http/sessions.ts'
 import type { CommandRun, Failure } from './command-run.ts'
 import { type Cli, type CliEnd, type CliProcess, startCliProcess } from './cli-process.ts'
+import type { RunAuthor, RunFile, RunNote } from './run-file.ts'
 
 /** A long-running command of `nextvisit`, and the fold of the lines that it prints. */
 export interface Command<Request, Line, Result> {
@@ -20,23 +20,49 @@ export interface Command<Request, Line, Result> {
   readonly evolve: (result: Result, line: Line) => Result
   /** Returns the outcome in one word; undefined: none yet. */
   readonly outcomeOf: (result: Result) => string | undefined
+  /** Makes runs resume after a restart of the console. Default: they end with it. */
+  readonly resume?: CommandResume<Request, Result>
+}
+
+interface CommandResume<Request, Result> {
+  /** The note of the running command. */
+  readonly file: RunFile<Request>
+  /** Returns the request that continues an interrupted one. */
+  readonly requestOf: (request: Request) => Request
+  /** Returns true once the command works. Before that, a resumed one that fails is tried again. */
+  readonly hasBegun: (result: Result) => boolean
 }
 
 export interface CommandJobParts {
   readonly cli: Cli
   readonly nowMs: () => number
   readonly logger: Logger
+  /** Pause before another attempt to resume. Default: 3 s. */
+  readonly resumeAgainAfterMs?: number
 }
 
 type AnyLine = { readonly type: string } | ProgressLine | ErrorLine
 
-/** Runs a command, one run at a time. A run outlives the session that started it, and ends with this process. */
+const RESUME_AGAIN_AFTER_MS = 3_000
+/** Kafka and Postgres may start later than the console, and the interrupted process may still be ending. */
+const MAX_RESUME_ATTEMPTS = 40
+/** A command that often runs while the console ends may be the reason. */
+const MAX_INTERRUPTIONS = 3
+
+/**
+ * Runs a command, one run at a time. A run outlives the session that started it, and ends with this process. If the command
+ * can resume, the next process of the console resumes it.
+ */
 export function createCommandJob<Request, Line extends AnyLine, Result>(
   command: Command<Request, Line, Result>,
-  { cli, nowMs, logger }: CommandJobParts,
+  { cli, nowMs, logger, resumeAgainAfterMs = RESUME_AGAIN_AFTER_MS }: CommandJobParts,
 ) {
+  const { resume } = command
   let run: CommandRun<Result> | undefined
   let running: { readonly child: CliProcess; stoppedBy?: string } | undefined
+  /** Runs the resumed command again after a pause. */
+  let resuming: NodeJS.Timeout | undefined
+  let isClosing = false
 
   function onLine(text: string): void {
     const line = parse(command.line, text)
@@ -46,20 +72,22 @@ export function createCommandJob<Request, Line extends AnyLine, Result>(
     else run = { ...run, result: command.evolve(run.result, line) }
   }
 
-  function onEnd(session: Session, end: CliEnd): void {
+  function onEnd({ author }: RunNote<Request>, end: CliEnd): Failure | undefined {
     const stoppedBy = running?.stoppedBy
     running = undefined
-    if (!run) return
+    if (!run) return undefined
     const outcome = command.outcomeOf(run.result)
     const reported = run.failure
     const failure = outcome === undefined ? (reported ?? failureOf(end, stoppedBy)) : undefined
     run = { ...run, endedAtMs: nowMs(), failure }
-    const fields = { action: `${command.name} ended`, ...sessionFields(session), outcome: outcome ?? failure?.code }
+    const fields = { action: `${command.name} ended`, ...sessionFields(author), outcome: outcome ?? failure?.code }
     if (outcome ?? reported ?? stoppedBy) logger.info(fields, 'console action')
     else logger.warn({ ...fields, ...end }, 'console action')
+    return failure
   }
 
-  function begin(request: Request, session: Session): void {
+  async function begin(note: RunNote<Request>, attempt = 1): Promise<void> {
+    const { request, author, startedAtMs, interruptions } = note
     const child = startCliProcess({
       cli,
       args: command.argsOf(request),
@@ -68,25 +96,53 @@ export function createCommandJob<Request, Line extends AnyLine, Result>(
       maxHeapMb: command.maxHeapMb,
       onLine,
     })
-    const result = command.initialResult(request)
     run = {
-      by: session.name,
-      startedAtMs: nowMs(),
+      by: author.name,
+      startedAtMs,
+      resumedAtMs: interruptions > 0 ? nowMs() : undefined,
       endedAtMs: undefined,
       progress: undefined,
       failure: undefined,
-      result,
+      result: command.initialResult(request),
     }
-    running = { child }
-    void child.ended.then((end) => onEnd(session, end))
+    const own: typeof running = { child }
+    running = own
+    const failure = onEnd(note, await child.ended)
+    if (isClosing || !resume) return
+    const mayTryAgain = interruptions > 0 && own.stoppedBy === undefined && attempt < MAX_RESUME_ATTEMPTS
+    if (failure && mayTryAgain && !resume.hasBegun(run.result))
+      resuming = setTimeout(() => void begin(note, attempt + 1), resumeAgainAfterMs)
+    else resume.file.remove()
   }
 
   return {
     /** Returns `busy` if another run has not ended. */
-    start: (request: Request, session: Session): 'started' | 'busy' => {
+    start: (request: Request, { role, name, logName }: RunAuthor): 'started' | 'busy' => {
       if (running) return 'busy'
-      begin(request, session)
+      clearTimeout(resuming)
+      const note = { request, author: { role, name, logName }, startedAtMs: nowMs(), interruptions: 0 }
+      resume?.file.write(note)
+      void begin(note)
       return 'started'
+    },
+    /** Resumes the run that the end of the last process interrupted, if any. Reports one that was interrupted too often. */
+    resume: (): void => {
+      const note = resume?.file.read()
+      if (!note || !resume) return
+      const next = { ...note, request: resume.requestOf(note.request), interruptions: note.interruptions + 1 }
+      const { author, startedAtMs, interruptions } = next
+      const isGivenUp = interruptions > MAX_INTERRUPTIONS
+      const action = `${command.name} ${isGivenUp ? 'interrupted' : 'resumed'}`
+      logger.info({ action, ...sessionFields(author), interruptions }, 'console action')
+      if (isGivenUp) {
+        resume.file.remove()
+        const [result, at] = [command.initialResult(next.request), nowMs()]
+        const common = { by: author.name, startedAtMs, resumedAtMs: undefined, progress: undefined }
+        run = { ...common, endedAtMs: at, failure: INTERRUPTED, result }
+        return
+      }
+      resume.file.write(next)
+      void begin(next)
     },
     run: (): CommandRun<Result> | undefined => run,
     /** Returns false if nothing runs. */
@@ -96,8 +152,10 @@ export function createCommandJob<Request, Line extends AnyLine, Result>(
       running.child.stop()
       return true
     },
-    /** Stops the run, and resolves when it has ended. */
+    /** Stops the run, and resolves when it has ended. Its note stays, so the next process resumes it. */
     close: async (): Promise<void> => {
+      isClosing = true
+      clearTimeout(resuming)
       const child = running?.child
       child?.stop()
       await child?.ended
@@ -136,6 +194,11 @@ function failureOf(end: CliEnd, stoppedBy: string | undefined): Failure {
     `The command ended with exit code ${end.exitCode} and printed neither an outcome nor an error. Check that CONSOLE_CLI is the nextvisit of this version. The log of the console says more.`,
   )
 }
+
+const INTERRUPTED = failed(
+  'INTERRUPTED',
+  'Restarts of the console interrupted it four times, so it is not resumed automatically. Start it again: it continues where it was.',
+)
 
 function failed(code: string, message: string): Failure {
   return { code, message, faults: [] }

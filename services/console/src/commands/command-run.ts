@@ -11,6 +11,8 @@ export interface CommandRun<Result> {
   /** Name of the session that started it. */
   readonly by: string
   readonly startedAtMs: number
+  /** Time when this process of the console resumed it; undefined: it was not interrupted. */
+  readonly resumedAtMs: number | undefined
   readonly endedAtMs: number | undefined
   readonly progress: ProgressLine | undefined
   /** Reason why it ended without an outcome. */
@@ -23,6 +25,8 @@ export const CommandRunAnswer = z.strictObject({
   /** Name of the session that started it. */
   by: z.string(),
   startedAt: Instant,
+  /** Time when the console resumed it after its own restart; null: it was not interrupted. */
+  resumedAt: Instant.nullable(),
   /** null: running. */
   endedAt: Instant.nullable(),
   progress: ProgressLine.omit({ type: true }).nullable(),
@@ -36,6 +40,7 @@ const ONLY_FOR_OPERATORS =
 /** Codes of failures whose messages contain only our own words, numbers, and names of the catalog and the code. */
 const PUBLIC_CODES: ReadonlySet<string> = new Set([
   'ENDED',
+  'INTERRUPTED',
   'INVALID_WORKSPACE',
   'KILLED',
   'LOG_BEGINS_LATE',
@@ -55,10 +60,11 @@ const PUBLIC_CODES: ReadonlySet<string> = new Set([
 
 /** Converts a run for a reader of this role. Messages of other programs may quote personal data. */
 export function runAnswerOf(run: CommandRun<unknown>, role: Role): CommandRunAnswer {
-  const { by, startedAtMs, endedAtMs, progress, failure } = run
+  const { by, startedAtMs, resumedAtMs, endedAtMs, progress, failure } = run
   return {
     by,
     startedAt: new Date(startedAtMs).toISOString(),
+    resumedAt: resumedAtMs === undefined ? null : new Date(resumedAtMs).toISOString(),
     endedAt: endedAtMs === undefined ? null : new Date(endedAtMs).toISOString(),
     progress: progress ?? null,
     failure: failure ? visibleFailureOf(failure, role) : null,

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { CommandRunAnswer } from '../commands/command-run.ts'
 import { defineRoute, Nothing } from '../http/define-route.ts'
 
-const StartReplay = z.strictObject({
+export const StartReplay = z.strictObject({
   service: z.string().max(100),
   /** `compare` changes nothing. */
   goal: z.enum(['compare', 'swap']),

@@ -1,9 +1,10 @@
 import { ReplayLine } from '@nextvisit/contracts'
 import { type Command, createCommandJob, type CommandJobParts } from '../commands/command-job.ts'
 import { runAnswerOf } from '../commands/command-run.ts'
+import { createRunFile } from '../commands/run-file.ts'
 import { answered, refuse, serveApi } from '../http/api-route.ts'
 import { CONSUMERS } from '../services.ts'
-import { replayApi, type ReplayResult, type StartReplay } from './api.ts'
+import { replayApi, type ReplayResult, StartReplay } from './api.ts'
 
 const NOT_HERE = refuse(409, 'not-here', 'This console cannot start replays. Run the command on a terminal.')
 const NO_SERVICE = refuse(404, 'no-service', 'There is no such consumer.')
@@ -14,12 +15,16 @@ interface ReplayParts extends Omit<CommandJobParts, 'cli'> {
   readonly cli: CommandJobParts['cli'] | undefined
   /** Database address with a role that may create schemas; undefined: this console starts no replays. */
   readonly operatorUrl: string | undefined
+  /** File that remembers a running replay. undefined: a restart of the console ends it. */
+  readonly replayFile: string | undefined
 }
 
 /** Creates the routes of the screen, and the job that they start. */
-export function createReplay({ cli, operatorUrl, nowMs, logger }: ReplayParts) {
+export function createReplay({ cli, operatorUrl, replayFile, nowMs, logger }: ReplayParts) {
   const job =
-    cli && operatorUrl !== undefined ? createCommandJob(replayCommand(operatorUrl), { cli, nowMs, logger }) : undefined
+    cli && operatorUrl !== undefined
+      ? createCommandJob(replayCommand(operatorUrl, replayFile), { cli, nowMs, logger })
+      : undefined
   const obstacle = job ? null : cli ? 'no-database' : 'no-cli'
 
   const routes = serveApi(replayApi, {
@@ -41,11 +46,14 @@ export function createReplay({ cli, operatorUrl, nowMs, logger }: ReplayParts) {
     },
     stopReplay: (_, { name }) => (job?.stop(name) ? answered({}) : NOTHING_RUNS),
   })
-  return { routes, close: async () => job?.close() }
+  return { routes, resume: () => job?.resume(), close: async () => job?.close() }
 }
 
 /** `nextvisit replay`. */
-function replayCommand(operatorUrl: string): Command<StartReplay, ReplayLine, ReplayResult> {
+function replayCommand(
+  operatorUrl: string,
+  replayFile: string | undefined,
+): Command<StartReplay, ReplayLine, ReplayResult> {
   return {
     name: 'replay',
     argsOf: ({ service, goal, acceptDifferences, restart }) => [
@@ -71,6 +79,13 @@ function replayCommand(operatorUrl: string): Command<StartReplay, ReplayLine, Re
     }),
     evolve: evolveReplay,
     outcomeOf: ({ outcome }) => outcome?.outcome,
+    ...(replayFile !== undefined && {
+      resume: {
+        file: createRunFile(replayFile, StartReplay),
+        requestOf: (request: StartReplay) => ({ ...request, restart: false }),
+        hasBegun: ({ step }: ReplayResult) => step !== 'begin',
+      },
+    }),
   }
 }
 

@@ -17,10 +17,15 @@ export function isRunning(run: CommandRunAnswer | null | undefined): boolean {
 }
 
 /** Shows who started a command, when, and when it ended. */
-export function RunTimes({ run: { by, startedAt, endedAt } }: { readonly run: CommandRunAnswer }) {
+export function RunTimes({ run: { by, startedAt, resumedAt, endedAt } }: { readonly run: CommandRunAnswer }) {
   return (
     <p className="quiet">
       Started by {by} at <Time at={startedAt} />
+      {resumedAt && (
+        <>
+          , interrupted by a restart of the console, resumed at <Time at={resumedAt} />
+        </>
+      )}
       {endedAt ? (
         <>
           , ended at <Time at={endedAt} />

@@ -1,0 +1,48 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { z, type ZodType } from 'zod'
+import { Role } from '../http/define-route.ts'
+
+/** Note of a running command. */
+export interface RunNote<Request> {
+  readonly request: Request
+  /** The session that started it. */
+  readonly author: RunAuthor
+  readonly startedAtMs: number
+  /** How often a restart of the console has interrupted it. */
+  readonly interruptions: number
+}
+
+const RunAuthor = z.object({ role: Role, name: z.string(), logName: z.string() })
+export type RunAuthor = z.infer<typeof RunAuthor>
+
+/** The note of the running command, in a file: it survives the process. */
+export interface RunFile<Request> {
+  /** Returns undefined if nothing was running, or the note cannot be read. */
+  readonly read: () => RunNote<Request> | undefined
+  readonly write: (note: RunNote<Request>) => void
+  readonly remove: () => void
+}
+
+/** `write` and `remove` throw errors of the file system, and are synchronous: a command never runs without its note. */
+export function createRunFile<Request>(file: string, request: ZodType<Request>): RunFile<Request> {
+  const schema = z.object({ request, author: RunAuthor, startedAtMs: z.number(), interruptions: z.number().int() })
+
+  return {
+    read: () => {
+      try {
+        return schema.parse(JSON.parse(readFileSync(file, 'utf8')))
+      } catch {
+        // Usually there is none. A console without its replays is better than none.
+        return undefined
+      }
+    },
+    write: (note) => {
+      mkdirSync(path.dirname(file), { recursive: true })
+      const part = `${file}.part`
+      writeFileSync(part, JSON.stringify(note), { mode: 0o600 })
+      renameSync(part, file)
+    },
+    remove: () => rmSync(file, { force: true }),
+  }
+}
