@@ -16,10 +16,14 @@ import {
 import type { z } from 'zod'
 import { answered, type ApiRefusal, type ApiResult, refuse } from './http/api-route.ts'
 
-/** Calls of a service as functions. A failure is a refusal that tells the reader what to do. */
+/**
+ * Calls of a service as functions. A failure is a refusal that tells the reader what to do. `signal` ends the call, also in
+ * the service.
+ */
 export type ServiceCalls<Table extends CallTable> = {
   readonly [Name in keyof Table]: (
     question: z.input<Table[Name]['question']>,
+    signal?: AbortSignal,
   ) => Promise<ApiResult<z.output<Table[Name]['answer']>>>
 }
 export type CallsOf<Name extends ServiceName> = ServiceCalls<(typeof CALLS)[Name]>
@@ -71,8 +75,9 @@ export function createServices(addresses: Addresses, token: string) {
   async function readRefusals(
     { organization, project }: ProjectRef,
     limit = LATEST_REFUSALS,
+    signal?: AbortSignal,
   ): Promise<readonly KeptRefusal[] | undefined> {
-    const result = await gateway.readRefusals({ organization, project, limit })
+    const result = await gateway.readRefusals({ organization, project, limit }, signal)
     return result.outcome === 'answered' ? (result.answer.refusals ?? undefined) : undefined
   }
 
@@ -102,7 +107,9 @@ export function createServices(addresses: Addresses, token: string) {
 
 function refusing<Table extends CallTable>(service: string, client: CallClient<Table>): ServiceCalls<Table> {
   const calls = Object.entries<CallFunction<never, unknown>>(client).map(([name, call]) => {
-    return [name, async (question: never) => resultOf(service, await call(question))]
+    const ask = async (question: never, signal?: AbortSignal) =>
+      resultOf(service, await call(question, signal && { signal }))
+    return [name, ask]
   })
   return Object.fromEntries(calls) as ServiceCalls<Table>
 }

@@ -1,5 +1,19 @@
 /** Values that the server and the pages share. The bundle of the pages contains no zod: keep this file free of imports. */
 export const MAX_WORKSPACE_CHARACTERS = 262_144
+
+/** Maximum lengths in Unicode code points, as zod counts. `maxLength` of an input counts UTF-16 units: see `unitsOf`. */
+export const MAX_USER_NAME_CHARACTERS = 255
+export const MAX_EVENT_NAME_CHARACTERS = 100
+/** Name that a person gives at sign-in. */
+export const MAX_NAME_CHARACTERS = 60
+/** Part of a name that a list is searched for. */
+export const MAX_SEARCH_CHARACTERS = 100
+
+/** Returns the `maxLength` of an input that holds every text of `characters` code points. The server counts exactly. */
+export function unitsOf(characters: number): number {
+  return 2 * characters
+}
+
 export const MAX_SIMULATED_DAYS = 90
 /** Each step of a timeline reads the same number of records further back. */
 export const MAX_DEPTH = 5

@@ -51,6 +51,8 @@ describe('the console', { timeout: 120_000 }, () => {
   it('shows the main job: an event, the queued form, the reason, the visit, the delivered form', async () => {
     const page = await signIn(theConsole().token)
     await tryAsUser(page, 'ada@example.com')
+    // The browser keeps its history after a sign-out.
+    expect(page.url()).not.toContain('ada')
     await page.getByRole('link', { name: 'Why, gate by gate' }).click()
     await page.getByText('Waits for: event checkout_completed (0 so far)').waitFor()
     expect(await faultsOf(page)).toEqual([])
@@ -185,6 +187,29 @@ describe('the console', { timeout: 120_000 }, () => {
     await find(page, requestId)
     const marked = page.locator('.entry[aria-current] .title')
     await expect.poll(() => marked.allTextContents()).toEqual([expect.stringContaining('Refused: ')])
+    expect(await faultsOf(page)).toEqual([])
+  })
+
+  it('finds a user whose name has two UTF-16 units for each character', async () => {
+    const page = await signIn(theConsole().token)
+    const userName = '😀'.repeat(200)
+    await tryAsUser(page, userName)
+    await find(page, userName)
+    await page.getByRole('heading', { level: 1, name: '😀' }).waitFor()
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe(userName)
+  })
+
+  it('shows the beginning of a long value, and how much it leaves out', async () => {
+    const page = await signIn(theConsole().token)
+    await tryAsUser(page, 'long-values')
+    const { gatewayUrl, keys } = consoleStack()
+    const properties = Object.fromEntries(Array.from({ length: 15 }, (_, nth) => [`text ${nth}`, 'x'.repeat(2_000)]))
+    const items = [{ type: 'track', userName: 'long-values', eventName: 'Page Viewed', properties }]
+    await callCarefully({ gatewayUrl, route: '/v2/admin/batch', apiKey: keys.admin, body: { items } })
+    await find(page, 'long-values')
+    const event = page.locator('.entry.event')
+    await event.getByText('… (the beginning of 2 kB)').first().waitFor()
+    await event.getByText('more values of this record: not shown').waitFor()
     expect(await faultsOf(page)).toEqual([])
   })
 

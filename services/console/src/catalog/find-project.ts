@@ -25,10 +25,15 @@ export async function findProject(
 /** Makes handlers of routes about a project. They refuse projects that are not in the workspace. */
 export function createInProject(catalog: () => Promise<KnownCatalog>) {
   return <Input extends ProjectRef, Answer>(
-    handle: (project: CatalogProject, input: Input, session: Session) => ReturnType<ApiHandler<Input, Answer>>,
+    handle: (
+      project: CatalogProject,
+      input: Input,
+      session: Session,
+      signal: AbortSignal,
+    ) => ReturnType<ApiHandler<Input, Answer>>,
   ): ApiHandler<Input, Answer> =>
-    async (input, session) => {
+    async (input, session, signal) => {
       const found = await findProject(catalog, input)
-      return found.outcome === 'refused' ? found : handle(found.project, input, session)
+      return found.outcome === 'refused' ? found : handle(found.project, input, session, signal)
     }
 }

@@ -5,7 +5,15 @@ const MESSAGE = "Postgres was unavailable (Can't reach database server at db.int
 
 function messageFor(role: 'viewer' | 'operator', code: string): string | undefined {
   const failure = { code, message: MESSAGE, faults: [] }
-  const run = { by: 'Grace', startedAtMs: 0, resumedAtMs: undefined, endedAtMs: 0, progress: undefined, failure, result: {} }
+  const run = {
+    by: 'Grace',
+    startedAtMs: 0,
+    resumedAtMs: undefined,
+    endedAtMs: 0,
+    progress: undefined,
+    failure,
+    result: {},
+  }
   return runAnswerOf(run, role).failure?.message
 }
 

@@ -37,8 +37,8 @@ export function createDeadLetterRoutes({ consumers, logger }: Pick<Dependencies,
       revealed.add(nameOf(path))
       return answered({})
     },
-    decideDeadLetters: async (input, session) => {
-      const decided = await decide(input, session)
+    decideDeadLetters: async (input, session, signal) => {
+      const decided = await decide(input, session, signal)
       if (decided.outcome === 'refused') return decided
       const { service, decision } = input
       const { count } = decided.answer
@@ -54,9 +54,9 @@ export function createDeadLetterRoutes({ consumers, logger }: Pick<Dependencies,
       ({ after }) => ({ after, limit: LETTERS_A_PAGE }),
       ({ letters, next }) => answered({ letters, next: next && formatCursor(next.decidedAt, next.id) }),
     ),
-    readDeadLettersOfRecord: async (position, session) => {
+    readDeadLettersOfRecord: async (position, session, signal) => {
       const letters = Array.from(consumers, async ([service, { readAt }]) => {
-        const found = await readAt(position)
+        const found = await readAt(position, signal)
         const isAnswering = found.outcome === 'answered'
         return { service, isAnswering, letter: isAnswering ? found.answer.letter : null }
       })

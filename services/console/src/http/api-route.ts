@@ -31,13 +31,14 @@ export interface ApiRoute extends RouteDefinition {
   readonly method: 'GET' | 'POST' | 'DELETE'
   /** Below `api/`, with `:name` for a part that varies. */
   readonly path: string
-  readonly handle: (input: unknown, session: Session) => Promise<ApiResult<unknown>> | ApiResult<unknown>
+  readonly handle: ApiHandler<unknown, unknown>
 }
 
-/** Answers one route. */
+/** Answers one route. `signal`: aborted when the request closes, after which nobody reads the answer. */
 export type ApiHandler<Input, Answer> = (
   input: Input,
   session: Session,
+  signal: AbortSignal,
 ) => Promise<ApiResult<Answer>> | ApiResult<Answer>
 
 /** Returns the routes of a screen by name. A route without a handler, or with an answer of another shape, does not compile. */

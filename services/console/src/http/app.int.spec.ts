@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:http'
+import { createServer, get, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createLogger } from '@nextvisit/service-kit'
+import { until } from '@nextvisit/testing'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { createTokenCheck } from '../session/check-token.ts'
@@ -20,9 +21,15 @@ const TOKEN = 'operator-token-1234'
 const VIEWER_TOKEN = 'viewer-token-12345'
 const nowMs = () => 0
 let server: Server | undefined
-afterEach(() => server?.close())
+afterEach(() => {
+  server?.close()
+  waits = []
+})
 
-/** Starts a console with two routes for changes, and built pages. */
+/** The signals of the requests to the route `waits`, which ends with its request. */
+let waits: AbortSignal[] = []
+
+/** Starts a console with two routes for changes, two for reading, and built pages. */
 async function givenConsole(publicUrl?: string): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
   onTestFinished(() => rm(folder, { recursive: true }))
@@ -51,11 +58,28 @@ async function givenConsole(publicUrl?: string): Promise<string> {
     ...defineRoute({ role: 'operator', input: Change, answer: z.strictObject({ removed: z.string() }) }),
     handle: (input) => answered({ removed: Change.parse(input).name }),
   }
+  const reading = defineRoute({ role: 'viewer', input: z.strictObject({}), answer: z.string() })
+  const wait: ApiRoute = {
+    path: 'waits',
+    ...reading,
+    method: 'GET',
+    handle: (_input, _session, signal) =>
+      new Promise((_, reject) => {
+        waits.push(signal)
+        signal.addEventListener('abort', () => reject(new Error('The request was closed')))
+      }),
+  }
+  const large: ApiRoute = {
+    path: 'large',
+    ...reading,
+    method: 'GET',
+    handle: () => answered('é'.repeat(4 * 2 ** 20)),
+  }
   server = createServer(
     createApp({
       site,
       sessions,
-      routes: [change, remove],
+      routes: [change, remove, wait, large],
       sessionRouter: createSessionRouter({ site, sessions, checkToken, canTry: async () => false, logger }),
       webFiles: await readWebFiles(folder, site.basePath),
       logger,
@@ -77,6 +101,12 @@ async function signIn(address: string, origin = address, token = TOKEN): Promise
   const response = await fetch(`${address}/api/session`, { method: 'POST', headers: own(origin), body })
   expect(response.status).toBe(200)
   return response.headers.get('set-cookie') ?? ''
+}
+
+async function statusOf(address: string, headers: Readonly<Record<string, string>>): Promise<number> {
+  const response = await fetch(address, { headers })
+  await response.body?.cancel()
+  return response.status
 }
 
 const note = (length: number) => JSON.stringify({ note: 'x'.repeat(length) })
@@ -137,6 +167,63 @@ describe('the HTTP of the console', () => {
     expect(await response.text()).toBe('app')
   })
 
+  it('tells the route of a reading when its request closes', async () => {
+    const address = await givenConsole()
+    const leaving = new AbortController()
+    const headers = own(address, await signIn(address))
+    const asked = fetch(`${address}/api/waits`, { headers, signal: leaving.signal })
+    await until(() => waits.length === 1)
+    expect(waits[0]?.aborted).toBe(false)
+    leaving.abort()
+    await expect(asked).rejects.toThrow('aborted')
+    await until(() => waits[0]?.aborted === true)
+  })
+
+  it('sends no answer of more than 8 MiB', async () => {
+    const address = await givenConsole()
+    const response = await fetch(`${address}/api/large`, { headers: own(address, await signIn(address)) })
+    expect([response.status, await response.json()]).toMatchObject([500, { error: 'too-large' }])
+  })
+
+  it('works on thirty requests of a session at once, and on the other requests of other sessions', async () => {
+    const address = await givenConsole()
+    const [ada, bob] = [await signIn(address), await signIn(address)]
+    const leaving = new AbortController()
+    const ask = (cookie: string) =>
+      fetch(`${address}/api/waits`, { headers: own(address, cookie), signal: leaving.signal })
+    const running = Array.from({ length: 30 }, () => ask(ada).catch(() => undefined))
+    await until(async () => (await statusOf(`${address}/api/large`, own(address, ada))) === 429)
+    expect(await statusOf(`${address}/api/large`, own(address, bob))).toBe(500)
+    leaving.abort()
+    await Promise.all(running)
+    await until(async () => (await statusOf(`${address}/api/large`, own(address, ada))) !== 429)
+  })
+
+  it('signs no operator out, however often a viewer signs in', async () => {
+    const address = await givenConsole()
+    const headers = own(address, await signIn(address))
+    for (let count = 0; count < 250; count += 1) await signIn(address, address, VIEWER_TOKEN)
+    expect(await (await fetch(`${address}/api/session`, { headers })).json()).toMatchObject({ role: 'operator' })
+  })
+
+  it('names its cookie after its port, and accepts a session only at the host of its sign-in', async () => {
+    const address = await givenConsole()
+    const cookie = await signIn(address)
+    expect(cookie).toMatch(new RegExp(`^nextvisit_console_${new URL(address).port}=`))
+    const statusAt = (host: string) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const { hostname, port } = new URL(address)
+        const headers = { host, cookie: cookie.split(';')[0] ?? '' }
+        get({ hostname, port, path: '/api/large', headers }, ({ statusCode }) => resolve(statusCode)).on(
+          'error',
+          reject,
+        )
+      })
+    expect(await statusAt(new URL(address).host)).toBe(500)
+    // With another name, the port is the same, and so is the name of the cookie.
+    expect(await statusAt(`localhost:${new URL(address).port}`)).toBe(401)
+  })
+
   it.each([
     ['passes the prefix on', '/ops/nextvisit'],
     ['strips the prefix', ''],
@@ -145,7 +232,7 @@ describe('the HTTP of the console', () => {
     expect(await (await fetch(`${address}${prefix}/users`)).text()).toContain('<base href="/ops/nextvisit/" />')
     expect(await (await fetch(`${address}${prefix}/assets/app.js`)).text()).toBe('app')
     const cookie = await signIn(`${address}${prefix}`, 'https://example.com')
-    expect(cookie).toMatch(/Path=\/ops\/nextvisit\/;.*HttpOnly; Secure; SameSite=Strict/)
+    expect(cookie).toMatch(/^__Secure-nextvisit_console=.*Path=\/ops\/nextvisit\/;.*HttpOnly; Secure; SameSite=Strict/)
     const foreign = await fetch(`${address}${prefix}/api/session`, {
       method: 'POST',
       headers: own(address),

@@ -1,4 +1,4 @@
-import type { Logger } from '@nextvisit/service-kit'
+import { type Logger, reportUnread } from '@nextvisit/service-kit'
 import express, {
   type ErrorRequestHandler,
   type Express,
@@ -9,7 +9,8 @@ import express, {
 import type { ZodError } from 'zod'
 import type { ErrorAnswer } from '../api-routes.ts'
 import { type ApiRefusal, type ApiRoute, refuse } from './api-route.ts'
-import { type Session, sessionIdOf, type Sessions } from './sessions.ts'
+import { createRequestLimit } from './request-limit.ts'
+import { type Session, type Sessions } from './sessions.ts'
 import type { Site } from './site.ts'
 
 interface AppParts {
@@ -33,6 +34,20 @@ const NOT_OWN_REQUEST = refuse(
 const SIGNED_OUT = refuse(401, 'signed-out', 'Sign in to continue.')
 const NO_SUCH_ROUTE = refuse(404, 'no-such-route', 'The console has no such address.')
 const FAILED = refuse(500, 'failed', 'The request failed. The log of the console says why.')
+const TOO_LARGE = refuse(
+  500,
+  'too-large',
+  'The answer is larger than 8 MiB, which the console does not send. Choose a smaller part, or use the commands of nextvisit.',
+)
+const TOO_MANY_REQUESTS = refuse(
+  429,
+  'too-many-requests',
+  'The console is working on too many requests of your session or role. Try again in a moment.',
+)
+/** Answers are built in memory. No screen needs more. */
+const MAX_ANSWER_BYTES = 8 * 2 ** 20
+/** A person has several screens open, each with some requests. Viewers never take the turns of operators. */
+const MAX_REQUESTS = { ofSession: 30, ofRole: 100 }
 
 /** Creates the console's HTTP app: the JSON API below `api/`, and the one page for every other address. */
 export function createApp({ site, sessions, routes, sessionRouter, webFiles, logger }: AppParts): Express {
@@ -49,8 +64,8 @@ export function createApp({ site, sessions, routes, sessionRouter, webFiles, log
     sendRefusal(response, NOT_OWN_REQUEST)
   })
   app.use('/api', sessionRouter)
-  for (const route of routes)
-    app[EXPRESS_METHODS[route.method]](`/api/${route.path}`, answerWith(route, sessions, logger))
+  const parts = { site, sessions, logger, limited: createRequestLimit(MAX_REQUESTS, TOO_MANY_REQUESTS) }
+  for (const route of routes) app[EXPRESS_METHODS[route.method]](`/api/${route.path}`, answerWith(route, parts))
   app.use('/api', (_request, response) => sendRefusal(response, NO_SUCH_ROUTE))
   app.use(webFiles)
   app.use((_request, response) => sendRefusal(response, NO_SUCH_ROUTE))
@@ -93,11 +108,15 @@ function withoutPrefix(basePath: string): RequestHandler {
   }
 }
 
+interface RouteParts extends Pick<AppParts, 'site' | 'sessions' | 'logger'> {
+  readonly limited: ReturnType<typeof createRequestLimit>
+}
+
 /** Reads the body only if the session may call the route. */
-function answerWith(route: ApiRoute, sessions: Sessions, logger: Logger): RequestHandler {
+function answerWith(route: ApiRoute, { site, sessions, logger, limited }: RouteParts): RequestHandler {
   const readBody = readBodyOf(route.maxBody)
   return async (request, response) => {
-    const session = sessions.find(sessionIdOf(request))
+    const session = site.sessionOf(request, sessions)
     if (!session) return sendRefusal(response, SIGNED_OUT)
     if (!mayCall(session, route)) return sendRefusal(response, notAllowed(route))
     if (route.method !== 'GET') await readBody(request, response)
@@ -105,10 +124,29 @@ function answerWith(route: ApiRoute, sessions: Sessions, logger: Logger): Reques
     if (!input.success) return sendRefusal(response, badInput(input.error))
     if (route.method !== 'GET')
       logger.info({ action: route.path, ...sessionFields(session), ...route.logged(input.data) }, 'console action')
-    const result = await route.handle(input.data, session)
+    const signal = signalOf(route, response)
+    const result = await limited(session, signal, () => route.handle(input.data, session, signal)).catch(
+      (error: unknown) => {
+        if (signal.aborted) return undefined
+        throw error
+      },
+    )
+    if (result === undefined || signal.aborted) return
     if (result.outcome === 'refused') return sendRefusal(response, result)
-    response.json(route.answer.parse(result.answer))
+    const text = JSON.stringify(route.answer.parse(result.answer))
+    if (Buffer.byteLength(text) > MAX_ANSWER_BYTES) {
+      logger.warn({ route: route.path, bytes: Buffer.byteLength(text) }, 'an answer is too large')
+      return sendRefusal(response, TOO_LARGE)
+    }
+    sendJson(response, 200, text)
   }
+}
+
+/** Returns a signal that is aborted when the request closes. A change goes on: it may be half done. */
+function signalOf({ role }: ApiRoute, response: Response): AbortSignal {
+  const closing = new AbortController()
+  if (role === 'viewer') response.once('close', () => closing.abort(new Error('The request was closed.')))
+  return closing.signal
 }
 
 /** Parses a JSON body of at most `limit` into `request.body`. Rejects with the error of `express.json`. */
@@ -139,12 +177,22 @@ export function badInput({ issues: [fault] }: ZodError): ApiRefusal {
 }
 
 /** Members that identify a session in the log. */
-export function sessionFields({ role, name, logName }: Session): Readonly<Record<string, string>> {
+export function sessionFields({
+  role,
+  name,
+  logName,
+}: Pick<Session, 'role' | 'name' | 'logName'>): Readonly<Record<string, string>> {
   return { role, by: name, session: logName }
 }
 
 export function sendRefusal(response: Response, { status, error, message }: ApiRefusal): void {
-  response.status(status).json({ error, message } satisfies ErrorAnswer)
+  sendJson(response, status, JSON.stringify({ error, message } satisfies ErrorAnswer))
+}
+
+/** Sends JSON. Its bytes count as unread until the reader has taken them. */
+export function sendJson(response: Response, status: number, text: string): void {
+  response.status(status).type('json').send(text)
+  reportUnread(response, Buffer.byteLength(text))
 }
 
 /** Answers errors of `express.json` and of handlers. */

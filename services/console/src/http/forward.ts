@@ -19,10 +19,10 @@ export function createForward<Table extends CallTable, Named extends { readonly 
     questionOf: (input: Input, session: Session) => z.input<Table[Name]['question']>,
     resultOf: (answer: z.output<Table[Name]['answer']>) => ApiResult<Answer>,
   ): ApiHandler<Input, Answer> =>
-    async (input, session) => {
+    async (input, session, signal) => {
       const calls = services.get(input.service)
       if (!calls) return NO_CONSUMER
-      const result = await calls[name](questionOf(input, session))
+      const result = await calls[name](questionOf(input, session), signal)
       return result.outcome === 'refused' ? result : resultOf(mask(result.answer, session, input))
     }
 }

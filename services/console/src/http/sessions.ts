@@ -1,8 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
-import type { CookieOptions, Response } from 'express'
 import type { Role } from './define-route.ts'
-import type { Site } from './site.ts'
 
 /** Session of a signed-in person. */
 export interface Session {
@@ -20,38 +17,69 @@ export interface Session {
   readonly revealed: { readonly add: (name: string) => void; readonly has: (name: string) => boolean }
 }
 
+/** The person who signs in. */
+interface Person {
+  readonly name: string
+  /** `Host` of the request. The session is valid only there. */
+  readonly host: string
+  /** Network address. */
+  readonly address: string
+}
+
 export interface Sessions {
-  readonly open: (role: Role, name: string) => Session
-  readonly find: (id: string | undefined) => Session | undefined
+  readonly open: (role: Role, person: Person) => Session
+  /** `host`: of the request. */
+  readonly find: (id: string | undefined, host: string) => Session | undefined
   readonly close: (id: string) => void
 }
 
 export const SESSION_MS = 12 * 3_600_000
-const COOKIE = 'nextvisit_console'
-/** Beyond this number the oldest session ends. */
-const MAX_SESSIONS = 1_000
+/** Sessions of one role. Beyond this number, a further one ends another of the same role. */
+const MAX_SESSIONS = 200
 const ID_BYTES = 32
 /** For each session: more than a person views in a day. */
 const MAX_REVEALED = 1_000
 
-/** Creates the sessions, which are kept in memory: a restart ends them. */
+interface Opened {
+  readonly session: Session
+  readonly person: Person
+}
+
+/**
+ * Creates the sessions, which are kept in memory: a restart ends them. A role has at most {@link MAX_SESSIONS}. A further one
+ * ends the least recently used session of the address with the most sessions. So nobody signs the other role out, and
+ * somebody who signs in very often ends only sessions from the same address.
+ */
 export function createSessions(nowMs: () => number): Sessions {
-  const sessions = new Map<string, Session>()
+  /** The least recently used first. */
+  const sessions = new Map<string, Opened>()
+
+  function makeRoom(role: Role): void {
+    const ofRole = [...sessions.values()].filter(({ session }) => session.role === role)
+    if (ofRole.length <= MAX_SESSIONS) return
+    const byAddress = [...Map.groupBy(ofRole, ({ person }) => person.address).values()]
+    const most = byAddress.reduce((one, other) => (other.length > one.length ? other : one))
+    if (most[0]) sessions.delete(most[0].session.id)
+  }
+
   return {
-    open: (role, name) => {
+    open: (role, person) => {
       const id = randomBytes(ID_BYTES).toString('base64url')
       const logName = randomBytes(4).toString('hex')
+      const { name } = person
       const session = { id, role, name, expiresAtMs: nowMs() + SESSION_MS, logName, revealed: createRevealed() }
-      sessions.set(id, session)
-      const [oldest] = sessions.keys()
-      if (sessions.size > MAX_SESSIONS && oldest !== undefined) sessions.delete(oldest)
+      sessions.set(id, { session, person })
+      makeRoom(role)
       return session
     },
-    find: (id) => {
-      const session = id === undefined ? undefined : sessions.get(id)
-      if (session === undefined || session.expiresAtMs > nowMs()) return session
+    find: (id, host) => {
+      const opened = id === undefined ? undefined : sessions.get(id)
+      if (!opened || opened.person.host !== host) return undefined
+      const { session } = opened
       sessions.delete(session.id)
-      return undefined
+      if (session.expiresAtMs <= nowMs()) return undefined
+      sessions.set(session.id, opened)
+      return session
     },
     close: (id) => void sessions.delete(id),
   }
@@ -69,23 +97,4 @@ function createRevealed(): Session['revealed'] {
     },
     has: (name) => names.has(name),
   }
-}
-
-/** Returns the session id in the cookie of a request. */
-export function sessionIdOf({ headers }: IncomingMessage): string | undefined {
-  const pairs = (headers.cookie ?? '').split(';').map((pair) => pair.trim().split('='))
-  return pairs.find(([name]) => name === COOKIE)?.[1]
-}
-
-/** Sets the cookie so that scripts cannot read it and requests of other sites do not carry it. */
-export function setSessionCookie(response: Response, site: Site, id: string): void {
-  response.cookie(COOKIE, id, { ...optionsOf(site), maxAge: SESSION_MS })
-}
-
-export function clearSessionCookie(response: Response, site: Site): void {
-  response.clearCookie(COOKIE, optionsOf(site))
-}
-
-function optionsOf({ basePath, isSecure }: Site): CookieOptions {
-  return { httpOnly: true, sameSite: 'strict', secure: isSecure, path: basePath }
 }

@@ -1,25 +1,70 @@
 import type { IncomingMessage } from 'node:http'
+import type { CookieOptions, Response } from 'express'
+import { type Session, SESSION_MS, type Sessions } from './sessions.ts'
 
-/** Address of the console for browsers. */
+/** Address of the console for browsers, and the cookie of its sessions. */
 export interface Site {
   /** `/`, or the prefix with a slash at both ends. */
   readonly basePath: string
-  /** Cookies are sent over TLS only. */
-  readonly isSecure: boolean
   /** Returns true if a page of the console sent the request. Other sites cannot forge that. */
   readonly isOwnRequest: (request: IncomingMessage) => boolean
+  /** `Host` of a request, and the network address of its caller. */
+  readonly callerOf: (request: IncomingMessage) => { readonly host: string; readonly address: string }
+  readonly sessionOf: (request: IncomingMessage, sessions: Sessions) => Session | undefined
+  /** Sets the cookie so that scripts cannot read it and requests of other sites do not carry it. */
+  readonly setCookie: (request: IncomingMessage, response: Response, id: string) => void
+  readonly clearCookie: (request: IncomingMessage, response: Response) => void
 }
 
 /** A page of another site needs a preflight to send this header, and the console answers none. */
 const OWN_HEADER = 'x-nextvisit-console'
+const COOKIE = 'nextvisit_console'
 
-/** `publicUrl`: address behind a proxy. Without it, the address is `Host` over HTTP. */
+/**
+ * `publicUrl`: address behind a proxy. Without it, the address is `Host` over HTTP.
+ *
+ * Browsers send a cookie to every port of its host. Its name has the port, so that two consoles on one machine do not overwrite
+ * each other's. A server on another port still receives the value: trust the servers of a host, or give the console its own.
+ */
 export function createSite(publicUrl: string | undefined): Site {
   const url = publicUrl === undefined ? undefined : new URL(publicUrl)
   const originOf = ({ headers }: IncomingMessage): string => url?.origin ?? `http://${headers.host}`
-  return {
-    basePath: url ? `${url.pathname.replace(/\/+$/, '')}/` : '/',
-    isSecure: url?.protocol === 'https:',
-    isOwnRequest: (request) => request.headers[OWN_HEADER] === '1' && request.headers.origin === originOf(request),
+  const basePath = url ? `${url.pathname.replace(/\/+$/, '')}/` : '/'
+  const isSecure = url?.protocol === 'https:'
+  const cookie: CookieOptions = { httpOnly: true, sameSite: 'strict', secure: isSecure, path: basePath }
+
+  function nameFor({ headers }: IncomingMessage): string {
+    const port = url ? url.port : portOf(headers.host)
+    const name = port === '' ? COOKIE : `${COOKIE}_${port}`
+    if (!isSecure) return name
+    // Browsers then refuse the cookie from other hosts of the domain, and over HTTP.
+    return `${basePath === '/' ? '__Host-' : '__Secure-'}${name}`
   }
+
+  return {
+    basePath,
+    isOwnRequest: (request) => request.headers[OWN_HEADER] === '1' && request.headers.origin === originOf(request),
+    callerOf: ({ headers, socket }) => {
+      // The proxy appends the address of its caller.
+      const forwarded = url
+        ? String(headers['x-forwarded-for'] ?? '')
+            .split(',')
+            .at(-1)
+            ?.trim()
+        : undefined
+      return { host: headers.host ?? '', address: forwarded || (socket.remoteAddress ?? '') }
+    },
+    sessionOf: (request, sessions) => {
+      const name = nameFor(request)
+      const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim().split('='))
+      return sessions.find(pairs.find(([given]) => given === name)?.[1], request.headers.host ?? '')
+    },
+    setCookie: (request, response, id) => response.cookie(nameFor(request), id, { ...cookie, maxAge: SESSION_MS }),
+    clearCookie: (request, response) => response.clearCookie(nameFor(request), cookie),
+  }
+}
+
+/** Returns the port in a `Host` header; empty: the default one. */
+function portOf(host = ''): string {
+  return /:(\d{1,5})$/.exec(host)?.[1] ?? ''
 }

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import { reportUnread } from '@nextvisit/service-kit'
 import type { RequestHandler } from 'express'
 
 interface WebFile {
@@ -49,7 +50,9 @@ export async function readWebFiles(folder: string, basePath: string): Promise<Re
       'cache-control': file.isNamedByContent ? 'public, max-age=31536000, immutable' : 'no-cache',
     })
     if (isGzipped) response.set('content-encoding', 'gzip')
-    response.send(isGzipped ? file.gzipped : file.content)
+    const content = isGzipped ? file.gzipped : file.content
+    response.send(content)
+    reportUnread(response, content.byteLength)
   }
 }
 

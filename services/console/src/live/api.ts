@@ -1,11 +1,11 @@
 import { projectFields, SlugId, Uuid } from '@nextvisit/contracts'
 import { z } from 'zod'
 import { defineRoute } from '../http/define-route.ts'
-import { LIVE_OUTCOMES } from '../shared-with-pages.ts'
+import { LIVE_OUTCOMES, MAX_SEARCH_CHARACTERS } from '../shared-with-pages.ts'
 import { TimelineEntry } from '../users/api.ts'
 
 /** A fact that every consumer has folded, an event of a form, or a refusal. */
-const LiveEntry = TimelineEntry.omit({ details: true }).extend({
+const LiveEntry = TimelineEntry.omit({ details: true, moreDetails: true }).extend({
   kind: TimelineEntry.shape.kind.exclude(['decision']),
   ...projectFields,
   /** null: the request was refused before it named a user. */
@@ -29,7 +29,7 @@ export const liveApi = {
       organization: SlugId.optional(),
       project: SlugId.optional(),
       /** Name of an event in any spelling. */
-      event: z.string().max(100).default(''),
+      event: z.string().max(MAX_SEARCH_CHARACTERS).default(''),
       outcome: z.enum(LIVE_OUTCOMES).optional(),
       /** `cursor` of the previous answer: only newer entries are returned. */
       after: z

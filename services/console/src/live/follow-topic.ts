@@ -17,6 +17,8 @@ interface FollowOptions {
 
 const GIVE_UP_AFTER_MS = 3_000
 const AGAIN_AFTER_MS = 1_000
+/** A fetch has at most ten times as much. */
+const FETCH_BYTES_PER_PARTITION = 256 * 1024
 
 /** Reads a topic from near its end, without a consumer group, until it is aborted. Resumes at its position after an outage. */
 export async function followTopic(options: FollowOptions): Promise<void> {
@@ -37,6 +39,7 @@ async function keepFollowing(options: FollowOptions): Promise<void> {
         onRecords(partition, records)
       },
       signal,
+      maxBytesPerPartition: FETCH_BYTES_PER_PARTITION,
       ...(until && { until }),
       giveUpAfterMs: GIVE_UP_AFTER_MS,
     })

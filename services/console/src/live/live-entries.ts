@@ -9,6 +9,7 @@ import {
 import type { FetchedRecord } from '@nextvisit/log'
 import { isSameProject } from '../catalog/known-catalog.ts'
 import { HIDE_PERSONAL } from '../http/mask.ts'
+import { boundedEntry, shortText } from '../users/bounded-entry.ts'
 import { entryOf, formEntryOf } from '../users/timeline-entries.ts'
 import type { Input } from '../api-routes.ts'
 import type { LiveEntry } from './api.ts'
@@ -20,21 +21,26 @@ export interface KeptEntry {
   readonly event: string | undefined
 }
 
+/** Larger records are not shown: no service writes one. */
+const MAX_RECORD_BYTES = 2 ** 20
+
 /** Converts a record of user-events. An unreadable one gives no entry: it is a dead letter of each consumer. */
 export function userEntriesOf({ value, headers }: FetchedRecord): readonly KeptEntry[] {
+  if ((value?.byteLength ?? 0) > MAX_RECORD_BYTES) return []
   const decoded = decodeRecord(UserFact, value, headers)
   return decoded.outcome === 'ok' ? [userEntry(decoded.fact)] : []
 }
 
 /** Converts a record of form-events. */
 export function formEntriesOf({ value, headers }: FetchedRecord): readonly KeptEntry[] {
+  if ((value?.byteLength ?? 0) > MAX_RECORD_BYTES) return []
   const decoded = decodeRecord(FormFact, value, headers)
   return decoded.outcome === 'ok' ? [formEntry(decoded.fact)] : []
 }
 
 function userEntry(fact: UserFact): KeptEntry {
   const { organization, project, userId } = fact
-  const { details: _, ...entry } = entryOf(fact, HIDE_PERSONAL)
+  const { details: _, moreDetails: __, ...entry } = boundedEntry(entryOf(fact, HIDE_PERSONAL))
   const common = { ...entry, organization, project, userId, refusal: null }
   if (!isRequestFact(fact)) return { entry: { ...common, userName: null, marks: [] }, event: undefined }
   const marks = [
@@ -44,8 +50,8 @@ function userEntry(fact: UserFact): KeptEntry {
     ...(fact.type === 'EventTracked' && !fact.evaluateTriggers && !fact.imported ? ['too old for triggers'] : []),
     ...fact.unchecked.map((check) => `unchecked: ${check}`),
   ]
-  const event = fact.type === 'EventTracked' ? fact.slug : undefined
-  return { entry: { ...common, userName: fact.userName, marks }, event }
+  const event = fact.type === 'EventTracked' ? shortText(fact.slug) : undefined
+  return { entry: { ...common, userName: shortText(fact.userName), marks }, event }
 }
 
 function formEntry(fact: FormFact): KeptEntry {

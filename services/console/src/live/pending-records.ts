@@ -83,6 +83,9 @@ function bytesOf(records: readonly FetchedRecord[]): number {
   return records.reduce((sum, record) => sum + bytesIn(record), 0)
 }
 
+/** Headers are decoded, too, and another program may have written long ones. */
 function bytesIn(record: FetchedRecord | undefined): number {
-  return record?.value?.byteLength ?? 0
+  if (!record) return 0
+  const { value, headers } = record
+  return Object.entries(headers).reduce((sum, [name, text]) => sum + name.length + text.length, value?.byteLength ?? 0)
 }

@@ -10,10 +10,13 @@ export type ConsumersOperations = ReadonlyMap<
 >
 
 /** Reads the operations of every process of every consumer, concurrently. */
-export async function readOperations(processes: readonly ConsumerProcess[]): Promise<ConsumersOperations> {
+export async function readOperations(
+  processes: readonly ConsumerProcess[],
+  signal?: AbortSignal,
+): Promise<ConsumersOperations> {
   const answers = await Promise.all(
     processes.map(async ({ service, url, calls }) => {
-      const result = await calls.readOperations({})
+      const result = await calls.readOperations({}, signal)
       return { service, url, answer: result.outcome === 'answered' ? result.answer : undefined }
     }),
   )

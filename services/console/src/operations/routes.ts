@@ -15,9 +15,9 @@ export function createOperationsRoutes({
   )
 
   return serveApi(operationsApi, {
-    listConsumers: async (_, { role }) => {
+    listConsumers: async (_, { role }, signal) => {
       const withMessages = role === 'operator'
-      const operations = Array.from(await readOperations(processes), async ([service, answers]) => {
+      const operations = Array.from(await readOperations(processes, signal), async ([service, answers]) => {
         const isAnswering = answers.some(({ answer }) => answer !== undefined)
         const causes = isAnswering ? await readCauses.get(service)?.() : undefined
         // Partitions are shown without the causes, if those were not counted in time.

@@ -1,7 +1,7 @@
 import { Instant, isStorable, Month, PLAN_LIMITS, projectFields } from '@nextvisit/contracts'
 import { z } from 'zod'
 import { defineRoute } from '../http/define-route.ts'
-import { NAME_KINDS } from '../shared-with-pages.ts'
+import { MAX_SEARCH_CHARACTERS, NAME_KINDS } from '../shared-with-pages.ts'
 
 /** A limit and its use. */
 const LimitLine = z.strictObject({
@@ -62,7 +62,7 @@ export const registryApi = {
       ...projectFields,
       kind: z.enum(NAME_KINDS),
       /** Prefix of the names: in any spelling for events, exact for traits. */
-      prefix: storable(z.string().max(100)).default(''),
+      prefix: storable(z.string().max(MAX_SEARCH_CHARACTERS)).default(''),
       /** `next` of the previous page. */
       after: storable(z.string().max(300)).optional(),
     }),

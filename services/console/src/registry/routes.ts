@@ -17,27 +17,27 @@ export function createRegistryRoutes({
   const inProject = createInProject(catalog)
 
   return serveApi(registryApi, {
-    readUsage: inProject(async ({ plan }, path) => {
+    readUsage: inProject(async ({ plan }, path, _session, signal) => {
       const now = nowMs()
       const month = monthOf(new Date(now).toISOString())
       const [usage, before] = await Promise.all([
-        metering.readUsage({ ...path, month }),
-        metering.readUsage({ ...path, month: monthBefore(month) }),
+        metering.readUsage({ ...path, month }, signal),
+        metering.readUsage({ ...path, month: monthBefore(month) }, signal),
       ])
       if (usage.outcome === 'refused') return usage
       if (before.outcome === 'refused') return before
       return answered(projectUsageOf({ plan, usage: usage.answer, before: before.answer, nowMs: now }))
     }),
-    listNames: inProject(async (declared, { organization, project, kind, after, prefix: namePrefix }) => {
+    listNames: inProject(async (declared, { kind, after, prefix: namePrefix, ...path }, _session, signal) => {
       const prefix = slugPrefixOf(kind, namePrefix)
-      const read = await registry.readDefinitions({
+      const asked = {
+        ...path,
         kind: kind === 'traits' ? 'trait' : 'event',
-        organization,
-        project,
         prefix,
         after,
         limit: NAMES_A_PAGE,
-      })
+      } as const
+      const read = await registry.readDefinitions(asked, signal)
       if (read.outcome === 'refused') return read
       return answered(namesPageOf({ kind, page: read.answer, declared, prefix, after, limit: NAMES_A_PAGE }))
     }),

@@ -22,9 +22,10 @@ export function createSegmentRoutes({ catalog, projector }: Pick<Dependencies, '
   async function readLines(
     { organization, project }: CatalogProject,
     shown: readonly CatalogSegment[],
+    signal: AbortSignal,
   ): Promise<ApiResult<SegmentLine[]>> {
     const segments = shown.map(({ id, fingerprint }) => ({ id, fingerprint }))
-    const read = await projector.readSegments({ organization, project, segments })
+    const read = await projector.readSegments({ organization, project, segments }, signal)
     if (read.outcome === 'refused') return read
     const { segments: progress, usersTotal } = read.answer
     const none = { members: 0, usersComputed: 0 }
@@ -32,20 +33,21 @@ export function createSegmentRoutes({ catalog, projector }: Pick<Dependencies, '
   }
 
   return serveApi(segmentsApi, {
-    listSegments: inProject(async (project, { page }) => {
+    listSegments: inProject(async (project, { page }, _session, signal) => {
       const all = catalogSegments(project)
-      const lines = await readLines(project, all.slice((page - 1) * SEGMENTS_A_PAGE, page * SEGMENTS_A_PAGE))
+      const shown = all.slice((page - 1) * SEGMENTS_A_PAGE, page * SEGMENTS_A_PAGE)
+      const lines = await readLines(project, shown, signal)
       return lines.outcome === 'refused'
         ? lines
         : answered({ segments: lines.answer, pageSize: SEGMENTS_A_PAGE, total: all.length })
     }),
-    readSegment: inProject(async (project, { after, ...path }, session) => {
+    readSegment: inProject(async (project, { after, ...path }, session, signal) => {
       const segment = catalogSegments(project).find(({ id }) => id === path.segmentId)
       const written = project.config.segments.find(({ id }) => id === path.segmentId)
       if (!segment || !written) return NO_SEGMENT
       const [lines, page] = await Promise.all([
-        readLines(project, [segment]),
-        projector.readSegmentMembers({ ...path, limit: MEMBERS_A_PAGE, after }),
+        readLines(project, [segment], signal),
+        projector.readSegmentMembers({ ...path, limit: MEMBERS_A_PAGE, after }, signal),
       ])
       if (lines.outcome === 'refused') return lines
       if (page.outcome === 'refused') return page

@@ -1,6 +1,7 @@
 import { Instant } from '@nextvisit/contracts'
 import { z } from 'zod'
 import { Nothing, Role } from '../http/define-route.ts'
+import { MAX_NAME_CHARACTERS } from '../shared-with-pages.ts'
 
 const SignIn = z.strictObject({
   token: z.string().min(1).max(500),
@@ -8,7 +9,7 @@ const SignIn = z.strictObject({
   name: z
     .string()
     .trim()
-    .max(60)
+    .max(MAX_NAME_CHARACTERS)
     .regex(/^\P{C}*$/u, 'must not contain control characters')
     .default(''),
 })

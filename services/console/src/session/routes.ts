@@ -2,8 +2,8 @@ import type { Logger } from '@nextvisit/service-kit'
 import { type RequestHandler, Router } from 'express'
 import { API_ROUTES } from '../api-routes.ts'
 import { refuse } from '../http/api-route.ts'
-import { badInput, readBodyOf, sendRefusal, sessionFields } from '../http/app.ts'
-import { clearSessionCookie, type Session, sessionIdOf, type Sessions, setSessionCookie } from '../http/sessions.ts'
+import { badInput, readBodyOf, sendJson, sendRefusal, sessionFields } from '../http/app.ts'
+import type { Session, Sessions } from '../http/sessions.ts'
 import type { Site } from '../http/site.ts'
 import { type SessionAnswer, sessionApi } from './api.ts'
 import type { TokenCheck } from './check-token.ts'
@@ -42,8 +42,8 @@ export function createSessionRouter({
   })
 
   router.get(`/${API_ROUTES.readSession.path}`, async (request, response) => {
-    const session = sessions.find(sessionIdOf(request))
-    response.json(session ? await answerOf(session) : null)
+    const session = site.sessionOf(request, sessions)
+    sendJson(response, 200, JSON.stringify(session ? await answerOf(session) : null))
   })
 
   router.post(`/${API_ROUTES.signIn.path}`, async (request, response) => {
@@ -60,20 +60,21 @@ export function createSessionRouter({
       logger.warn({}, 'sign-in with a wrong token refused')
       return sendRefusal(response, WRONG_TOKEN)
     }
-    const session = sessions.open(checked.role, body.data.name || checked.role)
-    setSessionCookie(response, site, session.id)
+    const name = body.data.name || checked.role
+    const session = sessions.open(checked.role, { ...site.callerOf(request), name })
+    site.setCookie(request, response, session.id)
     logger.info({ action: 'sign in', ...sessionFields(session) }, 'console action')
-    response.json(await answerOf(session))
+    sendJson(response, 200, JSON.stringify(await answerOf(session)))
   })
 
   router.delete(`/${API_ROUTES.signOut.path}`, (request, response) => {
-    const session = sessions.find(sessionIdOf(request))
+    const session = site.sessionOf(request, sessions)
     if (session) {
       sessions.close(session.id)
       logger.info({ action: 'sign out', ...sessionFields(session) }, 'console action')
     }
-    clearSessionCookie(response, site)
-    response.json({})
+    site.clearCookie(request, response)
+    sendJson(response, 200, '{}')
   })
 
   return router

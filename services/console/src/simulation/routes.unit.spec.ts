@@ -1,9 +1,9 @@
 import { createLogger } from '@nextvisit/service-kit'
 import { describe, expect, it } from 'vitest'
-import { createSessions } from '../http/sessions.ts'
+import { callRoute, givenSession } from '../../test/given-session.ts'
 import { createSimulation } from './routes.ts'
 
-const operator = createSessions(() => 0).open('operator', 'Grace')
+const operator = givenSession('operator')
 const CLI = { entry: 'main.ts', environment: {} }
 
 const givenSimulation = (cli: typeof CLI | undefined) =>
@@ -14,18 +14,18 @@ describe('the simulation screen', () => {
     [undefined, false],
     [CLI, true],
   ])('reports for the CLI %o that a simulation can start: %s', async (cli, canStart) => {
-    expect(await givenSimulation(cli).readSimulation.handle({}, operator)).toMatchObject({
+    expect(await callRoute(givenSimulation(cli).readSimulation, {}, operator)).toMatchObject({
       answer: { canStart, run: null },
     })
   })
 
   it('starts nothing without configuration', async () => {
     const { startSimulation, stopSimulation } = givenSimulation(undefined)
-    expect(await startSimulation.handle({ workspace: 'organizations: []', days: 1 }, operator)).toMatchObject({
+    expect(await callRoute(startSimulation, { workspace: 'organizations: []', days: 1 }, operator)).toMatchObject({
       outcome: 'refused',
       status: 409,
       error: 'not-here',
     })
-    expect(await stopSimulation.handle({}, operator)).toMatchObject({ outcome: 'refused', error: 'nothing-runs' })
+    expect(await callRoute(stopSimulation, {}, operator)).toMatchObject({ outcome: 'refused', error: 'nothing-runs' })
   })
 })

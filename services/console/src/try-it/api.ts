@@ -1,9 +1,9 @@
 import { UserQuery } from '@nextvisit/contracts'
 import { z } from 'zod'
 import { defineRoute } from '../http/define-route.ts'
-import { DEMO_PLANS } from '../shared-with-pages.ts'
+import { DEMO_PLANS, MAX_EVENT_NAME_CHARACTERS, MAX_USER_NAME_CHARACTERS } from '../shared-with-pages.ts'
 
-const userName = z.string().min(1).max(255)
+const userName = z.string().min(1).max(MAX_USER_NAME_CHARACTERS)
 
 /** The request to the gateway, and the gateway's answer. */
 const TryAnswer = z.strictObject({
@@ -18,6 +18,9 @@ const tries = { role: 'operator', answer: TryAnswer } as const
 
 export const tryItApi = {
   tryIdentify: defineRoute({ ...tries, input: z.strictObject({ userName, plan: z.enum(DEMO_PLANS) }) }),
-  tryTrack: defineRoute({ ...tries, input: z.strictObject({ userName, eventName: z.string().min(1).max(100) }) }),
+  tryTrack: defineRoute({
+    ...tries,
+    input: z.strictObject({ userName, eventName: z.string().min(1).max(MAX_EVENT_NAME_CHARACTERS) }),
+  }),
   tryVisit: defineRoute({ ...tries, input: z.strictObject({ userName }) }),
 }

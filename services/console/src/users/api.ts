@@ -1,7 +1,7 @@
 import { Instant, projectFields, QueuedForm, SlugId, Uuid } from '@nextvisit/contracts'
 import { z } from 'zod'
 import { defineRoute, Nothing } from '../http/define-route.ts'
-import { MAX_DEPTH } from '../shared-with-pages.ts'
+import { MAX_DEPTH, MAX_USER_NAME_CHARACTERS } from '../shared-with-pages.ts'
 
 const UserPath = z.strictObject({ ...projectFields, userId: Uuid })
 export type UserPath = z.infer<typeof UserPath>
@@ -58,8 +58,10 @@ export const TimelineEntry = z.strictObject({
     'refused',
   ]),
   title: z.string(),
-  /** Members of the fact. Values may be masked. */
-  details: z.array(named.extend(withInstants)),
+  /** Members of the fact. Values may be masked. `cutFromBytes`: size of a value that is not whole here. */
+  details: z.array(named.extend({ ...withInstants, cutFromBytes: z.number().int().optional() })),
+  /** Number of further members; absent: none. */
+  moreDetails: z.number().int().optional(),
   /** The request that caused the entry. */
   requestId: Uuid.nullable(),
 })
@@ -75,7 +77,7 @@ export const usersApi = {
   findUser: defineRoute({
     role: 'viewer',
     input: z.union([
-      z.strictObject({ ...projectFields, userName: z.string().min(1).max(255) }),
+      z.strictObject({ ...projectFields, userName: z.string().min(1).max(MAX_USER_NAME_CHARACTERS) }),
       z.strictObject({ ...projectFields, requestId: Uuid }),
     ]),
     answer: UserPath,
@@ -126,9 +128,9 @@ export const usersApi = {
       reading: z.strictObject({
         partition: z.number().int(),
         records: z.number().int(),
-        /** `beginning`: everything was read. `records`, `time`: the bound was reached. */
-        stopped: z.enum(['beginning', 'records', 'time']),
-        /** Start of the part of the log that was read completely; null: all of it was. */
+        /** `beginning`: everything was read. `records`, `time`, `size`: the bound was reached. */
+        stopped: z.enum(['beginning', 'records', 'time', 'size']),
+        /** Start of the part of the log that the entries cover completely; null: all of it. */
         since: Instant.nullable(),
       }),
     }),

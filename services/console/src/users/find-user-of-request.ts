@@ -23,7 +23,7 @@ const NO_REFUSALS = refuse(
 export const NO_LOG = refuseWithoutLog('The log')
 
 interface UserOfRequestParts extends Pick<Dependencies, 'readRefusals'> {
-  readonly findRequest: (requestId: string) => Promise<FoundRequest>
+  readonly findRequest: (requestId: string, signal: AbortSignal) => Promise<FoundRequest>
   readonly knownCatalog: () => Promise<KnownCatalog | undefined>
 }
 
@@ -31,14 +31,17 @@ interface UserOfRequestParts extends Pick<Dependencies, 'readRefusals'> {
 export async function findUserOfRequest(
   { findRequest, readRefusals, knownCatalog }: UserOfRequestParts,
   { requestId, ...selected }: ProjectRef & { readonly requestId: string },
+  signal: AbortSignal,
 ): Promise<ApiResult<UserPath>> {
-  const found = await findRequest(requestId).catch(() => undefined)
+  const found = await findRequest(requestId, signal).catch(() => undefined)
+  signal.throwIfAborted()
   if (found?.outcome === 'found') {
     const { organization, project, userId } = found.fact
     return answered({ organization, project, userId })
   }
   const others = ((await knownCatalog())?.projects() ?? []).filter((other) => !isSameProject(selected, other))
-  const search = await findRefusal(readRefusals, [selected, ...others], requestId)
+  const readKept = (project: ProjectRef) => readRefusals(project, ALL_KEPT, signal)
+  const search = await findRefusal(readKept, [selected, ...others], requestId)
   if (search.outcome !== 'found') {
     if (!found) return NO_LOG
     if (found.outcome === 'too-many-records') return notAllRead(requestId, found)
@@ -62,13 +65,13 @@ type RefusalSearch =
 
 /** Finds the refusal of a request in the first projects. Of a batch it prefers a refusal that names a user. */
 async function findRefusal(
-  readRefusals: Dependencies['readRefusals'],
+  readKept: (project: ProjectRef) => ReturnType<Dependencies['readRefusals']>,
   projects: readonly ProjectRef[],
   requestId: string,
 ): Promise<RefusalSearch> {
   const searches = await Promise.all(
     projects.slice(0, MAX_PROJECTS).map(async ({ organization, project }): Promise<RefusalSearch> => {
-      const kept = await readRefusals({ organization, project }, ALL_KEPT)
+      const kept = await readKept({ organization, project })
       if (!kept) return { outcome: 'unknown' }
       const wanted = kept.filter((refusal) => refusal.requestId === requestId)
       const refusal = wanted.find(({ userId }) => userId !== undefined) ?? wanted[0]
@@ -96,6 +99,6 @@ function notAllRead(
   return refuse(
     503,
     'not-all-read',
-    `The log holds more than ${read.toLocaleString('en')} records around the time of this requestId, so not all were searched. Neither the searched records nor the readable refusals have it. Search for the userName, or search the log on a terminal: nextvisit export --from ${from} --to ${to} --out - | grep ${requestId}`,
+    `The log holds more records around the time of this requestId than the ${read.toLocaleString('en')} that were searched. Neither these nor the readable refusals have it. Search for the userName, or search the log on a terminal: nextvisit export --from ${from} --to ${to} --out - | grep ${requestId}`,
   )
 }

@@ -1,11 +1,11 @@
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { expect, it } from 'vitest'
+import { callRoute, givenSession } from '../../test/given-session.ts'
 import { createSegmentRoutes } from '../segments/routes.ts'
 import { createServices } from '../services.ts'
 import { createUserRoutes } from './routes.ts'
 import { createUsers } from './users.ts'
-import { createSessions } from '../http/sessions.ts'
 
 const config = organizationConfig({
   id: 'acme',
@@ -28,6 +28,7 @@ const routes = {
       projector,
       evaluator,
       partitionCount: 1,
+      nowMs: () => 0,
     }),
   }),
 }
@@ -43,8 +44,8 @@ it.each([
   [USER, { organization: 'acme', project: 'shop', userId }, `acme/shop/${userId}`, 'answered'],
   [USER, { organization: 'acme', project: 'gone', userId }, `acme/gone/${userId}`, 'no-project'],
 ] as const)('%s of %o reveals only existing data: %s, %s', async (route, input, name, outcome) => {
-  const session = createSessions(() => 0).open('viewer', 'Ada')
-  const result = await routes[route].handle(input, session)
+  const session = givenSession('viewer')
+  const result = await callRoute(routes[route], input, session)
   expect(result.outcome === 'refused' ? result.error : result.outcome).toBe(outcome)
   expect(session.revealed.has(name)).toBe(outcome === 'answered')
 })

@@ -4,14 +4,16 @@ import type { Answer } from '../api-routes.ts'
 import { createInProject, findProject, NO_CATALOG, NO_PROJECT } from '../catalog/find-project.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { answered, refuse, serveApi } from '../http/api-route.ts'
-import { createConcurrencyLimit } from '../http/concurrency-limit.ts'
+import { createRequestLimit } from '../http/request-limit.ts'
 import { type UserPath, usersApi } from './api.ts'
+import { entriesWithin } from './bounded-entry.ts'
 import { ALL_KEPT, findUserOfRequest, NO_LOG } from './find-user-of-request.ts'
 import { countedTriggers, formLinesOf } from './form-lines.ts'
 import { maskFor, revealedName } from '../http/mask.ts'
 import { profileOf } from './profile.ts'
+import type { UserLog } from './read-user-log.ts'
 import { timelineEntriesOf } from './timeline-entries.ts'
-import type { UserLog, Users } from './users.ts'
+import type { Users } from './users.ts'
 
 interface UserRoutesParts extends Pick<Dependencies, 'catalog' | 'readRefusals' | 'nowMs'> {
   readonly users: Users
@@ -20,15 +22,17 @@ interface UserRoutesParts extends Pick<Dependencies, 'catalog' | 'readRefusals' 
 const TOO_MANY_READS = refuse(
   429,
   'too-many-reads',
-  'Two pages of this session are already searching the log. Try again when one has finished.',
+  'Other pages are searching the log: two of this session, or many of your role. Try again when one has finished.',
 )
-/** Each reads up to 100,000 records. */
-const MAX_CONCURRENT_READS = 2
+/** Each holds some tens of MB, and reads up to 100,000 records. */
+const LOG_READINGS = { ofSession: 2, ofRole: 2, waitMs: 8_000 }
+/** Leaves room for the rest of the answer. */
+const MAX_TIMELINE_BYTES = 7.5 * 2 ** 20
 
 export function createUserRoutes({ catalog, users, readRefusals, nowMs }: UserRoutesParts) {
   const knownCatalog = () => catalog().catch(() => undefined)
   const inProject = createInProject(catalog)
-  const limited = createConcurrencyLimit(MAX_CONCURRENT_READS, TOO_MANY_READS)
+  const limited = createRequestLimit(LOG_READINGS, TOO_MANY_READS)
 
   return serveApi(usersApi, {
     listProjects: async () => {
@@ -36,10 +40,10 @@ export function createUserRoutes({ catalog, users, readRefusals, nowMs }: UserRo
       if (!known) return NO_CATALOG
       return answered({ projects: known.projects().map(({ organization, project }) => ({ organization, project })) })
     },
-    findUser: async (input, session) => {
+    findUser: async (input, session, signal) => {
       if ('requestId' in input) {
         const parts = { findRequest: users.findRequest, readRefusals, knownCatalog }
-        return limited(session, () => findUserOfRequest(parts, input))
+        return limited(session, signal, () => findUserOfRequest(parts, input, signal))
       }
       const { organization, project, userName } = input
       if (!userName.isWellFormed()) return refuse(400, 'bad-input', 'userName: must not contain lone surrogates')
@@ -47,8 +51,8 @@ export function createUserRoutes({ catalog, users, readRefusals, nowMs }: UserRo
       if (found.outcome === 'refused') return found
       return answered({ organization, project, userId: userIdOf(organization, project, userName) })
     },
-    readUser: async (path, session) => {
-      const [known, user] = await Promise.all([knownCatalog(), users.readUser(path)])
+    readUser: async (path, session, signal) => {
+      const [known, user] = await Promise.all([knownCatalog(), users.readUser(path, signal)])
       const found = known?.project(path.organization, path.project)
       if (known && !found) return NO_PROJECT
       if (user.outcome === 'refused') return user
@@ -56,27 +60,29 @@ export function createUserRoutes({ catalog, users, readRefusals, nowMs }: UserRo
       const profile = user.answer ? profileOf(user.answer, found?.config, mask) : null
       return answered({ ...path, isMasked: mask.isMasked, profile })
     },
-    readUserForms: async (path, session) => {
-      const [known, forms] = await Promise.all([knownCatalog(), users.readForms(path)])
+    readUserForms: async (path, session, signal) => {
+      const [known, forms] = await Promise.all([knownCatalog(), users.readForms(path, signal)])
       if (forms.outcome === 'refused') return forms
       const model = forms.answer ?? { forms: [], queue: [] }
       const config = known?.project(path.organization, path.project)?.config
       const mask = maskFor(session, revealedName(path))
-      const counts = await users.readTriggerCounts(path, forms.answer ? countedTriggers(model.forms, config, mask) : [])
+      const triggers = forms.answer ? countedTriggers(model.forms, config, mask) : []
+      const counts = await users.readTriggerCounts(path, triggers, signal)
       const soFar = (trigger: Trigger) => counts.get(trigger)
       return answered({ forms: formLinesOf({ ...model, config, soFar, mask, nowMs: nowMs() }), queue: model.queue })
     },
-    readTimeline: async ({ depth, request, ...path }, session) => {
-      const readLog = () => users.readLog(path, depth).then(answered<UserLog>, () => NO_LOG)
+    readTimeline: async ({ depth, request, ...path }, session, signal) => {
+      const mask = maskFor(session, revealedName(path))
+      const query = { userId: path.userId, depth, mask, signal }
+      const readLog = () => users.readLog(query).then(answered<UserLog>, () => NO_LOG)
       const [read, forms, refusals, known] = await Promise.all([
-        limited(session, readLog),
-        users.readForms(path),
-        readRefusals(path, ALL_KEPT),
+        limited(session, signal, readLog),
+        users.readForms(path, signal),
+        readRefusals(path, ALL_KEPT, signal),
         knownCatalog(),
       ])
       if (read.outcome === 'refused') return read
       const config = known?.project(path.organization, path.project)?.config
-      const mask = maskFor(session, revealedName(path))
       return answered(timelineOf({ path, request, log: read.answer, forms, refusals, config, mask }))
     },
     revealUser: inProject((_, path, { revealed }) => {
@@ -98,7 +104,7 @@ function timelineOf({
   readonly forms: Awaited<ReturnType<Users['readForms']>>
   readonly refusals: Awaited<ReturnType<Dependencies['readRefusals']>>
 }): Answer<'readTimeline'> {
-  const entries = timelineEntriesOf({
+  const all = timelineEntriesOf({
     ...parts,
     facts,
     formFacts,
@@ -112,5 +118,12 @@ function timelineOf({
       : []),
     ...(refusals ? [] : ['Requests that were refused are missing: no gateway answers, or Redis does not.']),
   ]
-  return { isMasked: parts.mask.isMasked, entries, gaps, reading }
+  const entries = entriesWithin(all, MAX_TIMELINE_BYTES)
+  const isCut = entries.length < all.length
+  return {
+    isMasked: parts.mask.isMasked,
+    entries: [...entries],
+    gaps,
+    reading: isCut ? { ...reading, stopped: 'size', since: entries.at(-1)?.at ?? reading.since } : reading,
+  }
 }

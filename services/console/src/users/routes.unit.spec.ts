@@ -2,9 +2,10 @@ import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import type { KeptRefusal } from '@nextvisit/contracts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
+import { callRoute, givenSession } from '../../test/given-session.ts'
 import { answered } from '../http/api-route.ts'
 import { noAnswerOf } from '../services.ts'
-import { createSessions } from '../http/sessions.ts'
+import { usersApi } from './api.ts'
 import { createUserRoutes } from './routes.ts'
 import type { Users } from './users.ts'
 
@@ -44,7 +45,7 @@ type Name = keyof ReturnType<typeof createUserRoutes>
 async function call(name: Name, input: object, kept?: readonly KeptRefusal[], own: Partial<Users> = {}) {
   const readRefusals = async ({ project }: { readonly project: string }) => kept && (project === 'other' ? kept : [])
   const routes = createUserRoutes({ catalog, users: { ...users, ...own }, readRefusals, nowMs: () => 0 })
-  return routes[name].handle(input, createSessions(() => 0).open('operator', 'Ada'))
+  return callRoute(routes[name], input, givenSession('operator'))
 }
 
 describe('a silent evaluator', () => {
@@ -85,7 +86,7 @@ describe('a request that left no record', () => {
     const tooMany = { outcome: 'too-many-records', read: 50_123, fromMs: madeAtMs - 1_000, untilMs: madeAtMs } as const
     const own: Partial<Users> = { findRequest: async () => tooMany }
     const message = expect.stringMatching(
-      `50,123 records.* --from 2026-11-23T02:59:59.000Z --to 2026-11-23T03:00:00.000Z .*${requestId}$`,
+      `50,123 that were searched.* --from 2026-11-23T02:59:59.000Z --to 2026-11-23T03:00:00.000Z .*${requestId}$`,
     )
     const refused = { outcome: 'refused', error: 'not-all-read', message }
     expect(await call('findUser', input, [], own)).toMatchObject(refused)
@@ -95,5 +96,19 @@ describe('a request that left no record', () => {
 
   it('is not found if no refusal of it is kept', async () => {
     expect(await call('findUser', input, [])).toMatchObject({ error: 'no-request' })
+  })
+})
+
+const searched = (userName: string) =>
+  usersApi.findUser.input.safeParse({ organization: 'acme', project: 'shop', userName })
+
+describe('the search for a userName', () => {
+  it('takes every userName that the gateway takes: up to 255 characters of any size', () => {
+    expect(['ada', '😀'.repeat(128), '😀'.repeat(255)].map((name) => searched(name).success)).toEqual([
+      true,
+      true,
+      true,
+    ])
+    expect(searched('😀'.repeat(256)).success).toBe(false)
   })
 })

@@ -1,4 +1,5 @@
 import {
+  firstCharacters,
   type FormDecision,
   type FormFact,
   type FormsReadModel,
@@ -11,6 +12,7 @@ import {
 } from '@nextvisit/contracts'
 import { compileForms, TRAIT_OPERATORS, traitChangesOf } from '@nextvisit/domain'
 import type { TimelineEntry } from './api.ts'
+import { boundedEntry } from './bounded-entry.ts'
 import { gateLinesOf } from './form-lines.ts'
 import type { Mask } from '../http/mask.ts'
 import { namedValues } from './profile.ts'
@@ -25,8 +27,29 @@ const instantDetail = (name: string, value: string): Detail => ({ name, value, w
 const valueDetails = (values: Readonly<Record<string, unknown>>, mask: Mask): Detail[] =>
   namedValues(values, mask).map(({ name, value }) => detail(name, value))
 
+/** A fact as the timeline holds it: its bounded entry, without the values that the entry does not show. */
+export interface KeptFact {
+  readonly entry: FactEntry
+  /** What the fact asked the forms of the project: about this event, or as a visit. */
+  readonly asked: { readonly event: string } | 'visit' | undefined
+}
+
+export function keptFactOf(fact: UserFact, mask: Mask): KeptFact {
+  return { entry: boundedEntry(entryOf(fact, mask)), asked: askedBy(fact) }
+}
+
+/** More than any slug of the product. */
+const MAX_SLUG = 300
+
+function askedBy(fact: UserFact): KeptFact['asked'] {
+  if (!isRequestFact(fact)) return undefined
+  if (fact.type === 'EventTracked')
+    return fact.evaluateTriggers ? { event: firstCharacters(fact.slug, MAX_SLUG) } : undefined
+  return fact.source === 'sdk' ? 'visit' : undefined
+}
+
 interface TimelineParts {
-  readonly facts: readonly UserFact[]
+  readonly facts: readonly KeptFact[]
   readonly formFacts: readonly FormFact[]
   /** Last decision on each form, and the queue; undefined: the evaluator does not answer. */
   readonly forms: FormsReadModel | undefined
@@ -46,9 +69,11 @@ export function timelineEntriesOf(parts: TimelineParts): TimelineEntry[] {
   const { forms: decisions, queue } = forms ?? { forms: [], queue: [] }
   const entries = [
     ...factEntriesOf(parts),
-    ...refusals.map(refusalEntryOf),
+    ...refusals.map((refusal) => boundedEntry(refusalEntryOf(refusal))),
     ...formFacts.map(formEntryOf),
-    ...decisions.filter(({ decision }) => decision === 'not-queued').map((decision) => decisionEntryOf(decision, mask)),
+    ...decisions
+      .filter(({ decision }) => decision === 'not-queued')
+      .map((decision) => boundedEntry(decisionEntryOf(decision, mask))),
     ...queue.flatMap(offerEntryOf),
   ]
   const unique = new Map(entries.map((entry) => [entry.id, entry]))
@@ -73,14 +98,14 @@ function rankOf({ kind }: TimelineEntry): number {
   return rank === -1 ? ORDER.length : rank
 }
 
-/** Converts facts, adding what the queue and the decisions tell about them now. */
+/** Returns the entries of facts, adding what the queue and the decisions tell about them now. */
 function factEntriesOf(parts: TimelineParts): TimelineEntry[] {
-  const { facts, forms, request, mask } = parts
-  const answered = new Set(facts.flatMap((fact) => (fact.type === 'VisitAnswered' ? fact.visitId : [])))
+  const { facts, forms, request } = parts
+  const answered = new Set(facts.flatMap(({ entry }) => (entry.kind === 'offered' ? entry.requestId : [])))
   return facts.map((fact) => {
-    const entry = entryOf(fact, mask)
-    const noForm = entry.kind === 'visit' && forms && !answered.has(fact.id) && whyNoForm(fact.received, forms.queue)
-    const replaced = forms && fact.id === request ? replacedDecisions(fact, forms.forms, parts) : []
+    const { entry } = fact
+    const noForm = entry.kind === 'visit' && forms && !answered.has(entry.id) && whyNoForm(entry.at, forms.queue)
+    const replaced = forms && entry.id === request ? replacedDecisions(fact, forms.forms, parts) : []
     return {
       ...entry,
       details: [
@@ -102,23 +127,23 @@ function factEntriesOf(parts: TimelineParts): TimelineEntry[] {
  * decision for this record is lost, unless it queued the form: that is in the log.
  */
 function replacedDecisions(
-  fact: UserFact,
+  { entry, asked }: KeptFact,
   decisions: readonly FormDecision[],
   { formFacts, config }: Pick<TimelineParts, 'formFacts' | 'config'>,
 ): readonly FormDecision[] {
-  const forms = config ? formsTriggeredBy(fact, config) : []
+  const forms = config ? formsAsked(asked, config) : []
   const queuedByIt = (formId: string) =>
-    formFacts.some((one) => one.type === 'FormQueued' && one.causeId === fact.id && one.formId === formId)
+    formFacts.some((one) => one.type === 'FormQueued' && one.causeId === entry.id && one.formId === formId)
   return decisions.filter(
     ({ formId, at, requestId }) =>
-      requestId !== fact.id && at >= fact.received && forms.some(({ id }) => id === formId) && !queuedByIt(formId),
+      requestId !== entry.id && at >= entry.at && forms.some(({ id }) => id === formId) && !queuedByIt(formId),
   )
 }
 
-function formsTriggeredBy(fact: UserFact, config: ProjectConfig): readonly { readonly id: string }[] {
-  if (!isRequestFact(fact)) return []
-  if (fact.type === 'EventTracked') return fact.evaluateTriggers ? compileForms(config).onEvent(fact.slug) : []
-  return fact.source === 'sdk' ? compileForms(config).onVisit : []
+function formsAsked(asked: KeptFact['asked'], config: ProjectConfig): readonly { readonly id: string }[] {
+  if (asked === undefined) return []
+  const forms = compileForms(config)
+  return asked === 'visit' ? forms.onVisit : forms.onEvent(asked.event)
 }
 
 /** Converts a refusal. Kept refusals quote nothing of their caller. */

@@ -3,7 +3,7 @@ import { eventTracked, organizationConfig } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
 import { AT, OTHER_REQUEST, REQUEST, refused, row } from '../../test/user-forms.ts'
 import { HIDE_PERSONAL, SHOW_ALL } from '../http/mask.ts'
-import { entryOf, timelineEntriesOf, whyNoForm } from './timeline-entries.ts'
+import { entryOf, keptFactOf, timelineEntriesOf, whyNoForm } from './timeline-entries.ts'
 
 describe('timelineEntriesOf', () => {
   const fact = {
@@ -27,7 +27,7 @@ describe('timelineEntriesOf', () => {
     properties: { card: '4242' },
   }
   const parts = {
-    facts: [fact, fact],
+    facts: [fact, fact].map((one) => keptFactOf(one, SHOW_ALL)),
     formFacts: [],
     forms: { forms: [refused], queue: [] },
     refusals: [],
@@ -45,7 +45,10 @@ describe('timelineEntriesOf', () => {
   })
 
   it('hides values of properties', () => {
-    expect(JSON.stringify(timelineEntriesOf({ ...parts, mask: HIDE_PERSONAL }))).not.toMatch(/4242|ada@example.com/)
+    const facts = [keptFactOf(fact, HIDE_PERSONAL)]
+    expect(JSON.stringify(timelineEntriesOf({ ...parts, facts, mask: HIDE_PERSONAL }))).not.toMatch(
+      /4242|ada@example.com/,
+    )
   })
 
   it('shows refusals of the user', () => {

@@ -30,15 +30,20 @@ function late(withinMs: number): ErrorAnswer {
   return { error: 'late', message }
 }
 
-/** Calls a route of the console's API. Members of the input that are not in the path go into the query or the body. */
+/**
+ * Calls a route of the console's API. Members of the input that are not in the path go into the query or the body. `leaving`
+ * ends the request, and the console's work for it.
+ */
 export async function callApi<Name extends ApiName>(
   name: Name,
   input: Input<Name>,
   withinMs: number = API_ROUTES[name].method === 'GET' ? ANSWER_WITHIN_MS : LONG_ANSWER_WITHIN_MS,
+  leaving?: AbortSignal,
 ): Promise<Answer<Name>> {
   const { method, path } = API_ROUTES[name]
-  const signal = AbortSignal.timeout(withinMs)
-  const failed = () => new ApiError(0, signal.aborted ? late(withinMs) : UNREACHABLE)
+  const overdue = AbortSignal.timeout(withinMs)
+  const signal = leaving ? AbortSignal.any([overdue, leaving]) : overdue
+  const failed = () => new ApiError(0, overdue.aborted ? late(withinMs) : UNREACHABLE)
   const members = new Map(Object.entries(input).filter(([, value]) => value !== undefined))
   const address = path.replaceAll(/:(\w+)/g, (_, member: string) => {
     const value = encodeURIComponent(String(members.get(member)))
@@ -63,7 +68,10 @@ export async function callApi<Name extends ApiName>(
 
 /** Options of `useQuery` for a route. Its answers are cached by name and input. */
 export function apiQuery<Name extends ApiName>(name: Name, input: Input<Name>, withinMs?: number) {
-  return { queryKey: [name, input] as const, queryFn: () => callApi(name, input, withinMs) }
+  return {
+    queryKey: [name, input] as const,
+    queryFn: ({ signal }: { readonly signal: AbortSignal }) => callApi(name, input, withinMs, signal),
+  }
 }
 
 /** Options of `useQuery` for a page of a list. It is reloaded, and stays visible while the next page loads. */

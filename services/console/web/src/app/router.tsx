@@ -246,7 +246,6 @@ const tryIt = createRoute({
   path: '/try',
   component: TryIt,
   staticData: { title: 'Try it' },
-  validateSearch: (search): { readonly user?: string | undefined } => ({ user: text(search['user']) }),
 })
 
 export const router = createRouter({

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { MAX_NAME_CHARACTERS, unitsOf } from '../../../src/shared-with-pages.ts'
 import { ErrorNote } from '../components/notes.tsx'
 import { withoutReload } from '../components/without-reload.ts'
 import { Wordmark } from '../components/wordmark.tsx'
@@ -36,7 +37,12 @@ export function SignIn() {
         </label>
         <label>
           Your name <span className="quiet">(optional, for the log)</span>
-          <input autoComplete="name" maxLength={60} value={name} onChange={(event) => setName(event.target.value)} />
+          <input
+            autoComplete="name"
+            maxLength={unitsOf(MAX_NAME_CHARACTERS)}
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+          />
         </label>
         {signIn.error && <ErrorNote error={signIn.error} />}
         <button type="submit" className="primary" disabled={signIn.isPending}>

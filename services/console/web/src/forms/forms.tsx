@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { Answer } from '../../../src/api-routes.ts'
 import type { FormSummary } from '../../../src/forms/api.ts'
+import { MAX_SEARCH_CHARACTERS, unitsOf } from '../../../src/shared-with-pages.ts'
 import { pageQuery } from '../app/api.ts'
 import { figure } from '../components/figures.ts'
 import { EmptyList } from '../components/notes.tsx'
@@ -43,7 +44,7 @@ function ProjectForms({ project }: { readonly project: ChosenProject }) {
           Form
           <input
             type="search"
-            maxLength={100}
+            maxLength={unitsOf(MAX_SEARCH_CHARACTERS)}
             autoComplete="off"
             spellCheck={false}
             placeholder="part of the id or name"

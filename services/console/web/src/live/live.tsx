@@ -1,5 +1,6 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
+import { MAX_SEARCH_CHARACTERS, unitsOf } from '../../../src/shared-with-pages.ts'
 import { ProjectSelect, WithProject } from '../components/with-project.tsx'
 import { withoutReload } from '../components/without-reload.ts'
 import { Feed, type LiveSearch } from './feed.tsx'
@@ -74,7 +75,7 @@ function Filters({ names, filter }: { readonly names: readonly string[]; readonl
           Event
           <input
             type="search"
-            maxLength={100}
+            maxLength={unitsOf(MAX_SEARCH_CHARACTERS)}
             autoComplete="off"
             spellCheck={false}
             placeholder="any, in any spelling"

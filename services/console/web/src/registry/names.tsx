@@ -2,6 +2,7 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Answer, Input } from '../../../src/api-routes.ts'
+import { MAX_SEARCH_CHARACTERS, unitsOf } from '../../../src/shared-with-pages.ts'
 import { callApi } from '../app/api.ts'
 import { figure } from '../components/figures.ts'
 import { EmptyCard } from '../components/notes.tsx'
@@ -51,7 +52,7 @@ export function Names({ project: { path } }: { readonly project: ChosenProject }
           Name begins with
           <input
             type="search"
-            maxLength={100}
+            maxLength={unitsOf(MAX_SEARCH_CHARACTERS)}
             autoComplete="off"
             spellCheck={false}
             value={typed}

@@ -1,16 +1,27 @@
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { skipToken, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { DEMO_PLANS } from '../../../src/shared-with-pages.ts'
+import {
+  DEMO_PLANS,
+  MAX_EVENT_NAME_CHARACTERS,
+  MAX_USER_NAME_CHARACTERS,
+  unitsOf,
+} from '../../../src/shared-with-pages.ts'
 import type { TryAnswer } from '../../../src/try-it/api.ts'
 import { Step } from './step.tsx'
 
+/**
+ * The query key of the entered userName. It may be a real one: it must not be in the address or the browser's history, and
+ * signing out clears it.
+ */
+const TRIED_NAME = ['tried-name']
+
 /** Identify, track, visit: the product in three steps, with the demo's keys. */
 export function TryIt() {
-  const navigate = useNavigate()
-  const { user } = useSearch({ from: '/try' })
+  const client = useQueryClient()
+  const { data: entered } = useQuery<string>({ queryKey: TRIED_NAME, queryFn: skipToken, gcTime: Infinity })
   const [proposed] = useState(() => `ada-${Date.now().toString(36)}`)
-  const userName = user ?? proposed
-  const rename = (name: string) => void navigate({ to: '/try', replace: true, search: { user: name || undefined } })
+  const userName = entered ?? proposed
   return (
     <>
       <header className="page-head">
@@ -24,10 +35,10 @@ export function TryIt() {
         userName
         <input
           value={userName}
-          maxLength={255}
+          maxLength={unitsOf(MAX_USER_NAME_CHARACTERS)}
           spellCheck={false}
           autoComplete="off"
-          onChange={(event) => rename(event.target.value)}
+          onChange={(event) => client.setQueryData(TRIED_NAME, event.target.value)}
         />
       </label>
       <Steps userName={userName} />
@@ -74,7 +85,11 @@ function Steps({ userName }: { readonly userName: string }) {
         >
           <label>
             Event
-            <input value={eventName} maxLength={100} onChange={(event) => setEventName(event.target.value)} />
+            <input
+              value={eventName}
+              maxLength={unitsOf(MAX_EVENT_NAME_CHARACTERS)}
+              onChange={(event) => setEventName(event.target.value)}
+            />
           </label>
         </Step>
         <Step

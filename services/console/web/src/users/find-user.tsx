@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Input } from '../../../src/api-routes.ts'
+import { MAX_USER_NAME_CHARACTERS, unitsOf } from '../../../src/shared-with-pages.ts'
 import { callApi } from '../app/api.ts'
 import { ErrorNote } from '../components/notes.tsx'
 import { type ChosenProject, ProjectSelect, WithProject } from '../components/with-project.tsx'
@@ -59,7 +60,7 @@ function Search({ project }: { readonly project: ChosenProject }) {
             <input
               type="search"
               required
-              maxLength={255}
+              maxLength={unitsOf(MAX_USER_NAME_CHARACTERS)}
               autoComplete="off"
               spellCheck={false}
               placeholder="exactly as sent to identify-user"

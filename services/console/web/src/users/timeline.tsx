@@ -5,6 +5,7 @@ import type { Answer } from '../../../src/api-routes.ts'
 import { MAX_DEPTH } from '../../../src/shared-with-pages.ts'
 import type { TimelineEntry, UserPath } from '../../../src/users/api.ts'
 import { apiQuery, LONG_ANSWER_WITHIN_MS } from '../app/api.ts'
+import { bytes, counted } from '../components/figures.ts'
 import { EmptyNote } from '../components/notes.tsx'
 import { Reveal } from '../components/reveal.tsx'
 import { Time, WithTimes } from '../components/time.tsx'
@@ -112,7 +113,7 @@ interface EntryProps {
   readonly isFirstSought: boolean
 }
 
-function Entry({ entry: { at, kind, title, details, requestId }, isSought, isFirstSought }: EntryProps) {
+function Entry({ entry: { at, kind, title, details, moreDetails, requestId }, isSought, isFirstSought }: EntryProps) {
   const row = useRef<HTMLLIElement>(null)
   useEffect(() => {
     if (!isFirstSought) return
@@ -131,13 +132,23 @@ function Entry({ entry: { at, kind, title, details, requestId }, isSought, isFir
         <p className="title">{title}</p>
         {details.length > 0 && (
           <dl className="details">
-            {details.map(({ name, value, withInstants }) => (
+            {details.map(({ name, value, withInstants, cutFromBytes }) => (
               <div key={name + value}>
                 <dt>{name}</dt>
-                <dd>{withInstants ? <WithTimes text={value} /> : value}</dd>
+                <dd>
+                  {withInstants ? <WithTimes text={value} /> : value}
+                  {cutFromBytes !== undefined && (
+                    <small className="quiet"> … (the beginning of {bytes(cutFromBytes)})</small>
+                  )}
+                </dd>
               </div>
             ))}
           </dl>
+        )}
+        {moreDetails !== undefined && (
+          <p className="quiet">
+            <small>{counted(moreDetails, 'more value')} of this record: not shown, because they are too long.</small>
+          </p>
         )}
         {requestId && (
           <p className="quiet">
@@ -151,21 +162,27 @@ function Entry({ entry: { at, kind, title, details, requestId }, isSought, isFir
   )
 }
 
+const BECAUSE = {
+  records: 'the maximum was reached',
+  time: 'reading took too long',
+  size: 'the timeline has as many entries, or bytes, as a page can show',
+} as const
+
 /** Part of the log that was read, and why no more was. */
 function Reading({ reading, depth }: { readonly reading: Answer<'readTimeline'>['reading']; readonly depth: number }) {
   const navigate = useNavigate()
   const read = `Read ${reading.records} records of partition ${reading.partition}`
   if (reading.stopped === 'beginning') return <p className="quiet hint">{read}: the whole log of this user.</p>
-  const because = reading.stopped === 'time' ? 'reading took too long' : 'the maximum was reached'
   return (
     <div className="note">
       <span>
-        {read}, then stopped because {because}.{' '}
+        {read}, then stopped because {BECAUSE[reading.stopped]}.{' '}
         {reading.since && (
           <>
             Facts before <Time at={reading.since} /> are not shown.
           </>
         )}
+        {reading.stopped === 'size' && ' A terminal shows them whole: nextvisit export --out - | grep <userId>'}
       </span>
       {reading.stopped === 'records' && depth < MAX_DEPTH && (
         <button

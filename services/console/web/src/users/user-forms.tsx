@@ -29,7 +29,7 @@ function Decided({ forms, queue }: Answer<'readUserForms'>) {
       {forms.map((form) => (
         <FormCard key={form.formId} form={form} />
       ))}
-      {queue.length > 0 && <Queue queue={queue} />}
+      {queue.length > 0 && <Queue queue={queue} forms={forms} />}
     </>
   )
 }
@@ -112,12 +112,15 @@ function WaitsFor({ formId, waitsFor }: FormLine) {
   )
 }
 
-function Queue({ queue }: Pick<Answer<'readUserForms'>, 'queue'>) {
+function Queue({ queue, forms }: Answer<'readUserForms'>) {
+  const names = new Map(forms.map(({ formId, name }) => [formId, name]))
   return (
     <TableCard title="Queue" columns={['Form', ...QUEUED_FORM_COLUMNS, 'Delivered']}>
       {queue.map((row) => (
         <tr key={row.queuedId}>
-          <th scope="row">{row.formId}</th>
+          <th scope="row">
+            {row.formId} <small className="quiet">{names.get(row.formId)}</small>
+          </th>
           <QueuedFormCells queued={row} />
           <td>{row.deliveredAt ? <Time at={row.deliveredAt} /> : '–'}</td>
         </tr>

@@ -1,0 +1,46 @@
+import { createServer, type RequestListener } from 'node:http'
+import { createHttpPart, createUnreadAnswers } from '@nextvisit/service-kit'
+
+/** Five people with seven open screens each use a tenth. */
+const MAX_CONNECTIONS = 500
+/** Eight of the largest answers. */
+const MAX_UNREAD_BYTES = 64 * 2 ** 20
+/** The largest answer at 280 kB a second. */
+const READ_WITHIN_MS = 30_000
+const MAKE_ROOM_EVERY_MS = 1_000
+const CLOSE_WITHIN_MS = 3_000
+
+export interface HttpServerOptions {
+  readonly host: string
+  /** 0: any free port. */
+  readonly port: number
+  readonly listener: RequestListener
+  /** Maximum connections; one more is closed at once, and idle ones make room. Default 500. */
+  readonly maxConnections?: number
+  /** Maximum bytes of unread answers; over it, the connections that have waited longest are closed. Default 64 MiB. */
+  readonly maxUnreadBytes?: number
+}
+
+/** Creates the server for browsers. It is bounded like the gateway's (decisions.md, Slow and large). */
+export function createHttpServer({
+  host,
+  port,
+  listener,
+  maxConnections = MAX_CONNECTIONS,
+  maxUnreadBytes = MAX_UNREAD_BYTES,
+}: HttpServerOptions) {
+  const unread = createUnreadAnswers({ maxBytes: maxUnreadBytes, withinMs: READ_WITHIN_MS })
+  const limits = { headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 }
+  const server = createServer(limits, (request, response) => {
+    unread.watch(response)
+    listener(request, response)
+  })
+  server.maxConnections = maxConnections
+  let roomMadeAt = Number.NEGATIVE_INFINITY
+  server.on('drop', () => {
+    if (performance.now() - roomMadeAt < MAKE_ROOM_EVERY_MS) return
+    roomMadeAt = performance.now()
+    server.closeIdleConnections()
+  })
+  return createHttpPart(server, { host, port, portVariable: 'CONSOLE_PORT', withinMs: CLOSE_WITHIN_MS })
+}

@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto'
+import type { FormFact } from '@nextvisit/contracts'
+import { eventTracked, userIdFixture } from '@nextvisit/contracts/fixtures'
+import { createTestTopic } from '@nextvisit/testing'
+import { describe, expect, inject, it } from 'vitest'
+import { publishFacts } from '../../test/publish-facts.ts'
+import { SHOW_ALL } from '../http/mask.ts'
+import { bytesOfEntry } from './bounded-entry.ts'
+import { readUserLog } from './read-user-log.ts'
+
+const userId = userIdFixture('ada')
+/** Values like those of the largest event that the gateway takes: 31 KB. */
+const LARGE = Object.fromEntries(Array.from({ length: 16 }, (_, nth) => [`text ${nth}`, 'é'.repeat(1_000)]))
+
+/** Topics with large events of one user, numbered by their names. */
+async function givenEvents(count: number, properties: Readonly<Record<string, unknown>> = LARGE) {
+  const brokers = inject('kafkaBrokers')
+  const [users, forms] = await Promise.all([createTestTopic(brokers), createTestTopic(brokers)])
+  const { connection } = users
+  const facts = Array.from({ length: count }, (_, nth) =>
+    eventTracked({ id: randomUUID(), userId, eventName: `event ${nth}`, properties }),
+  )
+  await publishFacts(connection, users.topic, facts)
+  const queued: FormFact = {
+    type: 'FormQueued',
+    id: randomUUID(),
+    organization: 'acme',
+    project: 'shop',
+    userId,
+    queuedId: randomUUID(),
+    formId: 'nps',
+    at: '2026-11-23T03:00:00.000Z',
+    causeId: randomUUID(),
+    priority: 0,
+    showFrom: '2026-11-23T03:00:00.000Z',
+    catalogRevision: 1,
+  }
+  await publishFacts(connection, forms.topic, [queued])
+  const topics = { userEvents: users.topic, formEvents: forms.topic }
+  const query = { userId, depth: 1, mask: SHOW_ALL, signal: new AbortController().signal }
+  const read = (kept?: { readonly entries: number; readonly bytes: number }, own: Partial<typeof query> = {}) =>
+    readUserLog(
+      {
+        connection,
+        partitionCount: 1,
+        nowMs: () => 0,
+        topics,
+        // A busy machine must not decide what is read.
+        withinMs: 60_000,
+        ...(kept && { kept: { userEvents: kept, formEvents: kept } }),
+      },
+      { ...query, ...own },
+    )
+  return { read }
+}
+
+const namesIn = ({ facts }: Awaited<ReturnType<typeof readUserLog>>) => facts.map(({ entry }) => entry.title)
+const eventsFrom = (first: number, end: number) =>
+  Array.from({ length: end - first }, (_, nth) => `Event event ${first + nth}`)
+
+describe('the part of the log of one user', () => {
+  it('has all facts, the oldest first, if they fit', async () => {
+    const { read } = await givenEvents(1_200, { plan: 'pro' })
+    const log = await read()
+    expect(namesIn(log)).toEqual(eventsFrom(0, 1_200))
+    expect(log.formFacts).toHaveLength(1)
+    expect(log.reading).toEqual({ partition: 0, records: 1_201, stopped: 'beginning', since: null })
+  })
+
+  it('has the newest facts that fit in its bytes, with cut values, and reports since when it is complete', async () => {
+    const { read } = await givenEvents(300)
+    const bytes = 500_000
+    const log = await read({ entries: 5_000, bytes })
+    const held = log.facts.reduce((sum, { entry }) => sum + bytesOfEntry(entry), 0)
+    expect(held).toBeLessThanOrEqual(bytes)
+    // One more would not fit.
+    expect(held).toBeGreaterThan(bytes - 2 * (held / log.facts.length))
+    expect(namesIn(log)).toEqual(eventsFrom(300 - log.facts.length, 300))
+    expect(log.reading.stopped).toBe('size')
+    expect(log.reading.since).not.toBeNull()
+    const [{ entry } = {}] = log.facts
+    expect(entry?.details[0]).toMatchObject({
+      value: expect.stringMatching(/^"?é{499,500}$/),
+      cutFromBytes: expect.any(Number),
+    })
+    expect(entry?.moreDetails).toBeGreaterThan(0)
+  })
+
+  it('has the newest facts up to its number of entries', async () => {
+    const { read } = await givenEvents(300, {})
+    const log = await read({ entries: 20, bytes: 1_000_000 })
+    expect(namesIn(log)).toEqual(eventsFrom(280, 300))
+    expect(log.reading.stopped).toBe('size')
+  })
+
+  it('ends with its request', async () => {
+    const { read } = await givenEvents(300)
+    const leaving = new AbortController()
+    let hasBegun = false
+    const mask = {
+      ...SHOW_ALL,
+      value: () => {
+        hasBegun = true
+        leaving.abort(new Error('gone'))
+        return ''
+      },
+    }
+    await expect(read(undefined, { signal: leaving.signal, mask })).rejects.toThrow('gone')
+    expect(hasBegun).toBe(true)
+  })
+})
