@@ -4,6 +4,7 @@ export { type BatchItem, parseBatch, parseBatchItem } from './bodies/batch-body.
 export { BODY_RULES } from './bodies/body-rules.ts'
 export { checkDeviceValue } from './bodies/device-info.ts'
 export { type IdentifyBody, parseIdentifyBody } from './bodies/identify-body.ts'
+export { isTimezone } from './bodies/is-timezone.ts'
 export * from './bodies/json-object.ts'
 export { checkDepth, type ParsedJson, parseJson, parseUncheckedJson } from './bodies/parse-json.ts'
 export { type BodyRule, nameRules, reject, type Rejection, type RuleName } from './bodies/rejection.ts'
@@ -28,8 +29,23 @@ export { compileTrigger, eventContextOf, type TriggerContext, visitContextOf } f
 export type { UserState } from './forms/user-state.ts'
 export * from './idempotent-record.ts'
 export * from './ids.ts'
-export { identityOfLine, importedRecordId, parseImportLine } from './import/import-line.ts'
-export { MAX_LINE_BYTES } from './import/import-rules.ts'
+export {
+  EXPORT_FORMATS,
+  type ExportFormat,
+  inWordsOf,
+  likelyFormatOf,
+  parseExportLine,
+} from './import/exports/export-formats.ts'
+export { type ExportLine, type ExportSettings, SKIP_REASONS, type SkipReason } from './import/exports/export-line.ts'
+export { createMergedUsers, type MergedUsers } from './import/exports/merged-users.ts'
+export {
+  checkImportLine,
+  identityOfLine,
+  importedRecordId,
+  type ParsedImportLine,
+  parseImportLine,
+} from './import/import-line.ts'
+export { MAX_EXPORT_LINE_BYTES, MAX_LINE_BYTES } from './import/import-rules.ts'
 export * from './import/imported-fact.ts'
 export type { ProjectPolicy } from './project-policy.ts'
 export * from './memoize.ts'

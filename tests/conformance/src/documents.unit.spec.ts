@@ -18,7 +18,7 @@ const FILE_NAME = /`(\w[\w.-]*\.(?:ts|md|sql|prisma))`/g
 /** A name of the code, such as `defineTable`, or `defineTable(...User)`. */
 const NAME = /`(?:([\w$.]+)(?:\(\))?|([\w$]+)\([^`]*)`/g
 /** Pages whose subject is also the past, and programs of others. */
-const PAGES_OF_OTHER_NAMES = /^docs\/(?:decisions|explanation\/history)\//
+const PAGES_OF_OTHER_NAMES = /^docs\/(?:decisions\/|explanation\/history\/|reference\/import-formats\.md)/
 /** Names that are derived from others while the program runs. */
 const DERIVED_NAMES = ['users_replay', 'registry_replay', 'metering_replay', 'forms_replay']
 

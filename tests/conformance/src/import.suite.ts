@@ -10,9 +10,11 @@ import { callCarefully, eventually, readTopic, runPacedLoad, type ThrowAwayStack
 
 const CLI = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')
 const USERS = 100
-const EVENTS = 2_000
+const EVENTS = 30_000
 const REJECTED = 3
 const IMPORTED = USERS + EVENTS
+const READ = (IMPORTED + REJECTED).toLocaleString('en')
+const IN_LOG = IMPORTED.toLocaleString('en')
 const KILLS = 4
 
 let stack: ThrowAwayStack
@@ -53,7 +55,8 @@ interface Started {
   readonly ended: Promise<string>
 }
 
-const startImport = () => nextvisit('import', file, '--project', 'demo/shop')
+const startImport = (of = file, ...options: readonly string[]) =>
+  nextvisit('import', of, '--project', 'demo/shop', ...options)
 
 function nextvisit(...args: readonly string[]): Started {
   const env = { NEXTVISIT_DATA: stack.dataDirectory }
@@ -163,7 +166,7 @@ export function describeImport(stackOf: () => ThrowAwayStack): void {
       const sent = await live
       expect(statuses).toEqual(Array<number>(sent).fill(202))
       const [, published, alreadyThere] =
-        /2,103 read, ([\d,]+) published, ([\d,]+) already there, 3 rejected/.exec(last) ?? []
+        new RegExp(`${READ} read, ([\\d,]+) published, ([\\d,]+) already there, 3 rejected`).exec(last) ?? []
       expect(last).toMatch(/1$/)
       expect([published, alreadyThere].reduce((sum, text = '') => sum + Number(text.replace(',', '')), 0)).toBe(
         IMPORTED,
@@ -188,13 +191,13 @@ export function describeImport(stackOf: () => ThrowAwayStack): void {
 
     it('finds lines in the log that are missing in its state file', async () => {
       await copyFile(`${file}.first-state`, stateFile())
-      expect(await startImport().ended).toContain('2,103 read, 0 published, 2,100 already there, 3 rejected')
+      expect(await startImport().ended).toContain(`${READ} read, 0 published, ${IN_LOG} already there, 3 rejected`)
       expect(await importedIds()).toHaveLength(IMPORTED)
     })
 
     it('changes nothing if the same file is imported again without a state file', async () => {
       await rm(stateFile())
-      expect(await startImport().ended).toContain('2,103 read, 2,100 published, 0 already there, 3 rejected')
+      expect(await startImport().ended).toContain(`${READ} read, ${IN_LOG} published, 0 already there, 3 rejected`)
       expect(await eventually(isFolded, Boolean, 30_000)).toBe(true)
       expect(await readUsers()).toEqual(WHOLE)
     })
@@ -204,4 +207,85 @@ export function describeImport(stackOf: () => ThrowAwayStack): void {
       expect(await startImport().ended).toMatch(/is not the file whose import was started[^]*2$/)
     })
   })
+
+  describe("an import of another product's export", () => {
+    beforeAll(async () => {
+      stack = stackOf()
+      folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
+    })
+    afterAll(() => rm(folder, { recursive: true }))
+
+    const people = { email: 'maria@example.com', plan: 'pro' }
+    const exported = {
+      amplitude: [
+        amplitude('2021-05-01 10:00:00.000000', { uuid: 'a-1', user_properties: { plan: 'free' } }),
+        amplitude('2021-05-02 10:00:00.000000', { uuid: 'a-2', user_properties: people }),
+        amplitude('2021-05-02 10:00:00.000000', { uuid: 'a-2', user_properties: people }),
+        amplitude('2021-05-03 10:00:00.000000', { uuid: 'a-3', event_type: '[Amplitude] Page Viewed' }),
+        amplitude('2021-05-03 10:00:00.000000', { uuid: 'a-4', user_id: null }),
+        amplitude('2021-05-03 10:00:00.000000', { uuid: 'a-5', event_type: 'x'.repeat(101) }),
+      ],
+      segment: [
+        {
+          type: 'track',
+          userId: 'maria',
+          event: 'Checkout Completed',
+          timestamp: '2021-06-01T10:00:00Z',
+          messageId: 's-1',
+        },
+        {
+          type: 'identify',
+          userId: 'maria',
+          traits: { plan: 'free', city: 'Rome' },
+          timestamp: '2021-06-02T10:00:00Z',
+        },
+      ],
+    }
+
+    it('creates users with their newest traits before their events, and names each rejected line', async () => {
+      const exportFile = path.join(folder, 'amplitude.json.gz')
+      await writeFile(exportFile, gzipSync(exported.amplitude.map((line) => JSON.stringify(line)).join('\n   \n')))
+      const output = await startImport(exportFile, '--format', 'amplitude').ended
+      expect(output).toContain('6 read, 4 published, 1 already there, 1 rejected')
+      expect(output).toContain('users in the file: 1; lines that tell only about a user: 1')
+      expect(output).toContain('skipped: 1 (first: line 9) events of anonymous users')
+      expect(output).toMatch(/line 11: event_type must be [^]*1$/)
+      expect(await eventually(isFolded, Boolean, 30_000)).toBe(true)
+      const user = await read('/v2/admin/users/maria')
+      expect(user).toMatchObject({ traits: people, firstSeenAt: '2021-05-01T10:00:00.000Z' })
+      expect(checkoutsOf(user)).toBe(2)
+    })
+
+    it('reads a JSON array, and overwrites no trait of an earlier import', async () => {
+      const exportFile = path.join(folder, 'segment.json')
+      await writeFile(exportFile, JSON.stringify(exported.segment, null, 2))
+      expect(await startImport(exportFile, '--format', 'segment').ended).toMatch(/2 read, 3 published[^]*0$/)
+      expect(await eventually(isFolded, Boolean, 30_000)).toBe(true)
+      const user = await read('/v2/admin/users/maria')
+      expect(user).toMatchObject({ traits: { ...people, city: 'Rome' } })
+      expect(checkoutsOf(user)).toBe(3)
+    })
+
+    it('changes nothing if the same file is imported again', async () => {
+      const before = await read('/v2/admin/users/maria')
+      const exportFile = path.join(folder, 'again.json')
+      await writeFile(exportFile, JSON.stringify(exported.segment))
+      expect(await startImport(exportFile, '--format', 'segment').ended).toMatch(/2 read, 3 published[^]*0$/)
+      expect(await eventually(isFolded, Boolean, 30_000)).toBe(true)
+      expect(await read('/v2/admin/users/maria')).toEqual(before)
+    })
+
+    it('suggests the format if it is missing', async () => {
+      const exportFile = path.join(folder, 'guess.json')
+      await writeFile(exportFile, exported.segment.map((line) => JSON.stringify(line)).join('\n'))
+      expect(await startImport(exportFile).ended).toMatch(
+        /"userId": did you mean userName\?; [^]*looks like an export of Segment: try --format segment[^]*1$/,
+      )
+    })
+  })
+}
+
+function amplitude(event_time: string, members: object): object {
+  const event = { event_type: 'Checkout Completed', user_id: 'maria', device_id: 'd', event_properties: { total: 20 } }
+  return { ...event, event_time, ...members }
 }

@@ -1,20 +1,27 @@
 import { BODY_LIMITS, isStorable, mayHoldUnstorable } from '@nextvisit/contracts'
 import { BODY_RULES } from './body-rules.ts'
 import { isJsonObject, type JsonObject } from './json-object.ts'
-import { reject, type Rejection } from './rejection.ts'
+import { type BodyRule, reject, type Rejection } from './rejection.ts'
 
 const BODY = 'The body'
+const BODY_DEPTH: DepthLimit = { levels: BODY_LIMITS.depth, tooDeep: BODY_RULES.tooDeep }
 // A byte order mark is kept, so that JSON.parse refuses it.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Maximum number of levels, and the rule that a deeper value breaks. */
+interface DepthLimit {
+  readonly levels: number
+  readonly tooDeep: (what: string) => Omit<BodyRule, 'when'>
+}
 
 export type ParsedJson = { readonly outcome: 'ok'; readonly body: JsonObject } | Rejection
 
 /** Parses and checks the JSON object in a body (decisions.md, Order of checks: JSON). `what` names the body in messages. */
-export function parseJson(bytes: Uint8Array, what = BODY): ParsedJson {
+export function parseJson(bytes: Uint8Array, what = BODY, { levels, tooDeep } = BODY_DEPTH): ParsedJson {
   const text = decode(bytes)
   if (text === undefined) return reject(BODY_RULES.notUtf8(what))
   // Before JSON.parse: functions that recurse over a deep value could overflow the stack.
-  if (isDeeperThan(text, BODY_LIMITS.depth)) return reject(BODY_RULES.tooDeep(what))
+  if (isDeeperThan(text, levels)) return reject(tooDeep(what))
   const parsed = parseText(text, what)
   if (parsed.outcome === 'rejected') return parsed
   if (mayHoldUnstorable(text) && !isStorable(parsed.body)) return reject(BODY_RULES.notStorable(what))

@@ -19,21 +19,25 @@ export type ImportLine = (
   readonly id: string | undefined
 }
 
-type ParsedImportLine = { readonly outcome: 'ok'; readonly line: ImportLine } | Rejection
+export type ParsedImportLine = { readonly outcome: 'ok'; readonly line: ImportLine } | Rejection
 
 /** Parses a line of history: the body of an admin route, its `type` and a time of any age (decisions.md, Import). */
 export function parseImportLine(bytes: Uint8Array, receivedMs: number): ParsedImportLine {
   if (bytes.length > MAX_LINE_BYTES) return reject(IMPORT_RULES.lineBytes)
   const parsed = parseJson(bytes, 'The line')
-  if (parsed.outcome === 'rejected') return parsed
-  const id = memberOf(parsed.body, 'id')
+  return parsed.outcome === 'rejected' ? parsed : checkImportLine(parsed.body, receivedMs)
+}
+
+/** Makes the checks of {@link parseImportLine} on the members of a line. */
+export function checkImportLine(members: JsonObject, receivedMs: number): ParsedImportLine {
+  const id = memberOf(members, 'id')
   if (id !== undefined && (typeof id !== 'string' || id === '' || isLongerThan(id, MAX_LINE_ID_LENGTH)))
     return reject(IMPORT_RULES.lineId)
-  switch (memberOf(parsed.body, 'type')) {
+  switch (memberOf(members, 'type')) {
     case 'identify':
-      return parseIdentify(parsed.body, id, receivedMs)
+      return parseIdentify(members, id, receivedMs)
     case 'track':
-      return parseTrack(parsed.body, id, receivedMs)
+      return parseTrack(members, id, receivedMs)
     default:
       return reject(IMPORT_RULES.lineType)
   }

@@ -2,16 +2,17 @@ import { existsSync } from 'node:fs'
 import { access, constants, stat } from 'node:fs/promises'
 import { lookupsOf, readCatalog } from '@nextvisit/catalog'
 import { type ProjectRef, TOPICS, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
-import type { ProjectPolicy } from '@nextvisit/domain'
+import { isTimezone, type ProjectPolicy, SKIP_REASONS } from '@nextvisit/domain'
 import { createLogAdmin, createPublisher, type LogConnection, readKeyPartitions } from '@nextvisit/log'
 import { consumers } from '@nextvisit/services'
-import { Command, InvalidArgumentError } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { logConnection, readEnvironment } from '../environment/config.ts'
 import { consumerNamed, openConsumerDatabase } from '../environment/consumer-database.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { fileError } from '../file-error.ts'
-import { awaitConsumers } from '../import/await-consumers.ts'
+import { createImportPace } from '../import/import-pace.ts'
 import { createKnownUsers } from '../import/known-users.ts'
+import { LINE_FORMATS, type ExportSummary, type LineFormat, type Tally } from '../import/line-format.ts'
 import { lockFile } from '../import/lock-file.ts'
 import { rejectsFileOf } from '../import/rejects.ts'
 import { type ImportCounts, runImport } from '../import/run-import.ts'
@@ -19,22 +20,31 @@ import { parseProject } from '../options.ts'
 import { complain, print } from '../output/print.ts'
 import { createProgress, formatCount } from '../output/progress.ts'
 
-/** Default lag above which an import pauses. Consumers fold this many records in a fraction of a second. */
-const DEFAULT_MAX_LAG = 1_000
+/** Default delay of a consumer above which an import pauses. Twice the pause between fetches, in which records gather. */
+const DEFAULT_MAX_DELAY_S = 1
 const REQUEST_TIMEOUT_MS = 5_000
 
 interface ImportFlags {
   readonly project: ProjectRef
-  readonly maxLag: number
+  readonly format: LineFormat
+  readonly timeZone: string
+  readonly maxDelay: number
   readonly dryRun?: boolean
 }
 
 export function createCommand(): Command {
   return new Command('import')
-    .description('Import history: identifies and events from an NDJSON file.')
+    .description("Import history: identifies and events from an NDJSON file, or another product's export.")
     .argument('<file>', 'one object per line; gzip if the name ends in .gz')
     .requiredOption('--project <organization/project>', 'the target project', parseProject)
-    .option('--max-lag <records>', 'pause while a consumer lags by more than this', parseRecords, DEFAULT_MAX_LAG)
+    .addOption(new Option('--format <format>', 'format of the lines').choices(LINE_FORMATS).default('nextvisit'))
+    .option(
+      '--time-zone <zone>',
+      'of a Mixpanel project created before 2023, such as Europe/Berlin',
+      parseTimeZone,
+      'UTC',
+    )
+    .option('--max-delay <seconds>', 'pause while a consumer is further behind', parseSeconds, DEFAULT_MAX_DELAY_S)
     .option('--dry-run', 'check every line and publish nothing')
     .addHelpText(
       'after',
@@ -43,6 +53,8 @@ A line is the body of an admin route, its type, and the time of the event. Any a
   {"type":"identify","userName":"ada","userAttributes":{"$set":{"plan":"pro"}},"occurredAt":"2021-03-01T09:00:00Z"}
   {"type":"track","userName":"ada","eventName":"Signed Up","occurredAt":"2021-03-01T09:00:05Z"}
 Lines of nextvisit export are records: they have another format and are not accepted here.
+--format reads files that Segment, Mixpanel, Amplitude and PostHog export: lines, or a JSON array
+(docs/reference/import-formats.md). Users are created first, with their newest traits.
 An import fills in unknown values: it overwrites no trait, meters no event and no active user, and triggers no form.
 New names count toward their caps (docs/spec/decisions.md, Import).
 The user of a track line must be identified by an earlier line, or must exist already. Two equal lines of one file are two events;
@@ -57,12 +69,14 @@ Exits with 0 if done, 1 if lines were rejected or the import failed, 2 if the ar
 
 Example:
   nextvisit import history.ndjson.gz --project acme/shop --dry-run
-  nextvisit import history.ndjson.gz --project acme/shop`,
+  nextvisit import history.ndjson.gz --project acme/shop
+  nextvisit import events.json.gz --format amplitude --project acme/shop`,
     )
     .action(importFile)
 }
 
-async function importFile(file: string, { project, maxLag, dryRun = false }: ImportFlags): Promise<void> {
+async function importFile(file: string, flags: ImportFlags): Promise<void> {
+  const { project, format, timeZone, maxDelay, dryRun = false } = flags
   await requireReadable(file)
   const env = readEnvironment()
   const connection = logConnection(env)
@@ -84,11 +98,13 @@ async function importFile(file: string, { project, maxLag, dryRun = false }: Imp
     })
     const counts = await runImport({
       file,
+      format,
+      timeZone,
       policy,
       users: createKnownUsers(project, projector, admin),
       log: { connection, publisher, partitions },
       ends: new Map([...marks].map(([partition, { high }]) => [partition, high])),
-      awaitConsumers: () => awaitConsumers({ admin, databases, maxLag, onPause: progress.pause }),
+      pace: createImportPace({ admin, databases, maxDelayMs: maxDelay * 1_000, onPause: progress.pause }),
       isDryRun: dryRun,
       onProgress: progress.report,
     })
@@ -114,7 +130,7 @@ async function requireReadable(file: string): Promise<void> {
 }
 
 function printCounts(
-  { read, published, alreadyThere, rejected, examples }: ImportCounts,
+  { read, published, alreadyThere, rejected, examples, summary }: ImportCounts,
   file: string,
   isDryRun: boolean,
 ): void {
@@ -122,6 +138,7 @@ function printCounts(
   print(
     `${formatCount(read)} read, ${formatCount(published)} ${done}, ${formatCount(alreadyThere)} already there, ${formatCount(rejected)} rejected`,
   )
+  if (summary) printSummary(summary)
   if (rejected === 0) return
   for (const { line, error } of examples) complain(`line ${line}: ${error}`)
   const rejectsFile = rejectsFileOf(file, isDryRun)
@@ -137,8 +154,25 @@ async function readPolicy(connection: LogConnection, { organization, project }: 
   throw new CliError(`There is no project ${organization}/${project}: create it with nextvisit apply.`, EXIT.usage)
 }
 
-function parseRecords(text: string): number {
-  const records = Number(text)
-  if (!Number.isSafeInteger(records) || records < 0) throw new InvalidArgumentError('It must be a whole number.')
-  return records
+function printSummary({ users, aboutUsers, skipped, droppedTraits }: ExportSummary): void {
+  print(`users in the file: ${formatCount(users)}; lines that tell only about a user: ${formatCount(aboutUsers)}`)
+  for (const [reason, tally] of skipped) print(`skipped: ${inWords(tally)} ${SKIP_REASONS[reason]}`)
+  if (droppedTraits.count > 0) print(`dropped: ${inWords(droppedTraits)} traits with values that no trait can hold`)
+}
+
+/** Formats `1,204 (first: line 3)`. */
+function inWords({ count, firstLine }: Tally): string {
+  return `${formatCount(count)} (first: line ${formatCount(firstLine)})`
+}
+
+function parseSeconds(text: string): number {
+  const seconds = Number(text)
+  if (text.trim() === '' || !Number.isFinite(seconds) || seconds < 0)
+    throw new InvalidArgumentError('It must be a number of seconds, such as 0.5.')
+  return seconds
+}
+
+function parseTimeZone(text: string): string {
+  if (isTimezone(text)) return text
+  throw new InvalidArgumentError('It must be the name of a time zone, such as Europe/Berlin.')
 }

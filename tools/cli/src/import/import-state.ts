@@ -7,8 +7,12 @@ import { writeDurably } from './write-durably.ts'
 const ImportState = z.object({
   /** The target, as `organization/project`. */
   project: z.string(),
+  /** The format of the lines. */
+  format: z.string(),
   /** Number of the last processed line. */
   lastLine: z.number().int(),
+  /** Of an export: number of the last line whose user is in the log. */
+  usersUpTo: z.number().int(),
   /** Hash of the lines up to that line. It identifies the file. */
   sha256: z.string(),
   read: z.number().int(),

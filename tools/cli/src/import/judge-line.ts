@@ -4,12 +4,18 @@ import {
   type ImportedFact,
   importedFact,
   importedRecordId,
+  type ParsedImportLine,
   type ProjectPolicy,
-  parseImportLine,
 } from '@nextvisit/domain'
 import type { KnownUsers } from './known-users.ts'
 import type { Line } from './read-lines.ts'
 import { createShards } from './shards.ts'
+
+/** A line by the rules of its format. */
+export type ParsedLine =
+  | ParsedImportLine
+  /** The line becomes no record of its own. */
+  | { readonly outcome: 'no-record' }
 
 export type JudgedLine = { readonly line: Line } & (
   | {
@@ -20,18 +26,18 @@ export type JudgedLine = { readonly line: Line } & (
     }
   /** The id is that of an earlier line. */
   | { readonly outcome: 'repeat' }
+  | { readonly outcome: 'no-record' }
   | { readonly outcome: 'rejected'; readonly message: string }
 )
 
-/** Creates a judge of the lines of one import. The result of a line depends on earlier lines. `now` becomes `received`. */
+/** Creates a judge of the parsed lines of one import. The result of a line depends on earlier lines. `now` becomes `received`. */
 export function createJudge(
   policy: ProjectPolicy,
   users: Pick<KnownUsers, 'add' | 'has'>,
-): (line: Line, now: Date) => JudgedLine {
+): (line: Line, parsed: ParsedLine, now: Date) => JudgedLine {
   const ordinalOf = createOrdinals()
-  return (line, now) => {
-    const parsed = parseImportLine(line.bytes, now.getTime())
-    if (parsed.outcome === 'rejected') return { ...parsed, line }
+  return (line, parsed, now) => {
+    if (parsed.outcome !== 'ok') return { ...parsed, line }
     const identity = identityOfLine(parsed.line)
     let isRepeat = false
     const made: ImportedFact = importedFact(parsed.line, policy, {

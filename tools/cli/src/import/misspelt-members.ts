@@ -1,3 +1,6 @@
+import { isJsonObject, type JsonObject, likelyFormatOf } from '@nextvisit/domain'
+import type { LineFormat } from './line-format.ts'
+
 /** Top-level members of both kinds of line (decisions.md, Import). */
 const MEMBERS = [
   'type',
@@ -10,23 +13,71 @@ const MEMBERS = [
   'occurredAt',
   'properties',
 ] as const
+type Member = (typeof MEMBERS)[number]
 
-/** Returns hints about unknown members of a refused line that resemble known ones: `"usrName": did you mean userName?` */
+/** Other products' names of our members. */
+const SYNONYMS: ReadonlyMap<string, Member> = new Map(
+  Object.entries({
+    userid: 'userName',
+    distinctid: 'userName',
+    event: 'eventName',
+    eventtype: 'eventName',
+    eventtime: 'occurredAt',
+    time: 'occurredAt',
+    timestamp: 'occurredAt',
+    originaltimestamp: 'occurredAt',
+    traits: 'userAttributes',
+    userproperties: 'userAttributes',
+    eventproperties: 'properties',
+    messageid: 'id',
+    insertid: 'id',
+    uuid: 'id',
+  } as const),
+)
+
+/** Unknown members of a line that are looked at. A line may have thousands. */
+const MAX_UNKNOWN = 20
+/** A longer name is no misspelt one. */
+const MAX_NAME_LENGTH = 32
+
+/**
+ * Returns hints about a refused line: unknown members that resemble known ones (`"usrName": did you mean userName?`), and the
+ * `--format` that the line probably has.
+ */
 export function misspeltMembers(bytes: Uint8Array): readonly string[] {
-  const given = membersOf(bytes)
-  const unknown = given.filter((name) => !MEMBERS.some((known) => known === name))
-  return unknown.flatMap((name) => {
-    const meant = MEMBERS.find((known) => !given.includes(known) && isNearly(name, known))
+  const line = objectIn(bytes)
+  if (!line) return []
+  const given = new Set(Object.keys(line))
+  const missing = MEMBERS.filter((known) => !given.has(known))
+  const unknown = [...given].filter((name) => !MEMBERS.some((known) => known === name)).slice(0, MAX_UNKNOWN)
+  const hints = unknown.flatMap((name) => {
+    const meant = meantBy(name, missing)
     return meant === undefined ? [] : [`unknown member ${JSON.stringify(name)}: did you mean ${meant}?`]
   })
+  return [...hints, ...otherFormat(bytes)]
 }
 
-function membersOf(bytes: Uint8Array): readonly string[] {
+/** Returns a hint if a refused line probably has another format than the given one. */
+export function otherFormat(bytes: Uint8Array, format?: LineFormat): readonly string[] {
+  const line = objectIn(bytes)
+  const likely = line && likelyFormatOf(line)
+  if (!likely || likely.format === format) return []
+  return [`the line looks like an export of ${likely.product}: try --format ${likely.format}`]
+}
+
+function meantBy(name: string, missing: readonly Member[]): Member | undefined {
+  if (name.length > MAX_NAME_LENGTH) return undefined
+  const synonym = SYNONYMS.get(plain(name))
+  if (synonym) return missing.includes(synonym) ? synonym : undefined
+  return missing.find((known) => isNearly(name, known))
+}
+
+function objectIn(bytes: Uint8Array): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'))
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : []
+    return isJsonObject(value) ? value : undefined
   } catch {
-    return []
+    return undefined
   }
 }
 

@@ -18,6 +18,39 @@ describe('members that are misspelt', () => {
   })
 
   it.each([
+    ['userId', 'userName'],
+    ['user_id', 'userName'],
+    ['event', 'eventName'],
+    ['event_type', 'eventName'],
+    ['timestamp', 'occurredAt'],
+    ['traits', 'userAttributes'],
+    ['event_properties', 'properties'],
+    ['messageId', 'id'],
+  ])('%s, the name of another product, is %s', (name, meant) => {
+    expect(of(JSON.stringify({ [name]: 'x' }))).toEqual([`unknown member "${name}": did you mean ${meant}?`])
+  })
+
+  it.each([
+    ['segment', 'Segment', '{"type":"track","anonymousId":"1"}'],
+    ['mixpanel', 'Mixpanel', '{"event":"x","properties":{"time":1}}'],
+    ['amplitude', 'Amplitude', '{"event_type":"x","event_time":"2021-01-01 00:00:00.000000"}'],
+    ['posthog', 'PostHog', '{"event":"x","distinct_id":"ada"}'],
+  ])('suggest --format %s for a line of %s', (format, product, line) => {
+    expect(of(line).at(-1)).toBe(`the line looks like an export of ${product}: try --format ${format}`)
+  })
+
+  it('name the right member of a line of Amplitude', () => {
+    expect(of('{"event_type":"x","event_time":"2021-01-01 00:00:00"}')).toContain(
+      'unknown member "event_time": did you mean occurredAt?',
+    )
+  })
+
+  it('are looked for among the first twenty, in a line of any length', () => {
+    const line = Object.fromEntries(Array.from({ length: 8_000 }, (_, n) => [`usrName${n}${'x'.repeat(n % 90)}`, 1]))
+    expect(of(JSON.stringify(line)).length).toBeLessThanOrEqual(20)
+  })
+
+  it.each([
     ['known members', '{"type":"track","userName":"ada"}'],
     ['members unlike any known one', '{"plan":"pro","at":"2026-01-01"}'],
     ['a variant of a present member', '{"userName":"ada","username":"ada"}'],

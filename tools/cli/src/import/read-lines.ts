@@ -1,37 +1,58 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
+import path from 'node:path'
 import { pipeline, type Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { CliError, EXIT } from '../errors.ts'
+import { splitItems } from './split-items.ts'
 
 export interface Line {
-  /** Line number, from 1. */
+  /** Line number, from 1; of an item of a JSON array, its position in the array, from 1. */
   readonly number: number
   /** Content without the line end; only the beginning of a line that is too long. */
   readonly bytes: Buffer
 }
 
+export interface LineOptions {
+  /** A longer line is cut after `maxBytes` + 1. */
+  readonly maxBytes: number
+  /** The file may also be a JSON array, whose items are its lines. */
+  readonly mayBeArray?: boolean
+}
+
 const NEWLINE = 0x0a
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
+const LEFT_BRACKET = 0x5b
 
-/** Opens a file of lines, compressed if it ends in `.gz`. A line longer than `maxBytes` is cut after `maxBytes` + 1. */
-export async function openLines(file: string, maxBytes: number) {
+/** Opens a file of lines, compressed if its name ends in `.gz`. */
+export async function openLines(file: string, options: LineOptions) {
+  requireNoArchive(file)
   const { size } = await stat(file)
   const disk = createReadStream(file)
   return {
     /** Yields every line that is not blank. */
     lines: (): AsyncGenerator<Line> =>
-      file.endsWith('.gz') ? unzippedLines(file, disk, maxBytes) : splitLines(disk, maxBytes),
+      file.endsWith('.gz') ? unzippedLines(file, disk, options) : linesOf(file, disk, options),
     /** Returns the share of the file that was read, from 0 to 1. */
     share: (): number => (size === 0 ? 1 : disk.bytesRead / size),
   }
 }
 
-async function* unzippedLines(file: string, disk: Readable, maxBytes: number): AsyncGenerator<Line> {
+function requireNoArchive(file: string): void {
+  if (!file.endsWith('.zip')) return
+  const lines = `${path.basename(file, '.zip')}.json.gz`
+  throw new CliError(
+    `${file} is an archive. Join the compressed files in it (unzip -p ${path.basename(file)} '*.json.gz' > ${lines}), and import ${lines}.`,
+    EXIT.usage,
+  )
+}
+
+async function* unzippedLines(file: string, disk: Readable, options: LineOptions): AsyncGenerator<Line> {
   try {
-    yield* splitLines(
+    yield* linesOf(
+      file,
       pipeline(disk, createGunzip(), () => {}),
-      maxBytes,
+      options,
     )
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
@@ -44,16 +65,39 @@ async function* unzippedLines(file: string, disk: Readable, maxBytes: number): A
   }
 }
 
-async function* splitLines(stream: Readable, maxBytes: number): AsyncGenerator<Line> {
+async function* linesOf(file: string, stream: Readable, { maxBytes, mayBeArray }: LineOptions): AsyncGenerator<Line> {
+  if (!mayBeArray) return yield* splitLines(stream, maxBytes)
+  const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+  const begun: Buffer[] = []
+  let first: number | undefined
+  while (first === undefined) {
+    const next = await chunks.next()
+    if (next.done) break
+    begun.push(next.value)
+    const begin = begun.length === 1 ? withoutMark(next.value) : next.value
+    first = begin.find((byte) => !isBlank(byte))
+  }
+  const whole = joined(begun, chunks)
+  if (first !== LEFT_BRACKET) return yield* splitLines(whole, maxBytes)
+  let number = 0
+  for await (const bytes of splitItems(file, whole, maxBytes)) yield { number: ++number, bytes }
+}
+
+async function* joined(begun: readonly Buffer[], rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  yield* begun
+  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value
+}
+
+async function* splitLines(stream: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Line> {
   let number = 0
   let rest: Buffer = Buffer.alloc(0)
   const take = (end: Buffer): Line | undefined => {
     number += 1
     const bytes = trimmed(keep(rest, end, maxBytes), number)
     rest = Buffer.alloc(0)
-    return bytes.length === 0 ? undefined : { number, bytes }
+    return bytes.every(isBlank) ? undefined : { number, bytes }
   }
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
+  for await (const chunk of stream) {
     let from = 0
     for (let to = chunk.indexOf(NEWLINE); to >= 0; to = chunk.indexOf(NEWLINE, from)) {
       const line = take(chunk.subarray(from, to))
@@ -71,9 +115,18 @@ function keep(begin: Buffer, end: Buffer, maxBytes: number): Buffer {
   return begin.length === 0 ? end.subarray(0, room) : Buffer.concat([begin, end.subarray(0, room)])
 }
 
+/** Returns whether a byte is white space: a tab, a line break or a space. */
+function isBlank(byte: number): boolean {
+  return byte === 0x20 || (byte >= 0x09 && byte <= 0x0d)
+}
+
 /** Removes a carriage return at the end of a line, and a byte order mark at the beginning of the file. */
 function trimmed(bytes: Buffer, number: number): Buffer {
-  const hasMark = number === 1 && bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
-  const begun = hasMark ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes
+  const begun = number === 1 ? withoutMark(bytes) : bytes
   return begun.at(-1) === 0x0d ? begun.subarray(0, -1) : begun
+}
+
+function withoutMark(bytes: Buffer): Buffer {
+  const hasMark = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
+  return hasMark ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes
 }

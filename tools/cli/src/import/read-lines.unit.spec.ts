@@ -16,10 +16,11 @@ async function linesOf(
   bytes: Buffer | string,
   maxBytes = 1_000_000,
   name = 'lines.ndjson',
+  mayBeArray = false,
 ): Promise<[number, string][]> {
   const file = path.join(folder, name)
   await writeFile(file, bytes)
-  const input = await openLines(file, maxBytes)
+  const input = await openLines(file, { maxBytes, mayBeArray })
   const lines: [number, string][] = []
   for await (const line of input.lines()) lines.push([line.number, line.bytes.toString('utf8')])
   expect(input.share()).toBe(1)
@@ -38,19 +39,20 @@ describe('the lines of a file', () => {
   })
 
   it('are the non-blank lines with their numbers, with any line end', async () => {
-    expect(await linesOf('\uFEFFa\r\n\n  \nb\r\n\r\n\uFEFFc')).toEqual([
+    expect(await linesOf('\uFEFFa\r\n\n   \nb\r\n\t \r\n\uFEFFc \n\uFEFF  ')).toEqual([
       [1, 'a'],
-      [3, '  '],
       [4, 'b'],
-      [6, '\uFEFFc'],
+      [6, '\uFEFFc '],
+      [7, '\uFEFF  '],
     ])
+    expect(await linesOf('\uFEFF  \n')).toEqual([])
     expect(await linesOf('')).toEqual([])
     expect(await linesOf('\n')).toEqual([])
   })
 
   it('are the same in a compressed file, and across read buffers', async () => {
     const text = fc.array(
-      fc.string({ unit: 'grapheme', maxLength: 20_000 }).filter((line) => !/[\r\n\uFEFF]/.test(line)),
+      fc.string({ unit: 'grapheme', maxLength: 20_000 }).filter((line) => !/[\r\n\uFEFF]|^[\t-\r ]+$/.test(line)),
     )
     await fc.assert(
       fc.asyncProperty(text, async (lines) => {
@@ -61,6 +63,37 @@ describe('the lines of a file', () => {
       }),
       { numRuns: 30 },
     )
+  })
+
+  it('are the items of a JSON array, if the format may be one', async () => {
+    const text = '\uFEFF\n [{"a":1},\n {"b":2}]'
+    const wanted = [
+      [1, '{"a":1}'],
+      [2, '\n {"b":2}'],
+    ]
+    expect(await linesOf(text, 1_000_000, 'lines.json', true)).toEqual(wanted)
+    expect(await linesOf(gzipSync(text), 1_000_000, 'lines.json.gz', true)).toEqual(wanted)
+    expect(await linesOf('[1]', 1_000_000, 'lines.json', false)).toEqual([[1, '[1]']])
+    expect(await linesOf(' {"a":1}\n[1]', 1_000_000, 'lines.json', true)).toEqual([
+      [1, ' {"a":1}'],
+      [2, '[1]'],
+    ])
+  })
+
+  it('are those of all files that were joined in one compressed file', async () => {
+    const joined = Buffer.concat(['a\n', 'b\n', 'c\n'].map((text) => gzipSync(text)))
+    expect(await linesOf(joined, 1_000_000, 'joined.gz')).toEqual([
+      [1, 'a'],
+      [2, 'b'],
+      [3, 'c'],
+    ])
+  })
+
+  it('are not read from an archive, whose files can be joined', async () => {
+    await expect(linesOf('PK', 10, 'export.zip')).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining("unzip -p export.zip '*.json.gz' > export.json.gz"),
+    })
   })
 
   it('keep only enough of a long line to know that it is too long', async () => {

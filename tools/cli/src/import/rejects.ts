@@ -1,18 +1,23 @@
 import { rm, stat } from 'node:fs/promises'
-import { misspeltMembers } from './misspelt-members.ts'
+import type { LineFormat } from './line-format.ts'
+import { misspeltMembers, otherFormat } from './misspelt-members.ts'
 import { writeDurably } from './write-durably.ts'
 import type { Line } from './read-lines.ts'
 
 export interface Reject {
+  /** The line's number. 0: the traits of a user, which the lines of an export had together. */
   readonly line: number
   /** The error, with hints about misspelt members. */
   readonly error: string
   readonly original: string
 }
 
-export function rejectOf({ number, bytes }: Line, reason: string): Reject {
-  const error = [reason, ...misspeltMembers(bytes)].join('; ')
-  return { line: number, error, original: bytes.toString('utf8') }
+export function rejectOf({ number, bytes }: Line, reason: string, format: LineFormat = 'nextvisit'): Reject {
+  const hints = format === 'nextvisit' ? misspeltMembers(bytes) : otherFormat(bytes, format)
+  const error = [reason, ...hints].join('; ')
+  // An item of an array may have line breaks, which JSON allows only between values.
+  const original = bytes.toString('utf8').replaceAll(/[\r\n]+\s*/g, ' ')
+  return { line: number, error, original }
 }
 
 /** Returns the name of the file of rejects. A dry run has its own, because an interrupted import may continue later. */

@@ -2,8 +2,10 @@ import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/p
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DEFAULT_ALLOWED_FIELDS, ProjectConfig, TOPICS } from '@nextvisit/contracts'
-import { createPublisher, type LogConnection, withLogAdmin } from '@nextvisit/log'
+import { createPublisher, type LogConnection, type Publisher, withLogAdmin } from '@nextvisit/log'
 import { afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import type { LineFormat } from './line-format.ts'
+import { readImportedIds } from './publish-facts.ts'
 import { rejectsFileOf } from './rejects.ts'
 import { type ImportCounts, runImport } from './run-import.ts'
 
@@ -21,9 +23,11 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true }))
 
-function run(isDryRun = false): Promise<ImportCounts> {
+function run(isDryRun = false, special: Partial<Parameters<typeof runImport>[0]> = {}): Promise<ImportCounts> {
   return runImport({
     file,
+    format: 'nextvisit',
+    timeZone: 'UTC',
     policy: {
       organization: 'acme',
       project: 'shop',
@@ -38,9 +42,10 @@ function run(isDryRun = false): Promise<ImportCounts> {
     users: { add: () => {}, has: () => false, lookUp: async () => new Set() },
     log: { connection, publisher: createPublisher(connection), partitions: 1 },
     ends: new Map(),
-    awaitConsumers: async () => {},
+    pace: async () => {},
     isDryRun,
     onProgress: () => {},
+    ...special,
   })
 }
 
@@ -71,5 +76,76 @@ describe('the rejects of an import', () => {
     const { rejected, examples } = await run()
     expect(rejected).toBe(1_200)
     expect(examples.map(({ line }) => line)).toEqual([1, 2, 3, 4, 5])
+  })
+})
+
+/** Returns a line of an export of Amplitude. */
+function event(user_id: string, day: number, members: object = {}): string {
+  const line = { event_type: 'Paid', event_time: `2021-01-0${day} 00:00:00`, user_id, uuid: `${user_id} ${day}` }
+  return `${JSON.stringify({ ...line, ...members })}\n`
+}
+
+describe("an import of another product's export", () => {
+  let publisher: Publisher
+  let known: Set<string>
+
+  beforeEach(async () => {
+    known = new Set()
+    publisher = createPublisher(connection)
+    await publisher.start()
+  })
+  afterEach(() => publisher.stop(1_000))
+
+  /** Runs an import from the end of the log. Returns its counts, and the number of records that it has added. */
+  async function runExport(format: LineFormat = 'amplitude') {
+    const before = (await readImportedIds(connection, new Map([[0, 0n]]))).size
+    const marks = await withLogAdmin(connection, (admin) => admin.watermarks(TOPICS.userEvents))
+    const counts = await run(false, {
+      format,
+      users: { add: (id) => void known.add(id), has: (id) => known.has(id), lookUp: async () => new Set() },
+      log: { connection, publisher, partitions: 1 },
+      ends: new Map([...marks].map(([partition, { high }]) => [partition, high])),
+    })
+    return { ...counts, added: (await readImportedIds(connection, new Map([[0, 0n]]))).size - before }
+  }
+
+  it('identifies each user before the first event, and again only users of appended lines', async () => {
+    await writeFile(file, `${event('ada', 2)}${event('ada', 1)}${event('bob', 1)}`)
+    // Two identifies of ada, as of her last and her first line, and one of bob.
+    expect(await runExport()).toMatchObject({ read: 3, published: 6, rejected: 0, added: 6 })
+    expect(await runExport()).toMatchObject({ read: 3, published: 0, alreadyThere: 6, added: 0 })
+    await appendFile(file, event('eve', 1))
+    known.clear()
+    expect(await runExport()).toMatchObject({ read: 4, published: 2, alreadyThere: 6, added: 2 })
+  })
+
+  it('adds nothing if its state file is lost', async () => {
+    await writeFile(
+      file,
+      `${event('cy', 1)}${event('cy', 1, { uuid: undefined })}${event('cy', 2, { uuid: undefined })}`,
+    )
+    expect(await runExport()).toMatchObject({ published: 5, added: 5 })
+    await rm(`${file}.import-state.json`)
+    expect(await runExport()).toMatchObject({ published: 5, added: 0 })
+  })
+
+  it('names rejected lines, and counts the lines that it skips by reason', async () => {
+    await writeFile(
+      file,
+      `${event('dan', 1)}{"a":1}\n${event('', 1)}${event('', 1)}${event('dan', 2, { event_type: '$identify' })}`,
+    )
+    const counts = await runExport()
+    expect(counts).toMatchObject({ read: 5, published: 3, rejected: 1, summary: { users: 1, aboutUsers: 1 } })
+    expect(counts.examples).toEqual([
+      { line: 2, error: expect.stringMatching(/^event_type must be/), original: '{"a":1}' },
+    ])
+    expect(counts.summary?.skipped).toEqual(new Map([['anonymous', { count: 2, firstLine: 3 }]]))
+  })
+
+  it('suggests another format, and refuses to continue with it', async () => {
+    await writeFile(file, event('fay', 1))
+    const { examples } = await runExport('posthog')
+    expect(examples[0]?.error).toContain('an export of Amplitude: try --format amplitude')
+    await expect(runExport('amplitude')).rejects.toThrow('was imported with --format posthog')
   })
 })

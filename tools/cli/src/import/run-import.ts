@@ -1,32 +1,38 @@
 import { createHash } from 'node:crypto'
-import { type ProjectPolicy, MAX_LINE_BYTES } from '@nextvisit/domain'
+import { MAX_LINE_BYTES, type ProjectPolicy } from '@nextvisit/domain'
 import { CliError, EXIT } from '../errors.ts'
 import { type ImportState, readState, writeState } from './import-state.ts'
-import { createJudge, type JudgedLine } from './judge-line.ts'
+import { createJudge, type JudgedLine, type ParsedLine } from './judge-line.ts'
 import type { KnownUsers } from './known-users.ts'
+import { createLineReader, type ExportSummary, type LineFormat, type LineReader } from './line-format.ts'
 import { CHUNK_BYTES, CHUNK_RECORDS, type ImportLog, publishFacts, readImportedIds } from './publish-facts.ts'
-import { openLines } from './read-lines.ts'
+import { type Line, openLines } from './read-lines.ts'
 import { type Reject, rejectOf, rejectsFileOf, writeRejects } from './rejects.ts'
 
 /** Maximum bytes that a record adds to its line: ids, verdicts, headers. */
 const RECORD_OVERHEAD_BYTES = 1_000
 const EXAMPLES = 5
+/** Progress is written to disk this often. After a kill, the log tells the rest. */
+const KEEP_EVERY_MS = 100
 
 interface ImportOptions {
   readonly file: string
+  readonly format: LineFormat
+  /** Time zone of times that a format writes without one. */
+  readonly timeZone: string
   readonly policy: ProjectPolicy
   readonly users: KnownUsers
   readonly log: ImportLog
   /** End of the log by partition, before this import publishes. */
   readonly ends: ReadonlyMap<number, bigint>
-  /** Waits while a consumer lags. */
-  readonly awaitConsumers: () => Promise<void>
+  /** Waits while a consumer is delayed. */
+  readonly pace: () => Promise<void>
   /** Publishes nothing, writes no state, and writes rejects to a separate file. */
   readonly isDryRun: boolean
   readonly onProgress: (share: number, read: number) => void
 }
 
-/** Counts of an import. `read` is the sum of the others. `read` and `rejected` include earlier runs. */
+/** Counts of an import. `read` and `rejected` include earlier runs. */
 export interface ImportCounts {
   readonly read: number
   /** Records published by this run. */
@@ -36,6 +42,15 @@ export interface ImportCounts {
   readonly rejected: number
   /** The first rejects of this run. */
   readonly examples: readonly Reject[]
+  /** Of another product's export. */
+  readonly summary?: ExportSummary | undefined
+}
+
+/** Lines that are published together, and the progress once they are in the log. */
+interface Chunk {
+  readonly judged: readonly JudgedLine[]
+  /** Absent: these are users of an export, which come before all lines. */
+  readonly upTo?: Pick<ImportState, 'lastLine' | 'sha256'>
 }
 
 /**
@@ -43,74 +58,163 @@ export interface ImportCounts {
  * chunk that are already in the log are not published again.
  */
 export async function runImport(options: ImportOptions): Promise<ImportCounts> {
-  const { file, policy, users, log, isDryRun, onProgress } = options
+  const { file, format, timeZone, policy, isDryRun, onProgress } = options
   const before = isDryRun ? undefined : await readState(stateFileOf(file))
-  if (before) requireSameProject(before, options)
-  let state = before ?? newState(options)
-  if (!before) await keep(options, state, [])
-  const positions = new Map(Object.entries(state.positions).map(([partition, at]) => [Number(partition), BigInt(at)]))
-  const there = before ? await readImportedIds(log.connection, positions) : new Set<string>()
+  if (before) requireSameImport(before, options)
+  const settings = { project: policy, timeZone, receivedMs: Date.now() }
+  const reader = await createLineReader(file, format, settings, (share) => onProgress(share, 0))
+  const writer = await createChunkWriter(options, before)
+  try {
+    await writeLines(options, before, reader, writer)
+  } catch (error) {
+    await writer.finish().catch(() => {})
+    throw error
+  }
+  const { state, published, examples } = await writer.finish()
+  const { read, rejected, inLog } = state
+  return { read, published, alreadyThere: inLog - published, rejected, examples, summary: reader.users?.summary }
+}
 
-  const input = await openLines(file, MAX_LINE_BYTES)
-  const judge = createJudge(policy, users)
+async function writeLines(
+  options: ImportOptions,
+  before: ImportState | undefined,
+  reader: LineReader,
+  writer: ChunkWriter,
+): Promise<void> {
+  const judge = createJudge(options.policy, options.users)
   const hash = createHash('sha256')
-  let published = 0
-  const examples: Reject[] = []
-  let chunk: JudgedLine[] = []
-  let chunkBytes = 0
+  const sha256 = () => hash.copy().digest('hex')
+  const { lastLine = 0, usersUpTo = 0 } = before ?? {}
+  let judged: JudgedLine[] = []
+  let bytes = 0
 
-  const settle = async (): Promise<void> => {
-    const { facts, alreadyThere, rejects } = await sortOut(chunk, there, users)
-    if (!isDryRun && facts.length > 0) {
-      await options.awaitConsumers()
-      await publishFacts(facts, positions, log)
+  const add = async (line: Line, parsed: ParsedLine, upTo?: () => Chunk['upTo']): Promise<void> => {
+    judged.push(judge(line, parsed, new Date()))
+    bytes += line.bytes.length + RECORD_OVERHEAD_BYTES
+    if (judged.length >= CHUNK_RECORDS || bytes + MAX_LINE_BYTES > CHUNK_BYTES) await write(upTo?.())
+  }
+  const write = async (upTo: Chunk['upTo']): Promise<void> => {
+    const chunk = { judged, ...(upTo && { upTo }) }
+    judged = []
+    bytes = 0
+    if (chunk.judged.length > 0) await writer.write(chunk)
+  }
+  const addUsers = async ({ identifies, summary }: NonNullable<LineReader['users']>): Promise<void> => {
+    for (const { bytes: identify, lastLine: occursIn, parsed } of identifies()) {
+      const line = { number: 0, bytes: identify }
+      // An earlier run has published the others.
+      if (occursIn > usersUpTo) await add(line, parsed)
+      else judge(line, parsed, new Date())
     }
-    published += facts.length
-    examples.push(...rejects.slice(0, EXAMPLES - examples.length))
-    state = {
-      ...state,
-      lastLine: chunk.at(-1)?.line.number ?? state.lastLine,
-      sha256: hash.copy().digest('hex'),
-      read: state.read + chunk.length,
-      inLog: state.inLog + facts.length + alreadyThere,
-      rejected: state.rejected + rejects.length,
-      positions: Object.fromEntries([...positions].map(([partition, at]) => [String(partition), String(at)])),
-    }
-    state = await keep(options, state, rejects)
-    chunk = []
-    chunkBytes = 0
+    await write(undefined)
+    writer.noteUsers(summary.lastLine)
   }
 
-  let isSame = before === undefined || before.lastLine === 0
+  const input = await openLines(options.file, reader.lineOptions)
+  let isSame = lastLine === 0
+  let areUsersAdded = reader.users === undefined
+  let number = 0
   for await (const line of input.lines()) {
     hash.update(line.bytes).update('\n')
-    const judged = judge(line, new Date())
-    if (before && line.number <= before.lastLine) {
-      isSame ||= line.number === before.lastLine && hash.copy().digest('hex') === before.sha256
+    const parsed = reader.parse(line.bytes, Date.now())
+    ;({ number } = line)
+    if (number <= lastLine) {
+      judge(line, parsed, new Date())
+      isSame ||= number === lastLine && sha256() === before?.sha256
       continue
     }
     if (!isSame) break
-    chunk.push(judged)
-    chunkBytes += line.bytes.length + RECORD_OVERHEAD_BYTES
-    if (chunk.length >= CHUNK_RECORDS || chunkBytes + MAX_LINE_BYTES > CHUNK_BYTES) await settle()
-    onProgress(input.share(), state.read)
+    if (reader.users && !areUsersAdded) await addUsers(reader.users)
+    areUsersAdded = true
+    await add(line, parsed, () => ({ lastLine: number, sha256: sha256() }))
+    options.onProgress(input.share(), writer.read())
   }
   if (!isSame) throw notTheFile(options)
-  if (chunk.length > 0) await settle()
-  return { read: state.read, published, alreadyThere: state.inLog - published, rejected: state.rejected, examples }
+  await write({ lastLine: number, sha256: sha256() })
+}
+
+type ChunkWriter = Awaited<ReturnType<typeof createChunkWriter>>
+
+/** Creates the writer of chunks. The next chunk is read and judged while one is published. */
+async function createChunkWriter(options: ImportOptions, before: ImportState | undefined) {
+  const { format, users, log, isDryRun, pace } = options
+  const examples: Reject[] = []
+  let state = before ?? newState(options)
+  let rejects: Reject[] = []
+  let published = 0
+  let keptAt = -Infinity
+  if (!before) await keepNow()
+  const positions = new Map(Object.entries(state.positions).map(([partition, at]) => [Number(partition), BigInt(at)]))
+  const there = before ? await readImportedIds(log.connection, positions) : new Set<string>()
+  let writing: Promise<void> = Promise.resolve()
+
+  async function keepNow(): Promise<void> {
+    state = await keep(options, state, rejects)
+    rejects = []
+    keptAt = performance.now()
+  }
+
+  async function publish({ judged, upTo }: Chunk): Promise<void> {
+    const sorted = await sortOut(judged, there, users, format)
+    const { facts } = sorted
+    if (!isDryRun && facts.length > 0) {
+      await pace()
+      await publishFacts(facts, positions, log)
+    }
+    published += facts.length
+    examples.push(...sorted.rejects.slice(0, EXAMPLES - examples.length))
+    rejects.push(...sorted.rejects)
+    state = {
+      ...state,
+      ...upTo,
+      read: state.read + (upTo ? judged.length : 0),
+      inLog: state.inLog + facts.length + sorted.alreadyThere,
+      rejected: state.rejected + sorted.rejects.length,
+      positions: Object.fromEntries([...positions].map(([partition, at]) => [String(partition), String(at)])),
+    }
+    // After a kill, the log tells which users it has.
+    if (upTo && performance.now() - keptAt >= KEEP_EVERY_MS) await keepNow()
+  }
+
+  return {
+    /** Resolves once the previous chunk is written. Rejects if that failed. */
+    write: async (chunk: Chunk): Promise<void> => {
+      await writing
+      writing = publish(chunk)
+      // The next call, or `finish`, rejects.
+      writing.catch(() => {})
+    },
+    /** Notes that the users of all lines up to this one were given to `write`. */
+    noteUsers: (usersUpTo: number): void => {
+      state = { ...state, usersUpTo }
+    },
+    finish: async () => {
+      await writing
+      await keepNow()
+      return { state, published, examples }
+    },
+    read: () => state.read,
+  }
 }
 
 /** Sorts the lines of a chunk into facts to publish, records that are already in the log, and rejects. */
-async function sortOut(chunk: readonly JudgedLine[], there: ReadonlySet<string>, users: KnownUsers) {
+async function sortOut(
+  chunk: readonly JudgedLine[],
+  there: ReadonlySet<string>,
+  users: KnownUsers,
+  format: LineFormat,
+) {
   const asked = chunk.flatMap((judged) => (judged.outcome === 'record' && judged.isOfUnknown ? judged.fact.userId : []))
   const found = await users.lookUp(asked)
   const facts: Extract<JudgedLine, { outcome: 'record' }>['fact'][] = []
   const rejects: Reject[] = []
   let alreadyThere = 0
   for (const judged of chunk) {
-    if (judged.outcome === 'rejected') rejects.push(rejectOf(judged.line, judged.message))
+    if (judged.outcome === 'no-record') continue
+    if (judged.outcome === 'rejected') rejects.push(rejectOf(judged.line, judged.message, format))
     else if (judged.outcome === 'repeat' || there.has(judged.fact.id)) alreadyThere += 1
-    else if (judged.isOfUnknown && !found.has(judged.fact.userId)) rejects.push(rejectOf(judged.line, USER_NOT_FOUND))
+    else if (judged.isOfUnknown && !found.has(judged.fact.userId))
+      rejects.push(rejectOf(judged.line, USER_NOT_FOUND, format))
     else facts.push(judged.fact)
   }
   return { facts, alreadyThere, rejects }
@@ -118,10 +222,12 @@ async function sortOut(chunk: readonly JudgedLine[], there: ReadonlySet<string>,
 
 const USER_NOT_FOUND = 'userName names an unknown user: an earlier line, or an earlier call, must identify them'
 
-function newState({ policy: { organization, project }, ends }: ImportOptions): ImportState {
+function newState({ policy: { organization, project }, format, ends }: ImportOptions): ImportState {
   return {
     project: `${organization}/${project}`,
+    format,
     lastLine: 0,
+    usersUpTo: 0,
     sha256: '',
     read: 0,
     inLog: 0,
@@ -148,12 +254,18 @@ function stateFileOf(file: string): string {
   return `${file}.import-state.json`
 }
 
-function requireSameProject({ project }: ImportState, { policy, file }: ImportOptions): void {
-  if (project === `${policy.organization}/${policy.project}`) return
-  throw new CliError(
-    `According to ${stateFileOf(file)}, ${file} was imported into ${project}. Remove the state file to import it again.`,
-    EXIT.usage,
-  )
+function requireSameImport(state: ImportState, { policy, format, file }: ImportOptions): void {
+  const remedy = 'Remove the state file to import it again.'
+  if (state.project !== `${policy.organization}/${policy.project}`)
+    throw new CliError(
+      `According to ${stateFileOf(file)}, ${file} was imported into ${state.project}. ${remedy}`,
+      EXIT.usage,
+    )
+  if (state.format !== format)
+    throw new CliError(
+      `According to ${stateFileOf(file)}, ${file} was imported with --format ${state.format}. ${remedy}`,
+      EXIT.usage,
+    )
 }
 
 function notTheFile({ file }: ImportOptions): CliError {

@@ -1,0 +1,64 @@
+import { type JsonObject, memberIn, memberOf } from '../../bodies/json-object.ts'
+import { reject } from '../../bodies/rejection.ts'
+import {
+  deviceFactsOf,
+  EXPORT_RULES,
+  membersWithout,
+  objectOf,
+  parseExportedTime,
+  type ReadExportLine,
+} from './export-line.ts'
+import { exportedUserName, traitsOfExport } from './exported-user.ts'
+
+/** Names that PostHog gives. Its libraries also copy the key and the user's id into the properties. */
+const isPostHogs = (name: string) => name.startsWith('$') || name === 'token' || name === 'distinct_id'
+
+/**
+ * Reads an event of PostHog: a line of a batch export, or an event of its API. `person_properties` are the person as of the
+ * event; `$set` and `$set_once` are changes that the event made.
+ */
+export const readPostHogLine: ReadExportLine = (line, { project }) => {
+  const event = memberOf(line, 'event')
+  if (typeof event !== 'string') return reject(EXPORT_RULES.member('event', 'the name of the event'))
+  const properties = objectOf(memberOf(line, 'properties')) ?? {}
+  if (isAnonymous(memberOf(line, 'distinct_id'), properties)) return { outcome: 'skipped', reason: 'anonymous' }
+  const userName = exportedUserName('distinct_id', memberOf(line, 'distinct_id'))
+  if (userName.outcome !== 'ok') return userName
+  const atMs = parseExportedTime(memberOf(line, 'timestamp'))
+  if (atMs === undefined) return reject(EXPORT_RULES.time('timestamp'))
+  const person =
+    objectOf(memberOf(line, 'person_properties')) ?? objectOf(memberIn(memberOf(line, 'person'), 'properties'))
+  const changes = (name: string) => ({ ...objectOf(memberOf(line, name)), ...objectOf(memberOf(properties, name)) })
+  const set = traitsOfExport(
+    'person_properties',
+    membersWithout({ ...person, ...changes('$set') }, isPostHogs),
+    project,
+  )
+  if (set.outcome === 'rejected') return set
+  const setOnce = traitsOfExport('$set_once', membersWithout(changes('$set_once'), isPostHogs), project)
+  if (setOnce.outcome === 'rejected') return setOnce
+  const user = {
+    userName: userName.userName,
+    atMs,
+    set: set.set,
+    setOnce: setOnce.set,
+    device: deviceFactsOf({
+      $countryCode: memberOf(properties, '$geoip_country_code'),
+      $timezone: memberOf(properties, '$timezone'),
+      $browser: memberOf(properties, '$browser'),
+      $deviceLanguage: memberOf(properties, '$browser_language'),
+    }),
+    droppedTraits: set.dropped + setOnce.dropped,
+  }
+  if (event.startsWith('$')) return { outcome: 'ok', user }
+  const id = memberOf(line, 'uuid') ?? memberOf(line, 'id')
+  return { outcome: 'ok', user, track: { id, eventName: event, properties: membersWithout(properties, isPostHogs) } }
+}
+
+/** Returns whether an event is anonymous: its libraries say so, or its id is that of a device. */
+function isAnonymous(distinctId: unknown, properties: JsonObject): boolean {
+  if (memberOf(properties, '$process_person_profile') === false) return true
+  if (memberOf(properties, '$is_identified') === false) return true
+  const isOfDevice = distinctId !== undefined && distinctId === memberOf(properties, '$device_id')
+  return isOfDevice || (typeof distinctId === 'string' && distinctId.startsWith('$posthog_cookieless'))
+}
