@@ -1,0 +1,166 @@
+/**
+ * `pnpm benchmark:import [LINES] [OPTION…]`: measures lines per second of `nextvisit import`, and the latency of live events
+ * beside it, with and without a form that reacts. The same events alone, in the same stack, are the reference. Further
+ * arguments are given to the command, such as `--max-delay 2`. Needs Linux, because it reads /proc.
+ */
+import { createWriteStream } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { Agent, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { runPacedLoad, startThrowAwayStack } from '@nextvisit/testing/black-box'
+import { measureCpu } from './cost/measure-cpu.ts'
+import { openStackProbe, type StackProbe } from './cost/stack-probe.ts'
+import { CLI, runNode } from './run-node.ts'
+
+const PER_SECOND = 50
+const WARM_LINES = 20_000
+const ALONE_SECONDS = 15
+const LIVE_USERS = 200
+const LAG_EVERY_MS = 500
+/** Events of each imported user. */
+const EVENTS_A_USER = 20
+
+const KINDS = { 'no form reacts': 'Page Viewed', 'a form reacts': 'Checkout Completed' } as const
+type Kind = keyof typeof KINDS
+const kinds = Object.keys(KINDS) as Kind[]
+
+const [linesText = '150000', ...options] = process.argv.slice(2)
+const lines = Number(linesText)
+
+const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
+const stack = await startThrowAwayStack({
+  workspaceFile: path.resolve(import.meta.dirname, '../benchmark-workspace.yaml'),
+})
+const agent = new Agent({ keepAlive: true })
+
+try {
+  const probe = await openStackProbe(stack)
+  for (let index = 0; index < LIVE_USERS; index += 1)
+    await post('/v2/admin/identify-user', { userName: `live-${index}` })
+  console.log('Warming up …')
+  await importFile(await writeHistory('warm', WARM_LINES))
+  await probe.waitUntilCaughtUp()
+  console.log(`Live events alone, for ${ALONE_SECONDS} s …`)
+  const alone = await measureLive(AbortSignal.timeout(ALONE_SECONDS * 1_000))
+
+  console.log(`Importing ${lines} lines alone …`)
+  const undisturbed = await measureCpu(stack, () => measureImport(probe, 'alone'))
+  console.log(`Importing ${lines} lines beside live events …`)
+  const done = new AbortController()
+  const live = measureLive(done.signal)
+  const disturbed = await measureImport(probe, 'beside')
+  done.abort()
+  const beside = await live
+  await probe.close()
+
+  const { result, cpuSeconds, otherSeconds } = undisturbed
+  console.log(`\n| Lines per second | in the log | folded by every consumer | largest lag |\n|---|--:|--:|--:|`)
+  console.log(`| alone | ${rowOf(result)} |`)
+  console.log(`| beside ${PER_SECOND} live events per second | ${rowOf(disturbed)} |`)
+  console.log('\n| Live event, p50 · p99 ms | alone | beside the import |\n|---|--:|--:|')
+  for (const kind of kinds) console.log(`| ${kind} | ${both(alone.get(kind))} | ${both(beside.get(kind))} |`)
+  console.log('\n| CPU of an import alone | µs per line |\n|---|--:|')
+  const used = Object.entries({ ...cpuSeconds, 'nextvisit import, and other programs': otherSeconds })
+  for (const [name, seconds] of used) console.log(`| ${name} | ${((seconds * 1e6) / lines).toFixed(1)} |`)
+} catch (error) {
+  console.error(error)
+  process.exitCode = 1
+} finally {
+  agent.destroy()
+  await stack.remove()
+  await rm(folder, { recursive: true, force: true })
+  process.exit()
+}
+
+interface ImportFigures {
+  readonly seconds: number
+  readonly foldedSeconds: number
+  readonly mostLag: number
+}
+
+async function measureImport(probe: StackProbe, name: string): Promise<ImportFigures> {
+  const file = await writeHistory(name, lines)
+  let mostLag = 0
+  const watch = setInterval(() => {
+    void probe.lagRecords().then((records) => (mostLag = Math.max(mostLag, records)))
+  }, LAG_EVERY_MS)
+  const seconds = await importFile(file)
+  clearInterval(watch)
+  return { seconds, foldedSeconds: seconds + (await probe.waitUntilCaughtUp()), mostLag }
+}
+
+function rowOf({ seconds, foldedSeconds, mostLag }: ImportFigures): string {
+  const cells = [lines / seconds, lines / foldedSeconds, mostLag]
+  return cells.map((cell) => Math.round(cell).toLocaleString('en')).join(' | ')
+}
+
+/** Writes a history: each user is identified, and then has events with properties. */
+async function writeHistory(name: string, count: number): Promise<string> {
+  const file = path.join(folder, `${name}.ndjson`)
+  const beganMs = Date.UTC(2021, 0, 1)
+  await pipeline(function* () {
+    for (let index = 0; index < count; index += 1) {
+      const userName = `${name}-${Math.floor(index / (EVENTS_A_USER + 1))}`
+      const occurredAt = new Date(beganMs + index * 1_000).toISOString()
+      const line =
+        index % (EVENTS_A_USER + 1) === 0
+          ? { type: 'identify', userName, userAttributes: { $set: { plan: 'pro', seats: 5 } }, occurredAt }
+          : {
+              type: 'track',
+              userName,
+              eventName: `Event ${index % 17}`,
+              occurredAt,
+              properties: { total: index % 100, currency: 'EUR', item: `SKU-${index % 1_000}` },
+              id: `${name}-${index}`,
+            }
+      yield `${JSON.stringify(line)}\n`
+    }
+  }, createWriteStream(file))
+  return file
+}
+
+/** Resolves to the seconds that the command took, its start included. */
+async function importFile(file: string): Promise<number> {
+  const beganAt = performance.now()
+  await runNode([CLI, 'import', file, '--project', 'bench/shop', ...options], { NEXTVISIT_DATA: stack.dataDirectory })
+  return (performance.now() - beganAt) / 1_000
+}
+
+/** Measures the latency of live events in ms, by kind. */
+async function measureLive(signal: AbortSignal): Promise<ReadonlyMap<Kind, readonly number[]>> {
+  const took = new Map<Kind, number[]>(kinds.map((kind) => [kind, []]))
+  await runPacedLoad(PER_SECOND, signal, async (sequence) => {
+    const kind = kinds[sequence % kinds.length] ?? 'a form reacts'
+    const beganAt = performance.now()
+    await post('/v2/admin/track-event', { userName: `live-${sequence % LIVE_USERS}`, eventName: KINDS[kind] })
+    took.get(kind)?.push(performance.now() - beganAt)
+  })
+  return took
+}
+
+function post(route: string, body: object): Promise<void> {
+  const headers = { 'x-api-key': stack.keys.admin, 'content-type': 'application/json' }
+  return new Promise((resolve, reject) => {
+    const sent = request(`${stack.gatewayUrl}${route}`, { method: 'POST', agent, headers }, (response) => {
+      response.resume()
+      response.on('end', () => {
+        const { statusCode = 0 } = response
+        if (statusCode >= 200 && statusCode < 300) resolve()
+        else reject(new Error(`${route} was answered with ${statusCode}`))
+      })
+    })
+    sent.on('error', reject)
+    sent.end(JSON.stringify(body))
+  })
+}
+
+function both(values: readonly number[] = []): string {
+  return `${percentile(values, 50).toFixed(1)} · ${percentile(values, 99).toFixed(1)}`
+}
+
+function percentile(values: readonly number[], percent: number): number {
+  const sorted = values.toSorted((one, other) => one - other)
+  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN
+}
