@@ -59,12 +59,8 @@ export function createGracefulStop(server: Server, { graceMs = 0, withinMs }: Gr
         closeWhenDone()
       })
     },
-    /** Returns the response in flight for the latest request on a connection. */
-    underWayOn: (socket: Duplex): ServerResponse | undefined => {
-      let node = underWay.tail
-      while (node && node.value.req.socket !== socket) node = node.prev
-      return node?.value
-    },
+    /** Returns the responses in flight on a connection, in the order of their requests. */
+    underWayOn: (socket: Duplex): readonly ServerResponse[] => [...underWay].filter(({ req }) => req.socket === socket),
     stop: () =>
       new Promise<void>((resolve) => {
         isStopping = true

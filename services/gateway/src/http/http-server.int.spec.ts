@@ -53,6 +53,24 @@ it('gets the answer to a complete request that is followed by bytes that are not
   await stop()
 })
 
+it.each([
+  ['has an invalid chunk', 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nrubbish\r\n'],
+  ['ends within its body', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\n{}'],
+  ['asks for a tunnel', 'CONNECT example.com:80 HTTP/1.1\r\nHost: x\r\n\r\n'],
+])(
+  'gets the answer to a complete request before the refusal of the next one on its connection: it %s',
+  async (_what, next) => {
+    const { call, stop } = await givenServer(answerLate)
+    const complete = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}'
+    const socket = call(`${complete}${complete}${next}`)
+    // The end of a connection within a request is an error; between requests, the caller has left.
+    if (next.endsWith('{}')) socket.end()
+    const statuses = (await text(socket)).match(/(?<=HTTP\/1.1 )\d+/g)
+    expect(statuses).toEqual(['200', '200', '400'])
+    await stop()
+  },
+)
+
 it('adds one listener for the end of an answer, however many invalid chunks arrive meanwhile', async () => {
   const listeners: number[] = []
   const { call, stop } = await givenServer((request, response) => {

@@ -77,15 +77,20 @@ export function createHttpServer({
   server.on('connect', (_request, socket) => {
     // Node no longer listens on this socket, and an error without a listener would end the process.
     socket.on('error', () => socket.destroy())
-    answerClientError(new Error('CONNECT is for proxies'), socket)
+    const refuseTunnel = () => answerClientError(new Error('CONNECT is for proxies'), socket)
+    const before = part.underWayOn(socket).at(-1)
+    if (before) before.once('close', refuseTunnel)
+    else refuseTunnel()
   })
   server.on('clientError', (error, socket) => {
-    const response = part.underWayOn(socket)
-    if (!response?.req.complete) return answerClientError(error, socket)
-    // The bytes after the last request are no HTTP. That request may be recorded already, so it gets its answer.
+    const underWay = part.underWayOn(socket)
+    // Earlier requests may be recorded already, so they get their answers. The bytes after them are no HTTP.
+    const last = underWay.findLast(({ req, headersSent }) => req.complete || headersSent)
+    if (!last) return answerClientError(error, socket)
     socket.pause()
-    response.shouldKeepAlive = false
-    response.once('close', () => closeSoon(socket))
+    if (last !== underWay.at(-1)) return void last.once('close', () => answerClientError(error, socket))
+    last.shouldKeepAlive = false
+    last.once('close', () => closeSoon(socket))
   })
 
   const part = createHttpPart(server, {
