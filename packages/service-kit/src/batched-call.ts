@@ -11,6 +11,11 @@ interface BatchedCallOptions<Question> {
   readonly bytesOf?: (question: Question) => number
   /** Maximum weight of one call. A heavier question is `crowded`. */
   readonly maxWeight?: number
+  /**
+   * Weight of the first calls, for calls whose duration follows their weight: they grow as long as the service answers
+   * quickly. Default: calls are not paced, such as those that wait for folds.
+   */
+  readonly firstWeight?: number
   /** Maximum size of one call; internal ports accept bodies of 1 MB. A larger question is `crowded`. */
   readonly maxBytes?: number
   /** Maximum number of calls in flight. */
@@ -59,11 +64,19 @@ const CROWDED = { outcome: 'crowded' } as const
 const UNAWAITED_MS = 5_000
 /** A question with less time left is not asked. */
 const SHORTEST_CALL_MS = 50
+/** Calls that took longer are followed by smaller ones. A question may wait for two calls, within a second. */
+const QUICK_CALL_MS = 250
+/** After so long without an answer, a service is assumed to be unavailable. */
+const SILENT_MS = 500
+/** After such a pause, a process of the service may be new, or its connections closed: calls begin small again. */
+const COLD_AFTER_MS = 10_000
 
 /**
  * Gathers questions into calls, a few in flight at once: questions that arrive meanwhile go into the next ones (design.md,
  * Calls to services). Calls are bounded and scheduled round-robin by tenant, so a busy tenant delays the others by one call
  * at most. A question never joins a call that has begun: its answer could be older than the question.
+ *
+ * Calls whose duration follows their weight begin small: a service that was just started takes many times as long.
  *
  * A call may take as long as `ask` allows, however little time its questions have left: a late call does not count as a
  * failure of the service.
@@ -73,16 +86,18 @@ export function createBatchedCall<Question, Answer>(
   options: BatchedCallOptions<Question>,
 ): BatchedCall<Question, Answer> {
   const { tenantOf, keyOf = (question) => question, weightOf = () => 1, bytesOf = () => 0 } = options
-  const { maxWeight = 1_000, maxBytes = 800_000, maxCalls = 2, maxWaiting = 4_000 } = options
+  const { maxWeight = 1_000, firstWeight = maxWeight, maxBytes = 800_000, maxCalls = 2, maxWaiting = 4_000 } = options
+  const pace = createPace(firstWeight, maxWeight)
   /** Tenants with questions, in the order of their turns. */
   const tenants = new Map<string, Tenant<Question, Answer>>()
+  const answered = createRecentAnswers()
   let calls = 0
   let positions = 0
 
   /** Begins calls while there are questions for them. */
   function askMore(): void {
     while (calls < maxCalls) {
-      const batch = takeBatch(tenants, maxWeight, maxBytes)
+      const batch = takeBatch(tenants, pace.weight(), maxBytes)
       if (batch.length === 0) return
       void askBatch(batch)
     }
@@ -93,6 +108,7 @@ export function createBatchedCall<Question, Answer>(
     for (const tenant of asking) beginTurn(tenant)
     calls += 1
     const beganAt = positions
+    const askedAt = performance.now()
     const groups = [...Map.groupBy(batch, ({ question }) => keyOf(question)).values()]
     const questions = groups.flatMap(([first]) => (first ? [first.question] : []))
     const asked = await ask({ questions })
@@ -104,7 +120,13 @@ export function createBatchedCall<Question, Answer>(
       for (const { resolve } of group) resolve(outcome)
     })
     calls -= 1
-    for (const tenant of asking) endTurn(tenant, isComplete ? beganAt : 0)
+    if (isComplete)
+      pace.onAnswered(
+        batch.reduce((sum, { weight }) => sum + weight, 0),
+        performance.now() - askedAt,
+      )
+    else pace.onFailed()
+    for (const tenant of asking) endTurn(tenant, isComplete ? beganAt : undefined)
     askMore()
   }
 
@@ -115,32 +137,88 @@ export function createBatchedCall<Question, Answer>(
     tenants.set(tenant.id, tenant)
   }
 
-  function endTurn(tenant: Tenant<Question, Answer>, answeredUpTo: number): void {
+  /** `answeredUpTo`: undefined after a failed call. */
+  function endTurn(tenant: Tenant<Question, Answer>, answeredUpTo: number | undefined): void {
     tenant.isAsking = false
-    tenant.answeredUpTo = Math.max(tenant.answeredUpTo, answeredUpTo)
+    if (answeredUpTo !== undefined) {
+      tenant.answeredUpTo = answeredUpTo
+      answered.note(tenant.id)
+    }
     if (tenant.waiting.size === 0) tenants.delete(tenant.id)
+  }
+
+  /** Returns true if paced calls of the tenant are answered. A late question is then late because of load. */
+  function isAnswered(id: string): boolean {
+    return options.firstWeight !== undefined && answered.has(id)
   }
 
   return (question, deadlineAt = performance.now() + UNAWAITED_MS) => {
     const timeoutMs = remainingMs(deadlineAt)
     const [weight, bytes, id] = [weightOf(question), bytesOf(question), tenantOf(question)]
     const tenant = tenants.get(id) ?? { id, waiting: new Set(), isAsking: false, answeredUpTo: 0 }
-    if (timeoutMs < SHORTEST_CALL_MS) return Promise.resolve(tenant.waiting.size > 0 ? CROWDED : UNAVAILABLE)
+    if (timeoutMs < SHORTEST_CALL_MS)
+      return Promise.resolve(tenant.waiting.size > 0 || isAnswered(id) ? CROWDED : UNAVAILABLE)
     if (weight > maxWeight || bytes > maxBytes || tenant.waiting.size >= maxWaiting) return Promise.resolve(CROWDED)
     const { promise, resolve } = Promise.withResolvers<BatchedOutcome<Answer>>()
     const position = positions
     const expire = (): void => {
       tenant.waiting.delete(one)
       if (tenant.waiting.size === 0 && !tenant.isAsking) tenants.delete(id)
-      resolve(position < tenant.answeredUpTo ? CROWDED : UNAVAILABLE)
+      resolve(position < tenant.answeredUpTo || isAnswered(id) ? CROWDED : UNAVAILABLE)
     }
     const one: Waiting<Question, Answer> = { question, tenant, weight, bytes, deadlineAt, resolve, expire }
-    const timer = setTimeout(expire, timeoutMs)
+    let expiring: NodeJS.Immediate | undefined
+    // After a stall of this process, an answer that has arrived is read first.
+    const timer = setTimeout(() => (expiring = setImmediate(expire)), timeoutMs)
     positions += 1
     tenant.waiting.add(one)
     tenants.set(id, tenant)
     askMore()
-    return promise.finally(() => clearTimeout(timer))
+    return promise.finally(() => {
+      clearTimeout(timer)
+      clearImmediate(expiring)
+    })
+  }
+}
+
+/** Returns true for an instant of `performance.now()` after which a service is not silent yet. */
+function isRecent(at = Number.NEGATIVE_INFINITY): boolean {
+  return performance.now() - at < SILENT_MS
+}
+
+/** Remembers the tenants whose calls the service has just answered. */
+function createRecentAnswers() {
+  /** Instants of `performance.now()`, the oldest first. */
+  const answeredAt = new Map<string, number>()
+  return {
+    note: (tenant: string): void => {
+      answeredAt.delete(tenant)
+      answeredAt.set(tenant, performance.now())
+      for (const [other, at] of answeredAt) {
+        if (isRecent(at)) break
+        answeredAt.delete(other)
+      }
+    },
+    has: (tenant: string): boolean => isRecent(answeredAt.get(tenant)),
+  }
+}
+
+/** Paces calls by the answers to earlier ones, so that each is answered long before its questions expire. */
+function createPace(firstWeight: number, maxWeight: number) {
+  let weight = firstWeight
+  let answeredAt = Number.NEGATIVE_INFINITY
+  return {
+    /** Returns the maximum weight of the next call. A single question may be heavier. */
+    weight: (): number => {
+      if (performance.now() - answeredAt >= COLD_AFTER_MS) weight = firstWeight
+      return weight
+    },
+    onAnswered: (answeredWeight: number, tookMs: number): void => {
+      answeredAt = performance.now()
+      if (tookMs > QUICK_CALL_MS) weight = Math.max(firstWeight, Math.floor((answeredWeight * QUICK_CALL_MS) / tookMs))
+      else if (answeredWeight >= weight / 2) weight = Math.min(maxWeight, 2 * weight)
+    },
+    onFailed: (): void => void (weight = firstWeight),
   }
 }
 
@@ -156,7 +234,8 @@ function takeBatch<Question, Answer>(
   while (turns.length > 0) {
     turns = turns.filter(({ waiting }) => {
       const next = firstInTime(waiting)
-      if (!next || weight + next.weight > maxWeight || bytes + next.bytes > maxBytes) return false
+      if (!next || bytes + next.bytes > maxBytes) return false
+      if (batch.length > 0 && weight + next.weight > maxWeight) return false
       waiting.delete(next)
       batch.push(next)
       weight += next.weight

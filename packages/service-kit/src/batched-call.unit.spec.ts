@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { CallFunction } from './calls.ts'
 import { createBatchedCall } from './batched-call.ts'
 
@@ -92,6 +92,66 @@ describe('a batched call (design.md, Calls to services)', () => {
     expect(calls.map(({ questions }) => questions)).toEqual([[1], [2, 3], [4], [9], [6]])
     expect(await Promise.all(answers)).toHaveLength(6)
   })
+})
+
+/** Asks many questions at once. Each answer takes `tookMs`; `undefined`: the call fails. Returns the sizes of the calls. */
+async function sizesOfCalls(...tookMs: readonly (number | undefined)[]): Promise<readonly number[]> {
+  const { calls, ask } = heldService()
+  const call = createBatchedCall(ask, { tenantOf, firstWeight: 10, maxWeight: 60 })
+  for (let question = 0; question < 500; question += 1) void call(question, performance.now() + 60_000)
+  for (const [index, ms] of tookMs.entries()) {
+    vi.advanceTimersByTime(ms ?? 1_000)
+    if (ms === undefined) calls[index]?.fail()
+    await answerNext(calls, index)
+  }
+  return calls.map(({ questions }) => questions.length)
+}
+
+describe('a paced call', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
+  afterEach(() => void vi.useRealTimers())
+
+  it('begins small, grows while the service answers quickly, and shrinks when it does not', async () => {
+    expect(await sizesOfCalls(5, 5, 5, 5, 5, 500, 500, 5)).toEqual([1, 10, 20, 40, 60, 60, 30, 15, 30])
+  })
+
+  it('begins small again after a failure, and after a pause', async () => {
+    expect(await sizesOfCalls(5, 5, 5, undefined, 5)).toEqual([1, 10, 20, 40, 10, 20])
+    expect(await sizesOfCalls(5, 5, 5, 11_000)).toEqual([1, 10, 20, 40, 10])
+  })
+
+  it('takes a single question that is heavier', async () => {
+    const { calls, ask } = heldService()
+    const call = createBatchedCall(ask, { tenantOf, weightOf: (n: number) => n, firstWeight: 10, maxWeight: 60 })
+    for (const question of [50, 51, 5, 4]) void call(question, soon())
+    for (let index = 0; index < 3; index += 1) await answerNext(calls, index)
+    expect(calls.map(({ questions }) => questions)).toEqual([[50], [51], [5, 4]])
+  })
+
+  it.each([
+    ['crowded', 'has just been answered', 10, 400],
+    ['crowded', 'has just been answered, with no time left', 10, 20],
+    ['unavailable', 'was last answered half a second ago', 10, 600],
+    ['unavailable', 'is not paced', undefined, 400],
+  ])('of a tenant makes late questions %s if it %s', async (outcome, _case, firstWeight, leftMs) => {
+    const { calls, ask } = heldService()
+    const call = createBatchedCall(ask, { tenantOf, ...(firstWeight && { firstWeight }) })
+    const first = call(1, soon())
+    await answerNext(calls, 0)
+    await first
+    const late = call(2, performance.now() + leftMs)
+    vi.advanceTimersByTime(leftMs)
+    expect(await late).toEqual({ outcome })
+  })
+})
+
+it('a batched call reads an answer that arrived during a stall before it gives up', async () => {
+  const { calls, ask } = heldService()
+  const asked = createBatchedCall(ask, { tenantOf })(1, performance.now() + 60)
+  setImmediate(() => calls[0]?.answer([10]))
+  const stalledUntil = performance.now() + 100
+  while (performance.now() < stalledUntil);
+  expect(await asked).toEqual({ outcome: 'answered', answer: 10 })
 })
 
 describe('the tenants of a batched call', () => {

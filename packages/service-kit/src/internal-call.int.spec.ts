@@ -70,7 +70,22 @@ async function refusedAddress(): Promise<string> {
   return url
 }
 
+function stall(): void {
+  const until = performance.now() + 2_200
+  while (performance.now() < until);
+}
+
 describe('an internal call', () => {
+  it('is answered if the answer arrived while the process stalled, though its time is over', async () => {
+    const { url } = await serve(
+      serving(async ({ n }) => {
+        setImmediate(stall)
+        return { twice: 2 * n }
+      }),
+    )
+    expect(await asksAt(url).double({ n: 4 })).toMatchObject({ outcome: 'answered' })
+  })
+
   it('is answered', async () => {
     const { url } = await serve(double)
     expect(await asksAt(url).double({ n: 4 })).toEqual({

@@ -44,13 +44,17 @@ export function createInternalClient({ baseUrls, token, timeoutMs }: InternalCli
         : requestHttp(url, { ...options, agent: httpAgent })
     // An error after the response is also raised on the response.
     request.on('error', () => undefined)
-    const timer = setTimeout(() => request.destroy(new InternalCallError('No answer came in time.')), leftMs)
+    const giveUp = () => void request.destroy(new InternalCallError('No answer came in time.'))
+    let givingUp: NodeJS.Immediate | undefined
+    // After a stall of this process, an answer that has arrived is read first.
+    const timer = setTimeout(() => (givingUp = setImmediate(giveUp)), leftMs)
     try {
       request.end(payload)
       const [response] = (await once(request, 'response')) as [IncomingMessage]
       return { status: response.statusCode, body: await readJson(response) }
     } finally {
       clearTimeout(timer)
+      clearImmediate(givingUp)
     }
   }
 

@@ -84,7 +84,7 @@ export function createGateway(parts: GatewayParts) {
   const replies = createReplyWaiter({ ...parts, ...watch, onReplyAwaited: metrics.onReplyAwaited })
   const keptAnswers = createKeptAnswers(redis, redisPrefix, requestBudgetMs)
   const checkSignature = createCheckSignature(parts.secretKey)
-  const knownUsers = createKnownUsers(redis, redisPrefix, clients.userProjector)
+  const knownUsers = createKnownUsers(redis, redisPrefix, clients.userProjector, requestBudgetMs)
   const { onRecorded, onLeftOut } = metrics
   const stages = createStages({ checkSignature, keptAnswers, knownUsers, userEvents, replies, onRecorded })
   const { identify, visit, track } = createKinds({ knownUsers, metering, traitRegistry }, parts.countryOf)

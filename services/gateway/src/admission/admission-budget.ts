@@ -11,6 +11,17 @@ export function namesBudgetMs(requestBudgetMs: number): number {
   return NAMES_SHARE * admissionBudgetMs(requestBudgetMs)
 }
 
+/** Share of the time for admission that the look-up of a user leaves to the other checks. */
+const AFTER_USER_SHARE = 1 / 10
+
+/**
+ * Returns the time that the look-up of a user leaves to the other checks, in ms: a silent user projector makes only its
+ * own check impossible.
+ */
+export function afterUserMs(requestBudgetMs: number): number {
+  return AFTER_USER_SHARE * admissionBudgetMs(requestBudgetMs)
+}
+
 /**
  * Returns true if requests wait for room long enough to ask again after a lease was given back. Otherwise gateways must
  * not lease: a request would be refused although there is room.

@@ -1,6 +1,7 @@
 import type { Existence, UserLookUp, userProjectorCalls } from '@nextvisit/contracts'
 import { type BatchedCall, createBatchedCall, type RedisConnection, type ServiceClient } from '@nextvisit/service-kit'
 import { LRUCache } from 'lru-cache'
+import { afterUserMs } from './admission-budget.ts'
 import { type NoVerdict, verdictOf } from './verdicts.ts'
 
 const MAX_IN_MEMORY = 200_000
@@ -16,7 +17,9 @@ export function createKnownUsers(
   redis: RedisConnection['client'],
   keyPrefix: string,
   { admission }: Pick<ServiceClient<typeof userProjectorCalls>, 'admission'>,
+  requestBudgetMs: number,
 ) {
+  const keptForOthersMs = afterUserMs(requestBudgetMs)
   const marked = new LRUCache<string, true>({ max: MAX_IN_MEMORY })
   /**
    * Batched calls by partition. Each waits for its own part of the log, so a lagging partition delays only its own
@@ -56,7 +59,7 @@ export function createKnownUsers(
       return 'exists'
     }
     // The projector answers behind a barrier, as of the question.
-    const found = verdictOf(await lookUpIn(user.partition)(user, deadlineAt))
+    const found = verdictOf(await lookUpIn(user.partition)(user, deadlineAt - keptForOthersMs))
     if (found === 'exists') void mark(user.userId)
     return found === 'unknown' ? 'unchecked' : found
   }

@@ -21,7 +21,7 @@ export function createMetering(
   const mayLease = outlastsRoomLease(requestBudgetMs)
   const counted = new LRUCache<string, true>({ max: MAX_COUNTED_USERS })
   // A call holds the locks of its organizations. Leases, which must arrive within 250 ms, wait for them.
-  const askReserve = createBatchedCall(admission.reserve, { tenantOf, maxWeight: 200 })
+  const askReserve = createBatchedCall(admission.reserve, { tenantOf, firstWeight: 10, maxWeight: 200 })
   const askRelease = createBatchedCall(admission.release, { tenantOf })
   const leases = createRoomLeases({
     ask: createBatchedCall(admission.lease, { tenantOf, weightOf: (question) => question.leases.length }),

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
 import { claimsIn } from '../../test/given-services.ts'
 import { givenTenants } from '../../test/given-tenants.ts'
+import { REQUEST_BUDGET_MS } from '../http/request-budget.ts'
 
 const TRACK = '/v2/admin/track-event'
 const IDENTIFY = '/v2/admin/identify-user'
@@ -49,6 +50,49 @@ describe('the flood of one tenant (decisions.md, Busy and broken)', () => {
         expect(claimsIn([call]).flatMap(({ slugs }) => slugs).length).toBeLessThanOrEqual(MAX_CLAIMED_NAMES)
     },
   )
+})
+
+describe('metering that was just started (decisions.md, Busy and broken)', () => {
+  it('checks every event of a flood, or the gateway refuses it: calls begin small', async () => {
+    // A cold process with cold plans: ten milliseconds a question, until it has answered fifty.
+    let answered = 0
+    const services = await givenService({
+      reserve: async ({ questions }) => {
+        if (answered < 50) await sleep(10 * questions.length)
+        answered += questions.length
+        return { answers: questions.map(() => 'granted') }
+      },
+      lease: async ({ questions }) => ({ answers: questions.map(() => false) }),
+      claim: async ({ questions }) => ({ answers: questions.map(({ slugs }) => slugs.map(() => 'registered')) }),
+    })
+    const gateway = await givenGateway({
+      requestBudgetMs: REQUEST_BUDGET_MS,
+      plan: { eventsPerMonth: 1_000_000 },
+      services: { metering: services.url, 'trait-registry': services.url },
+    })
+    await gateway.identify({ userName: 'ada' })
+    const items = Array.from({ length: 600 }, () => ({ type: 'track', userName: 'ada', eventName: 'a' }))
+    expect((await gateway.post('/v2/admin/batch', { items })).status).toBe(200)
+    expect(await gateway.unchecked()).toEqual({})
+    expect((await gateway.records()).length).toBeGreaterThan(1)
+  })
+})
+
+describe('a silent user projector', () => {
+  it('takes no time from the other checks: the record names only its own as missing', async () => {
+    const silent = await givenService({ lookUpUsers: () => new Promise<never>(() => undefined) })
+    const services = await givenService({
+      reserve: async ({ questions }) => ({ answers: questions.map(() => 'granted') }),
+      claim: async ({ questions }) => ({ answers: questions.map(({ slugs }) => slugs.map(() => 'registered')) }),
+    })
+    const gateway = await givenGateway({
+      requestBudgetMs: 2 * REQUEST_BUDGET_MS,
+      plan: { eventsPerMonth: 1 },
+      services: { 'user-projector': silent.url, metering: services.url, 'trait-registry': services.url },
+    })
+    expect((await gateway.track({ userName: 'ada', eventName: 'a' })).status).toBe(202)
+    expect((await gateway.records()).map(({ fact }) => 'unchecked' in fact && fact.unchecked)).toEqual([['user']])
+  })
 })
 
 describe('a lagging partition (design.md, User markers)', () => {

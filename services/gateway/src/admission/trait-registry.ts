@@ -19,6 +19,7 @@ export function createTraitRegistry({ admission }: Pick<ServiceClient<typeof tra
   const sizes = {
     tenantOf: ({ organization }: NameSpace) => organization,
     weightOf: ({ slugs }: { readonly slugs: readonly string[] }) => slugs.length,
+    firstWeight: 10,
     maxWeight: MAX_CLAIMED_NAMES,
     bytesOf: (question: object) => Buffer.byteLength(JSON.stringify(question)),
   }
