@@ -1,33 +1,38 @@
 import type { RateLimit } from '@nextvisit/contracts'
-import { checkDepth, isJsonObject } from '@nextvisit/domain'
+import { type BodyWeight, BYTES_OF_AN_ITEM } from './weigh-body.ts'
 
-/** Bytes of an item that its first token pays for. */
-const BYTES_OF_AN_ITEM = 8_192
 /** Bytes that each further token pays for. A large body costs every process, from the gateway to the consumers. */
 const BYTES_OF_A_TOKEN = 2_048
+/** Distinct member names of a body that have no price of their own. */
+const FREE_NAMES = 512
+/** Names that each further token pays for. Parsing a new name costs as much as parsing hundreds of bytes. */
+const NAMES_OF_A_TOKEN = 256
+/** Maximum size in bytes of a body that cannot have more names than {@link FREE_NAMES}. */
+export const FEW_NAMES_BYTES = 3_072
+/** Bytes of a body that was read, but not parsed, that a token pays for. */
+const BYTES_OF_A_READ_BODY_TOKEN = 65_536
 
 /**
- * Returns the price of a request in tokens: one for each item, and one for each started 2 KiB by which items exceed 8
- * KiB, in total (decisions.md, Busy and broken). Small items do not pay for large ones. `bodyBytes`: inflated. A body
- * with one item is that item; white space between many counts as theirs.
+ * Returns the price of a body in tokens: one for each item, one for each started 2 KiB by which items exceed 8 KiB, in
+ * total, and one for each started 256 names beyond 512 (decisions.md, Busy and broken). Small items do not pay for large
+ * ones. White space between many counts as theirs. `maxItems`: of a batch; without it, the body is the one item.
  */
-export function priceOf(bodyBytes: number, items: readonly unknown[]): number {
-  const paid = Math.max(1, items.length)
-  const isOfLarge = items.length > 1 && bodyBytes > BYTES_OF_AN_ITEM
-  const ofItems = isOfLarge ? items.reduce<number>((sum, item) => sum + bytesBeyond(item), 0) : 0
-  const beyond = Math.max(0, ofItems, bodyBytes - paid * BYTES_OF_AN_ITEM)
-  return paid + Math.ceil(beyond / BYTES_OF_A_TOKEN)
+export function priceOf({ bytes, items, bytesBeyond, names }: BodyWeight, maxItems = 1): number {
+  const paid = Math.max(1, Math.min(items, maxItems))
+  const beyond = Math.max(0, paid > 1 ? bytesBeyond : 0, bytes - paid * BYTES_OF_AN_ITEM)
+  const ofNames = Math.ceil(Math.max(0, names - FREE_NAMES) / NAMES_OF_A_TOKEN)
+  return paid + Math.ceil(beyond / BYTES_OF_A_TOKEN) + ofNames
 }
 
-function bytesBeyond(item: unknown): number {
-  // A deeper item would overflow the stack, and is refused unread.
-  if (!isJsonObject(item) || checkDepth(item)) return 0
-  return Math.max(0, Buffer.byteLength(JSON.stringify(item)) - BYTES_OF_AN_ITEM)
+/** Returns the lowest price of a body of this size, for any number of items and names. */
+export function leastPriceOf(bytes: number, maxItems = 1): number {
+  const items = Math.ceil(bytes / BYTES_OF_AN_ITEM)
+  return maxItems > 1 ? Math.max(1, items) : priceOf({ bytes, items, bytesBeyond: 0, names: 0 })
 }
 
-/** Returns the lowest price of a body of this size, for any number of items. */
-export function leastPriceOf(bodyBytes: number): number {
-  return Math.max(1, Math.ceil(bodyBytes / BYTES_OF_AN_ITEM))
+/** Returns the price of a body of which this many bytes were read, as sent and as inflated, and none was parsed. */
+export function priceOfReading(bytes: number): number {
+  return Math.max(1, Math.ceil(bytes / BYTES_OF_A_READ_BODY_TOKEN))
 }
 
 /**

@@ -32,19 +32,30 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
 
   /** Runs the checks in the order of `REFUSALS`: the key, the rate limit, the body, the place in flight, the turn. */
   async function checkAndHandle(state: RequestState): Promise<Handled | Aborted> {
-    const { route, request } = state
     const key = await checks.authenticate(state)
     if ('outcome' in key) return key
-    const bill = (state.bill = createBill(rateLimiter, key))
-    const ended = (await bill.enter()) ?? (await checks.receiveBody(state, key))
+    const bill = createBill(rateLimiter, key, state.route.maxItems)
+    state.bill = bill
+    const tooFast = await bill.enter()
+    if (tooFast) return tooFast
+    const answered = await receiveAndHandle(state, key, bill)
+    release(state)
+    await bill.payForReading(state.readBytes)
+    return answered
+  }
+
+  /** Answers a request that has paid its first token. */
+  async function receiveAndHandle(state: RequestState, key: CatalogKey, bill: Bill): Promise<Handled | Aborted> {
+    const { route, request } = state
+    const ended = await checks.receiveBody(state, key)
     if (ended) return ended
     if (inFlight >= maxInFlight) return refuse(REFUSALS.busy)
     enterFlight(state)
 
     const bytes = state.received?.bytes
-    if (!needsTurn(route, bytes)) return parseAndHandle(state, key, bill)
+    if (!needsTurn(bytes)) return parseAndHandle(state, key, bill)
     // A request that its key cannot pay for waits for no turn.
-    const tooCostly = await bill.mayParse(bytes?.length ?? 0)
+    const tooCostly = await bill.mayPayFor(bytes?.length ?? 0)
     if (tooCostly) return tooCostly
     const handled = await inTurn(request, key.entry.sha256, bytes, () => parseAndHandle(state, key, bill))
     if (route.method === 'POST' || handled.outcome !== 'answered') return handled
@@ -63,19 +74,15 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
     if (state.received) state.deadlineAt = performance.now() + requestBudgetMs
   }
 
-  /** Parses the body, takes the price of its items, and answers. */
+  /** Takes the price of the body, parses it, and answers. */
   async function parseAndHandle(state: RequestState, key: CatalogKey, bill: Bill): Promise<Handled> {
     const { route, received } = state
-    const bodyBytes = received?.bytes.length ?? 0
-    // Also after a turn: the bodies before this one may have emptied the bucket.
-    const tooLarge = await bill.mayParse(bodyBytes)
-    if (tooLarge) return tooLarge
+    const tooCostly = received && (await bill.payForBody(received.bytes))
+    if (tooCostly) return tooCostly
     const checked = checks.parse(state, key)
     if ('outcome' in checked) return checked
     const items = route.itemsOf?.(checked) ?? [checked.body]
     if ('outcome' in items) return items
-    const tooCostly = await bill.payFor(items, bodyBytes)
-    if (tooCostly) return tooCostly
     const handled = await route.handle(checked, items)
     const { requestId } = state
     await yieldBetween(handled.refusedItems ?? [], ({ refusal, item, body }) =>
@@ -120,6 +127,7 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
       writeKey: undefined,
       bill: undefined,
       received: undefined,
+      readBytes: 0,
       isInFlight: false,
       body: undefined,
     }

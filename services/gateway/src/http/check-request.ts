@@ -38,6 +38,8 @@ export interface RequestState {
   bill: Bill | undefined
   /** Held until `release`, as is the place in flight. */
   received: ReceivedBody | undefined
+  /** Bytes of the body so far, as sent and as inflated. */
+  readBytes: number
   isInFlight: boolean
   body: JsonObject | undefined
 }

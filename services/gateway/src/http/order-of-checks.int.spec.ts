@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import type { EventTracked } from '@nextvisit/contracts'
-import { parseTrackBody, type TrackBody } from '@nextvisit/domain'
+import { createApiKey, parseTrackBody, parseUncheckedJson, type TrackBody } from '@nextvisit/domain'
 import { expect, it } from 'vitest'
 import { answerRequestParts, givenRoute, KEY, SDK_KEY } from '../../test/answer-request-parts.ts'
 import { givenStages, PUBLISHED } from '../../test/given-stages.ts'
@@ -121,4 +121,23 @@ it('a request with many faults is refused for each in the order of REFUSALS, aft
   }
   const wanted: readonly string[] = FAULTS
   expect(reasons).toEqual(Object.keys(REFUSALS).filter((reason) => wanted.includes(reason)))
+})
+
+it.each<[string, number, object, object?]>([
+  ['no key', 401, {}],
+  ['an unknown key in its body', 401, { writeKey: createApiKey('admin', 'P', new Uint8Array(32).fill(1)) }],
+  ['a key of the other kind in its body', 403, { writeKey: SDK_KEY }],
+  ['an unknown key in a header', 401, {}, { 'X-Api-Key': 'nv_admin_unknown' }],
+  ['no tokens', 429, { writeKey: KEY }],
+])('a body with %s is not parsed', async (_what, status, body, headers) => {
+  let parsed = 0
+  const parseBody = (bytes: Uint8Array) => {
+    parsed += 1
+    return parseUncheckedJson(bytes)
+  }
+  const route = { method: 'POST', pattern: '/test', keyKind: 'admin', keyIn: 'basic-or-body', parseBody } as const
+  const rateLimiter = { take: async () => ({ isAllowed: status !== 429, remaining: 0, moreInSeconds: 1 }) }
+  const url = await givenRoute({ ...route, handle: async () => answer(200, {}) }, answerRequestParts({ rateLimiter }))
+  const send = (given: object) => fetch(url, { method: 'POST', headers: { ...headers }, body: JSON.stringify(given) })
+  expect([(await send(body)).status, parsed]).toEqual([status, 0])
 })

@@ -3,8 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { type OrganizationConfig, type RateLimit } from '@nextvisit/contracts'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { type GatewayFixture, startGateway } from '../../test/gateway-fixture.ts'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { type GatewayFixture, type Reply, startGateway } from '../../test/gateway-fixture.ts'
+import { givenTenants } from '../../test/given-tenants.ts'
 import { startService } from '../../test/service-fixture.ts'
 
 type Options = Parameters<typeof startGateway>[0]
@@ -18,12 +19,22 @@ async function start(options: Options): Promise<GatewayFixture> {
 const slow = (burst: number): RateLimit => ({ perSecond: 1 / 3_600, burst })
 const limits = (admin: RateLimit, sdk = admin) => ({ project: { rateLimits: { admin, sdk } } })
 const ADA = { userName: 'ada' }
+const GZIP = { 'content-encoding': 'gzip' }
 const INSTANT = '2026-11-02T10:00:00.000Z'
 /** Returns the body, filled up to this number of bytes as JSON with an ignored member. */
 const filled = (body: object, bytes: number) => ({
   ...body,
   filling: 'x'.repeat(bytes - JSON.stringify({ ...body, filling: '' }).length),
 })
+
+/** Returns objects of one member, whose names all differ. */
+const names = (count: number) => Array.from({ length: count }, (_, index) => ({ [(46_656 + index).toString(36)]: 1 }))
+const leftIn = ({ headers }: Pick<Reply, 'headers'>) => Number(/r=(\d+)/.exec(String(headers['ratelimit']))?.[1])
+/** Returns a body of this number of bytes that is no JSON. */
+const broken = (bytes: number) => JSON.stringify(filled(ADA, bytes + 1)).slice(0, -1)
+const withoutChecksum = (gzip: Buffer) => Buffer.concat([gzip.subarray(0, -8), Buffer.alloc(8)])
+const [IDENTIFY, BATCH, SEGMENT_BATCH] = ['/v2/admin/identify-user', '/v2/admin/batch', '/v1/batch'] as const
+const [VISIT, SDK_TRACK] = ['/v2/sdk/identify-user', '/v2/sdk/track-event'] as const
 
 describe('the rate limit over HTTP (decisions.md, Busy and broken)', () => {
   it('passes exactly burst requests over two gateways, separately for admin and SDK keys', async () => {
@@ -63,7 +74,7 @@ describe('the rate limit over HTTP (decisions.md, Busy and broken)', () => {
 
   it('is checked after the kind of key and before Content-Type, size and JSON', async () => {
     const { call, keys } = await start(limits(slow(1)))
-    const broken = (path: string, key: string) =>
+    const refused = (path: string, key: string) =>
       call('POST', path, { 'x-api-key': key, 'content-type': 'text/plain' }, 'x'.repeat(102_401))
     const statuses = []
     for (const [path, key] of [
@@ -74,7 +85,7 @@ describe('the rate limit over HTTP (decisions.md, Busy and broken)', () => {
       ['/v2/admin/identify-user', keys.admin],
       ['/v2/admin/identify-user', keys.admin],
     ] as const)
-      statuses.push((await broken(path, key)).status)
+      statuses.push((await refused(path, key)).status)
     expect(statuses).toEqual([404, 401, 403, 403, 415, 429])
   })
 
@@ -128,21 +139,20 @@ describe('the rate limit over HTTP (decisions.md, Busy and broken)', () => {
       ])
       return answer.status
     }
-    const [identify, batch] = ['/v2/admin/identify-user', '/v2/admin/batch']
     const item = { type: 'identify', ...ADA }
     const items = (count: number) => ({ items: Array.from({ length: count }, () => item) })
     const message = { type: 'identify', userId: 'ada' }
-    await costs(1, identify, filled(ADA, 8_192))
-    await costs(2, identify, filled(ADA, 8_193))
-    await costs(47, identify, filled(ADA, 102_400))
-    await costs(47, identify, filled(ADA, 102_400), gzipSync)
+    await costs(1, IDENTIFY, filled(ADA, 8_192))
+    await costs(2, IDENTIFY, filled(ADA, 8_193))
+    await costs(47, IDENTIFY, filled(ADA, 102_400))
+    await costs(47, IDENTIFY, filled(ADA, 102_400), gzipSync)
     await costs(2, '/v2/admin/track-event', filled({ ...ADA, eventName: 'Paid' }, 9_000))
     await costs(2, '/v2/sdk/identify-user', filled(ADA, 9_000))
-    await costs(20, batch, filled(items(20), 163_840))
-    await costs(21, batch, filled(items(20), 163_841))
+    await costs(20, BATCH, filled(items(20), 163_840))
+    await costs(21, BATCH, filled(items(20), 163_841))
     await costs(12, '/v1/identify', filled(message, 30_000))
     await costs(2, '/v1/batch', filled({ batch: [message] }, 9_000))
-    await costs(1, batch, { items: 'none' })
+    await costs(1, BATCH, { items: 'none' })
     expect(await records()).toHaveLength(48)
   })
 
@@ -157,23 +167,39 @@ describe('the rate limit over HTTP (decisions.md, Busy and broken)', () => {
     expect(await records()).toHaveLength(1)
   })
 
-  it('refuses a body with more units of 8 KiB than tokens before parsing it, and takes no token for that', async () => {
-    const { call, keys } = await start(limits(slow(6)))
+  it('refuses a body with more units of 8 KiB than tokens before parsing it, and charges a token for each 64 KiB of it', async () => {
+    const { call, keys } = await start(limits(slow(20)))
     const send = async (bytes: number) => {
       const headers = { 'x-api-key': keys.admin, 'content-type': 'application/json' }
-      const answer = await call('POST', '/v2/admin/batch', headers, 'x'.repeat(bytes))
-      return [answer.status, String(answer.headers['ratelimit']).slice(8, 11)]
+      const { status, headers: answered } = await call('POST', '/v2/admin/batch', headers, 'x'.repeat(bytes))
+      return [status, String(answered['ratelimit']).slice(8, 11), Number(answered['retry-after'] ?? 0)]
     }
-    // 400: the body was parsed, and is not JSON.
-    expect([await send(5 * 8_192), await send(5 * 8_192)]).toEqual([
-      [400, 'r=5'],
-      [400, 'r=4'],
-    ])
-    expect([await send(5 * 8_192), await send(8_192), await send(500_000)]).toEqual([
-      [429, 'r=0'],
-      [400, 'r=2'],
-      [429, 'r=0'],
-    ])
+    // 400: the body was parsed, and is not JSON. It costs 17 tokens.
+    expect(await send(5 * 8_192)).toEqual([400, 'r=3', 0])
+    // 2 are left, and a retry needs 5.
+    expect(await send(5 * 8_192)).toEqual([429, 'r=0', expect.closeTo(3 * 3_600, -2)])
+    expect(await send(100)).toEqual([400, 'r=1', 0])
+    // None is left, 7 are owed for 500 KB, and a retry needs half of `burst`.
+    expect(await send(500_000)).toEqual([429, 'r=0', expect.closeTo(17 * 3_600, -2)])
+    expect(await send(100)).toEqual([429, 'r=0', expect.closeTo(8 * 3_600, -2)])
+  })
+
+  it('parses a few of a flood of large refused bodies, and answers another organization meanwhile', async () => {
+    const rateLimits = { admin: { perSecond: 100, burst: 200 }, sdk: { perSecond: 100, burst: 200 } }
+    const { gateway, loud, quiet } = await givenTenants({}, { rateLimits })
+    const headers = { 'x-api-key': loud[0] ?? '', 'content-type': 'application/json', 'content-encoding': 'gzip' }
+    const body = gzipSync(JSON.stringify({ x: names(46_000) }))
+    const answered: (number | string)[] = []
+    const flood = Array.from({ length: 40 }, async () =>
+      answered.push((await gateway.call('POST', BATCH, headers, body)).status),
+    )
+    answered.push(`quiet ${(await gateway.identify(ADA, quiet)).status}`)
+    await Promise.all(flood)
+    expect(answered).toContain('quiet 200')
+    expect(answered.filter((status) => status === 400).length).toBeLessThanOrEqual(2)
+    // 503: more bytes than one key may have in memory.
+    expect(answered.filter((status) => status === 429 || status === 503).length).toBeGreaterThanOrEqual(38)
+    expect(answered).toContain(429)
   })
 
   it('passes a body that costs more than burst if the bucket is full, and the bucket owes the rest', async () => {
@@ -214,5 +240,67 @@ describe('the rate limit over HTTP (decisions.md, Busy and broken)', () => {
     config = { ...first, projects: first.projects.map((project) => ({ ...project, rateLimits })) }
     const answers = [await identify(ADA), await identify(ADA), await identify(ADA)]
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
+  })
+})
+
+describe('the price of a body, whatever becomes of it (decisions.md, Busy and broken)', () => {
+  let gateway: GatewayFixture
+  beforeAll(async () => {
+    gateway = await startGateway(limits(slow(20_000)))
+  })
+  afterAll(() => gateway.stop())
+
+  /** Returns the tokens that are left after a request of one. */
+  const leftOf = async (kind: 'admin' | 'sdk') => {
+    const path = kind === 'sdk' ? VISIT : IDENTIFY
+    return leftIn(await gateway.call('POST', path, { 'x-api-key': gateway.keys[kind] }))
+  }
+
+  it.each<[string, number, number, string, string | Buffer, Record<string, string>?]>([
+    ['a body that is broken', 400, 47, IDENTIFY, broken(102_400)],
+    ['a body that is broken', 400, 47, SDK_TRACK, broken(102_400)],
+    ['a body that is broken, inflated', 400, 47, VISIT, gzipSync(broken(102_400)), GZIP],
+    ['a body that is not UTF-8', 400, 47, IDENTIFY, Buffer.alloc(102_400, 0xff)],
+    ['a body that is not an object', 400, 47, IDENTIFY, JSON.stringify('x'.repeat(102_398))],
+    ['a body that is nested too deeply', 400, 47, IDENTIFY, JSON.stringify(filled({ a: [[[[[[[[]]]]]]]] }, 102_400))],
+    ['a body that names no user', 401, 47, VISIT, JSON.stringify(filled({}, 102_400))],
+    ['a body that breaks a rule', 400, 47, SDK_TRACK, JSON.stringify(filled(ADA, 102_400))],
+    ['a body that is broken', 400, 47, '/v1/identify', broken(102_400)],
+    ['a body that has no items', 400, 242, BATCH, JSON.stringify(filled({}, 500_000))],
+    [
+      'a body that has too many items',
+      400,
+      1_000,
+      BATCH,
+      JSON.stringify({ items: Array.from({ length: 1_001 }, () => ({})) }),
+    ],
+    [
+      'a body that has too many messages',
+      400,
+      2_500,
+      SEGMENT_BATCH,
+      JSON.stringify({ batch: Array.from({ length: 2_501 }, () => 1) }),
+    ],
+    ['a body that is no list of messages', 400, 242, SEGMENT_BATCH, JSON.stringify(filled({ batch: 'none' }, 500_000))],
+    [
+      'a batch that has a malformed Idempotency-Key',
+      400,
+      20,
+      BATCH,
+      JSON.stringify({ items: Array.from({ length: 20 }, () => ({ type: 'identify', ...ADA })) }),
+      { 'idempotency-key': 'two words' },
+    ],
+    ['a body that has 600 names besides its items', 400, 601, BATCH, JSON.stringify({ x: names(600), items: 'none' })],
+    ['a body that inflates to 500 KB, then fails', 400, 8, BATCH, withoutChecksum(gzipSync('x'.repeat(500_000))), GZIP],
+    ['a body that inflates to more than it may', 413, 8, BATCH, gzipSync('x'.repeat(600_000)), GZIP],
+    ['a body that is of another type', 415, 1, IDENTIFY, broken(102_400), { 'content-type': 'text/plain' }],
+    ['a body that has another encoding', 415, 1, IDENTIFY, broken(102_400), { 'content-encoding': 'br' }],
+    ['a body that announces too many bytes', 413, 1, IDENTIFY, broken(102_401)],
+  ])('%s: %i, %i tokens', async (_what, status, price, path, body, more) => {
+    const kind = path.startsWith('/v2/sdk') ? 'sdk' : 'admin'
+    const headers = { 'x-api-key': gateway.keys[kind], 'content-type': 'application/json', ...more }
+    const before = await leftOf(kind)
+    const answer = await gateway.call('POST', path, headers, body)
+    expect([answer.status, before - leftIn(answer)]).toEqual([status, price])
   })
 })

@@ -74,17 +74,30 @@ export interface RefusedItem {
 export type Handled = Result & { readonly refusedItems?: readonly RefusedItem[] }
 
 /** A row of the route table with its handler. */
-export interface Route extends RouteSignature {
+export type Route = Handler & (OneItem | ManyItems)
+
+interface Handler extends RouteSignature {
   /** Default: `parseJson`. */
   readonly parseBody?: (bytes: Uint8Array) => ParsedJson
   /** Returns the part of the body that a repeat under one `Idempotency-Key` must share. Default, and undefined: all. */
   readonly repeatedContent?: (body: JsonObject) => string | undefined
-  /** Returns the items that a request pays for. Default: the body is the one item. */
-  readonly itemsOf?: (request: CheckedRequest) => readonly unknown[] | Refusal
-  /** Answers a request that has paid for its items. Knows neither Express nor Node's http. */
+  /** Answers a request that has paid for its body. Knows neither Express nor Node's http. */
   readonly handle: (request: CheckedRequest, items: readonly unknown[]) => Promise<Handled>
   /** Runs once an answer is written; the caller does not wait for it. Must not reject. */
   readonly afterwards?: (answer: Answer, traceparent: string) => Promise<void> | undefined
+}
+
+/** The body is the one item. */
+interface OneItem {
+  readonly itemsOf?: undefined
+  readonly maxItems?: undefined
+}
+
+interface ManyItems {
+  /** Returns the items of a batch. */
+  readonly itemsOf: (request: CheckedRequest) => readonly unknown[] | Refusal
+  /** Maximum number of items. A body with more pays for as many. */
+  readonly maxItems: number
 }
 
 /** Returns the path of a request without the query. */

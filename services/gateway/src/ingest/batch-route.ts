@@ -1,4 +1,4 @@
-import { MAX_BODY_BYTES, ROUTES } from '@nextvisit/contracts'
+import { BODY_LIMITS, MAX_BODY_BYTES, ROUTES } from '@nextvisit/contracts'
 import { type BatchItem, parseBatch, parseBatchItem, parseUncheckedJson } from '@nextvisit/domain'
 import { errorBody, type Refusal, REFUSALS, refuse, refuseBody } from '../refusals/refusals.ts'
 import { yieldBetween } from '../http/turns/yield-between.ts'
@@ -18,6 +18,7 @@ export function createBatchRoute(recordMany: RecordMany, kinds: ItemKinds): Rout
   return {
     ...ROUTES.recordBatch,
     parseBody: parseUncheckedJson,
+    maxItems: BODY_LIMITS.batchItems,
     itemsOf: ({ body, idempotency }) => {
       const parsed = parseBatch(body)
       if (parsed.outcome === 'rejected') return refuseBody(parsed)

@@ -7,6 +7,7 @@ import {
   parseSegmentComBatch,
   parseSegmentComMessage,
   parseUncheckedJson,
+  SEGMENT_COM_LIMITS,
 } from '@nextvisit/domain'
 import { answer, type CheckedRequest, type Result, type Route } from '../http/route.ts'
 import { yieldBetween } from '../http/turns/yield-between.ts'
@@ -61,6 +62,7 @@ export function createSegmentComRoutes(given: SegmentComRoutesParts): readonly R
     {
       ...ROUTES.segmentBatch,
       parseBody: parseUncheckedJson,
+      maxItems: SEGMENT_COM_LIMITS.batchMessages,
       itemsOf: ({ body }) => {
         const parsed = parseSegmentComBatch(body)
         return parsed.outcome === 'rejected' ? refuseBody(parsed) : parsed.items

@@ -31,6 +31,8 @@ interface Arriving {
   readonly request: IncomingMessage
   /** When its headers had arrived, a `performance.now()` instant. */
   readonly beganAt: number
+  /** Bytes of the body so far, as sent and as inflated. */
+  readBytes: number
 }
 
 /** A body that its key's share of the memory holds until `release`. */
@@ -69,19 +71,21 @@ export function createBodyReader({ maxInFlight, maxBodyBytesInFlight }: BodyRead
     return openBody(key, !request.complete)
   }
 
-  return async (
-    { route, request, beganAt }: Arriving,
-    key = KEY_IN_BODY,
-  ): Promise<ReceivedBody | Aborted | Refusal> => {
+  return async (arriving: Arriving, key = KEY_IN_BODY): Promise<ReceivedBody | Aborted | Refusal> => {
+    const { route, request, beganAt } = arriving
     // Segment's libraries that compress send no Content-Type, or a wrong one.
     if (!route.keyIn && !isJson(request)) return refuse(REFUSALS.contentType)
     if (!hasKnownEncoding(request)) return refuse(REFUSALS.contentEncoding)
     const permit = await permitFor(key, request)
     if (!permit) return refuse(REFUSALS.unfinishedBodies)
+    const take = (bytes: number): boolean => {
+      arriving.readBytes += bytes
+      return permit.take(bytes)
+    }
     let body: ReadBody | undefined
     try {
       body = await readBody(request, {
-        permit,
+        permit: { ...permit, take },
         maxBytes: maxBodyBytesOf(route),
         dueAt: beganAt + BODY_WITHIN_MS,
         inTurn: (inflating) => inflateInTurn(key, inflating),

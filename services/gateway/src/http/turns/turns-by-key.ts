@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http'
-import type { RouteSignature } from '@nextvisit/contracts'
 import { type Refusal, REFUSALS, refuse } from '../../refusals/refusals.ts'
 import type { Aborted } from '../route.ts'
 
@@ -92,9 +91,9 @@ export function createTurnsByKey({ atOnce = 3, heldForMs = 250, withinMs = 1_500
   }
 }
 
-/** Returns true for reads, which have no body, and for large bodies. Browsers send one record at a time. */
-export function needsTurn({ keyKind }: RouteSignature, body: Uint8Array | undefined): boolean {
-  return body === undefined || (body.length > SMALL_BODY_BYTES && keyKind === 'admin')
+/** Returns true for reads, which have no body, and for large bodies. */
+export function needsTurn(body: Uint8Array | undefined): boolean {
+  return body === undefined || body.length > SMALL_BODY_BYTES
 }
 
 /**
