@@ -1,14 +1,16 @@
+/** Words of digits and letters. Marks belong to the letter before them: `ปี` and `ปู` differ only in their marks. */
+const WORDS = /(?:\p{L}\p{M}*|\p{Nd})+/gu
+/** Marks that choose a glyph, or only join others: `❤️` has one. */
+const INVISIBLE_MARKS = /\p{Variation_Selector}|\u034f/gu
+
 /**
  * Returns the identity of an event: `Checkout Completed` and `checkout_completed` are one (decisions.md, Track event). Empty
  * for a name without a letter or digit. A slug can be `__proto__`: never index a plain object by it.
  */
 export function eventSlug(name: string): string {
-  return name
-    .normalize('NFC')
-    .trim()
-    .toLowerCase()
-    .replace(/[^\p{L}\p{Nd}]+/gu, '_')
-    .replace(/^_|_$/g, '')
+  // Composed last, since some letters have a composed form in lower case only: `H̱` and `ẖ`.
+  const letters = name.replace(INVISIBLE_MARKS, '').toLowerCase().normalize('NFC')
+  return letters.match(WORDS)?.join('_') ?? ''
 }
 
 /** Returns whether a name is that of a system event, `form:*`, which no caller may send. Check it before slugging. */

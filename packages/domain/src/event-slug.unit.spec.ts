@@ -12,22 +12,47 @@ describe('eventSlug (decisions.md, Track event, slug)', () => {
     ['42', '42'],
     ['Käse gekauft', 'käse_gekauft'],
     ['Ka\u0308se gekauft', 'käse_gekauft'],
+    ['ปี', 'ปี'],
+    ['ซื้อ แล้ว', 'ซื้อ_แล้ว'],
+    ['कील', 'कील'],
+    ['שָׁלוֹם', 'שָׁלוֹם'],
+    ['İptal', 'i\u0307ptal'],
+    ['H\u0331at', '\u1e96at'],
     ['購入 完了', '購入_完了'],
     ['__proto__', 'proto'],
     ['constructor', 'constructor'],
     ['🎉', ''],
     ['---', ''],
+    ['\u0301', ''],
+    ['\u0301abc \u0e35', 'abc'],
+    ['Liked ❤\ufe0f', 'liked'],
+    ['❤\ufe0f', ''],
+    ['Step 1\ufe0f\u20e3 done', 'step_1_done'],
+    ['葛\u{e0100}飾', '葛飾'],
+    ['e\u034f\u0301', 'é'],
+    ['ＡＢ', 'ａｂ'],
     ['', ''],
   ])('%j has the slug %j', (name, slug) => {
     expect(eventSlug(name)).toBe(slug)
   })
 
-  it('is its own slug, and holds only letters, digits and single inner underscores', () => {
+  it.each([
+    ['ปี', 'ปู', 'ป'],
+    ['काल', 'कील', 'किल', 'कल'],
+    ['মা', 'মি', 'মু'],
+    ['قَلَم', 'قلم'],
+  ])('tells letters with different marks apart: %s, %s', (...names) => {
+    expect(new Set(names.map(eventSlug)).size).toBe(names.length)
+  })
+
+  it('is its own slug, and holds only letters with their marks, digits and single inner underscores', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 100 }), (name) => {
         const slug = eventSlug(name)
-        expect(slug).toMatch(/^(?:[\p{L}\p{Nd}]+(?:_[\p{L}\p{Nd}]+)*)?$/u)
+        expect(slug).toMatch(/^(?:(?:\p{L}\p{M}*|\p{Nd})+(?:_(?:\p{L}\p{M}*|\p{Nd})+)*)?$/u)
         expect(eventSlug(slug)).toBe(slug)
+        expect(slug).toBe(slug.normalize('NFC'))
+        expect(eventSlug(name.normalize('NFD'))).toBe(slug)
       }),
     )
   })

@@ -56,12 +56,16 @@ function leavesIn<Leaf extends object>(tree: Tree<Leaf>): readonly Leaf[] {
   return 'not' in tree ? leavesIn(tree.not) : [tree as Leaf]
 }
 
-/** Returns the slug of an event: lower case, with runs of other characters replaced by `_` (decisions.md, Track event). */
+/**
+ * Returns the slug of an event: its words of letters with their marks, and digits, in lower case, joined by `_` (decisions.md,
+ * Track event).
+ */
 export function slugOf(event: string): string {
   const words =
     event
-      .normalize('NFC')
+      .replaceAll(/\u034f|\p{Variation_Selector}/gu, '')
       .toLowerCase()
-      .match(/[\p{L}\p{Nd}]+/gu) ?? []
+      .normalize('NFC')
+      .match(/(\p{L}\p{M}*|\p{Nd})+/gu) ?? []
   return words.join('_')
 }
