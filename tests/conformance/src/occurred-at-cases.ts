@@ -69,6 +69,19 @@ const AGES = [
   ['366 days back', 366 * DAY_MS, 400],
 ] as const
 
+/** Times that are far away, and the limit that they break. */
+const FAR = [
+  ['the year 1, which is no time in .NET and Go', '0001-01-01T00:00:00Z', '365 days in the past'],
+  ['the year 0', '0000-01-01T00:00:00Z', '365 days in the past'],
+  ['a negative year', '-000001-01-01T00:00:00Z', '365 days in the past'],
+  ['the epoch', '1970-01-01T00:00:00Z', '365 days in the past'],
+  ['the year 9999', '9999-12-31T23:59:59.9999999Z', '5 minutes in the future'],
+  ['a year of five digits', '+010000-01-01T00:00:00Z', '5 minutes in the future'],
+  ['24:00', `${today.slice(0, 10)}T24:00:00Z`, 'ISO 8601'],
+  ['a leap second', '2016-12-31T23:59:60Z', 'ISO 8601'],
+  ['the zero date of MySQL', '0000-00-00T00:00:00Z', 'ISO 8601'],
+] as const
+
 const TRIGGERS = [
   ['15:00 minus the request time', 15 * MINUTE_MS - SLACK_MS, true, 'Event recorded.'],
   ['in the future', -4 * MINUTE_MS, true, 'Event recorded.'],
@@ -90,7 +103,14 @@ export const OCCURRED_AT: readonly (readonly [title: string, cases: readonly Cas
   ],
   [
     'occurredAt: no more than 5 minutes in the future and 365 days in the past',
-    AGES.flatMap(([name, ageMs, status]) => casesOf('track', [[name, ageMs]], ago, { expected: { status, body: {} } })),
+    [
+      ...AGES.flatMap(([name, ageMs, status]) =>
+        casesOf('track', [[name, ageMs]], ago, { expected: { status, body: {} } }),
+      ),
+      ...FAR.flatMap(([name, text, message]) =>
+        casesOf('track', [[name, text]], at, { expected: errorOf(400, expect.stringContaining(message)) }),
+      ),
+    ],
   ],
   [
     'older than 15 minutes: triggersEvaluated is false',

@@ -4,7 +4,7 @@ import { reject, type Rejection } from './rejection.ts'
 
 const MINUTE_MS = 60_000
 const MAX_AHEAD_MS = 5 * MINUTE_MS
-/** Maximum age of a live event in ms. An imported event may have any age (decisions.md, Import). */
+/** Maximum age of a live event in ms. An imported event may have any age since 1970 (decisions.md, Import). */
 export const MAX_EVENT_AGE_MS = 365 * 24 * 60 * MINUTE_MS
 const MAX_TRIGGER_AGE_MS = 15 * MINUTE_MS
 
@@ -25,11 +25,22 @@ export type OccurredAt =
 export function parseOccurredAt(text: string, receivedMs: number, maxAgeMs = MAX_EVENT_AGE_MS): OccurredAt {
   const instantMs = parseInstant(text)
   if (instantMs === undefined) return reject(BODY_RULES.occurredAt)
-  if (instantMs - receivedMs > MAX_AHEAD_MS) return reject(BODY_RULES.ahead)
-  if (receivedMs - instantMs > maxAgeMs) return reject(BODY_RULES.past)
+  const range = rangeOfOccurredAt(instantMs, receivedMs, maxAgeMs)
+  if (range !== 'within') return reject(BODY_RULES[range])
   return {
     outcome: 'ok',
     occurredAt: new Date(instantMs).toISOString(),
     evaluateTriggers: receivedMs - instantMs <= MAX_TRIGGER_AGE_MS,
   }
+}
+
+/** Returns whether an event may have this time, and otherwise the rule that it breaks. */
+export function rangeOfOccurredAt(
+  instantMs: number,
+  receivedMs: number,
+  maxAgeMs = MAX_EVENT_AGE_MS,
+): 'within' | 'ahead' | 'past' {
+  // NaN is the difference of two instants that are infinitely far.
+  if (!(instantMs - receivedMs <= MAX_AHEAD_MS)) return 'ahead'
+  return receivedMs - instantMs > maxAgeMs ? 'past' : 'within'
 }

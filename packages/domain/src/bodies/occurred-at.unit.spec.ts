@@ -39,7 +39,11 @@ describe('parseOccurredAt (decisions.md, Track event, occurredAt)', () => {
     '2026-02-29T10:00:00Z',
     '2026-13-01T10:00:00Z',
     '2026-00-10T10:00:00Z',
-    '0026-11-02T10:00:00Z',
+    '+002026-11-02T10:00:00Z',
+    '+10000-01-01',
+    '+010000-13-01T00:00:00Z',
+    '0001-02-29T00:00:00Z',
+    '0000-00-00T00:00:00Z',
     ' 2026-11-02T10:00:00Z',
     '2026-11-02T10:00:00Z\n',
     '1793613600000',
@@ -58,6 +62,25 @@ describe('parseOccurredAt (decisions.md, Track event, occurredAt)', () => {
     [-365 * 86_400_000 - 1, 'rejected'],
   ])('has inclusive limits: %d ms from received is %s', (ms, outcome) => {
     expect(parseOccurredAt(at(ms), RECEIVED).outcome).toBe(outcome)
+  })
+
+  it.each([
+    ['0000-01-01T00:00:00Z', 'past'],
+    ['0001-01-01T00:00:00Z', 'past'],
+    ['0001-01-01T00:00:00.0000000+00:00', 'past'],
+    ['0001-01-01T00:00:00+23:59', 'past'],
+    ['0099-12-31T23:59:59Z', 'past'],
+    ['0026-11-02T10:00:00Z', 'past'],
+    ['1970-01-01T00:00:00Z', 'past'],
+    ['-0001-01-01T00:00:00Z', 'past'],
+    ['-000001-01-01T00:00:00Z', 'past'],
+    ['-1000000000-01-01T00:00Z', 'past'],
+    ['9999-12-31T23:59:59.9999999Z', 'ahead'],
+    ['+010000-01-01T00:00:00Z', 'ahead'],
+    ['+10000-02-29T00:00:00Z', 'ahead'],
+    ['+1000000000-12-31T23:59:59.999999999Z', 'ahead'],
+  ])('tells an instant of any year from other text: %s is %s', (text, reason) => {
+    expect(parseOccurredAt(text, RECEIVED)).toMatchObject({ outcome: 'rejected', reason })
   })
 
   it.each([

@@ -50,17 +50,26 @@ function parseIdentify(members: JsonObject, id: string | undefined, receivedMs: 
   const text = memberOf(members, 'occurredAt')
   if (text === undefined) return { outcome: 'ok', line: { type: 'identify', id, body, occurredAt: undefined } }
   if (typeof text !== 'string') return reject(BODY_RULES.occurredAtType)
-  const when = parseOccurredAt(text, receivedMs, Infinity)
-  if (when.outcome === 'rejected') return when
+  const when = parseOccurredAt(text, receivedMs, maxAgeMsAt(receivedMs))
+  if (when.outcome === 'rejected') return inWordsOfImport(when)
   return { outcome: 'ok', line: { type: 'identify', id, body, occurredAt: when.occurredAt } }
 }
 
 /** Parses a track line. `occurredAt`, which a live event may omit, is required. */
 function parseTrack(members: JsonObject, id: string | undefined, receivedMs: number): ParsedImportLine {
   if (memberOf(members, 'occurredAt') === undefined) return reject(IMPORT_RULES.noOccurredAt)
-  const parsed = parseTrackBody(members, receivedMs, Infinity)
-  if (parsed.outcome === 'rejected') return parsed
+  const parsed = parseTrackBody(members, receivedMs, maxAgeMsAt(receivedMs))
+  if (parsed.outcome === 'rejected') return inWordsOfImport(parsed)
   return { outcome: 'ok', line: { type: 'track', id, body: parsed.value } }
+}
+
+/** Returns the age of 1970-01-01. Older times are mostly defaults of a language, such as the year 1. */
+function maxAgeMsAt(receivedMs: number): number {
+  return receivedMs
+}
+
+function inWordsOfImport(rejection: Rejection): Rejection {
+  return rejection.reason === BODY_RULES.past.reason ? reject(IMPORT_RULES.tooOld) : rejection
 }
 
 /** Returns the identity of a line in hex: a hash of its id, or of its content. Equal lines have equal identities. */

@@ -21,7 +21,10 @@ function lineOf(line: object): ImportLine {
 }
 
 describe('a line of history (decisions.md, Import)', () => {
-  it('has the body of an admin route and a time of any age', () => {
+  it('has the body of an admin route and a time of any age since 1970', () => {
+    expect(lineOf(track({ occurredAt: '1970-01-01T00:00:00Z' }))).toMatchObject({
+      body: { occurredAt: '1970-01-01T00:00:00.000Z' },
+    })
     expect(lineOf(track())).toMatchObject({
       type: 'track',
       body: { userName: 'ada', slug: 'signed_up', occurredAt: '1999-12-31T22:59:59.000Z' },
@@ -47,6 +50,16 @@ describe('a line of history (decisions.md, Import)', () => {
       'occurredAt must be no more than 5 minutes',
     ],
     [{ type: 'identify', userName: 'ada', userAttributes: { $set: { plan: {} } } }, 'userAttributes.$set.plan'],
+    [{ type: 'identify', userName: 'ada', occurredAt: '0001-01-01T00:00:00Z' }, 'occurredAt must be 1970-01-01 or later'],
+    [track({ occurredAt: '1969-12-31T23:59:59.999Z' }), 'occurredAt must be 1970-01-01 or later'],
+    [track({ occurredAt: '0000-01-01T00:00:00Z' }), 'occurredAt must be 1970-01-01 or later'],
+    [track({ occurredAt: '-1000000000-01-01T00:00:00Z' }), 'occurredAt must be 1970-01-01 or later'],
+    [track({ occurredAt: '+010000-01-01T00:00:00Z' }), 'occurredAt must be no more than 5 minutes'],
+    ['{"type":"identify","userName":"ada","userAttributes":{"$set":{"id":1193046900000000099}}}', '$set.id must be'],
+    [
+      '{"type":"track","userName":"ada","eventName":"a","occurredAt":"2001-01-01T00:00Z","properties":{"ids":[12345678901234567890]}}',
+      'properties.ids[0] must be a finite number that is kept without rounding',
+    ],
     [track({ occurredAt: undefined }), 'occurredAt is required'],
     [track({ occurredAt: '2020-01-01' }), 'occurredAt must be an ISO 8601'],
     [track({ eventName: 'form:x' }), 'eventName must not begin with form:'],
