@@ -9,6 +9,8 @@ import { isRetryable } from '../src/retry.ts'
 
 const DOCUMENT = path.resolve(import.meta.dirname, '../../../docs/reference/openapi.json')
 const API_TYPES = path.join(import.meta.dirname, '../src/api-types.ts')
+/** The alternative to an empty object, which only PHP needs. */
+const EMPTY_ARRAY = /,\{(?:"maxItems":0|"type":"array"|"items":\{"not":\{\}\}|,)+\}/g
 const HEADER = '// Written by scripts/write-api-types.ts from docs/reference/openapi.json. Do not edit it.\n\n'
 
 /** Schemas of requests and answers; schemas that they refer to are added. */
@@ -50,7 +52,9 @@ function withReferred(names: readonly string[], schemas: Document['components'][
     if (!schema) throw new Error(`docs/reference/openapi.json has no schema ${name}`)
     if (found.has(name)) return
     // TypeScript does not allow a recursive array type here, so it becomes unknown[].
-    const text = JSON.stringify(schema).replaceAll(`"items":{"$ref":"#/components/schemas/${name}"}`, '"items":{}')
+    const text = JSON.stringify(schema)
+      .replaceAll(`"items":{"$ref":"#/components/schemas/${name}"}`, '"items":{}')
+      .replaceAll(EMPTY_ARRAY, '')
     found.set(name, JSON.parse(text) as object)
     for (const [, other = ''] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g)) add(other)
   }

@@ -45,6 +45,12 @@ export function createGatewayMetrics(registry: Registry) {
     labelNames: ['reason'],
     registers,
   })
+  const invalidDeviceFields = new Counter({
+    name: 'nextvisit_gateway_invalid_device_fields_total',
+    help: 'Device facts of visits that were invalid, and dropped, by field',
+    labelNames: ['field'],
+    registers,
+  })
   const refusals = new Counter({
     name: 'nextvisit_gateway_refusals_total',
     help: 'Refused requests of routes that take a key, and refused items of batches, by the name of the refusal',
@@ -68,10 +74,15 @@ export function createGatewayMetrics(registry: Registry) {
       durations.observe({ method, route: pattern, status: String(status) }, durationMs / 1_000),
     /** Counts a call to a service. A known user and a known name need none if the plan has no limit. */
     onServiceCall: (service: string, call: string) => serviceCalls.inc({ owner: service, call }),
-    /** Counts a record that is in the log, or may be, and its missing checks (decisions.md, Busy and broken). */
+    /**
+     * Counts a record that is in the log, or may be, its missing checks (decisions.md, Busy and broken), and its invalid device
+     * facts.
+     */
     onRecorded: (fact: UserFact) => {
       records.inc({ type: fact.type })
       for (const check of isRequestFact(fact) ? fact.unchecked : []) unchecked.inc({ check })
+      const invalid = fact.type === 'IdentifyRequested' ? (fact.invalidDeviceFields ?? []) : []
+      for (const field of invalid) invalidDeviceFields.inc({ field })
     },
     onLeftOut: (reason: string, count: number) => leftOut.inc({ reason }, count),
     onRefused: (reason: string) => refusals.inc({ reason }),

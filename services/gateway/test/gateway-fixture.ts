@@ -169,6 +169,8 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
     unchecked: () => countersOf(registry, 'nextvisit_gateway_unchecked_total'),
     /** Numbers of refused requests and items, by reason. */
     refusals: () => countersOf(registry, 'nextvisit_gateway_refusals_total'),
+    /** Counts of dropped device facts, by field. */
+    invalidDeviceFields: () => countersOf(registry, 'nextvisit_gateway_invalid_device_fields_total'),
     /** Numbers of refusals that were not kept, by cause. */
     droppedRefusals: () => countersOf(registry, 'nextvisit_gateway_refusals_dropped_total'),
     /** State of the breakers, by name; 1: open. */

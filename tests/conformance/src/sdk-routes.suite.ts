@@ -114,7 +114,7 @@ export function describeSdkRoutes(): void {
     })
 
     it('is checked after the body rules', async () => {
-      expect(await visit({ userName: 'ada', $deviceInfo: { $countryCode: 'XX' } })).toMatchObject(errorOf(400))
+      expect(await visit({ userName: 'ada', userAttributes: { $push: 1 } })).toMatchObject(errorOf(400))
       expect(await visit({ userName: '' })).toMatchObject(errorOf(401, 'userName not found'))
     })
 

@@ -69,6 +69,7 @@ const USER_FACTS: Readonly<Record<UserFact['type'], Members>> = {
     strippedTraits: texts,
     droppedTraits: texts,
     filteredFields: texts,
+    invalidDeviceFields: optional(texts),
     occurredAt: optional(instant),
   },
   EventTracked: {

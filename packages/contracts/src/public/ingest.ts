@@ -22,11 +22,17 @@ const userSignature = z
   .describe('Hex HMAC-SHA256 of userName; for SDK keys, if the project requires it.')
 const traitScalar = z.union([z.string().max(BODY_LIMITS.traitStringLength), z.number(), z.boolean(), z.null()])
 const traitOperand = z.union([traitScalar, z.array(traitScalar).max(BODY_LIMITS.traitItems)])
+
+/** Allows an empty array for an empty object: PHP writes it so. */
+function orEmptyArray<Schema extends z.ZodType>(schema: Schema) {
+  return z.union([schema, z.array(z.never()).max(0)])
+}
+
 const operators = z.strictObject({
-  $set: z.record(traitKey, traitOperand).nullish().describe('Set or overwrite traits.'),
-  $setOnce: z.record(traitKey, traitOperand).nullish().describe('Set a trait only if it is not already set.'),
-  $increment: z.record(traitKey, z.number()).nullish().describe('Increment numeric traits.'),
-  $decrement: z.record(traitKey, z.number()).nullish().describe('Decrement numeric traits.'),
+  $set: orEmptyArray(z.record(traitKey, traitOperand)).nullish().describe('Set or overwrite traits.'),
+  $setOnce: orEmptyArray(z.record(traitKey, traitOperand)).nullish().describe('Set a trait only if it is not already set.'),
+  $increment: orEmptyArray(z.record(traitKey, z.number())).nullish().describe('Increment numeric traits.'),
+  $decrement: orEmptyArray(z.record(traitKey, z.number())).nullish().describe('Decrement numeric traits.'),
   $unset: z.array(traitKey).nullish().describe('Trait keys to remove.'),
 } satisfies { readonly [Operator in keyof TraitOperations as `$${Operator}`]-?: z.ZodType })
 
@@ -44,15 +50,16 @@ export const DeviceInfo = z.object(deviceMembers)
 
 export const IdentifyUserBody = z.object({
   userName,
-  userAttributes: UserAttributes.nullish().describe(
-    `Trait operations, applied in this order; at most ${BODY_LIMITS.traitOperations} over all operators.`,
-  ),
-  $deviceInfo: DeviceInfo.nullish().describe('Unlisted members are dropped.'),
+  userAttributes: orEmptyArray(UserAttributes)
+    .nullish()
+    .describe(`Trait operations, applied in this order; at most ${BODY_LIMITS.traitOperations} over all operators.`),
+  $deviceInfo: orEmptyArray(DeviceInfo).nullish().describe('Unlisted members are dropped.'),
   userSignature,
 })
 
 /** `POST /v2/sdk/identify-user`. */
 export const VisitBody = IdentifyUserBody.extend({
+  $deviceInfo: z.union([DeviceInfo, z.unknown()]).optional().describe('Unlisted and invalid members are dropped.'),
   repeatMayDiffer: z
     .unknown()
     .optional()
@@ -96,8 +103,7 @@ export const TrackEventBody = z.object({
     .string()
     .nullish()
     .describe('ISO 8601 with a time zone; at most 5 minutes ahead and 365 days back. Default: now.'),
-  properties: z
-    .record(z.string().max(BODY_LIMITS.propertyKeyLength), EventProperty)
+  properties: orEmptyArray(z.record(z.string().max(BODY_LIMITS.propertyKeyLength), EventProperty))
     .nullish()
     .describe(
       `Any data about the event: at most ${withSeparators(BODY_LIMITS.propertiesBytes)} bytes as JSON and ${BODY_LIMITS.propertiesDepth} levels, including this object.`,

@@ -62,6 +62,12 @@ export const IdentifyRequested = z
     filteredFields: z
       .array(z.string())
       .describe('Known device and personal fields that the project does not keep; their values never reach the log.'),
+    invalidDeviceFields: z
+      .array(z.string())
+      .optional()
+      .describe(
+        'Device facts of a visit that were invalid, and dropped; their values never reach the log. Absent: none.',
+      ),
     occurredAt: Instant.optional().describe(
       'Time of the identify, if the record was imported and its line has one; otherwise use `received`.',
     ),

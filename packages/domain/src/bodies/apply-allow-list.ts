@@ -2,11 +2,10 @@ import type { DeviceFacts, EventTracked } from '@nextvisit/contracts'
 import { isCustomSlug } from '../traits/custom-slugs.ts'
 import { TRAIT_OPERATORS, type TraitChange } from '../traits/trait-operators.ts'
 import type { ProjectPolicy } from '../project-policy.ts'
-import { BODY_RULES } from './body-rules.ts'
-import { checkDeviceValue, isDeviceField } from './device-info.ts'
+import { checkDeviceChange, isDeviceField } from './device-info.ts'
 import type { IdentifyBody } from './identify-body.ts'
 import type { JsonObject } from './json-object.ts'
-import { reject, type Rejection } from './rejection.ts'
+import type { Rejection } from './rejection.ts'
 
 /** The part of an identify that a project keeps, and the names (never the values) of the rest. */
 export interface AllowedFields {
@@ -36,17 +35,13 @@ export function applyAllowList(
     return false
   }
   for (const change of body.changes) {
-    const { operator, slug, value } = change
+    const { operator, slug } = change
     if (isDeviceField(slug)) {
+      const checked = checkDeviceChange(slug, change)
+      if (checked.outcome === 'rejected') return checked
       const { deviceField } = TRAIT_OPERATORS[operator]
-      const where = `userAttributes.$${operator}.${slug}`
-      if (deviceField === 'refused') return reject(BODY_RULES.counted(where))
-      // Device facts are never removed.
-      if (deviceField !== 'ignored' && value !== null) {
-        const checked = checkDeviceValue(slug, value, where)
-        if (checked.outcome === 'rejected') return checked
+      if (checked.value !== undefined && (deviceField === 'overwrite' || deviceField === 'fallback'))
         inOperators[deviceField].set(slug, checked.value)
-      }
     }
     if (keeps(slug) && !isDeviceField(slug)) changes.push(change)
   }

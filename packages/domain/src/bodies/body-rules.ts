@@ -89,6 +89,10 @@ export const BODY_RULES = nameRules({
     message: `${member} must be an array of strings, numbers, booleans and nulls`,
     when: 'An array in an array',
   }),
+  inexactNumber: (member: string) => ({
+    message: `${member} must be a finite number that is kept without rounding: send a longer one as text`,
+    when: `A whole number beyond ±${Number.MAX_SAFE_INTEGER} that would be rounded, or one that is too large`,
+  }),
   finiteNumber: (member: string) => ({
     message: `${member} must be a finite number`,
     when: 'Another value than a finite number',

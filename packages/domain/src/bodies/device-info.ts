@@ -1,10 +1,11 @@
 import { DEVICE_FIELD_VALUES, DEVICE_FIELDS, type DeviceField, type DeviceFacts } from '@nextvisit/contracts'
 // Only the codes: the package's index reads the names in 80 languages whenever a process starts.
 import countries from 'i18n-iso-countries/codes.json' with { type: 'json' }
+import { TRAIT_OPERATORS, type TraitChange } from '../traits/trait-operators.ts'
 import { BODY_RULES } from './body-rules.ts'
 import { reject, type Rejection } from './rejection.ts'
 import { isTimezone } from './is-timezone.ts'
-import { isJsonObject, memberOf } from './json-object.ts'
+import { emptyAsObject, isJsonObject, memberOf } from './json-object.ts'
 
 // XK is in use by agreement; ISO has not assigned it.
 const ASSIGNED_COUNTRIES = new Set(countries.flatMap(([code]) => (code === undefined || code === 'XK' ? [] : [code])))
@@ -26,21 +27,41 @@ export function checkDeviceValue(field: DeviceField, value: unknown, where: stri
   return { outcome: 'ok', value }
 }
 
-type ParsedDeviceInfo = { readonly outcome: 'ok'; readonly device: DeviceFacts } | Rejection
+/** Checks a device field that is the slug of a trait operation. `value` undefined: the operation sets no fact. */
+export function checkDeviceChange(
+  field: DeviceField,
+  { operator, value }: TraitChange,
+): { readonly outcome: 'ok'; readonly value: string | undefined } | Rejection {
+  const { deviceField } = TRAIT_OPERATORS[operator]
+  const where = `userAttributes.$${operator}.${field}`
+  if (deviceField === 'refused') return reject(BODY_RULES.counted(where))
+  // Device facts are never removed.
+  if (deviceField === 'ignored' || value === null) return { outcome: 'ok', value: undefined }
+  return checkDeviceValue(field, value, where)
+}
 
-/** Parses `$deviceInfo` of a body, undefined for none. Unknown members are dropped (decisions.md, Identify). */
-export function parseDeviceInfo(input: unknown): ParsedDeviceInfo {
-  if (input === undefined) return { outcome: 'ok', device: {} }
-  if (!isJsonObject(input)) return reject(BODY_RULES.deviceInfo)
+interface ReadDeviceInfo {
+  /** The valid members. Unknown ones are dropped (decisions.md, Identify). */
+  readonly device: DeviceFacts
+  /** A rejection of each invalid member, by its name. */
+  readonly rejections: ReadonlyMap<string, Rejection>
+}
+
+/** Reads `$deviceInfo` of a body, undefined for none. */
+export function readDeviceInfo(given: unknown): ReadDeviceInfo {
   const device: Partial<Record<DeviceField, string>> = {}
+  const rejections = new Map<string, Rejection>()
+  const input = emptyAsObject(given)
+  if (input === undefined) return { device, rejections }
+  if (!isJsonObject(input)) return { device, rejections: rejections.set('$deviceInfo', reject(BODY_RULES.deviceInfo)) }
   for (const field of DEVICE_FIELDS) {
     const value = memberOf(input, field)
     if (value === undefined) continue
     const checked = checkDeviceValue(field, value, `$deviceInfo.${field}`)
-    if (checked.outcome === 'rejected') return checked
-    device[field] = checked.value
+    if (checked.outcome === 'ok') device[field] = checked.value
+    else rejections.set(field, checked)
   }
-  return { outcome: 'ok', device }
+  return { device, rejections }
 }
 
 function checkCountry(value: unknown): CheckedDeviceValue {

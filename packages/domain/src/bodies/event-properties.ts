@@ -1,12 +1,13 @@
 import { BODY_LIMITS, isLongerThan } from '@nextvisit/contracts'
 import { BODY_RULES } from './body-rules.ts'
-import { isJsonObject, type JsonObject } from './json-object.ts'
+import { emptyAsObject, isJsonObject, type JsonObject } from './json-object.ts'
 import { type BodyRule, reject, type Rejection, truncate } from './rejection.ts'
 
 type ParsedProperties = { readonly outcome: 'ok'; readonly properties: JsonObject | undefined } | Rejection
 
 /** Checks `properties` of a body, undefined for none, and returns them as given (decisions.md, Track event). */
-export function parseEventProperties(properties: unknown): ParsedProperties {
+export function parseEventProperties(given: unknown): ParsedProperties {
+  const properties = emptyAsObject(given)
   if (properties === undefined) return { outcome: 'ok', properties }
   if (!isJsonObject(properties)) return reject(BODY_RULES.properties)
   const broken = findBroken(properties, 1)
@@ -24,8 +25,7 @@ interface Broken {
 /** Finds the first value that breaks a rule, down to the allowed depth. A path is built only for a broken rule. */
 function findBroken(value: unknown, level: number): Broken | undefined {
   if (typeof value === 'string') return brokenBy(isLongString(value) && BODY_RULES.propertyString)
-  // JSON.parse reads 1e400 as Infinity.
-  if (typeof value === 'number') return brokenBy(!Number.isFinite(value) && BODY_RULES.finiteNumber)
+  if (typeof value === 'number') return brokenBy(!Number.isFinite(value) && BODY_RULES.inexactNumber)
   if (typeof value !== 'object' || value === null) return undefined
   if (level > BODY_LIMITS.propertiesDepth) return brokenBy(BODY_RULES.propertyDepth)
   return Array.isArray(value) ? findBrokenItem(value, level) : findBrokenMember(value as JsonObject, level)

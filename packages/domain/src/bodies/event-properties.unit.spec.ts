@@ -32,6 +32,11 @@ describe('the properties of an event (decisions.md, Track event)', () => {
     expect(parse(properties)).toEqual({ outcome: 'ok', properties })
   })
 
+  it('are an empty object for an empty array, as PHP writes it', () => {
+    expect(parse([])).toEqual({ outcome: 'ok', properties: {} })
+    expect(parse({ nested: [] })).toEqual({ outcome: 'ok', properties: { nested: [] } })
+  })
+
   it('may have the name __proto__ at any level', () => {
     const text = '{"__proto__":{"a":1},"b":[{"__proto__":2}]}'
     const parsed = parseEventProperties(JSON.parse(text))
@@ -65,7 +70,7 @@ describe('the properties of an event (decisions.md, Track event)', () => {
 
   it('are refused with a number that is not finite', () => {
     expect(parseEventProperties(JSON.parse('{"a":[1,-1e400]}'))).toEqual(
-      rejected('properties.a[1] must be a finite number'),
+      rejected('properties.a[1] must be a finite number that is kept without rounding: send a longer one as text'),
     )
   })
 

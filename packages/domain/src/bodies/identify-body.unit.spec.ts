@@ -2,7 +2,7 @@ import { DEVICE_FIELDS } from '@nextvisit/contracts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toTraitOperations } from '../traits/trait-operators.ts'
-import { parseIdentifyBody } from './identify-body.ts'
+import { parseIdentifyBody, parseVisitBody } from './identify-body.ts'
 
 /** Bodies as callers send them: through JSON.parse, so that `__proto__` is an own property. */
 const parse = (json: unknown) => parseIdentifyBody(JSON.parse(typeof json === 'string' ? json : JSON.stringify(json)))
@@ -118,14 +118,20 @@ describe('userAttributes (decisions.md, Identify: trait values, slugs)', () => {
     { $push: null },
     { plan: 'pro' },
     { __proto: 1 },
-    { $set: [] },
+    { $set: [1] },
     { $set: 'a' },
     { $unset: {} },
     { $unset: [1] },
-    [],
+    [1],
     'a',
   ])('refuses unknown operators and operands of the wrong kind: %j', (userAttributes) => {
     expect(parse({ userName: 'ada', userAttributes })).toMatchObject(rejected('userAttributes'))
+  })
+
+  it('treats an empty array as an empty object, as PHP writes it', () => {
+    const nothing = { outcome: 'ok', value: { changes: [], device: {} } }
+    for (const userAttributes of [[], { $set: [], $setOnce: [], $increment: [], $decrement: [] }])
+      expect(parse({ userName: 'ada', userAttributes, $deviceInfo: [] })).toMatchObject(nothing)
   })
 
   it('treats null as absent (decisions.md, Words)', () => {
@@ -222,7 +228,46 @@ describe('$deviceInfo (contract, Device info object; decisions.md, Identify)', (
     expect(parsed).not.toMatchObject({ value: { device: { $browser: null } } })
   })
 
-  it.each([{ info: [] }, { info: 'x' }, { info: 1 }])('must be an object: %j', ({ info }) => {
+  it.each([{ info: ['x'] }, { info: 'x' }, { info: 1 }])('must be an object: %j', ({ info }) => {
     expect(device(info)).toMatchObject(rejected('$deviceInfo'))
+  })
+})
+
+describe('the device facts of a visit (decisions.md, Identify)', () => {
+  const visit = (body: object) => parseVisitBody(JSON.parse(JSON.stringify({ userName: 'ada', ...body })))
+
+  it('are dropped where they are invalid, and named', () => {
+    const $deviceInfo = { $timezone: 'Etc/Unknown', $countryCode: 'XX', $deviceOs: 'Linux', $app: 7, $browser: 'x', $no: 1 }
+    expect(visit({ $deviceInfo, userAttributes: { $set: { plan: 'pro' } } })).toMatchObject({
+      outcome: 'ok',
+      value: {
+        device: { $browser: 'x' },
+        changes: [{ slug: 'plan', value: 'pro' }],
+        invalidDeviceFields: ['$countryCode', '$timezone', '$deviceOs', '$app'],
+      },
+    })
+  })
+
+  it.each(['x', 7, true, ['x']])('are none if $deviceInfo is %j', ($deviceInfo) => {
+    expect(visit({ $deviceInfo })).toMatchObject({ value: { device: {}, invalidDeviceFields: ['$deviceInfo'] } })
+  })
+
+  it('are dropped in every operator of traits', () => {
+    const userAttributes = {
+      $set: { $timezone: 'Etc/Unknown', $app: 'shop', plan: 'pro' },
+      $setOnce: { $deviceType: ['web'], $browser: null },
+      $increment: { $deviceId: 1 },
+      $decrement: { logins: 1 },
+      $unset: ['$deviceOs'],
+    }
+    const parsed = visit({ userAttributes })
+    expect(parsed).toMatchObject({ value: { invalidDeviceFields: ['$timezone', '$deviceType', '$deviceId'] } })
+    const kept = parsed.outcome === 'ok' ? parsed.value.changes.map(({ slug }) => slug) : []
+    expect(kept).toEqual(['$app', 'plan', '$browser', 'logins', '$deviceOs'])
+  })
+
+  it('are the only part of a visit that is not refused', () => {
+    for (const userAttributes of [{ $set: { plan: {} } }, { $push: {} }, 'x', { $increment: { logins: 'x' } }])
+      expect(visit({ userAttributes, $deviceInfo: 'x' }).outcome).toBe('rejected')
   })
 })

@@ -1,6 +1,8 @@
 import { BODY_LIMITS, isStorable, mayHoldUnstorable } from '@nextvisit/contracts'
 import { BODY_RULES } from './body-rules.ts'
+import { endOfString } from './end-of-string.ts'
 import { isJsonObject, type JsonObject } from './json-object.ts'
+import { markInexactNumbers } from './mark-inexact-numbers.ts'
 import { type BodyRule, reject, type Rejection } from './rejection.ts'
 
 const BODY = 'The body'
@@ -16,7 +18,10 @@ interface DepthLimit {
 
 export type ParsedJson = { readonly outcome: 'ok'; readonly body: JsonObject } | Rejection
 
-/** Parses and checks the JSON object in a body (decisions.md, Order of checks: JSON). `what` names the body in messages. */
+/**
+ * Parses and checks the JSON object in a body (decisions.md, Order of checks: JSON). `what` names the body in messages. A
+ * number that JSON.parse would round is read as Infinity.
+ */
 export function parseJson(bytes: Uint8Array, what = BODY, { levels, tooDeep } = BODY_DEPTH): ParsedJson {
   const text = decode(bytes)
   if (text === undefined) return reject(BODY_RULES.notUtf8(what))
@@ -62,7 +67,7 @@ function hasMoreLevels(value: unknown, levels: number): boolean {
 function parseText(text: string, what: string): ParsedJson {
   let body: unknown
   try {
-    body = JSON.parse(text)
+    body = JSON.parse(markInexactNumbers(text))
   } catch {
     return reject(BODY_RULES.notJson(what))
   }
@@ -78,7 +83,6 @@ function decode(bytes: Uint8Array): string | undefined {
 }
 
 const QUOTE = 0x22
-const BACKSLASH = 0x5c
 
 /** Returns whether JSON is nested deeper than `maxDepth`, by counting brackets outside strings. The text may be invalid. */
 export function isDeeperThan(text: string, maxDepth: number): boolean {
@@ -93,14 +97,4 @@ export function isDeeperThan(text: string, maxDepth: number): boolean {
     } else if ((code | 0x20) === 0x7d) depth -= 1
   }
   return false
-}
-
-/** Returns the end of the string that begins at a quote. Most of a body is strings, which `indexOf` skips quickly. */
-function endOfString(text: string, beginsAt: number): number {
-  for (let end = text.indexOf('"', beginsAt + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let backslashes = 0
-    while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes += 1
-    if (backslashes % 2 === 0) return end
-  }
-  return text.length
 }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isDeeperThan, parseJson } from './parse-json.ts'
+import { isDeeperThan, parseJson, parseUncheckedJson } from './parse-json.ts'
 
 const parse = (text: string) => parseJson(Buffer.from(text))
 const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
@@ -48,6 +48,13 @@ describe('parseJson (decisions.md, Order of checks: JSON)', () => {
 
   it.each(['{"a":"\\ud83d\\ude00"}', '{"a":"\\\\u0000"}', '{"a":"😀"}'])('takes well-formed strings: %s', (text) => {
     expect(parse(text)).toMatchObject({ outcome: 'ok' })
+  })
+
+  it('reads a number that it would round as Infinity, also in a batch', () => {
+    const text = '{"id":1193046900000000099,"list":[12345678901234567890,"12345678901234567890",9007199254740991]}'
+    const body = { id: Infinity, list: [Infinity, '12345678901234567890', 9_007_199_254_740_991] }
+    expect(parse(text)).toEqual({ outcome: 'ok', body })
+    expect(parseUncheckedJson(Buffer.from(text))).toEqual({ outcome: 'ok', body })
   })
 
   it('keeps __proto__ an own property', () => {

@@ -7,6 +7,8 @@ const OWN_WORDS: ReadonlySet<string> = new Set([
   'properties',
   '$deviceInfo',
   'type',
+  'traits',
+  'context',
   ...TRAIT_OPERATOR_NAMES.map((name) => `$${name}`),
   ...DEVICE_FIELDS,
 ])

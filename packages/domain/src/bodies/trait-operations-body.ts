@@ -1,7 +1,7 @@
 import { BODY_LIMITS, isLongerThan, type TraitScalar, type TraitValue } from '@nextvisit/contracts'
 import { TRAIT_OPERATOR_NAMES, TRAIT_OPERATORS, type TraitChange } from '../traits/trait-operators.ts'
 import { BODY_RULES } from './body-rules.ts'
-import { isJsonObject, type JsonObject, memberOf } from './json-object.ts'
+import { emptyAsObject, isJsonObject, type JsonObject, memberOf } from './json-object.ts'
 import { type BodyRule, reject, type Rejection, truncate } from './rejection.ts'
 
 type ParsedTraitOperations = { readonly outcome: 'ok'; readonly changes: readonly TraitChange[] } | Rejection
@@ -10,7 +10,8 @@ type ParsedTraitOperations = { readonly outcome: 'ok'; readonly changes: readonl
  * Parses `userAttributes` of a body, undefined for none. The changes are in the order of the object's own keys
  * (decisions.md, Identify).
  */
-export function parseTraitOperations(attributes: unknown): ParsedTraitOperations {
+export function parseTraitOperations(given: unknown): ParsedTraitOperations {
+  const attributes = emptyAsObject(given)
   if (attributes === undefined) return { outcome: 'ok', changes: [] }
   if (!isJsonObject(attributes)) return reject(BODY_RULES.attributes)
   if (countOperations(attributes) > BODY_LIMITS.traitOperations) return reject(BODY_RULES.operations)
@@ -51,9 +52,10 @@ function readOperator(member: string, operands: unknown, changes: TraitChange[])
 
 function eachOperand(
   where: string,
-  operands: unknown,
+  given: unknown,
   read: (slug: string, value: unknown) => Rejection | undefined,
 ): Rejection | undefined {
+  const operands = emptyAsObject(given)
   if (!isJsonObject(operands)) return reject(BODY_RULES.operands(where))
   for (const [slug, value] of Object.entries(operands)) {
     const rejection = checkSlug(where, slug) ?? read(slug, value)
@@ -80,7 +82,8 @@ function checkSlug(where: string, slug: string): Rejection | undefined {
 }
 
 function checkNumber(value: unknown): RuleOfMember | undefined {
-  return typeof value === 'number' && Number.isFinite(value) ? undefined : BODY_RULES.finiteNumber
+  if (typeof value !== 'number') return BODY_RULES.finiteNumber
+  return Number.isFinite(value) ? undefined : BODY_RULES.inexactNumber
 }
 
 type RuleOfMember = (member: string) => BodyRule
@@ -101,7 +104,7 @@ function checkTraitScalar(value: unknown): RuleOfMember | undefined {
     case 'string':
       return isLongerThan(value as string, BODY_LIMITS.traitStringLength) ? BODY_RULES.traitString : undefined
     case 'number':
-      return Number.isFinite(value) ? undefined : BODY_RULES.finiteNumber
+      return Number.isFinite(value) ? undefined : BODY_RULES.inexactNumber
     case 'boolean':
       return undefined
     default:

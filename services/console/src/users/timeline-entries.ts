@@ -185,6 +185,7 @@ export function entryOf(fact: UserFact, mask: Mask): FactEntry {
       detail(`${TRAIT_OPERATORS[operator].words} ${slug}`, value === undefined ? '' : mask.value(value)),
     ),
     ...valueDetails(fact.device, mask),
+    ...(fact.invalidDeviceFields ?? []).map((field) => detail(field, 'dropped: not a valid value')),
     ...unchecked,
     ...imported,
   ]

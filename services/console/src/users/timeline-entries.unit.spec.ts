@@ -1,5 +1,5 @@
 import type { KeptRefusal, QueuedForm } from '@nextvisit/contracts'
-import { eventTracked, organizationConfig } from '@nextvisit/contracts/fixtures'
+import { eventTracked, identifyRequested, organizationConfig } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
 import { AT, OTHER_REQUEST, REQUEST, refused, row } from '../../test/user-forms.ts'
 import { HIDE_PERSONAL, SHOW_ALL } from '../http/mask.ts'
@@ -49,6 +49,16 @@ describe('timelineEntriesOf', () => {
     expect(JSON.stringify(timelineEntriesOf({ ...parts, facts, mask: HIDE_PERSONAL }))).not.toMatch(
       /4242|ada@example.com/,
     )
+  })
+
+  it('names the device facts of a visit that were dropped', () => {
+    const visit = identifyRequested({ source: 'sdk', device: {}, invalidDeviceFields: ['$timezone'] })
+    for (const mask of [SHOW_ALL, HIDE_PERSONAL])
+      expect(entryOf(visit, mask).details).toContainEqual({
+        name: '$timezone',
+        value: 'dropped: not a valid value',
+        withInstants: false,
+      })
   })
 
   it('shows refusals of the user', () => {

@@ -112,6 +112,7 @@ function factOf(
     strippedTraits: names.stripped,
     droppedTraits: [...chosen.droppedTraits],
     filteredFields: [...chosen.filteredFields],
+    ...(body.invalidDeviceFields.length > 0 && { invalidDeviceFields: [...body.invalidDeviceFields] }),
     unchecked,
   }
 }

@@ -54,6 +54,8 @@ describe("a visit's country (decisions.md, Beyond the document)", () => {
     ['nothing', {}, 'DE'],
     ['other device fields', { $deviceInfo: { $deviceOs: 'iOS' } }, 'DE'],
     ['null', { $deviceInfo: { $countryCode: null } }, 'DE'],
+    ['an invalid country', { $deviceInfo: { $countryCode: 'XX' } }, 'DE'],
+    ['an invalid country among the traits', { userAttributes: { $set: { $countryCode: 'XX' } } }, 'DE'],
     ['a country', { $deviceInfo: { $countryCode: 'fr' } }, 'FR'],
     ['a country among the traits', { userAttributes: { $set: { $countryCode: 'FR' } } }, 'FR'],
     ['a country once', { userAttributes: { $setOnce: { $countryCode: 'FR' } } }, 'FR'],

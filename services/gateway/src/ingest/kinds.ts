@@ -4,6 +4,7 @@ import {
   compileForms,
   type IdentifyBody,
   parseIdentifyBody,
+  parseVisitBody,
   parseTrackBody,
   type TrackBody,
   uuidV5,
@@ -31,7 +32,7 @@ export function createKinds(admission: AdmissionParts, countryOf: CountryOf) {
       identifies: true,
       // The address is read at once, since the socket of a caller who has left has none.
       parse: (request) => {
-        const parsed = parseIdentifyBody(request.body)
+        const parsed = parseVisitBody(request.body)
         if (parsed.outcome !== 'ok') return parsed
         return { ...parsed, value: withCallerCountry(parsed.value, request, countryOf) }
       },

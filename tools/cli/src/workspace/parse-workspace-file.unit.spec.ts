@@ -240,6 +240,11 @@ describe('a workspace file', () => {
       /^6 .*segments\[0\]\.where\.event: must contain a letter or a digit$/,
     ],
     [
+      'a number that would be rounded',
+      form('triggers: [{ event: x, where: { property: id, is: 12345678901234567890 } }]'),
+      /^6 .*12345678901234567890 would be rounded to 12345678901234567000: write it as text, in quotes$/,
+    ],
+    [
       'half of an emoji',
       form(String.raw`name: "NPS \uD83D"`),
       /^6 .*forms\[0\]\.name: contains U\+0000 or a lone surrogate/,

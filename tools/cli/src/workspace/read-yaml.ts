@@ -1,4 +1,5 @@
 import type { WorkspaceFault } from '@nextvisit/contracts'
+import { markInexactNumbers } from '@nextvisit/domain'
 import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit, type Document } from 'yaml'
 
 /** Path of members and indexes from the top of a document to a value. */
@@ -25,7 +26,7 @@ export function readYaml(text: string): YamlOutcome {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' })
   const lineAt = (offset: number) => Math.max(1, lines.linePos(offset).line)
-  const mistakes = [...document.errors, ...document.warnings, ...aliasKeys(document)]
+  const mistakes = [...document.errors, ...document.warnings, ...aliasKeys(document), ...roundedNumbers(document)]
   if (mistakes.length > 0) {
     const firstOfLine = new Map<number, string>()
     for (const mistake of mistakes) {
@@ -53,11 +54,28 @@ function invalid(faults: readonly WorkspaceFault[]): YamlOutcome {
   return { outcome: 'invalid', faults }
 }
 
+interface YamlMistake {
+  readonly code: string
+  readonly message: string
+  readonly pos: readonly [number]
+}
+
+/** Reports numbers that would be rounded. No trait or property can have such a number, either. */
+function roundedNumbers(document: Document): readonly YamlMistake[] {
+  const found: YamlMistake[] = []
+  visit(document, {
+    Scalar: (_, { value, source, range }) => {
+      if (typeof value !== 'number' || source === undefined || markInexactNumbers(source) === source) return
+      const message = `${source} would be rounded to ${value}: write it as text, in quotes`
+      found.push({ code: 'ROUNDED_NUMBER', message, pos: [range?.[0] ?? 0] })
+    },
+  })
+  return found
+}
+
 /** Reports members whose name is an alias, because their duplicates would not be detected. */
-function aliasKeys(
-  document: Document,
-): readonly { readonly code: string; readonly message: string; readonly pos: [number] }[] {
-  const found: { code: string; message: string; pos: [number] }[] = []
+function aliasKeys(document: Document): readonly YamlMistake[] {
+  const found: YamlMistake[] = []
   visit(document, {
     Pair: (_, { key }) => {
       if (!isAlias(key)) return
