@@ -67,6 +67,8 @@ export function describeBodies(): void {
       '*/*',
       'application/json; charset=latin1',
       'application/json; charset=utf-16',
+      'application/json; charset=utf8; charset=latin1',
+      'application/json; charset=',
       'application/json, text/plain',
     ])('%s', async (type) => {
       for (const path of [IDENTIFY, TRACK])
@@ -86,6 +88,11 @@ export function describeBodies(): void {
       'application/json; charset=UTF-8',
       'application/json; charset="utf-8"',
       'application/json ; charset=utf-8',
+      'application/json; charset=utf8',
+      'application/json; charset=utf8mb4',
+      "application/json; charset='UTF8'",
+      'application/json; charset=us-ascii',
+      'application/json; odata.metadata=minimal; charset=utf-8',
     ])('accepts %s', async (type) => {
       expect((await call({ path: IDENTIFY, headers: [...KEY, 'content-type', type], body: bodyOf(200) })).status).toBe(
         200,

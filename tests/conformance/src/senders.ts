@@ -3,7 +3,7 @@ import { keyNamed } from '@nextvisit/testing/black-box'
 import { type ApiAnswer, call, JSON_TYPE } from './call.ts'
 import { segmentMessageOf } from './segment-message.ts'
 
-/** Body of a case. `Infinity` represents a JSON number that is too large. */
+/** Body of a case. `Infinity` represents a JSON number that is too large, a `bigint` its digits. */
 type CaseBody = Readonly<Record<string, unknown>>
 
 /** A request in the form of its single admin route. */
@@ -26,12 +26,15 @@ const ROUTES = { identify: 'identify-user', track: 'track-event' } as const
 
 const bodyOf = ({ body }: CaseRequest): CaseBody => (typeof body === 'function' ? body() : body)
 
+/** Returns JSON, with each `Infinity` and `bigint` as a number that a double cannot hold. */
 function jsonOf(value: unknown): string {
-  return JSON.stringify(value, withoutInfinity).replaceAll(/"(-?1e999)"/g, '$1')
+  return JSON.stringify(value, withNumberTexts).replaceAll(/"number (-?\w+)"/g, '$1')
 }
 
-const withoutInfinity = (_name: string, value: unknown) =>
-  value === Infinity ? '1e999' : value === -Infinity ? '-1e999' : value
+function withNumberTexts(_name: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return `number ${value}`
+  return value === Infinity || value === -Infinity ? `number ${value < 0 ? '-' : ''}1e999` : value
+}
 
 const post = (path: string, key: string, body: unknown) =>
   call({ path, headers: [...JSON_TYPE, 'x-api-key', key], body: jsonOf(body) })

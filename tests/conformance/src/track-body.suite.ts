@@ -81,6 +81,7 @@ const EVENT_NAMES = [
       ['100 code points, 199 UTF-16 units', `a${EMOJI.repeat(99)}`],
       ['a letter of another script', 'я'],
       ['a digit of another script', '٣'],
+      ['letters with marks', 'ซื้อแล้ว'],
       ['__proto__', '__proto__'],
       ['constructor', 'constructor'],
     ],
@@ -89,7 +90,7 @@ const EVENT_NAMES = [
   ),
 ]
 
-const NO_LETTER_OR_DIGIT = [' ', '---', '___', '!?.', EMOJI, '\u200b', '\u0301', '€']
+const NO_LETTER_OR_DIGIT = [' ', '---', '___', '!?.', EMOJI, '\u200b', '\u0301', '❤\ufe0f', '€']
 const SYSTEM_EVENTS = [
   'form:shown',
   'form:',
@@ -116,6 +117,7 @@ const PROPERTIES = [
     'track',
     [
       ['an empty object', {}],
+      ['an empty array, as PHP writes an empty object', []],
       ['every kind of value', { a: null, b: true, c: -1.5e300, d: 'x', e: [1, [2]], f: { g: {} } }],
       ['5 levels', nested(5)],
       ['a name of 100 code points', { [EMOJI.repeat(100)]: 1 }],
@@ -146,6 +148,7 @@ const PROPERTIES = [
       ['a string of 2,049 characters', { items: [0, 1, 2, { name: 'x'.repeat(2_049) }] }, 'properties.items[3].name '],
       ['a string of 2,049 code points', { a: { b: EMOJI.repeat(2_049) } }, 'properties.a.b '],
       ['a number that is too large', { a: [Infinity] }, 'properties.a[0] must be a finite number'],
+      ['an id of 20 digits', { a: { id: 12_345_678_901_234_567_890n } }, 'properties.a.id must be a finite number'],
       ['U+0000 in a value', { a: { b: '\u0000' } }, 'U+0000'],
       ['U+0000 in a name', { a: [{ '\u0000': 1 }] }, 'U+0000'],
       ['a lone surrogate in a value', { a: ['\ud83d'] }, 'surrogates'],

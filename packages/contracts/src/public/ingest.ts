@@ -30,7 +30,9 @@ function orEmptyArray<Schema extends z.ZodType>(schema: Schema) {
 
 const operators = z.strictObject({
   $set: orEmptyArray(z.record(traitKey, traitOperand)).nullish().describe('Set or overwrite traits.'),
-  $setOnce: orEmptyArray(z.record(traitKey, traitOperand)).nullish().describe('Set a trait only if it is not already set.'),
+  $setOnce: orEmptyArray(z.record(traitKey, traitOperand))
+    .nullish()
+    .describe('Set a trait only if it is not already set.'),
   $increment: orEmptyArray(z.record(traitKey, z.number())).nullish().describe('Increment numeric traits.'),
   $decrement: orEmptyArray(z.record(traitKey, z.number())).nullish().describe('Decrement numeric traits.'),
   $unset: z.array(traitKey).nullish().describe('Trait keys to remove.'),

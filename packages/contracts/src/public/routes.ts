@@ -11,12 +11,23 @@ export interface RouteSignature {
   readonly method: 'GET' | 'POST'
   /** Path with `{name}` for a variable part. */
   readonly pattern: string
+  /** Other paths of the same route, which some libraries use. */
+  readonly aliases?: readonly string[]
   /** The accepted kind of key. Routes for SDK keys answer CORS. */
   readonly keyKind: KeyKind
   /** Location of the key, if not only `X-Api-Key`: the user of HTTP Basic, or `writeKey` in the body. */
   readonly keyIn?: 'basic-or-body'
   /** Maximum size of the inflated body. Default: {@link MAX_BODY_BYTES}. */
   readonly maxBodyBytes?: number
+}
+
+/**
+ * Returns all paths of a route. Segment's libraries join a host and a path of their own, so a slash may be doubled, or at the
+ * end.
+ */
+export function pathsOf({ pattern, aliases = [], keyIn }: RouteSignature): readonly string[] {
+  const paths = [pattern, ...aliases]
+  return keyIn ? paths.flatMap((path) => [path, `${path}/`, `/${path}`, `/${path}/`]) : paths
 }
 
 export function maxBodyBytesOf({ maxBodyBytes = MAX_BODY_BYTES }: RouteSignature): number {
@@ -30,13 +41,13 @@ export const ROUTES = {
   identifyUser: { method: 'POST', pattern: '/v2/admin/identify-user', keyKind: 'admin' },
   trackEvent: { method: 'POST', pattern: '/v2/admin/track-event', keyKind: 'admin' },
   recordBatch: { method: 'POST', pattern: '/v2/admin/batch', keyKind: 'admin', maxBodyBytes: MAX_BATCH_BYTES },
-  segmentIdentify: { method: 'POST', pattern: '/v1/identify', ...SEGMENT },
-  segmentTrack: { method: 'POST', pattern: '/v1/track', ...SEGMENT },
-  segmentBatch: { method: 'POST', pattern: '/v1/batch', ...SEGMENT },
-  segmentPage: { method: 'POST', pattern: '/v1/page', ...SEGMENT },
-  segmentScreen: { method: 'POST', pattern: '/v1/screen', ...SEGMENT },
-  segmentGroup: { method: 'POST', pattern: '/v1/group', ...SEGMENT },
-  segmentAlias: { method: 'POST', pattern: '/v1/alias', ...SEGMENT },
+  segmentIdentify: { method: 'POST', pattern: '/v1/identify', aliases: ['/v1/i'], ...SEGMENT },
+  segmentTrack: { method: 'POST', pattern: '/v1/track', aliases: ['/v1/t'], ...SEGMENT },
+  segmentBatch: { method: 'POST', pattern: '/v1/batch', aliases: ['/v1/import', '/v1/b'], ...SEGMENT },
+  segmentPage: { method: 'POST', pattern: '/v1/page', aliases: ['/v1/p'], ...SEGMENT },
+  segmentScreen: { method: 'POST', pattern: '/v1/screen', aliases: ['/v1/s'], ...SEGMENT },
+  segmentGroup: { method: 'POST', pattern: '/v1/group', aliases: ['/v1/g'], ...SEGMENT },
+  segmentAlias: { method: 'POST', pattern: '/v1/alias', aliases: ['/v1/a'], ...SEGMENT },
   visit: { method: 'POST', pattern: '/v2/sdk/identify-user', keyKind: 'sdk' },
   trackSdkEvent: { method: 'POST', pattern: '/v2/sdk/track-event', keyKind: 'sdk' },
   getUser: { method: 'GET', pattern: '/v2/admin/users/{userName}', keyKind: 'admin' },
@@ -52,11 +63,11 @@ export const ROUTES = {
 
 export type OperationId = keyof typeof ROUTES
 
-const MAX_BYTES_BY_PATTERN = new Map<string, number>(
-  Object.values<RouteSignature>(ROUTES).map((route) => [route.pattern, maxBodyBytesOf(route)]),
+const MAX_BYTES_BY_PATH = new Map<string, number>(
+  Object.values<RouteSignature>(ROUTES).flatMap((route) => pathsOf(route).map((path) => [path, maxBodyBytesOf(route)])),
 )
 
 /** Returns the maximum size in bytes of an inflated body for a path. */
 export function maxBodyBytesAt(path: string): number {
-  return MAX_BYTES_BY_PATTERN.get(path) ?? MAX_BODY_BYTES
+  return MAX_BYTES_BY_PATH.get(path) ?? MAX_BODY_BYTES
 }

@@ -14,11 +14,16 @@ const segmentComCommon = {
     .optional()
     .describe('Any text, or an integer up to 9007199254740991. A message repeated within 24 hours is recorded once.'),
   timestamp: segmentComTime.describe(
-    'ISO 8601 with a time zone, corrected by the clock difference in sentAt. Default: now.',
+    'ISO 8601 with a time zone, corrected by the clock difference in sentAt if the result is an allowed time. Default: now.',
   ),
   originalTimestamp: z.unknown().optional().describe('The same, as sent by RudderStack. Used if timestamp is absent.'),
   sentAt: segmentComTime.describe("The time when the request was sent, by the caller's clock."),
-  context: z.unknown().optional().describe('locale, timezone, os, app and device become device facts.'),
+  context: z
+    .unknown()
+    .optional()
+    .describe(
+      'locale, timezone, os, app and device become device facts. For identify, traits that `traits` lacks are set.',
+    ),
   writeKey: z.unknown().optional().describe('The admin key, if no header has it.'),
 }
 

@@ -237,7 +237,14 @@ describe('the device facts of a visit (decisions.md, Identify)', () => {
   const visit = (body: object) => parseVisitBody(JSON.parse(JSON.stringify({ userName: 'ada', ...body })))
 
   it('are dropped where they are invalid, and named', () => {
-    const $deviceInfo = { $timezone: 'Etc/Unknown', $countryCode: 'XX', $deviceOs: 'Linux', $app: 7, $browser: 'x', $no: 1 }
+    const $deviceInfo = {
+      $timezone: 'Etc/Unknown',
+      $countryCode: 'XX',
+      $deviceOs: 'Linux',
+      $app: 7,
+      $browser: 'x',
+      $no: 1,
+    }
     expect(visit({ $deviceInfo, userAttributes: { $set: { plan: 'pro' } } })).toMatchObject({
       outcome: 'ok',
       value: {

@@ -55,9 +55,5 @@ function isKept(number: string): boolean {
 
 /** Returns the significant digits of a number. */
 function digitsOf(number: string): string {
-  return number
-    .replace(/e.*/i, '')
-    .replaceAll(/\D/g, '')
-    .replace(/^0+/, '')
-    .replace(/0+$/, '')
+  return number.replace(/e.*/i, '').replaceAll(/\D/g, '').replace(/^0+/, '').replace(/0+$/, '')
 }

@@ -64,10 +64,14 @@ describe('numbers that JSON.parse would round (decisions.md, Order of checks, Nu
 
   it('are no number that a program prints for a double, with as many digits as it likes', () => {
     fc.assert(
-      fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.integer({ min: 0, max: 16 }), (value, digits) => {
-        expect(marked(`[${JSON.stringify(value)}]`)).toBe(false)
-        expect(marked(`[${value.toExponential(digits)}]`)).toBe(false)
-      }),
+      fc.property(
+        fc.double({ noNaN: true, noDefaultInfinity: true }),
+        fc.integer({ min: 0, max: 16 }),
+        (value, digits) => {
+          expect(marked(`[${JSON.stringify(value)}]`)).toBe(false)
+          expect(marked(`[${value.toExponential(digits)}]`)).toBe(false)
+        },
+      ),
       { numRuns: 2_000 },
     )
   })

@@ -50,7 +50,10 @@ describe('a line of history (decisions.md, Import)', () => {
       'occurredAt must be no more than 5 minutes',
     ],
     [{ type: 'identify', userName: 'ada', userAttributes: { $set: { plan: {} } } }, 'userAttributes.$set.plan'],
-    [{ type: 'identify', userName: 'ada', occurredAt: '0001-01-01T00:00:00Z' }, 'occurredAt must be 1970-01-01 or later'],
+    [
+      { type: 'identify', userName: 'ada', occurredAt: '0001-01-01T00:00:00Z' },
+      'occurredAt must be 1970-01-01 or later',
+    ],
     [track({ occurredAt: '1969-12-31T23:59:59.999Z' }), 'occurredAt must be 1970-01-01 or later'],
     [track({ occurredAt: '0000-01-01T00:00:00Z' }), 'occurredAt must be 1970-01-01 or later'],
     [track({ occurredAt: '-1000000000-01-01T00:00:00Z' }), 'occurredAt must be 1970-01-01 or later'],

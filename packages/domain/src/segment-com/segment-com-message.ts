@@ -3,6 +3,7 @@ import type { ParsedBatch } from '../bodies/batch-body.ts'
 import type { ProjectPolicy } from '../project-policy.ts'
 import { checkDeviceValue } from '../bodies/device-info.ts'
 import { isJsonObject, type JsonObject, memberIn, memberOf } from '../bodies/json-object.ts'
+import { rangeOfOccurredAt } from '../bodies/occurred-at.ts'
 import { checkDepth, checkStrings } from '../bodies/parse-json.ts'
 import { reject, type Rejection } from '../bodies/rejection.ts'
 import { parseInstant } from '../time/parse-instant.ts'
@@ -65,7 +66,9 @@ export function parseSegmentComMessage(
   }
   const identify = { userName, $deviceInfo: deviceInfoOf(memberOf(message, 'context')) }
   if (type === 'track') return { outcome: 'track', identify, track: trackOf(userName, message, clock), content }
-  const { $set, dropped } = traitsOf(memberOf(message, 'traits'), project)
+  const traits = traitsOf(message, project)
+  if (traits.outcome === 'rejected') return traits
+  const { $set, dropped } = traits
   return { outcome: 'identify', identify: { ...identify, userAttributes: { $set } }, droppedTraits: dropped, content }
 }
 
@@ -105,13 +108,17 @@ function trackOf(userName: unknown, message: JsonObject, clock: SegmentComClock)
   }
 }
 
-/** Corrects a timestamp by the error of the caller's clock. The rules of the body check an invalid one. */
+/**
+ * Corrects a timestamp by the error of the caller's clock. A correction that leaves the allowed range is no such error: the
+ * caller's device slept between making the request and sending it. The rules of the body check an invalid timestamp.
+ */
 function correctedBy({ sentAt, receivedMs }: SegmentComClock, timestamp: unknown): unknown {
   const [timestampMs, sentMs] = [timestamp, sentAt].map((time) =>
     typeof time === 'string' ? parseInstant(time) : undefined,
   )
   if (timestampMs === undefined || sentMs === undefined) return timestamp
-  return new Date(timestampMs + receivedMs - sentMs).toISOString()
+  const correctedMs = timestampMs + receivedMs - sentMs
+  return rangeOfOccurredAt(correctedMs, receivedMs) === 'within' ? new Date(correctedMs).toISOString() : timestamp
 }
 
 /** Values of `$deviceOs` by the libraries' names. */

@@ -31,6 +31,46 @@ describe('the traits of a message (decisions.md, Segment’s API)', () => {
     })
   })
 
+  it('are also those of context.traits that traits lacks', () => {
+    const context = {
+      traits: { plan: 'free', company: { plan: 'free', seats: 3 }, email: 'a@b.c', gone: 'x', site: { a: 1 } },
+    }
+    expect(read({ userId: 'ada', context })).toMatchObject({
+      identify: {
+        userAttributes: {
+          $set: { plan: 'free', 'company.plan': 'free', 'company.seats': 3, email: 'a@b.c', gone: 'x', 'site.a': 1 },
+        },
+      },
+    })
+    const traits = { plan: 'pro', company: { plan: 'pro' }, gone: null, site: 'x' }
+    expect(read({ userId: 'ada', traits, context })).toMatchObject({
+      identify: {
+        userAttributes: {
+          $set: { plan: 'pro', 'company.plan': 'pro', gone: null, site: 'x', 'company.seats': 3, email: 'a@b.c' },
+        },
+      },
+    })
+  })
+
+  it.each([[[]], [undefined], ['x'], [7]])('may be absent or of another type: %j', (other) => {
+    const parsed = read({ userId: 'ada', traits: other, context: { traits: other } })
+    expect(parsed).toMatchObject({ identify: { userAttributes: { $set: {} } } })
+    expect(read({ userId: 'ada', context: other })).toMatchObject({ identify: { userAttributes: { $set: {} } } })
+  })
+
+  it('of context are not set by an event', () => {
+    const parsed = read({ userId: 'ada', event: 'a', context: { traits: { plan: 'pro' } } }, 'track')
+    expect(JSON.stringify(parsed.outcome === 'track' && [parsed.identify, parsed.track])).not.toContain('plan')
+  })
+
+  it.each([
+    ['traits', { score: 1e400 }, 'traits.score'],
+    ['traits', { company: { id: [1, -1e400] } }, 'traits.company.id'],
+  ])('refuse the message for a number that would be rounded, in %s', (_where, traits, member) => {
+    expect(read({ userId: 'ada', traits })).toMatchObject({ reason: 'inexactNumber', member })
+    expect(read({ userId: 'ada', context: { traits } })).toMatchObject({ member: `context.${member}` })
+  })
+
   it('exclude and count values that no trait can hold', () => {
     const traits = { ok: 1, list: [[1]], objects: [{}], long: 'x'.repeat(501), ['k'.repeat(101)]: 1, '': 1 }
     expect(read({ userId: 'ada', traits })).toMatchObject({
@@ -66,6 +106,25 @@ describe('the time of an event (decisions.md, Segment’s API)', () => {
   it('is corrected by the error of the caller’s clock', () => {
     expect(timeOf('2026-11-02T11:59:00.500+01:00', '2026-11-02T11:00:00Z')).toBe('2026-11-02T09:59:00.500Z')
     expect(timeOf('2026-11-02T08:00:00Z', '2026-11-02T09:00:00Z')).toBe('2026-11-02T09:00:00.000Z')
+  })
+
+  it('ignores a correction to a time that no event may have', () => {
+    const now = '2026-11-02T10:00:00Z'
+    for (const sentAt of [
+      '2026-10-19T10:00:00Z',
+      '0001-01-01T00:00:00Z',
+      '9999-12-31T23:59:59Z',
+      '+010000-01-01T00:00:00Z',
+    ])
+      expect(timeOf(now, sentAt)).toBe(now)
+    expect(timeOf('2026-10-30T10:00:00Z', '2026-10-19T10:00:00Z')).toBe('2026-10-30T10:00:00Z')
+    for (const far of ['+010000-01-01T00:00:00Z', '-000001-01-01T00:00:00Z']) expect(timeOf(far, far)).toBe(far)
+  })
+
+  it('is corrected up to the allowed limits', () => {
+    expect(timeOf('2026-11-02T10:00:00Z', '2026-11-02T09:55:00Z')).toBe('2026-11-02T10:05:00.000Z')
+    expect(timeOf('2026-11-02T10:00:00Z', '2026-11-02T09:54:59Z')).toBe('2026-11-02T10:00:00Z')
+    expect(timeOf('2027-11-02T10:00:00Z', '2027-11-02T10:01:00Z')).toBe('2026-11-02T09:59:00.000Z')
   })
 
   it('is originalTimestamp, as RudderStack’s libraries send it, unless there is a timestamp', () => {

@@ -41,9 +41,16 @@ const MEMBERS: Readonly<Record<string, string>> = {
   userAttributes: 'traits',
 }
 
-/** Replaces our name of a member in a message with Segment's, for callers who use Segment's API. */
-export function inSegmentComWords(message: string): string {
-  return message.replace(
+/** Replaces our name of the member with Segment's, in a refusal of a message of Segment's API. */
+export function inSegmentComWords<Refusal extends { readonly message: string; readonly member?: string }>(
+  refusal: Refusal,
+): Refusal {
+  const { message, member } = refusal
+  return { ...refusal, message: renamed(message), ...(member !== undefined && { member: renamed(member) }) }
+}
+
+function renamed(words: string): string {
+  return words.replace(
     /^(?:userName|eventName|occurredAt|userAttributes(?:\.\$set)?)\b/,
     (name) => MEMBERS[name] ?? name,
   )

@@ -1,34 +1,70 @@
 import { BODY_LIMITS, isLongerThan, PII_FIELDS, type TraitValue } from '@nextvisit/contracts'
 import type { ProjectPolicy } from '../project-policy.ts'
-import { isJsonObject } from '../bodies/json-object.ts'
+import { BODY_RULES } from '../bodies/body-rules.ts'
+import { isJsonObject, type JsonObject, memberIn } from '../bodies/json-object.ts'
+import { reject, type Rejection, truncate } from '../bodies/rejection.ts'
 import { checkTraitValue } from '../bodies/trait-operations-body.ts'
 
 const personalFields: ReadonlySet<string> = new Set(PII_FIELDS)
 
 interface SegmentComTraits {
+  readonly outcome: 'ok'
   /** Every name is an own property, `__proto__` included. */
   readonly $set: Readonly<Record<string, TraitValue>>
   /** Number of values that no trait can hold, and of names that no trait can have. */
   readonly dropped: number
 }
 
+/** A member of a message that contains traits. */
+interface TraitSource {
+  readonly where: string
+  /** Slugs of the source before it, which take precedence. */
+  readonly taken: ReadonlySet<string>
+}
+
 /**
- * Flattens `traits`: `{ company: { plan: 'pro' } }` becomes the trait `company.plan`. Drops personal fields that the project
- * does not keep, with everything in them, and names that are too long. Reading ends at one trait more than an identify may
- * have, which then refuses it. Recursive: the caller must have checked the depth.
+ * Flattens the `traits` of a message: `{ company: { plan: 'pro' } }` becomes the trait `company.plan`. Adds those of
+ * `context.traits` that `traits` lacks, since some libraries send all of them there. Drops values that no trait can hold,
+ * personal fields that the project does not keep, with everything in them, and names that are too long. Rejects a number that
+ * would be rounded. Reading ends at one trait more than an identify may have, which then refuses it. Recursive: the caller must
+ * have checked the depth.
  */
-export function traitsOf(traits: unknown, { allowedFields }: Pick<ProjectPolicy, 'allowedFields'>): SegmentComTraits {
+export function traitsOf(
+  message: unknown,
+  { allowedFields }: Pick<ProjectPolicy, 'allowedFields'>,
+): SegmentComTraits | Rejection {
   const set = new Map<string, TraitValue>()
   let dropped = 0
-  const read = (slug: string, value: unknown) => {
-    if (set.size > BODY_LIMITS.traitOperations) return
+
+  const read = (slug: string, value: unknown, from: TraitSource): Rejection | undefined => {
+    if (set.size > BODY_LIMITS.traitOperations || from.taken.has(slug)) return undefined
+    const isFiltered = personalFields.has(slug) && !allowedFields.has(slug)
     if (isLongerThan(slug, BODY_LIMITS.traitKeyLength)) dropped += 1
-    else if (isJsonObject(value)) {
-      if (personalFields.has(slug) && !allowedFields.has(slug)) dropped += 1
-      else for (const [name, inner] of Object.entries(value)) read(`${slug}.${name}`, inner)
-    } else if (slug === '' || checkTraitValue(value)) dropped += 1
-    else set.set(slug, value as TraitValue)
+    else if (isJsonObject(value) && !isFiltered) return readMembers(value, `${slug}.`, from)
+    else {
+      const rule = checkTraitValue(value)
+      if (rule === BODY_RULES.inexactNumber) return reject(rule(`${from.where}.${truncate(slug)}`))
+      if (slug === '' || rule) dropped += 1
+      else set.set(slug, value as TraitValue)
+    }
+    return undefined
   }
-  if (isJsonObject(traits)) for (const [name, value] of Object.entries(traits)) read(name, value)
-  return { $set: Object.fromEntries(set), dropped }
+  const readMembers = (members: JsonObject, prefix: string, from: TraitSource): Rejection | undefined => {
+    for (const [name, value] of Object.entries(members)) {
+      const rejection = read(`${prefix}${name}`, value, from)
+      if (rejection) return rejection
+    }
+    return undefined
+  }
+
+  const sources = [
+    { where: 'traits', traits: memberIn(message, 'traits') },
+    { where: 'context.traits', traits: memberIn(memberIn(message, 'context'), 'traits') },
+  ]
+  for (const { where, traits } of sources) {
+    const from = { where, taken: new Set(set.keys()) }
+    const rejection = isJsonObject(traits) ? readMembers(traits, '', from) : undefined
+    if (rejection) return rejection
+  }
+  return { outcome: 'ok', $set: Object.fromEntries(set), dropped }
 }

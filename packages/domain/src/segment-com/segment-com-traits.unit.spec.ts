@@ -2,7 +2,11 @@ import { BODY_LIMITS } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
 import { traitsOf } from './segment-com-traits.ts'
 
-const read = (traits: object) => traitsOf(traits, { allowedFields: new Set() })
+const read = (traits: object) => {
+  const found = traitsOf({ traits }, { allowedFields: new Set() })
+  if (found.outcome === 'rejected') throw new Error(found.message)
+  return { $set: found.$set, dropped: found.dropped }
+}
 const members = (count: number, value: unknown) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`m${index}`, value]))
 
@@ -19,5 +23,10 @@ describe('traits of a hostile caller', () => {
   it('are read until there are too many', () => {
     const { $set } = read({ deep: members(30_000, 1), more: members(30_000, 1) })
     expect(Object.keys($set)).toHaveLength(BODY_LIMITS.traitOperations + 1)
+    const both = traitsOf(
+      { traits: members(250, 1), context: { traits: { more: members(30_000, 1) } } },
+      { allowedFields: new Set() },
+    )
+    expect(both.outcome === 'ok' && Object.keys(both.$set)).toHaveLength(BODY_LIMITS.traitOperations + 1)
   })
 })

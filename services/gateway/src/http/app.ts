@@ -1,9 +1,11 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { RequestListener } from 'node:http'
+import { pathsOf } from '@nextvisit/contracts'
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
 import { REFUSALS, refuse } from '../refusals/refusals.ts'
 import { type AnswerRequestParts, createAnswerRequest } from './answer-request.ts'
 import { answer, pathOf, type Route, type Result } from './route.ts'
+import { createRefusePath } from './refuse-path.ts'
 import { writeAnswer, writePreflight, writeText } from './answer/write-answer.ts'
 
 /** A static text that needs no key. */
@@ -28,7 +30,9 @@ interface AppParts extends AnswerRequestParts {
 export function createApp(parts: AppParts): RequestListener {
   const answerRequest = createAnswerRequest(parts)
   const expressApp = createExpressApp(parts, answerRequest)
-  const recording = new Map(parts.routes.flatMap((route) => (route.method === 'POST' ? [[route.pattern, route]] : [])))
+  const recording = new Map(
+    parts.routes.flatMap((route) => (route.method === 'POST' ? pathsOf(route).map((path) => [path, route]) : [])),
+  )
   const parameters = new URLSearchParams()
   return (request, response) => {
     const route = request.method === 'POST' ? recording.get(pathOf(request)) : undefined
@@ -38,10 +42,9 @@ export function createApp(parts: AppParts): RequestListener {
 }
 
 /** Creates the app for reads, health, the API's description, preflights, and unknown paths and methods (404, 405). */
-function createExpressApp(
-  { routes, documents, notReadyReasons, logger }: AppParts,
-  answerRequest: ReturnType<typeof createAnswerRequest>,
-): Express {
+function createExpressApp(parts: AppParts, answerRequest: ReturnType<typeof createAnswerRequest>): Express {
+  const { routes, documents, notReadyReasons, logger } = parts
+  const refusePath = createRefusePath(parts)
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -61,14 +64,14 @@ function createExpressApp(
     )
   }
   for (const route of routes) {
-    const path = toExpressPath(route.pattern)
+    const paths = pathsOf(route).map(toExpressPath)
     const register = route.method === 'GET' ? app.get.bind(app) : app.post.bind(app)
-    register(path, (request, response) => answerRequest(route, parametersOf(request), request, response))
-    if (route.keyKind === 'sdk') app.options(path, (_request, response) => writePreflight(response))
+    register(paths, (request, response) => answerRequest(route, parametersOf(request), request, response))
+    if (route.keyKind === 'sdk') app.options(paths, (_request, response) => writePreflight(response))
   }
   for (const [path, methods] of allowedMethods(routes, documents))
-    app.all(path, (_request, response) => respond(response, refuse(REFUSALS.otherMethod(methods))))
-  app.use((_request, response) => respond(response, refuse(REFUSALS.noRoute)))
+    app.all(path, (request, response) => refusePath(request, response, refuse(REFUSALS.otherMethod(methods))))
+  app.use((request, response) => refusePath(request, response, refuse(REFUSALS.noRoute)))
 
   // A path that cannot be decoded is the caller's mistake. All other errors are ours, and are not explained.
   const answerError: ErrorRequestHandler = (error: unknown, _request, response, _next) => {
@@ -102,10 +105,10 @@ function allowedMethods(
 ): ReadonlyMap<string, readonly string[]> {
   const open = ['/livez', '/readyz', ...documents.map(({ path }) => path)]
   const methods = new Map(open.map((path) => [path, ['GET', 'HEAD']]))
-  for (const { pattern, method, keyKind } of routes) {
+  for (const route of routes) {
+    const { method, keyKind } = route
     const own = [method, ...(method === 'GET' ? ['HEAD'] : []), ...(keyKind === 'sdk' ? ['OPTIONS'] : [])]
-    const path = toExpressPath(pattern)
-    methods.set(path, [...(methods.get(path) ?? []), ...own])
+    for (const path of pathsOf(route).map(toExpressPath)) methods.set(path, [...(methods.get(path) ?? []), ...own])
   }
   return methods
 }

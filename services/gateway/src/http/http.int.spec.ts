@@ -119,6 +119,9 @@ describe('a body (decisions.md, Order of checks)', () => {
     'Application/JSON',
     'application/json; charset=utf-8',
     'application/json;charset="UTF-8"',
+    'application/json; charset=utf8',
+    'application/json; charset=utf8mb4',
+    'application/json; indent=2; charset=US-ASCII;',
   ])('may have Content-Type %s', async (type) => {
     expect((await gateway.call('POST', IDENTIFY, { ...json, 'content-type': type }, '{"userName":"ada"}')).status).toBe(
       200,

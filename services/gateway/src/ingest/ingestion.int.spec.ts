@@ -40,6 +40,73 @@ describe('a gateway on a real log, without the other services', () => {
     })
   })
 
+  it('answers a visit whose device facts are invalid; the record names them, and a metric counts them', async () => {
+    const answer = await gateway.visit({
+      userName: 'browser',
+      userAttributes: { $set: { plan: 'pro', $deviceType: 'fridge' } },
+      $deviceInfo: { $timezone: 'Etc/Unknown', $deviceOs: 'Linux', $browser: 'Firefox', $appVersion: 7 },
+    })
+    expect(answer.status).toBe(200)
+    const [record] = (await gateway.records()).filter(({ fact }) => fact.id === answer.headers['x-request-id'])
+    expect(record?.fact).toMatchObject({
+      operations: { set: { plan: 'pro' } },
+      device: { $browser: 'Firefox' },
+      invalidDeviceFields: ['$timezone', '$deviceOs', '$appVersion', '$deviceType'],
+    })
+    expect(JSON.stringify(record?.fact)).not.toMatch(/Etc|Linux|fridge/)
+    expect(await gateway.invalidDeviceFields()).toEqual({ $timezone: 1, $deviceOs: 1, $appVersion: 1, $deviceType: 1 })
+    const { status } = await gateway.track({ userName: 'browser', eventName: 'a' })
+    expect(status).toBe(202)
+    expect((await gateway.identify({ userName: 'browser', $deviceInfo: { $timezone: 'Etc/Unknown' } })).status).toBe(
+      400,
+    )
+  })
+
+  it('refuses a number that it would round, with its member, on every route', async () => {
+    const { admin, sdk } = gateway.keys
+    const send = async (path: string, body: string) => {
+      const key = path.startsWith('/v2/sdk') ? sdk : admin
+      const headers = { 'content-type': 'application/json', 'x-api-key': key }
+      const answer = await gateway.call('POST', path, headers, body)
+      return JSON.stringify(answer.body)
+    }
+    const trait = '"userName":"ada","userAttributes":{"$set":{"id":1193046900000000099}}'
+    const property = '"userName":"ada","eventName":"a","properties":{"list":[{"id":12345678901234567890}]}'
+    const [named, listed] = ['userAttributes.$set.id must be', 'properties.list[0].id must be']
+    expect(await send('/v2/admin/identify-user', `{${trait}}`)).toContain(named)
+    expect(await send('/v2/sdk/identify-user', `{${trait}}`)).toContain(named)
+    expect(await send('/v2/admin/track-event', `{${property}}`)).toContain(listed)
+    expect(await send('/v2/sdk/track-event', `{${property}}`)).toContain(listed)
+    const items = `{"type":"identify",${trait}},{"type":"track",${property}},{"type":"identify","userName":"ada"}`
+    const batch = await send('/v2/admin/batch', `{"items":[${items}]}`)
+    expect([batch.includes(named), batch.includes(listed), batch.includes('"message":"ok"')]).toEqual([
+      true,
+      true,
+      true,
+    ])
+    const messages = [
+      '{"type":"identify","userId":"ada","traits":{"company":{"id":1193046900000000099}}}',
+      '{"type":"identify","userId":"ada","context":{"traits":{"id":1193046900000000099}}}',
+      '{"type":"track","userId":"ada","event":"a","properties":{"list":[{"id":12345678901234567890}]}}',
+      '{"type":"track","userId":"ada","event":"a","properties":{"total":12.50,"text":"12345678901234567890"}}',
+    ]
+    const segment = await send('/v1/batch', `{"batch":[${messages.join(',')}]}`)
+    for (const member of ['traits.company.id', 'context.traits.id', 'properties.list[0].id'])
+      expect(segment).toContain(`${member} must be a finite number that is kept without rounding`)
+    expect(segment).not.toContain('"index":3')
+  })
+
+  it('tells events apart whose names differ in their marks', async () => {
+    await gateway.identify({ userName: 'somchai' })
+    for (const eventName of ['ปี', 'ปู', 'काल', 'कील', 'किल'])
+      expect((await gateway.track({ userName: 'somchai', eventName })).status).toBe(202)
+    const facts = (await gateway.records()).map(({ fact }) => fact)
+    const slugs = facts.flatMap((fact) =>
+      fact.type === 'EventTracked' && fact.userName === 'somchai' ? [fact.slug] : [],
+    )
+    expect(slugs).toEqual(['ปี', 'ปู', 'काल', 'कील', 'किल'])
+  })
+
   it('keeps the caller’s trace in the record', async () => {
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
     const headers = { 'content-type': 'application/json', 'x-api-key': gateway.keys.admin }

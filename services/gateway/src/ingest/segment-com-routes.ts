@@ -34,6 +34,11 @@ const ROUTE_OF_TYPE = {
   group: ROUTES.segmentGroup,
   alias: ROUTES.segmentAlias,
 } as const
+/** Messages about the `Idempotency-Key`, which a message has as its `messageId`. */
+const KEY_MESSAGES: ReadonlyMap<string | undefined, string> = new Map([
+  [REFUSALS.stillRunning.reason, 'A message with this messageId is still being recorded: try again'],
+  [REFUSALS.keyOfAnother.reason, 'messageId was used with another message: choose a new one'],
+])
 /** The result of a message that leaves no record. */
 const NOTHING_RECORDED = answer(200, {})
 /** Maximum number of refused messages in the answer to a strict caller. */
@@ -48,7 +53,7 @@ export function createSegmentComRoutes(given: SegmentComRoutesParts): readonly R
     (type?: string): Route['handle'] =>
     async (request, messages) => {
       const items = await yieldBetween(messages, (message) => itemOfMessage(parts, request, type, message))
-      const results = await parts.recordMany(items)
+      const results = (await parts.recordMany(items)).map(inWordsOfSegmentCom)
       return { ...answerOf(request, messages, results), refusedItems: refusedItemsOf(results, messages) }
     }
 
@@ -135,7 +140,14 @@ function strictMessage(rejected: readonly { readonly index: number; readonly mes
   return `Refused: ${[...named, ...more].join('; ')}`
 }
 
+/** Returns a result with Segment's words in its message, for the answer and the list of refusals. */
+function inWordsOfSegmentCom(result: Result): Result {
+  if (result.outcome === 'answered') return result
+  const message = KEY_MESSAGES.get(result.reason)
+  return message === undefined ? inSegmentComWords(result) : { ...result, message }
+}
+
 function rejectedMessage({ status, message }: Refusal, given: unknown, index: number) {
   const messageId = memberIn(given, 'messageId')
-  return { index, ...(typeof messageId === 'string' && { messageId }), status, message: inSegmentComWords(message) }
+  return { index, ...(typeof messageId === 'string' && { messageId }), status, message }
 }

@@ -84,7 +84,7 @@ function createOperation(
     operationId: name,
     tags: [tag],
     summary,
-    description,
+    description: [description, ...otherPathsOf(route)].join('\n\n'),
     security: route ? schemesOf(route).map((scheme) => ({ [scheme]: [] })) : [],
     ...(parameters && { requestParams: parametersOf(content, name, route?.pattern ?? '') }),
     ...(body && { requestBody: { required: true, content: body } }),
@@ -97,6 +97,11 @@ function createOperation(
       ...refusalResponses({ ...sharedRefusals(methods, route), ...refusals }, content.statuses, route !== undefined),
     },
   }
+}
+
+function otherPathsOf(route: RouteSignature | undefined): readonly string[] {
+  const paths = route?.aliases?.map((path) => `\`${path}\``) ?? []
+  return paths.length === 0 ? [] : [`Some libraries use ${paths.join(' or ')}, which is the same route.`]
 }
 
 function schemesOf({ keyKind, keyIn }: RouteSignature): readonly string[] {

@@ -100,6 +100,42 @@ describe('a kept refusal (decisions.md, Refusals)', () => {
     expect(seventh?.userId).toBe(userIdOf(one.config.id, 'shop', '7'))
   })
 
+  it('of an unknown path or method below a known prefix is listed if a header has a valid key, without the path', async () => {
+    const { one } = await givenTwo()
+    const { admin, sdk } = one.keys
+    const authorization = `Basic ${Buffer.from(`${admin}:`).toString('base64')}`
+    const answers = [
+      await one.call('POST', `/v1/${SECRET}`, { authorization }, '{}'),
+      await one.call('POST', `/v1/batch/${SECRET}?a=${SECRET}`, { 'x-api-key': admin }, '{}'),
+      await one.call('PUT', '/v1/import/', { authorization }, '{}'),
+      await one.call('POST', `/v2/admin/${SECRET}`, { 'x-api-key': admin }, '{}'),
+      await one.call('POST', `/v2/sdk/${SECRET}`, { 'x-api-key': sdk }, '{}'),
+      await one.call('DELETE', `/v2/admin/users/${SECRET}`, { 'x-api-key': admin }),
+      // Not listed: a read, an unknown prefix, no key, an unknown key.
+      await one.call('GET', `/v2/admin/${SECRET}`, { 'x-api-key': admin }),
+      await one.call('POST', `/${SECRET}`, { 'x-api-key': admin }, '{}'),
+      await one.call('POST', `/v1/${SECRET}`, {}, JSON.stringify({ writeKey: admin })),
+      await one.call('POST', `/v1/${SECRET}`, { 'x-api-key': `${admin.slice(0, -1)}!` }, '{}'),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 405, 404, 404, 405, 404, 404, 404, 404])
+    const { refusals, counts } = await listOf(one, 6)
+    expect(counts).toEqual({ noRoute: 4, otherMethod: 2 })
+    expect(
+      refusals.map((refusal) => [refusal.route, ...named(refusal), refusal.key.name].join(' ')).toSorted(),
+    ).toEqual([
+      '/v1/… noRoute 404 backend',
+      '/v1/… noRoute 404 backend',
+      '/v1/… otherMethod 405 backend',
+      '/v2/sdk/… noRoute 404 web',
+      '/v2/… noRoute 404 backend',
+      '/v2/… otherMethod 405 backend',
+    ])
+    const ids = answers.slice(0, 6).map(({ headers }) => headers['x-request-id'])
+    expect(refusals.map(({ requestId }) => requestId).toSorted()).toEqual(ids.toSorted())
+    expect(await dumpOf(one)).not.toContain(SECRET)
+    expect((await list(one, '?reason=noRoute')).refusals).toHaveLength(4)
+  })
+
   it('of a strict caller counts each message, and not the request as well', async () => {
     const { one } = await givenTwo()
     const headers = { 'x-api-key': one.keys.admin, 'content-type': 'application/json', 'x-strict-mode': '1' }

@@ -92,7 +92,11 @@ export const REFUSALS = nameRules({
   }),
 
   // The body, before its own rules.
-  contentType: { status: 415, message: 'Content-Type must be application/json', when: 'Another type, or none' },
+  contentType: {
+    status: 415,
+    message: 'Content-Type must be application/json, in UTF-8',
+    when: 'Another type or charset, or none',
+  },
   contentEncoding: { status: 415, message: 'Content-Encoding must be gzip or absent', when: 'Another encoding' },
   unfinishedBodies: {
     status: 429,
