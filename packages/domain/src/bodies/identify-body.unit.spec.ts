@@ -7,6 +7,7 @@ import { parseIdentifyBody, parseVisitBody } from './identify-body.ts'
 /** Bodies as callers send them: through JSON.parse, so that `__proto__` is an own property. */
 const parse = (json: unknown) => parseIdentifyBody(JSON.parse(typeof json === 'string' ? json : JSON.stringify(json)))
 const withSet = (traits: unknown) => parse({ userName: 'ada', userAttributes: { $set: traits } })
+const visit = (body: object) => parseVisitBody(JSON.parse(JSON.stringify({ userName: 'ada', ...body })))
 const device = ($deviceInfo: unknown) => parse({ userName: 'ada', $deviceInfo })
 const text = (member: unknown) => JSON.stringify(member ?? {})
 const slugs = (count: number) => Array.from({ length: count }, (_, index) => `trait ${index}`)
@@ -234,8 +235,6 @@ describe('$deviceInfo (contract, Device info object; decisions.md, Identify)', (
 })
 
 describe('the device facts of a visit (decisions.md, Identify)', () => {
-  const visit = (body: object) => parseVisitBody(JSON.parse(JSON.stringify({ userName: 'ada', ...body })))
-
   it('are dropped where they are invalid, and named', () => {
     const $deviceInfo = {
       $timezone: 'Etc/Unknown',

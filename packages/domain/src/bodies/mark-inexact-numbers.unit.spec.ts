@@ -3,6 +3,14 @@ import { describe, expect, it } from 'vitest'
 import { markInexactNumbers } from './mark-inexact-numbers.ts'
 
 const marked = (json: string) => markInexactNumbers(json).includes('1e999')
+/** Returns one item if a text is JSON. */
+const parses = (text: string) => {
+  try {
+    return [JSON.parse(text) !== undefined]
+  } catch {
+    return []
+  }
+}
 
 describe('numbers that JSON.parse would round (decisions.md, Order of checks, Numbers)', () => {
   it.each([
@@ -86,13 +94,6 @@ describe('numbers that JSON.parse would round (decisions.md, Order of checks, Nu
 
   it('never make JSON of text that is none', () => {
     const piece = fc.constantFrom('12345678901234567890', '0', '-', '.', 'e', 'E+', '1', ',', '"', '[', ']', ' ', 'x')
-    const parses = (text: string) => {
-      try {
-        return [JSON.parse(text) !== undefined]
-      } catch {
-        return []
-      }
-    }
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 6 }), (pieces) => {
         const json = `[${pieces.join('')}]`

@@ -64,8 +64,8 @@ describe('the traits of a message (decisions.md, Segment’s API)', () => {
   })
 
   it.each([
-    ['traits', { score: 1e400 }, 'traits.score'],
-    ['traits', { company: { id: [1, -1e400] } }, 'traits.company.id'],
+    ['traits', { score: Infinity }, 'traits.score'],
+    ['traits', { company: { id: [1, -Infinity] } }, 'traits.company.id'],
   ])('refuse the message for a number that would be rounded, in %s', (_where, traits, member) => {
     expect(read({ userId: 'ada', traits })).toMatchObject({ reason: 'inexactNumber', member })
     expect(read({ userId: 'ada', context: { traits } })).toMatchObject({ member: `context.${member}` })

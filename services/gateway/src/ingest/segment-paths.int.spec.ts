@@ -18,6 +18,15 @@ const recordsOf = async (userName: string) => {
   return (await gateway.records()).flatMap(({ fact }) => (fact.userId === userId ? [fact] : []))
 }
 const now = () => new Date().toISOString()
+const filled = (bytes: number) => `{"batch":[],"filling":"${'x'.repeat(bytes - 25)}"}`
+const deliver = async (path: string, headers: Record<string, string>, body: string, isGzip = false) => {
+  const encoding = isGzip ? { 'content-encoding': 'gzip' } : {}
+  const answer = await gateway.call('POST', path, { ...headers, ...encoding }, isGzip ? gzipSync(body) : body)
+  expect([answer.status, answer.body]).toEqual([200, { success: true, rejected: [] }])
+}
+const send = (batch: readonly object[]) =>
+  gateway.call('POST', '/v1/batch', { authorization: basic() }, JSON.stringify({ batch }))
+const listed = async () => RefusalsPage.parse((await gateway.get('/v2/admin/refusals')).body).refusals
 
 describe('the paths of Segment’s and RudderStack’s libraries (decisions.md, Segment’s API)', () => {
   it.each(['/v1/batch', '/v1/import', '/v1/import/', '/v1/b', '/v1/b/', '//v1/batch', '//v1/import/'])(
@@ -64,7 +73,6 @@ describe('the paths of Segment’s and RudderStack’s libraries (decisions.md, 
   })
 
   it('take half a megabyte, and no other method', async () => {
-    const filled = (bytes: number) => `{"batch":[],"filling":"${'x'.repeat(bytes - 25)}"}`
     for (const path of ['/v1/import/', '/v1/b']) {
       expect((await gateway.call('POST', path, { authorization: basic() }, filled(500_000))).status).toBe(200)
       expect((await gateway.call('POST', path, { authorization: basic() }, filled(520_000))).status).toBe(413)
@@ -75,12 +83,6 @@ describe('the paths of Segment’s and RudderStack’s libraries (decisions.md, 
 })
 
 describe('what libraries send (decisions.md, Segment’s API)', () => {
-  const deliver = async (path: string, headers: Record<string, string>, body: string, isGzip = false) => {
-    const encoding = isGzip ? { 'content-encoding': 'gzip' } : {}
-    const answer = await gateway.call('POST', path, { ...headers, ...encoding }, isGzip ? gzipSync(body) : body)
-    expect([answer.status, answer.body]).toEqual([200, { success: true, rejected: [] }])
-  }
-
   it('analytics-kotlin and Analytics-CSharp: gzip as text/plain, with the key in the body', async () => {
     const user = randomUUID()
     const context = {
@@ -170,8 +172,6 @@ describe('a refusal on Segment’s routes', () => {
   it('has Segment’s words, in the answer and in the list of refusals', async () => {
     const user = randomUUID()
     const event = { type: 'track', userId: user, event: 'a', messageId: randomUUID() }
-    const send = (batch: readonly object[]) =>
-      gateway.call('POST', '/v1/batch', { authorization: basic() }, JSON.stringify({ batch }))
     await send([event])
     const other = { ...event, event: 'b' }
     const number = { ...event, messageId: randomUUID(), type: 'identify', traits: { $countryCode: 'XX' } }
@@ -183,7 +183,6 @@ describe('a refusal on Segment’s routes', () => {
       { index: 1, message: expect.stringMatching(/^event must/) },
       { index: 2 },
     ])
-    const listed = async () => RefusalsPage.parse((await gateway.get('/v2/admin/refusals')).body).refusals
     await until(async () => (await listed()).some(({ reason }) => reason === 'keyOfAnother'))
     const messages = (await listed()).map((refusal) => refusal.message)
     expect(messages).toEqual(expect.arrayContaining([message, expect.stringMatching(/^event must/)]))

@@ -130,8 +130,8 @@ describe('a kept refusal (decisions.md, Refusals)', () => {
       '/v2/… noRoute 404 backend',
       '/v2/… otherMethod 405 backend',
     ])
-    const ids = answers.slice(0, 6).map(({ headers }) => headers['x-request-id'])
-    expect(refusals.map(({ requestId }) => requestId).toSorted()).toEqual(ids.toSorted())
+    const ids = new Set(answers.slice(0, 6).map(({ headers }) => headers['x-request-id']))
+    expect(new Set(refusals.map(({ requestId }) => requestId))).toEqual(ids)
     expect(await dumpOf(one)).not.toContain(SECRET)
     expect((await list(one, '?reason=noRoute')).refusals).toHaveLength(4)
   })
