@@ -66,7 +66,12 @@ export function parseSegmentComMessage(
   }
   const identify = { userName, $deviceInfo: deviceInfoOf(memberOf(message, 'context')) }
   if (type === 'track') return { outcome: 'track', identify, track: trackOf(userName, message, clock), content }
-  const traits = traitsOf(message, project)
+  const sources = [
+    { member: 'traits', traits: memberOf(message, 'traits') },
+    // Where RudderStack's libraries for Python and Ruby send all of them.
+    { member: 'context.traits', traits: memberIn(memberOf(message, 'context'), 'traits') },
+  ]
+  const traits = traitsOf(sources, project)
   if (traits.outcome === 'rejected') return traits
   const { $set, dropped } = traits
   return { outcome: 'identify', identify: { ...identify, userAttributes: { $set } }, droppedTraits: dropped, content }

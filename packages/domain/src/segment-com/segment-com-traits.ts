@@ -1,7 +1,7 @@
 import { BODY_LIMITS, isLongerThan, PII_FIELDS, type TraitValue } from '@nextvisit/contracts'
 import type { ProjectPolicy } from '../project-policy.ts'
 import { BODY_RULES } from '../bodies/body-rules.ts'
-import { isJsonObject, type JsonObject, memberIn } from '../bodies/json-object.ts'
+import { isJsonObject, type JsonObject } from '../bodies/json-object.ts'
 import { reject, type Rejection, truncate } from '../bodies/rejection.ts'
 import { checkTraitValue } from '../bodies/trait-operations-body.ts'
 
@@ -15,41 +15,45 @@ interface SegmentComTraits {
   readonly dropped: number
 }
 
-/** A member of a message that contains traits. */
+/** A member that contains traits. */
 interface TraitSource {
-  readonly where: string
-  /** Slugs of the source before it, which take precedence. */
+  /** Its name in messages. */
+  readonly member: string
+  readonly traits: unknown
+}
+
+interface ReadSource extends Pick<TraitSource, 'member'> {
+  /** Slugs of the sources before it. */
   readonly taken: ReadonlySet<string>
 }
 
 /**
- * Flattens the `traits` of a message: `{ company: { plan: 'pro' } }` becomes the trait `company.plan`. Adds those of
- * `context.traits` that `traits` lacks, since some libraries send all of them there. Drops values that no trait can hold,
- * personal fields that the project does not keep, with everything in them, and names that are too long. Rejects a number that
- * would be rounded. Reading ends at one trait more than an identify may have, which then refuses it. Recursive: the caller must
- * have checked the depth.
+ * Flattens traits: `{ company: { plan: 'pro' } }` becomes the trait `company.plan`. A source adds only traits that those before
+ * it lack. Drops values that no trait can hold, personal fields that the project does not keep, with everything in them, and
+ * names that are too long. Rejects a number that would be rounded. Reading ends at one trait more than an identify may have,
+ * which then refuses it. Recursive: the caller must have checked the depth.
  */
 export function traitsOf(
-  message: unknown,
+  sources: readonly TraitSource[],
   { allowedFields }: Pick<ProjectPolicy, 'allowedFields'>,
 ): SegmentComTraits | Rejection {
   const set = new Map<string, TraitValue>()
   let dropped = 0
 
-  const read = (slug: string, value: unknown, from: TraitSource): Rejection | undefined => {
+  const read = (slug: string, value: unknown, from: ReadSource): Rejection | undefined => {
     if (set.size > BODY_LIMITS.traitOperations || from.taken.has(slug)) return undefined
     const isFiltered = personalFields.has(slug) && !allowedFields.has(slug)
     if (isLongerThan(slug, BODY_LIMITS.traitKeyLength)) dropped += 1
     else if (isJsonObject(value) && !isFiltered) return readMembers(value, `${slug}.`, from)
     else {
       const rule = checkTraitValue(value)
-      if (rule === BODY_RULES.inexactNumber) return reject(rule(`${from.where}.${truncate(slug)}`))
+      if (rule === BODY_RULES.inexactNumber) return reject(rule(`${from.member}.${truncate(slug)}`))
       if (slug === '' || rule) dropped += 1
       else set.set(slug, value as TraitValue)
     }
     return undefined
   }
-  const readMembers = (members: JsonObject, prefix: string, from: TraitSource): Rejection | undefined => {
+  const readMembers = (members: JsonObject, prefix: string, from: ReadSource): Rejection | undefined => {
     for (const [name, value] of Object.entries(members)) {
       const rejection = read(`${prefix}${name}`, value, from)
       if (rejection) return rejection
@@ -57,13 +61,8 @@ export function traitsOf(
     return undefined
   }
 
-  const sources = [
-    { where: 'traits', traits: memberIn(message, 'traits') },
-    { where: 'context.traits', traits: memberIn(memberIn(message, 'context'), 'traits') },
-  ]
-  for (const { where, traits } of sources) {
-    const from = { where, taken: new Set(set.keys()) }
-    const rejection = isJsonObject(traits) ? readMembers(traits, '', from) : undefined
+  for (const { member, traits } of sources) {
+    const rejection = isJsonObject(traits) && readMembers(traits, '', { member, taken: new Set(set.keys()) })
     if (rejection) return rejection
   }
   return { outcome: 'ok', $set: Object.fromEntries(set), dropped }

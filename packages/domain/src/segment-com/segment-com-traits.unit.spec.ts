@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { traitsOf } from './segment-com-traits.ts'
 
 const read = (traits: object) => {
-  const found = traitsOf({ traits }, { allowedFields: new Set() })
+  const found = traitsOf([{ member: 'traits', traits }], { allowedFields: new Set() })
   if (found.outcome === 'rejected') throw new Error(found.message)
   return { $set: found.$set, dropped: found.dropped }
 }
@@ -23,10 +23,8 @@ describe('traits of a hostile caller', () => {
   it('are read until there are too many', () => {
     const { $set } = read({ deep: members(30_000, 1), more: members(30_000, 1) })
     expect(Object.keys($set)).toHaveLength(BODY_LIMITS.traitOperations + 1)
-    const both = traitsOf(
-      { traits: members(250, 1), context: { traits: { more: members(30_000, 1) } } },
-      { allowedFields: new Set() },
-    )
+    const sources = [members(250, 1), { more: members(30_000, 1) }].map((traits) => ({ member: 'traits', traits }))
+    const both = traitsOf(sources, { allowedFields: new Set() })
     expect(both.outcome === 'ok' && Object.keys(both.$set)).toHaveLength(BODY_LIMITS.traitOperations + 1)
   })
 })

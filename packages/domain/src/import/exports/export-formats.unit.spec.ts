@@ -302,6 +302,21 @@ describe('every format', () => {
     expect(read(format, `{"a":${'['.repeat(64)}${']'.repeat(64)}}`)).toMatchObject(rejected('deeper than 64'))
   })
 
+  it('refuses numbers that would be rounded, also in objects as text', () => {
+    const id = '{"id":1193046900000000099}'
+    const refusedIn = (format: ExportFormat, line: object) =>
+      expect(read(format, JSON.stringify(line).replaceAll('"ID"', id))).toMatchObject(rejected('without rounding'))
+    refusedIn('segment', { ...SEGMENT, type: 'identify', traits: 'ID' })
+    refusedIn('amplitude', { ...AMPLITUDE, user_properties: 'ID' })
+    refusedIn('posthog', { ...POSTHOG, person_properties: 'ID' })
+    refusedIn('posthog', { ...POSTHOG, person_properties: id })
+  })
+
+  it('takes a time before 1970 for none', () => {
+    for (const event_time of ['0001-01-01 00:00:00.000', '+010000-01-01T00:00:00Z', '1969-12-31T23:59:59Z'])
+      expect(read('amplitude', { ...AMPLITUDE, event_time })).toMatchObject(rejected('event_time must be'))
+  })
+
   it('takes none of our own lines for theirs', () => {
     expect(likelyFormatOf({ type: 'track', userName: 'ada', eventName: 'x', occurredAt: 'x', id: '1' })).toBeUndefined()
     expect(likelyFormatOf({ type: 'identify', userId: 'ada', userAttributes: {} })).toBeUndefined()

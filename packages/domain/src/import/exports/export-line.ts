@@ -3,6 +3,7 @@ import { checkDeviceValue } from '../../bodies/device-info.ts'
 import { isJsonObject, type JsonObject } from '../../bodies/json-object.ts'
 import { nameRules, type Rejection } from '../../bodies/rejection.ts'
 import type { ProjectPolicy } from '../../project-policy.ts'
+import { markInexactNumbers } from '../../bodies/mark-inexact-numbers.ts'
 import { parseInstant } from '../../time/parse-instant.ts'
 
 /** The facts of a line about its user, as of `atMs`. */
@@ -65,7 +66,9 @@ export function parseExportedTime(value: unknown): number | undefined {
     .trim()
     .replace(/^(\d{4}-\d\d-\d\d) /, '$1T')
     .replace(/ UTC$/, 'Z')
-  return parseInstant(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`)
+  const atMs = parseInstant(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`) ?? Number.NaN
+  // As in a file of our own format, an older time stands for none.
+  return atMs >= 0 && Number.isFinite(atMs) ? atMs : undefined
 }
 
 /** Returns an object that may be written as JSON text, as some exports do. undefined: it is none. */
@@ -73,7 +76,7 @@ export function objectOf(value: unknown): JsonObject | undefined {
   if (isJsonObject(value)) return value
   if (typeof value !== 'string' || !value.startsWith('{')) return undefined
   try {
-    const parsed: unknown = JSON.parse(value)
+    const parsed: unknown = JSON.parse(markInexactNumbers(value))
     return isJsonObject(parsed) ? parsed : undefined
   } catch {
     return undefined

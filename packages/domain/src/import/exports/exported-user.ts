@@ -29,7 +29,9 @@ export function traitsOfExport(
   properties: JsonObject,
   project: Pick<ProjectPolicy, 'allowedFields'>,
 ): ExportedTraits {
-  const { $set, dropped } = traitsOf(properties, project)
+  const traits = traitsOf([{ member, traits: properties }], project)
+  if (traits.outcome === 'rejected') return traits
+  const { $set, dropped } = traits
   // Reading ends at one trait more than an identify may have.
   if (Object.keys($set).length > BODY_LIMITS.traitOperations)
     return reject(EXPORT_RULES.manyTraits(member, BODY_LIMITS.traitOperations))
