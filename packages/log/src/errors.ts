@@ -135,18 +135,23 @@ export class PartitionRefusedError extends CodedError {
 }
 
 /**
- * The batch at a position cannot be decoded: a broker's disk or a producer damaged it, or it exceeds the maximum size once
- * it is decompressed. Reading stops until an operator acts.
+ * A batch cannot be decoded: a broker's disk or a producer damaged it, or it is too large (`decode-batch.ts`). Reading it
+ * needs an operator's decision.
  */
 export class UndecodableBatchError extends CodedError {
   readonly code = 'BATCH_UNDECODABLE'
   readonly retryable = false
 
-  constructor(topic: string, partition: number, position: bigint, options: { readonly cause: unknown }) {
-    super(
-      `The batch at offset ${position} of ${topic}/${partition} cannot be decoded: ${String(options.cause)}`,
-      options,
-    )
+  /** `lastOffset`: absent if the range of the batch is unknown, so that reading cannot continue after it. */
+  constructor(
+    topic: string,
+    partition: number,
+    position: bigint,
+    { cause, lastOffset = position }: { readonly cause: unknown; readonly lastOffset?: bigint },
+  ) {
+    const offsets = lastOffset > position ? `offsets ${position} to ${lastOffset}` : `offset ${position}`
+    const because = cause instanceof Error ? cause.message : String(cause)
+    super(`The batch at ${offsets} of ${topic}/${partition} cannot be decoded: ${because}`, { cause })
   }
 }
 

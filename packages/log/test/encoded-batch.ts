@@ -28,7 +28,7 @@ export function encodedBatches(batches: readonly EncodedBatch[]): Buffer {
   return Buffer.concat([int32(bytes.length), bytes])
 }
 
-interface EncodedPartition {
+export interface EncodedPartition {
   readonly partition: number
   readonly errorCode?: number
   readonly highWatermark: bigint

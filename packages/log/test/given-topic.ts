@@ -4,7 +4,7 @@ import { afterAll, inject, onTestFinished } from 'vitest'
 import { createPublisher, type Publisher, type PublisherOptions } from '../src/publish/publisher.ts'
 import type { LogConnection } from '../src/connect/log-connection.ts'
 import { readLog } from '../src/read/read-log.ts'
-import type { FetchedRecord } from '../src/wire/decode-batches.ts'
+import type { FetchedRecord } from '../src/wire/fetched-record.ts'
 
 /** Returns a connection to the Kafka broker of the specs. */
 export function givenConnection(): LogConnection {

@@ -1,16 +1,19 @@
-import { PartitionRefusedError, PositionOutsideLogError } from '../errors.ts'
+import { PartitionRefusedError, PositionOutsideLogError, UndecodableBatchError } from '../errors.ts'
 import { toError } from '../to-error.ts'
 import { topicPartition } from '../topic-partition.ts'
+import type { DecodeBounds } from '../wire/decode-batch.ts'
 import { NO_ERROR, OFFSET_OUT_OF_RANGE } from '../wire/error-codes.ts'
 import type { FetchedPartition, FetchPosition } from '../wire/fetch-message.ts'
-import { type FetchedBatch, toFetchedBatches } from './fetched-batch.ts'
+import { type FetchedBatch, fetchedBatches } from './fetched-batch.ts'
 import type { ReadLoopParts, RefusedPartition } from './read-loop.ts'
 import type { GroupReaderHandlers } from './group-reader-options.ts'
 
 interface AssignedPartitionsOptions {
   /** Partitions without a position are not read. */
   readonly positions: readonly FetchPosition[]
-  readonly maxBatchRecords: number
+  /** Bounds of the batch that each partition holds. */
+  readonly bounds: DecodeBounds
+  readonly withStandIns: boolean
   readonly onBatch: GroupReaderHandlers['onBatch']
   /** The latest batch of each partition, over all assignments and members of a reader. */
   readonly latestBatches: Map<string, Promise<void>>
@@ -41,7 +44,7 @@ const LASTING_REFUSALS = 15
 
 /** Keeps the positions of one assignment's partitions and their batches in flight. */
 export function createAssignedPartitions(options: AssignedPartitionsOptions): Pick<ReadLoopParts, 'idle' | 'deliver'> {
-  const { maxBatchRecords, onBatch, latestBatches, inFlight, onHandled, onUnreadable, onThrow, signal } = options
+  const { bounds, withStandIns, onBatch, latestBatches, inFlight, onHandled, onUnreadable, onThrow, signal } = options
   /** Brokers serve partitions in this order, so the partition that had a batch last comes last. */
   const idle = new Map<string, Cursor>()
   let busy = 0
@@ -49,7 +52,7 @@ export function createAssignedPartitions(options: AssignedPartitionsOptions): Pi
     idle.set(topicPartition(one.topic, one.partition), { ...one, refusals: 0, outsideLog: 0 })
 
   const deliver: ReadLoopParts['deliver'] = (fetched) => {
-    const batches: FetchedBatch[] = []
+    const latest = new Map<string, FetchedBatch>()
     const handling: Promise<void>[] = []
     const refused: RefusedPartition[] = []
     for (const one of fetched) {
@@ -58,14 +61,13 @@ export function createAssignedPartitions(options: AssignedPartitionsOptions): Pi
       if (cursor?.offset !== one.fetchedFrom) continue // another leader answered first
       if (one.errorCode === NO_ERROR) {
         cursor.refusals = cursor.outsideLog = 0
-        const parts = batchesOf(cursor, one)
-        if (parts.length > 0) handling.push(handle(name, cursor, parts))
-        batches.push(...parts)
+        const isEmpty = one.nextOffset === one.fetchedFrom && !one.damage
+        if (!isEmpty) handling.push(handle(cursor, one, (batch) => latest.set(name, batch)))
       } else {
         refused.push(...refuse(name, cursor, one.errorCode))
       }
     }
-    return { batches, handling, refused }
+    return { latest: () => [...latest.values()], handling, refused }
   }
 
   /** Leaves a refused partition out of fetches until it is retried. Throws if the broker will never serve it. */
@@ -85,29 +87,28 @@ export function createAssignedPartitions(options: AssignedPartitionsOptions): Pi
     return [{ error, refusals: cursor.refusals, retry: () => void idle.set(name, cursor) }]
   }
 
-  function batchesOf({ topic, partition }: Cursor, fetched: FetchedPartition): readonly FetchedBatch[] {
-    try {
-      return toFetchedBatches(fetched, maxBatchRecords)
-    } catch (error) {
-      idle.delete(topicPartition(topic, partition))
-      onUnreadable(topic, partition, error as Error)
-      return []
-    }
-  }
-
-  async function handle(name: string, cursor: Cursor, parts: readonly FetchedBatch[]): Promise<void> {
+  /** Decodes and handles one batch after the other, so that the partition holds only one. */
+  async function handle(
+    cursor: Cursor,
+    fetched: FetchedPartition,
+    onBegin: (batch: FetchedBatch) => void,
+  ): Promise<void> {
+    const { topic, partition } = cursor
+    const name = topicPartition(topic, partition)
     idle.delete(name)
     busy += 1
     try {
-      for (const part of parts) {
-        await handleInOrder(name, part)
-        cursor.offset = part.nextOffset
-        onHandled(part)
+      for await (const batch of fetchedBatches(fetched, { bounds, withStandIns })) {
         if (signal.aborted) break
+        onBegin(batch)
+        await handleInOrder(name, batch)
+        cursor.offset = batch.nextOffset
+        onHandled(batch)
       }
       idle.set(name, cursor)
     } catch (error) {
-      onThrow(toError(error))
+      if (error instanceof UndecodableBatchError) onUnreadable(topic, partition, error)
+      else onThrow(toError(error))
     }
     busy -= 1
   }

@@ -1,37 +1,85 @@
 import { UndecodableBatchError } from '../errors.ts'
+import { type BatchPart, type BatchPlace, type DecodeBounds, decodePart } from '../wire/decode-batch.ts'
 import type { FetchedPartition } from '../wire/fetch-message.ts'
-import type { FetchedRecord } from '../wire/decode-batches.ts'
+import { type FetchedRecord, omittedContent } from '../wire/fetched-record.ts'
+import type { EncodedBatch } from '../wire/split-batches.ts'
 
-/** The result of fetching one partition. Offsets have gaps, so the batch carries the offset at which the fetch began. */
+/** Consecutive records of one partition. Offsets have gaps, so the batch carries the offset at which it begins. */
 export interface FetchedBatch {
   readonly topic: string
   readonly partition: number
   readonly fetchedFrom: bigint
-  /** One past the last offset of this fetch. */
+  /** One past the last offset of this batch. */
   readonly nextOffset: bigint
   readonly highWatermark: bigint
   readonly records: readonly FetchedRecord[]
 }
 
+interface DecodeOptions {
+  readonly bounds: DecodeBounds
+  /** A batch of the log that cannot be decoded becomes one record that stands in for it. Otherwise it ends the reading. */
+  readonly withStandIns: boolean
+}
+
 /**
- * Splits a fetched partition into batches of at most `maxBatchRecords`. Each begins where the previous one ended. The last
- * ends before an undecodable batch of the log. Throws UndecodableBatchError if the undecodable batch comes first.
+ * Decodes a fetched partition into batches of at most `bounds`, each once the previous one is handled. Each begins where the
+ * previous one ended. After them, throws UndecodableBatchError if the rest cannot be decoded.
  */
-export function toFetchedBatches(
+export async function* fetchedBatches(
   fetched: Omit<FetchedPartition, 'errorCode'>,
-  maxBatchRecords: number,
-): readonly FetchedBatch[] {
-  const { topic, partition, highWatermark, records, nextOffset: end, undecodable } = fetched
-  let { fetchedFrom } = fetched
-  if (undecodable && end === fetchedFrom) {
-    throw new UndecodableBatchError(topic, partition, fetchedFrom, { cause: undecodable })
+  { bounds, withStandIns }: DecodeOptions,
+): AsyncGenerator<FetchedBatch, void, undefined> {
+  const { topic, partition, highWatermark, fetchedFrom, damage } = fetched
+  let [begin, nextOffset, bytes] = [fetchedFrom, fetchedFrom, 0]
+  let records: FetchedRecord[] = []
+
+  /** Ends the present batch, and begins the next. Returns nothing if it is empty. */
+  function take(): readonly FetchedBatch[] {
+    const taken = { topic, partition, fetchedFrom: begin, nextOffset, highWatermark, records }
+    ;[begin, bytes, records] = [nextOffset, 0, []]
+    return taken.nextOffset > taken.fetchedFrom ? [taken] : []
   }
-  const batches: FetchedBatch[] = []
-  for (let at = 0; fetchedFrom < end; at += maxBatchRecords) {
-    const nextOffset = records[at + maxBatchRecords]?.offset ?? end
-    const part = records.slice(at, at + maxBatchRecords)
-    batches.push({ topic, partition, fetchedFrom, nextOffset, highWatermark, records: part })
-    fetchedFrom = nextOffset
+
+  function add(part: BatchPart): void {
+    for (const record of part.records) records.push(record)
+    bytes += part.bytes
+    const last = part.records.at(-1)
+    if (last) nextOffset = last.offset + 1n
   }
-  return batches
+
+  for (const encoded of fetched.batches) {
+    let place: BatchPlace | undefined
+    for (;;) {
+      const room = { maxRecords: bounds.maxRecords - records.length, maxBytes: bounds.maxBytes - bytes }
+      const part = await decodePart(encoded, fetchedFrom, { place, room, bounds })
+      if (part.outcome === 'undecodable') {
+        const standIn = standInFor(encoded, nextOffset, part.error)
+        if (!withStandIns || records.length >= bounds.maxRecords) yield* take()
+        if (!withStandIns) throw standIn.undecodable.error
+        records.push(standIn)
+        break
+      }
+      if (part.outcome === 'decoded') {
+        add(part)
+        if (!part.next) break
+        place = part.next
+      }
+      yield* take()
+    }
+    nextOffset = encoded.lastOffset + 1n
+  }
+  nextOffset = fetched.nextOffset
+  yield* take()
+  if (damage) throw new UndecodableBatchError(topic, partition, nextOffset, { cause: damage })
+}
+
+/** Returns the record that stands in for a batch. Its headers say which batch cannot be decoded, and why. */
+function standInFor(batch: EncodedBatch, nextOffset: bigint, cause: Error) {
+  const { topic, partition, firstOffset, lastOffset, count, maxTimestampMs, body } = batch
+  const offset = firstOffset > nextOffset ? firstOffset : nextOffset
+  const error = new UndecodableBatchError(topic, partition, offset, { cause, lastOffset })
+  const { headers, ...content } = omittedContent(error.message, body)
+  const ofBatch = { 'omitted-offsets': `${offset}-${lastOffset}`, 'omitted-records': String(count) }
+  const record = { topic, partition, offset, timestampMs: Number(maxTimestampMs), ...content }
+  return { ...record, headers: { ...headers, ...ofBatch }, undecodable: { error, lastOffset } }
 }

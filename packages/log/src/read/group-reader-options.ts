@@ -5,8 +5,13 @@ import type { FetchedBatch } from './fetched-batch.ts'
 export interface GroupReaderOptions {
   readonly groupId: string
   readonly topics: readonly string[]
-  /** Maximum records per batch. Larger fetches are split. Default: 1,000. */
+  /** Maximum records per batch. Larger fetches are split. Default: 1,000; less with many partitions (`read-budget.ts`). */
   readonly maxBatchRecords?: number
+  /**
+   * A batch of the log that cannot be decoded becomes a record that stands in for it (`FetchedRecord.undecodable`). Default:
+   * false, the partition is unreadable.
+   */
+  readonly withStandIns?: boolean
   /**
    * Default: 1,100,000, above Kafka's default maximum record size. A broker returns a larger record only while no other
    * partition has records, so it would wait behind busy partitions.
@@ -45,8 +50,8 @@ export interface GroupReaderHandlers {
    */
   readonly onBatch: (batch: FetchedBatch) => Promise<void>
   /**
-   * Resolves when the next fetch may go to the broker that returned these batches. Called once they are handled, or half a
-   * second after they arrived. Default: at once.
+   * Resolves when the next fetch may go to the broker that returned these batches, the latest of each partition. Called once
+   * they are handled, or half a second after they arrived. Default: at once.
    */
   readonly mayFetch?: (last: readonly FetchedBatch[]) => Promise<void>
   /**

@@ -18,6 +18,8 @@ interface LogFetcher {
 
 interface LogFetcherOptions {
   readonly maxBytesPerPartition: number
+  /** Maximum bytes of one fetch, from all brokers together. The first batch of each may be larger. */
+  readonly maxBytes: number
   readonly logger: Logger
   /** Closes the connection when it is aborted. A fetch in flight rejects. */
   readonly signal: AbortSignal
@@ -29,7 +31,7 @@ const MAX_WAIT_MS = 100
 
 /** Creates a fetcher, which connects at its first fetch. */
 export function createLogFetcher(connection: LogConnection, topic: string, options: LogFetcherOptions): LogFetcher {
-  const { maxBytesPerPartition, logger, signal } = options
+  const { logger, signal } = options
   let cluster: LogCluster | undefined
   /** Resolves to undefined if the prefetch failed, as it does while a handler blocks the event loop for seconds. */
   let ahead: Promise<readonly FetchedPartition[] | undefined> | undefined
@@ -43,7 +45,7 @@ export function createLogFetcher(connection: LogConnection, topic: string, optio
     try {
       cluster ??= await connectCluster(connection, topic, logger)
       signal.throwIfAborted()
-      return await fetchOnce(cluster, topic, positions, maxBytesPerPartition)
+      return await fetchOnce(cluster, topic, positions, options)
     } catch (error) {
       close()
       throw error
@@ -80,11 +82,16 @@ async function fetchOnce(
   cluster: LogCluster,
   topic: string,
   positions: ReadonlyMap<number, bigint>,
-  maxBytesPerPartition: number,
+  { maxBytesPerPartition, maxBytes }: Pick<LogFetcherOptions, 'maxBytesPerPartition' | 'maxBytes'>,
 ): Promise<readonly FetchedPartition[]> {
   const all = Array.from(positions, ([partition, offset]) => ({ topic, partition, offset }))
-  const limits = { maxWaitMs: MAX_WAIT_MS, maxBytesPerPartition, maxBytes: 10 * maxBytesPerPartition }
-  const fetches = Array.from(cluster.byLeader(all), ([nodeId, led]) =>
+  const byLeader = cluster.byLeader(all)
+  const limits = {
+    maxWaitMs: MAX_WAIT_MS,
+    maxBytesPerPartition,
+    maxBytes: Math.ceil(maxBytes / Math.max(1, byLeader.size)),
+  }
+  const fetches = Array.from(byLeader, ([nodeId, led]) =>
     cluster.send(nodeId, fetchMessage({ ...limits, positions: led })),
   )
   const fetched = (await Promise.all(fetches)).flat()

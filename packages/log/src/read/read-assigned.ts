@@ -7,6 +7,7 @@ import { createAssignedPartitions } from './assigned-partitions.ts'
 import type { FetchedBatch } from './fetched-batch.ts'
 import type { GroupReaderHandlers, GroupReaderOptions } from './group-reader-options.ts'
 import { locatePositions } from './locate-positions.ts'
+import { shareOf } from './read-budget.ts'
 import { type ReadLoopParts, startReadLoop } from './read-loop.ts'
 
 interface ReadAssignedParts {
@@ -35,6 +36,7 @@ export async function readAssigned(
   const {
     maxBytesPerPartition = 1_100_000,
     maxBatchRecords = 1_000,
+    withStandIns = false,
     maxWaitMs = 2_000,
     logger = silentLogger,
   } = options
@@ -53,7 +55,8 @@ export async function readAssigned(
   }
   const partitions = createAssignedPartitions({
     positions,
-    maxBatchRecords,
+    bounds: shareOf(positions.length, maxBatchRecords),
+    withStandIns,
     onBatch: handlers.onBatch,
     latestBatches,
     inFlight,

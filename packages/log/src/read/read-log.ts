@@ -3,8 +3,10 @@ import { silentLogger } from '../connect/kafka-client.ts'
 import { keepTrying } from '../connect/keep-trying.ts'
 import type { LogConnection, Logger } from '../connect/log-connection.ts'
 import type { Watermarks } from '../watermarks.ts'
-import { type FetchedBatch, toFetchedBatches } from './fetched-batch.ts'
+import type { FetchedPartition } from '../wire/fetch-message.ts'
+import { type FetchedBatch, fetchedBatches } from './fetched-batch.ts'
 import { createLogFetcher, FETCHER_TIMEOUTS } from './log-fetcher.ts'
+import { MAX_BATCH_BYTES, readerBudget } from './read-budget.ts'
 import { requireInLog } from './require-in-log.ts'
 
 export interface ReadLogOptions {
@@ -23,24 +25,53 @@ export interface ReadLogOptions {
   readonly signal?: AbortSignal
   readonly maxBytesPerPartition?: number
   readonly maxBatchRecords?: number
+  /**
+   * A batch of the log that cannot be decoded becomes a record that stands in for it (`FetchedRecord.undecodable`). Default:
+   * false, rejects with UndecodableBatchError.
+   */
+  readonly withStandIns?: boolean
   /** Default: 30,000 with `until`, else never. */
   readonly giveUpAfterMs?: number
   readonly logger?: Logger
 }
 
+/** Maximum bytes of a fetch. */
+const MAX_FETCH_BYTES = 4 * 1024 * 1024
+/** Maximum number of partitions that a fetch returns records of, if these have many. */
+const PARTITIONS_A_FETCH = 10
+
 /**
- * Reads partitions without a consumer group: commits no offsets, never rebalances, and has no session to lose. Prefetches once
- * while batches are handled, so two fetches are held. Resolves at the end or when aborted. Rejects with the errors of
- * `onBatch`, with PositionOutsideLogError if a position is not in the log, and if the log is unreachable for `giveUpAfterMs`.
+ * Reads partitions without a consumer group: commits no offsets, never rebalances, and has no session to lose. Decodes one
+ * batch at a time. Prefetches once while batches are handled, so two fetches are held; all readers of a process share a
+ * budget for them, and wait for it. Resolves at the end or when aborted. Rejects with the errors of `onBatch`, with
+ * PositionOutsideLogError if a position is not in the log, and if the log is unreachable for `giveUpAfterMs`.
  */
 export async function readLog(connection: LogConnection, options: ReadLogOptions): Promise<void> {
-  const { topic, until, onBatch, logger = silentLogger } = options
+  const { topic, until, onBatch, withStandIns = false, logger = silentLogger } = options
   const { maxBatchRecords = 1_000, maxBytesPerPartition = 1024 * 1024 } = options
   const { giveUpAfterMs = until === undefined ? Infinity : 30_000 } = options
   const ending = new AbortController()
   const signal = options.signal ? AbortSignal.any([options.signal, ending.signal]) : ending.signal
   const trying = { message: 'Cannot read the log; retrying', logger, signal, giveUpAfterMs }
-  const fetcher = createLogFetcher(connection, topic, { maxBytesPerPartition, logger, signal })
+  const partitions = Math.min(options.from.size, PARTITIONS_A_FETCH)
+  const maxBytes = Math.min(MAX_FETCH_BYTES, partitions * maxBytesPerPartition)
+  const heldBytes = maxBytes + MAX_BATCH_BYTES
+  const decoding = { bounds: { maxRecords: maxBatchRecords, maxBytes: MAX_BATCH_BYTES }, withStandIns }
+  const fetcher = createLogFetcher(connection, topic, { maxBytesPerPartition, maxBytes, logger, signal })
+  let giveBack: (() => void) | undefined
+  let giveBackPrefetched: (() => void) | undefined
+
+  async function handle(fetched: readonly FetchedPartition[], cursor: Cursor): Promise<void> {
+    for (const one of fetched) {
+      for await (const batch of fetchedBatches(one, decoding)) {
+        const { wanted, isLast } = cursor.beforeEnd(batch)
+        await onBatch(wanted)
+        signal.throwIfAborted()
+        if (isLast) break
+      }
+    }
+  }
+
   try {
     const watermarks = await keepTrying(
       () => readWatermarks(connection, topic, { ...FETCHER_TIMEOUTS, logger }),
@@ -50,28 +81,32 @@ export async function readLog(connection: LogConnection, options: ReadLogOptions
     let positions = cursor.positions()
     while (positions.size > 0) {
       const current = positions
+      giveBack = giveBackPrefetched ?? (await readerBudget.take(heldBytes, signal))
+      giveBackPrefetched = undefined
       const fetched = await keepTrying(() => fetcher.fetch(current), trying)
-      const batches = fetched.flatMap((one) => toFetchedBatches(one, maxBatchRecords))
-      const wanted = batches.flatMap((batch) => cursor.advance(batch) ?? [])
+      fetched.forEach(cursor.advance)
       positions = cursor.positions()
-      if (positions.size > 0) fetcher.prefetch(positions)
-      for (const batch of wanted) {
-        await onBatch(batch)
-        signal.throwIfAborted()
-      }
+      if (positions.size > 0) giveBackPrefetched = readerBudget.takeIfFree(heldBytes)
+      if (giveBackPrefetched) fetcher.prefetch(positions)
+      await handle(fetched, cursor)
+      giveBack()
     }
   } catch (error) {
     if (!options.signal?.aborted || error !== options.signal.reason) throw error
   } finally {
     ending.abort()
+    giveBack?.()
+    giveBackPrefetched?.()
   }
 }
 
 interface Cursor {
   /** Positions of the next fetch, without partitions that are read to the end. */
   readonly positions: () => ReadonlyMap<number, bigint>
-  /** Moves past the batch and returns its part before the end. */
-  readonly advance: (batch: FetchedBatch) => FetchedBatch | undefined
+  /** Moves past a fetch. */
+  readonly advance: (fetched: Pick<FetchedPartition, 'partition' | 'nextOffset'>) => void
+  /** Returns the part of a batch before the end. */
+  readonly beforeEnd: (batch: FetchedBatch) => { readonly wanted: FetchedBatch; readonly isLast: boolean }
 }
 
 function createCursor(
@@ -88,19 +123,21 @@ function createCursor(
     if (end === undefined || position < end) positions.set(partition, position)
   }
 
-  const advance: Cursor['advance'] = (batch) => {
-    const { partition, records } = batch
-    if (!positions.has(partition)) return undefined
-    const end = ends.get(partition)
-    if (end === undefined || batch.nextOffset < end) {
+  return {
+    positions: () => new Map(isOneByOne ? [...positions].slice(0, 1) : positions),
+    advance: ({ partition, nextOffset }) => {
+      if (nextOffset === positions.get(partition)) return
+      const end = ends.get(partition)
+      const isRead = end !== undefined && nextOffset >= end
       // Goes to the end of the order, in which a broker serves partitions until the response is full.
-      if (!isOneByOne) positions.delete(partition)
-      positions.set(partition, batch.nextOffset)
-      return batch
-    }
-    positions.delete(partition)
-    return { ...batch, nextOffset: end, records: records.filter(({ offset }) => offset < end) }
+      if (isRead || !isOneByOne) positions.delete(partition)
+      if (!isRead) positions.set(partition, nextOffset)
+    },
+    beforeEnd: (batch) => {
+      const end = ends.get(batch.partition)
+      if (end === undefined || batch.nextOffset < end) return { wanted: batch, isLast: false }
+      const records = batch.records.filter(({ offset }) => offset < end)
+      return { wanted: { ...batch, nextOffset: end, records }, isLast: true }
+    },
   }
-
-  return { positions: () => new Map(isOneByOne ? [...positions].slice(0, 1) : positions), advance }
 }

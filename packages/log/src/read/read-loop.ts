@@ -26,10 +26,11 @@ export interface ReadLoopParts {
   ) => Promise<readonly FetchedPartition[]>
   /**
    * Gives fetched batches to the handlers. `handling` has a promise for each partition with batches, which resolves once the
-   * partition is idle again, and never rejects. Throws if a partition can never be read.
+   * partition is idle again, and never rejects. `latest` returns the latest batch of each partition: earlier ones are not
+   * kept. Throws if a partition can never be read.
    */
   readonly deliver: (fetched: readonly FetchedPartition[]) => {
-    readonly batches: readonly FetchedBatch[]
+    readonly latest: () => readonly FetchedBatch[]
     readonly handling: readonly Promise<void>[]
     readonly refused: readonly RefusedPartition[]
   }
@@ -88,12 +89,12 @@ export function startReadLoop(parts: ReadLoopParts, signal: AbortSignal): void {
     }
     failures.delete(nodeId)
     if (signal.aborted) return
-    const { batches, handling, refused } = deliver(fetched)
+    const { latest, handling, refused } = deliver(fetched)
     for (const one of handling) void one.then(fetchIdle)
     for (const one of refused) retryLater(one).then(fetchIdle, fail)
-    if (batches.length === 0) return
+    if (handling.length === 0) return
     await isSettledWithin(AWAIT_HANDLED_MS, Promise.all(handling))
-    await mayFetch(batches)
+    await mayFetch(latest())
   }
 
   async function retryLater({ error, refusals, retry }: RefusedPartition): Promise<void> {

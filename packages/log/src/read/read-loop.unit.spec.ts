@@ -2,6 +2,7 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { silentLogger } from '../connect/kafka-client.ts'
 import type { FetchedPartition } from '../wire/fetch-message.ts'
+import { givenFetched } from '../../test/read-fetched.ts'
 import { createAssignedPartitions } from './assigned-partitions.ts'
 import { startReadLoop } from './read-loop.ts'
 import type { FetchedBatch } from './fetched-batch.ts'
@@ -38,7 +39,8 @@ function givenLoop({ leaders, mayFetch = async () => {}, refreshMetadata = async
   const failed: Error[] = []
   const partitions = createAssignedPartitions({
     positions: leaders.map((_, partition) => ({ topic, partition, offset: 0n })),
-    maxBatchRecords: 10,
+    bounds: { maxRecords: 10, maxBytes: 1_000 },
+    withStandIns: false,
     latestBatches: new Map(),
     inFlight: new Set(),
     onBatch: ({ partition }) => new Promise((resolve) => handling.set(partition, resolve)),
@@ -89,15 +91,16 @@ function givenLoop({ leaders, mayFetch = async () => {}, refreshMetadata = async
 /** One record at this offset, or an error. */
 function fetched(partition: number, offset: bigint, errorCode = 0): FetchedPartition {
   const at = { topic, partition, errorCode, highWatermark: offset + 1n, fetchedFrom: offset }
-  if (errorCode !== 0) return { ...at, nextOffset: offset, records: [] }
-  const record = { topic, partition, offset, timestampMs: 0, key: null, value: null, headers: {} }
-  return { ...at, nextOffset: offset + 1n, records: [record] }
+  if (errorCode !== 0) return { ...at, nextOffset: offset, batches: [] }
+  const record = { offsetDelta: 0, timestampDelta: 0n, key: null, value: null, headers: [] }
+  const { batches, nextOffset } = givenFetched([{ firstOffset: offset, firstTimestamp: 0n, records: [record] }], offset)
+  return { ...at, nextOffset, batches }
 }
 
 const nothing = (partition: number, offset = 0n): FetchedPartition => ({
   ...fetched(partition, offset, 0),
   nextOffset: offset,
-  records: [],
+  batches: [],
 })
 
 it('a fetch covers every idle partition, and partitions with records get a batch', async () => {

@@ -4,7 +4,7 @@ import { decompressLz4 } from './decompress-lz4.ts'
 import { decompressSnappy } from './decompress-snappy.ts'
 
 /** Maximum size of a decompressed batch. A topic takes 1 MiB of compressed records by default. */
-const MAX_BYTES = 64 * 1024 * 1024
+const MAX_BYTES = 16 * 1024 * 1024
 const LIMIT = { maxOutputLength: MAX_BYTES }
 
 const [unzipped, zstdDecompressed] = [promisify(unzip), promisify(zstdDecompress)]
@@ -18,13 +18,28 @@ const CODECS: readonly ((compressed: Buffer) => Buffer | Promise<Buffer>)[] = [
   (compressed) => zstdDecompressed(compressed, LIMIT),
 ]
 
+let last: Promise<unknown> = Promise.resolve()
+
 /**
  * Decompresses the records of a batch: gzip, Snappy, LZ4 or Zstandard. This package publishes uncompressed batches, but a
- * topic's `compression.type` and other producers may compress them. Throws or rejects if the bytes are malformed, and beyond
- * 64 MiB.
+ * topic's `compression.type` and other producers may compress them. Rejects if the bytes are malformed, and beyond 16 MiB.
+ * The batches of a process are decompressed one after the other, because each may need that much memory.
  */
-export function decompress(codec: number, compressed: Buffer): Buffer | Promise<Buffer> {
+export function decompress(codec: number, compressed: Buffer): Promise<Buffer> {
+  const own = last.then(() => decompressNow(codec, compressed))
+  last = own.then(nothing, nothing) // without the bytes
+  return own
+}
+
+function nothing(): void {}
+
+async function decompressNow(codec: number, compressed: Buffer): Promise<Buffer> {
   const decompressed = CODECS[codec]
-  if (!decompressed) throw new RangeError(`There is no codec ${codec}`)
-  return decompressed(compressed)
+  if (!decompressed) throw new RangeError(`there is no codec ${codec}`)
+  try {
+    return await decompressed(compressed)
+  } catch (error) {
+    const isTooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE'
+    throw isTooLarge ? new RangeError(`it has more than ${MAX_BYTES} bytes once it is decompressed`) : error
+  }
 }

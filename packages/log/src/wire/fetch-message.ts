@@ -1,8 +1,8 @@
 import { topicPartition } from '../topic-partition.ts'
 import type { ByteReader } from './byte-reader.ts'
 import { ByteWriter } from './byte-writer.ts'
-import { decodeBatches, type DecodedBatches } from './decode-batches.ts'
 import { createMessage, type Message } from './message.ts'
+import { splitBatches, type SplitBatches } from './split-batches.ts'
 
 /** The offset at which the next fetch of a partition begins. */
 export interface FetchPosition {
@@ -21,8 +21,8 @@ interface FetchRequest {
   readonly maxBytes: number
 }
 
-/** A partition in the response to a fetch. */
-export interface FetchedPartition extends DecodedBatches {
+/** A partition in the response to a fetch. Its batches are not decoded yet. */
+export interface FetchedPartition extends SplitBatches {
   readonly topic: string
   readonly partition: number
   /** Kafka's error code; 0 means success. */
@@ -63,8 +63,7 @@ export function fetchMessage(request: FetchRequest): Message<readonly FetchedPar
       for (const { bytes, abortedTransactions, ...one } of encoded.flat()) {
         const fetchedFrom = offsets.get(topicPartition(one.topic, one.partition))
         if (fetchedFrom === undefined) continue
-        const decoded = await decodeBatches({ ...one, fetchedFrom, abortedTransactions, bytes })
-        answer.push({ ...one, fetchedFrom, ...decoded })
+        answer.push({ ...one, fetchedFrom, ...splitBatches({ ...one, fetchedFrom, abortedTransactions, bytes }) })
       }
       return { answer, clientSideThrottleTime }
     },

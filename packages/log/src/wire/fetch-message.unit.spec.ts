@@ -4,14 +4,15 @@ import {
   type EncodedBatch,
   encodedBatches,
   encodedFetchResponse,
+  type EncodedPartition,
   type WireRecord,
   int16,
   int32,
   int64,
   varint,
 } from '../../test/encoded-batch.ts'
-import { toFetchedBatches } from '../read/fetched-batch.ts'
-import type { FetchedRecord } from './decode-batches.ts'
+import { readFetched } from '../../test/read-fetched.ts'
+import type { FetchedRecord } from './fetched-record.ts'
 import { ByteReader } from './byte-reader.ts'
 import { type FetchedPartition, fetchMessage } from './fetch-message.ts'
 
@@ -89,11 +90,15 @@ async function fetched(offset: bigint, response: Buffer): Promise<readonly Fetch
   return ours.parse(await ours.decode(response))
 }
 
-async function fetchedBatches(encoded: readonly EncodedBatch[], offset = 0n): Promise<FetchedPartition> {
-  const partition = { partition: 3, highWatermark: 100n, batches: encodedBatches(encoded) }
+async function read(encoded: readonly EncodedBatch[], offset = 0n) {
+  return readBytes(encodedBatches(encoded), offset)
+}
+
+async function readBytes(batches: Buffer, offset = 0n, aborted: EncodedPartition['aborted'] = []) {
+  const partition = { partition: 3, highWatermark: END_OF_LOG, aborted, batches }
   const [only] = await fetched(offset, encodedFetchResponse('any', [partition]))
   if (!only) throw new Error('The response has no partition')
-  return only
+  return readFetched(only)
 }
 
 function recordOf(offsetDelta: number, fields: Partial<WireRecord> = {}): WireRecord {
@@ -112,7 +117,9 @@ function askedPartition(partition: number, offset: bigint): Buffer {
   return Buffer.concat([int32(partition), int32(-1), int64(offset), int64(-1n), int32(1_100_000)])
 }
 
-const offsetsOf = ({ records }: FetchedPartition) => records.map(({ offset }) => offset)
+const END_OF_LOG = 2n ** 63n - 1n
+
+const offsetsOf = ({ records }: { readonly records: readonly FetchedRecord[] }) => records.map(({ offset }) => offset)
 
 /** Attributes of a batch. */
 const [IN_TRANSACTION, CONTROL, APPEND_TIME] = [1 << 4, (1 << 4) | (1 << 5), 1 << 3]
@@ -159,8 +166,7 @@ describe('a fetch message', () => {
     await fc.assert(
       fc.asyncProperty(inLog, fc.bigInt({ min: -3n, max: 30n }), async (encoded, before) => {
         const position = (encoded[0]?.firstOffset ?? 0n) + before
-        const found = await fetchedBatches(encoded, position)
-        const records = toFetchedBatches(found, 1_000).flatMap((part) => part.records)
+        const { records } = await read(encoded, position)
         const expected = expectedRecords(encoded, position)
         expect(records).toEqual(expected)
         expect(records.map(({ headers }) => Object.keys(headers).toSorted())).toEqual(
@@ -175,9 +181,8 @@ describe('a fetch message', () => {
       fc.asyncProperty(inLog, fc.nat(), fc.nat({ max: 255 }), async (encoded, at, byte) => {
         const damaged = encodedBatches(encoded)
         damaged[4 + (at % (damaged.length - 4))] = byte
-        const partition = { partition: 3, highWatermark: 100n, batches: damaged }
-        const [found] = await fetched(0n, encodedFetchResponse('any', [partition]))
-        expect(found?.records.every(({ offset }) => offset < found.nextOffset)).toBe(true)
+        const { records, nextOffset } = await readBytes(damaged)
+        expect(records.every(({ offset }) => offset < nextOffset)).toBe(true)
       }),
     )
   })
@@ -185,17 +190,14 @@ describe('a fetch message', () => {
   it('returns the error, the high watermark and the position of each partition', async () => {
     const refused = { partition: 3, errorCode: 6, highWatermark: -1n, batches: int32(0) }
     expect(await fetched(9n, encodedFetchResponse('any', [refused, { ...refused, partition: 4 }]))).toEqual([
-      { topic: 'any', partition: 3, errorCode: 6, highWatermark: -1n, fetchedFrom: 9n, nextOffset: 9n, records: [] },
+      { topic: 'any', partition: 3, errorCode: 6, highWatermark: -1n, fetchedFrom: 9n, nextOffset: 9n, batches: [] },
     ])
   })
 })
 
 describe('fetched batches', () => {
   it('keep their range of offsets when compaction has dropped some or all records', async () => {
-    const found = await fetchedBatches([
-      batchOf(0n, [1, 4], { lastOffsetDelta: 9 }),
-      batchOf(10n, [], { lastOffsetDelta: 4 }),
-    ])
+    const found = await read([batchOf(0n, [1, 4], { lastOffsetDelta: 9 }), batchOf(10n, [], { lastOffsetDelta: 4 })])
     expect({ offsets: offsetsOf(found), nextOffset: found.nextOffset }).toEqual({ offsets: [1n, 4n], nextOffset: 15n })
   })
 
@@ -204,9 +206,8 @@ describe('fetched batches', () => {
     for (let bytes = 4; bytes < cut.length; bytes += 1) {
       const both = Buffer.concat([whole.subarray(4), cut.subarray(4, bytes)])
       const batches = Buffer.concat([int32(both.length), both])
-      const [found] = await fetched(0n, encodedFetchResponse('any', [{ partition: 3, highWatermark: 2n, batches }]))
-      expect(found).toMatchObject({ nextOffset: 1n, records: [{ offset: 0n }] })
-      expect(found).not.toHaveProperty('undecodable')
+      const found = await readBytes(batches)
+      expect(found).toMatchObject({ nextOffset: 1n, records: [{ offset: 0n }], error: undefined })
     }
   })
 
@@ -226,18 +227,15 @@ describe('fetched batches', () => {
       batchOf(8n, [0], by(8n, CONTROL)),
       batchOf(9n, [0], by(9n, CONTROL)),
     ])
-    const [found] = await fetched(
-      0n,
-      encodedFetchResponse('any', [{ partition: 3, highWatermark: 10n, aborted, batches }]),
-    )
-    expect(found && { offsets: offsetsOf(found), nextOffset: found.nextOffset }).toEqual({
+    const found = await readBytes(batches, 0n, aborted)
+    expect({ offsets: offsetsOf(found), nextOffset: found.nextOffset }).toEqual({
       offsets: [0n, 4n, 6n],
       nextOffset: 10n,
     })
   })
 
   it('have the append time of the broker if the topic is configured so', async () => {
-    const found = await fetchedBatches([batchOf(0n, [0, 1], { attributes: APPEND_TIME, maxTimestamp: 5_000n })])
+    const found = await read([batchOf(0n, [0, 1], { attributes: APPEND_TIME, maxTimestamp: 5_000n })])
     expect(found.records.map(({ timestampMs }) => timestampMs)).toEqual([5_000, 5_000])
   })
 
@@ -252,7 +250,7 @@ describe('fetched batches', () => {
       ['gone', null],
     ] as const
     const records = [recordOf(0, { headers })]
-    const found = await fetchedBatches([{ firstOffset: 0n, firstTimestamp: 0n, records }])
+    const found = await read([{ firstOffset: 0n, firstTimestamp: 0n, records }])
     expect(Object.entries(found.records[0]?.headers ?? {})).toEqual([
       ['__proto__', 'é'],
       ['twice', 'last'],
@@ -268,12 +266,12 @@ describe('fetched batches', () => {
     ['an unknown codec', batchOf(2n, [0], { attributes: 7 })],
     ['invalid gzip', batchOf(2n, [0], { attributes: 1 })],
   ])('end before a batch with %s and report the cause', async (_, damaged) => {
-    const found = await fetchedBatches([batchOf(0n, [0, 1]), damaged, batchOf(4n, [0])])
+    const found = await read([batchOf(0n, [0, 1]), damaged, batchOf(4n, [0])])
     expect(found).toMatchObject({ nextOffset: 2n, records: [{ offset: 0n }, { offset: 1n }] })
-    expect(found.undecodable).toBeInstanceOf(Error)
-    expect(() => toFetchedBatches({ ...found, fetchedFrom: 2n, records: [] }, 10)).toThrow(
-      expect.objectContaining({ code: 'BATCH_UNDECODABLE', message: expect.stringContaining('offset 2 of any/3') }),
-    )
+    expect(found.error).toMatchObject({
+      code: 'BATCH_UNDECODABLE',
+      message: expect.stringMatching(/offsets? 2( to 3)? of any\/3/),
+    })
   })
 
   it.each([
@@ -282,7 +280,10 @@ describe('fetched batches', () => {
     ['that is truncated', (batch: Buffer) => Buffer.concat([int32(batch.length - 5), batch.subarray(4, -1)])],
   ])('are undecodable if the first is one %s', async (_, damage) => {
     const batches = damage(encodedBatches([batchOf(0n, [0])]))
-    const [found] = await fetched(0n, encodedFetchResponse('any', [{ partition: 3, highWatermark: 1n, batches }]))
-    expect(found).toMatchObject({ nextOffset: 0n, records: [], undecodable: expect.any(RangeError) })
+    expect(await readBytes(batches)).toMatchObject({
+      nextOffset: 0n,
+      records: [],
+      error: { code: 'BATCH_UNDECODABLE' },
+    })
   })
 })
