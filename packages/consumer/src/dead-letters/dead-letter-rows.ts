@@ -2,7 +2,9 @@ import { type Db, sql, type Sql } from '@nextvisit/database'
 import type { FetchedRecord } from '@nextvisit/log'
 import { type CheckpointKey, deadLetters, recordTimeOf } from '../core/tables.ts'
 
-const RETRIES_PER_COMMIT = 100
+/** Bound the retries of one commit. One always fits. */
+const MAX_RETRIES_A_COMMIT = 100
+const MAX_RETRY_BYTES_A_COMMIT = 4 * 1024 * 1024
 
 /** A record that cannot be parsed, or that an operator has set aside. */
 export interface NewDeadLetter {
@@ -37,7 +39,7 @@ export async function findRetries(
   return rows.map((row) => row.partition)
 }
 
-/** Reads the dead letters of a partition that are to be retried, the oldest first. */
+/** Reads the dead letters of a partition that are to be retried, the oldest first, as many as go into one commit. */
 export async function readRetries(db: Db, { projection, topic, partition }: CheckpointKey): Promise<FetchedRecord[]> {
   const rows = await db.$queryRaw<
     (Pick<FetchedRecord, 'offset' | 'headers'> & {
@@ -46,9 +48,16 @@ export async function readRetries(db: Db, { projection, topic, partition }: Chec
       record_time: Date
     })[]
   >(sql`
-    SELECT "offset", key, value, headers, record_time FROM dead_letters
-    WHERE projection = ${projection} AND topic = ${topic} AND partition = ${partition} AND state = 'retry'
-    ORDER BY "offset" LIMIT ${RETRIES_PER_COMMIT}`)
+    SELECT "offset", key, value, headers, record_time FROM (
+      SELECT *, sum(bytes) OVER (ORDER BY "offset") - bytes AS "bytesBefore" FROM (
+        SELECT *, coalesce(octet_length(key), 0) + coalesce(octet_length(value), 0) + octet_length(headers::text) AS bytes
+        FROM dead_letters
+        WHERE projection = ${projection} AND topic = ${topic} AND partition = ${partition} AND state = 'retry'
+        ORDER BY "offset" LIMIT ${MAX_RETRIES_A_COMMIT}
+      ) AS oldest
+    ) AS counted
+    WHERE "bytesBefore" + bytes <= ${MAX_RETRY_BYTES_A_COMMIT} OR "bytesBefore" = 0
+    ORDER BY "offset"`)
   return rows.map((row) => ({
     topic,
     partition,

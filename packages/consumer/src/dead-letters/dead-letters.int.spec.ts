@@ -86,4 +86,30 @@ describe('dead letters', () => {
       { state: 'retried' },
     ])
   })
+
+  it('are retried in commits of bounded size, the oldest first', async () => {
+    const { db } = await givenVisitsDatabase()
+    const fold = await givenVisitsFold(db)
+    const long = ' '.repeat(1_000_000)
+    await fold.fold(batchOf(recordsOf(...Array.from({ length: 9 }, () => `{${long}`), '{')))
+    await retry(db, ...Array.from({ length: 10 }, (_, index) => `${valueOf('Long')}${index < 9 ? long : ''}`))
+    const folded: number[] = []
+    for (
+      let outcome = await fold.retry();
+      outcome.outcome === 'folded' && outcome.records > 0;
+      outcome = await fold.retry()
+    )
+      folded.push(outcome.records)
+    expect(folded).toEqual([4, 4, 2])
+    expect(await countVisits(db)).toBe(10)
+  })
+
+  it('are retried even if one alone is longer than a commit may be', async () => {
+    const { db } = await givenVisitsDatabase()
+    const fold = await givenVisitsFold(db)
+    await fold.fold(batchOf(recordsOf('{', '{')))
+    await retry(db, `${valueOf('Long')}${' '.repeat(5_000_000)}`, valueOf('Short'))
+    expect(await fold.retry()).toMatchObject({ records: 1 })
+    expect(await fold.retry()).toMatchObject({ records: 1 })
+  })
 })
