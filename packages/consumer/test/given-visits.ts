@@ -24,6 +24,7 @@ import {
 
 interface GivenDatabase {
   readonly name: string
+  readonly url: string
   readonly db: CommitDb
   /** Opens another client of the same database, like another process. */
   readonly openDb: () => CommitDb
@@ -48,7 +49,7 @@ export async function givenVisitsDatabase(): Promise<GivenDatabase> {
     await Promise.all(opened.map((db) => db.$disconnect()))
     await database.drop()
   })
-  return { name: new URL(database.url).pathname.slice(1), db: openDb(), openDb }
+  return { name: new URL(database.url).pathname.slice(1), url: database.url, db: openDb(), openDb }
 }
 
 /** Opens the example's fold of a partition of `user-events` at offset 0. */

@@ -1,6 +1,6 @@
-import { readLog, type FetchedRecord, type LogConnection, type Watermarks } from '@nextvisit/log'
+import { readLog, type FetchedBatch, type FetchedRecord, type LogConnection, type Watermarks } from '@nextvisit/log'
 
-/** Reads `topic` from its beginning to its current end. */
+/** Reads `topic` from its beginning to its current end. An undecodable batch of the log is read as one unreadable record. */
 export async function readAll(
   connection: LogConnection,
   topic: string,
@@ -8,5 +8,6 @@ export async function readAll(
   onRecord: (record: FetchedRecord) => void,
 ): Promise<void> {
   const from = new Map([...watermarks.keys()].map((partition) => [partition, 0n]))
-  await readLog(connection, { topic, from, onBatch: ({ records }) => records.forEach(onRecord), until: 'end' })
+  const onBatch = ({ records }: FetchedBatch): void => records.forEach(onRecord)
+  await readLog(connection, { topic, from, onBatch, until: 'end', withStandIns: true })
 }

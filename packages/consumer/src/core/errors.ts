@@ -1,5 +1,5 @@
 import { isTransientError, sqlStateOf } from '@nextvisit/database'
-import { CodedError } from '@nextvisit/log'
+import { CodedError, UndecodableBatchError } from '@nextvisit/log'
 import type { CheckpointKey } from './tables.ts'
 
 function nameOf({ projection, topic, partition }: CheckpointKey): string {
@@ -56,7 +56,7 @@ interface RecordRef {
   readonly id?: string | undefined
 }
 
-/** Loading, folding or writing failed, and another attempt cannot help: a bug. The partition halts. */
+/** Loading, folding or writing failed, and another attempt cannot help: a bug, or an undecodable batch. The partition halts. */
 export class FoldFailedError extends CodedError {
   readonly code = 'FOLD_FAILED'
   readonly retryable = false
@@ -68,9 +68,11 @@ export class FoldFailedError extends CodedError {
       typeof failed === 'bigint'
         ? `from offset ${failed}`
         : `the record at offset ${failed.offset}${failed.id === undefined ? '' : ` (id ${failed.id})`}`
-    super(`${nameOf(key)}: folding ${what} failed. This is a bug. Nothing was written: see docs/runbooks/halted.md.`, {
-      cause,
-    })
+    const why =
+      cause instanceof UndecodableBatchError
+        ? cause.message
+        : `folding ${what} failed. This is a bug. Nothing was written`
+    super(`${nameOf(key)}: ${why}: see docs/runbooks/halted.md.`, { cause })
     this.record = typeof failed === 'bigint' ? undefined : failed
   }
 }
@@ -115,7 +117,9 @@ const MAX_MESSAGE_CHARACTERS = 500
 
 /** Returns an error's code and message for operators. */
 export function causeOf(error: unknown): { readonly code: string; readonly message: string } {
-  return { code: codeOf(error), message: messageOf(error) }
+  const cause = error instanceof FoldFailedError ? error.cause : error
+  // A batch that cannot be decoded is no bug of the fold.
+  return { code: codeOf(cause instanceof UndecodableBatchError ? cause : error), message: messageOf(cause) }
 }
 
 /** Our own errors carry their code. Prisma hides the code of Postgres behind its own. */
@@ -127,8 +131,7 @@ function codeOf(error: unknown): string {
 
 /** Returns an error's message as text that Postgres can store. */
 function messageOf(error: unknown): string {
-  const cause = error instanceof FoldFailedError ? error.cause : error
-  return String(cause).replaceAll('\u0000', '').slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed()
+  return String(error).replaceAll('\u0000', '').slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed()
 }
 
 /** Returns the error, or a {@link FoldFailedError} with its place if another attempt cannot help. */

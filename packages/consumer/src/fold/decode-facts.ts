@@ -5,7 +5,10 @@ import type { NewDeadLetter } from '../dead-letters/dead-letter-rows.ts'
 import type { Recorded } from '../core/projection.ts'
 import type { PartitionBatch } from './partition-batch.ts'
 
-/** Decodes the records of a batch, and separates those that become dead letters. Never throws for data. */
+/**
+ * Decodes the records of a batch, and separates those that become dead letters. Throws for a record that stands in for an
+ * undecodable batch of the log: only an operator decides that its records are set aside.
+ */
 export function decodeFacts<Fact>(
   schema: ZodType<Fact>,
   { records, deadBecause }: Pick<PartitionBatch, 'records' | 'deadBecause'>,
@@ -15,6 +18,7 @@ export function decodeFacts<Fact>(
   for (const record of records) {
     // An operator sets a record aside because its decoding may throw.
     const reason = deadBecause?.(record)
+    if (reason === undefined && record.undecodable) throw record.undecodable.error
     const decoded =
       reason === undefined
         ? decodeRecord(schema, record.value, record.headers)

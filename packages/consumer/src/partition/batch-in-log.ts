@@ -1,4 +1,4 @@
-import type { FetchedBatch, Watermarks } from '@nextvisit/log'
+import type { FetchedBatch, FetchedRecord, Watermarks } from '@nextvisit/log'
 import { CheckpointOfAnotherLogError, CheckpointOutsideLogError, GapError } from '../core/errors.ts'
 import type { PartitionCheckpoint } from '../fold/checkpoint.ts'
 import type { PartitionBatch } from '../fold/partition-batch.ts'
@@ -17,14 +17,22 @@ export function unfoldedPartOf(
   const { key } = checkpoint
   const { nextOffset: from, recordTime } = checkpoint.current()
   if (batch.fetchedFrom > from) throw new GapError(key, from, batch.fetchedFrom)
-  const begin = batch.records.findIndex(({ offset }) => offset >= from)
+  const begin = batch.records.findIndex((record) => lastOffsetOf(record) >= from)
   const before = begin < 0 ? batch.records.at(-1) : batch.records[begin - 1]
   if (before?.offset === from - 1n && recordTime !== undefined && recordTimeOf(before) !== recordTime) {
     throw new CheckpointOfAnotherLogError(key, from, { folded: recordTime, found: recordTimeOf(before) })
   }
   if (batch.nextOffset <= from) return undefined
-  const records = begin === 0 ? batch.records : begin < 0 ? [] : batch.records.slice(begin)
+  const records = begin < 0 ? [] : batch.records.slice(begin)
+  const [first] = records
+  // Stands in for an undecodable batch whose first records were folded, before it was damaged.
+  if (first && first.offset < from) records[0] = { ...first, offset: from }
   return { checkpoint, records, nextOffset: batch.nextOffset, deadBecause }
+}
+
+/** Returns the offset of a record; of one that stands in for an undecodable batch, the last offset of that. */
+function lastOffsetOf({ offset, undecodable }: FetchedRecord): bigint {
+  return undecodable?.lastOffset ?? offset
 }
 
 /**

@@ -1,5 +1,6 @@
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { type Db, sql } from '@nextvisit/database'
+import { publishCompressed, spaces } from '@nextvisit/log/test/publish-compressed.ts'
 import { createLogger } from '@nextvisit/service-kit'
 import { deleteRecords } from '@nextvisit/testing'
 import { Registry } from 'prom-client'
@@ -156,6 +157,118 @@ describe('a record that the fold throws for', () => {
     expect(await countVisits(db)).toBe(32)
     expect(await readLetters(db)).toMatchObject([{ offset: 1n }])
   })
+})
+
+/** A dead letter that describes an undecodable batch. */
+const described = (offsets: string, records: string) => ({
+  key: null,
+  headers: expect.objectContaining({ 'omitted-offsets': offsets, 'omitted-records': records }),
+  reason: expect.stringMatching(/^set aside by ops: UndecodableBatchError: The batch at offset/),
+})
+
+describe('a batch of the log that cannot be decoded', () => {
+  const MIB = 1024 * 1024
+  const tooLarge = { records: 1, value: spaces(17 * MIB) }
+
+  async function givenUndecodable() {
+    const log = await givenLog()
+    const { db, openDb } = await givenVisitsDatabase()
+    const place = { topic: log.topic, partition: ADA }
+    await log.publish([...ofAda('Fine'), ...ofOthers(30)])
+    await publishCompressed(log.connection, place, { records: 150_000 })
+    await log.publish(ofAda('Between'))
+    await publishCompressed(log.connection, place, tooLarge)
+    await log.publish(ofAda('Later'))
+    return { log, db, openDb, place }
+  }
+  const FIRST = 1n
+  const SECOND = 150_002n
+
+  it('halts its partition and says why: the records before it are folded, and the other partitions continue', async () => {
+    const { log, db } = await givenUndecodable()
+    const metrics = new Registry()
+    const lines: string[] = []
+    const logger = createLogger('spec', 'error', { write: (line) => void lines.push(line) })
+    const { runner, onFailure } = await givenRunner(log, db, { metrics, logger })
+    const message = `UndecodableBatchError: The batch at offsets 1 to 150000 of ${log.topic}/${ADA} cannot be decoded: it has 150000 records; the maximum is 100000`
+    const halt = { partition: ADA, offset: FIRST, recordId: 'none', code: 'BATCH_UNDECODABLE', message }
+    await expect.poll(() => readHalts(db), soon).toEqual([halt])
+    await log.publish(ofOthers(20))
+    await expect.poll(() => countVisits(db), soon).toBe(51)
+    const gauge = await metrics.getSingleMetric('projection_halted')?.get()
+    expect(gauge?.values.filter(({ value }) => value === 1)).toMatchObject([{ labels: { partition: ADA } }])
+    expect(runner.progress().find(({ partition }) => partition === ADA)?.alarms).toMatchObject([{ kind: 'halted' }])
+    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+      { partition: ADA, offset: '1', msg: expect.stringContaining('halted.md') },
+    ])
+    expect(onFailure).not.toHaveBeenCalled()
+  })
+
+  it('becomes one dead letter that describes it once an operator sets it aside, and the partition continues after it', async () => {
+    const { log, db, openDb } = await givenUndecodable()
+    const { runner } = await givenRunner(log, db)
+    await expect.poll(() => readHalts(db), soon).toMatchObject([{ offset: FIRST }])
+    await askToSetAside(log, db, FIRST)
+    await expect.poll(() => readHalts(db), soon).toMatchObject([{ offset: SECOND }])
+    expect(await countVisits(db)).toBe(32)
+    // The next owner must not forget the request.
+    await runner.stop()
+    await askToSetAside(log, db, SECOND)
+    const second = await givenRunner(log, openDb())
+    await expect.poll(() => countVisits(db), soon).toBe(33)
+    expect(second.runner.progress().flatMap(({ alarms }) => alarms)).toEqual([])
+    const letters = await db.$queryRaw(
+      sql`SELECT "offset", reason, key, value, headers FROM dead_letters ORDER BY "offset"`,
+    )
+    expect(letters).toMatchObject([
+      { offset: FIRST, ...described('1-150000', '150000') },
+      { offset: SECOND, ...described('150002-150002', '1') },
+    ])
+    // A process that begins at a checkpoint after such a batch fetches the batch again.
+    await second.runner.stop()
+    await log.publish(ofAda('After'))
+    const third = await givenRunner(log, openDb())
+    await expect.poll(() => countVisits(db), soon).toBe(34)
+    expect(third.runner.progress().flatMap(({ alarms }) => alarms)).toEqual([])
+  })
+
+  it('can be retried as a dead letter, which stays dead: its records are not stored', async () => {
+    const { log, db } = await givenUndecodable()
+    await givenRunner(log, db)
+    await expect.poll(() => readHalts(db), soon).toMatchObject([{ offset: FIRST }])
+    await askToSetAside(log, db, FIRST)
+    await expect.poll(() => readHalts(db), soon).toMatchObject([{ offset: SECOND }])
+    await askToSetAside(log, db, SECOND)
+    await expect.poll(() => countVisits(db), soon).toBe(33)
+    await db.$executeRaw(sql`UPDATE dead_letters SET state = 'retry'`)
+    const reason = 'content is too large or undecodable: see the header omitted-because'
+    await expect
+      .poll(() => readLetters(db), soon)
+      .toMatchObject([
+        { state: 'dead', reason },
+        { state: 'dead', reason },
+      ])
+    expect(await countVisits(db)).toBe(33)
+  })
+})
+
+it('a record of more than 1 MiB becomes a dead letter without its content, and halts nothing', async () => {
+  const log = await givenLog()
+  const { db } = await givenVisitsDatabase()
+  await givenRunner(log, db)
+  const long = { records: 3, value: spaces(2 * 1024 * 1024) }
+  await publishCompressed(log.connection, { topic: log.topic, partition: ADA }, long)
+  await log.publish(ofAda('Later'))
+  await expect.poll(() => countVisits(db), soon).toBe(1)
+  const [letter, ...further] = await db.$queryRaw<{ value: Uint8Array; headers: object; reason: string }[]>(
+    sql`SELECT value, headers, reason FROM dead_letters ORDER BY "offset"`,
+  )
+  expect(letter).toMatchObject({
+    reason: 'content is too large or undecodable: see the header omitted-because',
+    headers: { 'omitted-because': 'the record is larger than 1048576 bytes', 'omitted-bytes': '2097165' },
+  })
+  expect(letter?.value).toHaveLength(0)
+  expect(further).toHaveLength(2)
 })
 
 describe('a log that does not fit the checkpoints', () => {

@@ -142,7 +142,13 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
   const pacing = createFetchPacing(runnerParts.fetchPauseMs ?? FETCH_PAUSE_MS, runnerParts.isAwaited)
   const groupReader = createGroupReader(
     connection,
-    { groupId: runnerParts.groupId ?? consumerGroupOf(name), topics: [topic], logger, ...runnerParts.groupReader },
+    {
+      groupId: runnerParts.groupId ?? consumerGroupOf(name),
+      topics: [topic],
+      withStandIns: true,
+      logger,
+      ...runnerParts.groupReader,
+    },
     {
       ...readerHandlers(owned, pacing, signal),
       positions: (_topic, partitions) => assignments.openPositions(partitions),

@@ -28,7 +28,8 @@ const LANES = 3
  * Folds a topic from its beginning into a schema of its own, with the code of the live fold. Queues and publishes nothing,
  * and skips `afterCommit`. Folds several partitions at once, as several live owners do. An interrupted rebuild continues
  * from its checkpoints. Throws `CheckpointOutsideLogError` if the log does not hold records that were folded or are to be
- * folded, and at the first failure of Kafka, Postgres or the fold.
+ * folded, and at the first failure of Kafka, Postgres or the fold. An undecodable batch is such a failure, unless
+ * `deadBecause` has a reason for it.
  */
 export async function rebuildInto<Fact extends AnyFact, Draft>(options: RebuildParts<Fact, Draft>): Promise<void> {
   const folds = await openFolds({ ...options, db: committingInTurn(options.db) })
@@ -74,6 +75,7 @@ async function foldLane(
     signal,
     maxBatchRecords: MAX_BATCH_RECORDS,
     maxBytesPerPartition: MAX_FETCH_BYTES,
+    withStandIns: true,
   })
 }
 

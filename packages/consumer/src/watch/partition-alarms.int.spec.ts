@@ -58,7 +58,7 @@ describe('the alarms of a partition', () => {
     await endAlarms(db, KEY, 'ticks')
     await endAlarms(db, KEY, { openedBefore: 3n })
     expect(await readAlarms(db)).toMatchObject([{ kind: 'halted' }])
-    await raiseAlarm(db, KEY, { ...halt, code: 'CHECKPOINT_OUTSIDE_LOG' })
+    await raiseAlarm(db, KEY, { ...halt, recordId: undefined, code: 'CHECKPOINT_OUTSIDE_LOG' })
     await endAlarms(db, KEY, { openedBefore: 3n })
     expect(await readAlarms(db)).toEqual([])
   })

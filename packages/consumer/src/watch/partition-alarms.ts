@@ -26,7 +26,8 @@ export async function raiseAlarm(db: Db, key: CheckpointKey, alarm: PartitionAla
 
 /**
  * Ends alarms that no commit ends: of ticks that succeed again, and of a stall when no record waits any more. For a
- * partition whose checkpoint was opened: a halt whose log is valid again, and a stall at the log's end.
+ * partition whose checkpoint was opened: a halt whose log is valid again, and a stall at the log's end. A halt at a record
+ * stays: an operator may have asked to set it aside.
  */
 export async function endAlarms(
   db: Db,
@@ -36,7 +37,7 @@ export async function endAlarms(
   const isEnded =
     typeof ended === 'string'
       ? sql`kind = ${ended}`
-      : sql`(kind = 'halted' AND code <> 'FOLD_FAILED' OR kind = 'stalled' AND "offset" >= ${ended.openedBefore}::bigint)`
+      : sql`(kind = 'halted' AND code <> 'FOLD_FAILED' AND record_id IS NULL OR kind = 'stalled' AND "offset" >= ${ended.openedBefore}::bigint)`
   await db.$executeRaw(sql`
     DELETE FROM partition_alarms
     WHERE projection = ${projection} AND topic = ${topic} AND partition = ${partition}::int AND ${isEnded}`)

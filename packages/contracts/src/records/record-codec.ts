@@ -13,6 +13,11 @@ export const HEADERS = {
   traceparent: 'traceparent',
   /** Redis channel of the gateway that waits for the evaluator's reply. Not a fact, therefore not in the value. */
   replyTo: 'reply-to',
+  /**
+   * The reason why a reader of the log does not hand on the content of a record, or of a batch of them: too large, or
+   * undecodable. `omittedContent` in packages/log writes it.
+   */
+  omittedBecause: 'omitted-because',
 } as const
 
 const TYPES: ReadonlyMap<string, RecordType> = new Map(Object.entries(RECORDS))
@@ -58,8 +63,8 @@ type Decoded<Fact> =
   | { readonly outcome: 'rejected'; readonly reason: string }
 
 /**
- * Decodes a Kafka message. Never throws for data: consumers turn a rejection into a dead letter. Rejects null values, a
- * missing or unknown `schema-version`, values that are not JSON or do not fit the schema, strings that Postgres cannot
+ * Decodes a Kafka message. Never throws for data: consumers turn a rejection into a dead letter. Rejects null and omitted
+ * values, a missing or unknown `schema-version`, values that are not JSON or do not fit the schema, strings that Postgres cannot
  * store (U+0000, lone surrogates), and nesting so deep that the search for such strings overflows the stack.
  */
 export function decodeRecord<Fact>(
@@ -81,6 +86,8 @@ function decode<Fact>(
   headers: Readonly<Record<string, string>>,
 ): Decoded<Fact> {
   if (value === null) return rejected('value is null')
+  if (headers[HEADERS.omittedBecause] !== undefined)
+    return rejected(`content is too large or undecodable: see the header ${HEADERS.omittedBecause}`)
   const version = Number(headers[HEADERS.schemaVersion])
   if (!Number.isInteger(version) || version < 1)
     return rejected(`header ${HEADERS.schemaVersion} is missing or not a number`)

@@ -42,6 +42,7 @@ async function keepFollowing(options: FollowOptions): Promise<void> {
       maxBytesPerPartition: FETCH_BYTES_PER_PARTITION,
       ...(until && { until }),
       giveUpAfterMs: GIVE_UP_AFTER_MS,
+      withStandIns: true,
     })
 
   async function follow(): Promise<void> {

@@ -66,6 +66,7 @@ export async function findRequest(
     giveUpAfterMs: GIVE_UP_AFTER_MS,
     maxBatchRecords: BATCH_RECORDS,
     maxBytesPerPartition: FETCH_BYTES_PER_PARTITION,
+    withStandIns: true,
   })
   signal?.throwIfAborted()
   isCut ||= deadline.aborted && !record

@@ -240,6 +240,7 @@ async function readStep<Item>(
     giveUpAfterMs: GIVE_UP_AFTER_MS,
     maxBatchRecords: BATCH_RECORDS,
     maxBytesPerPartition: FETCH_BYTES,
+    withStandIns: true,
   })
   return {
     kept: items.map(({ item }) => item),

@@ -89,7 +89,7 @@ function discardCommand(): Command {
 
 function setAsideCommand(): Command {
   return new Command('set-aside')
-    .description('Make the record that halts a partition a dead letter, so that the partition continues.')
+    .description('Make the record or batch that halts a partition a dead letter, so that the partition continues.')
     .argument('<service>', `the consumer: ${CONSUMER_NAMES}`)
     .argument('<topic>', 'topic in nextvisit status')
     .argument('<partition>', 'number of the halted partition')

@@ -56,6 +56,7 @@ async function runExport({ topic, from, to, project, out }: ExportFlags): Promis
       toMs: to,
       project,
       write: output.write,
+      onUndecodable: (error) => complain(`Records are missing: ${error.message}`),
       onProgress: (read, whole, exported) => progress.report(whole === 0 ? 1 : read / whole, exported),
     })
     await output.complete()

@@ -60,7 +60,7 @@ function alarmLine(service: string, alarm: Alarm): string {
   const because = `since ${since}: ${code} ${message.replaceAll(/\s+/g, ' ')}.`
   if (kind === 'ticks') return `${where}: ticks fail ${because} See docs/runbooks/lag.md.`
   if (kind === 'stalled') return `${where} is stalled at offset ${offset} ${because} See docs/runbooks/lag.md.`
-  const record = recordId === null ? '' : ` (record ${recordId})`
+  const record = recordId === null || code === 'BATCH_UNDECODABLE' ? '' : ` (record ${recordId})`
   const wish = setAsideBy === null ? '' : ` ${setAsideBy} asked to set it aside.`
   return `${where} is halted at offset ${offset}${record} ${because}${wish} See docs/runbooks/halted.md.`
 }

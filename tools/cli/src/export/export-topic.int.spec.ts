@@ -7,6 +7,7 @@ import { gunzipSync } from 'node:zlib'
 import { encodeRecord } from '@nextvisit/contracts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { readLog, createPublisher, type FetchedRecord, type LogConnection } from '@nextvisit/log'
+import { publishCompressed } from '@nextvisit/log/test/publish-compressed.ts'
 import { createTestTopic } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type ExportOptions, exportTopic } from './export-topic.ts'
@@ -48,7 +49,14 @@ afterAll(() => rm(folder, { recursive: true }))
 async function exported(special: Partial<ExportOptions> = {}): Promise<string[]> {
   const lines: string[] = []
   const write = async (text: string) => void lines.push(...(text.match(/.+\n/g) ?? []))
-  const records = await exportTopic({ connection, topic, write, onProgress: () => {}, ...special })
+  const records = await exportTopic({
+    connection,
+    topic,
+    write,
+    onUndecodable: (error) => expect.unreachable(error.message),
+    onProgress: () => {},
+    ...special,
+  })
   expect(records).toBe(lines.length)
   return lines
 }
@@ -93,6 +101,30 @@ describe('an export', () => {
     expect(lines).toHaveLength(RECORDS / 2 - 1)
     expect(lines.every((line) => JSON.parse(line).value.project === 'blog')).toBe(true)
   })
+})
+
+it('an export has one line for a batch that cannot be decoded, reports it, and continues after it', async () => {
+  const own = await createTestTopic(inject('kafkaBrokers'))
+  const place = { topic: own.topic, partition: 0 }
+  for (const records of [1, 100_001, 1]) await publishCompressed(own.connection, place, { records })
+  const undecodable: string[] = []
+  const onUndecodable = ({ message }: Error): void => void undecodable.push(message)
+  const lines = await exported({ topic: own.topic, onUndecodable })
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { offset: 0, headers: {} },
+    {
+      offset: 1,
+      key: null,
+      value: null,
+      valueBase64: '',
+      headers: { 'omitted-offsets': '1-100001', 'omitted-records': '100001' },
+    },
+    { offset: 100_002, headers: {} },
+  ])
+  expect(undecodable).toEqual([expect.stringContaining(`offsets 1 to 100001 of ${own.topic}/0`)])
+  expect(
+    await exported({ topic: own.topic, onUndecodable, project: { organization: 'acme', project: 'blog' } }),
+  ).toEqual([])
 })
 
 describe('its file', () => {

@@ -17,20 +17,24 @@ export interface ExportOptions {
   readonly project?: ProjectRef | undefined
   /** Writes several complete lines. */
   readonly write: (text: string) => Promise<void>
+  /** Called for each batch of the log that cannot be decoded: its records are missing. */
+  readonly onUndecodable: (error: Error) => void
   /** Reports the read and total numbers of records in the range, and the number of exported records. */
   readonly onProgress: (read: number, whole: number, records: number) => void
 }
 
 /**
  * Writes the records that the topic contained at the start, partition by partition, each in order. The same past range
- * therefore always gives the same bytes. Returns the number of records.
+ * therefore always gives the same bytes. A batch of the log that cannot be decoded is one line, whose headers describe it, but
+ * none in the export of a project. Returns the number of records.
  */
 export async function exportTopic(options: ExportOptions): Promise<number> {
-  const { connection, topic, write, onProgress } = options
+  const { connection, topic, write, onUndecodable, onProgress } = options
   const { starts, ends, whole } = await readRange(options)
   let read = 0
   let records = 0
   const onBatch = async (batch: FetchedBatch): Promise<void> => {
+    for (const { undecodable } of batch.records) if (undecodable) onUndecodable(undecodable.error)
     const lines = batch.records.flatMap((record) => lineOf(record, options) ?? [])
     if (lines.length > 0) await write(lines.join(''))
     records += lines.length
@@ -44,6 +48,7 @@ export async function exportTopic(options: ExportOptions): Promise<number> {
     until: ends,
     isOneByOne: true,
     maxBytesPerPartition: FETCH_BYTES,
+    withStandIns: true,
   })
   return records
 }

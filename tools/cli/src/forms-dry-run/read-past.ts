@@ -50,7 +50,7 @@ export async function readPast(
       passed += Number(nextOffset - fetchedFrom)
       progress.report(passed / whole, counts.records)
     }
-    await readLog(connection, { topic, from, onBatch, until: 'end' })
+    await readLog(connection, { topic, from, onBatch, until: 'end', withStandIns: true })
   }
 
   try {

@@ -67,6 +67,7 @@ export async function readImportedIds(
       }
     },
     until: 'end',
+    withStandIns: true,
   })
   return ids
 }

@@ -8,6 +8,9 @@ import {
   requireBeginning,
 } from './rebuild-source.ts'
 
+/** Nobody folds this topic live, so nobody can set a batch aside that cannot be decoded. */
+const deadBecause = ({ undecodable }: FetchedRecord): string | undefined => undecodable?.error.message
+
 /**
  * Creates the source of a topic that the consumer itself publishes: the whole topic, then the records in the live outbox.
  * The outbox publishes at least once, so folding a fact twice, even after later facts, must change nothing.
@@ -37,7 +40,7 @@ export function publishedTopic(context: RebuildContext, projection: Projection):
       // Reads the outbox before the ends: a record that leaves it later is in the log by then.
       const waiting = await readOutbox()
       const until = await readEnds()
-      await rebuildInto({ projection, db, connection, topic, until, catalog, serviceVersion, onProgress })
+      await rebuildInto({ projection, db, connection, topic, until, catalog, serviceVersion, deadBecause, onProgress })
       const { recorded } = decodeFacts(projection.schema, { records: waiting })
       const { statements } = await foldRecords({ projection, db, catalog, serviceVersion, mode: 'rebuild' }, recorded)
       if (statements.length > 0) await db.executeAll(statements)

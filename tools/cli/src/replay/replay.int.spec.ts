@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type AnyFact, evolveDraft, type Projection } from '@nextvisit/consumer'
-import { givenEvents, givenLog, type GivenLog } from '@nextvisit/consumer/test/given-log.ts'
+import { givenEvents, givenLog, type GivenLog, partitionOf } from '@nextvisit/consumer/test/given-log.ts'
 import { givenRunner } from '@nextvisit/consumer/test/given-runner.ts'
 import { countVisits, readVisits } from '@nextvisit/consumer/test/visits-projection.ts'
 import { userIdFixture } from '@nextvisit/contracts/fixtures'
 import { type Db, sql, withClient } from '@nextvisit/database'
 import { readLog, readWatermarks } from '@nextvisit/log'
+import { publishCompressed } from '@nextvisit/log/test/publish-compressed.ts'
 import { describe, expect, it } from 'vitest'
 import { givenVisitsReplay } from '../../test/given-replay.ts'
 
@@ -30,6 +31,8 @@ async function offsetsOf(db: Db): Promise<bigint> {
   const [row] = await db.$queryRaw<{ sum: bigint }[]>(sql`SELECT sum(next_offset)::bigint AS sum FROM checkpoints`)
   return row?.sum ?? 0n
 }
+
+const ofAda = () => givenEvents(1, () => 'ada')
 
 describe('a replay', () => {
   it('rebuilds, finds equal rows and swaps, while the live fold continues without a gap', async () => {
@@ -222,6 +225,28 @@ describe('a replay', () => {
     await db.$executeRaw(sql`UPDATE dead_letters SET state = 'retry' WHERE state = 'dead'`)
     await givenRunner(log, db)
     await expect.poll(() => countVisits(db), { timeout: 20_000 }).toBe(2)
+  })
+
+  it('passes a batch that cannot be decoded where the live consumer did, and no other', async () => {
+    const log = await givenLog()
+    const { db, replay } = await givenVisitsReplay(log)
+    const { runner } = await givenRunner(log, db)
+    const partition = partitionOf('ada')
+    await log.publish(ofAda())
+    await publishCompressed(log.connection, { topic: log.topic, partition }, { records: 100_001 })
+    await log.publish(ofAda())
+    const setAside = () =>
+      db.$executeRaw(sql`UPDATE partition_alarms SET set_aside_by = 'ops', set_aside_at = now() WHERE "offset" = 1`)
+    await expect.poll(setAside, { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => countVisits(db), { timeout: 20_000 }).toBe(2)
+    await runner.stop()
+    const letters = await db.$queryRaw(sql`SELECT id, "offset", reason, headers FROM dead_letters`)
+    expect(letters).toHaveLength(1)
+    expect(await replay()).toMatchObject({ outcome: 'swapped', comparisons: [{ onlyLive: 0, onlyRebuilt: 0 }, {}] })
+    expect(await countVisits(db)).toBe(2)
+    expect(await db.$queryRaw(sql`SELECT id, "offset", reason, headers FROM dead_letters`)).toEqual(letters)
+    await db.$executeRaw(sql`DELETE FROM dead_letters`)
+    await expect(replay()).rejects.toThrow(/The batch at offsets 1 to 100001 of .* cannot be decoded/)
   })
 
   it('folds a dead letter that is retried during the rebuild exactly once, and publishes nothing for it', async () => {

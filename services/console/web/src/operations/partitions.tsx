@@ -81,7 +81,8 @@ function State({ line }: { readonly line: PartitionLine }) {
       {line.alarms.map(({ kind: alarm, offset, recordId, code, message, since }) => (
         <p key={alarm} className="quiet">
           {alarm} at offset {offset} since <Time at={since} />: <code>{code}</code> {message}
-          {recordId && <> (record {recordId})</>}. Runbook: <RunbookLink name={alarm === 'halted' ? 'halted' : 'lag'} />
+          {recordId && code !== 'BATCH_UNDECODABLE' && <> (record {recordId})</>}. Runbook:{' '}
+          <RunbookLink name={alarm === 'halted' ? 'halted' : 'lag'} />
         </p>
       ))}
     </>
@@ -100,29 +101,47 @@ function stateOf({ owner, alarms, lagSeconds }: PartitionLine): { readonly kind:
   return isLate(lagSeconds) ? { kind: 'warning', label: 'lagging' } : { kind: 'good', label: 'follows' }
 }
 
-/** Button of operators that makes the record halting a partition a dead letter. */
+/** Button of operators that makes the record, or the batch, that halts a partition a dead letter. */
 function SetAside({ service, line }: { readonly service: string; readonly line: PartitionLine }) {
   const isOperator = useIsOperator()
   const setAside = useChange('setRecordAside', 'listConsumers')
   const halt = line.alarms.find(({ kind, recordId }) => kind === 'halted' && recordId !== null)
   if (!halt || !isOperator) return null
   const { partition } = line
-  const { offset, canSetAside } = halt
+  const { offset, canSetAside, code } = halt
+  const what = code === 'BATCH_UNDECODABLE' ? 'batch' : 'record'
   if (setAside.isSuccess && setAside.variables.offset === offset)
-    return <output>Setting the record at offset {offset} aside. The partition continues within seconds.</output>
+    return (
+      <output>
+        Setting the {what} at offset {offset} aside. The partition continues within seconds.
+      </output>
+    )
   if (!canSetAside)
-    return <p className="quiet">You can set the record aside within seconds, when {service} has stored the alarm.</p>
+    return (
+      <p className="quiet">
+        You can set the {what} aside within seconds, when {service} has stored the alarm.
+      </p>
+    )
   return (
     <ActionDialog
-      label={`Set aside the record at offset ${offset}`}
+      label={`Set aside the ${what} at offset ${offset}`}
       action="Set it aside"
       onConfirm={() => setAside.mutateAsync({ service, partition, offset })}
     >
-      <p>
-        The record becomes a dead letter of {service}, and partition {partition} continues with the next record. When{' '}
-        {service} is fixed, retry the dead letter, which folds it late.
-      </p>
-      <p>If you can deploy a fixed version soon, do that instead: the partition then continues with this record.</p>
+      {what === 'batch' ? (
+        <p>
+          The records of the batch are lost to {service}. A dead letter without content describes the batch, and
+          partition {partition} continues after it.
+        </p>
+      ) : (
+        <>
+          <p>
+            The record becomes a dead letter of {service}, and partition {partition} continues with the next record.
+            When {service} is fixed, retry the dead letter, which folds it late.
+          </p>
+          <p>If you can deploy a fixed version soon, do that instead: the partition then continues with this record.</p>
+        </>
+      )}
     </ActionDialog>
   )
 }
