@@ -1,4 +1,3 @@
-import { randomUUIDv7 } from 'node:crypto'
 import type { CatalogKey } from '@nextvisit/catalog'
 import {
   BODY_LIMITS,
@@ -12,6 +11,7 @@ import { checkUserName, eventSlug, memberIn, userIdOf, userNameOfUserId, redactM
 import type { Logger, RefusalStore } from '@nextvisit/service-kit'
 import type { Refusal } from './refusals.ts'
 import { createGatheredRefusals } from './gathered-refusals.ts'
+import { createOrderedIds } from './ordered-ids.ts'
 
 /** A refused request, or a refused item of a batch, as far as it was read. */
 interface RefusedRequest {
@@ -45,6 +45,7 @@ const MAX_KEY_NAME_LENGTH = 100
  */
 export function createKeptRefusals({ store, onRefused, onDropped, logger }: KeptRefusalsOptions) {
   const gathered = createGatheredRefusals()
+  const createId = createOrderedIds()
   let flushed = Promise.resolve()
   let timer: NodeJS.Timeout | undefined
   let isFailing = false
@@ -83,7 +84,10 @@ export function createKeptRefusals({ store, onRefused, onDropped, logger }: Kept
     const { route, key } = refused
     // A refused read loses no data.
     if (!key || route.method === 'GET') return
-    const outcome = gathered.add(key.project, reason, () => describeRefusal(refused, key, reason, refusal))
+    const outcome = gathered.add(key.project, reason, () => ({
+      id: createId(),
+      ...describeRefusal(refused, key, reason, refusal),
+    }))
     if (outcome === 'dropped') onDropped('projects', 1)
     timer ??= setTimeout(() => void flush(), FLUSH_AFTER_MS)
   }
@@ -104,12 +108,11 @@ function describeRefusal(
   { entry, project }: CatalogKey,
   reason: string,
   refusal: Refusal,
-): KeptRefusal {
+): Omit<KeptRefusal, 'id'> {
   const names = route.keyIn ? { user: 'userId', event: 'event' } : { user: 'userName', event: 'eventName' }
   const userName = userNameOf(memberIn(body, names.user))
   const event = declaredEvent(project, memberIn(body, names.event))
   return {
-    id: randomUUIDv7(),
     at: new Date().toISOString(),
     reason,
     status: refusal.status,
