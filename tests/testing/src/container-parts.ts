@@ -1,10 +1,8 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { freePort } from '@nextvisit/local-stack'
+import { freePort, IMAGES, kafkaContainerEnvironment } from '@nextvisit/local-stack'
 import { dialContainersOnLoopback } from './config.ts'
 import type { StartedPart } from './global-setup.ts'
-
-const IMAGES = { kafka: 'apache/kafka:4.1.2', postgres: 'postgres:17', redis: 'redis:7' } as const
 
 dialContainersOnLoopback()
 const { GenericContainer, Wait } = await import('testcontainers')
@@ -21,22 +19,7 @@ export async function startKafkaContainer(): Promise<StartedPart> {
   const port = await freePort() // the broker advertises it, so it must be known before the start
   const container = await new GenericContainer(IMAGES.kafka)
     .withExposedPorts({ container: 9092, host: port })
-    .withEnvironment({
-      CLUSTER_ID: 'MkU3OEVBNTcwNTJENDM2Qg',
-      KAFKA_NODE_ID: '1',
-      KAFKA_PROCESS_ROLES: 'broker,controller',
-      KAFKA_CONTROLLER_QUORUM_VOTERS: '1@localhost:9093',
-      KAFKA_CONTROLLER_LISTENER_NAMES: 'CONTROLLER',
-      KAFKA_LISTENERS: 'PLAINTEXT://:9092,CONTROLLER://:9093',
-      KAFKA_ADVERTISED_LISTENERS: `PLAINTEXT://127.0.0.1:${port}`,
-      KAFKA_LISTENER_SECURITY_PROTOCOL_MAP: 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
-      KAFKA_AUTO_CREATE_TOPICS_ENABLE: 'false',
-      KAFKA_OFFSETS_TOPIC_NUM_PARTITIONS: '1',
-      KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR: '1',
-      KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS: '0',
-      KAFKA_GROUP_MIN_SESSION_TIMEOUT_MS: '1000',
-      KAFKA_HEAP_OPTS: '-Xms256m -Xmx512m',
-    })
+    .withEnvironment(kafkaContainerEnvironment(port))
     .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/))
     .withStartupTimeout(120_000)
     .start()

@@ -26,9 +26,14 @@ export async function hasMaven(): Promise<boolean> {
   )
 }
 
-/** Copies the direct and indirect dependencies of a pom.xml to the folder. */
-export async function copyDependencies(pom: string, folder: string): Promise<void> {
-  await maven(['--file', pom, `${DEPENDENCY_PLUGIN}:copy-dependencies`, `-DoutputDirectory=${folder}`])
+/** Copies the direct and indirect dependencies of a pom.xml, with these values of its properties, to the folder. */
+export async function copyDependencies(
+  pom: string,
+  folder: string,
+  properties: Readonly<Record<string, string>>,
+): Promise<void> {
+  const given = Object.entries(properties).map(([name, value]) => `-D${name}=${value}`)
+  await maven(['--file', pom, `${DEPENDENCY_PLUGIN}:copy-dependencies`, `-DoutputDirectory=${folder}`, ...given])
 }
 
 /** Copies one jar (`group:artifact:version`) to the folder. */

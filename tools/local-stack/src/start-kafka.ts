@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { cached } from './cached.ts'
+import { IMAGES, KAFKA_VERSION } from './container-images.ts'
 import { containerPlan } from './container-plan.ts'
 import { dockerAnswers } from './docker.ts'
 import { StackError } from './errors.ts'
@@ -9,8 +10,9 @@ import { copyDependencies, hasMaven, java17 } from './maven.ts'
 import { startOwnedProcess, type ProcessPlan } from './owned-process.ts'
 import { asPart, type Part, type PartOptions } from './part.ts'
 
-const KAFKA_VERSION = '4.1.2'
 const POM = path.join(import.meta.dirname, '..', 'pom.xml')
+/** Data folder of the image. */
+const KAFKA_DATA = '/var/lib/kafka/data'
 
 interface KafkaOptions extends PartOptions {
   /** Port for clients, if it differs from the broker's own: the port of a fault proxy. */
@@ -41,7 +43,7 @@ async function kafkaOnJvm({ onWait }: PartOptions): Promise<KafkaJvm | undefined
     const inCache = cached(`kafka-${KAFKA_VERSION}`, async (folder) => {
       if (!(await hasMaven())) throw missing()
       onWait?.('Downloading Kafka (first start only)')
-      await copyDependencies(POM, folder)
+      await copyDependencies(POM, folder, { 'kafka.version': KAFKA_VERSION })
     })
     try {
       const jars = await inCache
@@ -65,24 +67,32 @@ function missing(): StackError {
   )
 }
 
-function kafkaContainer(port: number, options: KafkaOptions): ProcessPlan {
+/** Returns the environment of a container of Kafka whose clients connect to this port of 127.0.0.1. */
+export function kafkaContainerEnvironment(advertisedPort: number): Readonly<Record<string, string>> {
   const settings = {
     ...SINGLE_NODE,
     'controller.quorum.voters': '1@localhost:9093',
-    listeners: 'PLAINTEXT://:9092,CONTROLLER://:9093',
-    'advertised.listeners': `PLAINTEXT://127.0.0.1:${options.advertisedPort ?? port}`,
-    'log.dirs': '/var/lib/kafka/data',
+    // The broker sends the markers of transactions to itself. In the container, it cannot reach the published port.
+    'inter.broker.listener.name': 'LOCAL',
+    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,LOCAL:PLAINTEXT,CONTROLLER:PLAINTEXT',
+    listeners: 'PLAINTEXT://:9092,LOCAL://localhost:9094,CONTROLLER://localhost:9093',
+    'advertised.listeners': `PLAINTEXT://127.0.0.1:${advertisedPort},LOCAL://localhost:9094`,
+    'log.dirs': KAFKA_DATA,
   }
   const environment = Object.entries(settings).map(
     ([name, value]) => [`KAFKA_${name.toUpperCase().replaceAll('.', '_')}`, value] as const,
   )
+  return { ...Object.fromEntries(environment), CLUSTER_ID, KAFKA_HEAP_OPTS: '-Xms256m -Xmx512m' }
+}
+
+function kafkaContainer(port: number, options: KafkaOptions): ProcessPlan {
   return containerPlan({
     name: 'Kafka',
-    image: `apache/kafka:${KAFKA_VERSION}`,
+    image: IMAGES.kafka,
     dataDirectory: options.dataDirectory,
-    volumePath: '/var/lib/kafka/data',
+    volumePath: KAFKA_DATA,
     port: { host: port, container: 9092 },
-    environment: { ...Object.fromEntries(environment), CLUSTER_ID, KAFKA_HEAP_OPTS: '-Xms256m -Xmx512m' },
+    environment: kafkaContainerEnvironment(options.advertisedPort ?? port),
     logFile: options.logFile,
     signal: options.signal,
     readyLine: READY,

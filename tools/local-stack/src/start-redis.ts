@@ -3,6 +3,7 @@ import { chmod, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { cached } from './cached.ts'
+import { IMAGES } from './container-images.ts'
 import { containerPlan } from './container-plan.ts'
 import { dockerAnswers } from './docker.ts'
 import { StackError } from './errors.ts'
@@ -90,7 +91,7 @@ async function redisHere(server: string, port: number, options: PartOptions): Pr
 function redisContainer(port: number, options: PartOptions): ProcessPlan {
   return containerPlan({
     name: 'Redis',
-    image: 'redis:7',
+    image: IMAGES.redis,
     dataDirectory: options.dataDirectory,
     volumePath: '/data',
     port: { host: port, container: 6379 },
