@@ -115,23 +115,27 @@ describe('production mode', () => {
     expect(read({ ...env, INTERNAL_TOKEN: 'chosen for this spec' })).toBe('production')
   })
 
-  it.each(['INTERNAL_TOKEN', 'NEXTVISIT_SECRET_KEY', 'POSTGRES_PASSWORD', 'SERVICES_PASSWORD'])(
-    'refuses the default of %s in docker-compose.yml, in any variable',
-    (variable) => {
-      const compose = readFileSync(path.resolve(import.meta.dirname, '../../../docker-compose.yml'), 'utf8')
-      const published = new Set(
-        [...compose.matchAll(/\$\{(\w+):-([^}]+)\}/g)].flatMap(([, name, value]) =>
-          name === variable && value !== undefined ? [value] : [],
-        ),
-      )
-      expect(published.size).toBe(1)
-      for (const secret of [...published].flatMap((each) => [each, each.toUpperCase()])) {
-        const [bare, inAddress] = [secret, `postgresql://role:${secret}@postgres:5432/nextvisit`]
-        for (const SETTING of [bare, inAddress])
-          expect(() => read({ NEXTVISIT_MODE: 'production', SETTING })).toThrow('SETTING is wrong')
-      }
-    },
-  )
+  it.each([
+    'INTERNAL_TOKEN',
+    'NEXTVISIT_SECRET_KEY',
+    'POSTGRES_PASSWORD',
+    'SERVICES_PASSWORD',
+    'KAFKA_PASSWORD',
+    'REDIS_PASSWORD',
+  ])('refuses the default of %s in docker-compose.yml, in any variable', (variable) => {
+    const compose = readFileSync(path.resolve(import.meta.dirname, '../../../docker-compose.yml'), 'utf8')
+    const published = new Set(
+      [...compose.matchAll(/\$\{(\w+):-([^}]+)\}/g)].flatMap(([, name, value]) =>
+        name === variable && value !== undefined ? [value] : [],
+      ),
+    )
+    expect(published.size).toBe(1)
+    for (const secret of [...published].flatMap((each) => [each, each.toUpperCase()])) {
+      const [bare, inAddress] = [secret, `postgresql://role:${secret}@postgres:5432/nextvisit`]
+      for (const SETTING of [bare, inAddress])
+        expect(() => read({ NEXTVISIT_MODE: 'production', SETTING })).toThrow('SETTING is wrong')
+    }
+  })
 })
 
 it('addressesConfig reads the internal addresses of services; the variable of the gateway contains INTERNAL', () => {

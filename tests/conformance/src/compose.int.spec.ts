@@ -7,7 +7,7 @@ import { parse } from 'yaml'
 const ROOT = path.resolve(import.meta.dirname, '../../..')
 
 interface Service {
-  readonly image?: string
+  readonly image: string
   readonly build?: { readonly context: string; readonly dockerfile: string }
   readonly command?: readonly string[]
   readonly entrypoint?: readonly string[]
@@ -15,6 +15,13 @@ interface Service {
   readonly env_file?: string
   readonly depends_on?: Readonly<Record<string, object>>
   readonly volumes?: readonly string[]
+  readonly user?: string
+  readonly ports?: readonly string[]
+  readonly read_only?: boolean
+  readonly cap_add?: readonly string[]
+  readonly cap_drop?: readonly string[]
+  readonly security_opt?: readonly string[]
+  readonly privileged?: boolean
 }
 
 interface ComposeFile {
@@ -71,11 +78,64 @@ describe('docker-compose.yml', () => {
     expect(Object.keys(environment).filter((name) => !page.includes(`\`${name}\``))).toEqual([])
   })
 
-  it('builds the image of our services once, and names a version of every other image', () => {
+  it('builds the image of our services once', () => {
     const builds = named.flatMap(([, { image, build }]) => (build ? { image, ...build } : []))
     expect(builds).toEqual([{ image: 'nextvisit', context: '.', dockerfile: 'infra/Dockerfile' }])
-    const others = named.filter(([, { image }]) => image !== 'nextvisit')
-    for (const [, { image }] of others) expect(image).toMatch(/^[\w/]+:\d[\d.]*$/)
+  })
+
+  it('pins the patch version of every other image, which no other file names', () => {
+    const others = named.flatMap(([, { image }]) => (image === 'nextvisit' ? [] : image))
+    // A patch is the third number of Kafka and Redis, and the second of Postgres.
+    for (const image of others) expect(image).toMatch(/^(?:postgres:\d+\.\d+|[\w/]+:\d+\.\d+\.\d+)(?:-[a-z]+)?$/)
+    const names = others.map((image) => image.slice(0, image.indexOf(':')))
+    const tagged = new RegExp(`['"\`\\s](?:${names.join('|')}):\\d`)
+    const files = globSync('{infra,packages,services,tests,tools}/**/*.{ts,yaml,yml,sh}', {
+      cwd: ROOT,
+      exclude: ['**/node_modules', '**/generated'],
+    })
+    expect(files.length).toBeGreaterThan(100)
+    expect(files.filter((file) => tagged.test(read(file)))).toEqual([])
+  })
+
+  it.each(named)('runs %s without privileges', (_name, service) => {
+    const { read_only, cap_add = [], cap_drop, security_opt, privileged = false } = service
+    const rights = { read_only, cap_add, cap_drop, security_opt, privileged }
+    const none = { cap_add: [], cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'], privileged: false }
+    expect(rights).toEqual({ read_only: true, ...none })
+  })
+
+  // The images of Kafka and of our services name another user than root themselves.
+  it.each(['postgres', 'redis'])('runs %s as its own user', (name) => {
+    expect(services[name]?.user).toBe(name)
+  })
+
+  it('publishes only the gateway and the console, on loopback', () => {
+    const published = named.flatMap(([name, { ports = [] }]) => ports.map((port) => [name, port]))
+    expect(published).toEqual([
+      ['gateway', '127.0.0.1:8080:8080'],
+      ['console', '127.0.0.1:8081:8081'],
+    ])
+  })
+
+  it('lets no container connect to Kafka without its password', () => {
+    const settings = new Map(Object.entries(services['kafka']?.environment ?? {}).map(([name, value]) => [name, `${value}`]))
+    const protocols = new Map(settings.get('KAFKA_LISTENER_SECURITY_PROTOCOL_MAP')?.split(',').map((pair) => pair.split(':', 2) as [string, string]))
+    const listeners = settings.get('KAFKA_LISTENERS')?.split(',').map((listener) => listener.split('://', 2)) ?? []
+    const reachable = listeners.filter(([, address]) => !address?.startsWith('localhost:')).map(([name = '']) => name)
+    expect(reachable.map((name) => protocols.get(name))).toEqual(['SASL_PLAINTEXT'])
+    const [name] = reachable
+    const user = /required user_(\w+)="(.+)";$/.exec(settings.get(`KAFKA_LISTENER_NAME_${name}_PLAIN_SASL_JAAS_CONFIG`) ?? '')
+    for (const [, { environment = {} }] of ours) {
+      expect([environment['KAFKA_SASL_USERNAME'], environment['KAFKA_SASL_PASSWORD']]).toEqual(user?.slice(1))
+      expect(environment['KAFKA_SASL_MECHANISM']).toBe('plain')
+    }
+  })
+
+  it('gives Redis the password that is in its address', () => {
+    const { command = [], environment = {} } = services['redis'] ?? {}
+    expect(command.join('\n')).toMatch(/^requirepass \$\$REDISCLI_AUTH$/m)
+    for (const [, { environment: own = {} }] of ours)
+      expect(new URL(String(own['REDIS_URL'])).password).toBe(environment['REDISCLI_AUTH'])
   })
 
   it('names only files, services and volumes that exist', () => {

