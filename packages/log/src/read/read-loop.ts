@@ -55,7 +55,8 @@ const LONGEST_BACK_OFF_MS = 1_000
 
 /** Reads partitions until `signal` is aborted, with at most one fetch in flight per broker, and none while all are busy. */
 export function startReadLoop(parts: ReadLoopParts, signal: AbortSignal): void {
-  const { idle, byLeader, fetch, deliver, mayFetch, refreshMetadata, logger } = parts
+  const { idle, byLeader, fetch, deliver, mayFetch, logger } = parts
+  const refreshMetadata = shareInFlight(parts.refreshMetadata)
   /** Brokers whose last fetch is in flight, or not concluded. */
   const turns = new Set<number>()
   const failures = new Map<number, number>()
@@ -110,4 +111,10 @@ export function startReadLoop(parts: ReadLoopParts, signal: AbortSignal): void {
   }
 
   fetchIdle()
+}
+
+/** Returns a function whose callers share the call in flight: as many partitions may need new leaders as the topic has. */
+function shareInFlight(run: () => Promise<void>): () => Promise<void> {
+  let inFlight: Promise<void> | undefined
+  return () => (inFlight ??= run().finally(() => (inFlight = undefined)))
 }

@@ -227,6 +227,29 @@ it.each([
   expect(failed).toEqual([])
 })
 
+it('partitions that are refused together share a refresh of the leaders', async () => {
+  const refreshes: PromiseWithResolvers<void>[] = []
+  const refreshMetadata = () => {
+    const refresh = Promise.withResolvers<void>()
+    refreshes.push(refresh)
+    return refresh.promise
+  }
+  const partitions = Array.from({ length: 48 }, (_, partition) => partition)
+  const { fetches, failed, last } = givenLoop({ leaders: partitions.map(() => 1), refreshMetadata })
+  last().answer(partitions.map((partition) => fetched(partition, 0n, NOT_LEADER)))
+  // By then each has backed off, and asked for a refresh.
+  await expect.poll(() => refreshes).toHaveLength(1)
+  await sleep(200)
+  expect(refreshes).toHaveLength(1)
+  refreshes[0]?.resolve()
+  await expect.poll(() => fetches).toHaveLength(2)
+  expect(last().partitions.toSorted((a, b) => a - b)).toEqual(partitions)
+  // A later refusal needs a refresh of its own.
+  last().answer([fetched(7, 0n, NOT_LEADER)])
+  await expect.poll(() => refreshes).toHaveLength(2)
+  expect(failed).toEqual([])
+})
+
 it('a partition whose position is outside the log becomes unreadable after a few attempts', async () => {
   const { unreadable, last, fetchOf } = givenLoop({ leaders: [1, 1] })
   for (let attempt = 1; attempt <= 4; attempt += 1) {
