@@ -128,7 +128,8 @@ describe('assignments', () => {
   it('report a partition whose broker keeps refusing it, with the refusal, and not as one that hangs', async () => {
     const { db } = await givenVisitsDatabase()
     let nowMs = Date.now()
-    const { openPositions, begin, owned } = givenAssignments(db, { now: () => new Date(nowMs) })
+    const metrics = createRunnerMetrics(new Registry(), () => [])
+    const { openPositions, begin, owned } = givenAssignments(db, { now: () => new Date(nowMs), metrics })
     await openPositions(new Map([[0, { low: 0n, high: 5n }]]))
     begin([0])
     nowMs += 180_000
@@ -136,6 +137,8 @@ describe('assignments', () => {
     onUnreadable?.(TOPIC, 0, new PartitionRefusedError(TOPIC, 0, 56))
     const [refused] = owned.reported()
     expect(refused?.progress()).toMatchObject({ hangsMs: 0, alarms: [{ kind: 'stalled', code: 'PARTITION_REFUSED' }] })
+    // No batch is retried.
+    expect((await metrics.retries.get()).values[0]?.value).toBe(0)
   })
 
   it('refuse to begin with a partition whose checkpoint was never opened', async () => {

@@ -141,7 +141,7 @@ export function createPartition(options: PartitionOptions): Partition {
     noticeTickRound: (failure) =>
       failure === undefined ? progress.noticeTicked() : progress.noticeTickFailed(failure),
     noticeEnd: progress.noticeEnd,
-    noticeRefused: (error) => progress.noticeFailed(error, 'Cannot be read now; trying again', 0),
+    noticeRefused: progress.noticeRefused,
     halt: progress.noticeHalted,
     setAside: (offset, by) => {
       const halted = progress.halted()

@@ -32,6 +32,8 @@ export interface ProgressTracker {
   readonly noticeCommit: (outcome: Folded | Stale) => void
   /** Notes an attempt that failed and is repeated. `message` is logged. */
   readonly noticeFailed: (error: unknown, message: string, backOffMs: number) => void
+  /** Notes that the broker does not serve the partition. The reader retries, so no batch does. */
+  readonly noticeRefused: (error: unknown) => void
   /** Notes that no attempt helps before an operator acts. */
   readonly noticeHalted: (error: unknown) => void
   readonly noticeTicked: () => void
@@ -41,6 +43,7 @@ export interface ProgressTracker {
 }
 
 const SWAPPED = 'The read models were swapped by a replay; continuing from their checkpoint'
+const REFUSED = 'Cannot be read now; trying again'
 const OVERTAKEN = 'Another owner moved the checkpoint; continuing from there'
 const DEAD_LETTERS = 'Records are dead letters now; see nextvisit dead-letters list'
 const HALTED = 'This partition is halted, the others continue; see docs/runbooks/halted.md'
@@ -79,6 +82,10 @@ export function createProgressTracker(options: ProgressTrackerOptions): Progress
       facts.failure = { sinceMs: nowMs(), error }
       metrics.retries.inc()
       logger.warn({ ...place, err: error, backOffMs }, message)
+    },
+    noticeRefused: (error) => {
+      facts.failure = { sinceMs: nowMs(), error }
+      logger.warn({ ...place, err: error }, REFUSED)
     },
     noticeHalted: (error) => {
       const record = error instanceof FoldFailedError ? error.record : undefined

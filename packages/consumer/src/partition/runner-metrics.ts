@@ -77,7 +77,7 @@ export function createRunnerMetrics(registry: Registry, progress: () => readonly
     }),
     retries: new Counter({
       name: 'projection_retries_total',
-      help: 'Batches tried again: Postgres is unavailable or busy, or something else that they need has not arrived',
+      help: 'Folds of a batch and reads of a checkpoint that are retried: Postgres is unavailable or busy, or the catalog is missing',
       registers,
     }),
   }
