@@ -11,22 +11,17 @@ import { LogUnavailableError } from '../core/errors.ts'
 export interface PartitionCounts {
   /**
    * Returns the number of partitions that a topic's keys are spread over. It is constant while the process runs: otherwise
-   * users would move to other partitions. Rejects with PartitionsChangedError while the topic has another number, or if
-   * records were folded with another one. Rejects with LogUnavailableError and TopicMissingError, which are retryable.
+   * users would move to other partitions. Rejects with PartitionsChangedError while the topic has another number. Rejects with
+   * LogUnavailableError and TopicMissingError, which are retryable. Reads no checkpoints, so it does not wait for Postgres.
    */
+  readonly keyPartitionsInLog: (topic: string) => Promise<number>
+  /** Returns the same, but also rejects with PartitionsChangedError if records were folded with another number. */
   readonly keyPartitionsOf: (topic: string) => Promise<number>
   /** Returns the change because of which a partition must not be folded. Otherwise rejects like `keyPartitionsOf`. */
   readonly changeOf: (topic: string, partition: number) => Promise<PartitionsChangedError | undefined>
 }
 
-const COUNT_AGAIN_AFTER_MS = 5_000
-
-interface Counted {
-  readonly expected: ExpectedPartitions
-  readonly found: number
-  readonly foldedKeyPartitions: readonly number[]
-  readonly atMs: number
-}
+const READ_AGAIN_AFTER_MS = 5_000
 
 /**
  * Without `expected`, the first count of a topic is its expected one. `readFoldedKeyPartitions` returns the numbers of
@@ -37,55 +32,73 @@ export function createPartitionCounts(
   expected: ExpectedPartitions | undefined,
   readFoldedKeyPartitions: () => Promise<readonly number[]>,
 ): PartitionCounts {
-  const known = new Map<string, Counted>()
-  const inFlight = new Map<string, Promise<Counted>>()
+  const counters = new Map<string, () => Promise<number>>()
+  const firstCounts = new Map<string, number>()
+  const foldedKeyPartitions = shareReadings(expected ? readFoldedKeyPartitions : async () => [])
 
-  /** Concurrent callers share a count: Kafka may take long to answer. */
-  async function count(topic: string): Promise<Counted> {
-    const last = known.get(topic)
-    if (last && performance.now() - last.atMs < COUNT_AGAIN_AFTER_MS) return last
-    const counting = inFlight.get(topic) ?? countAgain(topic, last).finally(() => inFlight.delete(topic))
-    inFlight.set(topic, counting)
-    return counting
-  }
-
-  async function countAgain(topic: string, last: Counted | undefined): Promise<Counted> {
-    const found = await logAdmin.partitionCount(topic).catch((cause: unknown) => {
-      if (last) return last.found // meanwhile nothing can be published or fetched
+  async function count(topic: string): Promise<{ readonly found: number; readonly own: ExpectedPartitions }> {
+    const counter = counters.get(topic) ?? shareReadings(() => logAdmin.partitionCount(topic), isFound)
+    counters.set(topic, counter)
+    const found = await counter().catch((cause: unknown) => {
       throw new LogUnavailableError({ cause })
     })
-    const counted = {
-      expected: expected ?? last?.expected ?? { keyPartitions: found, inTopic: found },
-      found,
-      foldedKeyPartitions: expected ? await readFolded(last) : [],
-      atMs: performance.now(),
-    }
-    if (found > 0) known.set(topic, counted)
-    return counted
+    const first = firstCounts.get(topic) ?? found
+    if (isFound(first)) firstCounts.set(topic, first)
+    return { found, own: expected ?? { keyPartitions: first, inTopic: first } }
   }
 
-  async function readFolded(last: Counted | undefined): Promise<readonly number[]> {
-    try {
-      return await readFoldedKeyPartitions()
-    } catch (error) {
-      if (last) return last.foldedKeyPartitions
-      throw error
-    }
+  async function keyPartitionsInLog(topic: string): Promise<number> {
+    const { found, own } = await count(topic)
+    return requirePartitions(topic, found, own)
   }
 
   return {
+    keyPartitionsInLog,
     keyPartitionsOf: async (topic) => {
-      const { found, expected: own, foldedKeyPartitions } = await count(topic)
-      const keyPartitions = requirePartitions(topic, found, own)
-      const changed = changedSinceFold(topic, foldedKeyPartitions, keyPartitions)
+      const keyPartitions = await keyPartitionsInLog(topic)
+      const changed = changedSinceFold(topic, await foldedKeyPartitions(), keyPartitions)
       if (changed) throw changed
       return keyPartitions
     },
     changeOf: async (topic, partition) => {
-      const { found, expected: own, foldedKeyPartitions } = await count(topic)
+      const { found, own } = await count(topic)
       const isAdded = partition >= own.inTopic
-      if (!isAdded && found >= own.inTopic) return changedSinceFold(topic, foldedKeyPartitions, own.keyPartitions)
+      if (!isAdded && found >= own.inTopic)
+        return changedSinceFold(topic, await foldedKeyPartitions(), own.keyPartitions)
       return new PartitionsChangedError(topic, isAdded ? Math.max(found, partition + 1) : found, own.inTopic)
     },
+  }
+}
+
+/** Returns false for a missing topic, which may be created. */
+function isFound(partitions: number): boolean {
+  return partitions > 0
+}
+
+/**
+ * Returns a reader whose callers share each reading: the one in flight, and for some seconds its value, if `mayKeep`. A failed
+ * reading keeps the last value: nothing can be published or fetched meanwhile.
+ */
+function shareReadings<Value>(
+  read: () => Promise<Value>,
+  mayKeep: (value: Value) => boolean = () => true,
+): () => Promise<Value> {
+  let kept: { readonly value: Value; readonly atMs: number } | undefined
+  let inFlight: Promise<Value> | undefined
+
+  async function readAgain(): Promise<Value> {
+    const last = kept
+    const value = await read().catch((error: unknown) => {
+      if (last) return last.value
+      throw error
+    })
+    if (mayKeep(value)) kept = { value, atMs: performance.now() }
+    return value
+  }
+
+  return async () => {
+    if (kept && performance.now() - kept.atMs < READ_AGAIN_AFTER_MS) return kept.value
+    inFlight ??= readAgain().finally(() => (inFlight = undefined))
+    return inFlight
   }
 }

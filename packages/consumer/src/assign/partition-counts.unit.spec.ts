@@ -4,14 +4,18 @@ import { createPartitionCounts } from './partition-counts.ts'
 const TWELVE = { keyPartitions: 12, inTopic: 12 }
 
 /** Counts partitions of a Kafka that gives each of these answers in turn, then the last again. */
-function givenCounts(answers: readonly (number | Error)[], expected?: { keyPartitions: number; inTopic: number }) {
+function givenCounts(
+  answers: readonly (number | Error)[],
+  expected?: { keyPartitions: number; inTopic: number },
+  readFolded: () => Promise<readonly number[]> = async () => [],
+) {
   let asked = 0
   const partitionCount = async () => {
     const answer = answers[Math.min(asked++, answers.length - 1)]
     if (answer instanceof Error || answer === undefined) throw answer ?? new Error('no answer')
     return answer
   }
-  return createPartitionCounts({ partitionCount }, expected, async () => [])
+  return { ...createPartitionCounts({ partitionCount }, expected, readFolded), asked: () => asked }
 }
 
 describe('partition counts', () => {
@@ -48,6 +52,18 @@ describe('partition counts', () => {
     expect(await counts.keyPartitionsOf('t')).toBe(12)
     vi.advanceTimersByTime(5_001)
     expect(await counts.keyPartitionsOf('t')).toBe(12)
+  })
+
+  it('of the log alone do not wait for the checkpoints, and ask Kafka no second time', async () => {
+    const folded = Promise.withResolvers<readonly number[]>()
+    const counts = givenCounts([12], TWELVE, () => folded.promise)
+    const change = counts.changeOf('t', 0)
+    expect(await counts.keyPartitionsInLog('t')).toBe(12)
+    folded.resolve([6])
+    expect(await change).toMatchObject({ code: 'PARTITIONS_CHANGED' })
+    await expect(counts.keyPartitionsOf('t')).rejects.toMatchObject({ code: 'PARTITIONS_CHANGED' })
+    expect(await counts.keyPartitionsInLog('t')).toBe(12)
+    expect(counts.asked()).toBe(1)
   })
 
   it('may exceed the partitions that keys use if an operator has confirmed it', async () => {

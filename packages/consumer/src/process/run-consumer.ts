@@ -56,9 +56,8 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const partitionCounts = createPartitionCounts(logAdmin, connection.partitions, () =>
     readFoldedKeyPartitions(upkeepDb, name),
   )
-  // Not the runner's counts: those also read the checkpoints over connections that slow ticks may hold.
-  const logCounts = createPartitionCounts(logAdmin, connection.partitions, () => Promise.resolve([]))
-  const countKeyPartitions = () => logCounts.keyPartitionsOf(projection.topic)
+  // Without the checkpoints, whose connections slow ticks may hold.
+  const countKeyPartitions = () => partitionCounts.keyPartitionsInLog(projection.topic)
   const replySender = createReplySender({ ...config, name, foldDb, logger })
   const projection = consumer.projection({ metrics, countKeyPartitions, publishReplies: replySender.publishReplies })
   const runner = createProjectionRunner({
