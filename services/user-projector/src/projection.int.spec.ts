@@ -12,6 +12,7 @@ import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { userProjector } from './consumer.ts'
+import { emptyDraft } from './draft.ts'
 import { readUser, readUserNames } from './queries.ts'
 import { createProjection } from './projection.ts'
 
@@ -182,6 +183,12 @@ describe('the read model of a user', () => {
     const place = newPlace()
     await fold([identifyRequested({ ...place, operations: { set: { plan: 'pro' } } })])
     expect(await fold([identifyRequested({ ...place, operations: { increment: { plan: 1, logins: 1 } } })])).toBe(1)
+  })
+
+  it.each([identifyRequested(), eventTracked()])('loses no $type whose user was not loaded: the fold fails', (fact) => {
+    const projection = createProjection(offlineParts(async () => 1))
+    const record = { fact, topic: 'user-events', partition: 0, offset: 0n, timestampMs: 0 }
+    expect(() => evolveDraft(projection, emptyDraft(), [record], context)).toThrow('was not loaded')
   })
 
   it('does not depend on how the records are cut into batches', async () => {

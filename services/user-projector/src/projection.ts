@@ -1,5 +1,5 @@
 import { createReviewedTicks, type Projection, type ProjectionParts, type Recorded } from '@nextvisit/consumer'
-import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
+import { type EventTracked, type IdentifyRequested, type RequestFact, TOPICS, UserFact } from '@nextvisit/contracts'
 import {
   applyEvent,
   applyIdentify,
@@ -12,7 +12,7 @@ import { Counter } from '@nextvisit/service-kit'
 import { loadDraft } from './load-draft.ts'
 import { saveDraft } from './save-draft.ts'
 import { segmentTicks } from './ticks.ts'
-import type { Draft } from './draft.ts'
+import type { Draft, DraftUser } from './draft.ts'
 
 /**
  * Creates the projection of users with their traits, device facts, events and segments. All facts of a user share a
@@ -48,8 +48,7 @@ export function createProjection({ metrics }: Pick<ProjectionParts, 'metrics'>):
 }
 
 function evolveIdentify(draft: Draft, { fact }: Recorded<IdentifyRequested>): void {
-  const user = draft.users.get(userKeyOf(fact))
-  if (!user) return
+  const user = loadedUser(draft, fact)
   changeAndRecomputeSegments(user, fact, () => {
     const change = applyIdentify(user, fact)
     user.userName = fact.userName
@@ -62,11 +61,17 @@ function evolveIdentify(draft: Draft, { fact }: Recorded<IdentifyRequested>): vo
 
 /** Folds an event, also of a user without an identify. Only an identify creates the user. */
 function evolveEvent(draft: Draft, { fact }: Recorded<EventTracked>): void {
-  const user = draft.users.get(userKeyOf(fact))
-  if (!user) return
+  const user = loadedUser(draft, fact)
   changeAndRecomputeSegments(user, fact, () => {
     applyEvent(user, fact)
     user.isChanged ||= fact.source === 'sdk'
     for (const key of countKeysOf(fact)) user.changedCounts.add(key)
   })
+}
+
+/** Returns the user of a fact. Throws if `load` has missed it: without an error, the fact would be lost. */
+function loadedUser({ users }: Draft, fact: RequestFact): DraftUser {
+  const user = users.get(userKeyOf(fact))
+  if (!user) throw new Error(`The user of the ${fact.type} ${fact.id} was not loaded`)
+  return user
 }
