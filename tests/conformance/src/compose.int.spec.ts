@@ -86,7 +86,8 @@ describe('docker-compose.yml', () => {
   it('pins the patch version of every other image, which no other file names', () => {
     const others = named.flatMap(([, { image }]) => (image === 'nextvisit' ? [] : image))
     // A patch is the third number of Kafka and Redis, and the second of Postgres.
-    for (const image of others) expect(image).toMatch(/^(?:postgres:\d+\.\d+|[\w/]+:\d+\.\d+\.\d+)(?:-[a-z]+)?$/)
+    const pinned = /^(?:postgres:\d+\.\d+|[\w/]+:\d+\.\d+\.\d+)(?:-[a-z]+)?(?:@sha256:[\da-f]{64})?$/
+    for (const image of others) expect(image).toMatch(pinned)
     const names = others.map((image) => image.slice(0, image.indexOf(':')))
     const tagged = new RegExp(`['"\`\\s](?:${names.join('|')}):\\d`)
     const files = globSync('{infra,packages,services,tests,tools}/**/*.{ts,yaml,yml,sh}', {
@@ -118,13 +119,26 @@ describe('docker-compose.yml', () => {
   })
 
   it('lets no container connect to Kafka without its password', () => {
-    const settings = new Map(Object.entries(services['kafka']?.environment ?? {}).map(([name, value]) => [name, `${value}`]))
-    const protocols = new Map(settings.get('KAFKA_LISTENER_SECURITY_PROTOCOL_MAP')?.split(',').map((pair) => pair.split(':', 2) as [string, string]))
-    const listeners = settings.get('KAFKA_LISTENERS')?.split(',').map((listener) => listener.split('://', 2)) ?? []
+    const settings = new Map(
+      Object.entries(services['kafka']?.environment ?? {}).map(([name, value]) => [name, `${value}`]),
+    )
+    const protocols = new Map(
+      settings
+        .get('KAFKA_LISTENER_SECURITY_PROTOCOL_MAP')
+        ?.split(',')
+        .map((pair) => pair.split(':', 2) as [string, string]),
+    )
+    const listeners =
+      settings
+        .get('KAFKA_LISTENERS')
+        ?.split(',')
+        .map((listener) => listener.split('://', 2)) ?? []
     const reachable = listeners.filter(([, address]) => !address?.startsWith('localhost:')).map(([name = '']) => name)
     expect(reachable.map((name) => protocols.get(name))).toEqual(['SASL_PLAINTEXT'])
     const [name] = reachable
-    const user = /required user_(\w+)="(.+)";$/.exec(settings.get(`KAFKA_LISTENER_NAME_${name}_PLAIN_SASL_JAAS_CONFIG`) ?? '')
+    const user = /required user_(\w+)="(.+)";$/.exec(
+      settings.get(`KAFKA_LISTENER_NAME_${name}_PLAIN_SASL_JAAS_CONFIG`) ?? '',
+    )
     for (const [, { environment = {} }] of ours) {
       expect([environment['KAFKA_SASL_USERNAME'], environment['KAFKA_SASL_PASSWORD']]).toEqual(user?.slice(1))
       expect(environment['KAFKA_SASL_MECHANISM']).toBe('plain')
