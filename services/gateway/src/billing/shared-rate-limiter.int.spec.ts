@@ -3,7 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { RateLimit } from '@nextvisit/contracts'
 import { startRedisProxy } from '@nextvisit/service-kit/test/redis-proxy-fixture.ts'
 import { describe, expect, inject, it } from 'vitest'
-import { flood, givenLimiter, givenTwoLimiters, newPrefix, type Taken, worstExcess } from '../../test/given-limiters.ts'
+import {
+  countAllowed,
+  flood,
+  givenLimiter,
+  givenTwoLimiters,
+  newPrefix,
+  type Taken,
+  worstExcess,
+} from '../../test/given-limiters.ts'
 import { drain, type RateLimiter, type TokenBucket, tokensIn } from './rate-limiter.ts'
 
 const HARDLY = 1 / 3_600
@@ -43,25 +51,49 @@ describe('rate limits shared through Redis (decisions.md, Busy and broken)', () 
     expect(allowed.filter(Boolean)).toHaveLength(burst)
   })
 
-  it('pass exactly burst if one gateway disappears with leased tokens', async () => {
-    const [one, other] = await givenTwoLimiters()
+  it('pass exactly burst if one gateway gives back the tokens that it leased', async () => {
     const limit = { perSecond: HARDLY, burst: 100 }
-    let passed = 0
-    for (let i = 0; i < 20; i += 1) if ((await one.take('key', limit)).isAllowed) passed += 1
-    for (let i = 0; i < 100; i += 1) if ((await other.take('key', limit)).isAllowed) passed += 1
-    expect(passed).toBe(100)
+    // A gateway that is late by 50 ms has lost its tokens: a busy machine may need another attempt.
+    const passedOverTwo = async () => {
+      const [one, other] = await givenTwoLimiters()
+      return (await countAllowed(one, limit, 20)) + (await countAllowed(other, limit, 100))
+    }
+    await expect.poll(passedOverTwo, { timeout: 50_000 }).toBe(100)
+  })
+
+  it('lose only the leased tokens of a gateway that disappears', async () => {
+    const [lost, other] = await givenTwoLimiters()
+    const limit = { perSecond: HARDLY, burst: 100 }
+    const before = await countAllowed(lost, limit, 20)
+    lost.client.disconnect()
+    const passed = before + (await countAllowed(other, limit, 100))
+    expect(passed).toBeLessThanOrEqual(100)
+    // It leased at most half of what was above the middle.
+    expect(passed).toBeGreaterThanOrEqual(100 - (100 - 50) / 2)
   })
 
   it('state the remaining tokens, and when there are more', async () => {
     const [one, other] = await givenTwoLimiters()
-    const limit = { perSecond: 1, burst: 2 }
-    expect(await one.take('key', limit)).toEqual({ isAllowed: true, remaining: 1, moreInSeconds: 1 })
-    expect(await other.take('key', limit)).toEqual({ isAllowed: true, remaining: 0, moreInSeconds: 1 })
-    for (const { take } of [one, other, one])
-      expect(await take('key', limit)).toEqual({ isAllowed: false, remaining: 0, moreInSeconds: 1 })
-    await sleep(1_000)
-    expect((await other.take('key', limit)).isAllowed).toBe(true)
-    expect((await one.take('key', limit)).isAllowed).toBe(false)
+    const limit = { perSecond: HARDLY, burst: 2 }
+    const stated = async ({ take }: RateLimiter) => {
+      const { isAllowed, remaining, moreInSeconds } = await take('key', limit)
+      return { isAllowed, remaining, moreInHours: Math.ceil(moreInSeconds / 3_600) }
+    }
+    expect(await stated(one)).toEqual({ isAllowed: true, remaining: 1, moreInHours: 1 })
+    expect(await stated(other)).toEqual({ isAllowed: true, remaining: 0, moreInHours: 1 })
+    for (const limiter of [one, other, one])
+      expect(await stated(limiter)).toEqual({ isAllowed: false, remaining: 0, moreInHours: 1 })
+  })
+
+  it('have a token again after the stated time, for either gateway', async () => {
+    const limiters = await givenTwoLimiters()
+    const limit = { perSecond: 2, burst: 1 }
+    for (const { take } of limiters) {
+      let verdict = await take('key', limit)
+      while (verdict.isAllowed) verdict = await take('key', limit)
+      await sleep(verdict.moreInSeconds * 1_000)
+      expect((await take('key', limit)).isAllowed).toBe(true)
+    }
   })
 
   it.each([
@@ -132,6 +164,10 @@ describe('rate limits shared through Redis (decisions.md, Busy and broken)', () 
 
 describe('a rate limiter without Redis', () => {
   const limit = { perSecond: HARDLY, burst: 5 }
+  /** Longer than an answer of Redis takes on a busy machine. */
+  const patienceMs = 2_000
+  /** Time in ms between two attempts to reach Redis again. */
+  const retryAfterMs = 250
   const BACK = 'Rate limits are shared by all gateways again'
 
   async function isShared(take: RateLimiter['take'], lines: readonly string[]): Promise<boolean> {
@@ -143,17 +179,18 @@ describe('a rate limiter without Redis', () => {
     'continues at once from the last known level, and recovers by itself: %s',
     async (how) => {
       const proxy = await startRedisProxy(inject('redisUrl'))
-      const { take, lines } = await givenLimiter({ redisUrl: proxy.url, patienceMs: 50 })
+      const { take, lines, asked } = await givenLimiter({ redisUrl: proxy.url, patienceMs })
       const isAllowed = async () => (await take('key', limit)).isAllowed
       expect([await isAllowed(), await isAllowed()]).toEqual([true, true])
 
       if (how === 'frozen') proxy.freeze()
       else proxy.close()
+      const before = asked()
+      const allowed = [await isAllowed()]
       const beganMs = performance.now()
-      const allowed = []
-      for (let i = 0; i < 200; i += 1) allowed.push(await isAllowed())
-      // Only the first one waited, and not until the connection timed out. Ten waits would take ten seconds.
-      expect(performance.now() - beganMs).toBeLessThan(1_000)
+      for (let i = 0; i < 199; i += 1) allowed.push(await isAllowed())
+      // Only the first one waited for Redis. A few of the others asked it again, without waiting: else the spec would time out.
+      expect(asked() - before).toBeLessThanOrEqual(2 + (performance.now() - beganMs) / retryAfterMs)
       expect(allowed.filter(Boolean)).toHaveLength(3)
 
       if (how === 'frozen') proxy.thaw()
@@ -168,7 +205,7 @@ describe('a rate limiter without Redis', () => {
 
   it('reports the requests that passed meanwhile once Redis is back', async () => {
     const proxy = await startRedisProxy(inject('redisUrl'))
-    const { take, lines } = await givenLimiter({ redisUrl: proxy.url, patienceMs: 50 })
+    const { take, lines } = await givenLimiter({ redisUrl: proxy.url, patienceMs })
     const isAllowed = async () => (await take('key', limit)).isAllowed
     expect([await isAllowed(), await isAllowed()]).toEqual([true, true])
     proxy.freeze()
@@ -182,7 +219,7 @@ describe('a rate limiter without Redis', () => {
   it('starts', async () => {
     const proxy = await startRedisProxy(inject('redisUrl'))
     proxy.close()
-    const { take } = await givenLimiter({ redisUrl: proxy.url, patienceMs: 50 })
+    const { take } = await givenLimiter({ redisUrl: proxy.url, patienceMs })
     const allowed = []
     for (let i = 0; i < 7; i += 1) allowed.push((await take('key', limit)).isAllowed)
     expect(allowed).toEqual([true, true, true, true, true, false, false])
