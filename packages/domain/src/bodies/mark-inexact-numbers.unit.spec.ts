@@ -61,6 +61,16 @@ describe('numbers that JSON.parse would round (decisions.md, Order of checks, Nu
     expect(markInexactNumbers(json)).toBe(json)
   })
 
+  it('are found at any place in a text', () => {
+    for (let before = 0; before < 40; before += 1)
+      for (const [number, isMarked] of [
+        ['9007199254740993', true],
+        ['9007199.254740993e9', true],
+        ['900719925474099', false],
+      ] as const)
+        expect(marked(`[${' '.repeat(before)}${number}]`)).toBe(isMarked)
+  })
+
   it('are marked alone', () => {
     const json = '{"a":12345678901234567890,"b":9007199254740991,"c":[-12345678901234567890,"12345678901234567890"]}'
     expect(JSON.parse(markInexactNumbers(json))).toEqual({
@@ -93,7 +103,22 @@ describe('numbers that JSON.parse would round (decisions.md, Order of checks, Nu
   })
 
   it('never make JSON of text that is none', () => {
-    const piece = fc.constantFrom('12345678901234567890', '0', '-', '.', 'e', 'E+', '1', ',', '"', '[', ']', ' ', 'x')
+    const piece = fc.constantFrom(
+      '12345678901234567890',
+      '1234567890.1234567890',
+      '0',
+      '-',
+      '.',
+      'e',
+      'E+',
+      '1',
+      ',',
+      '"',
+      '[',
+      ']',
+      ' ',
+      'x',
+    )
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 6 }), (pieces) => {
         const json = `[${pieces.join('')}]`
