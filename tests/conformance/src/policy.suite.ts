@@ -74,7 +74,7 @@ const QUOTA: readonly Case[] = [
     'identify',
     [['the country before the quota', { userName: 'sixth', $deviceInfo: { $countryCode: 'XX' } }]],
     body,
-    { expected: errorOf(400, 'invalid country passed') },
+    { expected: errorOf(400, 'invalid country passed'), bySdk: errorOf(400, NO_MAU) },
   ),
   // Segment's routes first identify the user.
   ...casesOf('track', [['an event of a refused user', 'ada']], by, {
