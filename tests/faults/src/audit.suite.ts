@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process'
 import path from 'node:path'
 import type { AuditReport } from '@nextvisit/audit'
+import { readWatermarks } from '@nextvisit/log'
+import { publishCompressed, spaces } from '@nextvisit/log/test/publish-compressed.ts'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { ConsumerName } from '@nextvisit/services'
 import type { RecordingClient } from './recording-client.ts'
@@ -48,6 +50,7 @@ async function readPages(): Promise<void> {
   }
 }
 
+const connectionOf = ({ brokers }: CampaignStack) => ({ brokers, clientId: 'spec' })
 const recount = (ledger = client.calls()) => auditStack(stack, ledger)
 const kindsOf = ({ findings }: AuditReport) => findings.map(({ kind }) => kind).toSorted()
 
@@ -252,6 +255,32 @@ export function describeAudit(campaignOf: () => CampaignContext): void {
       } finally {
         await setTraits(`$$${user?.traits}$$::json`)
       }
+    })
+
+    it('expects one dead letter of a batch that cannot be decoded, in every consumer', async () => {
+      const partition = 3
+      const before = await readWatermarks(connectionOf(stack), 'user-events')
+      const offset = String(before.get(partition)?.high)
+      const tooLarge = { records: 2, value: spaces(10 * 1024 * 1024) }
+      await publishCompressed(connectionOf(stack), { topic: 'user-events', partition }, tooLarge)
+      const halted = () =>
+        Promise.all(
+          CONSUMER_NAMES.map((service) =>
+            queryRows<{ code: string }>(stack, service, `SELECT code FROM partition_alarms WHERE kind = 'halted'`),
+          ),
+        )
+      const alarms = await eventually(halted, (rows) => rows.every(({ length }) => length > 0), 60_000)
+      expect(alarms.flat()).toEqual(CONSUMER_NAMES.map(() => ({ code: 'BATCH_UNDECODABLE' })))
+      expect(kindsOf(await recount())).toEqual(['checkpoints: behind'])
+      for (const service of CONSUMER_NAMES)
+        expect(
+          await nextvisit('dead-letters', 'set-aside', service, 'user-events', String(partition), offset),
+        ).toMatchObject({ exitCode: 0 })
+      await atRest()
+      await queryRows(stack, 'metering', `UPDATE dead_letters SET "offset" = "offset" + 1 WHERE "offset" = ${offset}`)
+      expect(kindsOf(await recount())).toEqual(['dead letters: missing', 'dead letters: not in the log'])
+      await queryRows(stack, 'metering', `UPDATE dead_letters SET "offset" = "offset" - 1 WHERE "offset" > ${offset}`)
+      await atRest()
     })
   })
 }
