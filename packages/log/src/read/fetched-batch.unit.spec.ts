@@ -4,7 +4,7 @@ import type { EncodedBatch } from '../../test/encoded-batch.ts'
 import { givenFetched, readFetched } from '../../test/read-fetched.ts'
 import { fetchedBatches } from './fetched-batch.ts'
 
-const [GZIP, ZSTD] = [1, 4]
+const [GZIP, ZSTD, NO_CODEC] = [1, 4, 7]
 const MIB = 1024 * 1024
 
 interface Fields extends Partial<EncodedBatch> {
@@ -136,7 +136,7 @@ describe('a record that stands in for an undecodable batch', () => {
   })
 
   it('counts as a record, so that thousands of them do not follow each other in one batch', async () => {
-    const many = offsetsFrom(0n, 5).map((offset) => batchAt([offset], { body: () => Buffer.alloc(0) }))
+    const many = offsetsFrom(0n, 5).map((offset) => batchAt([offset], { attributes: NO_CODEC }))
     const { batches } = await readFetched(givenFetched(many), { withStandIns: true, maxRecords: 2 })
     expect(batches.map(({ records }) => offsetsOf(records))).toEqual([[0n, 1n], [2n, 3n], [4n]])
   })
