@@ -21,6 +21,14 @@ export interface FetchPacing {
   readonly reassign: () => void
 }
 
+/**
+ * Records that may gather while callers wait for replies: the reply to the next awaited record waits for their fold. An import
+ * brings thousands per second.
+ */
+const ENOUGH_RECORDS = 400
+/** With fewer records in a fetch, the time between two fetches says nothing about their rate. */
+const MANY_RECORDS = 100
+
 /** After this time an unfetched record counts as unreadable, and no longer prevents the pause. */
 const UNREADABLE_AFTER_MS = 1_000
 
@@ -30,11 +38,12 @@ const UNREADABLE_AFTER_MS = 1_000
  * - after a fetch of awaited records alone. The next record is likely to be awaited, too, and a fetch in flight returns it
  *   before a gateway names it.
  *
- * `isAwaited` returns true if a caller waits for the reply to a record.
+ * `isAwaited` returns true if a caller waits for the reply to a record. Such a consumer pauses for a shorter time if many
+ * records arrive.
  */
 export function createFetchPacing(
   pauseMs: number,
-  isAwaited: (record: FetchedRecord) => boolean = () => false,
+  isAwaited?: (record: FetchedRecord) => boolean,
 ): FetchPacing {
   /** The next offset of each partition. */
   const nextOffsets = new Map<number, bigint>()
@@ -44,6 +53,7 @@ export function createFetchPacing(
   const unfetched = new Map<number, { readonly offset: bigint; readonly sinceMs: number }>()
   const sleeper = createSleeper()
   let pause: Promise<void> | undefined
+  let lastFetchMs = performance.now()
 
   function beginPause(): void {
     if (pause) return
@@ -59,7 +69,20 @@ export function createFetchPacing(
     pause = undefined
   }
 
-  const areAwaited = ({ records }: FetchedBatch): boolean => records.length > 0 && records.every(isAwaited)
+  const areAwaited = ({ records }: FetchedBatch): boolean =>
+    isAwaited !== undefined && records.length > 0 && records.every(isAwaited)
+
+  /** Ends the pause once enough records must have gathered, if they go on to arrive as those of the last fetch did. */
+  async function pauseUntilEnough(last: readonly FetchedBatch[]): Promise<void> {
+    const fetched = last.reduce((sum, { fetchedFrom, nextOffset }) => sum + Number(nextOffset - fetchedFrom), 0)
+    const nowMs = performance.now()
+    const enoughInMs = (ENOUGH_RECORDS * (nowMs - lastFetchMs)) / fetched
+    lastFetchMs = nowMs
+    const isShort = isAwaited && fetched >= MANY_RECORDS && enoughInMs < pauseMs
+    const timer = isShort ? setTimeout(fetchNow, enoughInMs) : undefined
+    await pause
+    clearTimeout(timer)
+  }
 
   function mayPause(): boolean {
     const oldestMs = performance.now() - UNREADABLE_AFTER_MS
@@ -90,7 +113,7 @@ export function createFetchPacing(
     },
     mayFetch: async (last) => {
       if (last.every(areAwaited)) return
-      if (mayPause()) await pause
+      if (mayPause()) await pauseUntilEnough(last)
       else fetchNow()
     },
     fetchNow,

@@ -12,8 +12,8 @@ type PartitionOfBatch = Parameters<FetchPacing['give']>[0]
  * Returns a batch at one offset. `behind`: how many more records the log holds. `awaited`: for each record, whether a caller
  * waits for it.
  */
-function batchOf({ partition = 0, offset = 0n, behind = 0n, awaited = [false] } = {}): FetchedBatch {
-  const nextOffset = offset + 1n
+function batchOf({ partition = 0, offset = 0n, count = 1n, behind = 0n, awaited = [false] } = {}): FetchedBatch {
+  const nextOffset = offset + count
   const records = awaited.map((isIt) => ({ headers: isIt ? { awaited: 'yes' } : {} }) as FetchedRecord)
   return { topic, partition, fetchedFrom: offset, nextOffset, highWatermark: nextOffset + behind, records }
 }
@@ -61,6 +61,16 @@ describe('the pause between fetches', () => {
     const pacing = createFetchPacing(FOR_EVER_MS)
     expect(await pauses(pacing, fetchNext(pacing, batchOf()))).toBe(true)
     expect(await pauses(pacing, fetchNext(pacing, batchOf({ offset: 1n })))).toBe(true)
+  })
+
+  it('ends by itself where callers wait for replies, once enough records must have gathered', async () => {
+    const pacing = createFetchPacing(FOR_EVER_MS, () => false)
+    const many = 1_000_000_000n
+    await fetchNext(pacing, batchOf({ count: many }))
+    await fetchNext(pacing, batchOf({ offset: many, count: many }))
+    expect(await pauses(pacing, fetchNext(pacing, batchOf({ offset: 2n * many })))).toBe(true)
+    const silent = createFetchPacing(FOR_EVER_MS)
+    expect(await pauses(silent, fetchNext(silent, batchOf({ count: many })))).toBe(true)
   })
 
   it('does not begin while a partition lags behind the end of the log', async () => {
