@@ -65,18 +65,30 @@ export class CommitPipeline {
 
 /** Converts a value to Postgres' text format. */
 function toText(value: unknown): string | null {
-  if (value === null || value === undefined) return null
-  if (Array.isArray(value)) return `{${value.map(toElement).join(',')}}`
-  if (value instanceof Date) return value.toISOString()
-  if (isPlain(value)) return String(value)
-  throw new TypeError('A value of a statement is an object; give its JSON')
+  switch (typeof value) {
+    case 'string':
+      return value
+    case 'number':
+    case 'bigint':
+    case 'boolean':
+      return String(value)
+    case 'undefined':
+      return null
+    default:
+      if (value === null) return null
+      if (Array.isArray(value)) return `{${value.map(toElement).join(',')}}`
+      if (value instanceof Date) return value.toISOString()
+      throw new TypeError('A value of a statement is an object; give its JSON')
+  }
 }
 
-function isPlain(value: unknown): value is string | number | bigint | boolean {
-  return ['string', 'number', 'bigint', 'boolean'].includes(typeof value)
-}
+const [MUST_ESCAPE, EACH_TO_ESCAPE] = [/["\\]/, /["\\]/g]
 
 function toElement(value: unknown): string {
+  // No quotes are needed, and there are many numbers.
+  if (typeof value === 'number') return String(value)
   const text = toText(value)
-  return text === null ? 'NULL' : `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`
+  if (text === null) return 'NULL'
+  // Nearly no text has a character to escape, and the search is cheaper than the replacement.
+  return MUST_ESCAPE.test(text) ? `"${text.replaceAll(EACH_TO_ESCAPE, String.raw`\$&`)}"` : `"${text}"`
 }
