@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { isLongerThan } from '@nextvisit/contracts'
 import { BODY_RULES } from '../bodies/body-rules.ts'
 import { type IdentifyBody, parseIdentifyBody } from '../bodies/identify-body.ts'
@@ -74,9 +74,7 @@ function inWordsOfImport(rejection: Rejection): Rejection {
 
 /** Returns the identity of a line in hex: a hash of its id, or of its content. Equal lines have equal identities. */
 export function identityOfLine(line: ImportLine): string {
-  return createHash('sha256')
-    .update(JSON.stringify(contentOf(line)))
-    .digest('hex')
+  return hash('sha256', JSON.stringify(contentOf(line)))
 }
 
 function contentOf({ id, ...line }: ImportLine): readonly unknown[] {

@@ -17,15 +17,18 @@ export function createProgress(stream: NodeJS.WriteStream = process.stderr): Pro
   const everyMs = stream.isTTY ? TERMINAL_EVERY_MS : LOG_EVERY_MS
   let shownAt = startedAt
 
-  const show = (line: string): void => {
-    if (performance.now() - shownAt < everyMs) return
-    shownAt = performance.now()
+  // The line is made only if it is shown: a report may come for each record.
+  const show = (lineAt: (nowMs: number) => string): void => {
+    const nowMs = performance.now()
+    if (nowMs - shownAt < everyMs) return
+    shownAt = nowMs
+    const line = lineAt(nowMs)
     stream.write(stream.isTTY ? `\r\x1b[K${line.slice(0, (stream.columns ?? 80) - 1)}` : `${line}\n`)
   }
 
   return {
-    report: (share, records) => show(progressLine(share, records, performance.now() - startedAt)),
-    pause: show,
+    report: (share, records) => show((nowMs) => progressLine(share, records, nowMs - startedAt)),
+    pause: (because) => show(() => because),
     end: () => {
       if (stream.isTTY) stream.write('\r\x1b[K')
     },

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { BODY_RULES } from '../../bodies/body-rules.ts'
 import { type JsonObject, memberIn, memberOf } from '../../bodies/json-object.ts'
 import { parseJson } from '../../bodies/parse-json.ts'
@@ -115,7 +115,5 @@ function checkTime(atMs: number, receivedMs: number) {
 /** Returns the id of a line: of each product, its events have ids of their own. undefined: the line has none. */
 function lineIdOf(format: ExportFormat, { id }: JsonObject): string | undefined {
   if (id === undefined || id === '') return undefined
-  return createHash('sha256')
-    .update(JSON.stringify([format, id]))
-    .digest('base64url')
+  return hash('sha256', JSON.stringify([format, id]), 'base64url')
 }
