@@ -3,14 +3,14 @@
  * (reference-export.ts) that reads the same broker in turn. CPU time is that of the whole process, minus that of a run
  * without records. Needs Linux, because it reads /proc.
  */
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { TOPICS } from '@nextvisit/contracts'
 import { startKafka } from '@nextvisit/local-stack'
 import { withLogAdmin } from '@nextvisit/log'
 import { fillLog } from '@nextvisit/testing/black-box'
-import { parseProcessStat } from './cost/process-use.ts'
+import { readEndedChildrenCpuSeconds } from './cost/process-use.ts'
 import { CLI, runNode } from './run-node.ts'
 
 const PARTITIONS = 12
@@ -91,10 +91,4 @@ async function run(args: readonly string[], wanted: number): Promise<Run> {
   if (Number(written.replaceAll(',', '')) !== wanted)
     throw new Error(`${args.join(' ')} did not write ${wanted} records:\n${output}`)
   return { seconds: Number(seconds), cpuSeconds: (await readEndedChildrenCpuSeconds()) - before }
-}
-
-/** Reads the CPU seconds of ended children, which the kernel adds to their parent. */
-async function readEndedChildrenCpuSeconds(): Promise<number> {
-  const { user, system } = process.cpuUsage()
-  return parseProcessStat(await readFile('/proc/self/stat', 'utf8')).cpuSeconds - (user + system) / 1e6
 }

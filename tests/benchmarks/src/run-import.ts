@@ -6,11 +6,12 @@
 import { createWriteStream } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
-import { tmpdir } from 'node:os'
+import { cpus, tmpdir } from 'node:os'
 import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { runPacedLoad, startThrowAwayStack } from '@nextvisit/testing/black-box'
 import { measureCpu } from './cost/measure-cpu.ts'
+import { readEndedChildrenCpuSeconds } from './cost/process-use.ts'
 import { openStackProbe, type StackProbe } from './cost/stack-probe.ts'
 import { CLI, runNode } from './run-node.ts'
 
@@ -46,7 +47,9 @@ try {
   const alone = await measureLive(AbortSignal.timeout(ALONE_SECONDS * 1_000))
 
   console.log(`Importing ${lines} lines alone …`)
+  const beforeSeconds = await readEndedChildrenCpuSeconds()
   const undisturbed = await measureCpu(stack, () => measureImport(probe, 'alone'))
+  const ownSeconds = (await readEndedChildrenCpuSeconds()) - beforeSeconds
   console.log(`Importing ${lines} lines beside live events …`)
   const done = new AbortController()
   const live = measureLive(done.signal)
@@ -56,14 +59,21 @@ try {
   await probe.close()
 
   const { result, cpuSeconds, otherSeconds } = undisturbed
+  const used = { ...cpuSeconds, 'nextvisit import': ownSeconds }
+  const all = Object.values(used).reduce((sum, seconds) => sum + seconds, 0)
   console.log(`\n| Lines per second | in the log | folded by every consumer | largest lag |\n|---|--:|--:|--:|`)
   console.log(`| alone | ${rowOf(result)} |`)
   console.log(`| beside ${PER_SECOND} live events per second | ${rowOf(disturbed)} |`)
   console.log('\n| Live event, p50 · p99 ms | alone | beside the import |\n|---|--:|--:|')
   for (const kind of kinds) console.log(`| ${kind} | ${both(alone.get(kind))} | ${both(beside.get(kind))} |`)
   console.log('\n| CPU of an import alone | µs per line |\n|---|--:|')
-  const used = Object.entries({ ...cpuSeconds, 'nextvisit import, and other programs': otherSeconds })
-  for (const [name, seconds] of used) console.log(`| ${name} | ${((seconds * 1e6) / lines).toFixed(1)} |`)
+  for (const [name, seconds] of [...Object.entries(used), ['all of these', all] as const])
+    console.log(`| ${name} | ${((seconds * 1e6) / lines).toFixed(1)} |`)
+  console.log(`| other programs | ${((Math.max(0, otherSeconds - ownSeconds) * 1e6) / lines).toFixed(1)} |`)
+  const bound = (cpus().length * lines) / all
+  console.log(
+    `\nWith ${cpus().length} cores for nothing else: at most ${Math.round(bound).toLocaleString('en')} lines per second.`,
+  )
 } catch (error) {
   console.error(error)
   process.exitCode = 1

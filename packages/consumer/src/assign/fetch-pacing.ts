@@ -41,10 +41,7 @@ const UNREADABLE_AFTER_MS = 1_000
  * `isAwaited` returns true if a caller waits for the reply to a record. Such a consumer pauses for a shorter time if many
  * records arrive.
  */
-export function createFetchPacing(
-  pauseMs: number,
-  isAwaited?: (record: FetchedRecord) => boolean,
-): FetchPacing {
+export function createFetchPacing(pauseMs: number, isAwaited?: (record: FetchedRecord) => boolean): FetchPacing {
   /** The next offset of each partition. */
   const nextOffsets = new Map<number, bigint>()
   /** Partitions whose batch is not folded, which includes halted ones. */

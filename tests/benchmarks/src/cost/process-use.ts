@@ -53,6 +53,12 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
 }
 
+/** Reads the CPU seconds of this process's ended children, which the kernel adds to their parent. */
+export async function readEndedChildrenCpuSeconds(): Promise<number> {
+  const { user, system } = process.cpuUsage()
+  return parseProcessStat(await readFile('/proc/self/stat', 'utf8')).cpuSeconds - (user + system) / 1e6
+}
+
 /** Reads the CPU seconds of all processes since the machine's start, including time stolen by its host. */
 export async function readMachineCpuSeconds(): Promise<number> {
   return parseMachineStat(await readFile('/proc/stat', 'utf8'))
