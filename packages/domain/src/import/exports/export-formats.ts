@@ -108,7 +108,8 @@ export function inWordsOf<Refused extends { readonly outcome: string; readonly m
 }
 
 function checkTime(atMs: number, receivedMs: number) {
-  if (Math.abs(atMs) > MAX_INSTANT_MS) return reject(BODY_RULES.occurredAt)
+  // An older time stands for none.
+  if (!(atMs >= 0 && atMs <= MAX_INSTANT_MS)) return reject(BODY_RULES.occurredAt)
   return atMs - receivedMs > MAX_AHEAD_MS ? reject(BODY_RULES.ahead) : undefined
 }
 

@@ -196,6 +196,8 @@ describe('a line of an export from Mixpanel', () => {
   })
 
   it('is refused without a time', () => {
+    const properties = { ...MIXPANEL.properties, time: -62_135_596_800 }
+    expect(read('mixpanel', { ...MIXPANEL, properties })).toMatchObject(rejected('properties.time must be'))
     expect(read('mixpanel', { event: 'x', properties: { distinct_id: 'ada', time: 'now' } })).toMatchObject(
       rejected('properties.time must be a Unix time'),
     )
