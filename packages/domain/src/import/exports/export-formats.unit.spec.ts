@@ -279,6 +279,20 @@ describe('a line of an export from PostHog', () => {
   })
 })
 
+describe('an event about groups or ids', () => {
+  it.each([
+    ['mixpanel', { ...MIXPANEL, event: '$identify' }],
+    ['mixpanel', { ...MIXPANEL, event: '$create_alias' }],
+    ['mixpanel', { ...MIXPANEL, event: '$merge' }],
+    ['amplitude', { ...AMPLITUDE, event_type: '$groupidentify' }],
+    ['posthog', { ...POSTHOG, event: '$groupidentify', distinct_id: '$company_5' }],
+    ['posthog', { ...POSTHOG, event: '$create_alias' }],
+    ['posthog', { ...POSTHOG, event: '$merge_dangerously' }],
+  ] as const)('of %s is skipped, because its id may be no user: %j', (format, line) => {
+    expect(read(format, line)).toEqual(skipped('automatic'))
+  })
+})
+
 describe('every format', () => {
   it.each(EXPORT_FORMATS)('%s is recognized, and gives lines that an import accepts', (format) => {
     expect(likelyFormatOf(LINES[format] as never)?.format).toBe(format)

@@ -19,6 +19,7 @@ const AUTOMATIC: readonly unknown[] = ['session_start', 'session_end', 'revenue_
 export const readAmplitudeLine: ReadExportLine = (line, { project }) => {
   const eventType = memberOf(line, 'event_type')
   if (typeof eventType !== 'string') return reject(EXPORT_RULES.member('event_type', 'the name of the event'))
+  if (eventType === '$groupidentify') return { outcome: 'skipped', reason: 'automatic' }
   const userName = exportedUserName('user_id', memberOf(line, 'user_id'))
   if (userName.outcome !== 'ok') return userName
   const atMs = parseExportedTime(memberOf(line, 'event_time') ?? memberOf(line, 'client_event_time'))

@@ -23,6 +23,8 @@ const TRAITS: readonly (readonly [string, string])[] = [
   ['$last_name', 'lastName'],
   ['$phone', 'phone'],
 ]
+/** Events about ids, whose own id may be a device's. */
+const ABOUT_IDS: readonly string[] = ['$identify', '$create_alias', '$merge']
 /** Larger numbers are milliseconds: in seconds, this is the year 5138. */
 const MAX_SECONDS = 100_000_000_000
 
@@ -39,6 +41,7 @@ const readEvent: ReadExportLine = (line, { timeZone }) => {
   const properties = objectOf(memberOf(line, 'properties'))
   if (typeof eventName !== 'string') return reject(EXPORT_RULES.member('event', 'the name of the event'))
   if (!properties) return reject(EXPORT_RULES.member('properties', 'an object'))
+  if (ABOUT_IDS.includes(eventName)) return { outcome: 'skipped', reason: 'automatic' }
   const distinctId = memberOf(properties, 'distinct_id')
   const id = memberOf(properties, '$user_id') ?? distinctId
   if (isOfDevice(id) || id === memberOf(properties, '$device_id')) return { outcome: 'skipped', reason: 'anonymous' }

@@ -13,6 +13,9 @@ import { exportedUserName, traitsOfExport } from './exported-user.ts'
 /** Names that PostHog gives. Its libraries also copy the key and the user's id into the properties. */
 const isPostHogs = (name: string) => name.startsWith('$') || name === 'token' || name === 'distinct_id'
 
+/** Events about other ids: of groups, whose own id is no user's, and of users with several. */
+const ABOUT_IDS: readonly string[] = ['$groupidentify', '$create_alias', '$merge_dangerously']
+
 /**
  * Reads an event of PostHog: a line of a batch export, or an event of its API. `person_properties` are the person as of the
  * event; `$set` and `$set_once` are changes that the event made.
@@ -20,6 +23,7 @@ const isPostHogs = (name: string) => name.startsWith('$') || name === 'token' ||
 export const readPostHogLine: ReadExportLine = (line, { project }) => {
   const event = memberOf(line, 'event')
   if (typeof event !== 'string') return reject(EXPORT_RULES.member('event', 'the name of the event'))
+  if (ABOUT_IDS.includes(event)) return { outcome: 'skipped', reason: 'automatic' }
   const properties = objectOf(memberOf(line, 'properties')) ?? {}
   if (isAnonymous(memberOf(line, 'distinct_id'), properties)) return { outcome: 'skipped', reason: 'anonymous' }
   const userName = exportedUserName('distinct_id', memberOf(line, 'distinct_id'))
