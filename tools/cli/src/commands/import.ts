@@ -22,6 +22,8 @@ import { createProgress, formatCount } from '../output/progress.ts'
 
 /** Default delay of a consumer above which an import pauses. Twice the pause between fetches, in which records gather. */
 const DEFAULT_MAX_DELAY_S = 1
+/** Maximum delay of a consumer whose replies callers wait for. */
+const MAX_AWAITED_DELAY_MS = 250
 const REQUEST_TIMEOUT_MS = 5_000
 
 interface ImportFlags {
@@ -104,7 +106,7 @@ async function importFile(file: string, flags: ImportFlags): Promise<void> {
       users: createKnownUsers(project, projector, admin),
       log: { connection, publisher, partitions },
       ends: new Map([...marks].map(([partition, { high }]) => [partition, high])),
-      pace: createImportPace({ admin, databases, maxDelayMs: maxDelay * 1_000, onPause: progress.pause }),
+      pace: createImportPace({ admin, databases, maxDelayMs: maxDelayOf(maxDelay * 1_000), onPause: progress.pause }),
       isDryRun: dryRun,
       onProgress: progress.report,
     })
@@ -120,6 +122,12 @@ async function importFile(file: string, flags: ImportFlags): Promise<void> {
       ...[...databases.values()].map((database) => database.close()),
     ])
   }
+}
+
+/** Returns the maximum delay of each consumer: shorter for those whose replies callers wait for. */
+function maxDelayOf(maxDelayMs: number): (service: string) => number {
+  const awaited = new Set<string>(consumers.flatMap(({ name, isAwaited }) => (isAwaited ? name : [])))
+  return (service) => (awaited.has(service) ? Math.min(maxDelayMs, MAX_AWAITED_DELAY_MS) : maxDelayMs)
 }
 
 async function requireReadable(file: string): Promise<void> {

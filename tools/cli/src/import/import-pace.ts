@@ -12,13 +12,13 @@ interface ImportPaceOptions {
   readonly admin: Pick<LogAdmin, 'watermarks'>
   /** Databases of all consumers, by name. */
   readonly databases: ReadonlyMap<string, ConsumerDatabase>
-  /** Time after which a record should be folded. */
-  readonly maxDelayMs: number
+  /** Time after which a consumer should have folded a record. */
+  readonly maxDelayMs: (service: string) => number
   readonly onPause: (because: string) => void
 }
 
 /**
- * Creates the pace of an import: a function that waits while a consumer is delayed by more than `maxDelayMs`. Live records
+ * Creates the pace of an import: a function that waits while a consumer is delayed by more than its `maxDelayMs`. Live records
  * share the partitions, so they wait as long for their forms and read models.
  */
 export function createImportPace({ admin, databases, maxDelayMs, onPause }: ImportPaceOptions): () => Promise<void> {
@@ -33,16 +33,17 @@ export function createImportPace({ admin, databases, maxDelayMs, onPause }: Impo
         const checkpoints = await database.run((client) => readStoredCheckpoints(client, service))
         const own = checkpoints.filter(({ topic }) => topic === TOPICS.userEvents)
         const offsets = new Map(own.map(({ partition, nextOffset }) => [partition, nextOffset]))
-        return { service, ms: delays.delayMs(service, offsets, performance.now()) }
+        const ms = delays.delayMs(service, offsets, performance.now())
+        return { service, ms, tooMuchMs: ms - maxDelayMs(service) }
       }),
     )
-    return consumers.reduce((most, one) => (one.ms > most.ms ? one : most))
+    return consumers.reduce((most, one) => (one.tooMuchMs > most.tooMuchMs ? one : most))
   }
 
   async function waitMs(): Promise<number> {
     try {
-      const { service, ms } = await readMostDelayed()
-      if (ms <= maxDelayMs) return 0
+      const { service, ms, tooMuchMs } = await readMostDelayed()
+      if (tooMuchMs <= 0) return 0
       onPause(`Waiting for ${service}, which is ${(ms / 1_000).toFixed(1)} s behind`)
       return CHECK_EVERY_MS
     } catch (error) {
