@@ -15,10 +15,10 @@ export function catalogSegments({
   notUnderstood,
 }: Pick<CatalogProject, 'config' | 'notUnderstood'>): readonly CatalogSegment[] {
   const names = new Map(config.segments.map(({ id, name }) => [id, name]))
-  const isKnown = (id: string) => !notUnderstood.some((part) => part.kind === 'segment' && part.id === id)
+  const unknown = new Set(notUnderstood.filter(({ kind }) => kind === 'segment').map(({ id }) => id))
   return compileSegments(config).segments.map(({ id, fingerprint }) => ({
     id,
     name: names.get(id) ?? null,
-    fingerprint: isKnown(id) ? fingerprint : '',
+    fingerprint: unknown.has(id) ? '' : fingerprint,
   }))
 }

@@ -79,17 +79,21 @@ export async function readSegments(
     segmentCounts.selectByKeys(db, [{ organization, project }], ['organization', 'project']),
     segmentProgress.selectByKeys(db, [{ organization, project }], ['organization', 'project']),
   ])
+  const members = sumsByName(counts.map((row) => [row.segmentId, row.members]))
+  const computed = sumsByName(progress.flatMap((row) => row.segments.map((name) => [name, row.users] as const)))
   return {
     segments: segments.map(({ id, fingerprint }) => ({
-      members: sum(counts.filter(({ segmentId }) => segmentId === id).map(({ members }) => members)),
-      usersComputed: sum(progress.filter((row) => row.segments.includes(fingerprint)).map((row) => row.users)),
+      members: members.get(id) ?? 0,
+      usersComputed: computed.get(fingerprint) ?? 0,
     })),
-    usersTotal: sum(progress.map((row) => row.users)),
+    usersTotal: progress.reduce((total, row) => total + row.users, 0),
   }
 }
 
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0)
+function sumsByName(counts: readonly (readonly [string, number])[]): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>()
+  for (const [name, count] of counts) sums.set(name, (sums.get(name) ?? 0) + count)
+  return sums
 }
 
 /** Reads a page of a segment's members by user id. `after: next` reads the next page. */

@@ -56,9 +56,8 @@ export function createRegistryModel(): Model {
     foldShared: (fact) => {
       if (fact.type === 'EventTracked') carry('event', fact.slug, fact.eventName, fact.newEvent, fact)
       if (fact.type !== 'IdentifyRequested') return
-      for (const slug of slugsOf(fact.operations)) {
-        carry('trait', slug, slug, fact.registeredTraits.includes(slug), fact)
-      }
+      const registered = new Set(fact.registeredTraits)
+      for (const slug of slugsOf(fact.operations)) carry('trait', slug, slug, registered.has(slug), fact)
     },
 
     compareShared: (snapshot, findings) =>

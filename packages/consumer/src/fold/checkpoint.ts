@@ -61,8 +61,9 @@ export async function readCheckpoints(
   >(sql`
     SELECT projection, topic, partition, next_offset, version, record_time, checkpoints.tableoid::int8 AS table_oid
     FROM checkpoints JOIN ${checkpoints.source('asked', keys)} USING (projection, topic, partition)`)
+  const byName = new Map(rows.map((row) => [nameOf(row), row]))
   return keys.map((key) => {
-    const row = rows.find((one) => nameOf(one) === nameOf(key))
+    const row = byName.get(nameOf(key))
     return (
       row && {
         nextOffset: row.next_offset,

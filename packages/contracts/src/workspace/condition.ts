@@ -133,8 +133,8 @@ function treeOf<Leaf>(leaves: readonly (readonly [string, z.ZodType<Leaf>])[]): 
     }
     const parsed = branch.safeParse(input)
     if (parsed.success) return
-    // Issues keep their path, so that an error can locate an unknown member.
-    issues.push(...parsed.error.issues.map((issue) => ({ ...issue, continue: false }) as z.core.$ZodRawIssue))
+    // Issues keep their path, so that an error can locate an unknown member. There may be more than `push` takes at once.
+    for (const issue of parsed.error.issues) issues.push({ ...issue, continue: false } as z.core.$ZodRawIssue)
   })
   const branches: readonly (readonly [string, z.ZodType])[] = [
     ['all', z.strictObject({ all: z.array(tree) })],

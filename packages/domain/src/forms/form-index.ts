@@ -47,23 +47,53 @@ export function compileForms(project: ProjectConfig): FormIndex {
 
 function buildIndex(project: ProjectConfig): FormIndex {
   const forms = project.forms.map((form) => compileForm(form, project))
-  const slugs = forms.flatMap((form) =>
-    form.triggers.flatMap(({ events }) => (typeof events === 'object' ? events.slug : [])),
-  )
   const onAnySlug = forms.filter((form) => form.triggers.some(({ events }) => events === 'every'))
-  const bySlug = new Map([...new Set(slugs)].map((slug) => [slug, forms.filter((form) => isSetOffBy(form, slug))]))
-  const countsBySlug = new Map(Array.from(bySlug.keys(), (slug) => [slug, countsOfTriggers(forms, slug)]))
-  const onEvent = (slug: string) => bySlug.get(slug) ?? onAnySlug
+  const isAnyEnabled = onAnySlug.some(({ isEnabled }) => isEnabled)
+  const bySlug = indexBySlug(forms)
+  const positions = new Map(forms.map((form, position) => [form, position]))
+  const positionOf = (form: CompiledForm) => positions.get(form) ?? 0
   return {
     byId: new Map(forms.map((form) => [form.id, form])),
     segments: compileSegments(project),
     gateCounts: new Set(forms.flatMap(({ gates }) => countsOfGates(gates, project))),
-    triggerCounts: (slug) => countsBySlug.get(slug) ?? [],
-    onEvent,
+    triggerCounts: (slug) => bySlug.get(slug)?.counts ?? [],
+    onEvent: (slug) => {
+      const own = bySlug.get(slug)?.forms ?? []
+      if (own.length === 0) return onAnySlug
+      if (onAnySlug.length === 0) return own
+      // Not stored: each slug would store all forms on any slug.
+      return [...new Set([...own, ...onAnySlug])].toSorted((one, other) => positionOf(one) - positionOf(other))
+    },
     onVisit: forms.filter((form) => form.triggers.some(({ onVisits }) => onVisits)),
-    reactsTo: (slug) => onEvent(slug).some(({ isEnabled }) => isEnabled),
+    reactsTo: (slug) => isAnyEnabled || (bySlug.get(slug)?.forms.some(({ isEnabled }) => isEnabled) ?? false),
     reactsToVisits: () => forms.some(({ isEnabled }) => isEnabled),
   }
+}
+
+/** Forms with a trigger of one slug, and the keys of the counts that these triggers read. */
+interface OnSlug {
+  readonly forms: readonly CompiledForm[]
+  readonly counts: readonly string[]
+}
+
+/** Reads each trigger once: a form may name thousands of slugs. */
+function indexBySlug(forms: readonly CompiledForm[]): ReadonlyMap<string, OnSlug> {
+  const triggers = forms.flatMap((form) =>
+    form.triggers.flatMap(({ events, countKey }) =>
+      typeof events === 'object' ? [{ slug: events.slug, form, countKey }] : [],
+    ),
+  )
+  const indexed = Array.from(
+    Map.groupBy(triggers, ({ slug }) => slug),
+    ([slug, onSlug]): [string, OnSlug] => [
+      slug,
+      {
+        forms: [...new Set(onSlug.map(({ form }) => form))],
+        counts: [...new Set(onSlug.flatMap(({ countKey }) => countKey ?? []))],
+      },
+    ],
+  )
+  return new Map(indexed)
 }
 
 function countsOfGates({ toQueue }: FormGates, project: ProjectConfig): readonly string[] {
@@ -72,19 +102,6 @@ function countsOfGates({ toQueue }: FormGates, project: ProjectConfig): readonly
     if ('event' in leaf) return countKeyOf(leaf)
     return 'segment' in leaf ? [...compileSegments(project).countKeysOf(leaf.segment)] : []
   })
-}
-
-function countsOfTriggers(forms: readonly CompiledForm[], slug: string): readonly string[] {
-  const triggers = forms.flatMap((form) => form.triggers.filter(({ events }) => isOfSlug(events, slug)))
-  return [...new Set(triggers.flatMap(({ countKey }) => countKey ?? []))]
-}
-
-function isOfSlug(events: CompiledTrigger['events'], slug: string): boolean {
-  return typeof events === 'object' && events.slug === slug
-}
-
-function isSetOffBy(form: CompiledForm, slug: string): boolean {
-  return form.triggers.some(({ events }) => events === 'every' || isOfSlug(events, slug))
 }
 
 function compileForm(form: Form, project: ProjectConfig): CompiledForm {

@@ -63,7 +63,8 @@ export function recomputeSegments(user: SegmentedUser, instant: number): void {
   const { memberships } = user
   const { index } = user.segments
   const { segments, changesAt } = index.membershipAt(user, instant)
-  for (const id of memberships.keys()) if (!segments.includes(id)) memberships.delete(id)
+  const current = new Set(segments)
+  for (const id of memberships.keys()) if (!current.has(id)) memberships.delete(id)
   for (const id of segments) if (!memberships.has(id)) memberships.set(id, instant)
   user.computed = { fingerprint: index.fingerprint, asOf: instant, changesAt }
   user.isChanged = true

@@ -1,8 +1,10 @@
 import { type Condition, ProjectConfig, type Segment } from '@nextvisit/contracts'
+import { countArraySteps } from '@nextvisit/contracts/count-array-steps'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { User } from '../users/user.ts'
 import { DAY, history, NOW, SECOND } from '../../test/form-fixtures.ts'
+import { recomputeSegments, type SegmentedUser } from './segmented-user.ts'
 import { compileSegments, NO_SEGMENTS } from './segments.ts'
 
 function indexOf(segments: readonly Segment[]) {
@@ -39,6 +41,10 @@ describe('membership of segments', () => {
   it('is empty for segments that depend on themselves or on a missing one', () => {
     const index = segmentsOf({ segment: 'a' }, { segment: 'gone' })
     expect(index.membershipAt(userOf({ at: [NOW] }), NOW)).toEqual({ segments: [], changesAt: undefined })
+  })
+
+  it('is updated in time that grows with the number of segments', () => {
+    expect(stepsToUpdate(1_000) / stepsToUpdate(500)).toBeLessThan(2.5)
   })
 
   it('evaluates each segment once, however many others name it', () => {
@@ -256,3 +262,19 @@ describe('the fingerprint of a segment', () => {
     expect(indexOf([payers]).fingerprint).not.toBe(indexOf([payers, lost]).fingerprint)
   })
 })
+
+/** Counts the steps of an update of a user who is a member of this many segments. */
+function stepsToUpdate(count: number): number {
+  const index = indexOf(Array.from({ length: count }, (_, at) => ({ id: `s${at}`, where: { not: { country: 'DE' } } })))
+  const user: SegmentedUser = {
+    ...userOf(),
+    firstSeenAt: NOW,
+    segments: { index },
+    computed: { fingerprint: '', asOf: undefined, changesAt: undefined },
+    memberships: new Map(),
+    isChanged: false,
+  }
+  recomputeSegments(user, NOW)
+  expect(user.memberships.size).toBe(count)
+  return countArraySteps(() => recomputeSegments(user, NOW + SECOND))
+}

@@ -5,13 +5,13 @@ interface Visit {
 
 /**
  * Returns `ids` and everything they depend on, each id after its dependencies. A dependency that closes a cycle is
- * skipped, and `onCycle` gets the cycle as a path from an id to itself. Not recursive: a chain may be longer than the
- * stack allows.
+ * skipped, and `onCycle` gets the id that closes the cycle, and the path that leads to it: the cycle is its part from that id
+ * on. Not recursive: a chain may be longer than the stack allows.
  */
 export function topologicalOrder(
   ids: Iterable<string>,
   dependenciesOf: (id: string) => Iterable<string>,
-  onCycle?: (path: readonly string[]) => void,
+  onCycle?: (id: string, path: ReadonlySet<string>) => void,
 ): readonly string[] {
   const order: string[] = []
   const done = new Set<string>()
@@ -20,8 +20,7 @@ export function topologicalOrder(
   const enter = (id: string) => {
     if (done.has(id)) return
     if (onPath.has(id)) {
-      const path = [...onPath]
-      onCycle?.([...path.slice(path.indexOf(id)), id])
+      onCycle?.(id, onPath)
       return
     }
     onPath.add(id)

@@ -1,6 +1,9 @@
+import { countArraySteps } from '@nextvisit/contracts/count-array-steps'
 import { describe, expect, it } from 'vitest'
 import { misspeltMembers } from './misspelt-members.ts'
 
+const lineWith = (members: number) =>
+  JSON.stringify(Object.fromEntries(Array.from({ length: members }, (_, at) => [`eventNam${at}`, at])))
 const of = (line: string) => misspeltMembers(Buffer.from(line))
 
 describe('members that are misspelt', () => {
@@ -48,6 +51,11 @@ describe('members that are misspelt', () => {
   it('are looked for among the first twenty, in a line of any length', () => {
     const line = Object.fromEntries(Array.from({ length: 8_000 }, (_, n) => [`usrName${n}${'x'.repeat(n % 90)}`, 1]))
     expect(of(JSON.stringify(line)).length).toBeLessThanOrEqual(20)
+  })
+
+  it('are found in time that grows with the number of members', () => {
+    const stepsOf = (members: number) => countArraySteps(() => of(lineWith(members)))
+    expect(stepsOf(8_000) / stepsOf(4_000)).toBeLessThan(2.5)
   })
 
   it.each([

@@ -27,13 +27,17 @@ interface Segment {
   readonly references: readonly YamlNode[]
 }
 
+/** Maximum number of reported cycles. Each names all of its segments. */
+const MAX_CYCLES = 10
+
 /** Reports each cycle once, at the segment where it closes. */
 function findCycles(segments: ReadonlyMap<string, Segment>): readonly Fault[] {
   const faults: Fault[] = []
   const namesOf = (id: string) => segments.get(id)?.references.map((leaf) => text(leaf, 'segment') ?? '') ?? []
-  topologicalOrder(segments.keys(), namesOf, (way) => {
-    const id = way[0] ?? ''
-    const message = `segment ${id} refers to itself: ${way.join(' → ')}`
+  topologicalOrder(segments.keys(), namesOf, (id, path) => {
+    if (faults.length === MAX_CYCLES) return
+    const way = [...path]
+    const message = `segment ${id} refers to itself: ${[...way.slice(way.indexOf(id)), id].join(' → ')}`
     faults.push({ path: segments.get(id)?.path ?? [], message })
   })
   return faults

@@ -1,4 +1,5 @@
 import { decryptSigningSecret } from '@nextvisit/catalog'
+import { countArraySteps } from '@nextvisit/contracts/count-array-steps'
 import { createApiKey, hashApiKey } from '@nextvisit/domain'
 import { describe, expect, it } from 'vitest'
 import { parseWorkspaceFile } from './parse-workspace-file.ts'
@@ -296,6 +297,43 @@ describe('a workspace file', () => {
     expect(others.filter((fault) => !fault.startsWith(`${first?.split(' ')[0]} `))).toEqual([])
   })
 
+  it.each([
+    ['unknown members', (count: number) => project(...many(count, (at) => `m${at}: 1`)), 3_000],
+    ['duplicate members', (count: number) => project(...many(count, (at) => `m${at % (count / 2)}: 1`)), 1_500],
+    [
+      'unknown members in one line',
+      (count: number) => project(`sdk: { ${many(count, (at) => `m${at}: 1`).join(', ')} }`),
+      3_000,
+    ],
+    ['wrong items', (count: number) => project('forms:', ...many(count, () => '  - { colour: red }')), 6_000],
+    [
+      'wrong leaves',
+      (count: number) => form(`audience: { all: [${many(count, () => '{ a: 1 }').join(', ')}] }`),
+      3_000,
+    ],
+    [
+      'wrong members below an alias',
+      (count: number) =>
+        project('sdk: &s', ...many(count, (at) => `  m${at}: 1`)).concat('\n      - { id: other, sdk: *s }'),
+      6_000,
+    ],
+    [
+      'segments in many cycles',
+      (count: number) =>
+        project('segments:', ...many(count, (at) => `  - { id: s${at}, where: { all: [${cycle(at, count)}] } }`)),
+      10,
+    ],
+  ])('with many %s is checked in time that grows with its size', (_what, fileOf, faults) => {
+    const stepsOf = (count: number) => countArraySteps(() => faultsOf(fileOf(count)))
+    expect(faultsOf(fileOf(3_000)).length).toBe(faults)
+    expect(stepsOf(3_000) / stepsOf(1_500)).toBeLessThan(2.5)
+  })
+
+  it('has a bounded number of aliases, because each looks for its anchor', () => {
+    expect(faultsOf(withAliases(50))).toEqual([])
+    expect(faultsOf(withAliases(1_002))).toEqual(['1007 : a file has at most 1000 aliases'])
+  })
+
   it('reports a cycle once', () => {
     const text = project(
       'segments:',
@@ -396,4 +434,21 @@ function bomb(): string {
         .join(', ')}]`,
   )
   return ['organizations:', ...levels].join('\n')
+}
+
+/** A segment that names the next one and the first: each closes a cycle. */
+function cycle(at: number, count: number): string {
+  return `{ segment: s${(at + 1) % count} }, { segment: s0 }`
+}
+
+/** Segments of which the first has an anchor, and the others an alias of it. */
+function withAliases(count: number): string {
+  return project(
+    'segments:',
+    ...many(count, (at) => `  - { id: s${at}, where: ${at === 0 ? '&w { trait: x, is: 1 }' : '*w'} }`),
+  )
+}
+
+function many(count: number, line: (at: number) => string): readonly string[] {
+  return Array.from({ length: count }, (_, at) => line(at))
 }

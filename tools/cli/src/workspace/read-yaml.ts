@@ -1,6 +1,19 @@
 import type { WorkspaceFault } from '@nextvisit/contracts'
 import { markInexactNumbers } from '@nextvisit/domain'
-import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit, type Document } from 'yaml'
+import {
+  type Alias,
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Pair,
+  parseDocument,
+  visit,
+  type YAMLMap,
+} from 'yaml'
 
 /** Path of members and indexes from the top of a document to a value. */
 export type Path = readonly (string | number)[]
@@ -19,14 +32,18 @@ const MAX_DEPTH = 64
 /** Maximum number of values. Nested aliases can expand a few hundred bytes beyond it. */
 const MAX_VALUES = 2_000_000
 /** Maximum expansion of aliases, which may be lists of keys or fields. A larger expansion is an attack. */
-const MAX_ALIASES = 100
+const MAX_EXPANSION = 100
+/** Maximum number of aliases. Resolving one looks through all anchors before it. */
+const MAX_ALIASES = 1_000
 
 /** Reads YAML 1.2 with line numbers. Never throws: duplicate members, exploding aliases and the like are faults. */
 export function readYaml(text: string): YamlOutcome {
   const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' })
+  // The library's own check for duplicates compares each member with every other of its mapping.
+  const options = { lineCounter: lines, prettyErrors: false, logLevel: 'error', uniqueKeys: false } as const
+  const document = parseDocument(text, options)
   const lineAt = (offset: number) => Math.max(1, lines.linePos(offset).line)
-  const mistakes = [...document.errors, ...document.warnings, ...aliasKeys(document), ...roundedNumbers(document)]
+  const mistakes = [...document.errors, ...document.warnings, ...findMistakes(document)]
   if (mistakes.length > 0) {
     const firstOfLine = new Map<number, string>()
     for (const mistake of mistakes) {
@@ -36,15 +53,15 @@ export function readYaml(text: string): YamlOutcome {
     return invalid([...firstOfLine].map(([line, message]) => ({ line, path: '', message })))
   }
   try {
-    const value = withoutNulls(document.toJS({ maxAliasCount: MAX_ALIASES }), 0, { values: 0 })
-    return { outcome: 'ok', value, lineOf: (path) => lineAt(offsetOf(document, path)) }
+    const value = withoutNulls(document.toJS({ maxAliasCount: MAX_EXPANSION }), 0, { values: 0 })
+    const offsetOf = createOffsets(document)
+    return { outcome: 'ok', value, lineOf: (path) => lineAt(offsetOf(path)) }
   } catch (error) {
     return invalid([{ line: 1, path: '', message: error instanceof Error ? error.message : String(error) }])
   }
 }
 
 function sentenceFor(code: string, message: string): string {
-  if (code === 'DUPLICATE_KEY') return 'this member is duplicated'
   if (code === 'RESOURCE_EXHAUSTION') return 'nested too deeply'
   if (code === 'MULTIPLE_DOCS') return 'a file has only one document: remove the --- here'
   return message
@@ -54,36 +71,41 @@ function invalid(faults: readonly WorkspaceFault[]): YamlOutcome {
   return { outcome: 'invalid', faults }
 }
 
-interface YamlMistake {
+interface Mistake {
   readonly code: string
   readonly message: string
   readonly pos: readonly [number]
 }
 
-/** Reports numbers that would be rounded. No trait or property can have such a number, either. */
-function roundedNumbers(document: Document): readonly YamlMistake[] {
-  const found: YamlMistake[] = []
+/**
+ * Reports duplicate members, members whose name is an alias (their duplicates would not be detected), too many aliases, and
+ * numbers that would be rounded: no trait or property can have such a number, either.
+ */
+function findMistakes(document: Document): readonly Mistake[] {
+  const found: Mistake[] = []
+  let aliases = 0
+  const add = (code: string, message: string, node: unknown) => {
+    found.push({ code, message, pos: [isNode(node) ? (node.range?.[0] ?? 0) : 0] })
+  }
   visit(document, {
-    Scalar: (_, { value, source, range }) => {
-      if (typeof value !== 'number' || source === undefined || markInexactNumbers(source) === source) return
-      const message = `${source} would be rounded to ${value}: write it as text, in quotes`
-      found.push({ code: 'ROUNDED_NUMBER', message, pos: [range?.[0] ?? 0] })
+    Alias: (_, alias) => {
+      aliases += 1
+      if (aliases === MAX_ALIASES + 1) add('TOO_MANY_ALIASES', `a file has at most ${MAX_ALIASES} aliases`, alias)
     },
-  })
-  return found
-}
-
-/** Reports members whose name is an alias, because their duplicates would not be detected. */
-function aliasKeys(document: Document): readonly YamlMistake[] {
-  const found: YamlMistake[] = []
-  visit(document, {
-    Pair: (_, { key }) => {
-      if (!isAlias(key)) return
-      found.push({
-        code: 'ALIAS_KEY',
-        message: `write the name of the member instead of *${key.source}`,
-        pos: [key.range?.[0] ?? 0],
-      })
+    Scalar: (_, scalar) => {
+      const { value, source } = scalar
+      if (typeof value !== 'number' || source === undefined || markInexactNumbers(source) === source) return
+      add('ROUNDED_NUMBER', `${source} would be rounded to ${value}: write it as text, in quotes`, scalar)
+    },
+    Map: (_, { items }) => {
+      const seen = new Set<string>()
+      for (const { key } of items) {
+        if (isAlias(key)) add('ALIAS_KEY', `write the name of the member instead of *${key.source}`, key)
+        if (!isScalar(key)) continue
+        const name = String(key.value)
+        if (seen.has(name)) add('DUPLICATE_KEY', 'this member is duplicated', key)
+        seen.add(name)
+      }
     },
   })
   return found
@@ -105,23 +127,44 @@ function withoutNulls(value: unknown, depth: number, made: { values: number }): 
   )
 }
 
-function offsetOf(document: Document, path: Path): number {
-  let node: unknown = document.contents
-  let offset = isNode(node) ? (node.range?.[0] ?? 0) : 0
-  for (const step of path) {
-    if (isAlias(node)) node = node.resolve(document)
-    if (isMap(node)) {
-      const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value) === String(step))
-      if (!pair) return offset
-      if (isScalar(pair.key)) offset = pair.key.range?.[0] ?? offset
-      node = pair.value
-    } else if (isSeq(node)) {
-      node = node.items[Number(step)]
-      if (!isNode(node)) return offset
-      offset = node.range?.[0] ?? offset
-    } else {
-      return offset
+/** Creates a function that returns the offset of a path. Each mapping is indexed once, and each alias resolved once. */
+function createOffsets(document: Document): (path: Path) => number {
+  const pairsOf = remembered((map: YAMLMap) => {
+    const named = map.items.flatMap((pair): [string, Pair][] =>
+      isScalar(pair.key) ? [[String(pair.key.value), pair]] : [],
+    )
+    return new Map(named)
+  })
+  const targetOf = remembered((alias: Alias) => alias.resolve(document))
+
+  return (path) => {
+    let node: unknown = document.contents
+    let offset = isNode(node) ? (node.range?.[0] ?? 0) : 0
+    for (const step of path) {
+      if (isAlias(node)) node = targetOf(node)
+      if (isMap(node)) {
+        const pair = pairsOf(node).get(String(step))
+        if (!pair) return offset
+        if (isScalar(pair.key)) offset = pair.key.range?.[0] ?? offset
+        node = pair.value
+      } else if (isSeq(node)) {
+        node = node.items[Number(step)]
+        if (!isNode(node)) return offset
+        offset = node.range?.[0] ?? offset
+      } else {
+        return offset
+      }
     }
+    return offset
   }
-  return offset
+}
+
+/** Computes a value once per node. */
+function remembered<Node extends object, Value>(compute: (node: Node) => Value): (node: Node) => Value {
+  const known = new Map<Node, Value>()
+  return (node) => {
+    const value = known.get(node) ?? compute(node)
+    known.set(node, value)
+    return value
+  }
 }
