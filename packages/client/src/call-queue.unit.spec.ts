@@ -10,14 +10,15 @@ const DEADLINE_MS = 2 ** 31 - 1
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-const itemsIn = (body = '') => (JSON.parse(body) as { readonly items: readonly CallItem[] }).items
+const itemsIn = (body: Uint8Array = new Uint8Array()) =>
+  (JSON.parse(Buffer.from(body).toString()) as { readonly items: readonly CallItem[] }).items
 const stepOf = (item: CallItem) => (item.type === 'track' ? item.eventName : 'identify')
 const refusal = (status: number) => ({ status, error: 'Error', message: 'No' })
 const failed: Attempt = { outcome: 'failed', retryAfterMs: 0, cause: new Error('No answer') }
 const answered = (status: number, body: object): Attempt => ({ outcome: 'answered', status, body: { ...body } })
 
 function givenQueue(sendRequest: SendRequest, maxBatchDelayMs = 10): CallQueue {
-  const limits = { deadlineMs: DEADLINE_MS, maxQueued: 10_000, maxBatchDelayMs }
+  const limits = { deadlineMs: DEADLINE_MS, maxQueued: 10_000, maxQueuedBytes: Infinity, maxBatchDelayMs }
   return createCallQueue({ sendRequest, ...limits, onRefused: () => undefined })
 }
 
@@ -140,9 +141,10 @@ describe('batches that were too large', () => {
     const proxyLimit = 2_000
     let limit = proxyLimit
     const bytes: number[] = []
-    const queue = givenQueue(async ({ body = '' }) => {
-      bytes.push(body.length)
-      if (body.length > limit) return answered(413, refusal(413))
+    const queue = givenQueue(async ({ body }) => {
+      const { length = 0 } = body ?? {}
+      bytes.push(length)
+      if (length > limit) return answered(413, refusal(413))
       return answered(200, { results: itemsIn(body).map(() => ({ status: 202 })) })
     }, 0)
     /** Sends 100 calls, and returns the sizes of their batches. */

@@ -9,14 +9,16 @@ interface UncheckedOptions {
   readonly host: unknown
   readonly deadlineMs: unknown
   readonly maxQueued: unknown
+  readonly maxQueuedBytes: unknown
   readonly maxBatchDelayMs: unknown
 }
 
-export function checkOptions({ key, host, maxQueued, ...times }: UncheckedOptions): void {
+export function checkOptions({ key, host, maxQueued, maxQueuedBytes, ...times }: UncheckedOptions): void {
   // The message never contains the key, which is a secret even if it is invalid.
   if (typeof key !== 'string' || !/^[\x21-\x7e]+$/.test(key)) throw invalid('key must be an admin key, nv_admin_…')
   if (!isUrl(host)) throw invalid(`host must be ${hostHint(host)}`)
-  if (typeof maxQueued !== 'number' || !(maxQueued >= 0)) throw invalid('maxQueued must be a number, 0 or more')
+  for (const [name, value] of Object.entries({ maxQueued, maxQueuedBytes }))
+    if (typeof value !== 'number' || !(value >= 0)) throw invalid(`${name} must be a number, 0 or more`)
   for (const [name, value] of Object.entries(times)) checkTimeMs(name, value)
 }
 

@@ -26,6 +26,8 @@ describe('the error for an invalid argument has a code, is not retryable, and na
     [{ ...ANY, deadlineMs: Infinity }, 'deadlineMs must be'],
     [{ ...ANY, maxBatchDelayMs: '10' }, 'maxBatchDelayMs must be'],
     [{ ...ANY, maxQueued: '10' }, 'maxQueued must be a number, 0 or more'],
+    [{ ...ANY, maxQueuedBytes: '64 MB' }, 'maxQueuedBytes must be a number, 0 or more'],
+    [{ ...ANY, maxQueuedBytes: Number.NaN }, 'maxQueuedBytes must be a number, 0 or more'],
   ])('createNextvisit(%o)', async (options, message) => {
     const error = await failureOf(() => createNextvisit(options as unknown as NextvisitOptions))
     expect(error).toMatchObject({ code: 'INVALID', retryable: false, items: [] })
@@ -48,14 +50,14 @@ describe('the error for an invalid argument has a code, is not retryable, and na
     [
       'NOT_JSON',
       () => track({ userName: 'ada', eventName: 'a', properties: { items: [{ ok: 1 }, { price: 1n }] } } as never),
-      'properties.items[1].price cannot be serialized as JSON',
+      'properties.items[1].price must be JSON, not bigint',
     ],
     [
       'NOT_JSON',
       () => track({ userName: 'ada', eventName: 'a', properties: deep } as never),
-      `properties${'.in'.repeat(19)} cannot be serialized as JSON`,
+      `properties${'.in'.repeat(19)} must have at most 20 levels`,
     ],
-    ['NOT_JSON', () => track(circle as never), 'properties.of.properties cannot be serialized as JSON'],
+    ['NOT_JSON', () => track(circle as never), 'properties.of.properties must not contain itself'],
   ])('%s: %s', async (code, call, message) => {
     expect(await failureOf(call)).toMatchObject({ code, message, retryable: false })
   })

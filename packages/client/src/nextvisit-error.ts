@@ -7,10 +7,11 @@ export type CallItem = (IdentifyItem | TrackItem) & { readonly idempotencyKey: s
  * Reasons for a missing answer:
  *
  * - `UNANSWERED`: the gateway gave no final answer until the deadline. The call may have been recorded.
- * - `QUEUE_FULL`: `maxQueued` calls are already waiting. Nothing was sent.
+ * - `QUEUE_FULL`: `maxQueued` calls are already waiting, or there are `maxQueuedBytes` of them. Nothing was sent.
  * - `CLOSED`: `close()` was called before. Nothing was sent.
  * - `INVALID`: an argument is invalid, such as a host without `https://`. The message names it. Nothing was sent.
- * - `NOT_JSON`: the call cannot be serialized as JSON, such as a BigInt. The message names the member. Nothing was sent.
+ * - `NOT_JSON`: a value is not JSON, such as NaN or a Map, or cannot be serialized, such as a BigInt. The message names the
+ *   member. Nothing was sent.
  * - `UNSENT`, of `flush` and `close`: at least one call got no answer.
  */
 export type NextvisitErrorCode = 'UNANSWERED' | 'QUEUE_FULL' | 'CLOSED' | 'INVALID' | 'NOT_JSON' | 'UNSENT'

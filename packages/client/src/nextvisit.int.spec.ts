@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { givenScriptedGateway, recorded, refusal, refused, type Script } from '../test/scripted-gateway.ts'
 import { createNextvisit, type NextvisitOptions } from './nextvisit.ts'
@@ -11,7 +13,16 @@ async function givenClient(script: Script, options: Partial<NextvisitOptions> = 
   return { nextvisit, requests }
 }
 
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
 const track = (userName: string, eventName = 'a') => ({ userName, eventName })
+/** A call with text of three bytes a character. */
+const largeCall = (userName: string) => ({
+  ...track(userName),
+  properties: { pad: '漢'.repeat(1_000) },
+  idempotencyKey: userName,
+})
 const keysOf = (items: readonly { readonly idempotencyKey: string }[]) =>
   items.map(({ idempotencyKey }) => idempotencyKey)
 const takes: Script = ({ items }) => recorded(items)
@@ -258,6 +269,54 @@ describe('the queue', () => {
     expect(error).toMatchObject({ code: 'QUEUE_FULL', retryable: true, items: [{ userName: 'd' }] })
     await Promise.all(waiting)
     expect(await nextvisit.track(track('d'))).toMatchObject({ status: 202 })
+  })
+
+  it('is full by the bytes of the JSON in UTF-8 of calls that wait, are in flight or must be sent again', async () => {
+    const bytes = Buffer.byteLength(JSON.stringify({ ...largeCall('a'), type: 'track' }))
+    let isDown = true
+    const { nextvisit, requests } = await givenClient(
+      ({ items }) => (isDown ? items.map(() => refused(503)) : recorded(items)),
+      { maxQueuedBytes: 3 * bytes },
+    )
+    const waiting = [nextvisit.track(largeCall('a'))]
+    while (requests.length === 0) await sleep(5)
+    waiting.push(nextvisit.track(largeCall('b')))
+    while (requests.length < 2) await sleep(5)
+    waiting.push(nextvisit.track(largeCall('c')))
+    expect(await failureOf(nextvisit.track(largeCall('d')))).toMatchObject({
+      code: 'QUEUE_FULL',
+      message: `3 calls are already waiting for an answer with ${3 * bytes} bytes, and this one has ${bytes}: maxQueuedBytes is ${3 * bytes}`,
+      retryable: true,
+      items: [largeCall('d')],
+    })
+    isDown = false
+    expect(await Promise.all(waiting)).toMatchObject([{ status: 202 }, { status: 202 }, { status: 202 }])
+    expect(await nextvisit.track(largeCall('d'))).toMatchObject({ status: 202 })
+  })
+
+  it('has at most 64 MiB by default', async () => {
+    const { nextvisit } = await givenClient(() => 'hang')
+    const properties = { pad: 'x'.repeat(90_000) }
+    const call = (at: number) => ({ userName: `user-${at % 10}`, eventName: 'a', properties, idempotencyKey: 'k' })
+    const bytes = Buffer.byteLength(JSON.stringify({ ...call(0), type: 'track' }))
+    const full: number[] = []
+    for (let at = 0; at < 1_000; at += 1)
+      nextvisit.track(call(at)).catch(({ code }: NextvisitError) => code === 'QUEUE_FULL' && full.push(at))
+    await sleep(0)
+    expect(full[0]).toBe(Math.floor((64 * 1_024 ** 2) / bytes))
+    expect(full).toHaveLength(1_000 - Math.floor((64 * 1_024 ** 2) / bytes))
+  })
+
+  it('keeps only the JSON of a call, not the object of the caller', async () => {
+    const { nextvisit } = await givenClient(() => 'hang')
+    const given = Array.from({ length: 3 }, () => {
+      const properties = { pad: 'x' }
+      void nextvisit.track({ ...track('ada'), properties })
+      return new WeakRef(properties)
+    })
+    await sleep(20)
+    collectGarbage()
+    expect(given.map((one) => one.deref())).toEqual([undefined, undefined, undefined])
   })
 
   it('reports a rejected promise that is not awaited to onUnsent, and the process continues', async () => {

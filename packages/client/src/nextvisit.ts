@@ -15,6 +15,11 @@ export interface NextvisitOptions {
   readonly deadlineMs?: number
   /** Maximum number of calls waiting for an answer; a further call rejects at once with `QUEUE_FULL`. Default: 10,000. */
   readonly maxQueued?: number
+  /**
+   * Maximum size in bytes, as JSON, of the calls waiting for an answer; a further call rejects at once with `QUEUE_FULL`.
+   * Default: 67,108,864 (64 MiB).
+   */
+  readonly maxQueuedBytes?: number
   /** Time in ms that a call waits for others of its batch. Default: 10. */
   readonly maxBatchDelayMs?: number
   /** Called for each `identify` and `track` that rejects, so that you need not await each promise. */
@@ -48,14 +53,15 @@ export interface Nextvisit {
 /** Creates a client, which connects at the first call. Throws a NextvisitError if an option is invalid. */
 export function createNextvisit(options: NextvisitOptions): Nextvisit {
   checkObject('createNextvisit', 'an object with key and host', options)
-  const { key, host, deadlineMs = 30_000, maxQueued = 10_000, maxBatchDelayMs = 10 } = options
-  const { onUnsent, onRefused = createRefusalWarning() } = options
-  checkOptions({ key, host, deadlineMs, maxQueued, maxBatchDelayMs })
+  const { key, host, deadlineMs = 30_000, maxQueued = 10_000, maxQueuedBytes = 64 * 1_024 ** 2 } = options
+  const { maxBatchDelayMs = 10, onUnsent, onRefused = createRefusalWarning() } = options
+  checkOptions({ key, host, deadlineMs, maxQueued, maxQueuedBytes, maxBatchDelayMs })
   const sendRequest = createSendRequest(host, key)
   const queue = createCallQueue({
     sendRequest,
     deadlineMs,
     maxQueued,
+    maxQueuedBytes,
     maxBatchDelayMs,
     onRefused: (...refused) => safely(() => onRefused(...refused)),
   })

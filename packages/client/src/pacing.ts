@@ -5,6 +5,8 @@ const MAX_REQUESTS = 4
 /** Time after a 413 until batches grow again, because the limit may have been temporary. */
 const GROW_AFTER_MS = 60_000
 
+export type Pacing = ReturnType<typeof createPacing>
+
 /** Creates the limits of a queue's requests, which follow from their outcomes: when, how many and how large. */
 export function createPacing() {
   /** Number of consecutive failed requests. */

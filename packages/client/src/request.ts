@@ -8,8 +8,8 @@ export const ANSWER_WITHIN_MS = 10_000
 interface RequestOptions {
   /** Path, such as `/v2/admin/batch`. */
   readonly path: string
-  /** JSON body of a POST; absent for a GET. */
-  readonly body?: string
+  /** JSON body of a POST, in UTF-8; absent for a GET. */
+  readonly body?: Uint8Array<ArrayBuffer>
   readonly withinMs: number
   /** Aborts the request. */
   readonly controller: AbortController

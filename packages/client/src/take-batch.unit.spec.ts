@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import type { CallItem } from './nextvisit-error.ts'
 import { batchBody, takeBatch } from './take-batch.ts'
 import { writeCall } from './waiting-call.ts'
 
@@ -7,8 +6,8 @@ const call = (userName: string, { pad = '', sendFrom = 0 } = {}) => ({
   ...writeCall('track', { userName, eventName: 'a', properties: { pad } }),
   sendFrom,
 })
-const rules = { maxBytes: 512_000, busyUsers: new Set<unknown>(), now: 0 }
-const usersIn = (batch: readonly { readonly item: CallItem }[]) => batch.map(({ item }) => item.userName)
+const rules = { maxBytes: 512_000, busyUsers: new Set<string>(), now: 0 }
+const usersIn = (batch: readonly { readonly user: string }[]) => batch.map(({ user }) => user)
 
 describe('a batch', () => {
   it('has the first calls in order, at most 1,000', () => {
@@ -19,7 +18,10 @@ describe('a batch', () => {
 
   it('has at most the maximum bytes of UTF-8', () => {
     const waiting = [call('ada', { pad: 'ü' }), call('grace', { pad: '…' }), call('joan', { pad: 'x' })]
-    const maxBytes = Buffer.byteLength(batchBody(waiting))
+    const maxBytes = batchBody(waiting).length
+    expect(JSON.parse(new TextDecoder().decode(batchBody(waiting)))).toMatchObject({
+      items: [{ properties: { pad: 'ü' } }, {}, {}],
+    })
     expect(takeBatch(waiting, { ...rules, maxBytes })).toHaveLength(3)
     expect(takeBatch(waiting, { ...rules, maxBytes: maxBytes - 1 })).toHaveLength(2)
   })

@@ -1,21 +1,24 @@
 import { checkObject } from './check-input.ts'
+import { toJson } from './json.ts'
 import { type CallItem, NextvisitError, unanswered } from './nextvisit-error.ts'
 import type { AnswerBody } from './request.ts'
 import type { IdentifyCall, TrackCall } from './results.ts'
 
-/** A serialized call. */
+/** Maximum length of a valid userName in code units: 255 characters. */
+const MAX_USER_NAME_LENGTH = 510
+
+/** A serialized call: all that is kept of it. */
 export interface WrittenCall {
-  readonly item: CallItem
-  /** The item as JSON, serialized once so that each try sends the same bytes. */
-  readonly json: string
-  readonly bytes: number
+  /** The item as JSON in UTF-8, serialized once so that each try sends the same bytes. */
+  readonly json: Uint8Array
+  /** The userName, by which calls keep their order. Empty for invalid ones, which the gateway refuses. */
+  readonly user: string
 }
 
 /** A call without an answer. */
 export interface WaitingCall extends WrittenCall {
   /** Resolves to the answer; rejects with a NextvisitError. */
   readonly answered: Promise<AnswerBody>
-  readonly isSettled: () => boolean
   readonly answer: (result: AnswerBody) => void
   readonly fail: (message: string) => void
   /** Number of times that the gateway asked to send this item again. */
@@ -30,37 +33,18 @@ export interface WaitingCall extends WrittenCall {
 export function writeCall(type: CallItem['type'], call: IdentifyCall | TrackCall): WrittenCall {
   checkObject(type, 'an object with userName', call)
   const item = { ...call, type, idempotencyKey: call.idempotencyKey ?? crypto.randomUUID() } as CallItem
+  const { userName } = item
+  const isUser = typeof userName === 'string' && userName.length <= MAX_USER_NAME_LENGTH
   try {
-    const json = JSON.stringify(item)
-    return { item, json, bytes: Buffer.byteLength(json) }
+    return { json: new TextEncoder().encode(toJson(item)), user: isUser ? userName : '' }
   } catch (cause) {
-    throw new NextvisitError('NOT_JSON', `${unserializableMember(item)} cannot be serialized as JSON`, [item], cause)
+    throw new NextvisitError('NOT_JSON', (cause as Error).message, [item], cause)
   }
 }
 
-/** Deepest level that an error names: members may be nested without end. */
-const DEEPEST_NAMED = 20
-
-/** Returns the path of the innermost member that cannot be serialized, such as `properties.items[3].price`. */
-function unserializableMember(value: object, path = '', parents: ReadonlySet<unknown> = new Set()): string {
-  for (const [name, member] of Object.entries(value)) {
-    if (isWritable(member)) continue
-    const ofArray = Array.isArray(value) ? `[${name}]` : undefined
-    const memberPath = path + (ofArray ?? (path === '' ? name : `.${name}`))
-    const isLast = parents.has(member) || parents.size === DEEPEST_NAMED - 1
-    if (typeof member !== 'object' || member === null || isLast) return memberPath
-    return unserializableMember(member, memberPath, new Set([...parents, value]))
-  }
-  return path
-}
-
-function isWritable(value: unknown): boolean {
-  try {
-    JSON.stringify(value)
-    return true
-  } catch {
-    return false
-  }
+/** Parses a call again, for an error or a handler. */
+export function itemOf({ json }: WrittenCall): CallItem {
+  return JSON.parse(new TextDecoder().decode(json)) as CallItem
 }
 
 /** Starts waiting for the answer, for at most `deadlineMs`. */
@@ -79,9 +63,8 @@ export function waitForAnswer(written: WrittenCall, deadlineMs: number, onSettle
   const call: WaitingCall = {
     ...written,
     answered,
-    isSettled: () => isSettled,
     answer: (result) => settle(() => resolve(result)),
-    fail: (message) => settle(() => reject(unanswered(message, [written.item], call.lastFailure))),
+    fail: (message) => settle(() => reject(unanswered(message, [itemOf(written)], call.lastFailure))),
     attempts: 0,
     sendFrom: 0,
   }
