@@ -1,9 +1,11 @@
+import type { Backoff } from './backoff.ts'
+import { toJson } from './json.ts'
 import { isHidden } from './page.ts'
 import type { Pauses } from './pauses.ts'
-import type { Result, TrackAnswer } from './result.ts'
-import { retryDelayMs } from './retry.ts'
+import { refusedBy, type Result, type TrackAnswer } from './result.ts'
 import { ageOfKey, createRequestKey, type Send } from './send.ts'
 import type { Store } from './store.ts'
+import { sweep } from './sweep.ts'
 
 /** Prefix of stored events: `{ eventName, properties }` under the event's key. */
 const PREFIX = 'event:'
@@ -19,6 +21,7 @@ interface EventParts {
   /** Members of every body. */
   readonly user: { readonly userName: string; readonly userSignature?: string | undefined }
   readonly send: Send
+  readonly backoff: Backoff
   readonly store: Store
   readonly pauses: Pauses
   readonly isClosed: () => boolean
@@ -36,7 +39,7 @@ export interface Events {
 }
 
 export function createEvents(parts: EventParts): Events {
-  const { user, send, store, pauses, isClosed, identified } = parts
+  const { user, send, backoff, store, pauses, isClosed, identified } = parts
   /** JSON of unanswered events, by key. */
   const waiting = new Map<string, string>()
   let isIdentified = false
@@ -46,7 +49,7 @@ export function createEvents(parts: EventParts): Events {
   async function deliver(key: string, event: string): Promise<Result<TrackAnswer>> {
     waiting.set(key, event)
     // The page was hidden before, so `keepUnanswered` has already run.
-    if (isHidden()) store.set(PREFIX + key, event)
+    if (isHidden()) keep([[key, event]])
     const result = await sendUntilAnswered(key, event)
     waiting.delete(key)
     if (result.outcome !== 'unanswered' || result.reason === 'unreachable') store.take(PREFIX + key)
@@ -55,17 +58,21 @@ export function createEvents(parts: EventParts): Events {
 
   async function sendUntilAnswered(key: string, event: string): Promise<Result<TrackAnswer>> {
     const body = JSON.stringify({ ...user, ...JSON.parse(event) })
-    // The visit comes first, because it creates the user and starts the session. A page that is being left cannot wait for it.
-    if (!isIdentified) await Promise.race([identified, pauses.pause(TRIED_FOR_MS)])
-    for (let failures = 1; ; failures += 1) {
+    for (;;) {
+      // The visit comes first, because it creates the user and starts the session. A page that is being left waits for nothing.
+      let isLeft = !isIdentified && (await Promise.race([identified, pauses.pause(TRIED_FOR_MS)]))
+      while (!isLeft && backoff.leftMs() > 0) isLeft = await backoff.pause()
       const attempt = await send<TrackAnswer>({ route: 'track-event', body, key, keepalive: true })
       const isTooEarly = !isIdentified && attempt.outcome === 'refused' && attempt.status === 404
       if (attempt.outcome !== 'failed' && !isTooEarly) return attempt
       if (isClosed()) return { outcome: 'unanswered', reason: 'closed' }
       if (ageOfKey(key) > TRIED_FOR_MS) return { outcome: 'unanswered', reason: 'unreachable' }
-      const retryAfterMs = attempt.outcome === 'failed' ? attempt.retryAfterMs : 0
-      await pauses.pause(retryDelayMs(failures, retryAfterMs, Math.random()))
     }
+  }
+
+  function keep(events: Iterable<readonly [string, string]>): void {
+    for (const [key, event] of events) store.set(PREFIX + key, event)
+    sweep()
   }
 
   return {
@@ -73,10 +80,9 @@ export function createEvents(parts: EventParts): Events {
       if (isClosed()) return { outcome: 'unanswered', reason: 'closed' }
       if (waiting.size >= MAX_WAITING) return { outcome: 'unanswered', reason: 'full' }
       try {
-        return await deliver(createRequestKey(), JSON.stringify({ eventName, properties }))
+        return await deliver(createRequestKey(), toJson({ eventName, properties }))
       } catch (error) {
-        // Not JSON: a cycle or a bigint.
-        return { outcome: 'refused', status: 0, message: String(error) }
+        return refusedBy(error)
       }
     },
     sendLeftovers: () => {
@@ -88,6 +94,6 @@ export function createEvents(parts: EventParts): Events {
         else store.take(name)
       }
     },
-    keepUnanswered: () => waiting.forEach((event, key) => store.set(PREFIX + key, event)),
+    keepUnanswered: () => keep(waiting),
   }
 }

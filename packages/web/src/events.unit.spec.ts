@@ -1,4 +1,5 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createBackoff } from './backoff.ts'
 import { createEvents } from './events.ts'
 import { createPauses } from './pauses.ts'
 import type { Send } from './send.ts'
@@ -15,11 +16,13 @@ describe('an unanswered event', () => {
     async (visibilityState) => {
       vi.stubGlobal('document', { visibilityState })
       const store = createStore('test:')
+      const pauses = createPauses()
       const events = createEvents({
         user: { userName: 'ada' },
         send,
+        backoff: createBackoff(store, pauses),
         store,
-        pauses: createPauses(),
+        pauses,
         isClosed: () => false,
         identified: Promise.resolve(),
       })
@@ -30,3 +33,72 @@ describe('an unanswered event', () => {
     },
   )
 })
+
+describe('events during an outage', () => {
+  beforeEach(() => {
+    vi.useFakeTimers()
+    vi.stubGlobal('document', { visibilityState: 'visible' })
+  })
+  afterEach(() => void vi.useRealTimers())
+
+  it('share one pause, so that a page with many events makes one request at a time', async () => {
+    const { events, sent } = givenPage()
+    void events.track('First')
+    await vi.advanceTimersByTimeAsync(100)
+    for (let at = 0; at < 99; at += 1) void events.track(`Event ${at}`)
+    await vi.advanceTimersByTimeAsync(1_800_000)
+    expect(sent.length).toBeLessThan(25)
+  })
+
+  it('are sent at once when one of them is answered, and each counts once', async () => {
+    const { events, sent, recover } = givenPage()
+    const results = Array.from({ length: 20 }, (_, at) => events.track(`Event ${at}`))
+    await vi.advanceTimersByTimeAsync(600_000)
+    recover()
+    await vi.advanceTimersByTimeAsync(400_000)
+    expect(new Set((await Promise.all(results)).map(({ outcome }) => outcome))).toEqual(new Set(['answered']))
+    expect(new Set(sent).size).toBe(20)
+  })
+
+  it('are sent at once when the page is left', async () => {
+    const { events, pauses, sent } = givenPage()
+    for (let at = 0; at < 5; at += 1) void events.track(`Event ${at}`)
+    await vi.advanceTimersByTimeAsync(600_000)
+    const before = sent.length
+    pauses.endAll()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(new Set(sent.slice(before)).size).toBe(5)
+  })
+
+  it('with a value that is not JSON are refused, naming it', async () => {
+    const message = 'properties.score must be a finite number, not NaN'
+    expect(await givenPage().events.track('Rated', { score: Number.NaN })).toEqual({
+      outcome: 'refused',
+      status: 0,
+      message,
+    })
+  })
+})
+
+/** Creates the events of a page whose user is identified. */
+function givenPage() {
+  const store = createStore('test:')
+  const pauses = createPauses()
+  const backoff = createBackoff(store, pauses)
+  let isDown = true
+  const sent: string[] = []
+  const respond = async ({ key }: Parameters<Send>[0]) => {
+    sent.push(key)
+    return isDown ? { outcome: 'failed', retryAfterMs: 0 } : { outcome: 'answered', answer: { message: 'ok' } }
+  }
+  const events = createEvents({
+    user: { userName: 'ada' },
+    send: backoff.counting(respond as Send),
+    backoff,
+    store,
+    pauses,
+    isClosed: () => false,
+    identified: Promise.resolve(),
+  })
+  return { events, pauses, sent, recover: () => void (isDown = false) }
+}

@@ -1,11 +1,14 @@
+import { createBackoff } from './backoff.ts'
 import { createEvents, type Properties } from './events.ts'
 import { createForms, type FormHandler } from './forms.ts'
+import { toJson } from './json.ts'
 import { createMarks } from './marks.ts'
 import { isHidden, listen, watchNavigation } from './page.ts'
 import { createPauses } from './pauses.ts'
 import type { Result, TrackAnswer, VisitAnswer } from './result.ts'
 import { createSend } from './send.ts'
 import { createStore } from './store.ts'
+import { sweep } from './sweep.ts'
 import { userScope } from './user-scope.ts'
 import { createVisits } from './visits.ts'
 
@@ -54,31 +57,41 @@ export function createNextvisit(options: NextvisitOptions): Nextvisit {
   const store = createStore(scope)
   const marks = createMarks(scope)
   const pauses = createPauses()
-  const send = createSend(host, key)
+  const backoff = createBackoff(store, pauses)
+  const send = backoff.counting(createSend(host, key))
   const forms = createForms(store, marks)
   let isClosed = typeof document === 'undefined'
   let ends: readonly (() => void)[] | undefined
 
   const visits = createVisits({
-    // The page that repeats this visit may have other traits (decisions.md, Retries).
-    body: toJson({
-      ...user,
-      userAttributes: traits && { $set: traits },
-      $deviceInfo: deviceInfo,
-      repeatMayDiffer: true,
-    }),
+    writeBody: () => {
+      // Names members as the options do.
+      toJson({ traits, deviceInfo })
+      // The page that repeats this visit may have other traits (decisions.md, Retries).
+      const userAttributes = traits && { $set: traits }
+      return toJson({ ...user, userAttributes, $deviceInfo: deviceInfo, repeatMayDiffer: true })
+    },
     send,
+    backoff,
     store,
     marks,
-    pauses,
     lockName: scope,
     isClosed: () => isClosed,
     onAnswer: forms.keep,
   })
-  const events = createEvents({ user, send, store, pauses, isClosed: () => isClosed, identified: visits.settled })
+  const events = createEvents({
+    user,
+    send,
+    backoff,
+    store,
+    pauses,
+    isClosed: () => isClosed,
+    identified: visits.settled,
+  })
 
   function start(): void {
     if (ends) return
+    sweep()
     ends = [
       watchNavigation(() => {
         visits.visitIfDue(true)
@@ -127,14 +140,5 @@ export function createNextvisit(options: NextvisitOptions): Nextvisit {
       forms.stop()
       ends?.forEach((end) => end())
     },
-  }
-}
-
-/** Serializes a value; empty if it is not JSON (a cycle or a bigint), which the gateway refuses with a message. */
-function toJson(value: object): string {
-  try {
-    return JSON.stringify(value)
-  } catch {
-    return ''
   }
 }

@@ -1,6 +1,7 @@
 /** Interruptible pauses. */
 export interface Pauses {
-  readonly pause: (ms: number) => Promise<void>
+  /** Resolves after the time, to true if the pause was ended before. */
+  readonly pause: (ms: number) => Promise<boolean>
   /** Ends every pause at once. */
   readonly endAll: () => void
 }
@@ -10,13 +11,14 @@ export function createPauses(): Pauses {
   return {
     pause: (ms) =>
       new Promise((resolve) => {
-        const end = () => {
+        const end = (isEarly: boolean) => {
           clearTimeout(timer)
-          running.delete(end)
-          resolve()
+          running.delete(endEarly)
+          resolve(isEarly)
         }
-        const timer = setTimeout(end, ms)
-        running.add(end)
+        const endEarly = () => end(true)
+        const timer = setTimeout(end, ms, false)
+        running.add(endEarly)
       }),
     endAll: () => running.forEach((end) => end()),
   }

@@ -3,6 +3,6 @@ import { describePublishedPackage } from '@nextvisit/testing/published-package'
 
 describePublishedPackage({
   folder: path.resolve(import.meta.dirname, '..'),
-  maxGzippedBytes: 3_072,
+  maxGzippedBytes: 4_096,
   exports: ['createNextvisit'],
 })

@@ -12,6 +12,15 @@ export type Result<Answer> =
  */
 export type UnansweredReason = 'unreachable' | 'closed' | 'full'
 
+/** Returns the outcome of a request that is not JSON. */
+export function refusedBy(error: unknown): {
+  readonly outcome: 'refused'
+  readonly status: 0
+  readonly message: string
+} {
+  return { outcome: 'refused', status: 0, message: (error as Error).message }
+}
+
 /** Outcome of one try of a request. `failed`: the same request may be sent again, no sooner than `retryAfterMs`. */
 export type Attempt<Answer> =
   | Exclude<Result<Answer>, { readonly outcome: 'unanswered' }>

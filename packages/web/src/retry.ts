@@ -1,5 +1,5 @@
 const FIRST_PAUSE_MS = 1_000
-const LONGEST_PAUSE_MS = 60_000
+const LONGEST_PAUSE_MS = 300_000
 /** Maximum effect of a `Retry-After` header. A proxy may ask for days, and `setTimeout` fires at once beyond 24 days. */
 const LONGEST_RETRY_AFTER_MS = 3_600_000
 
@@ -12,7 +12,7 @@ export function isRetryable(status: number): boolean {
 }
 
 /**
- * Returns the delay in ms after consecutive failures: 1 s, doubled up to a minute, minus a random part of up to a half. It is
+ * Returns the delay in ms after consecutive failures: 1 s, doubled up to five minutes, minus a random part of up to a half. It is
  * never less than the gateway's `Retry-After`, up to an hour. `random` is in [0, 1).
  */
 export function retryDelayMs(failures: number, retryAfterMs: number, random: number): number {

@@ -15,8 +15,9 @@ describe('the delay before a retry', () => {
     [1, 500, 1_000],
     [2, 1_000, 2_000],
     [5, 8_000, 16_000],
-    [7, 30_000, 60_000],
-    [2_000, 30_000, 60_000],
+    [7, 32_000, 64_000],
+    [10, 150_000, 300_000],
+    [2_000, 150_000, 300_000],
   ])('after failure %i is between %i and %i ms', (failures, shortest, longest) => {
     expect(retryDelayMs(failures, 0, 0)).toBe(shortest)
     expect(retryDelayMs(failures, 0, 1)).toBe(longest)

@@ -38,7 +38,7 @@ export function createStore(prefix: string): Store {
 }
 
 /** Uses `localStorage`; returns `undefined` if it throws, because it is blocked or full. */
-function attempt<T>(use: (storage: Storage) => T): T | undefined {
+export function attempt<T>(use: (storage: Storage) => T): T | undefined {
   try {
     return use(localStorage)
   } catch {

@@ -1,23 +1,24 @@
+import type { Backoff } from './backoff.ts'
 import type { Marks } from './marks.ts'
 import { isHidden } from './page.ts'
-import type { Pauses } from './pauses.ts'
-import type { Attempt, Result, VisitAnswer } from './result.ts'
-import { retryDelayMs } from './retry.ts'
+import { type Attempt, refusedBy, type Result, type VisitAnswer } from './result.ts'
 import { scheduleAfter } from './schedule.ts'
 import { createRequestKey, type Send } from './send.ts'
 import type { Store } from './store.ts'
 
 /** Stored name of the key of a visit without an answer. */
 const UNANSWERED = 'visit'
-const MAX_ATTEMPTS = 5
+/** Maximum pause in ms before the next attempt of a visit. After a longer one, it is another visit. */
+const LONGEST_WAIT_MS = 10_000
+const FAILED = { outcome: 'failed', retryAfterMs: 0 } as const
 
 interface VisitParts {
-  /** Body as JSON. */
-  readonly body: string
+  /** Returns the body as JSON. Throws if it is not JSON. */
+  readonly writeBody: () => string
   readonly send: Send
+  readonly backoff: Backoff
   readonly store: Store
   readonly marks: Marks
-  readonly pauses: Pauses
   /** Name of the lock that the tabs of one user share. */
   readonly lockName: string
   readonly isClosed: () => boolean
@@ -35,7 +36,8 @@ export interface Visits {
 }
 
 export function createVisits(parts: VisitParts): Visits {
-  const { body, send, store, marks, pauses, lockName, isClosed, onAnswer } = parts
+  const { writeBody, send, backoff, store, marks, lockName, isClosed, onAnswer } = parts
+  let body: string
   let ownKey: string
   let isDue = false
   let schedule: ReturnType<typeof scheduleAfter> | undefined
@@ -46,13 +48,20 @@ export function createVisits(parts: VisitParts): Visits {
   const settled = new Promise<void>((resolve) => (settle = resolve))
 
   async function ask(): Promise<Result<VisitAnswer>> {
+    try {
+      body = writeBody()
+    } catch (error) {
+      return refusedBy(error)
+    }
     ownKey = ''
-    for (let failures = 1; ; failures += 1) {
-      const attempt = await alone(lockName, tryOnce)
-      if (attempt.outcome !== 'failed') return attempt
-      if (failures < MAX_ATTEMPTS) await pauses.pause(retryDelayMs(failures, attempt.retryAfterMs, Math.random()))
+    for (;;) {
+      const leftMs = backoff.leftMs()
+      if (leftMs > LONGEST_WAIT_MS) return { outcome: 'unanswered', reason: 'unreachable' }
+      const isEnded = leftMs > 0 && (await backoff.pause())
       if (isClosed()) return { outcome: 'unanswered', reason: 'closed' }
-      if (failures === MAX_ATTEMPTS) return { outcome: 'unanswered', reason: 'unreachable' }
+      // Another tab may have failed meanwhile.
+      const attempt = await alone(lockName, async () => (isEnded || backoff.leftMs() <= 0 ? tryOnce() : FAILED))
+      if (attempt.outcome !== 'failed') return attempt
     }
   }
 
@@ -88,7 +97,7 @@ export function createVisits(parts: VisitParts): Visits {
       underWay = undefined
       if (result.outcome !== 'unanswered') settle()
       if (isClosed()) return result
-      schedule = scheduleAfter(result)
+      schedule = scheduleAfter(result, backoff.leftMs())
       isDue = false
       clearTimeout(timer)
       const becomeDue = () => {

@@ -1,0 +1,56 @@
+import type { Pauses } from './pauses.ts'
+import { retryDelayMs } from './retry.ts'
+import { ageOfKey, type Send } from './send.ts'
+import type { Store } from './store.ts'
+
+/** Stored name of the pause: its start (ms since the epoch), its length in ms, and the number of consecutive failures. */
+const NAME = 'retry'
+/** Time in ms after a pause until its failures say nothing about the gateway any more. */
+const FORGOTTEN_AFTER_MS = 3_600_000
+
+/**
+ * The pause after requests without an answer. All requests, tabs and pages of a user share it, so that it grows until one is
+ * answered, also across reloads.
+ */
+export interface Backoff {
+  /** Returns the time in ms until a request may be sent; 0 or less: now. */
+  readonly leftMs: () => number
+  /**
+   * Resolves at the end of the pause, to true if it was ended before. Spread over time: the first request then begins the next
+   * pause, and others wait again.
+   */
+  readonly pause: () => Promise<boolean>
+  /** Returns a function that sends requests and counts their outcomes. */
+  readonly counting: (send: Send) => Send
+}
+
+export function createBackoff(store: Store, pauses: Pauses): Backoff {
+  function read(): { readonly leftMs: number; readonly failures: number } {
+    const value = store.get(NAME) ?? ''
+    const [, ms = 0, failures = 0] = value.split(' ').map(Number)
+    const ageMs = ageOfKey(value)
+    // A negative age: the clock was set back.
+    return ageMs >= 0 && ageMs < ms + FORGOTTEN_AFTER_MS ? { leftMs: ms - ageMs, failures } : { leftMs: 0, failures: 0 }
+  }
+
+  const leftMs = () => read().leftMs
+  const pauseAfter = (failures: number, retryAfterMs = 0) => {
+    const ms = Math.max(leftMs(), retryDelayMs(failures, retryAfterMs, Math.random()))
+    store.set(NAME, [Date.now(), Math.round(ms), failures].join(' '))
+  }
+
+  return {
+    leftMs,
+    pause: () => pauses.pause(leftMs() * (1 + Math.random() / 4)),
+    counting: (send) => async (request) => {
+      const { failures } = read()
+      // This request probes the gateway, and others wait meanwhile.
+      if (failures > 0) pauseAfter(failures)
+      const attempt = await send<never>(request)
+      // Requests in flight at the same time count as one failure.
+      if (attempt.outcome === 'failed') pauseAfter(Math.max(failures + 1, read().failures), attempt.retryAfterMs)
+      else if (store.take(NAME) !== undefined) pauses.endAll()
+      return attempt
+    },
+  }
+}
