@@ -146,6 +146,7 @@ function prepareProject(config: ProjectConfig) {
   return {
     config,
     allowedFields: new Set(config.allowedFields),
+    settableTraits: config.sdk.settableTraits && new Set(config.sdk.settableTraits),
     disabledTraits: slugsOf(config.traits, false),
     disabledEvents: new Set([...slugsOf(config.events, false)].map(eventSlug)),
     declaredTraits: slugsOf(config.traits, true),

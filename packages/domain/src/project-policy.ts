@@ -5,6 +5,8 @@ export interface ProjectPolicy extends ProjectRef {
   readonly plan: Plan
   readonly config: ProjectConfig
   readonly allowedFields: ReadonlySet<string>
+  /** The traits that a publishable key may change. Absent: all. */
+  readonly settableTraits?: ReadonlySet<string> | undefined
   /** Slugs that are disabled, also of events, which the workspace file may name. */
   readonly disabledTraits: ReadonlySet<string>
   readonly disabledEvents: ReadonlySet<string>

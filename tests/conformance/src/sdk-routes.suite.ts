@@ -79,6 +79,36 @@ export function describeSdkRoutes(): void {
     })
   })
 
+  describe('the traits that pages may change (sdk.settableTraits)', () => {
+    const listed = callerOf('LISTED_ADMIN_P', 'LISTED_SDK_P')
+
+    it.each([
+      ['$set', { plan: 'pro' }],
+      ['$setOnce', { plan: 'pro' }],
+      ['$increment', { plan: 1 }],
+      ['$decrement', { plan: 1 }],
+      ['$unset', ['plan']],
+    ])('%s of another trait: 400 names it, and nothing is recorded', async (operator, operands) => {
+      const userName = `by-page-${operator}`
+      const userAttributes = { $set: { theme: 'dark' }, [operator]: operands }
+      const refused = await listed.visit({ userName, userAttributes })
+      expect(refused).toMatchObject(errorOf(400, expect.stringContaining(`userAttributes.${operator}.plan must not`)))
+      expect((await listed.track({ userName, eventName: 'x' })).status).toBe(404)
+    })
+
+    it('a listed trait and device facts are recorded, and a server changes every trait', async () => {
+      const user = { userName: 'by-page' }
+      const $deviceInfo = { $deviceType: 'web' }
+      const visited = await listed.visit({ ...user, userAttributes: { $set: { theme: 'dark' } }, $deviceInfo })
+      const identified = await listed.identify({ ...user, userAttributes: { $set: { plan: 'pro' } } })
+      expect([visited.status, identified.status]).toEqual([200, 200])
+      expect(await settledUser(listed, 'by-page')).toMatchObject({
+        traits: { theme: 'dark', plan: 'pro' },
+        device: { $deviceType: 'web' },
+      })
+    })
+  })
+
   describe('userSignature: required if the project requires it (401)', () => {
     const { visit, sdkTrack, track } = callerOf('SIGNED_ADMIN_P', 'SIGNED_SDK_P')
 

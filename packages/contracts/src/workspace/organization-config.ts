@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import { Duration, Environment, KeyKind, SlugId } from '../primitives.ts'
-import { DEFAULT_ALLOWED_FIELDS, KNOWN_FIELDS } from '../device-info.ts'
-import { mapLimits } from './plan-limits.ts'
+import { DEFAULT_ALLOWED_FIELDS, DEVICE_FIELDS, KNOWN_FIELDS } from '../device-info.ts'
+import { mapLimits, NAME_CAPS } from './plan-limits.ts'
 import { Condition, COUNT_TOO_HIGH, MAX_COUNT, PropertyCondition } from './condition.ts'
 
 const anyInstant = z.iso.datetime({ offset: true, error: 'must be an instant such as 2026-01-01T00:00:00Z' })
+
+const DEVICE_FIELD_NAMES: ReadonlySet<string> = new Set(DEVICE_FIELDS)
 
 /** The limits of an organization. Absent: unlimited. */
 export const Plan = z.strictObject(mapLimits('name', () => z.number().int().min(0).optional()))
@@ -99,6 +101,20 @@ export const SdkSettings = z.strictObject({
   pingAgainInSeconds: z.number().int().min(0).default(60),
   pingOnNextPageVisit: z.boolean().default(false),
   onPageDelaySeconds: z.number().min(0).default(0),
+  /** The traits that a publishable key may change. Absent: all. Device fields are device facts, and never listed. */
+  settableTraits: z
+    .array(
+      z
+        .string()
+        .min(1)
+        .max(100)
+        .refine(
+          (slug) => !DEVICE_FIELD_NAMES.has(slug),
+          'is a device field, which pages always send: see allowedFields',
+        ),
+    )
+    .max(NAME_CAPS.trait.bound)
+    .optional(),
 })
 
 /** Settings of Segment's API (decisions.md, Segment's API). Absent: the defaults. */

@@ -121,6 +121,10 @@ export const BODY_RULES = nameRules({
     message: `${member} must be one of ${allowed.join(', ')}`,
     when: 'A device field outside its list',
   }),
+  settableTrait: (member: string) => ({
+    message: `${member} must not be changed with a publishable key: this project's sdk.settableTraits does not list it`,
+    when: 'A trait that pages of this project may not change',
+  }),
   counted: (member: string) => ({
     message: `${member} must not be counted: it is a device field`,
     when: `A device field under ${countingOperators}`,

@@ -3,6 +3,7 @@ import {
   capsOnNewTraits,
   type AllowedFields,
   applyAllowList,
+  checkSettableTraits,
   countsInOwnMonth,
   type IdentifyBody,
   monthOf,
@@ -24,8 +25,8 @@ import type { ClaimResult } from './trait-registry.ts'
 import type { Release } from './verdicts.ts'
 
 /**
- * Applies the policy for identifies by either kind of key, in this order: the fields that the project keeps, the MAU
- * quota (400), the cap on unique traits (over it, new slugs are stripped). See decisions.md, Identify.
+ * Applies the policy for identifies by either kind of key, in this order: the traits that pages may change (400), the
+ * fields that the project keeps, the MAU quota (400), the cap on unique traits (over it, new slugs are stripped). See decisions.md, Identify.
  */
 export async function admitIdentify(
   { knownUsers, metering, traitRegistry }: AdmissionParts,
@@ -34,6 +35,8 @@ export async function admitIdentify(
   const { project, deadlineAt, admissionDeadlineAt } = item.request
   const { userId } = item.user
   const common = commonFields(item)
+  const unsettable = item.request.key.entry.kind === 'sdk' ? checkSettableTraits(project, item.body) : undefined
+  if (unsettable) return refuseBody(unsettable)
   const chosen = applyAllowList(project, item.body)
   if (chosen.outcome === 'rejected') return refuseBody(chosen)
 
