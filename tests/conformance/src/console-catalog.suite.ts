@@ -26,6 +26,7 @@ export function describeConsoleCatalog(): void {
       .first()
       .waitFor()
     await page.getByText(/^(\d+) of \1 processes have the latest revision/).waitFor()
+    await page.getByText('demo/shop: anyone who reads the publishable key (web) can act as any user').waitFor()
     expect(await faultsOf(page)).toEqual([])
 
     await applyPriority(7)

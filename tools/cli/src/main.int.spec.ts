@@ -160,6 +160,7 @@ describe('nextvisit', () => {
     const args = ['keys', 'create', '--kind', 'sdk', '--environment', 'T', '--name', name]
     const { exitCode, stdout } = await nextvisit(args)
     expect(exitCode).toBe(0)
+    expect(stdout).toContain('Unless the project sets requireUserSignature, anyone can act as any user')
     const key = /nv_\S+/.exec(stdout)?.[0] ?? ''
     expect(parseApiKey(key)).toEqual({ kind: 'sdk', environment: 'T' })
     const line = stdout.split('\n').find((one) => one.startsWith('  - '))

@@ -28,6 +28,8 @@ export const catalogApi = {
       organizations: z.array(
         z.strictObject({ organization: z.string(), revision: z.number().int(), isRemoved: z.boolean() }),
       ),
+      /** Warnings about projects in effect, such as those whose pages anyone can imitate. */
+      warnings: z.array(z.string()),
       /** Latest first, a bounded number. */
       revisions: z.array(RevisionLine),
       /** The log has older revisions, which are not returned. */

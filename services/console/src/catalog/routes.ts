@@ -2,6 +2,8 @@ import {
   askViews,
   type CatalogHistory,
   type CatalogRevision,
+  type CatalogState,
+  pageWarning,
   problemLine,
   readCatalogHistory,
   type RunningViews,
@@ -50,6 +52,7 @@ function catalogAnswerOf(
       revision,
       isRemoved: config === null,
     })).toSorted((one, other) => one.organization.localeCompare(other.organization)),
+    warnings: warningsIn(state, organization),
     revisions: wanted.slice(-SHOWN_REVISIONS).toReversed().map(lineOf),
     isCut: isCut || wanted.length > SHOWN_REVISIONS,
     views: views && {
@@ -59,6 +62,11 @@ function catalogAnswerOf(
       problems: views.problems.map(problemLine),
     },
   }
+}
+
+function warningsIn({ organizations }: CatalogState, wanted: string | undefined): string[] {
+  const shown = [...organizations].filter(([id]) => wanted === undefined || id === wanted)
+  return shown.flatMap(([, { projects }]) => [...projects.values()].flatMap((project) => pageWarning(project) ?? []))
 }
 
 function lineOf({ changes, ...revision }: CatalogRevision): RevisionLine {

@@ -34,6 +34,16 @@ async function fileOf(text: string): Promise<string> {
   return file
 }
 
+/** Writes a file of a project with a publishable key. */
+function fileWithKey(environment: string): Promise<string> {
+  const key = `{ name: web, kind: sdk, environment: ${environment}, sha256: ${'ab'.repeat(32)} }`
+  return fileOf(`organizations: [{ id: acme, projects: [{ id: shop, keys: [${key}] }] }]`)
+}
+
+function takeWarnings(): readonly string[] {
+  return printed.splice(0).filter((line) => line.startsWith('! '))
+}
+
 describe('nextvisit apply', () => {
   it('shows the difference, and reports when every running service has it', async () => {
     const view = createCatalogView(connection, {
@@ -58,5 +68,16 @@ describe('nextvisit apply', () => {
     expect(printed.splice(0)).toEqual(['The configuration already matches the file.', 'No service is running.'])
     await apply(await fileOf('organizations: []'), { prune: true }, topic)
     expect(printed.splice(0)).toEqual(['- acme organization', 'acme is at revision 2.', 'No service is running.'])
+  })
+
+  it('warns about a project whose pages anyone can imitate, each time', async () => {
+    await apply(await fileWithKey('T'), {}, topic)
+    expect(takeWarnings()).toEqual([])
+    for (const flags of [{ dryRun: true }, {}, {}] as const) {
+      await apply(await fileWithKey('P'), flags, topic)
+      expect(takeWarnings()).toEqual([
+        expect.stringMatching(/^! acme\/shop: anyone who reads the publishable key \(web\) can act as any user/),
+      ])
+    }
   })
 })

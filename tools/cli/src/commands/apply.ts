@@ -1,5 +1,5 @@
-import { type Change, changeLine, problemLine } from '@nextvisit/catalog'
-import { TOPICS } from '@nextvisit/contracts'
+import { type Change, changeLine, pageWarning, problemLine } from '@nextvisit/catalog'
+import { type OrganizationConfig, TOPICS } from '@nextvisit/contracts'
 import type { LogConnection } from '@nextvisit/log'
 import { Command } from 'commander'
 import { logConnection, operatingUser, readEnvironment } from '../environment/config.ts'
@@ -26,7 +26,7 @@ export function createCommand(): Command {
       'after',
       `
 In the organizations that the file names, apply removes everything that the file no longer contains: a key is revoked, a form is never
-shown again. $NAME in secret and signingSecret is read from the environment; signing secrets need NEXTVISIT_SECRET_KEY.
+shown again. Lines with ! are warnings about the file. $NAME in secret and signingSecret is read from the environment; signing secrets need NEXTVISIT_SECRET_KEY.
 Exits with 0 when every running service has the new revision and understands it, 1 if not or if it was refused or failed, 2 if
 the file or the arguments are invalid.
 
@@ -49,7 +49,10 @@ export async function apply(file: string, flags: ApplyFlags, topic: string = TOP
     overwrite: flags.overwrite ?? false,
     appliedBy: operatingUser(),
     secretKey: env['NEXTVISIT_SECRET_KEY'],
-    onDifference: printDifference,
+    onDifference: (changes) => {
+      printDifference(changes)
+      printWarnings(organizations)
+    },
     topic,
   })
   const named = new Set(organizations.map(({ id }) => id))
@@ -73,6 +76,16 @@ const STYLES = { '+': 'green', '~': 'yellow', '-': 'red' } as const
 function printDifference(changes: readonly Change[]): void {
   if (changes.length === 0) print('The configuration already matches the file.')
   for (const change of changes) print(styled(STYLES[change.sign], changeLine(change)))
+}
+
+/** Warns about projects whose pages anyone can imitate, each time, until the file says otherwise. */
+function printWarnings(organizations: readonly OrganizationConfig[]): void {
+  for (const { id: organization, projects } of organizations) {
+    for (const config of projects) {
+      const warning = pageWarning({ organization, project: config.id, config })
+      if (warning !== undefined) print(styled('yellow', `! ${warning}`))
+    }
+  }
 }
 
 function notApplied(lost: readonly string[], missing: readonly string[]): string {

@@ -5,6 +5,9 @@ import { Command, Option } from 'commander'
 import { parse } from 'yaml'
 import { print, styled } from '../output/print.ts'
 
+const PUBLISHABLE = `Every visitor of your pages can read this key. Unless the project sets requireUserSignature, anyone can act as any user
+with it: create users, track events, change traits and take forms. sdk.settableTraits lists the traits that pages may change.`
+
 interface KeyFlags {
   readonly kind: KeyKind
   readonly environment: Environment
@@ -48,4 +51,5 @@ function createKey({ kind, environment, name }: KeyFlags): void {
   print(`  ${styled('bold', key)}\n`)
   print("To enable it, add this line to the project's keys: in the workspace file, and apply the file:\n")
   print(`  - { name: ${shownName}, kind: ${kind}, environment: ${environment}, sha256: ${sha256} }`)
+  if (kind === 'sdk') print(`\n${PUBLISHABLE}`)
 }

@@ -28,6 +28,11 @@ export function Catalog() {
                 {query.isFetching ? 'Refreshing …' : 'Refresh'}
               </button>
             </div>
+            {answer.warnings.map((warning) => (
+              <p key={warning} className="note warning">
+                {warning}
+              </p>
+            ))}
             <Revisions answer={answer} />
           </>
         )}
