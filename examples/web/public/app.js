@@ -4,7 +4,8 @@ const { host, key } = await (await fetch('/config.json')).json()
 // In your application: the signed-in user, and the signature that your server computed for them.
 const userName = new URLSearchParams(location.search).get('user') ?? 'ada'
 
-const nextvisit = createNextvisit({ host, key, userName, traits: { plan: 'pro' } })
+// Only traits that a page may decide: anyone can read the key and change them. Your server sets the others, such as a plan.
+const nextvisit = createNextvisit({ host, key, userName, traits: { lastPage: location.pathname } })
 nextvisit.onForm(({ feedbackId }) => {
   console.info(`Form ${feedbackId}`)
   document.querySelector('dialog code').textContent = feedbackId

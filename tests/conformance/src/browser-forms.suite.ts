@@ -47,8 +47,8 @@ export function describeFormsShown({ userName, profileOf, buy }: Shoppers): void
     })
 
     it.each([
-      ['', "plan: 'pro'"],
-      [', even if the page has other traits then', "plan: 'pro', page: Date.now()"],
+      ['', "lastPage: '/'"],
+      [', even if the page has other traits then', "lastPage: '/', page: Date.now()"],
     ])('by a reload before the answer arrives%s', async (_how, traits) => {
       await buy('NEXT_PAGE')
       const { open, context } = await profileOf('NEXT_PAGE')

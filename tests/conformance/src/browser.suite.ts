@@ -15,6 +15,7 @@ import {
   type ShopProject,
   shownBy,
   startShop,
+  subscribeAs,
   TRACK,
   VISIT,
   visitsOf,
@@ -115,6 +116,7 @@ export function describeBrowser(): void {
 
     describe('events', () => {
       it('are answered by the gateway', async () => {
+        await subscribeAs(userName, 'NEXT_PAGE')
         const shopPage = await (await profileOf('NEXT_PAGE')).open()
         await shopPage.page.getByText('Buy').click()
         await shopPage.page.getByText("Event recorded. 1 form queued for the user's next visit.").waitFor()
@@ -134,6 +136,7 @@ export function describeBrowser(): void {
       })
 
       it('count once if their answer is lost', async () => {
+        await subscribeAs(userName, 'NEXT_PAGE')
         const { open, context } = await profileOf('NEXT_PAGE')
         const shopPage = await open()
         await context.route(TRACK, (route) => route.fetch().then(() => route.abort()), { times: 1 })

@@ -151,7 +151,7 @@ export function visitsOf({ requests }: ShopPage): number {
 export async function setTraits(context: BrowserContext, traits: string): Promise<void> {
   await context.route('**/app.js', async (route) => {
     const response = await route.fetch()
-    await route.fulfill({ response, body: (await response.text()).replace("plan: 'pro'", traits) })
+    await route.fulfill({ response, body: (await response.text()).replace('lastPage: location.pathname', traits) })
   })
 }
 
@@ -184,10 +184,16 @@ export const LATE_STORAGE = `
   const untilMs = nowMs() + 3_000
   Object.defineProperty(globalThis, 'localStorage', { get: () => (nowMs() < untilMs ? late : stored) })`
 
+/** Sets the user's plan from the customer's server: the form is for users with that plan, which no page sets. */
+export async function subscribeAs(userName: string, project: ShopProject): Promise<void> {
+  const { identify } = callerOf(`${project}_ADMIN_P`)
+  expect(await identify({ userName, userAttributes: { $set: { plan: 'pro' } } })).toMatchObject({ status: 200 })
+}
+
 /** Reports a purchase from the customer's server, so that a form waits for the user. */
 export async function buyAs(userName: string, project: ShopProject): Promise<void> {
-  const { identify, track } = callerOf(`${project}_ADMIN_P`)
-  await identify({ userName, userAttributes: { $set: { plan: 'pro' } } })
+  const { track } = callerOf(`${project}_ADMIN_P`)
+  await subscribeAs(userName, project)
   expect(await track({ userName, eventName: 'Checkout Completed' })).toMatchObject({ body: { formsQueued: 1 } })
 }
 
