@@ -50,6 +50,15 @@ describe('events during an outage', () => {
     expect(sent.length).toBeLessThan(25)
   })
 
+  it('wait while one of them tries the gateway, even if that takes ten seconds', async () => {
+    const { events, sent } = givenPage(10_000)
+    for (let at = 0; at < 100; at += 1) void events.track(`Event ${at}`)
+    await vi.advanceTimersByTimeAsync(120_000)
+    const before = sent.length
+    await vi.advanceTimersByTimeAsync(1_800_000)
+    expect(sent.length - before).toBeLessThan(40)
+  })
+
   it('are sent at once when one of them is answered, and each counts once', async () => {
     const { events, sent, recover } = givenPage()
     const results = Array.from({ length: 20 }, (_, at) => events.track(`Event ${at}`))
@@ -81,7 +90,7 @@ describe('events during an outage', () => {
 })
 
 /** Creates the events of a page whose user is identified. */
-function givenPage() {
+function givenPage(latencyMs = 0) {
   const store = createStore('test:')
   const pauses = createPauses()
   const backoff = createBackoff(store, pauses)
@@ -89,6 +98,7 @@ function givenPage() {
   const sent: string[] = []
   const respond = async ({ key }: Parameters<Send>[0]) => {
     sent.push(key)
+    if (latencyMs > 0) await new Promise((resolve) => setTimeout(resolve, latencyMs))
     return isDown ? { outcome: 'failed', retryAfterMs: 0 } : { outcome: 'answered', answer: { message: 'ok' } }
   }
   const events = createEvents({
