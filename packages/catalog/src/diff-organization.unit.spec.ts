@@ -47,6 +47,12 @@ describe('the difference of two configurations', () => {
     ])
   })
 
+  it('cuts a long value between two characters', () => {
+    const [held, wanted] = ['short', '😀'.repeat(81)].map((name) => acme({}, { forms: [{ id: 'nps', name }] }))
+    const [line = ''] = linesOf(held ?? null, wanted ?? null)
+    expect(line).toBe(`~ acme/shop form nps name short → ${'😀'.repeat(80)}…`)
+  })
+
   it('lists every part of a new organization', () => {
     expect(linesOf(null, acme({}, { keys: [key], forms: [{ id: 'nps' }] }))).toEqual([
       '+ acme organization',

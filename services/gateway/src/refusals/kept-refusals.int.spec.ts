@@ -74,6 +74,17 @@ describe('a kept refusal (decisions.md, Refusals)', () => {
     expect(await one.refusals()).toMatchObject({ user: 2, key: 1, userName: 1 })
   })
 
+  it('names a declared event of up to 100 characters, whatever their size', async () => {
+    const name = '𠮷'.repeat(100)
+    const { url } = await givenService({
+      lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'missing' as const) }),
+    })
+    const project = { events: [{ slug: name }] }
+    const one = await givenGateway({ services: { 'user-projector': url }, project })
+    await one.track({ userName: SECRET, eventName: name })
+    expect((await listOf(one, 1)).refusals.map(({ event }) => event)).toEqual([name])
+  })
+
   it('names the item of a batch or of a Segment request', async () => {
     const { one, other } = await givenTwo()
     const items = [
