@@ -30,7 +30,13 @@ export function createHttpServer({
   maxUnreadBytes = MAX_UNREAD_BYTES,
 }: HttpServerOptions) {
   const unread = createUnreadAnswers({ maxBytes: maxUnreadBytes, withinMs: READ_WITHIN_MS })
-  const limits = { headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 }
+  const limits = {
+    headersTimeout: 5_000,
+    requestTimeout: 10_000,
+    connectionsCheckingInterval: 1_000,
+    // Longer than proxies keep connections: otherwise one could close under a request.
+    keepAliveTimeout: 65_000,
+  }
   const server = createServer(limits, (request, response) => {
     unread.watch(response)
     listener(request, response)
