@@ -15,10 +15,20 @@ export { checkUserName } from './bodies/user-name.ts'
 export { redactMessage } from './bodies/redact-message.ts'
 export { treeInWords, triggerInWords } from './conditions/condition-words.ts'
 export { type Counted, countedByTrigger, countKeyOf, countKeysOf, countsRaisedBy } from './counts/count-key.ts'
-export { type EventHistory, MAX_EVENT_HISTORY_BYTES } from './counts/event-history.ts'
+export { type EventHistory, MAX_EVENT_HISTORY_BYTES, type MissedOccurrence } from './counts/event-history.ts'
 export { countsForOf } from './conditions/property-counts.ts'
 export * from './event-slug.ts'
 export * from './forms/needed-facts.ts'
+export {
+  type ExplainedDecision,
+  type ExplainedGate,
+  explainForms,
+  explainGates,
+  type FormExplanation,
+  progressByTrigger,
+  triggersToCount,
+  type TriggerProgress,
+} from './forms/explain-forms.ts'
 export { type EvaluatedForm, evaluateForms } from './forms/evaluate-forms.ts'
 export { compileForms, type FormIndex } from './forms/form-index.ts'
 export { describeComparison, gateSettingsOf, gatesNotChecked, reasonInWords } from './forms/gates/gates.ts'

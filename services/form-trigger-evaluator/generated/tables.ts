@@ -31,6 +31,8 @@ export const EventOccurrences = [
     latestMs: 'bigint[]',
     sessionStartedAt: 'timestamptz?',
     sessionCount: 'int',
+    missedAt: 'timestamptz?',
+    missedReceivedAt: 'timestamptz?',
   } satisfies ColumnsOf<prisma.EventOccurrences>,
   ['organization', 'project', 'userId', 'slug'],
 ] as const

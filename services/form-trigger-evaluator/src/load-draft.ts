@@ -98,9 +98,16 @@ export function toHistory({
   latestMs: latest,
   sessionStartedAt,
   sessionCount: count,
+  missedAt,
+  missedReceivedAt,
 }: RowOf<typeof eventOccurrences>): EventHistory {
-  const startedAt = msOf(sessionStartedAt)
-  return { total, latest, session: startedAt === undefined ? undefined : { startedAt, count } }
+  const [startedAt, occurredAt, received] = [msOf(sessionStartedAt), msOf(missedAt), msOf(missedReceivedAt)]
+  return {
+    total,
+    latest,
+    session: startedAt === undefined ? undefined : { startedAt, count },
+    missed: occurredAt === undefined || received === undefined ? undefined : { occurredAt, received },
+  }
 }
 
 /**

@@ -15,7 +15,7 @@ import {
   type WaitingForm,
 } from '@nextvisit/contracts'
 import { type Db, type RowOf, sql, type Sql } from '@nextvisit/database'
-import { compileTrigger } from '@nextvisit/domain'
+import { compileTrigger, isoInstant, type MissedOccurrence } from '@nextvisit/domain'
 import type { z } from 'zod'
 import { toHistory } from './load-draft.ts'
 import { toQueueRow } from './queue-rows.ts'
@@ -96,7 +96,10 @@ function toDecision(row: RowOf<typeof decisions>): object {
   }
 }
 
-/** Counts a user's progress with each of these triggers at `nowMs`, by the rules of an evaluation. */
+/**
+ * Counts a user's progress with each of these triggers at `nowMs`, by the rules of an evaluation, and reads the last
+ * occurrence that counted but triggered nothing.
+ */
 export async function readTriggerCounts(
   db: Db,
   { organization, project, userId, triggers }: TriggerCountsQuery,
@@ -116,7 +119,14 @@ export async function readTriggerCounts(
     sessionStartedAt: stored?.sessionStartedAt?.getTime(),
     events: new Map(rows.map((row) => [row.slug, toHistory(row)])),
   }
-  return { counts: compiled.map(({ countSoFar }) => countSoFar?.(activity, nowMs) ?? null) }
+  return {
+    counts: compiled.map(({ countSoFar }) => countSoFar?.(activity, nowMs) ?? null),
+    missed: compiled.map(({ countKey }) => toMissed(activity.events.get(countKey ?? '')?.missed)),
+  }
+}
+
+function toMissed(missed: MissedOccurrence | undefined): TriggerCountsAnswer['missed'][number] {
+  return missed ? { at: isoInstant(missed.occurredAt), receivedAt: isoInstant(missed.received) } : null
 }
 
 /** The index of open rows begins with the partition. */

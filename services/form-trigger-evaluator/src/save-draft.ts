@@ -38,9 +38,19 @@ function changedOccurrences({ organization, project, userId, events, changedCoun
   return [...changedCounts].flatMap((slug) => {
     const history = events.get(slug)
     if (!history) return []
-    const { total, latest: latestMs, session } = history
-    const sessionStartedAt = isoOf(session?.startedAt)
-    return { organization, project, userId, slug, total, latestMs, sessionStartedAt, sessionCount: session?.count ?? 0 }
+    const { total, latest: latestMs, session, missed } = history
+    return {
+      organization,
+      project,
+      userId,
+      slug,
+      total,
+      latestMs,
+      sessionStartedAt: isoOf(session?.startedAt),
+      sessionCount: session?.count ?? 0,
+      missedAt: isoOf(missed?.occurredAt),
+      missedReceivedAt: isoOf(missed?.received),
+    }
   })
 }
 

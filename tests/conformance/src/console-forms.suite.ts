@@ -53,7 +53,8 @@ export function describeConsoleForms(): void {
     expect(await faultsOf(page)).toEqual([])
     await page.getByRole('link', { name: 'forms-waits' }).click()
     await page.getByRole('heading', { name: 'forms-waits' }).waitFor()
-    await page.getByText("Queued: every gate passed. It has been waiting for the user's next visit").waitFor()
+    await page.getByText("Waiting for the user's next visit since").waitFor()
+    await page.getByText('Queued: every gate passed.').waitFor()
     expect(page.url()).toContain('tab=forms')
   })
 

@@ -54,7 +54,7 @@ describe('the console', { timeout: 120_000 }, () => {
     // The browser keeps its history after a sign-out.
     expect(page.url()).not.toContain('ada')
     await page.getByRole('link', { name: 'Why, gate by gate' }).click()
-    await page.getByText('Waits for: event checkout_completed (0 so far)').waitFor()
+    await page.getByText('Waits for: event checkout_completed (0 of 1)').waitFor()
     expect(await faultsOf(page)).toEqual([])
     await page.goBack()
     await page.getByLabel('userName').fill('ada@example.com')

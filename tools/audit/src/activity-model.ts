@@ -20,10 +20,22 @@ interface Occurrences {
   latest: number[]
   sessionStartedAt: string | null
   sessionCount: number
+  /** Times of the last event that triggered nothing. */
+  missedAt: string | null
+  missedReceivedAt: string | null
 }
 
 const SESSION_GAP_MS = 30 * 60_000
-const ORDER_DEPENDENT = new Set(['traits', 'traitBytes', 'device', 'sessionStartedAt', 'sessionCount', 'latest'])
+const ORDER_DEPENDENT = new Set([
+  'traits',
+  'traitBytes',
+  'device',
+  'sessionStartedAt',
+  'sessionCount',
+  'latest',
+  'missedAt',
+  'missedReceivedAt',
+])
 
 /** Receives each record and the user's activity including the record; undefined if the user's records are out of order. */
 export type OnActivity = (fact: UserFact, how: FoldedFact, activity: ActivityThen | undefined) => void
@@ -117,7 +129,8 @@ export function createActivityModel(onActivity?: OnActivity): Model {
         cellsOf: ({ latest, ...numbers }) => ({ ...numbers, latest: latest.join() }),
         rows: snapshot.rows<UserRef & { readonly slug: string }>(
           `SELECT organization, project, user_id AS "userId", slug, total, array_to_string(latest_ms, ',') AS latest,
-             session_started_at AS "sessionStartedAt", session_count AS "sessionCount"
+             session_started_at AS "sessionStartedAt", session_count AS "sessionCount",
+             missed_at AS "missedAt", missed_received_at AS "missedReceivedAt"
            FROM event_occurrences ${OF_RANGE}`,
           [first, last],
         ),
@@ -152,11 +165,14 @@ function touch(user: Activity, received: string): void {
 /** Adds an occurrence. Outside of a session, the session's count is unchanged. */
 function withOne(before: Occurrences | undefined, fact: EventTracked, session: string | null): Occurrences {
   const { total = 0, latest = [], sessionStartedAt = null, sessionCount = 0 } = before ?? {}
+  const { missedAt = null, missedReceivedAt = null } = before ?? {}
   const inSession = session !== null && session === sessionStartedAt ? sessionCount + 1 : 1
   return {
     total: total + 1,
     latest: withLatest(latest, fact),
     sessionStartedAt: session ?? sessionStartedAt,
     sessionCount: session === null ? sessionCount : inSession,
+    missedAt: fact.evaluateTriggers ? missedAt : fact.occurredAt,
+    missedReceivedAt: fact.evaluateTriggers ? missedReceivedAt : fact.received,
   }
 }

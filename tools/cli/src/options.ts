@@ -1,20 +1,15 @@
-import { type ProjectRef, SlugId } from '@nextvisit/contracts'
+import { SlugId } from '@nextvisit/contracts'
 import { InvalidArgumentError } from 'commander'
 import { z } from 'zod'
+import type { ProjectName } from './find-project.ts'
 
-/** Parses `acme/shop`. */
-export function parseProject(text: string): ProjectRef {
-  const [organization = '', project = '', ...rest] = text.split('/')
-  if (rest.length > 0 || !SlugId.safeParse(organization).success || !SlugId.safeParse(project).success)
-    throw new InvalidArgumentError('It must be organization/project, such as acme/shop.')
-  return { organization, project }
-}
-
-/** Parses `shop` or `acme/shop`. Without `organization`, the workspace resolves the project. */
-export function parseProjectName(text: string): Pick<ProjectRef, 'project'> & Partial<ProjectRef> {
-  if (text.includes('/')) return parseProject(text)
-  if (SlugId.safeParse(text).success) return { project: text }
-  throw new InvalidArgumentError('It must be the id of a project, such as shop, or organization/project.')
+/** Parses `shop` or `acme/shop`. Without `organization`, the workspace resolves the project (`findProject`). */
+export function parseProject(text: string): ProjectName {
+  const parts = text.split('/')
+  if (parts.length > 2 || !parts.every((part) => SlugId.safeParse(part).success))
+    throw new InvalidArgumentError('It must be the id of a project, such as shop, or organization/project.')
+  const [first = '', second] = parts
+  return second === undefined ? { project: first } : { organization: first, project: second }
 }
 
 const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/

@@ -12,8 +12,16 @@ export const QueueAnswer = z.object({ waiting: z.array(WaitingForm) })
 export const MAX_COUNTED_TRIGGERS = 1_000
 const TriggerCountsQuery = UserQuery.extend({ triggers: z.array(Trigger).max(MAX_COUNTED_TRIGGERS) })
 export type TriggerCountsQuery = z.infer<typeof TriggerCountsQuery>
-/** For each trigger, in order, its count in its window at this moment; null: the trigger counts nothing. */
-const TriggerCountsAnswer = z.object({ counts: z.array(z.number().int().nullable()) })
+/** An event that counted, but triggered no form: it was imported, or too old when it was received. */
+const MissedEvent = z.object({ at: Instant, receivedAt: Instant })
+export type MissedEvent = z.infer<typeof MissedEvent>
+/** One item for each trigger, in order. */
+const TriggerCountsAnswer = z.object({
+  /** The trigger's count in its window at this moment; null: the trigger counts nothing. */
+  counts: z.array(z.number().int().nullable()),
+  /** The last event of its count that triggered nothing; null: none did so. */
+  missed: z.array(MissedEvent.nullable()),
+})
 export type TriggerCountsAnswer = z.infer<typeof TriggerCountsAnswer>
 
 /** Maximum number of forms in one question. */

@@ -6,7 +6,8 @@ const MINUTE_MS = 60_000
 const MAX_AHEAD_MS = 5 * MINUTE_MS
 /** Maximum age of a live event in ms. An imported event may have any age since 1970 (decisions.md, Import). */
 export const MAX_EVENT_AGE_MS = 365 * 24 * 60 * MINUTE_MS
-const MAX_TRIGGER_AGE_MS = 15 * MINUTE_MS
+/** Maximum age in ms of an event that may trigger forms (forms.md, When a record is evaluated). */
+export const MAX_TRIGGER_AGE_MS = 15 * MINUTE_MS
 
 export type OccurredAt =
   | {

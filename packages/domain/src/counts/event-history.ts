@@ -9,18 +9,26 @@ export interface EventHistory {
   readonly firstAt?: number | undefined
   /** The number of SDK events of this slug in the session that began at `startedAt`. */
   readonly session?: { readonly startedAt: number; readonly count: number } | undefined
+  /** The last occurrence that counted but triggered no form, because of its age or because it was imported. */
+  readonly missed?: MissedOccurrence | undefined
+}
+
+/** Instants in ms since the epoch. */
+export interface MissedOccurrence {
+  readonly occurredAt: number
+  readonly received: number
 }
 
 /** Maximum bytes of the stored history of one event of one user: two names, a slug, and up to 153 instants. */
 export const MAX_EVENT_HISTORY_BYTES = 2_560
 
 /**
- * Adds an occurrence. `received`: when its record was received. `sessionStartedAt`: the session that it counts for;
- * undefined for an admin event and before the first visit.
+ * Adds an occurrence. `received`: when its record was received. `isEvaluated`: it may trigger forms. `sessionStartedAt`:
+ * the session that it counts for; undefined for an admin event and before the first visit.
  */
 export function withOccurrence(
   history: EventHistory | undefined,
-  { occurredAt, received }: { readonly occurredAt: number; readonly received: number },
+  { occurredAt, received, isEvaluated = true }: MissedOccurrence & { readonly isEvaluated?: boolean },
   sessionStartedAt: number | undefined,
 ): EventHistory {
   return {
@@ -31,6 +39,7 @@ export function withOccurrence(
       sessionStartedAt === undefined
         ? history?.session
         : { startedAt: sessionStartedAt, count: countOfSession(history, sessionStartedAt) + 1 },
+    missed: isEvaluated ? history?.missed : { occurredAt, received },
   }
 }
 

@@ -62,6 +62,14 @@ describe('the history of an event', () => {
     expect(before.latest).toEqual([1, 2])
   })
 
+  it('keeps the last occurrence that triggered nothing', () => {
+    const old = withOccurrence(undefined, { occurredAt: 1, received: 9, isEvaluated: false }, undefined)
+    const missed = { occurredAt: 1, received: 9 }
+    expect(old.missed).toEqual(missed)
+    expect(withOccurrence(old, onTime(10), undefined).missed).toEqual(missed)
+    expect(withOccurrence(undefined, onTime(10), undefined).missed).toBeUndefined()
+  })
+
   it('counts a session until the next one begins, without admin events', () => {
     const first = history([1, 2], 1)
     expect(countOfSession(first, 1)).toBe(2)

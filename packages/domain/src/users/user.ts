@@ -64,8 +64,9 @@ export function applyVisit(user: User, fact: IdentifyRequested): boolean {
  */
 export function applyEvent(user: User, fact: EventTracked, countKeys = countKeysOf(fact)): void {
   const session = fact.source === 'sdk' ? user.sessionStartedAt : undefined
-  const times = { occurredAt: Date.parse(fact.occurredAt), received: Date.parse(fact.received) }
-  for (const key of countKeys) user.events.set(key, withOccurrence(user.events.get(key), times, session))
+  const { evaluateTriggers: isEvaluated } = fact
+  const one = { occurredAt: Date.parse(fact.occurredAt), received: Date.parse(fact.received), isEvaluated }
+  for (const key of countKeys) user.events.set(key, withOccurrence(user.events.get(key), one, session))
   applySdkContact(user, fact)
 }
 

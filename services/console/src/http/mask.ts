@@ -19,7 +19,8 @@ export interface Mask {
 
 export const SHOW_ALL: Mask = {
   isMasked: false,
-  value: (value) => (typeof value === 'string' ? value : JSON.stringify(value)),
+  // In quotes, a text differs from a number: "150" and 150.
+  value: (value) => JSON.stringify(value),
   userName: (userName) => userName,
   gate: (gate) => gate,
 }

@@ -1,4 +1,4 @@
-import { Instant, projectFields, QueuedForm, SlugId, Uuid } from '@nextvisit/contracts'
+import { GateReason, Instant, projectFields, QueuedForm, SlugId, Uuid } from '@nextvisit/contracts'
 import { z } from 'zod'
 import { defineRoute, Nothing } from '../http/define-route.ts'
 import { MAX_DEPTH, MAX_USER_NAME_CHARACTERS } from '../shared-with-pages.ts'
@@ -19,26 +19,33 @@ const GateLine = z.strictObject({
   ...withInstants,
 })
 
+/** A form of the user, as `nextvisit why` explains it (`FormExplanation`). All instants in sentences are ours. */
 const FormLine = z.strictObject({
   formId: SlugId,
   name: z.string().nullable(),
-  inWorkspace: z.boolean(),
+  presence: z.enum(['workspace', 'removed', 'not-understood', 'unknown']),
   /** `never`: no trigger matched yet. */
-  decision: z.enum(['queued', 'not-queued', 'never']),
-  /** Reason for the decision and state of the form, in words. Instants in it are ours. */
+  state: z.enum([...QueuedForm.shape.state.options, 'queued', 'not-queued', 'never']),
+  /** The state in words. */
   summary: z.string(),
-  at: Instant.nullable(),
-  requestId: Uuid.nullable(),
-  trigger: z.string().nullable(),
-  revision: z.number().int().nullable(),
-  gates: z.array(GateLine),
-  /**
-   * Triggers of a form that was never evaluated. `soFar`: how often the counted event has happened; null: unknown.
-   * `count`: how often it must happen.
-   */
+  decision: z
+    .strictObject({
+      outcome: z.enum(['queued', 'not-queued']),
+      reason: GateReason.nullable(),
+      words: z.string(),
+      at: Instant,
+      requestId: Uuid,
+      trigger: z.string().nullable(),
+      revision: z.number().int(),
+      gates: z.array(GateLine),
+    })
+    .nullable(),
+  /** Triggers of a form that was never evaluated. `soFar`: how often the counted event has happened; null: unknown. */
   waitsFor: z.array(
     z.strictObject({ trigger: z.string(), soFar: z.number().int().nullable(), count: z.number().int() }),
   ),
+  /** Later events that counted, but triggered nothing. */
+  missed: z.array(z.string()),
 })
 export type FormLine = z.infer<typeof FormLine>
 

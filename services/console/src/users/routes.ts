@@ -1,14 +1,13 @@
-import type { Trigger } from '@nextvisit/contracts'
-import { userIdOf } from '@nextvisit/domain'
+import { explainForms, type FormExplanation, triggersToCount, userIdOf } from '@nextvisit/domain'
 import type { Answer } from '../api-routes.ts'
 import { createInProject, findProject, NO_CATALOG, NO_PROJECT } from '../catalog/find-project.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { answered, refuse, serveApi } from '../http/api-route.ts'
+import { shortened } from '../forms/shortened.ts'
 import { createRequestLimit } from '../http/request-limit.ts'
-import { type UserPath, usersApi } from './api.ts'
+import { type FormLine, type UserPath, usersApi } from './api.ts'
 import { entriesWithin } from './bounded-entry.ts'
 import { ALL_KEPT, findUserOfRequest, NO_LOG } from './find-user-of-request.ts'
-import { countedTriggers, formLinesOf } from './form-lines.ts'
 import { maskFor, revealedName } from '../http/mask.ts'
 import { profileOf } from './profile.ts'
 import type { UserLog } from './read-user-log.ts'
@@ -18,6 +17,8 @@ import type { Users } from './users.ts'
 interface UserRoutesParts extends Pick<Dependencies, 'catalog' | 'readRefusals' | 'nowMs'> {
   readonly users: Users
 }
+
+const REMOVED_PROJECT = { config: { forms: [] }, notUnderstood: [] }
 
 const TOO_MANY_READS = refuse(
   429,
@@ -64,12 +65,18 @@ export function createUserRoutes({ catalog, users, readRefusals, nowMs }: UserRo
       const [known, forms] = await Promise.all([knownCatalog(), users.readForms(path, signal)])
       if (forms.outcome === 'refused') return forms
       const model = forms.answer ?? { forms: [], queue: [] }
-      const config = known?.project(path.organization, path.project)?.config
+      const found = known?.project(path.organization, path.project)
       const mask = maskFor(session, revealedName(path))
-      const triggers = forms.answer ? countedTriggers(model.forms, config, mask) : []
-      const counts = await users.readTriggerCounts(path, triggers, signal)
-      const soFar = (trigger: Trigger) => counts.get(trigger)
-      return answered({ forms: formLinesOf({ ...model, config, soFar, mask, nowMs: nowMs() }), queue: model.queue })
+      const triggers = triggersToCount(found?.config.forms ?? [], { seesValues: !mask.isMasked })
+      const progress = await users.readTriggerProgress(path, forms.answer ? triggers : [], signal)
+      const lines = explainForms({
+        forms: model.forms.map((decision) => ({ ...decision, gates: decision.gates.map(mask.gate) })),
+        queue: model.queue,
+        workspace: known && (found ?? REMOVED_PROJECT),
+        progressOf: (trigger) => progress.get(trigger),
+        nowMs: nowMs(),
+      })
+      return answered({ forms: lines.map(formLineOf), queue: model.queue })
     },
     readTimeline: async ({ depth, request, ...path }, session, signal) => {
       const mask = maskFor(session, revealedName(path))
@@ -90,6 +97,16 @@ export function createUserRoutes({ catalog, users, readRefusals, nowMs }: UserRo
       return answered({})
     }),
   })
+}
+
+/** Cuts the triggers, which may list thousands of values. */
+function formLineOf({ waitsFor, missed, decision, ...line }: FormExplanation): FormLine {
+  return {
+    ...line,
+    decision: decision && { ...decision, gates: [...decision.gates] },
+    waitsFor: waitsFor.map((one) => ({ ...one, trigger: shortened(one.trigger) })),
+    missed: [...missed],
+  }
 }
 
 function timelineOf({

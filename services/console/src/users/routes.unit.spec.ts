@@ -30,7 +30,7 @@ const refusal: KeptRefusal = {
 const users: Users = {
   readUser: async () => answered(undefined),
   readForms: async () => noAnswerOf('form-trigger-evaluator'),
-  readTriggerCounts: async () => new Map(),
+  readTriggerProgress: async () => new Map(),
   readLog: async () => ({
     facts: [],
     formFacts: [],

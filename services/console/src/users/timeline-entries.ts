@@ -10,10 +10,9 @@ import {
   type QueuedForm,
   type UserFact,
 } from '@nextvisit/contracts'
-import { compileForms, TRAIT_OPERATORS, traitChangesOf } from '@nextvisit/domain'
+import { compileForms, explainGates, TRAIT_OPERATORS, traitChangesOf } from '@nextvisit/domain'
 import type { TimelineEntry } from './api.ts'
 import { boundedEntry } from './bounded-entry.ts'
-import { gateLinesOf } from './form-lines.ts'
 import type { Mask } from '../http/mask.ts'
 import { namedValues } from './profile.ts'
 
@@ -215,7 +214,7 @@ export function formEntryOf(fact: FormFact): FactEntry {
 
 function decisionEntryOf(decision: FormDecision, mask: Mask): TimelineEntry {
   const { formId, at, requestId } = decision
-  const details = gateLinesOf(decision, mask)
+  const details = explainGates({ gates: decision.gates.map(mask.gate) })
     .filter(({ outcome }) => outcome === 'failed')
     .map(({ gate, words, withInstants }) => ({ name: `gate ${gate}`, value: words, withInstants }))
   const title = `Form ${formId} not queued: ${decision.reason}`

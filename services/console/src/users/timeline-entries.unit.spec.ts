@@ -44,6 +44,13 @@ describe('timelineEntriesOf', () => {
     ])
   })
 
+  it('shows a text as a text: "150" is no number', () => {
+    const [entry] = timelineEntriesOf({ ...parts, facts: [{ ...fact, properties: { total: '150', count: 150 } }] }).filter(
+      ({ kind }) => kind === 'event',
+    )
+    expect(entry?.details.map(({ name, value }) => `${name} ${value}`)).toEqual(['total "150"', 'count 150'])
+  })
+
   it('hides values of properties', () => {
     const facts = [keptFactOf(fact, HIDE_PERSONAL)]
     expect(JSON.stringify(timelineEntriesOf({ ...parts, facts, mask: HIDE_PERSONAL }))).not.toMatch(

@@ -1,4 +1,5 @@
 import { type FormsReadModel, MAX_COUNTED_TRIGGERS, type Trigger, type UserReadModel } from '@nextvisit/contracts'
+import { progressByTrigger, type TriggerProgress } from '@nextvisit/domain'
 import type { Dependencies } from '../dependencies.ts'
 import { answered, type ApiResult } from '../http/api-route.ts'
 import { NOT_FOUND } from '../services.ts'
@@ -10,12 +11,12 @@ import { readUserLog, type UserLog, type UserLogQuery } from './read-user-log.ts
 export interface Users {
   readonly readUser: (path: UserPath, signal: AbortSignal) => Promise<ApiResult<UserReadModel | undefined>>
   readonly readForms: (path: UserPath, signal: AbortSignal) => Promise<ApiResult<FormsReadModel | undefined>>
-  /** Reads how often the counted event of each trigger has happened, for the first 1,000 triggers. Unknown counts are missing. */
-  readonly readTriggerCounts: (
+  /** Reads the user's progress with the first 1,000 triggers. Unknown progress is missing. */
+  readonly readTriggerProgress: (
     path: UserPath,
     triggers: readonly Trigger[],
     signal: AbortSignal,
-  ) => Promise<ReadonlyMap<Trigger, number>>
+  ) => Promise<ReadonlyMap<Trigger, TriggerProgress>>
   /** Reads the user's part of the log backwards. Rejects while the log is unavailable. */
   readonly readLog: (query: UserLogQuery) => Promise<UserLog>
   /** Rejects while the log is unavailable. */
@@ -30,12 +31,11 @@ export function createUsers({
   return {
     readUser: async (path, signal) => orUndefined(await projector.readUser(path, signal)),
     readForms: async (path, signal) => orUndefined(await evaluator.readForms(path, signal)),
-    readTriggerCounts: async (path, all, signal) => {
+    readTriggerProgress: async (path, all, signal) => {
       const triggers = all.slice(0, MAX_COUNTED_TRIGGERS)
       if (triggers.length === 0) return new Map()
       const result = await evaluator.readTriggerCounts({ ...path, triggers }, signal)
-      const counts = result.outcome === 'answered' ? result.answer.counts : []
-      return new Map(triggers.flatMap((trigger, index) => pairOf(trigger, counts[index])))
+      return result.outcome === 'answered' ? progressByTrigger(triggers, result.answer) : new Map()
     },
     readLog: (query) => readUserLog(parts, query),
     findRequest: (requestId, signal) => findRequest(parts.connection, requestId, { signal }),
@@ -44,8 +44,4 @@ export function createUsers({
 
 function orUndefined<Model>(result: ApiResult<Model>): ApiResult<Model | undefined> {
   return result.outcome === 'refused' && result.error === NOT_FOUND ? answered(undefined) : result
-}
-
-function pairOf(trigger: Trigger, count: number | null | undefined): [Trigger, number][] {
-  return typeof count === 'number' ? [[trigger, count]] : []
 }

@@ -1,9 +1,10 @@
-import { type ProjectRef, TOPICS, type Topic } from '@nextvisit/contracts'
+import { TOPICS, type Topic } from '@nextvisit/contracts'
 import { Command, Option } from 'commander'
 import { logConnection, readEnvironment } from '../environment/config.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { exportTopic } from '../export/export-topic.ts'
 import { openOutput } from '../export/output-file.ts'
+import { completeProject, PROJECT_HELP, projectName, type ProjectName } from '../find-project.ts'
 import { parseInstant, parseProject } from '../options.ts'
 import { complain } from '../output/print.ts'
 import { createProgress, formatCount } from '../output/progress.ts'
@@ -12,7 +13,7 @@ interface ExportFlags {
   readonly topic: Topic
   readonly from?: number
   readonly to?: number
-  readonly project?: ProjectRef
+  readonly project?: ProjectName
   readonly out: string
 }
 
@@ -22,7 +23,7 @@ export function createCommand(): Command {
     .addOption(new Option('--topic <topic>', 'the topic').choices(Object.values(TOPICS)).default(TOPICS.userEvents))
     .option('--from <instant>', 'only records published at or after this day or instant', parseInstant)
     .option('--to <instant>', 'only records published before this day or instant', parseInstant)
-    .option('--project <organization/project>', 'only records of this project', parseProject)
+    .option('--project <project>', `only records of this project: ${PROJECT_HELP}`, parseProject)
     .requiredOption('--out <file>', 'the target; gzip if the name ends in .gz; - is standard output')
     .addHelpText(
       'after',
@@ -39,12 +40,14 @@ Example:
     .action(runExport)
 }
 
-async function runExport({ topic, from, to, project, out }: ExportFlags): Promise<void> {
-  if (project && topic === TOPICS.catalog)
+async function runExport({ topic, from, to, project: name, out }: ExportFlags): Promise<void> {
+  if (name && topic === TOPICS.catalog)
     throw new CliError('The catalog contains organizations: omit --project.', EXIT.usage)
   if (from !== undefined && to !== undefined && from >= to)
     throw new CliError('--from must be before --to.', EXIT.usage)
-  const connection = logConnection(readEnvironment())
+  const env = readEnvironment()
+  const connection = logConnection(env)
+  const project = name && (await completeProject(name, env, TOPICS.catalog))
   const output = await openOutput(out)
   const startedAt = performance.now()
   const progress = createProgress()
@@ -67,7 +70,7 @@ async function runExport({ topic, from, to, project, out }: ExportFlags): Promis
     )
     if (records === 0 && project)
       complain(
-        `${project.organization}/${project.project} has no record in that time; nextvisit status lists the organizations.`,
+        `${projectName(project)} has no record in that time; nextvisit status lists the organizations.`,
       )
   } catch (error) {
     progress.end()

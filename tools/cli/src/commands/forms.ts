@@ -1,9 +1,9 @@
 import { lookupsOf, readCatalog } from '@nextvisit/catalog'
-import { Duration, durationMs, type OrganizationConfig, type ProjectRef, TOPICS } from '@nextvisit/contracts'
+import { Duration, durationMs, type OrganizationConfig, TOPICS } from '@nextvisit/contracts'
 import { Command, InvalidArgumentError } from 'commander'
 import { logConnection, readEnvironment } from '../environment/config.ts'
 import { CliError, EXIT } from '../errors.ts'
-import { projectName } from '../find-project.ts'
+import { findAmong, PROJECT_HELP, projectName, type ProjectName } from '../find-project.ts'
 import { type DryRun, dryRunAsJson, printDryRun } from '../forms-dry-run/print-dry-run.ts'
 import { readPast, type Topics } from '../forms-dry-run/read-past.ts'
 import { type ComparedProject, createSimulation } from '../forms-dry-run/simulate-forms.ts'
@@ -17,7 +17,7 @@ interface DryRunFlags {
   /** Start of the period, ms since the epoch; `to` is its end. */
   readonly from: number
   readonly to?: number
-  readonly project?: ProjectRef
+  readonly project?: ProjectName
   readonly maxRecords?: number
   readonly json?: true
   readonly jsonLines?: true
@@ -38,7 +38,7 @@ function dryRunCommand(): Command {
     .argument('<file>', 'the workspace file; - reads standard input')
     .requiredOption('--from <when>', 'evaluate records received since: 90m, 7d, or an instant', parsePast)
     .option('--to <when>', 'evaluate records received before; default: now', parsePast)
-    .option('--project <organization/project>', 'only this project', parseProject)
+    .option('--project <project>', `only this project: ${PROJECT_HELP}`, parseProject)
     .option('--max-records <count>', 'read only about this many of the newest records of each topic', parseCount)
     .option('--json', 'for scripts')
     .option('--json-lines', 'for programs that show progress: JSON lines')
@@ -94,7 +94,7 @@ async function simulate(file: string, flags: DryRunFlags, topics: Topics): Promi
 function comparedProjects(
   organizations: readonly OrganizationConfig[],
   today: ReturnType<typeof lookupsOf>['project'],
-  only: ProjectRef | undefined,
+  only: ProjectName | undefined,
 ): readonly ComparedProject[] {
   const all = organizations.flatMap(({ id: organization, projects }) =>
     projects.map((proposed) => ({
@@ -104,8 +104,9 @@ function comparedProjects(
       today: today(organization, proposed.id)?.config,
     })),
   )
-  const chosen = only ? all.filter((one) => projectName(one) === projectName(only)) : all
-  if (chosen.length > 0) return chosen
+  const chosen = only ? findAmong(all, only) : undefined
+  if (chosen) return [chosen]
+  if (!only && all.length > 0) return all
   const known = all.map(projectName).join(', ') || 'no projects'
   throw new CliError(`The file has ${known}${only ? `, but not ${projectName(only)}` : ''}.`, EXIT.usage)
 }

@@ -1,15 +1,16 @@
 import { existsSync } from 'node:fs'
 import { access, constants, stat } from 'node:fs/promises'
-import { lookupsOf, readCatalog } from '@nextvisit/catalog'
-import { type ProjectRef, TOPICS, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
-import { isTimezone, type ProjectPolicy, SKIP_REASONS } from '@nextvisit/domain'
-import { createLogAdmin, createPublisher, type LogConnection, readKeyPartitions } from '@nextvisit/log'
+import { readCatalog } from '@nextvisit/catalog'
+import { TOPICS, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
+import { isTimezone, SKIP_REASONS } from '@nextvisit/domain'
+import { createLogAdmin, createPublisher, readKeyPartitions } from '@nextvisit/log'
 import { consumers } from '@nextvisit/services'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { logConnection, readEnvironment } from '../environment/config.ts'
 import { consumerNamed, openConsumerDatabase } from '../environment/consumer-database.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { fileError } from '../file-error.ts'
+import { findProject, PROJECT_HELP, type ProjectName } from '../find-project.ts'
 import { createImportPace } from '../import/import-pace.ts'
 import { createKnownUsers } from '../import/known-users.ts'
 import { LINE_FORMATS, type ExportSummary, type LineFormat, type Tally } from '../import/line-format.ts'
@@ -27,7 +28,7 @@ const MAX_AWAITED_DELAY_MS = 250
 const REQUEST_TIMEOUT_MS = 5_000
 
 interface ImportFlags {
-  readonly project: ProjectRef
+  readonly project: ProjectName
   readonly format: LineFormat
   readonly timeZone: string
   readonly maxDelay: number
@@ -38,7 +39,7 @@ export function createCommand(): Command {
   return new Command('import')
     .description("Import history: identifies and events from an NDJSON file, or another product's export.")
     .argument('<file>', 'one object per line; gzip if the name ends in .gz')
-    .requiredOption('--project <organization/project>', 'the target project', parseProject)
+    .requiredOption('--project <project>', PROJECT_HELP, parseProject)
     .addOption(new Option('--format <format>', 'format of the lines').choices(LINE_FORMATS).default('nextvisit'))
     .option(
       '--time-zone <zone>',
@@ -78,7 +79,7 @@ Example:
 }
 
 async function importFile(file: string, flags: ImportFlags): Promise<void> {
-  const { project, format, timeZone, maxDelay, dryRun = false } = flags
+  const { project: name, format, timeZone, maxDelay, dryRun = false } = flags
   await requireReadable(file)
   const env = readEnvironment()
   const connection = logConnection(env)
@@ -90,7 +91,7 @@ async function importFile(file: string, flags: ImportFlags): Promise<void> {
   const release = await lockFile(file)
   try {
     await admin.connect()
-    const policy = await readPolicy(connection, project)
+    const project = findProject((await readCatalog(connection, TOPICS.catalog)).state, name)
     await publisher.start()
     const marks = await admin.watermarks(TOPICS.userEvents)
     const partitions = await readKeyPartitions(admin, {
@@ -102,7 +103,7 @@ async function importFile(file: string, flags: ImportFlags): Promise<void> {
       file,
       format,
       timeZone,
-      policy,
+      policy: project,
       users: createKnownUsers(project, projector, admin),
       log: { connection, publisher, partitions },
       ends: new Map([...marks].map(([partition, { high }]) => [partition, high])),
@@ -153,13 +154,6 @@ function printCounts(
   // The rejects of an earlier run may have been repaired and their file removed.
   if (existsSync(rejectsFile)) complain(`${rejectsFile} contains each rejected line with its error.`)
   process.exitCode = EXIT.failed
-}
-
-async function readPolicy(connection: LogConnection, { organization, project }: ProjectRef): Promise<ProjectPolicy> {
-  const { state } = await readCatalog(connection, TOPICS.catalog)
-  const policy = lookupsOf(state).project(organization, project)
-  if (policy) return policy
-  throw new CliError(`There is no project ${organization}/${project}: create it with nextvisit apply.`, EXIT.usage)
 }
 
 function printSummary({ users, aboutUsers, skipped, droppedTraits }: ExportSummary): void {

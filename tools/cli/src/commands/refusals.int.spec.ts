@@ -79,11 +79,22 @@ describe('nextvisit refusals', () => {
 
   it('shows the refusals of one user, and only the latest with --limit', async () => {
     await show({ user: 'ada' })
-    expect(printed.slice(1)).toEqual([expect.stringContaining(first.requestId)])
+    expect(printed).toEqual(['Kept refusals of ada: user 1', expect.stringContaining(first.requestId)])
+    printed = []
+    await show({ user: 'erin' })
+    expect(printed).toEqual(['No refusal of erin is kept.'])
     printed = []
     await show({ limit: 1 })
     expect(printed.slice(1)).toEqual([expect.stringContaining(second.requestId)])
     expect(complained).toEqual(['Shown: the latest 1 of 2 kept refusals. Use --limit to show more.'])
+  })
+
+  it('counts what it shows: of one user, or of one reason', async () => {
+    await show({ json: true, user: 'erin' })
+    expect(JSON.parse(printed.join('\n'))).toEqual({ refusals: [], counts: {} })
+    printed = []
+    await show({ reason: 'pace' })
+    expect(printed).toEqual(['Nothing was refused as pace in the last 24 hours.'])
   })
 
   it('prints JSON', async () => {

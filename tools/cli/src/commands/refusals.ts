@@ -13,12 +13,12 @@ import {
 import { Command, InvalidArgumentError } from 'commander'
 import { logConnection, readEnvironment, readSettings } from '../environment/config.ts'
 import { CliError, EXIT } from '../errors.ts'
-import { findProject } from '../find-project.ts'
-import { parseProjectName } from '../options.ts'
+import { completeProject, findProject, PROJECT_HELP, type ProjectName } from '../find-project.ts'
+import { parseProject } from '../options.ts'
 import { complain, print, styled } from '../output/print.ts'
 
 export interface RefusalsFlags {
-  readonly project: ReturnType<typeof parseProjectName>
+  readonly project: ProjectName
   readonly reason?: string
   readonly user?: string
   readonly limit: number
@@ -37,11 +37,7 @@ const ANSWER_WITHIN_MS = 2_000
 export function createCommand(): Command {
   return new Command('refusals')
     .description("Show a project's recently refused requests and items, and the counts of 24 hours.")
-    .requiredOption(
-      '--project <project>',
-      'its id; organization/project if several organizations have this id',
-      parseProjectName,
-    )
+    .requiredOption('--project <project>', PROJECT_HELP, parseProject)
     .option('--reason <reason>', 'only refusals with this reason, a name in the counts')
     .option('--user <userName>', 'only refusals of this user, exactly as given to identify-user')
     .option('--limit <count>', 'number of latest refusals', parseLimit, 20)
@@ -50,7 +46,8 @@ export function createCommand(): Command {
     .addHelpText(
       'after',
       `
-Oldest first. The gateways keep the latest 50 of each reason, and during a flood 10 a second; the counts include all. No userName, value or
+Oldest first. The gateways keep the latest 50 of each reason, and during a flood 10 a second; the counts include all. With --user, the
+counts are of the kept refusals of this user. No userName, value or
 name chosen by a caller is kept; requestId is the X-Request-Id of the answer. Redis may lose refusals. Reads REDIS_URL, and
 KAFKA_BROKERS for the workspace; with organization/project only if there are no refusals, to check that the project exists.
 Exits with 0 with or without refusals, after Ctrl-C, and if the reader closed the pipe; 1 if Redis is unavailable, 2 if the arguments are invalid.
@@ -73,7 +70,7 @@ export async function refusals(flags: RefusalsFlags, topic: string = TOPICS.cata
   if (rejection) throw new CliError(`--user: ${rejection.message}.`, EXIT.usage)
   const env = readEnvironment()
   const { redisUrl: url } = readSettings(redisConfig, env)
-  const place = await placeOf(flags.project, env, topic)
+  const place = await completeProject(flags.project, env, topic)
   const logger = createLogger('nextvisit-cli', 'silent')
   const redis = createRedis({ url, name: 'nextvisit-cli', logger, commandTimeoutMs: ANSWER_WITHIN_MS })
   await redis.start()
@@ -95,10 +92,11 @@ async function show(read: Read, flags: Shown, requireKnown: () => Promise<void>)
     throw new CliError(message, EXIT.failed, { cause })
   })
   const kept = ofUser(first.refusals, flags)
+  const counts = countsOf(first, kept, flags)
   const latest = kept.slice(0, flags.limit).toReversed()
   if (Object.keys(first.counts).length === 0) await requireKnown()
-  if (flags.json && !flags.follow) return print(JSON.stringify({ refusals: latest, counts: first.counts }, null, 2))
-  if (!flags.json) printCounts(first.counts)
+  if (flags.json && !flags.follow) return print(JSON.stringify({ refusals: latest, counts }, null, 2))
+  if (!flags.json) printCounts(counts, flags)
   printAll(latest, flags)
   if (latest.length < kept.length)
     complain(`Shown: the latest ${latest.length} of ${kept.length} kept refusals. Use --limit to show more.`)
@@ -138,33 +136,30 @@ function ofUser(all: readonly KeptRefusal[], { user, place }: Shown): readonly K
   return all.filter((refusal) => refusal.userId === userId)
 }
 
-/** Returns the project. If the organization is named, this needs no catalog, so refusals show while Kafka is unavailable. */
-async function placeOf(
-  { organization, project }: RefusalsFlags['project'],
-  env: EnvironmentVariables,
-  topic: string,
-): Promise<ProjectRef> {
-  if (organization !== undefined) return { organization, project }
-  const { state } = await readCatalog(logConnection(env), topic)
-  const found = findProject(state, project)
-  return { organization: found.organization, project }
-}
-
 /** Throws if a project without refusals does not exist. If the log is unavailable, the project is assumed to exist. */
-async function requireProject(
-  { organization, project }: ProjectRef,
-  env: EnvironmentVariables,
-  topic: string,
-): Promise<void> {
+async function requireProject(place: ProjectRef, env: EnvironmentVariables, topic: string): Promise<void> {
   if (env['KAFKA_BROKERS'] === undefined) return
   const catalog = await readCatalog(logConnection(env), topic).catch(() => undefined)
-  if (catalog) findProject(catalog.state, `${organization}/${project}`)
+  if (catalog) findProject(catalog.state, place)
 }
 
-function printCounts(counts: StoredRefusals['counts']): void {
+/** Counts are stored by reason. Those of one user are of the kept refusals, which do not include all. */
+function countsOf(
+  { counts }: StoredRefusals,
+  kept: readonly KeptRefusal[],
+  { user, reason }: RefusalsFlags,
+): StoredRefusals['counts'] {
+  if (user !== undefined)
+    return Object.fromEntries([...Map.groupBy(kept, (one) => one.reason)].map(([name, all]) => [name, all.length]))
+  return reason === undefined ? counts : Object.fromEntries(Object.entries(counts).filter(([name]) => name === reason))
+}
+
+function printCounts(counts: StoredRefusals['counts'], { user, reason }: RefusalsFlags): void {
   const sorted = Object.entries(counts).toSorted(([, one], [, other]) => other - one)
-  if (sorted.length === 0) return print('Nothing was refused in the last 24 hours.')
-  print(`Refused in the last 24 hours: ${sorted.map(([reason, count]) => `${reason} ${count}`).join(', ')}`)
+  const words = sorted.map(([name, count]) => `${name} ${count}`).join(', ')
+  if (user !== undefined) return print(words ? `Kept refusals of ${user}: ${words}` : `No refusal of ${user} is kept.`)
+  if (words === '') return print(`Nothing was refused${reason === undefined ? '' : ` as ${reason}`} in the last 24 hours.`)
+  print(`Refused in the last 24 hours: ${words}`)
 }
 
 function printAll(all: readonly KeptRefusal[], { json }: RefusalsFlags): void {

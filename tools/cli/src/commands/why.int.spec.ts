@@ -5,6 +5,7 @@ import { userIdOf } from '@nextvisit/domain'
 import { withLogAdmin, type LogConnection } from '@nextvisit/log'
 import { createInternalServer, createLogger, createMetrics, NOT_FOUND, serveCalls } from '@nextvisit/service-kit'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest'
+import { parseProject } from '../options.ts'
 import { why } from './why.ts'
 
 const connection: LogConnection = { brokers: inject('kafkaBrokers').split(','), clientId: 'cli-spec' }
@@ -31,10 +32,17 @@ const evaluator = createInternalServer({
   port: 0,
   token: TOKEN,
   routes: serveCalls(
-    { readForms: formTriggerEvaluatorCalls.readForms },
+    {
+      readForms: formTriggerEvaluatorCalls.readForms,
+      readTriggerCounts: formTriggerEvaluatorCalls.readTriggerCounts,
+    },
     {
       readForms: async ({ organization, project, userId }) =>
         userId === userIdOf(organization, project, 'ada') ? answer : NOT_FOUND,
+      readTriggerCounts: async ({ triggers }) => ({
+        counts: triggers.map(() => 2),
+        missed: triggers.map(() => ({ at: '2026-11-01T10:00:00.000Z', receivedAt: AT })),
+      }),
     },
   ),
   isLive: () => ({ status: 'available' }),
@@ -48,7 +56,7 @@ let printed: string[]
 beforeAll(async () => {
   await withLogAdmin(connection, (admin) => admin.createTopic(topic, { partitions: 1 }))
   const forms = [
-    { id: 'nps', triggers: [] },
+    { id: 'nps', triggers: [{ event: 'Search', count: 3 }] },
     { id: 'ces', triggers: [] },
   ]
   const organizations = [
@@ -74,32 +82,44 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-const ask = (project: string, user: string, form?: string) => why({ project, user, ...(form && { form }) }, topic)
+const ask = (project: string, user: string, form?: string) =>
+  why({ project: parseProject(project), user, ...(form && { form }) }, topic)
 
 describe('nextvisit why', () => {
   it('shows the decision on one form, or on every one', async () => {
     await ask('shop', 'ada', 'ces')
-    expect(printed[0]).toBe('ces was not queued for ada: not-live')
-    expect(printed).toHaveLength(4)
+    expect(printed[0]).toBe('ces: not queued')
+    expect(printed).toHaveLength(5)
     await ask('acme/shop', 'ada')
-    expect(printed.filter((line) => line.includes('not-live'))).toHaveLength(3)
+    expect(printed.filter((line) => line.includes('Decided as not-live'))).toHaveLength(3)
   })
 
-  it('prints the API answer as JSON', async () => {
-    await why({ project: 'shop', user: 'ada', form: 'removed', json: true }, topic)
-    expect(JSON.parse(printed.join('\n'))).toEqual({
+  it('tells that a form was removed from the workspace', async () => {
+    await ask('shop', 'ada', 'removed')
+    expect(printed[0]).toBe('removed (removed from the workspace): not queued')
+  })
+
+  it('prints the API answer and the explanations as JSON', async () => {
+    await why({ project: { project: 'shop' }, user: 'ada', form: 'removed', json: true }, topic)
+    expect(JSON.parse(printed.join('\n'))).toMatchObject({
       organization: 'acme',
       project: 'shop',
       userId: userIdOf('acme', 'shop', 'ada'),
       userName: 'ada',
       forms: [answer.forms[1]],
       queue: [],
+      explanations: [{ formId: 'removed', presence: 'removed', state: 'not-queued' }],
     })
   })
 
-  it('reports that a form was never evaluated', async () => {
+  it('reports that a form was never evaluated, how far the user is, and that an event was too old', async () => {
     await ask('shop', 'ada', 'nps')
-    expect(printed).toEqual(['nps was never evaluated for this user: none of its triggers has matched yet.'])
+    expect(printed).toEqual([
+      'nps: never evaluated',
+      '  Never evaluated for this user: none of its triggers has matched yet.',
+      '  Waits for: event Search 3 times (2 of 3)',
+      `  The event Search of 2026-11-01T10:00:00.000Z was older than 15 minutes when it arrived at ${AT}. It counts, but it triggers no form.`,
+    ])
   })
 
   it.each([

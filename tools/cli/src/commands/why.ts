@@ -1,9 +1,11 @@
 import { TOPICS } from '@nextvisit/contracts'
 import { Command } from 'commander'
 import { readEnvironment } from '../environment/config.ts'
+import { PROJECT_HELP } from '../find-project.ts'
+import { parseProject } from '../options.ts'
 import { print } from '../output/print.ts'
 import { askWhy, type Why, type WhyQuestion } from '../why/ask-why.ts'
-import { decisionLines, queuedLine } from '../why/decision-lines.ts'
+import { explanationLines, queuedLine } from '../why/explanation-lines.ts'
 
 interface WhyFlags extends WhyQuestion {
   readonly json?: true
@@ -14,14 +16,15 @@ export function createCommand(): Command {
     .description(
       'Explain why a form did, or did not, reach a user: each gate in order, with the values that it compared.',
     )
-    .requiredOption('--project <project>', 'its id; organization/project if several organizations have this id')
+    .requiredOption('--project <project>', PROJECT_HELP, parseProject)
     .requiredOption('--user <userName>', 'exactly as given to identify-user')
-    .option('--form <form>', 'its id; default: all forms ever evaluated for the user')
+    .option('--form <form>', 'its id; default: all forms of the project, and removed ones with a decision')
     .option('--json', 'for scripts')
     .addHelpText(
       'after',
       `
-Shows the last decision on each form and its state in the user's queue, including everything that was answered before.
+Shows for each form its state in the user's queue, then the last decision, including everything that was answered before.
+Of a form that was never evaluated it shows how far the user is, and a later event that was too old to trigger it.
 Reads FORM_TRIGGER_EVALUATOR_URLS and INTERNAL_TOKEN, and KAFKA_BROKERS for the workspace. The output contains values of traits and properties.
 Exits with 0 in either case, 1 if there is no such user or a part is unavailable, 2 if the arguments are invalid.
 
@@ -36,21 +39,16 @@ Example:
 export async function why({ json, ...question }: WhyFlags, topic: string = TOPICS.catalog): Promise<void> {
   const answer = await askWhy(readEnvironment(), question, topic)
   if (json) return print(JSON.stringify(answer, null, 2))
-  printWhy(answer, question)
+  printWhy(answer)
 }
 
-function printWhy({ userName, forms, queue }: Why, { form }: WhyQuestion): void {
-  if (forms.length === 0) print(neverEvaluated(form))
-  for (const [index, decision] of forms.entries()) {
+function printWhy({ explanations, queue, project }: Why): void {
+  if (explanations.length === 0) print(`Project ${project} has no forms.`)
+  for (const [index, explanation] of explanations.entries()) {
     if (index > 0) print()
-    for (const line of decisionLines(decision, userName)) print(line)
+    for (const line of explanationLines(explanation)) print(line)
   }
   if (queue.length === 0) return
   print('\nQueue:')
   for (const row of queue) print(`  ${queuedLine(row)}`)
-}
-
-function neverEvaluated(form: string | undefined): string {
-  if (form === undefined) return 'No form was ever evaluated for this user: no trigger has matched yet.'
-  return `${form} was never evaluated for this user: none of its triggers has matched yet.`
 }

@@ -1,6 +1,18 @@
 import { type CatalogProject, readCatalog } from '@nextvisit/catalog'
-import { formTriggerEvaluatorCalls, type FormsReadModel, type ProjectRef } from '@nextvisit/contracts'
-import { checkUserName, userIdOf } from '@nextvisit/domain'
+import {
+  formTriggerEvaluatorCalls,
+  type FormsReadModel,
+  MAX_COUNTED_TRIGGERS,
+  type ProjectRef,
+} from '@nextvisit/contracts'
+import {
+  checkUserName,
+  explainForms,
+  type FormExplanation,
+  progressByTrigger,
+  triggersToCount,
+  userIdOf,
+} from '@nextvisit/domain'
 import {
   addressesConfig,
   createCallClient,
@@ -10,19 +22,22 @@ import {
 } from '@nextvisit/service-kit'
 import { logConnection, readSettings } from '../environment/config.ts'
 import { CliError, EXIT } from '../errors.ts'
-import { findProject, knownNames } from '../find-project.ts'
+import { findProject, knownNames, type ProjectName } from '../find-project.ts'
 
 export interface WhyQuestion {
-  /** Project id, or `organization/project`. */
-  readonly project: string
+  readonly project: ProjectName
   readonly user: string
   readonly form?: string
 }
 
-/** Output of `nextvisit why --json`: the answer of `GET /v2/admin/users/{userName}/forms`, reduced to the requested form. */
+/**
+ * Output of `nextvisit why --json`: the answer of `GET /v2/admin/users/{userName}/forms`, reduced to the requested form, and
+ * the explanation of each form, also without a decision.
+ */
 export interface Why extends ProjectRef, FormsReadModel {
   readonly userId: string
   readonly userName: string
+  readonly explanations: readonly FormExplanation[]
 }
 
 const ANSWER_WITHIN_MS = 10_000
@@ -42,7 +57,8 @@ export async function askWhy(env: EnvironmentVariables, question: WhyQuestion, t
   const userId = userIdOf(organization, project, userName)
   const baseUrls = services['form-trigger-evaluator']
   const send = createInternalClient({ baseUrls, token, timeoutMs: ANSWER_WITHIN_MS })
-  const asked = await createCallClient(formTriggerEvaluatorCalls, send).readForms({ organization, project, userId })
+  const evaluator = createCallClient(formTriggerEvaluatorCalls, send)
+  const asked = await evaluator.readForms({ organization, project, userId })
   if (asked.outcome === 'not-found') {
     throw new CliError(
       `${organization}/${project} has no user ${userName}. Names must be exactly as given to identify-user.`,
@@ -62,8 +78,22 @@ export async function askWhy(env: EnvironmentVariables, question: WhyQuestion, t
     throw new CliError(message, EXIT.failed, { cause: asked.cause })
   }
   const { forms, queue } = ofForm(asked.answer, form)
-  if (form !== undefined && forms.length === 0) requireForm(found, form)
-  return { organization, project, userId, userName, forms, queue }
+  if (form !== undefined && forms.length + queue.length === 0) requireForm(found, form)
+  const triggers = triggersToCount(
+    found.config.forms.filter(({ id }) => form === undefined || form === id),
+    { seesValues: true },
+  ).slice(0, MAX_COUNTED_TRIGGERS)
+  const counted = await evaluator.readTriggerCounts({ organization, project, userId, triggers })
+  const progress = counted.outcome === 'answered' ? progressByTrigger(triggers, counted.answer) : undefined
+  const explained = explainForms({
+    forms,
+    queue,
+    workspace: found,
+    progressOf: (trigger) => progress?.get(trigger),
+    nowMs: Date.now(),
+  })
+  const explanations = explained.filter(({ formId }) => form === undefined || form === formId)
+  return { organization, project, userId, userName, forms, queue, explanations }
 }
 
 function ofForm({ forms, queue }: FormsReadModel, form: string | undefined): FormsReadModel {
@@ -71,7 +101,7 @@ function ofForm({ forms, queue }: FormsReadModel, form: string | undefined): For
   return { forms: forms.filter(({ formId }) => formId === form), queue: queue.filter(({ formId }) => formId === form) }
 }
 
-/** Throws unless a form without a decision is in the workspace: it may be of a later version, or misspelt. */
+/** Throws unless a form without a decision and without a row is in the workspace: it may be of a later version, or misspelt. */
 function requireForm({ config, notUnderstood }: CatalogProject, form: string): void {
   const later = notUnderstood.find(({ kind, id }) => kind === 'form' && id === form)
   if (later) {

@@ -34,62 +34,96 @@ function Decided({ forms, queue }: Answer<'readUserForms'>) {
   )
 }
 
-const DECISIONS = {
+type Decision = NonNullable<FormLine['decision']>
+
+const STATES = {
+  waiting: { kind: 'good', label: 'waiting' },
+  offered: { kind: 'good', label: 'offered' },
+  delivered: { kind: 'good', label: 'delivered' },
   queued: { kind: 'good', label: 'queued' },
+  expired: { kind: 'none', label: 'expired' },
+  cancelled: { kind: 'none', label: 'cancelled' },
   'not-queued': { kind: 'critical', label: 'not queued' },
   never: { kind: 'none', label: 'never evaluated' },
-} as const satisfies Record<FormLine['decision'], { kind: MarkKind; label: string }>
+} as const satisfies Record<FormLine['state'], { kind: MarkKind; label: string }>
+
+const PRESENCE = {
+  workspace: null,
+  removed: 'no longer in the workspace',
+  'not-understood': 'of a later version, not understood',
+  unknown: null,
+} as const satisfies Record<FormLine['presence'], string | null>
 
 const OUTCOMES = {
   passed: { kind: 'good', label: 'passed' },
   failed: { kind: 'critical', label: 'failed' },
   'not-checked': { kind: 'none', label: 'not checked' },
-} as const satisfies Record<FormLine['gates'][number]['outcome'], { kind: MarkKind; label: string }>
+} as const satisfies Record<Decision['gates'][number]['outcome'], { kind: MarkKind; label: string }>
 
 function FormCard({ form }: { readonly form: FormLine }) {
   const params = useParams({ from: ROUTE })
-  const { formId, name, inWorkspace, decision, summary, at, requestId, trigger, revision, gates, waitsFor } = form
+  const { formId, name, presence, state, summary, decision, waitsFor, missed } = form
   return (
     <article className="card form">
       <header>
-        <Mark {...DECISIONS[decision]} />
+        <Mark {...STATES[state]} />
         <h2>
           <Link to="/forms/$organization/$project/$formId" params={{ ...params, formId }}>
             {formId}
           </Link>
         </h2>
         {name && <span className="quiet">{name}</span>}
-        {!inWorkspace && <span className="pill">no longer in the workspace</span>}
+        {PRESENCE[presence] && <span className="pill">{PRESENCE[presence]}</span>}
       </header>
       <p>
         <WithTimes text={summary} />
       </p>
       {waitsFor.length > 0 && <WaitsFor {...form} />}
-      {at && (
-        <p className="quiet">
-          Decided <Time at={at} />
-          {trigger && <>, by the trigger “{trigger}”</>}, under revision {revision}, for request{' '}
-          <Link to={ROUTE} params={params} search={{ request: requestId ?? undefined }}>
-            <code>{requestId}</code>
-          </Link>
-          .
+      {missed.map((sentence) => (
+        <p key={sentence}>
+          <WithTimes text={sentence} />
+        </p>
+      ))}
+      {decision && <LastDecision formId={formId} summary={summary} decision={decision} />}
+    </article>
+  )
+}
+
+type LastDecisionProps = Pick<FormLine, 'formId' | 'summary'> & { readonly decision: Decision }
+
+/** The last decision, gate by gate. It may have rejected the form while an earlier one waits or was shown. */
+function LastDecision({ formId, summary, decision }: LastDecisionProps) {
+  const params = useParams({ from: ROUTE })
+  const { words, at, requestId, trigger, revision, gates } = decision
+  return (
+    <>
+      {words !== summary && (
+        <p>
+          <WithTimes text={words} />
         </p>
       )}
-      {gates.length > 0 && (
+      <p className="quiet">
+        Decided <Time at={at} />
+        {trigger && <>, by the trigger “{trigger}”</>}, under revision {revision}, for request{' '}
+        <Link to={ROUTE} params={params} search={{ request: requestId }}>
+          <code>{requestId}</code>
+        </Link>
+        .
+      </p>
+      {gates.length > 0 ? (
         <ol className="gates" aria-label={`Gates of ${formId}`}>
-          {gates.map(({ gate, outcome, words, withInstants }) => (
+          {gates.map(({ gate, outcome, words: compared, withInstants }) => (
             <li key={gate} className={outcome}>
               <Mark {...OUTCOMES[outcome]} />
               <b>{gate}</b>
-              <span>{withInstants ? <WithTimes text={words} /> : words}</span>
+              <span>{withInstants ? <WithTimes text={compared} /> : compared}</span>
             </li>
           ))}
         </ol>
-      )}
-      {decision !== 'never' && gates.length === 0 && (
+      ) : (
         <p className="quiet">The values that the gates compared were not stored with this decision.</p>
       )}
-    </article>
+    </>
   )
 }
 
@@ -103,7 +137,7 @@ function WaitsFor({ formId, waitsFor }: FormLine) {
           {soFar !== null && (
             <b>
               {' '}
-              ({soFar} so far{soFar >= count && '; the next one triggers it'})
+              ({soFar} of {count}{soFar >= count && '; the next one triggers it'})
             </b>
           )}
         </li>

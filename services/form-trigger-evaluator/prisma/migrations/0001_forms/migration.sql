@@ -29,6 +29,9 @@ CREATE TABLE event_occurrences (
   -- user's current session only if users.session_started_at is the same instant.
   session_started_at timestamptz(3),
   session_count      integer NOT NULL,
+  -- occurredAt and received of the last occurrence that triggered no form, because of its age or because it was imported.
+  missed_at          timestamptz(3),
+  missed_received_at timestamptz(3),
   PRIMARY KEY (organization, project, user_id, slug)
 );
 

@@ -1,6 +1,7 @@
-import type { FormDecision, GateOutcome, QueuedForm } from '@nextvisit/contracts'
+import { Form, type FormDecision, type GateOutcome, type QueuedForm } from '@nextvisit/contracts'
+import { explainForms } from '@nextvisit/domain'
 import { describe, expect, it } from 'vitest'
-import { decisionLines, queuedLine } from './decision-lines.ts'
+import { explanationLines, queuedLine } from './explanation-lines.ts'
 
 const AT = '2026-11-02T10:00:00.000Z'
 const live: GateOutcome = {
@@ -20,15 +21,37 @@ const audience = (compared: Extract<GateOutcome, { gate: 'audience' }>['compared
   compared,
 })
 
-describe('a decision in words', () => {
+const row: QueuedForm = {
+  queuedId: 'q-1',
+  formId: 'nps',
+  state: 'waiting',
+  queuedAt: AT,
+  showFrom: AT,
+  expiresAt: null,
+  offeredAt: null,
+  deliveredAt: null,
+  requestId: 'r-1',
+}
+
+/** Explains a decision on the form `nps` of the workspace. */
+function linesOf(
+  given: FormDecision,
+  { queue = [], forms = [Form.parse({ id: 'nps' })] }: { queue?: QueuedForm[]; forms?: Form[] } = {},
+): readonly string[] {
+  const workspace = { config: { forms }, notUnderstood: [] }
+  const progressOf = () => undefined
+  const explained = explainForms({ forms: [given], queue, workspace, progressOf, nowMs: Date.parse(AT) })
+  return explained.flatMap(explanationLines)
+}
+
+describe('a form in words', () => {
   it('shows each gate in order, the failed one, and those not checked', () => {
     const gates = [live, audience({ leaf: { trait: 'plan', is: 'pro' }, negated: false, actual: 'free' })]
     const trigger = { event: 'checkout', count: 3, within: '7d' }
-    expect(
-      decisionLines(decision({ decision: 'not-queued', reason: 'not-in-audience', trigger, gates }), 'ada'),
-    ).toEqual([
-      'nps was not queued for ada: not-in-audience',
-      `  at ${AT}, by record r-1 (event checkout 3 times within 7d), under revision 3`,
+    expect(linesOf(decision({ decision: 'not-queued', reason: 'not-in-audience', trigger, gates }))).toEqual([
+      'nps: not queued',
+      '  Not queued: the user was not in the audience.',
+      `  Decided as not-in-audience at ${AT}, by record r-1 (event checkout 3 times within 7d), under revision 3`,
       `  ✓ live      enabled, until 2027-01-01T00:00:00.000Z, at ${AT}`,
       '  ✗ audience  trait plan is "pro"; the user has "free"',
       '  - not checked: sample, repeat, cooldown, slot',
@@ -40,12 +63,25 @@ describe('a decision in words', () => {
     const where = { any: [{ atLeast: 100, property: 'cart.total' }, { not: { property: 'currency', is: 'EUR' } }] }
     const gates: GateOutcome[] = [{ gate: 'where', passed: false, compared: { leaf, negated: false, actual: 40 } }]
     const refused = { decision: 'not-queued', reason: 'properties-differ', gates } as const
-    expect(decisionLines(decision({ ...refused, trigger: { event: 'checkout', where } }), 'ada')).toEqual([
-      'nps was not queued for ada: properties-differ',
-      `  at ${AT}, by record r-1 (event checkout where any (property cart.total atLeast 100, not (property currency is "EUR"))), under revision 3`,
+    expect(linesOf(decision({ ...refused, trigger: { event: 'checkout', where } })).slice(2)).toEqual([
+      `  Decided as properties-differ at ${AT}, by record r-1 (event checkout where any (property cart.total atLeast 100, not (property currency is "EUR"))), under revision 3`,
       '  ✗ where     property cart.total atLeast 100; the event has 40',
       '  - not checked: live, audience, sample, repeat, cooldown, slot',
     ])
+  })
+
+  it('begins with the present state, before a later rejection', () => {
+    const later = decision({ decision: 'not-queued', reason: 'properties-differ', gates: [live] })
+    const showFrom = '2026-11-02T12:00:00.000Z'
+    expect(linesOf(later, { queue: [{ ...row, showFrom }] }).slice(0, 3)).toEqual([
+      'nps: waiting',
+      `  Waiting since ${AT}; may be shown from ${showFrom}.`,
+      '  Not queued again: the properties of the event are not those that the form asks for.',
+    ])
+  })
+
+  it('says that the workspace no longer has the form', () => {
+    expect(linesOf(decision({ gates: [live] }), { forms: [] })[0]).toBe('nps (removed from the workspace): queued')
   })
 
   it('shows all six gates of a queued form', () => {
@@ -57,9 +93,10 @@ describe('a decision in words', () => {
       { gate: 'cooldown', passed: true, compared: { cooldownSeconds: 60, lastShown: null } },
       { gate: 'slot', passed: true, compared: { waiting: null } },
     ]
-    expect(decisionLines(decision({ trigger: { visit: {} }, gates }), 'ada')).toEqual([
-      'nps was queued for ada',
-      `  at ${AT}, by record r-1 (visit), under revision 3`,
+    expect(linesOf(decision({ trigger: { visit: {} }, gates }))).toEqual([
+      'nps: queued',
+      '  Queued: every gate passed.',
+      `  Decided at ${AT}, by record r-1 (visit), under revision 3`,
       expect.stringContaining('✓ live'),
       '  ✓ audience  no condition decides',
       '  ✓ sample    drew 1234 of 10000; in below 2500 (25 %)',
@@ -70,7 +107,7 @@ describe('a decision in words', () => {
   })
 
   it('does not list a gate as not checked if the decision predates the gate', () => {
-    const lines = decisionLines(decision({ gates: [live, everybody] }), 'ada').join('\n')
+    const lines = linesOf(decision({ gates: [live, everybody] })).join('\n')
     expect(lines).not.toContain('not checked')
   })
 
@@ -119,36 +156,25 @@ describe('a decision in words', () => {
     ],
     [`waiting since ${AT}`, { gate: 'slot', passed: false, compared: { waiting: { state: 'waiting', queuedAt: AT } } }],
   ])('%s', (expected, gate) => {
-    expect(decisionLines(decision({ gates: [gate] }), 'ada').join('\n')).toContain(expected)
+    expect(linesOf(decision({ gates: [gate] })).join('\n')).toContain(expected)
   })
 
   it('shows the members of a gate without a sentence', () => {
     const compared = { from: '22:00', until: '07:00', now: AT }
     const gate = { gate: 'quiet-hours', passed: true, compared } as unknown as GateOutcome
-    expect(decisionLines(decision({ gates: [gate] }), 'ada').join('\n')).toContain(
+    expect(linesOf(decision({ gates: [gate] })).join('\n')).toContain(
       `quiet-hours  from "22:00", until "07:00", now "${AT}"`,
     )
   })
 
   it('reports missing gates of an old decision', () => {
-    expect(decisionLines(decision({}), 'ada').at(-1)).toBe(
+    expect(linesOf(decision({})).at(-1)).toBe(
       '  The compared values are missing: the decision predates them.',
     )
   })
 })
 
 describe('a row of the queue in words', () => {
-  const row: QueuedForm = {
-    queuedId: 'q-1',
-    formId: 'nps',
-    state: 'waiting',
-    queuedAt: AT,
-    showFrom: AT,
-    expiresAt: null,
-    offeredAt: null,
-    deliveredAt: null,
-    requestId: 'r-1',
-  }
   it('shows the known instants', () => {
     expect(queuedLine(row)).toBe(`nps waiting: queued ${AT}`)
     expect(queuedLine({ ...row, state: 'delivered', showFrom: 'A', expiresAt: 'B', deliveredAt: 'C' })).toBe(
