@@ -50,7 +50,7 @@ export const API_ROUTES = {
   listDeadLetters: { method: 'GET', path: 'dead-letters/:service' },
   readDeadLetter: { method: 'GET', path: 'dead-letters/:service/:id' },
   revealDeadLetter: { method: 'POST', path: 'dead-letters/:service/:id/reveal' },
-  decideDeadLetters: { method: 'POST', path: 'dead-letters/:service/decide' },
+  decideDeadLetters: { method: 'POST', path: 'dead-letters/decide' },
   readDecision: { method: 'GET', path: 'dead-letters/:service/decisions/:decidedAt' },
   listDecidedDeadLetters: { method: 'GET', path: 'decided-letters/:service' },
   readDeadLettersOfRecord: { method: 'GET', path: 'records/:topic/:partition/:offset/dead-letters' },

@@ -36,6 +36,10 @@ async function confirm(page: Page, button: string, action: string): Promise<void
   await dialog.getByRole('button', { name: action }).click()
 }
 
+function resultIn(page: Page, consumer: string) {
+  return page.getByRole('region', { name: `Result in ${consumer}` })
+}
+
 /** Describes dead letters and halted partitions. At the end there are none. */
 export function describeConsoleDeadLetters(): void {
   describe('dead letters', () => {
@@ -60,8 +64,8 @@ export function describeConsoleDeadLetters(): void {
       const own = { ...OWN, origin: theConsole().url, cookie: await cookieOf(page) }
       const selected = { by: 'ids', ids: [page.url().split('/').at(-1)] }
       for (const decision of ['retry', 'discard']) {
-        const body = JSON.stringify({ decision, selected })
-        expect(await send('dead-letters/metering/decide', { method: 'POST', headers: own, body })).toEqual({
+        const body = JSON.stringify({ decision, selections: [{ service: 'metering', selected }] })
+        expect(await send('dead-letters/decide', { method: 'POST', headers: own, body })).toEqual({
           status: 403,
           error: 'not-allowed',
         })
@@ -76,8 +80,13 @@ export function describeConsoleDeadLetters(): void {
       expect(log).not.toContain(SECRET)
     })
 
-    it('retries and discards them for an operator, and shows the results', async () => {
+    it('retries and discards a record once for every consumer, and shows the result in each', async () => {
       const page = await signIn(theConsole().token)
+      for (const { name: consumer } of consumers.toReversed()) {
+        await openCause(page, consumer, CAUSE)
+        const letters = page.getByRole('row', { name: new RegExp(`${consumer}/\\d+ dead`) })
+        await expect.poll(() => letters.count(), { timeout: 30_000 }).toBe(2)
+      }
       await openCause(page, 'metering', CAUSE)
       await page
         .getByRole('link', { name: /metering\/\d+/ })
@@ -86,16 +95,17 @@ export function describeConsoleDeadLetters(): void {
       await page.getByText('00fffe').waitFor()
       await page.getByText('binary data, in hex').waitFor()
 
-      const retry = page.getByRole('button', { name: 'Retry' })
+      const retry = page.getByRole('button', { name: 'Retry in every consumer' })
       await retry.click()
       await page.getByRole('dialog').waitFor()
       await page.keyboard.press('Escape')
       await page.getByRole('dialog').waitFor({ state: 'hidden' })
       expect(await retry.evaluate((button) => button === button.ownerDocument.activeElement)).toBe(true)
 
-      await confirm(page, 'Retry', 'Retry this dead letter')
-      await page.getByText('1 dead again.').waitFor()
-      await page.getByRole('cell', { name: /^retried by Grace, 2/ }).waitFor()
+      await confirm(page, 'Retry in every consumer', 'Retry this record in every consumer')
+      for (const { name: consumer } of consumers) await resultIn(page, consumer).getByText('1 dead again.').waitFor()
+      await page.getByRole('row', { name: /^Last decision retried by Grace, 2/ }).waitFor()
+      await page.getByRole('row', { name: /^user-projector\/\d+ dead retried by Grace, 2/ }).waitFor()
       expect(page.url()).toContain('decision=')
       expect(await faultsOf(page)).toEqual([])
 
@@ -105,31 +115,32 @@ export function describeConsoleDeadLetters(): void {
         .getByRole('link', { name: /metering\/\d+/ })
         .first()
         .click()
-      await late.getByRole('button', { name: 'Discard' }).waitFor()
-      await page.getByRole('row', { name: /^user-projector\/\d+ dead none yet/ }).waitFor()
-      for (const [index, { name: consumer }] of consumers.entries()) {
-        await openCause(page, consumer, CAUSE)
-        const others = page.getByRole('region', { name: 'The same cause in other consumers' }).getByRole('link')
-        await expect.poll(() => others.count()).toBe(consumers.length - 1 - index)
-        await confirm(page, 'Discard all 2', 'Discard 2 dead letters')
-        await page.getByText('2 discarded').waitFor()
-        await page.getByText(`No dead letter of ${consumer} with this cause is waiting`).waitFor()
-      }
+      await late.getByRole('button', { name: 'Discard in every consumer' }).waitFor()
+
+      await openCause(page, 'user-projector', CAUSE)
+      const others = page.getByRole('region', { name: 'The same cause in other consumers' })
+      await expect.poll(() => others.getByRole('link').count()).toBe(consumers.length - 1)
+      await confirm(page, 'Discard all 2 in every consumer', 'Discard these 2 records in every consumer')
+      for (const { name: consumer } of consumers) await resultIn(page, consumer).getByText('2 discarded').waitFor()
+      await page.getByText('No dead letter of user-projector with this cause is waiting').waitFor()
       expect(await faultsOf(page)).toEqual([])
       const log = await readFile(path.join(consoleStack().dataDirectory, 'logs/console.log'), 'utf8')
-      expect(log).toMatch(/"role":"operator","by":"Grace".*"service":"metering","decision":"retry","letters":"\d+"/)
-      expect(log).toMatch(/"service":"metering","decision":"discard","letters":"of cause c[0-9a-f]+, up to \d+"/)
+      expect(log).toMatch(
+        /"role":"operator","by":"Grace".*"decision":"retry","letters":".*metering: of user-events\/\d+\/\d+/,
+      )
+      expect(log).toMatch(/"decision":"discard","letters":".*metering: of cause c[0-9a-f]+, up to \d+/)
       expect(log).toMatch(/"dead letters decided".*"by":"Grace".*"service":"metering","decision":"discard","count":2/)
 
       await page.getByRole('link', { name: 'retried and discarded letters' }).click()
       await page
-        .getByRole('row', { name: /^form-trigger-evaluator\/\d+ discarded discarded by Grace, 2/ })
+        .getByRole('row', { name: /^user-projector\/\d+ discarded discarded by Grace, 2/ })
         .nth(1)
         .waitFor()
       expect(await faultsOf(page)).toEqual([])
 
-      await confirm(late, 'Discard', 'Discard this dead letter')
-      await late.getByText('Nothing was changed: none of the letters was waiting for a decision any more.').waitFor()
+      await confirm(late, 'Discard in every consumer', 'Discard this record in every consumer')
+      const unchanged = 'Nothing was changed: none of the letters was waiting for a decision any more.'
+      await resultIn(late, 'metering').getByText(unchanged).waitFor()
       await late.getByRole('row', { name: 'State discarded' }).waitFor()
       expect(await faultsOf(late)).toEqual([])
     })

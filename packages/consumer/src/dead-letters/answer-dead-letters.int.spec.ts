@@ -204,10 +204,35 @@ describe('a decision', () => {
     const asks = asksOn(db)
     await givenDeadLetters(db, [{ reason: NOT_JSON }, { reason: NOT_JSON }])
     const selected = { by: 'ids' as const, ids: ['2', '99'] }
-    expect(await answerOf(asks.preview({ selected }))).toEqual({ dead: 1, missingIds: ['99'] })
+    expect(await answerOf(asks.preview({ selected }))).toEqual({
+      dead: 1,
+      missingIds: ['99'],
+      missingRecords: [],
+    })
     expect(await answerOf(asks.decide({ selected, decision: 'discard', by: 'Grace' }))).toMatchObject({ count: 1 })
     expect(await answerOf(asks.read({ id: '2', content: 'none' }))).toMatchObject({ state: 'discarded' })
-    expect(await answerOf(asks.preview({ selected: { by: 'all' } }))).toEqual({ dead: 1, missingIds: [] })
+    expect(await answerOf(asks.preview({ selected: { by: 'all' } }))).toEqual({
+      dead: 1,
+      missingIds: [],
+      missingRecords: [],
+    })
+  })
+
+  it('decides the letters of records that it names, and lists records without a letter', async () => {
+    const db = await givenConsumerDb()
+    const asks = asksOn(db)
+    await givenDeadLetters(db, [{ reason: NOT_JSON }, { reason: NOT_JSON }])
+    const at = (offset: string, partition = 0) => ({ topic: 'user-events', partition, offset })
+    const selected = { by: 'records' as const, records: [at('1'), at('1', 5), at('99')] }
+    expect(await answerOf(asks.preview({ selected }))).toEqual({
+      dead: 1,
+      missingIds: [],
+      missingRecords: [at('99'), at('1', 5)],
+    })
+    expect(await answerOf(asks.decide({ selected, decision: 'discard', by: 'Grace' }))).toMatchObject({ count: 1 })
+    expect(await answerOf(asks.read({ id: '1', content: 'none' }))).toMatchObject({ state: 'dead' })
+    expect(await answerOf(asks.read({ id: '2', content: 'none' }))).toMatchObject({ state: 'discarded' })
+    expect((await answerOf(asks.list({ limit: 10 }))).letters).toMatchObject([{ id: '1' }])
   })
 })
 

@@ -6,13 +6,14 @@ import {
   countDead,
   decideDeadLetters,
   findMissing,
+  findMissingRecords,
   readCausesOfDeadAgain,
 } from './decide-dead-letters.ts'
 import {
   readDeadLetter,
   readDeadLetterAt,
   readDeadLetterCauses,
-  readDeadLettersOfCause,
+  readOpenDeadLetters,
   readDecidedDeadLetters,
 } from './read-dead-letters.ts'
 import { requestSetAside } from './request-set-aside.ts'
@@ -25,7 +26,7 @@ export function answerDeadLetters(projection: string, db: Queryable): Handlers<t
   return {
     readCauses: async (asked) => ({ groups: await readDeadLetterCauses(db, projection, asked) }),
     list: async ({ limit, ...asked }) => {
-      const found = await readDeadLettersOfCause(db, projection, { ...asked, limit: limit + 1 })
+      const found = await readOpenDeadLetters(db, projection, { ...asked, limit: limit + 1 })
       const { letters, last } = pageOf(found, limit)
       return { letters, next: last?.id ?? null }
     },
@@ -39,6 +40,7 @@ export function answerDeadLetters(projection: string, db: Queryable): Handlers<t
     preview: async ({ selected }) => ({
       dead: await countDead(db, projection, selected),
       missingIds: selected.by === 'ids' ? await findMissing(db, projection, selected.ids) : [],
+      missingRecords: selected.by === 'records' ? await findMissingRecords(db, projection, selected.records) : [],
     }),
     decide: (asked) => decideDeadLetters(db, projection, asked),
     readDecision: async ({ decidedAt }) => {

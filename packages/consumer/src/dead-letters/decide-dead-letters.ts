@@ -1,4 +1,4 @@
-import { type DeadLetterSelection, MAX_DECIDED_DEAD_LETTERS } from '@nextvisit/contracts'
+import { type DeadLetterSelection, type LogPosition, MAX_DECIDED_DEAD_LETTERS } from '@nextvisit/contracts'
 import { type Queryable, sql, type Sql } from '@nextvisit/database'
 import { type Answer, CAUSE_ID, hasCause, instantOf, type Question } from './read-dead-letters.ts'
 
@@ -19,6 +19,26 @@ export async function findMissing(db: Queryable, projection: string, ids: readon
     WHERE NOT EXISTS (SELECT FROM dead_letters WHERE projection = ${projection} AND dead_letters.id = asked.id)
     ORDER BY asked.id`)
   return rows.map(({ id }) => id)
+}
+
+/** Returns those of these records of which the projection has no dead letter, in any state. */
+export async function findMissingRecords(
+  db: Queryable,
+  projection: string,
+  records: readonly LogPosition[],
+): Promise<LogPosition[]> {
+  return db.$queryRaw<LogPosition[]>(sql`
+    SELECT topic, partition, "offset"::text FROM ${positions(records)} AS asked (topic, partition, "offset")
+    WHERE NOT EXISTS (
+      SELECT FROM dead_letters AS own WHERE projection = ${projection}
+        AND (own.topic, own.partition, own."offset") = (asked.topic, asked.partition, asked."offset"))
+    ORDER BY asked.topic, asked.partition, asked."offset"`)
+}
+
+function positions(records: readonly LogPosition[]): Sql {
+  return sql`unnest(
+    ${records.map(({ topic }) => topic)}::text[], ${records.map(({ partition }) => partition)}::int[],
+    ${records.map(({ offset }) => offset)}::bigint[])`
 }
 
 /**
@@ -80,6 +100,8 @@ function isSelectedDead(projection: string, selected: DeadLetterSelection): Sql 
 
 function isSelected(selected: DeadLetterSelection): Sql {
   if (selected.by === 'ids') return sql`id = ANY(${selected.ids}::bigint[])`
+  if (selected.by === 'records')
+    return sql`(topic, partition, "offset") IN (SELECT * FROM ${positions(selected.records)})`
   if (selected.by === 'cause') return sql`reason = ${selected.cause}`
   if (selected.by === 'causeId') return sql`${hasCause(selected.causeId)} AND id <= ${selected.lastId}::bigint`
   return sql`TRUE`

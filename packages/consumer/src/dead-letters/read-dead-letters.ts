@@ -66,15 +66,16 @@ export async function readDeadLetterCauses(
   return groups
 }
 
-/** Reads those of a cause that wait or are to be retried, the oldest first. */
-export function readDeadLettersOfCause(
+/** Reads those that wait or are to be retried, of one cause or of all, the oldest first. */
+export function readOpenDeadLetters(
   db: Queryable,
   projection: string,
   { causeId, after, limit }: Question<'list'>,
 ): Promise<readonly DeadLetter[]> {
+  const isOfCause = causeId === undefined ? sql`TRUE` : hasCause(causeId)
   return db.$queryRaw<DeadLetter[]>(sql`
     SELECT ${DEAD_LETTER} FROM dead_letters
-    WHERE projection = ${projection} AND state IN ('dead', 'retry') AND ${hasCause(causeId)}
+    WHERE projection = ${projection} AND state IN ('dead', 'retry') AND ${isOfCause}
       AND id > ${after}::bigint
     ORDER BY dead_letters.id LIMIT ${limit}`)
 }

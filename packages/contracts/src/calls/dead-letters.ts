@@ -86,6 +86,8 @@ export const MAX_DECIDED_DEAD_LETTERS = 10_000
 /** Selects dead letters that the operator has seen. */
 export const SeenDeadLetters = z.discriminatedUnion('by', [
   z.object({ by: z.literal('ids'), ids: z.array(Whole).min(1).max(MAX_DECIDED_DEAD_LETTERS) }),
+  /** The letters of these records. The same question goes to every consumer. */
+  z.object({ by: z.literal('records'), records: z.array(LogPosition).min(1).max(MAX_DECIDED_DEAD_LETTERS) }),
   /** Only ids up to `lastId`. */
   z.object({ by: z.literal('causeId'), causeId: CauseId, lastId: Whole }),
 ])
@@ -117,10 +119,13 @@ export const deadLetterCalls = {
     }),
     answer: z.object({ groups: z.array(DeadLetterGroup) }),
   }),
-  /** Lists a cause's dead letters in the states `dead` and `retry`, oldest first. `after`: last id of the previous page. */
+  /**
+   * Lists the dead letters in the states `dead` and `retry`, of one cause or of all, oldest first. `after`: last id of the
+   * previous page.
+   */
   list: defineCall({
     path: '/internal/dead-letters/list',
-    question: z.object({ causeId: CauseId, after: Whole.default('0'), limit: pageSize }),
+    question: z.object({ causeId: CauseId.optional(), after: Whole.default('0'), limit: pageSize }),
     answer: z.object({ letters: z.array(DeadLetter), next: Whole.nullable() }),
   }),
   /** Lists decided dead letters, the latest decision first. `after`: the last position of the previous page. */
@@ -141,11 +146,11 @@ export const deadLetterCalls = {
     question: LogPosition,
     answer: z.object({ letter: DeadLetter.nullable() }),
   }),
-  /** Counts the selected dead letters in state `dead`, and lists ids that do not exist. Changes nothing. */
+  /** Counts the selected dead letters in state `dead`, and lists ids and records without a letter. Changes nothing. */
   preview: defineCall({
     path: '/internal/dead-letters/preview',
     question: z.object({ selected: DeadLetterSelection }),
-    answer: z.object({ dead: count, missingIds: z.array(Whole) }),
+    answer: z.object({ dead: count, missingIds: z.array(Whole), missingRecords: z.array(LogPosition) }),
   }),
   /** Decides the selected dead letters in state `dead`: the oldest {@link MAX_DECIDED_DEAD_LETTERS}. */
   decide: defineCall({

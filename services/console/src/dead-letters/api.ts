@@ -13,6 +13,19 @@ import { defineRoute, Nothing } from '../http/define-route.ts'
 
 const service = SlugId
 
+const MAX_CONSUMERS = 50
+
+function selectedInWords(selected: SeenDeadLetters): string {
+  switch (selected.by) {
+    case 'ids':
+      return selected.ids.join(', ')
+    case 'records':
+      return `of ${selected.records.map(({ topic, partition, offset }) => `${topic}/${partition}/${offset}`).join(', ')}`
+    case 'causeId':
+      return `of cause ${selected.causeId}, up to ${selected.lastId}`
+  }
+}
+
 const DeadLetterPath = z.strictObject({ service, id: DeadLetter.shape.id })
 
 const DecidedCursor = cursorOf(DeadLetter.shape.id).transform(([decidedAt, id]) => ({ decidedAt, id }))
@@ -33,14 +46,24 @@ export const deadLettersApi = {
     answer: Nothing,
     logged: (path) => ({ letter: `${path.service}/${path.id}` }),
   }),
+  /** Decides in each of these consumers. One that does not answer is reported, and may decide later: see `message`. */
   decideDeadLetters: defineRoute({
     role: 'operator',
-    input: z.strictObject({ service, decision: DeadLetterDecision, selected: SeenDeadLetters }),
-    answer: deadLetterCalls.decide.answer,
-    logged: ({ selected, ...input }) => ({
-      ...input,
-      letters:
-        selected.by === 'ids' ? selected.ids.join(', ') : `of cause ${selected.causeId}, up to ${selected.lastId}`,
+    input: z.strictObject({
+      decision: DeadLetterDecision,
+      selections: z.array(z.strictObject({ service, selected: SeenDeadLetters })).min(1).max(MAX_CONSUMERS),
+    }),
+    answer: z.strictObject({
+      consumers: z.array(
+        z.discriminatedUnion('outcome', [
+          deadLetterCalls.decide.answer.extend({ service, outcome: z.literal('decided') }),
+          z.strictObject({ service, outcome: z.literal('failed'), message: z.string() }),
+        ]),
+      ),
+    }),
+    logged: ({ decision, selections }) => ({
+      decision,
+      letters: selections.map(({ service: name, selected }) => `${name}: ${selectedInWords(selected)}`).join('; '),
     }),
   }),
   readDecision: defineRoute({

@@ -12,15 +12,29 @@ import { withVisibleCauses } from './visible-causes.ts'
 
 const LETTERS_A_PAGE = 50
 
+type DecisionOfConsumer = Pick<Input<'decideDeadLetters'>, 'decision'> & Input<'decideDeadLetters'>['selections'][number]
+
 export function createDeadLetterRoutes({ consumers, logger }: Pick<Dependencies, 'consumers' | 'logger'>) {
   const forward = createForward(consumers, (answer, session, input: { service: string; id?: string }) =>
     withVisibleCauses(answer, isVisible(input, session)),
   )
   const decide = forward(
     'decide',
-    ({ decision, selected }: Input<'decideDeadLetters'>, { name: by }) => ({ decision, selected, by }),
+    ({ decision, selected }: DecisionOfConsumer, { name: by }) => ({ decision, selected, by }),
     answered,
   )
+
+  async function decideIn(input: DecisionOfConsumer, session: Session, signal: AbortSignal) {
+    const decided = await decide(input, session, signal)
+    if (decided.outcome === 'refused') return decided
+    const { service, decision } = input
+    const { count } = decided.answer
+    logger.info(
+      { action: 'dead letters decided', ...sessionFields(session), service, decision, count },
+      'console action',
+    )
+    return decided
+  }
 
   return serveApi(deadLettersApi, {
     listDeadLetters: forward(
@@ -37,16 +51,22 @@ export function createDeadLetterRoutes({ consumers, logger }: Pick<Dependencies,
       revealed.add(nameOf(path))
       return answered({})
     },
-    decideDeadLetters: async (input, session, signal) => {
-      const decided = await decide(input, session, signal)
-      if (decided.outcome === 'refused') return decided
-      const { service, decision } = input
-      const { count } = decided.answer
-      logger.info(
-        { action: 'dead letters decided', ...sessionFields(session), service, decision, count },
-        'console action',
+    decideDeadLetters: async ({ decision, selections }, session, signal) => {
+      const outcomes = await Promise.all(
+        selections.map(async (selection) => ({
+          service: selection.service,
+          result: await decideIn({ ...selection, decision }, session, signal),
+        })),
       )
-      return decided
+      const [only] = outcomes
+      if (only?.result.outcome === 'refused' && outcomes.length === 1) return only.result
+      return answered({
+        consumers: outcomes.map(({ service, result }) =>
+          result.outcome === 'refused'
+            ? { service, outcome: 'failed' as const, message: result.message }
+            : { service, outcome: 'decided' as const, ...result.answer },
+        ),
+      })
     },
     readDecision: forward('readDecision', ({ decidedAt }) => ({ decidedAt }), answered),
     listDecidedDeadLetters: forward(

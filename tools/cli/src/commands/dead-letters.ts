@@ -13,14 +13,14 @@ export function createCommand(): Command {
     .addHelpText(
       'after',
       `
-A consumer stores a record that it cannot parse, and continues. Other consumers are not affected. Fix the consumer, then
-retry. The consumer folds each record once, late, and queues no forms for it. A parsed record that the consumer fails
+A consumer stores a record that it cannot parse, and continues. Other consumers are not affected, but may store the same
+record. Fix the consumers, then retry: one command decides in each consumer that has the record. The consumer folds each record once, late, and queues no forms for it. A parsed record that the consumer fails
 to fold halts its partition (see nextvisit status). set-aside makes it a dead letter, too.
 
 Example:
-  nextvisit dead-letters list
+  nextvisit dead-letters list --records
   nextvisit dead-letters show metering/12
-  nextvisit dead-letters retry --service metering --cause 'value is not JSON'`,
+  nextvisit dead-letters retry --record user-events/3/1704`,
     )
     .addCommand(listCommand())
     .addCommand(showCommand())
@@ -34,6 +34,7 @@ function listCommand(): Command {
     .description('Count the dead letters by consumer and cause.')
     .option('--service <name>', `only of this consumer: ${CONSUMER_NAMES}`)
     .option('--all', 'also count retried and discarded letters')
+    .option('--records', 'list the records instead, each with the consumers that cannot read it')
     .option('--json', 'print JSON for scripts')
     .addHelpText(
       'after',
@@ -61,17 +62,20 @@ function showCommand(): Command {
 
 function retryCommand(): Command {
   return selecting(new Command('retry'))
-    .description('Make the consumer retry dead letters, each once, and show the result.')
+    .description('Make the consumers retry dead letters, each once, and show the results.')
     .option('--no-wait', 'do not wait for the consumer')
     .addHelpText(
       'after',
       `
-Waits while their number decreases. Exits with 0 when all are folded, 1 if some failed again, the consumer has not
-reached them or an --id does not exist, 2 if the arguments are invalid. The letters are folded late:
-if the order of a user's records matters, replay the consumer afterwards.
+Decides in every consumer that has the letters, and lists the outcome of each. Waits while their number decreases.
+If a consumer does not answer, the others decide. Run the command again: those that have decided keep their decision.
+Exits with 0 when all are folded, 1 if some failed again, a consumer has not reached them or did not answer, or an --id
+or --record does not exist, 2 if the arguments are invalid. The letters are folded late: if the order of a user's
+records matters, replay the consumers afterwards.
 
 Example:
-  nextvisit dead-letters retry --service metering --id 12 --id 13`,
+  nextvisit dead-letters retry --record user-events/3/1704
+  nextvisit dead-letters retry --service metering --cause 'value is not JSON'`,
     )
     .action((flags) => retryDeadLetters(readEnvironment(), flags))
 }
@@ -82,7 +86,15 @@ function discardCommand(): Command {
     .option('--yes', 'discard them; without it, only show their number')
     .addHelpText(
       'after',
-      "\nExits with 0 if done or nothing to discard, 1 if failed or an --id does not exist, 2 if the arguments are invalid or --yes is missing.\n\nExample:\n  nextvisit dead-letters discard --service metering --cause 'value is not JSON' --yes",
+      `
+Decides in every consumer that has the letters, and lists the outcome of each. If a consumer does not answer, the others
+decide. Run the command again: those that have decided keep their decision.
+Exits with 0 if done or nothing to discard, 1 if a consumer failed or an --id or --record does not exist, 2 if the
+arguments are invalid or --yes is missing.
+
+Example:
+  nextvisit dead-letters discard --record user-events/3/1704 --yes
+  nextvisit dead-letters discard --service metering --cause 'value is not JSON' --yes`,
     )
     .action((flags) => discardDeadLetters(readEnvironment(), flags))
 }
@@ -90,7 +102,7 @@ function discardCommand(): Command {
 function setAsideCommand(): Command {
   return new Command('set-aside')
     .description('Make the record or batch that halts a partition a dead letter, so that the partition continues.')
-    .argument('<service>', `the consumer: ${CONSUMER_NAMES}`)
+    .argument('<service>', `the consumer, or all: every one that it halts. Consumers: ${CONSUMER_NAMES}`)
     .argument('<topic>', 'topic in nextvisit status')
     .argument('<partition>', 'number of the halted partition')
     .argument('<offset>', 'offset at which the partition is halted')
@@ -99,11 +111,13 @@ function setAsideCommand(): Command {
       'after',
       `
 The partition's owner stores the dead letter within seconds, without a restart. Retry it after the consumer is fixed.
-Exits with 0 if done now or before, 1 if the partition is not halted at this offset or the owner has not done it within
-20 s, 2 if the arguments are invalid.
+With all, each consumer that the record halts sets it aside; the outcome is listed for each, and the command may be repeated.
+Exits with 0 if done now or before, 1 if no partition is halted at this offset, an owner has not done it within 20 s, or a
+consumer does not answer, 2 if the arguments are invalid.
 
 Example:
-  nextvisit dead-letters set-aside metering user-events 3 1704`,
+  nextvisit dead-letters set-aside metering user-events 3 1704
+  nextvisit dead-letters set-aside all user-events 3 1704`,
     )
     .action((service: string, topic: string, partition: string, offset: string, flags) =>
       setAsideRecord(readEnvironment(), { service, topic, partition, offset }, flags),
@@ -112,8 +126,13 @@ Example:
 
 function selecting(command: Command): Command {
   return command
-    .requiredOption('--service <name>', `the consumer: ${CONSUMER_NAMES}`)
-    .option('--id <id>', 'a letter by id; may be repeated', (id: string, ids?: string[]) => [...(ids ?? []), id])
+    .option('--record <record>', 'the letters of a record, topic/partition/offset; may be repeated', repeated)
+    .option('--id <id>', 'a letter by its name in the list; may be repeated', repeated)
     .option('--cause <cause>', 'all letters with this cause (see list)')
     .option('--all', 'all letters')
+    .option('--service <name>', `only in this consumer; default: in each that has such letters: ${CONSUMER_NAMES}`)
+}
+
+function repeated(value: string, values?: string[]): string[] {
+  return [...(values ?? []), value]
 }

@@ -306,8 +306,8 @@ describe('nextvisit dead-letters', () => {
   })
 
   it.each([
-    [retryDeadLetters, { service: 'metering' }, 'Specify exactly one of --id'],
-    [retryDeadLetters, { service: 'metering', all: true, cause: 'x' }, 'Specify exactly one of --id'],
+    [retryDeadLetters, { service: 'metering' }, 'Specify exactly one of --record'],
+    [retryDeadLetters, { service: 'metering', all: true, cause: 'x' }, 'Specify exactly one of --record'],
     [retryDeadLetters, { service: 'meter', all: true }, 'There is no consumer service meter. Known: user-projector'],
     [discardDeadLetters, { service: 'metering', id: ['forms/1'], yes: true }, 'is not a dead letter of metering'],
     [discardDeadLetters, { service: 'metering', id: ['one'], yes: true }, 'is not a dead letter of metering'],

@@ -1,17 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogPosition } from '@nextvisit/contracts'
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
+import { consumers } from '@nextvisit/services'
 import { operatingUser } from '../environment/config.ts'
-import { consumerNamed } from '../environment/consumer-database.ts'
+import { consumerNamed, requireSomeConsumer } from '../environment/consumer-database.ts'
 import { CliError, EXIT } from '../errors.ts'
-import { print } from '../output/print.ts'
-import { answerOf, type DeadLetterCalls, withDeadLetters } from './ask-dead-letters.ts'
+import { complain, print } from '../output/print.ts'
+import { answerOf, type DeadLetterCalls } from './ask-dead-letters.ts'
+import { askEach } from './select-letters.ts'
 
 /** The owner looks once a second, and folds again at once. */
 const WAIT_MS = 20_000
 const POLL_EVERY_MS = 250
 
-/** Requests that the record which halts a partition becomes a dead letter, and waits for that. Throws if no record halts it. */
+const EVERY_CONSUMER = 'all'
+
+/**
+ * Requests that the record which halts a partition becomes a dead letter, in one consumer or in every one that it halts, and
+ * waits for that. Throws if it halts none.
+ */
 export async function setAsideRecord(
   env: EnvironmentVariables,
   { service, topic, partition, offset }: Readonly<Record<'service' | 'topic' | 'partition' | 'offset', string>>,
@@ -21,20 +28,53 @@ export async function setAsideRecord(
   if (!/^\d{1,9}$/.test(partition)) throw new CliError(`${partition} is not a partition number.`, EXIT.usage)
   if (!/^\d{1,18}$/.test(offset)) throw new CliError(`${offset} is not an offset.`, EXIT.usage)
   const position = { topic, partition: Number(partition), offset }
-  await withDeadLetters(env, consumerNamed(service), async (calls) => {
-    const asked = await answerOf(calls.setAside({ ...position, by: operatingUser() }))
-    if (asked.outcome === 'refused') throw new CliError(`${asked.reason} Nothing was done.`)
-    if (asked.outcome === 'dead-letter') return print(`The record already is the dead letter ${service}/${asked.id}.`)
-    print(`The record at offset ${offset} of ${topic}/${partition} will be set aside.`)
-    if (!wait) return
-    const id = await awaitDeadLetter(calls, position)
-    if (id === undefined) {
-      throw new CliError(
-        `${service} has not set it aside within ${WAIT_MS / 1_000} s. Check that it is running (nextvisit status); it will then set the record aside.`,
-      )
-    }
-    print(`Set aside: ${service}/${id}. The partition continues.`)
-  })
+  if (service === EVERY_CONSUMER) requireSomeConsumer(env)
+  const asked = service === EVERY_CONSUMER ? consumers : [consumerNamed(service)]
+  const results = await askEach(
+    env,
+    asked.map((consumer) => ({ consumer })),
+    async (calls, { consumer }) => setAsideIn(calls, consumer.name, position, wait),
+  )
+  const outcomes = results.map(({ of, answer }) =>
+    answer.status === 'available' ? answer : failed(`${of.consumer.name}: ${answer.because}`),
+  )
+  for (const { isFailed, isHalted, words } of outcomes) {
+    // Of several consumers, those that the record does not halt have nothing to do.
+    if (!isFailed) print(words)
+    else if (isHalted) complain(words)
+  }
+  if (outcomes.every(({ isFailed, isHalted }) => isFailed && !isHalted))
+    throw new CliError(`${outcomes.map(({ words }) => words).join('\n')} Nothing was done.`)
+  if (outcomes.some(({ isFailed, isHalted }) => isFailed && isHalted))
+    throw new CliError('Not every consumer has set the record aside. The command may be repeated.')
+}
+
+interface SetAside {
+  readonly isFailed: boolean
+  /** False if the record does not halt the consumer. */
+  readonly isHalted: boolean
+  readonly words: string
+}
+
+const done = (words: string): SetAside => ({ isFailed: false, isHalted: true, words })
+const failed = (words: string): SetAside => ({ isFailed: true, isHalted: true, words })
+
+async function setAsideIn(
+  calls: DeadLetterCalls,
+  service: string,
+  position: LogPosition,
+  wait: boolean,
+): Promise<SetAside> {
+  const { topic, partition, offset } = position
+  const asked = await answerOf(calls.setAside({ ...position, by: operatingUser() }))
+  if (asked.outcome === 'refused') return { isFailed: true, isHalted: false, words: asked.reason }
+  if (asked.outcome === 'dead-letter') return done(`The record already is the dead letter ${service}/${asked.id}.`)
+  if (!wait) return done(`${service} will set aside the record at offset ${offset} of ${topic}/${partition}.`)
+  const id = await awaitDeadLetter(calls, position)
+  if (id !== undefined) return done(`Set aside: ${service}/${id}. The partition continues.`)
+  return failed(
+    `${service} has not set it aside within ${WAIT_MS / 1_000} s. Check that it is running (nextvisit status); it will then set the record aside.`,
+  )
 }
 
 async function awaitDeadLetter(calls: DeadLetterCalls, position: LogPosition): Promise<string | undefined> {

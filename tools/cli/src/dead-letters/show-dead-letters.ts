@@ -1,21 +1,33 @@
 import { escapeControls } from '@nextvisit/consumer'
-import type { deadLetterCalls, DeadLetterGroup, ShownText } from '@nextvisit/contracts'
+import type { DeadLetter, deadLetterCalls, DeadLetterGroup, LogPosition, ShownText } from '@nextvisit/contracts'
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
 import type { z } from 'zod'
 import { consumerNamed, requireSomeConsumer } from '../environment/consumer-database.ts'
 import { CliError, EXIT } from '../errors.ts'
-import { print, printTable } from '../output/print.ts'
+import { complain, print, printTable } from '../output/print.ts'
 import { askPart } from '../status/ask-part.ts'
-import { answerOf, withDeadLetters } from './ask-dead-letters.ts'
+import { answerOf, type DeadLetterCalls, withDeadLetters } from './ask-dead-letters.ts'
+import { askEach, recordName } from './select-letters.ts'
 
 const MAX_CAUSES = 10_000
+const LETTERS_A_PAGE = 200
+/** Of each consumer. */
+const MAX_RECORDS = 1_000
 
-/** Prints the dead letters of one consumer, or of all, by cause. */
-export async function listDeadLetters(
-  env: EnvironmentVariables,
-  { service, all = false, json }: { readonly service?: string; readonly all?: boolean; readonly json?: boolean },
-): Promise<void> {
+interface ListFlags {
+  readonly service?: string
+  readonly all?: boolean
+  readonly records?: boolean
+  readonly json?: boolean
+}
+
+/** Prints the dead letters of one consumer, or of all, by cause or by record. */
+export async function listDeadLetters(env: EnvironmentVariables, flags: ListFlags): Promise<void> {
+  const { service, all = false, records = false, json } = flags
+  if (records && all)
+    throw new CliError('--records lists only records that wait for a decision: omit --all.', EXIT.usage)
+  if (records) return listRecords(env, flags)
   const asked = service === undefined ? consumers : [consumerNamed(service)]
   if (service === undefined) requireSomeConsumer(env)
   const answers = await Promise.all(
@@ -31,7 +43,77 @@ export async function listDeadLetters(
   const away = answers.flatMap((one) => (one.answer.status === 'away' ? `${one.service}: ${one.answer.because}` : []))
   if (json) print(JSON.stringify(groups, null, 2))
   else if (groups.length > 0 || away.length === 0) printGroups(groups, all)
+  requireAll(away)
+}
+
+function requireAll(away: readonly string[]): void {
   if (away.length > 0) throw new CliError(`Some consumers did not answer.\n${away.join('\n')}`)
+}
+
+/** The dead letters of one record. */
+interface DeadRecord extends LogPosition {
+  readonly record: string
+  readonly recordTime: string
+  readonly letters: readonly (Pick<DeadLetter, 'state' | 'cause'> & { readonly letter: string })[]
+}
+
+/** Prints the records that wait for a decision, each with its letter in every consumer. */
+async function listRecords(env: EnvironmentVariables, { service, json }: ListFlags): Promise<void> {
+  if (service === undefined) requireSomeConsumer(env)
+  const asked = (service === undefined ? consumers : [consumerNamed(service)]).map((consumer) => ({ consumer }))
+  const answers = await askEach(env, asked, async (calls) => ({ letters: await readOpen(calls) }))
+  const found = answers.flatMap(({ of, answer }) =>
+    answer.status === 'available'
+      ? answer.letters.map((letter) => ({ ...letter, letter: `${of.consumer.name}/${letter.id}` }))
+      : [],
+  )
+  const records = Array.from(Map.groupBy(found, recordName), ([record, letters]) => deadRecord(record, letters))
+  if (json) print(JSON.stringify(records, null, 2))
+  else printRecords(records)
+  if (answers.some(({ answer }) => answer.status === 'available' && answer.letters.length >= MAX_RECORDS))
+    complain(`Shown: the oldest ${MAX_RECORDS} letters of each consumer. Decide them by cause: see list.`)
+  requireAll(
+    answers.flatMap(({ of, answer }) => (answer.status === 'away' ? `${of.consumer.name}: ${answer.because}` : [])),
+  )
+}
+
+/** Reads the oldest letters that wait for a decision or a retry. */
+async function readOpen(calls: DeadLetterCalls): Promise<readonly DeadLetter[]> {
+  const read: DeadLetter[] = []
+  let after: string | null = '0'
+  while (after !== null && read.length < MAX_RECORDS) {
+    const page: z.output<typeof deadLetterCalls.list.answer> = await answerOf(calls.list({ after, limit: LETTERS_A_PAGE }))
+    read.push(...page.letters)
+    after = page.next
+  }
+  return read
+}
+
+function deadRecord(
+  record: string,
+  found: readonly (DeadLetter & { readonly letter: string })[],
+): DeadRecord {
+  const [{ topic = '', partition = 0, offset = '', recordTime = '' } = {}] = found
+  const letters = found.map(({ letter, state, cause }) => ({ letter, state, cause }))
+  return { record, topic, partition, offset, recordTime, letters }
+}
+
+function printRecords(records: readonly DeadRecord[]): void {
+  const [first] = records
+  if (!first) return print('No record waits for a decision.')
+  printTable(
+    ['RECORD', 'RECORD TIME', 'LETTER', 'STATE', 'CAUSE'],
+    records.flatMap(({ record, recordTime, letters }) =>
+      letters.map(({ letter, state, cause }, nth) => [
+        nth === 0 ? record : '',
+        nth === 0 ? recordTime : '',
+        letter,
+        state === 'retry' ? 'to retry' : state,
+        cause,
+      ]),
+    ),
+  )
+  print(`\nDecide in every consumer: nextvisit dead-letters retry --record ${first.record}, or discard`)
 }
 
 function printGroups(groups: readonly (DeadLetterGroup & { readonly service: string })[], isAll: boolean): void {
@@ -79,6 +161,7 @@ function printDeadLetter(name: string, { content, ...letter }: z.infer<typeof de
     ['state', decidedAt ? `${letter.state} (${decidedBy}, ${decidedAt})` : letter.state],
     ['cause', letter.cause],
     ['in the log', `${letter.topic}, partition ${letter.partition}, offset ${letter.offset}`],
+    ['record', `${recordName(letter)}, for --record`],
     ['record time', letter.recordTime],
     ['dead since', `${letter.deadAt}, by version ${letter.serviceVersion} of the consumer`],
     ['key', content?.key ? textOf(content.key) : 'none'],

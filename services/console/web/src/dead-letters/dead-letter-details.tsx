@@ -24,11 +24,9 @@ export function DeadLetterDetails() {
   return (
     <>
       <DeadLettersHead consumer={consumer} title={`${consumer}/${id}`} {...(data && { causeId: data.causeId })}>
-        {data?.state === 'dead' && (
-          <Decide consumer={consumer} selected={{ by: 'ids', ids: [id] }} count={1} atOnce={1} />
-        )}
+        {data && <DecideRecord letter={data} />}
       </DeadLettersHead>
-      {decision !== undefined && <DecisionCard key={decision} consumer={consumer} decidedAt={decision} />}
+      {decision !== undefined && <DecisionCard key={decision} decision={decision} />}
       <WithAnswer query={query} name="the dead letter">
         {(letter) => (
           <>
@@ -69,10 +67,24 @@ function About({ letter }: { readonly letter: Answer<'readDeadLetter'> }) {
   )
 }
 
-/** State of the record in the other consumers. Each has its own letter, which is decided separately. */
-function SameRecord({ consumer, letter }: { readonly consumer: string; readonly letter: DeadLetter }) {
+/** The letters of the same record in each consumer. */
+function useLettersOfRecord({ topic, partition, offset }: DeadLetter) {
+  return useQuery(apiQuery('readDeadLettersOfRecord', { topic, partition, offset }))
+}
+
+/** One decision about the record, in each consumer that has it as a dead letter, or that does not answer. */
+function DecideRecord({ letter }: { readonly letter: DeadLetter }) {
   const { topic, partition, offset } = letter
-  const query = useQuery(apiQuery('readDeadLettersOfRecord', { topic, partition, offset }))
+  const { data } = useLettersOfRecord(letter)
+  const undecided = (data?.consumers ?? []).filter((one) => !one.isAnswering || one.letter?.state === 'dead')
+  if (!undecided.some((one) => one.letter)) return null
+  const selected = { by: 'records' as const, records: [{ topic, partition, offset }] }
+  return <Decide selections={undecided.map(({ service }) => ({ service, selected }))} count={1} atOnce={1} />
+}
+
+/** State of the record in the other consumers. Each has its own letter. */
+function SameRecord({ consumer, letter }: { readonly consumer: string; readonly letter: DeadLetter }) {
+  const query = useLettersOfRecord(letter)
   return (
     <WithAnswer query={query} name="the same record in other consumers">
       {({ consumers }) => (

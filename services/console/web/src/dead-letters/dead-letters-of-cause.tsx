@@ -35,14 +35,13 @@ export function DeadLettersOfCause() {
       <DeadLettersHead consumer={consumer} title={first?.cause ?? group?.cause ?? 'Dead letters'}>
         {data && group && group.dead > 0 && (
           <Decide
-            consumer={consumer}
-            selected={{ by: 'causeId', causeId, lastId: group.lastId }}
+            selections={[{ service: consumer, selected: { by: 'causeId', causeId, lastId: group.lastId } }]}
             count={group.dead}
             atOnce={data.atOnce}
           />
         )}
       </DeadLettersHead>
-      {decision !== undefined && <DecisionCard key={decision} consumer={consumer} decidedAt={decision} />}
+      {decision !== undefined && <DecisionCard key={decision} decision={decision} />}
       <WithAnswer query={query} name="the dead letters">
         {({ letters }) =>
           letters.length > 0 ? (
@@ -59,7 +58,7 @@ export function DeadLettersOfCause() {
           )
         }
       </WithAnswer>
-      <SameCause consumer={consumer} causeId={causeId} />
+      <SameCause consumer={consumer} causeId={causeId} atOnce={data?.atOnce ?? 0} />
       <p className="quiet hint">
         Retry dead letters when the cause is fixed, for example after deploying a {consumer} that can read them. Discard
         records that are not from Nextvisit. Runbook: <RunbookLink name="dead-letters" />
@@ -82,26 +81,41 @@ export function DeadLettersOfCause() {
   )
 }
 
-/** Links to the same cause in other consumers: often all of them fail to read a record. */
-function SameCause({ consumer, causeId }: { readonly consumer: string; readonly causeId: string }) {
-  const others = (useConsumers().data?.consumers ?? []).flatMap(({ service, deadLetters }) => {
+interface SameCauseProps {
+  readonly consumer: string
+  readonly causeId: string
+  readonly atOnce: number
+}
+
+/** The same cause in other consumers: often all of them fail to read a record. One decision is enough for all. */
+function SameCause({ consumer, causeId, atOnce }: SameCauseProps) {
+  const groups = (useConsumers().data?.consumers ?? []).flatMap(({ service, deadLetters }) => {
     const group = deadLetters?.find((one) => one.causeId === causeId)
-    return group && service !== consumer ? [{ service, letters: group.dead + group.toRetry }] : []
+    return group ? [{ service, ...group }] : []
   })
+  const others = groups.filter(({ service }) => service !== consumer)
   if (others.length === 0) return null
+  const dead = groups.filter((group) => group.dead > 0)
   return (
     <section className="card decision" aria-label="The same cause in other consumers">
-      <p>Each consumer has its own letters, which are decided separately. Others with this cause:</p>
+      <p>Other consumers have letters with this cause:</p>
       <ul className="causes">
-        {others.map(({ service, letters }) => (
+        {others.map(({ service, dead: waiting, toRetry }) => (
           <li key={service}>
             <Link to={ROUTE} params={{ consumer: service }} search={{ cause: causeId }}>
               {service}
             </Link>
-            , {counted(letters, 'letter')}
+            , {counted(waiting + toRetry, 'letter')}
           </li>
         ))}
       </ul>
+      {dead.length > 1 && (
+        <Decide
+          selections={dead.map(({ service, lastId }) => ({ service, selected: { by: 'causeId', causeId, lastId } }))}
+          count={Math.max(...dead.map((group) => group.dead))}
+          atOnce={atOnce}
+        />
+      )}
     </section>
   )
 }

@@ -5,59 +5,70 @@ import { callApi } from '../app/api.ts'
 import { useIsOperator } from '../app/session.ts'
 import { ActionDialog } from '../components/action-dialog.tsx'
 import { figure } from '../components/figures.ts'
-import { NOTHING_DECIDED, reloadDeadLetters } from './decision-card.tsx'
+import { reloadDeadLetters } from './decision-card.tsx'
+import { formatDecisions } from './decisions.ts'
 
 interface DecideProps {
-  readonly consumer: string
-  readonly selected: Input<'decideDeadLetters'>['selected']
-  /** Number of selected letters that are dead. */
+  /** The letters in each consumer. */
+  readonly selections: Input<'decideDeadLetters'>['selections']
+  /** Number of selected letters that are dead; of several consumers, the largest. */
   readonly count: number
   /** Maximum number of letters in one decision. */
   readonly atOnce: number
 }
 
-/** Buttons of operators that retry or discard letters. Afterwards the address names the decision, so the page follows it. */
-export function Decide({ consumer, selected, count, atOnce }: DecideProps) {
+/**
+ * Buttons of operators that retry or discard letters, in one consumer or in several at once. Afterwards the address names the
+ * decisions, so the page follows them.
+ */
+export function Decide({ selections, count, atOnce }: DecideProps) {
   const isOperator = useIsOperator()
   const client = useQueryClient()
   const navigate = useNavigate()
   if (!isOperator) return <p className="quiet">Operators can retry or discard.</p>
 
   const decide = async (decision: Input<'decideDeadLetters'>['decision']): Promise<void> => {
-    const { decidedAt } = await callApi('decideDeadLetters', { service: consumer, decision, selected })
-    await navigate({ to: '.', search: (now) => ({ ...now, decision: decidedAt ?? NOTHING_DECIDED }) })
+    const { consumers } = await callApi('decideDeadLetters', { decision, selections })
+    await navigate({ to: '.', search: (now) => ({ ...now, decision: formatDecisions(consumers) }) })
     await reloadDeadLetters(client)
   }
+  const services = selections.map(({ service }) => service)
+  const inEvery = services.length > 1 ? ' in every consumer' : ''
   const several = count > 1
-  const letters = several ? `${figure(Math.min(count, atOnce))} dead letters` : 'this dead letter'
+  const letters = inEvery
+    ? several
+      ? `these ${figure(Math.min(count, atOnce))} records${inEvery}`
+      : `this record${inEvery}`
+    : several
+      ? `${figure(Math.min(count, atOnce))} dead letters`
+      : 'this dead letter'
+  const all = several ? ` all ${figure(count)}` : ''
   return (
     <div className="actions">
-      <ActionDialog
-        label={several ? `Retry all ${figure(count)}` : 'Retry'}
-        action={`Retry ${letters}`}
-        onConfirm={() => decide('retry')}
-      >
+      <ActionDialog label={`Retry${all}${inEvery}`} action={`Retry ${letters}`} onConfirm={() => decide('retry')}>
         <AtOnce count={count} atOnce={atOnce} />
         <p>
-          {consumer} folds {several ? 'these records' : 'this record'} again, now. This helps if the cause is fixed:
-          records that still cannot be read become dead again.
+          {inWords(services)} {services.length > 1 ? 'each fold' : 'folds'} {several ? 'these records' : 'this record'}{' '}
+          again, now. This helps if the cause is fixed: records that still cannot be read become dead again.
         </p>
+        <Effect services={services} />
         <p>
           The retry comes late, after newer records of the user, and queues and publishes nothing. If the order matters,
-          run a replay afterwards: <code>nextvisit replay {consumer}</code>
+          run a replay afterwards: <code>nextvisit replay {services.length > 1 ? '<consumer>' : services[0]}</code>
         </p>
       </ActionDialog>
       <ActionDialog
-        label={several ? `Discard all ${figure(count)}` : 'Discard'}
+        label={`Discard${all}${inEvery}`}
         action={`Discard ${letters}`}
         isDanger
         onConfirm={() => decide('discard')}
       >
         <AtOnce count={count} atOnce={atOnce} />
         <p>
-          {consumer} will never fold {several ? 'these records' : 'this record'}, not even in a replay. You cannot undo
-          this.
+          {inWords(services)} will never fold {several ? 'these records' : 'this record'}, not even in a replay. You
+          cannot undo this.
         </p>
+        <Effect services={services} />
         <p>
           {several
             ? 'The records stay in the log. The letters are kept with your name and the time.'
@@ -65,6 +76,20 @@ export function Decide({ consumer, selected, count, atOnce }: DecideProps) {
         </p>
       </ActionDialog>
     </div>
+  )
+}
+
+function inWords(services: readonly string[]): string {
+  return services.length > 1 ? `${services.slice(0, -1).join(', ')} and ${services.at(-1)}` : String(services[0])
+}
+
+/** The effect of a decision in several consumers. */
+function Effect({ services }: { readonly services: readonly string[] }) {
+  if (services.length === 1) return null
+  return (
+    <p>
+      The result is listed for each consumer. If one does not answer, decide again later: the others keep this decision.
+    </p>
   )
 }
 

@@ -7,16 +7,9 @@ import { figure } from '../components/figures.ts'
 import { Mark } from '../components/mark.tsx'
 import { Time } from '../components/time.tsx'
 import { WithAnswer } from '../components/with-answer.tsx'
-
-interface DecisionCardProps {
-  readonly consumer: string
-  /** Names the decision. */
-  readonly decidedAt: string
-}
+import { type DecisionOfConsumer, isFailed, isNothing, parseDecisions } from './decisions.ts'
 
 const RELOAD_AFTER_MS = 1_000
-/** Replaces the time of a decision that changed nothing. */
-export const NOTHING_DECIDED = 'nothing'
 
 const ROUTES_WITH_DEAD_LETTERS: readonly ApiName[] = [
   'listConsumers',
@@ -31,29 +24,46 @@ export async function reloadDeadLetters(client: QueryClient): Promise<void> {
   await Promise.all(ROUTES_WITH_DEAD_LETTERS.map((name) => client.invalidateQueries({ queryKey: [name] })))
 }
 
-/** Result of a decision. */
-export function DecisionCard({ consumer, decidedAt }: DecisionCardProps) {
+/** Result of a decision in each consumer. `decision`: as the address of the page names it. */
+export function DecisionCard({ decision }: { readonly decision: string }) {
   // The pressed button may be gone. Keyboard users continue from here.
   const card = useRef<HTMLElement>(null)
   useEffect(() => card.current?.focus(), [])
+  const decisions = parseDecisions(decision)
   return (
     <section className="card decision" ref={card} tabIndex={-1} aria-label="Result">
-      {decidedAt === NOTHING_DECIDED ? (
-        <output>
-          Nothing was changed: none of the letters was waiting for a decision any more. Each letter shows who decided.
-        </output>
-      ) : (
-        <Followed consumer={consumer} decidedAt={decidedAt} />
-      )}
+      {decisions.map((one) => (
+        <section key={one.service} aria-label={`Result in ${one.service}`}>
+          {decisions.length > 1 && <h2>{one.service}</h2>}
+          <Result decision={one} />
+        </section>
+      ))}
     </section>
   )
 }
 
+function Result({ decision }: { readonly decision: DecisionOfConsumer }) {
+  if (isFailed(decision))
+    return (
+      <output>
+        <Mark kind="critical" label="failed" /> {decision.service} did not answer in time, and may not have decided.
+        Decide again when it answers: the other consumers keep this decision.
+      </output>
+    )
+  if (isNothing(decision))
+    return (
+      <output>
+        Nothing was changed: none of the letters was waiting for a decision any more. Each letter shows who decided.
+      </output>
+    )
+  return <Followed {...decision} />
+}
+
 /** Follows the letters of a decision until none waits. */
-function Followed({ consumer, decidedAt }: DecisionCardProps) {
+function Followed({ service, decidedAt }: DecisionOfConsumer) {
   const client = useQueryClient()
   const query = useQuery({
-    ...apiQuery('readDecision', { service: consumer, decidedAt }),
+    ...apiQuery('readDecision', { service, decidedAt }),
     refetchInterval: ({ state }) => (state.data && state.data.retry === 0 ? false : RELOAD_AFTER_MS),
   })
   const isThrough = query.data?.retry === 0
@@ -62,12 +72,16 @@ function Followed({ consumer, decidedAt }: DecisionCardProps) {
   }, [client, isThrough])
   return (
     <WithAnswer query={query} name="the result">
-      {(progress) => <Outcome consumer={consumer} decidedAt={decidedAt} progress={progress} />}
+      {(progress) => <Outcome service={service} decidedAt={decidedAt} progress={progress} />}
     </WithAnswer>
   )
 }
 
-function Outcome({ consumer, decidedAt, progress }: DecisionCardProps & { readonly progress: Answer<'readDecision'> }) {
+function Outcome({
+  service: consumer,
+  decidedAt,
+  progress,
+}: DecisionOfConsumer & { readonly progress: Answer<'readDecision'> }) {
   const { retry, retried, dead, discarded, deadAgain } = progress
   const all = retry + retried + dead + discarded
   return (

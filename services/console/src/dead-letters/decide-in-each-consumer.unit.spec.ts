@@ -1,0 +1,50 @@
+import { createLogger } from '@nextvisit/service-kit'
+import { expect, it } from 'vitest'
+import { answered } from '../http/api-route.ts'
+import { createSessions } from '../http/sessions.ts'
+import { createServices, noAnswerOf } from '../services.ts'
+import { createDeadLetterRoutes } from './routes.ts'
+
+const AT = '2026-11-23T03:00:00.000Z'
+const selected = { by: 'records' as const, records: [{ topic: 'user-events', partition: 3, offset: '1704' }] }
+const { consumers: silent } = createServices(
+  { gateway: [], 'user-projector': [], 'trait-registry': [], metering: [], 'form-trigger-evaluator': [] },
+  '',
+)
+type Calls = NonNullable<ReturnType<typeof silent.get>>
+
+/** The route with the consumers `metering`, which decides, and `user-projector`, which does not answer. */
+function decideIn(services: readonly string[]) {
+  const asked: unknown[] = []
+  const base = silent.get('metering') as Calls
+  const decide: Calls['decide'] = async (question) => {
+    asked.push(question)
+    return answered({ count: 1, decidedAt: AT, isFull: false })
+  }
+  const consumers = new Map([
+    ['metering', { ...base, decide }],
+    ['user-projector', { ...base, decide: async () => noAnswerOf('user-projector') }],
+  ])
+  const { decideDeadLetters } = createDeadLetterRoutes({ consumers, logger: createLogger('spec', 'silent') })
+  const session = createSessions(() => 0).open('operator', 'Grace')
+  const selections = services.map((service) => ({ service, selected }))
+  return { asked, answer: decideDeadLetters.handle({ decision: 'retry', selections }, session) }
+}
+
+it('a decision about a record reaches each consumer, and one that does not answer is listed', async () => {
+  const { asked, answer } = decideIn(['metering', 'user-projector'])
+  expect(await answer).toEqual(
+    answered({
+      consumers: [
+        { service: 'metering', outcome: 'decided', count: 1, decidedAt: AT, isFull: false },
+        { service: 'user-projector', outcome: 'failed', message: expect.stringContaining('does not answer') },
+      ],
+    }),
+  )
+  expect(asked).toEqual([{ decision: 'retry', selected, by: 'Grace' }])
+})
+
+it('a decision in one consumer that does not answer is refused', async () => {
+  expect(await decideIn(['user-projector']).answer).toMatchObject({ outcome: 'refused', error: 'no-answer' })
+  expect(await decideIn(['nobody']).answer).toMatchObject({ outcome: 'refused', error: 'no-such-consumer' })
+})
