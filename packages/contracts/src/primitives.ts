@@ -30,6 +30,14 @@ export type KeyKind = z.infer<typeof KeyKind>
 /** A calendar month in UTC, such as `2026-11`. */
 export const Month = z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/)
 
+/** Member of answers that wait for the latest records, but only for a moment. */
+export const staleFields = {
+  stale: z
+    .literal(true)
+    .optional()
+    .describe('True if the latest records may be missing, because the service behind this answer lags. Absent otherwise.'),
+}
+
 /** A project. Every row and every request belongs to exactly one. */
 export interface ProjectRef {
   readonly organization: string

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { catchUp, defineConsumer, READ_BARRIER_WITHIN_MS } from '@nextvisit/consumer'
+import { catchUp, defineConsumer, READ_BARRIER_WITHIN_MS, staleUnless } from '@nextvisit/consumer'
 import { DONE } from '@nextvisit/contracts'
 import packageJson from '../package.json' with { type: 'json' }
 import { leaseRoom, returnLeased } from './leases.ts'
@@ -50,9 +50,10 @@ export const metering = defineConsumer({
       return { answers: questions.map(() => DONE) }
     },
     readUsage: async (query, context) => {
-      await catchUp('all users', { ...context, withinMs: READ_BARRIER_WITHIN_MS })
+      const isCaughtUp = await catchUp('all users', { ...context, withinMs: READ_BARRIER_WITHIN_MS })
       const project = context.catalog.project(query.organization, query.project)
-      return readUsage(context.readDb, query, project?.disabledTraits ?? new Set())
+      const usage = await readUsage(context.readDb, query, project?.disabledTraits ?? new Set())
+      return { ...usage, ...staleUnless(isCaughtUp) }
     },
   },
 })

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { catchUp, defineConsumer, READ_BARRIER_WITHIN_MS } from '@nextvisit/consumer'
+import { catchUp, defineConsumer, READ_BARRIER_WITHIN_MS, staleUnless } from '@nextvisit/consumer'
 import { FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
 import { BEHIND, NOT_FOUND } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
@@ -62,20 +62,20 @@ export const userProjector = defineConsumer({
   calls: {
     lookUpUsers: async ({ questions }, context) => ({ answers: await lookUpUsers(questions, context) }),
     readUser: async (query, context) => {
-      const isCaughtUp = await catchUp(query, { ...context, withinMs: READ_BARRIER_WITHIN_MS })
+      const isCaughtUp = await catchUp(query, { ...context, withinMs: READ_BARRIER_WITHIN_MS, staleUnless })
       const user = await readUser(context.readDb, query)
       // The user may exist although the latest records are not folded.
-      return user ?? (isCaughtUp ? NOT_FOUND : BEHIND)
+      return user ? { ...user, ...staleUnless(isCaughtUp) } : isCaughtUp ? NOT_FOUND : BEHIND
     },
     // A userName never changes, and one that is not folded yet is only missing on a screen.
     readUserNames: (query, { readDb }) => readUserNames(readDb, query),
     readSegments: async (query, context) => {
-      await catchUp('all users', { ...context, withinMs: READ_BARRIER_WITHIN_MS })
-      return readSegments(context.readDb, query)
+      const isCaughtUp = await catchUp('all users', { ...context, withinMs: READ_BARRIER_WITHIN_MS, staleUnless })
+      return { ...(await readSegments(context.readDb, query)), ...staleUnless(isCaughtUp) }
     },
     readSegmentMembers: async (query, context) => {
-      await catchUp('all users', { ...context, withinMs: READ_BARRIER_WITHIN_MS })
-      return readSegmentMembers(context.readDb, query)
+      const isCaughtUp = await catchUp('all users', { ...context, withinMs: READ_BARRIER_WITHIN_MS, staleUnless })
+      return { ...(await readSegmentMembers(context.readDb, query)), ...staleUnless(isCaughtUp) }
     },
   },
 })

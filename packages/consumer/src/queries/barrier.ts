@@ -79,6 +79,11 @@ export async function catchUp(
   }
 }
 
+/** Returns the mark of an answer that may lack the latest records. */
+export function staleUnless(isCaughtUp: boolean): { readonly stale?: true } {
+  return isCaughtUp ? {} : { stale: true }
+}
+
 /** Returns the partitions that are folded, in time, up to the log's end at the call. */
 export async function findCaughtUp(
   partitions: ReadonlySet<number>,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Month, SlugId, Uuid } from '../primitives.ts'
+import { Month, SlugId, staleFields, Uuid } from '../primitives.ts'
 import { type CounterKind, mapLimits, MONTHLY_LIMITS } from '../workspace/plan-limits.ts'
 import { projectFields, unpublishedFields } from './call-fields.ts'
 import { type CallTable, defineBatchedCall, defineCall, Done } from './define-call.ts'
@@ -51,6 +51,7 @@ export type ReturnedUnits = z.infer<typeof ReturnedUnits>
 const UsageAnswer = z.object({
   month: Month,
   ...mapLimits('usage', () => z.number().int()),
+  ...staleFields,
 })
 export type UsageAnswer = z.infer<typeof UsageAnswer>
 

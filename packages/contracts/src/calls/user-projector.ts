@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { SlugId, Uuid } from '../primitives.ts'
+import { SlugId, staleFields, Uuid } from '../primitives.ts'
 import { SegmentMember, UserReadModel } from '../public/user-read-model.ts'
 import { projectFields, UserQuery } from './call-fields.ts'
 import { type CallTable, defineBatchedCall, defineCall } from './define-call.ts'
@@ -20,6 +20,7 @@ const SegmentsAnswer = z.object({
   /** In the order of the question. */
   segments: z.array(z.object({ members: z.number().int(), usersComputed: z.number().int() })),
   usersTotal: z.number().int(),
+  ...staleFields,
 })
 export type SegmentsAnswer = z.infer<typeof SegmentsAnswer>
 
@@ -31,7 +32,7 @@ const SegmentMembersQuery = z.object({
   after: Uuid.optional(),
 })
 export type SegmentMembersQuery = z.infer<typeof SegmentMembersQuery>
-const SegmentMembersAnswer = z.object({ users: z.array(SegmentMember), next: z.string().nullable() })
+const SegmentMembersAnswer = z.object({ users: z.array(SegmentMember), next: z.string().nullable(), ...staleFields })
 export type SegmentMembersAnswer = z.infer<typeof SegmentMembersAnswer>
 
 /** Maximum number of users in one question about names. */

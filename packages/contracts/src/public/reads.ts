@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DeviceFacts } from '../device-info.ts'
-import { Instant, Month, SlugId, Uuid } from '../primitives.ts'
+import { Instant, Month, SlugId, staleFields, Uuid } from '../primitives.ts'
 import { TraitValue } from '../records/traits.ts'
 import { mapLimits } from '../workspace/plan-limits.ts'
 import { FormsReadModel } from './form-decisions.ts'
@@ -30,6 +30,7 @@ export const UsageOverview = z.strictObject({
       })
       .describe(counts),
   ),
+  ...staleFields,
 })
 
 /** A registered name of a trait or an event. */
@@ -60,6 +61,7 @@ export const SegmentsPage = z.strictObject({
     }),
   ),
   next,
+  ...staleFields,
 })
 /** `GET /v2/admin/segments/{segmentId}/users`. */
 export const SegmentUsersPage = z.strictObject({
@@ -67,4 +69,5 @@ export const SegmentUsersPage = z.strictObject({
     z.strictObject({ ...SegmentMember.shape, since: Instant.describe('The time when the user became a member.') }),
   ),
   next,
+  ...staleFields,
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Instant, Uuid } from '../primitives.ts'
+import { Instant, staleFields, Uuid } from '../primitives.ts'
 import { DeviceFacts } from '../device-info.ts'
 import { slugMap, traitMap } from '../records/traits.ts'
 
@@ -33,6 +33,7 @@ export const UserReadModel = z.object({
     .optional()
     .describe('True if the user has more events than the 1,000 shown, the first by slug.'),
   segments: z.array(z.string()),
+  ...staleFields,
 })
 export type UserReadModel = z.infer<typeof UserReadModel>
 

@@ -54,6 +54,8 @@ export const registryApi = {
       /** Elapsed share of the month, 0 to 1. */
       elapsed: z.number(),
       limits: z.array(LimitLine),
+      /** The counters may lack the latest records, because metering lags. */
+      isStale: z.boolean(),
     }),
   }),
   listNames: defineRoute({

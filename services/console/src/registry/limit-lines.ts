@@ -33,6 +33,7 @@ export function projectUsageOf({ plan, usage, before, nowMs }: UsageParts): Answ
     month,
     monthEndsAt: new Date(endMs).toISOString(),
     elapsed: (nowMs - startMs) / (endMs - startMs),
+    isStale: usage.stale ?? false,
     limits: PLAN_LIMITS.map((limit) => {
       const used = usage[limit.usage]
       const usedBefore = before[limit.usage]

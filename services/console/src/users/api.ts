@@ -108,6 +108,8 @@ export const usersApi = {
           events: z.array(
             z.strictObject({ slug: z.string(), count: z.number().int(), firstAt: Instant, lastAt: Instant }),
           ),
+          /** The latest records may be missing, because the user projector lags. */
+          isStale: z.boolean(),
         })
         .nullable(),
     }),

@@ -19,6 +19,7 @@ export function profileOf(
     // A removed segment disappears immediately, as in the gateway's answer.
     segments: user.segments.filter((id) => segments.has(id)),
     events: Object.entries(user.events).map(([slug, { count, firstAt, lastAt }]) => ({ slug, count, firstAt, lastAt })),
+    isStale: user.stale ?? false,
   }
 }
 

@@ -31,6 +31,7 @@ export function createProjectRoutes({ metering, traitRegistry, userProjector }: 
     return answer(200, {
       month: counts.month,
       ...mapLimits('usage', (limit) => ({ count: counts[limit.usage], limit: plan[limit.name] ?? null })),
+      ...staleOf(counts),
     })
   }
 
@@ -60,6 +61,7 @@ export function createProjectRoutes({ metering, traitRegistry, userProjector }: 
     return answer(200, {
       segments: page.map(({ id, name }, index) => ({ id, name, ...progress[index], usersTotal })),
       next,
+      ...staleOf(read.answer),
     })
   }
 
@@ -83,4 +85,9 @@ export function createProjectRoutes({ metering, traitRegistry, userProjector }: 
     { ...ROUTES.listSegments, handle: listSegments },
     { ...ROUTES.listSegmentUsers, handle: listSegmentUsers },
   ]
+}
+
+/** Hands the mark of an answer on, which may lack the latest records. */
+function staleOf({ stale }: { readonly stale?: true | undefined }): { readonly stale?: true } {
+  return stale ? { stale } : {}
 }

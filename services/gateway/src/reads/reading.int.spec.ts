@@ -173,6 +173,17 @@ describe('GET /v2/admin/usage, traits and events (decisions.md, Beyond the docum
     })
   })
 
+  it('marks counters that may lack the latest records', async () => {
+    const lagging = await startService({
+      readUsage: async ({ month }) => ({ month, events: 7, monthlyActiveUsers: 3, uniqueEvents: 2, uniqueTraits: 1, stale: true }),
+    })
+    const beside = await startGateway({ services: { metering: lagging.url } })
+    expect(UsageOverview.parse((await beside.get('/v2/admin/usage')).body)).toMatchObject({ stale: true })
+    expect((await gateway.get('/v2/admin/usage')).body).not.toHaveProperty('stale')
+    await beside.stop()
+    await lagging.stop()
+  })
+
   it('returns definitions in pages, by the schemas TraitsPage and EventsPage', async () => {
     const traits = TraitsPage.parse((await gateway.get('/v2/admin/traits')).body)
     const events = EventsPage.parse((await gateway.get('/v2/admin/events?limit=1&after=a')).body)

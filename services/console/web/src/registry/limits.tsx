@@ -26,6 +26,11 @@ export function Limits({ project }: { readonly project: ChosenProject }) {
     <WithAnswer query={query} name="the usage">
       {(usage) => (
         <>
+          {usage.isStale && (
+            <p className="note">
+              Metering lags, so these counters may lack the latest records. The Overview shows by how much.
+            </p>
+          )}
           <section aria-label="Limits" className="limits">
             {usage.limits.map((line) => (
               <Limit key={line.name} line={line} project={project} elapsed={usage.elapsed} />
