@@ -21,6 +21,7 @@ import { createSampler } from './metrics/sampler.ts'
 import { scrape } from './metrics/scrape.ts'
 import { readOperations } from './operations/consumer-operations.ts'
 import { createOperationsRoutes } from './operations/routes.ts'
+import { createCountMembers } from './overview/group-members.ts'
 import { createOverviewRoutes } from './overview/routes.ts'
 import { createReachedLimits } from './registry/reached-limits.ts'
 import { createRegistryRoutes } from './registry/routes.ts'
@@ -77,6 +78,7 @@ export async function createConsole(parts: ConsoleParts) {
       ...dependencies,
       readSamples: sampler.read,
       readReachedLimits: createReachedLimits(dependencies),
+      countMembers: createCountMembers(connection),
     }),
     ...createLiveRoutes({ ...dependencies, feed }),
     ...createUserRoutes({ ...dependencies, users: createUsers(dependencies) }),

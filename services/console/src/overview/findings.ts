@@ -1,4 +1,4 @@
-import type { ServiceName } from '@nextvisit/contracts'
+import { addressesVariable, type ServiceName } from '@nextvisit/contracts'
 import type { PartitionReading } from '../metrics/read-process.ts'
 import { type Sample, totalOf, totalsOf } from '../metrics/sample.ts'
 import type { ServiceReading } from '../metrics/service-readings.ts'
@@ -25,15 +25,17 @@ interface FindingsParts extends LimitParts {
   /** Samples of the last five minutes. */
   readonly recent: readonly Sample[]
   readonly partitionCount: number
+  /** Number of processes in the groups of consumers, where it is known. */
+  readonly members: ReadonlyMap<string, number>
 }
 
 /** Lists problems in words, worst first. */
 export function findingsOf(parts: FindingsParts): readonly Finding[] {
-  const { services, recent, partitionCount } = parts
+  const { services, recent } = parts
   const findings = [
     ...services.flatMap((service) => [
       ...silenceOf(service),
-      ...(service.isConsumer && service.answering > 0 ? foldingOf(service, partitionCount) : []),
+      ...(service.isConsumer && service.answering > 0 ? foldingOf(service, parts) : []),
       ...catalogOf(service),
       ...breakersOf(service, services),
     ]),
@@ -82,8 +84,31 @@ function silenceOf({ service, processes, answering, silentProcesses, isConsumer 
   return [critical(text, runbook, ...(isConsumer ? [operationsLink(service)] : []))]
 }
 
-function foldingOf(reading: ServiceReading, partitionCount: number): readonly Finding[] {
-  const { service, partitions, haltedPartitions, outboxSeconds, lagRecords } = reading
+/** Counts the partitions of a consumer without an owner among the answering processes. */
+export function countUnowned(
+  { isConsumer, answering, partitions }: ServiceReading,
+  partitionCount: number,
+): number {
+  return isConsumer && answering > 0 ? Math.max(0, partitionCount - partitions.size) : 0
+}
+
+/** Names the cause of partitions without a known owner, as far as the size of the consumer's group tells. */
+function unownedInWords(
+  { service, processes }: ServiceReading,
+  unowned: number,
+  { partitionCount, members }: Pick<FindingsParts, 'partitionCount' | 'members'>,
+): string {
+  const variable = addressesVariable(service)
+  const count = members.get(service)
+  const share = `${unowned} of ${partitionCount} partitions of ${service}`
+  if (count !== undefined && count > processes)
+    return `${share} belong to processes that the console does not know: ${count} processes fold, but its ${variable} has ${processes === 1 ? 'one address' : `${processes} addresses`}. Add the addresses of the others there, and in the gateways' ${variable}.`
+  const cause = count === undefined ? ` If it does not, ${variable} may lack the address of their owner.` : ''
+  return `${share} have no owner among the answering processes. After a start this resolves within seconds.${cause}`
+}
+
+function foldingOf(reading: ServiceReading, parts: FindingsParts): readonly Finding[] {
+  const { service, haltedPartitions, outboxSeconds, lagRecords } = reading
   const link = operationsLink(service)
   const findings: Finding[] = []
   if (haltedPartitions.length > 0)
@@ -108,15 +133,8 @@ function foldingOf(reading: ServiceReading, partitionCount: number): readonly Fi
     findings.push(
       warning(`Ticks of ${service} fail on ${partitionsInWords(failing)}: nothing expires there.`, RUNBOOKS.lag, link),
     )
-  const unowned = partitionCount - partitions.size
-  if (unowned > 0)
-    findings.push(
-      warning(
-        `${unowned} of ${partitionCount} partitions of ${service} have no owner among the answering processes. After a start this resolves within seconds.`,
-        RUNBOOKS.lag,
-        link,
-      ),
-    )
+  const unowned = countUnowned(reading, parts.partitionCount)
+  if (unowned > 0) findings.push(warning(unownedInWords(reading, unowned, parts), RUNBOOKS.lag, link))
   const lagSeconds = reading.lagSeconds ?? 0
   if (haltedPartitions.length === 0 && isLate(lagSeconds)) {
     const text = `${service} is ${Math.round(lagSeconds)} s behind the log: ${lagRecords} records wait.`

@@ -13,6 +13,7 @@ const findingsIn = (own: Partial<Parameters<typeof findingsOf>[0]>) =>
     recent: [],
     partitionCount: PARTITIONS,
     reached: [],
+    members: new Map(),
     ...own,
   })
 
@@ -63,8 +64,23 @@ describe('findingsOf', () => {
 
   it('counts partitions without an owner', () => {
     expect(findings([consumerReading({ partitions: new Map() })])).toEqual([
-      'warning: 2 of 2 partitions of metering have no owner among the answering processes. After a start this resolves within seconds. lag',
+      'warning: 2 of 2 partitions of metering have no owner among the answering processes. After a start this resolves within seconds. If it does not, METERING_URLS may lack the address of their owner. lag',
     ])
+  })
+
+  it.each<[number, string]>([
+    [
+      2,
+      "1 of 2 partitions of metering belong to processes that the console does not know: 2 processes fold, but its METERING_URLS has one address. Add the addresses of the others there, and in the gateways' METERING_URLS.",
+    ],
+    [
+      1,
+      '1 of 2 partitions of metering have no owner among the answering processes. After a start this resolves within seconds.',
+    ],
+  ])('names the cause if %d processes are in the group of a consumer with one address', (count, text) => {
+    const half = consumerReading({ partitions: new Map([...consumerReading().partitions].slice(0, 1)) })
+    const services = [gateway(), givenService('metering', [half])]
+    expect(findingsIn({ services, members: new Map([['metering', count]]) })).toMatchObject([{ text }])
   })
 
   it('counts dead letters of a service once, however many processes report them', () => {

@@ -20,6 +20,8 @@ interface OverviewParts extends SamplerState {
   readonly partitionCount: number
   /** Reached limits, as far as known. */
   readonly reached: readonly ReachedLimit[]
+  /** Number of processes in the groups of consumers, if it may explain partitions without a known owner. */
+  readonly members: ReadonlyMap<string, number>
   readonly nowMs: number
 }
 
