@@ -120,6 +120,13 @@ export type Tree<Leaf> =
   | { readonly not: Tree<Leaf> }
   | Leaf
 
+const branchesOfTrees = new WeakMap<z.ZodType, readonly z.ZodType[]>()
+
+/** Returns the kinds of nodes of a condition's schema, for programs that explain faults. Of any other schema: none. */
+export function branchesOfTree(schema: z.ZodType): readonly z.ZodType[] {
+  return branchesOfTrees.get(schema) ?? []
+}
+
 /** Creates the schema of a tree. It chooses the branch by its key, so an error names only the intended kind of leaf. */
 function treeOf<Leaf>(leaves: readonly (readonly [string, z.ZodType<Leaf>])[]): z.ZodType<Tree<Leaf>, Tree<Leaf>> {
   const tree = z.unknown().check((context) => {
@@ -142,6 +149,10 @@ function treeOf<Leaf>(leaves: readonly (readonly [string, z.ZodType<Leaf>])[]): 
     ['not', z.strictObject({ not: tree })],
     ...leaves,
   ]
+  branchesOfTrees.set(
+    tree,
+    branches.map(([, branch]) => branch),
+  )
   return tree as z.ZodType as z.ZodType<Tree<Leaf>, Tree<Leaf>>
 }
 

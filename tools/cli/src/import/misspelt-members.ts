@@ -82,7 +82,7 @@ function objectIn(bytes: Uint8Array): JsonObject | undefined {
 }
 
 /** Returns whether names are equal except for spelling (`user_name`), or for one or two typos if the name is long enough. */
-function isNearly(name: string, known: string): boolean {
+export function isNearly(name: string, known: string): boolean {
   const [one, other] = [plain(name), plain(known)]
   return areWithin(other.length >= 8 ? 2 : 1, one, other)
 }

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { Path } from './read-yaml.ts'
+import { suggestMember, suggestValue, valueAt } from './suggest-member.ts'
 
 /** A fault at a path of the file; its line is looked up from the path. */
 export interface Fault {
@@ -9,20 +10,38 @@ export interface Fault {
 
 type Issue = z.core.$ZodIssue
 
+const NOT_KNOWN = 'is not a known member'
+/** Of one mapping. Nobody reads the faults of thousands of unknown members one by one. */
+const MAX_SUGGESTIONS = 50
+
+function unknownMember(path: Path, name: string, root: unknown): string {
+  const suggestion = suggestMember(path, name, root)
+  return suggestion === undefined ? NOT_KNOWN : `${NOT_KNOWN}: ${suggestion}`
+}
+
 /** Explains a zod issue to the author of the file: each unknown member separately, unions as the intended branch. */
 export function explainIssue(issue: Issue, root: unknown): readonly Fault[] {
   const path = pathOf(issue)
   switch (issue.code) {
     case 'unrecognized_keys':
-      return issue.keys.map((key) => ({ path: [...path, key], message: 'is not a known member' }))
+      return issue.keys.map((key, nth) => ({
+        path: [...path, key],
+        message: nth < MAX_SUGGESTIONS ? unknownMember(path, key, root) : NOT_KNOWN,
+      }))
     case 'invalid_union': {
       const meant = issue.errors.filter((errors) => isMeant(errors, valueAt(root, path)))
-      if (meant.length !== 1) return [{ path, message: sentence(issue, root) }]
+      if (meant.length !== 1) return [{ path, message: withSuggestion(sentence(issue, root), path, root) }]
       return (meant[0] ?? []).flatMap((inner) => explainIssue({ ...inner, path: [...path, ...inner.path] }, root))
     }
     default:
-      return [{ path, message: sentence(issue, root) }]
+      return [{ path, message: withSuggestion(sentence(issue, root), path, root) }]
   }
+}
+
+/** Adds what the author may have meant by a value of another shape. */
+function withSuggestion(message: string, path: Path, root: unknown): string {
+  const suggestion = path.length === 0 ? undefined : suggestValue(path, root)
+  return suggestion === undefined ? message : `${message}: ${suggestion}`
 }
 
 /** Returns whether the author meant this branch of a union: its type matches, and no required member is missing. */
@@ -72,13 +91,4 @@ function atMost(issue: z.core.$ZodIssueTooBig): string {
 
 function pathOf(issue: Issue): Path {
   return issue.path.map((step) => (typeof step === 'number' ? step : String(step)))
-}
-
-function valueAt(root: unknown, path: Path): unknown {
-  let value = root
-  for (const step of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
-    value = (value as Record<string | number, unknown>)[step]
-  }
-  return value
 }

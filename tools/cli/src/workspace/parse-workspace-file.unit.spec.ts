@@ -72,7 +72,9 @@ describe('a workspace file', () => {
   })
 
   it('treats null as an absent member', () => {
-    expect(faultsOf(project('forms:', 'plan:'))).toEqual(['6 organizations[0].projects[0].plan: is not a known member'])
+    expect(faultsOf(project('forms:', 'plan:'))).toEqual([
+      '6 organizations[0].projects[0].plan: is not a known member: it belongs beside projects, not into it',
+    ])
   })
 
   it('does not compare a key with an invalid kind', () => {
@@ -196,7 +198,7 @@ describe('a workspace file', () => {
     [
       'an unknown trigger',
       form('triggers: [{ evnt: x }]'),
-      /^6 .*triggers\[0\]: must be one of event, firstSeen, visit$/,
+      /^6 .*triggers\[0\]: must be one of event, firstSeen, visit: did you mean event\?$/,
     ],
     [
       'a trigger with a typo',
