@@ -1,6 +1,6 @@
 import { consumers } from '@nextvisit/services'
 import { Command } from 'commander'
-import { localStack } from '../environment/config.ts'
+import { localStack, noLocalStack, readEnvironment } from '../environment/config.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { print } from '../output/print.ts'
 
@@ -25,7 +25,8 @@ export function createCommand(): Command {
 function printEnvironment(): void {
   // Ignores addresses of another system, or of an earlier start, in the environment.
   const stack = localStack()
-  if (!stack) throw new CliError('No local stack runs here. Start one with npx -y pnpm start.', EXIT.usage)
+  if (!stack)
+    throw new CliError(`${noLocalStack(readEnvironment(), 'No')}. Start one with npx -y pnpm start.`, EXIT.usage)
   for (const name of NAMES) {
     const value = stack[name]
     if (value !== undefined) print(`export ${name}='${value.replaceAll("'", `'\\''`)}'`)

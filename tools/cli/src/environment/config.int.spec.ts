@@ -1,12 +1,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import type { EnvironmentVariables } from '@nextvisit/service-kit'
+import { type EnvironmentVariables, redisConfig } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { withEnvironment } from '../../test/config.ts'
 import { runNextvisit } from '../../test/run-nextvisit.ts'
-import { readEnvironment } from './config.ts'
+import { notSet, readEnvironment, readSettings } from './config.ts'
 import { consumerNamed, consumerUrl } from './consumer-database.ts'
 import { addressesOf } from './database-addresses.ts'
 
@@ -93,6 +93,17 @@ describe('the environment of a command beside a local stack', () => {
     const { exitCode, stderr } = await runNextvisit(args, { NEXTVISIT_DATA: data, [name]: another[name] })
     expect(exitCode).not.toBe(0)
     expect(stderr).toContain(`Ignoring the local stack that runs here, because ${name} is set to another address.`)
+  })
+
+  it.each([
+    [{}, /no local stack runs here \(its data would be in .*\.nextvisit; if it was started with NEXTVISIT_DATA, set that/],
+    [{ NEXTVISIT_DATA: '/nowhere' }, /no local stack runs here with NEXTVISIT_DATA=\/nowhere/],
+  ])('names NEXTVISIT_DATA if there is no stack: %j', (env, message) => {
+    expect(notSet('KAFKA_BROKERS', env)).toMatch(message)
+  })
+
+  it('names NEXTVISIT_DATA beside a missing setting, too', () => {
+    expect(() => readSettings(redisConfig, { NEXTVISIT_DATA: '/nowhere' })).toThrow(/REDIS_URL[^]*NEXTVISIT_DATA=\/nowhere/)
   })
 
   it('prints the settings of the stack, even if the environment names another system', async () => {

@@ -54,7 +54,20 @@ function otherAddress(env: EnvironmentVariables): string | undefined {
 
 /** Returns the beginning of the message about a missing variable. */
 export function notSet(name: string, env: EnvironmentVariables): string {
-  return ignoredStack(env, `${name} is not set. `) ?? `${name} is not set and no local stack runs here.`
+  return ignoredStack(env, `${name} is not set. `) ?? `${name} is not set and ${noLocalStack(env)}.`
+}
+
+/** Says that there is no local stack. Names its data folder, and NEXTVISIT_DATA, which may be missing or wrong. */
+export function noLocalStack(env: EnvironmentVariables, first: 'no' | 'No' = 'no'): string {
+  const folder = dataFolder(env)
+  const where = env['NEXTVISIT_DATA']
+    ? `with NEXTVISIT_DATA=${folder}`
+    : `(its data would be in ${folder}; if it was started with NEXTVISIT_DATA, set that here, too)`
+  return `${first} local stack runs here ${where}`
+}
+
+function dataFolder(env: EnvironmentVariables): string {
+  return env['NEXTVISIT_DATA'] || path.join(CHECKOUT, '.nextvisit')
 }
 
 /** Returns `before` and the reason why the local stack is ignored; undefined if it is not ignored. */
@@ -63,20 +76,21 @@ export function ignoredStack(env: EnvironmentVariables, before = ''): string | u
   return other && `${before}Ignoring the local stack that runs here, because ${other} is set to another address.`
 }
 
-/** Reads settings like `readConfig`. The error also reports an ignored local stack. */
+/** Reads settings like `readConfig`. The error also reports an ignored or missing local stack. */
 export function readSettings<Config>(schema: z.ZodType<Config>, env: EnvironmentVariables): Config {
   try {
     return readConfig(schema, env)
   } catch (error) {
-    const hint = ignoredStack(env)
-    if (!(error instanceof ConfigError) || hint === undefined) throw error
-    throw new ConfigError(`${error.message}\n${hint}`)
+    if (!(error instanceof ConfigError)) throw error
+    const missing = localStack(env) ? undefined : `${noLocalStack(env, 'No')}.`
+    const hint = ignoredStack(env) ?? missing
+    throw hint === undefined ? error : new ConfigError(`${error.message}\n${hint}`)
   }
 }
 
 /** Returns the settings of the local stack by variable; undefined if none runs here. */
 export function localStack(env: EnvironmentVariables = process.env): EnvironmentVariables | undefined {
-  const file = path.join(env['NEXTVISIT_DATA'] || path.join(CHECKOUT, '.nextvisit'), 'connection.json')
+  const file = path.join(dataFolder(env), 'connection.json')
   let text: string
   try {
     text = readFileSync(file, 'utf8')

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import type { OrganizationConfig, WorkspaceFault } from '@nextvisit/contracts'
-import { ignoredStack, readEnvironment } from '../environment/config.ts'
+import { ignoredStack, noLocalStack, readEnvironment } from '../environment/config.ts'
 import { InvalidWorkspace } from '../errors.ts'
 import { fileError } from '../file-error.ts'
 import { complain } from '../output/print.ts'
@@ -17,7 +17,7 @@ export async function readWorkspace(file: string): Promise<readonly Organization
     const hint = ignoredStack(env)
     if (hint !== undefined) complain(hint)
     else if (env['KAFKA_BROKERS'] === undefined) {
-      complain('The demo keys are missing, because no local stack runs here: npx -y pnpm start')
+      complain(`The demo keys are missing, because ${noLocalStack(env)}: npx -y pnpm start`)
     }
   })
 }
