@@ -1,10 +1,19 @@
 import CircuitBreaker from 'opossum'
 import type { Logger } from 'pino'
+import type { DependencyLog } from './dependency-log.ts'
 
 /** Receives the changes of breakers. `onState` also gets the first state of each. */
 export interface BreakerWatch {
   readonly logger: Logger
+  /** Takes note of each answer and failure. */
+  readonly dependencies: Pick<DependencyLog, 'noteOf'>
   readonly onState: (breaker: string, isOpen: boolean) => void
+}
+
+interface BreakerOptions {
+  /** The dependency that the log names. Default: the name of the breaker, which may be about a part of it. */
+  readonly dependency?: string
+  readonly retryAfterMs?: number
 }
 
 export type Breaker = ReturnType<typeof createBreaker>
@@ -14,7 +23,12 @@ export type Breaker = ReturnType<typeof createBreaker>
  * Each action keeps its own deadline, because an opossum timeout would not cancel it. Nothing is cached or shared: an answer
  * belongs to one caller.
  */
-export function createBreaker(name: string, { logger, onState }: BreakerWatch, retryAfterMs = 1_000) {
+export function createBreaker(
+  name: string,
+  { logger, dependencies, onState }: BreakerWatch,
+  { dependency = name, retryAfterMs = 1_000 }: BreakerOptions = {},
+) {
+  const note = dependencies.noteOf(dependency, name)
   const circuit = new CircuitBreaker((action: () => Promise<void>) => action(), {
     name,
     timeout: false,
@@ -28,11 +42,11 @@ export function createBreaker(name: string, { logger, onState }: BreakerWatch, r
   onState(name, false)
   circuit.on('open', () => {
     onState(name, true)
-    logger.warn({ breaker: name }, `${name} is unavailable: failing fast`)
+    logger.debug({ breaker: name }, `${name} fails fast`)
   })
   circuit.on('close', () => {
     onState(name, false)
-    logger.info({ breaker: name }, `${name} is back`)
+    logger.debug({ breaker: name }, `${name} is asked again`)
   })
   const isTrying = () => circuit.halfOpen && !circuit.pendingClose
   return {
@@ -44,8 +58,14 @@ export function createBreaker(name: string, { logger, onState }: BreakerWatch, r
     ): Promise<Result> => {
       let result = otherwise
       const counted = circuit.fire(async () => {
-        result = await action()
-        if (isFailure(result)) throw new Error('The breaker counts this as a failure')
+        let isAnswered = false
+        try {
+          result = await action()
+          isAnswered = !isFailure(result)
+        } finally {
+          note(isAnswered)
+        }
+        if (!isAnswered) throw new Error('The breaker counts this as a failure')
       })
       await counted.catch(() => undefined)
       return result

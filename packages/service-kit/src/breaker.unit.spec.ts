@@ -10,14 +10,16 @@ const isFailure = (result: string) => result === 'failed'
 
 function givenBreaker(retryAfterMs = 20) {
   const states: boolean[] = []
+  const answers: boolean[] = []
   const watch = {
     logger: createLogger('spec', 'silent'),
+    dependencies: { noteOf: () => (isAnswered: boolean) => void answers.push(isAnswered) },
     onState: (_name: string, isOpen: boolean) => states.push(isOpen),
   }
-  const breaker = createBreaker('part', watch, retryAfterMs)
+  const breaker = createBreaker('part', watch, { retryAfterMs })
   onTestFinished(() => breaker.stop())
   const run = (action: () => Promise<string>) => breaker.run(action, isFailure, 'not run')
-  return { ...breaker, run, states }
+  return { ...breaker, run, states, answers }
 }
 
 /** A breaker that has seen enough failures to open, and tries again after some milliseconds. */
@@ -43,6 +45,13 @@ describe('a breaker (design.md, Calls to services)', () => {
     const breaker = givenBreaker()
     for (let call = 0; call < 4; call += 1) expect(await breaker.run(reject)).toBe('not run')
     expect(breaker.isOpen()).toBe(true)
+  })
+
+  it('takes note of each call that it runs, and of none that it does not', async () => {
+    const breaker = await givenOpenBreaker()
+    expect(breaker.answers).toEqual([false, false, false, false, false])
+    await breaker.run(succeed)
+    expect(breaker.answers.at(-1)).toBe(true)
   })
 
   it('counts calls in flight as not failed', async () => {

@@ -18,6 +18,7 @@ export {
 export { clusterCheckOf } from './cluster-check-of.ts'
 export { type BatchedOutcome, type BatchedCall, createBatchedCall } from './batched-call.ts'
 export { type Breaker, type BreakerWatch, createBreaker } from './breaker.ts'
+export { createDependencyLog, type DependencyLog } from './dependency-log.ts'
 export { createHttpPart } from './http-part.ts'
 export { createLogger } from './logger.ts'
 export {
@@ -35,6 +36,7 @@ export {
 } from './internal-server.ts'
 export { createMetrics, createPublishMetrics } from './metrics.ts'
 export { createUnreadAnswers, reportUnread } from './unread-answers.ts'
+export { createOutageLog, type OutageLog } from './outage-log.ts'
 export {
   addressesConfig,
   configOrExit,

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import type { ZodType } from 'zod'
+import { createOutageLog } from './outage-log.ts'
 
 interface RedisConnectionOptions {
   readonly url: string
@@ -60,19 +61,19 @@ function createConnection(
     // After a failover the old primary is a read-only replica. A new connection finds the new primary.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   })
+  const outage = createOutageLog(logger, {
+    began: 'Redis is unavailable; continuing without it',
+    ended: 'Redis is back',
+  })
   let isWanted = false
-  let isUnavailable = false
   let pings: NodeJS.Timeout | undefined
 
   /** Logs one line at the beginning and one at the end of an outage, which causes many errors a second. */
   function onUnavailable(err?: Error): void {
-    if (isWanted && !isUnavailable)
-      logger.warn({ connection: name, ...(err && { err }) }, 'Redis is unavailable; continuing without it')
-    isUnavailable = isWanted
+    if (isWanted) outage.begin({ connection: name, ...(err && { err }) })
   }
   function onReady(): void {
-    if (isUnavailable) logger.info({ connection: name }, 'Redis is back')
-    isUnavailable = false
+    outage.end({ connection: name })
   }
   client.on('error', onUnavailable).on('close', onUnavailable).on('ready', onReady)
 

@@ -2,6 +2,7 @@ import type { CatalogView } from '@nextvisit/catalog'
 import { CALLS, gatewayCalls, ROUTES } from '@nextvisit/contracts'
 import type { LogConnection, Publisher } from '@nextvisit/log'
 import {
+  createDependencyLog,
   createRefusalStore,
   createServiceClient,
   type Logger,
@@ -65,7 +66,8 @@ const MAX_CATALOG_AGE_MS = 30_000
 /** Wires the gateway. Opens nothing. */
 export function createGateway(parts: GatewayParts) {
   const { requestBudgetMs, catalog, metrics, logger, redis, services, redisPrefix = 'nextvisit:' } = parts
-  const watch = { logger, onState: metrics.onBreaker }
+  const dependencies = createDependencyLog(logger)
+  const watch = { logger, dependencies, onState: metrics.onBreaker }
 
   const withinMs = { readWithinMs: requestBudgetMs, admissionWithinMs: admissionBudgetMs(requestBudgetMs) }
   const options = { ...withinMs, token: parts.internalToken, onCall: metrics.onServiceCall, ...watch }
@@ -129,7 +131,7 @@ export function createGateway(parts: GatewayParts) {
     /** Ends timers, gives leased room back and writes the last refusals. Connections belong to their creators. */
     stop: async () => {
       await metering.stop()
-      for (const part of [...Object.values(clients), replies]) part.stop()
+      for (const part of [...Object.values(clients), replies, dependencies]) part.stop()
       await keptRefusals.stop()
     },
   }

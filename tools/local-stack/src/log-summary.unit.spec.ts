@@ -12,6 +12,18 @@ describe('createLogSummary', () => {
     onLine('gateway', '{"level":"error"')
     onLine('gateway', '{"level":"warn","kafkajs":"Connection","msg":"Response InitProducerId"}')
     onLine('gateway', 'not JSON')
-    expect(printed).toEqual(['metering: Postgres is unavailable', 'gateway: Kafka is unavailable'])
+    expect(printed).toEqual(['! metering: Postgres is unavailable', '! gateway: Kafka is unavailable'])
+  })
+
+  it('prints the end of an outage that it has printed', () => {
+    const printed: string[] = []
+    const onLine = createLogSummary((line) => printed.push(line))
+    const back = '{"level":"info","msg":"Redis is back","ends":"Redis is unavailable"}'
+    onLine('gateway', back)
+    onLine('gateway', '{"level":"warn","msg":"Redis is unavailable"}')
+    onLine('metering', back)
+    onLine('gateway', back)
+    onLine('gateway', back)
+    expect(printed).toEqual(['! gateway: Redis is unavailable', '✓ gateway: Redis is back'])
   })
 })

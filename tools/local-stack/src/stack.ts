@@ -201,7 +201,7 @@ async function prepareRows(start: Start, secrets: StackSecrets): Promise<Databas
 }
 
 async function startServices(start: Start, connection: Connection, secrets: StackSecrets): Promise<ServiceProcesses> {
-  const onLine = createLogSummary((line) => start.report(`! ${line}`))
+  const onLine = createLogSummary(start.report)
   const { serviceEnvironment: environment = {} } = start
   const services = await serviceProcesses({ ...connection, ...start, secrets, environment, onLine })
   const { consumers, gateway } = services

@@ -1,6 +1,6 @@
 import type { EvaluatorReply } from '@nextvisit/contracts'
 import { toError } from '@nextvisit/log'
-import type { Logger, RedisConnection } from '@nextvisit/service-kit'
+import { createOutageLog, type Logger, type RedisConnection } from '@nextvisit/service-kit'
 
 export interface AddressedReply {
   readonly channel: string
@@ -15,13 +15,15 @@ export type PublishReplies = (replies: readonly AddressedReply[]) => Promise<voi
  * therefore fails no batch. The log names the first loss, and the recovery.
  */
 export function createReplyPublisher(redis: RedisConnection['client'], logger: Logger): PublishReplies {
-  let isLosing = false
+  const losing = createOutageLog(logger, {
+    began: 'replies are lost; gateways answer without them',
+    ended: 'replies arrive again',
+  })
 
   return async (replies) => {
     const error = await publishAll(redis, replies)
-    if (error && !isLosing) logger.warn({ err: error }, 'replies are lost; gateways answer without them')
-    if (!error && isLosing) logger.info({}, 'replies arrive again')
-    isLosing = error !== undefined
+    if (error) losing.begin({ err: error })
+    else losing.end()
   }
 }
 

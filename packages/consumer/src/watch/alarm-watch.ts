@@ -1,5 +1,6 @@
 import type { Db } from '@nextvisit/database'
 import type { Logger } from '@nextvisit/log'
+import { createOutageLog } from '@nextvisit/service-kit'
 import type { PartitionAlarm, ReportedPartition } from '../partition/partition-progress.ts'
 import { createRounds, type Rounds } from './rounds.ts'
 import { endAlarms, raiseAlarm, readSetAside } from './partition-alarms.ts'
@@ -41,16 +42,20 @@ export function createAlarmWatch({ db, projection, reported, logger, everyMs }: 
   /** By {@link nameOf}. */
   const raised = new Map<string, Found & { readonly atMs: number }>()
 
+  const unwritten = createOutageLog(logger, {
+    began: 'Cannot write alarms, so nextvisit status does not show them',
+    ended: 'Alarms are written again',
+  })
   let problem: string | undefined
 
   /** Logs the first failure only: each round tries again. */
   async function runRound(): Promise<void> {
     try {
       await passOnAll()
-      if (problem !== undefined) logger.info({}, 'Alarms are written again')
+      unwritten.end()
       problem = undefined
     } catch (err) {
-      if (problem === undefined) logger.warn({ err }, 'Cannot write alarms, so nextvisit status does not show them')
+      unwritten.begin({ err })
       problem = `alarms cannot be written: ${err instanceof Error ? err.message : String(err)}`
     }
   }

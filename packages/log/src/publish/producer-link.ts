@@ -2,6 +2,9 @@ import { keepTrying } from '../connect/keep-trying.ts'
 import type { Logger } from '../connect/log-connection.ts'
 import type { IdempotentProducer } from './idempotent-producer.ts'
 
+/** Recovery names the line that it ends. */
+const UNREACHABLE = 'Cannot reach the log; retrying'
+
 /** A publisher's producer. It is replaced after each failure, because its next sequence is unknown then. */
 interface ProducerLink {
   /** Connects the first producer. Rejects with BrokerUnreachableError. */
@@ -25,11 +28,11 @@ export function createProducerLink({ connect, onReplaced, logger }: ProducerLink
   let producer: IdempotentProducer | undefined
 
   async function reconnect(): Promise<void> {
-    const trying = { message: 'Cannot reach the log; retrying', logger, signal: closing.signal }
+    const trying = { message: UNREACHABLE, logger, signal: closing.signal }
     const connected = await keepTrying(connect, trying)
     if (closing.signal.aborted) return connected.discard(closing.signal.reason as Error)
     producer = connected
-    logger.info({}, 'Connected to the log again')
+    logger.info({ ends: UNREACHABLE }, 'Connected to the log again')
     onReplaced()
   }
 

@@ -4,6 +4,9 @@ import type { LogConnection } from '../connect/log-connection.ts'
 import { createGroupMember, type GroupMember } from './group-member.ts'
 import type { GroupReaderHandlers, GroupReaderOptions } from './group-reader-options.ts'
 
+/** Recovery names the line that it ends. */
+const LOST = 'Lost the consumer group; rejoining'
+
 export interface GroupReader {
   readonly start: () => Promise<void>
   /** Finishes the current batches and leaves the group. */
@@ -33,9 +36,9 @@ export function createGroupReader(
 
   function onLost(cause: Error): void {
     if (stopping.signal.aborted) return
-    logger.warn({ groupId, err: cause }, 'Lost the consumer group; rejoining')
+    logger.warn({ groupId, err: cause }, LOST)
     join().then(
-      () => logger.info({ groupId }, 'Rejoined the consumer group'),
+      () => logger.info({ groupId, ends: LOST }, 'Rejoined the consumer group'),
       () => {}, // rejects only when stopped
     )
   }

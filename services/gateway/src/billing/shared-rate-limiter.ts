@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { RateLimit } from '@nextvisit/contracts'
-import type { Logger } from '@nextvisit/service-kit'
+import { createOutageLog, type Logger } from '@nextvisit/service-kit'
 import { LRUCache } from 'lru-cache'
 import { LEASE_MS, LEASE_SCRIPT, TokenLease, type TokenLeaseRequest } from './lease-script.ts'
 import {
@@ -50,6 +50,10 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Rate
 /** Creates leases of a key: `undefined` while Redis fails or is slow, retried in the background. Never rejects. */
 function createPatientLeases(options: SharedRateLimiterOptions): (keyHash: string) => AskForLease {
   const { redis, keyPrefix, instanceId, nowMs, logger, patienceMs = 50 } = options
+  const unshared = createOutageLog(logger, {
+    began: 'Rate limits are kept by each gateway for itself: Redis is unavailable or slow',
+    ended: 'Rate limits are shared by all gateways again',
+  })
   let isAvailable = true
   let retryAt = 0
 
@@ -60,13 +64,12 @@ function createPatientLeases(options: SharedRateLimiterOptions): (keyHash: strin
       const reply = await Promise.race([redis.eval(LEASE_SCRIPT, 1, ...given), giveUpAfter(patienceMs)])
       if (reply === undefined) throw new Error(`No answer within ${patienceMs} ms`)
       const lease = TokenLease.parse(reply)
-      if (!isAvailable) logger.info({}, 'Rate limits are shared by all gateways again')
+      unshared.end()
       isAvailable = true
       return lease
     } catch (error) {
       const because = error instanceof Error ? error.message : 'unknown'
-      if (isAvailable)
-        logger.warn({ because }, 'Rate limits are kept by each gateway for itself: Redis is unavailable or slow')
+      unshared.begin({ because })
       isAvailable = false
       return undefined
     }

@@ -3,6 +3,7 @@ import {
   type Breaker,
   type BreakerWatch,
   createBreaker,
+  createOutageLog,
   subscribeTo,
   type RedisConnection,
   remainingMs,
@@ -20,6 +21,9 @@ interface ReplyWaiterOptions extends BreakerWatch {
   readonly onReplyAwaited: (waitedMs: number, hasCome: boolean) => void
 }
 
+/** Beginning of the names of breakers. */
+const REPLIES = 'form-trigger-evaluator (replies'
+
 type AwaitedPosition = Pick<AwaitedRecord, 'partition' | 'offset'>
 
 export type ReplyWaiter = ReturnType<typeof createReplyWaiter>
@@ -35,22 +39,22 @@ export function createReplyWaiter(options: ReplyWaiterOptions) {
   /** Breakers by partition, since a halted partition affects no other. */
   const breakers = new Map<number, Breaker>()
   let isUp = false
-  let isSilent = false
+  const unannounced = createOutageLog(watch.logger, {
+    began: 'Cannot announce records that callers wait for: replies come later',
+    ended: 'Records that callers wait for are announced again',
+  })
 
   /** Makes the evaluator fetch the record now. Not awaited: if this is lost, the reply comes up to 400 ms later. */
   function announce({ partition, offset }: AwaitedPosition): void {
     const message = JSON.stringify({ topic, partition, offset: offset.toString() })
     redis.publish(AWAITED_RECORDS_CHANNEL, message).then(
-      () => (isSilent = false),
-      (err: unknown) => {
-        if (!isSilent) watch.logger.warn({ err }, 'Cannot announce records that callers wait for: replies come later')
-        isSilent = true
-      },
+      () => unannounced.end(),
+      (err: unknown) => unannounced.begin({ err }),
     )
   }
 
   function breakerOf(partition: number): Breaker {
-    const breaker = breakers.get(partition) ?? createBreaker(`form-trigger-evaluator (replies, ${partition})`, watch)
+    const breaker = breakers.get(partition) ?? createBreaker(`${REPLIES}, ${partition})`, watch, { dependency: `${REPLIES})` })
     breakers.set(partition, breaker)
     return breaker
   }

@@ -4,7 +4,7 @@ import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { AWAITED_RECORDS_CHANNEL, type IdentifyRequested } from '@nextvisit/contracts'
 import { identifyRequested, organizationConfig } from '@nextvisit/contracts/fixtures'
 import type { PublishOutcome } from '@nextvisit/log'
-import { createLogger, createRedis, createRedisSubscriber } from '@nextvisit/service-kit'
+import { createDependencyLog, createLogger, createRedis, createRedisSubscriber } from '@nextvisit/service-kit'
 import { until } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { REFUSALS, refuse } from '../refusals/refusals.ts'
@@ -48,6 +48,7 @@ describe('a request that waits for the evaluator (design.md, Replies)', () => {
       subscriber: subscriber.client,
       instanceId,
       logger,
+      dependencies: createDependencyLog(logger),
       onState: ignore,
       onReplyAwaited: ignore,
     })

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { userIdFixture } from '@nextvisit/contracts/fixtures'
 import { createGroupReader, createPublisher, type ExpectedPartitions, type LogConnection } from '@nextvisit/log'
-import { createLogger } from '@nextvisit/service-kit'
+import { createDependencyLog, createLogger } from '@nextvisit/service-kit'
 import { addPartitions, createTestTopic, startFaultProxy } from '@nextvisit/testing'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { createUserEventPublisher } from './user-event-publisher.ts'
@@ -43,6 +43,7 @@ async function startLog(connection: LogConnection, topic: string) {
     topic,
     foldedBy: topic,
     logger: createLogger('spec', 'silent'),
+    dependencies: createDependencyLog(createLogger('spec', 'silent')),
     onState: () => {},
   })
   await log.start()

@@ -11,7 +11,7 @@ import {
   type RecordSequence,
   withLogAdmin,
 } from '@nextvisit/log'
-import { type BreakerWatch, createBreaker } from '@nextvisit/service-kit'
+import { type BreakerWatch, createBreaker, createOutageLog } from '@nextvisit/service-kit'
 import { UNAVAILABLE_REASONS } from '../refusals/refusals.ts'
 
 const CONNECT_AGAIN_AFTER_MS = 1_000
@@ -55,8 +55,12 @@ export function createUserEventPublisher(options: UserEventPublisherOptions) {
   const stopping = new AbortController()
   const { sleep } = createSleeper(stopping.signal)
   // Around the queue and its deadline, since the caller's wait counts.
-  const breaker = createBreaker('Kafka', watch, 500)
+  const breaker = createBreaker('Kafka', watch, { retryAfterMs: 500 })
   let { partitions: expected } = connection
+  const unreachable = createOutageLog(watch.logger, {
+    began: 'Cannot publish yet: retrying',
+    ended: 'Can publish now',
+  })
   let isConnected = false
   let partitions = 0
   let changed: PartitionsChangedError | undefined
@@ -65,6 +69,7 @@ export function createUserEventPublisher(options: UserEventPublisherOptions) {
     const keyPartitions = await readKeyPartitions(admin, { topic, expected, foldedBy })
     if (!isConnected) await publisher.start()
     isConnected = true
+    unreachable.end()
     expected ??= { keyPartitions, inTopic: keyPartitions }
     partitions = keyPartitions
     changed = undefined
@@ -93,7 +98,7 @@ export function createUserEventPublisher(options: UserEventPublisherOptions) {
       if (!changed) watch.logger.error({ err }, 'Publishing is stopped until the number of partitions is restored')
       changed = err
       partitions = 0
-    } else if (partitions === 0) watch.logger.warn({ err }, 'Cannot publish yet: retrying')
+    } else if (partitions === 0) unreachable.begin({ err })
   }
 
   return {

@@ -1,6 +1,6 @@
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import type { Publisher } from '@nextvisit/log'
-import { createLogger } from '@nextvisit/service-kit'
+import { createDependencyLog, createLogger } from '@nextvisit/service-kit'
 import { expect, it } from 'vitest'
 import { createUserEventPublisher } from './user-event-publisher.ts'
 
@@ -10,6 +10,7 @@ it('a record behind a failed one of its sequence is not published, and its outco
     connection: { brokers: [], clientId: 'spec' },
     publisher,
     logger: createLogger('spec', 'silent'),
+    dependencies: createDependencyLog(createLogger('spec', 'silent')),
     onState: () => undefined,
   })
   const options = { deadlineAt: Infinity, traceparent: '', sequence: { isBroken: true } }

@@ -8,7 +8,7 @@ import {
   type RouteSignature,
 } from '@nextvisit/contracts'
 import { checkUserName, eventSlug, memberIn, userIdOf, userNameOfUserId, redactMessage } from '@nextvisit/domain'
-import type { Logger, RefusalStore } from '@nextvisit/service-kit'
+import { createOutageLog, type Logger, type RefusalStore } from '@nextvisit/service-kit'
 import type { Refusal } from './refusals.ts'
 import { createGatheredRefusals } from './gathered-refusals.ts'
 import { createOrderedIds } from './ordered-ids.ts'
@@ -48,14 +48,17 @@ export function createKeptRefusals({ store, onRefused, onDropped, logger }: Kept
   const createId = createOrderedIds()
   let flushed = Promise.resolve()
   let timer: NodeJS.Timeout | undefined
-  let isFailing = false
+  const unkept = createOutageLog(logger, {
+    began: 'Cannot keep refusals: Redis is unavailable or slow',
+    ended: 'Refusals are kept again',
+  })
 
   async function write(): Promise<void> {
     const taken = gathered.take()
     if (taken.length === 0) return
     try {
       await store.add(taken, Date.now())
-      isFailing = false
+      unkept.end()
     } catch (error) {
       // Without the error itself, which contains the whole command.
       const because = error instanceof Error ? error.message : 'unknown'
@@ -64,8 +67,7 @@ export function createKeptRefusals({ store, onRefused, onDropped, logger }: Kept
         'redis',
         counts.reduce((sum, count) => sum + count, 0),
       )
-      if (!isFailing) logger.warn({ because }, 'Cannot keep refusals: Redis is unavailable or slow')
-      isFailing = true
+      unkept.begin({ because })
     }
   }
 
