@@ -1,4 +1,5 @@
 import { type CommitDb, type CommitDbOptions, type ConnectionPool, type Db, openCommitDb } from '@nextvisit/database'
+import type { ServicePart } from '@nextvisit/service-kit'
 import { Gauge, type Registry } from 'prom-client'
 import type { Consumer } from './define-consumer.ts'
 
@@ -9,8 +10,11 @@ const FOLD_LIMITS = { maxConnections: 1, keepsPlansForMs: 5_000 }
 const UPKEEP_LIMITS = { maxConnections: 4 }
 const READ_LIMITS = { maxConnections: 3, statementTimeoutMs: 2_000 }
 
+/** Names of the pools in `pg_stat_activity`, in metrics and in the log. */
+const POOL_NAMES = { foldDb: 'folds', upkeepDb: 'upkeep', admissionDb: 'admission', readDb: 'reads' } as const
+
 /** A consumer's connections to its schema, in separate pools: slow reads delay no admission, and neither waits for folds. */
-interface Pools {
+export interface Pools {
   readonly foldDb: CommitDb
   /** For everything except folds: ticks, the outbox, alarms. */
   readonly upkeepDb: CommitDb
@@ -36,11 +40,20 @@ export async function openPools(
     ...limits,
   })
   return {
-    foldDb: openCommitDb(optionsOf('folds', FOLD_LIMITS)),
-    upkeepDb: openCommitDb(optionsOf('upkeep', UPKEEP_LIMITS)),
-    admissionDb: openCommitDb(optionsOf('admission', ADMISSION_LIMITS)),
-    readDb: await consumer.openDb(optionsOf('reads', READ_LIMITS)),
+    foldDb: openCommitDb(optionsOf(POOL_NAMES.foldDb, FOLD_LIMITS)),
+    upkeepDb: openCommitDb(optionsOf(POOL_NAMES.upkeepDb, UPKEEP_LIMITS)),
+    admissionDb: openCommitDb(optionsOf(POOL_NAMES.admissionDb, ADMISSION_LIMITS)),
+    readDb: await consumer.openDb(optionsOf(POOL_NAMES.readDb, READ_LIMITS)),
   }
+}
+
+/** Returns the pools as parts of a service, named as in {@link POOL_NAMES}. They connect at their first statement. */
+export function poolParts(pools: Pools): readonly ServicePart[] {
+  return (Object.keys(POOL_NAMES) as (keyof Pools)[]).map((name) => ({
+    name: `database pool ${POOL_NAMES[name]}`,
+    start: () => Promise.resolve(),
+    stop: () => pools[name].$disconnect(),
+  }))
 }
 
 /** Registers gauges of a process's connections to Postgres. Returns a function that adds a pool to them. */

@@ -1,6 +1,5 @@
 import { createCatalogMetrics, createCatalogView } from '@nextvisit/catalog'
 import { consumerCalls } from '@nextvisit/contracts'
-import type { Db } from '@nextvisit/database'
 import { createLogAdmin, createPublisher } from '@nextvisit/log'
 import {
   clusterCheckOf,
@@ -22,7 +21,7 @@ import { readConsumerConfig } from './config.ts'
 import { consumerHealth } from './consumer-health.ts'
 import type { Consumer } from './define-consumer.ts'
 import { forbidPretenuring } from './forbid-pretenuring.ts'
-import { openPools } from './open-pools.ts'
+import { openPools, poolParts } from './open-pools.ts'
 import { createProjectionRunner } from './projection-runner.ts'
 
 const STOP_PUBLISHING_WITHIN_MS = 2_000
@@ -95,11 +94,7 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const service = runService({
     logger,
     parts: [
-      ...Object.entries(pools).map(([pool, db]: [string, Db]) => ({
-        name: pool,
-        start: () => Promise.resolve(),
-        stop: () => db.$disconnect(),
-      })),
+      ...poolParts(pools),
       { name: 'internal server', ...server },
       { name: 'cluster check', ...clusterCheck },
       ...replySender.parts,
