@@ -30,7 +30,7 @@ function demoCommands(stack: DemoStack, userName: string): readonly DemoCommand[
   const { pingAgainInSeconds, onPageDelaySeconds } = place.project.sdk
   const post = (path: string, key: string, body: object): string =>
     [
-      `curl -sS ${stack.gatewayUrl}${path}`,
+      `curl -sS -w '\\n' ${stack.gatewayUrl}${path}`,
       `  -H 'X-Api-Key: ${key}' -H 'Content-Type: application/json'`,
       `  -d '${JSON.stringify(body)}'`,
     ].join(' \\\n')
