@@ -54,7 +54,7 @@ export const API_ROUTES = {
   readDecision: { method: 'GET', path: 'dead-letters/:service/decisions/:decidedAt' },
   listDecidedDeadLetters: { method: 'GET', path: 'decided-letters/:service' },
   readDeadLettersOfRecord: { method: 'GET', path: 'records/:topic/:partition/:offset/dead-letters' },
-  setRecordAside: { method: 'POST', path: 'halts/:service/set-aside' },
+  setRecordAside: { method: 'POST', path: 'halts/set-aside' },
 
   listRevisions: { method: 'GET', path: 'catalog' },
   readReplay: { method: 'GET', path: 'replay' },

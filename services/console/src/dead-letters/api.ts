@@ -86,11 +86,18 @@ export const deadLettersApi = {
       consumers: z.array(z.strictObject({ service, isAnswering: z.boolean(), letter: DeadLetter.nullable() })),
     }),
   }),
-  /** Sets a record of `user-events` aside. */
+  /** Sets a record of `user-events` aside in each of these consumers. Refused if it halts none of them. */
   setRecordAside: defineRoute({
     role: 'operator',
-    input: z.strictObject({ service, partition: z.number().int().min(0), offset: DeadLetter.shape.offset }),
-    answer: Nothing,
-    logged: ({ partition, ...position }) => ({ ...position, partition: String(partition) }),
+    input: z.strictObject({
+      services: z.array(service).min(1).max(MAX_CONSUMERS),
+      partition: z.number().int().min(0),
+      offset: DeadLetter.shape.offset,
+    }),
+    answer: z.strictObject({
+      /** Consumers that have not set it aside, with the reason in a sentence. */
+      failed: z.array(z.strictObject({ service, message: z.string() })),
+    }),
+    logged: ({ services, partition, offset }) => ({ service: services.join(', '), partition: String(partition), offset }),
   }),
 }

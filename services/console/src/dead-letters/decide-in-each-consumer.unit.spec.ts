@@ -48,3 +48,21 @@ it('a decision in one consumer that does not answer is refused', async () => {
   expect(await decideIn(['user-projector']).answer).toMatchObject({ outcome: 'refused', error: 'no-answer' })
   expect(await decideIn(['nobody']).answer).toMatchObject({ outcome: 'refused', error: 'no-such-consumer' })
 })
+
+it('a record is set aside in each consumer that it halts, and the others are listed', async () => {
+  const base = silent.get('metering') as Calls
+  const setAside: Calls['setAside'] = async () => answered({ outcome: 'asked' })
+  const refuse: Calls['setAside'] = async () => answered({ outcome: 'refused', reason: 'It is not halted.' })
+  const consumers = new Map([
+    ['metering', { ...base, setAside }],
+    ['user-projector', { ...base, setAside: refuse }],
+  ])
+  const { setRecordAside } = createDeadLetterRoutes({ consumers, logger: createLogger('spec', 'silent') })
+  const session = createSessions(() => 0).open('operator', 'Grace')
+  const asked = (services: readonly string[]) =>
+    setRecordAside.handle({ services, partition: 3, offset: '1704' }, session)
+  expect(await asked(['metering', 'user-projector'])).toEqual(
+    answered({ failed: [{ service: 'user-projector', message: 'It is not halted. Nothing was done.' }] }),
+  )
+  expect(await asked(['user-projector'])).toMatchObject({ outcome: 'refused', error: 'not-halted' })
+})

@@ -12,6 +12,7 @@ import { withVisibleCauses } from './visible-causes.ts'
 
 const LETTERS_A_PAGE = 50
 
+type HaltedRecord = Omit<Input<'setRecordAside'>, 'services'> & { readonly service: string }
 type DecisionOfConsumer = Pick<Input<'decideDeadLetters'>, 'decision'> & Input<'decideDeadLetters'>['selections'][number]
 
 export function createDeadLetterRoutes({ consumers, logger }: Pick<Dependencies, 'consumers' | 'logger'>) {
@@ -22,6 +23,13 @@ export function createDeadLetterRoutes({ consumers, logger }: Pick<Dependencies,
     'decide',
     ({ decision, selected }: DecisionOfConsumer, { name: by }) => ({ decision, selected, by }),
     answered,
+  )
+
+  const setAside = forward(
+    'setAside',
+    ({ partition, offset }: HaltedRecord, { name: by }) => ({ topic: TOPICS.userEvents, partition, offset, by }),
+    (done) =>
+      done.outcome === 'refused' ? refuse(409, 'not-halted', `${done.reason} Nothing was done.`) : answered({}),
   )
 
   async function decideIn(input: DecisionOfConsumer, session: Session, signal: AbortSignal) {
@@ -82,12 +90,17 @@ export function createDeadLetterRoutes({ consumers, logger }: Pick<Dependencies,
       })
       return answered(withVisibleCauses({ consumers: await Promise.all(letters) }, session.role === 'operator'))
     },
-    setRecordAside: forward(
-      'setAside',
-      ({ partition, offset }, { name: by }) => ({ topic: TOPICS.userEvents, partition, offset, by }),
-      (done) =>
-        done.outcome === 'refused' ? refuse(409, 'not-halted', `${done.reason} Nothing was done.`) : answered({}),
-    ),
+    setRecordAside: async ({ services, partition, offset }, session, signal) => {
+      const outcomes = await Promise.all(
+        services.map(async (service) => ({ service, result: await setAside({ service, partition, offset }, session, signal) })),
+      )
+      const failed = outcomes.flatMap(({ service, result }) =>
+        result.outcome === 'refused' ? [{ service, result, message: result.message }] : [],
+      )
+      const [first] = failed
+      if (first && failed.length === outcomes.length) return first.result
+      return answered({ failed: failed.map(({ service, message }) => ({ service, message })) })
+    },
   })
 }
 

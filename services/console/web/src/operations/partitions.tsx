@@ -9,6 +9,7 @@ import { Mark, type MarkKind } from '../components/mark.tsx'
 import { right, TableCard } from '../components/table-card.tsx'
 import { Time } from '../components/time.tsx'
 import { RunbookLink } from '../components/with-links.tsx'
+import { useConsumers } from './use-consumers.ts'
 
 interface PartitionsProps {
   readonly title: string
@@ -101,11 +102,12 @@ function stateOf({ owner, alarms, lagSeconds }: PartitionLine): { readonly kind:
   return isLate(lagSeconds) ? { kind: 'warning', label: 'lagging' } : { kind: 'good', label: 'follows' }
 }
 
-/** Button of operators that makes the record, or the batch, that halts a partition a dead letter. */
+/** Button of operators that makes the record, or the batch, that halts a partition a dead letter, in each consumer that it halts. */
 function SetAside({ service, line }: { readonly service: string; readonly line: PartitionLine }) {
   const isOperator = useIsOperator()
+  const consumers = useConsumers().data?.consumers ?? []
   const setAside = useChange('setRecordAside', 'listConsumers')
-  const halt = line.alarms.find(({ kind, recordId }) => kind === 'halted' && recordId !== null)
+  const halt = haltOf(line)
   if (!halt || !isOperator) return null
   const { partition } = line
   const { offset, canSetAside, code } = halt
@@ -114,6 +116,11 @@ function SetAside({ service, line }: { readonly service: string; readonly line: 
     return (
       <output>
         Setting the {what} at offset {offset} aside. The partition continues within seconds.
+        {setAside.data.failed.map((one) => (
+          <p key={one.service}>
+            Not in {one.service}: {one.message} Set it aside there later.
+          </p>
+        ))}
       </output>
     )
   if (!canSetAside)
@@ -122,26 +129,35 @@ function SetAside({ service, line }: { readonly service: string; readonly line: 
         You can set the {what} aside within seconds, when {service} has stored the alarm.
       </p>
     )
+  const isHalted = (one: PartitionLine) => one.partition === partition && haltOf(one)?.offset === offset
+  const others = consumers.filter((one) => one.service !== service && one.partitions.some(isHalted))
+  const services = [service, ...others.map((one) => one.service)]
+  const names = services.join(', ')
   return (
     <ActionDialog
-      label={`Set aside the ${what} at offset ${offset}`}
+      label={`Set aside the ${what} at offset ${offset}${others.length > 0 ? ' in every consumer' : ''}`}
       action="Set it aside"
-      onConfirm={() => setAside.mutateAsync({ service, partition, offset })}
+      onConfirm={() => setAside.mutateAsync({ services, partition, offset })}
     >
       {what === 'batch' ? (
         <p>
-          The records of the batch are lost to {service}. A dead letter without content describes the batch, and
-          partition {partition} continues after it.
+          The records of the batch are lost to {names}. A dead letter without content describes the batch, and partition{' '}
+          {partition} continues after it.
         </p>
       ) : (
         <>
           <p>
-            The record becomes a dead letter of {service}, and partition {partition} continues with the next record.
-            When {service} is fixed, retry the dead letter, which folds it late.
+            The record becomes a dead letter of {names}, and partition {partition} continues with the next record. When
+            the cause is fixed, retry the dead letter, which folds it late.
           </p>
           <p>If you can deploy a fixed version soon, do that instead: the partition then continues with this record.</p>
         </>
       )}
     </ActionDialog>
   )
+}
+
+/** Returns the alarm of a record or batch that halts the partition. */
+function haltOf({ alarms }: PartitionLine): PartitionLine['alarms'][number] | undefined {
+  return alarms.find(({ kind, recordId }) => kind === 'halted' && recordId !== null)
 }
