@@ -1,7 +1,7 @@
 import type { Trigger } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
-import { queuedIdOf, userIdOf } from '@nextvisit/domain'
+import { countKeyOf, queuedIdOf, userIdOf } from '@nextvisit/domain'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { at, contextOf, MINUTE, nps, SECOND } from '../test/evaluator-fixtures.ts'
 import { type GivenEvaluator, givenEvaluator } from '../test/given-evaluator.ts'
@@ -151,6 +151,25 @@ describe('the answer why a form reached a user or not', () => {
       (await readTriggerCounts(given.prisma, { ...ada, triggers: [...triggers] }, Date.parse(at(after)))).counts
     expect(await countsAt(60 * MINUTE)).toEqual([2, 2, 0, 0, null])
     expect(await countsAt(24 * 60 * MINUTE)).toEqual([1, 2, 0, 0, null])
+  })
+
+  it('names the last event that counted, but was too old to trigger', async () => {
+    const DAY = 24 * 60 * MINUTE
+    const where = { property: 'total', atLeast: 100 }
+    const [, hash = ''] = countKeyOf({ event: 'Paid', where }).split('#')
+    const triggers: Trigger[] = [{ event: 'Paid' }, { event: 'Paid', count: 2, where }, { event: 'Other' }]
+    const context = contextOf([{ ...nps, triggers }])
+    const paid = { ...forAda, slug: 'paid', evaluateTriggers: false, countsFor: [hash] }
+    const missedOf = async () =>
+      (await readTriggerCounts(given.prisma, { ...ada, triggers: [...triggers] }, Date.parse(at(DAY)))).missed
+    await given.fold(context, identifyRequested(forAda), eventTracked({ ...paid, received: at(DAY), occurredAt: at(0) }))
+    const missed = { at: at(0), receivedAt: at(DAY) }
+    expect(await missedOf()).toEqual([missed, missed, null])
+    await given.fold(
+      context,
+      eventTracked({ ...paid, evaluateTriggers: true, received: at(DAY + MINUTE), occurredAt: at(DAY + MINUTE) }),
+    )
+    expect(await missedOf()).toEqual([missed, missed, null])
   })
 
   it('contains decisions that were stored without gates', async () => {

@@ -204,6 +204,12 @@ export function describeAudit(campaignOf: () => CampaignContext): void {
         `UPDATE event_occurrences SET latest_ms[1] = latest_ms[1] + 1`,
       ],
       [
+        'form-trigger-evaluator',
+        'forms.event_occurrences: missedAt',
+        `UPDATE event_occurrences SET missed_at = '1970-01-01' WHERE missed_at IS NULL`,
+        `UPDATE event_occurrences SET missed_at = NULL WHERE missed_at = '1970-01-01'`,
+      ],
+      [
         'trait-registry',
         'checkpoints: behind',
         `UPDATE checkpoints SET next_offset = next_offset - 1 WHERE partition = ${USED_PARTITION}`,
