@@ -67,7 +67,7 @@ async function listRecords(env: EnvironmentVariables, { service, json }: ListFla
       ? answer.letters.map((letter) => ({ ...letter, letter: `${of.consumer.name}/${letter.id}` }))
       : [],
   )
-  const records = Array.from(Map.groupBy(found, recordName), ([record, letters]) => deadRecord(record, letters))
+  const records = [...Map.groupBy(found, recordName)].flatMap(([record, letters]) => deadRecord(record, letters))
   if (json) print(JSON.stringify(records, null, 2))
   else printRecords(records)
   if (answers.some(({ answer }) => answer.status === 'available' && answer.letters.length >= MAX_RECORDS))
@@ -92,10 +92,12 @@ async function readOpen(calls: DeadLetterCalls): Promise<readonly DeadLetter[]> 
 function deadRecord(
   record: string,
   found: readonly (DeadLetter & { readonly letter: string })[],
-): DeadRecord {
-  const [{ topic = '', partition = 0, offset = '', recordTime = '' } = {}] = found
+): readonly DeadRecord[] {
+  const [first] = found
+  if (!first) return []
+  const { topic, partition, offset, recordTime } = first
   const letters = found.map(({ letter, state, cause }) => ({ letter, state, cause }))
-  return { record, topic, partition, offset, recordTime, letters }
+  return [{ record, topic, partition, offset, recordTime, letters }]
 }
 
 function printRecords(records: readonly DeadRecord[]): void {
