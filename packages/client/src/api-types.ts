@@ -136,6 +136,11 @@ export interface components {
              */
             readonly moreEvents?: true;
             readonly segments: readonly string[];
+            /**
+             * @description True if the latest records may be missing, because the service behind this answer lags. Absent otherwise.
+             * @constant
+             */
+            readonly stale?: true;
             readonly waitingForms: readonly components["schemas"]["WaitingForm"][];
         };
         readonly TraitValue: (string | number | boolean | null) | readonly (string | number | boolean | null)[];

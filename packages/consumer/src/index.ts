@@ -18,7 +18,14 @@ export {
   unknownTables,
 } from './rebuild/table-sources.ts'
 export { answerDeadLetters } from './dead-letters/answer-dead-letters.ts'
-export { type Barrier, catchUp, createBarrier, findCaughtUp, READ_BARRIER_WITHIN_MS, staleUnless } from './queries/barrier.ts'
+export {
+  type Barrier,
+  catchUp,
+  createBarrier,
+  findCaughtUp,
+  READ_BARRIER_WITHIN_MS,
+  staleUnless,
+} from './queries/barrier.ts'
 export * from './core/errors.ts'
 export { isDuplicate, pruneOldRecords } from './fold/duplicates.ts'
 export { decodeFacts } from './fold/decode-facts.ts'

@@ -35,7 +35,9 @@ export const staleFields = {
   stale: z
     .literal(true)
     .optional()
-    .describe('True if the latest records may be missing, because the service behind this answer lags. Absent otherwise.'),
+    .describe(
+      'True if the latest records may be missing, because the service behind this answer lags. Absent otherwise.',
+    ),
 }
 
 /** A project. Every row and every request belongs to exactly one. */

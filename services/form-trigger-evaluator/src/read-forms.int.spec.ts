@@ -162,7 +162,11 @@ describe('the answer why a form reached a user or not', () => {
     const paid = { ...forAda, slug: 'paid', evaluateTriggers: false, countsFor: [hash] }
     const missedOf = async () =>
       (await readTriggerCounts(given.prisma, { ...ada, triggers: [...triggers] }, Date.parse(at(DAY)))).missed
-    await given.fold(context, identifyRequested(forAda), eventTracked({ ...paid, received: at(DAY), occurredAt: at(0) }))
+    await given.fold(
+      context,
+      identifyRequested(forAda),
+      eventTracked({ ...paid, received: at(DAY), occurredAt: at(0) }),
+    )
     const missed = { at: at(0), receivedAt: at(DAY) }
     expect(await missedOf()).toEqual([missed, missed, null])
     await given.fold(

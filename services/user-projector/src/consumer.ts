@@ -62,7 +62,7 @@ export const userProjector = defineConsumer({
   calls: {
     lookUpUsers: async ({ questions }, context) => ({ answers: await lookUpUsers(questions, context) }),
     readUser: async (query, context) => {
-      const isCaughtUp = await catchUp(query, { ...context, withinMs: READ_BARRIER_WITHIN_MS, staleUnless })
+      const isCaughtUp = await catchUp(query, { ...context, withinMs: READ_BARRIER_WITHIN_MS })
       const user = await readUser(context.readDb, query)
       // The user may exist although the latest records are not folded.
       return user ? { ...user, ...staleUnless(isCaughtUp) } : isCaughtUp ? NOT_FOUND : BEHIND
@@ -70,11 +70,11 @@ export const userProjector = defineConsumer({
     // A userName never changes, and one that is not folded yet is only missing on a screen.
     readUserNames: (query, { readDb }) => readUserNames(readDb, query),
     readSegments: async (query, context) => {
-      const isCaughtUp = await catchUp('all users', { ...context, withinMs: READ_BARRIER_WITHIN_MS, staleUnless })
+      const isCaughtUp = await catchUp('all users', { ...context, withinMs: READ_BARRIER_WITHIN_MS })
       return { ...(await readSegments(context.readDb, query)), ...staleUnless(isCaughtUp) }
     },
     readSegmentMembers: async (query, context) => {
-      const isCaughtUp = await catchUp('all users', { ...context, withinMs: READ_BARRIER_WITHIN_MS, staleUnless })
+      const isCaughtUp = await catchUp('all users', { ...context, withinMs: READ_BARRIER_WITHIN_MS })
       return { ...(await readSegmentMembers(context.readDb, query)), ...staleUnless(isCaughtUp) }
     },
   },

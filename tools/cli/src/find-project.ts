@@ -17,7 +17,10 @@ export function findProject(state: CatalogState, name: ProjectName): CatalogProj
   const all = [...lookupsOf(state).projects()]
   const found = findAmong(all, name)
   if (found) return found
-  throw new CliError(`There is no project ${projectName(name)}. ${knownNames('project', all.map(projectName))}`, EXIT.usage)
+  throw new CliError(
+    `There is no project ${projectName(name)}. ${knownNames('project', all.map(projectName))}`,
+    EXIT.usage,
+  )
 }
 
 /** Returns the project of this name; undefined if none has it. Throws a {@link CliError} that lists the projects if several have. */
@@ -35,7 +38,11 @@ export function findAmong<Project extends ProjectRef>(
  * Returns the project with its organization. If it is given, this needs no catalog, so it works without Kafka and for a
  * project that was removed.
  */
-export async function completeProject(name: ProjectName, env: EnvironmentVariables, topic: string): Promise<ProjectRef> {
+export async function completeProject(
+  name: ProjectName,
+  env: EnvironmentVariables,
+  topic: string,
+): Promise<ProjectRef> {
   const { organization, project } = name
   if (organization !== undefined) return { organization, project }
   const { state } = await readCatalog(logConnection(env), topic)

@@ -42,7 +42,12 @@ function entryIn(line: string): Entry | undefined {
   try {
     const { level, msg, kafkajs, ends } = JSON.parse(line) as Partial<Record<string, unknown>>
     if (typeof msg !== 'string') return undefined
-    return { level, message: msg, isFromKafkajs: kafkajs !== undefined, ends: typeof ends === 'string' ? ends : undefined }
+    return {
+      level,
+      message: msg,
+      isFromKafkajs: kafkajs !== undefined,
+      ends: typeof ends === 'string' ? ends : undefined,
+    }
   } catch {
     return undefined
   }

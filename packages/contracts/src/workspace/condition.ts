@@ -13,6 +13,9 @@ export const KEPT_OCCURRENCES = MAX_COUNT + 1
 export const MAX_PROPERTY_COUNTS = 100
 export const MAX_PROPERTY_COUNTS_OF_AN_EVENT = 10
 
+/** Before its first use: schemas are built while the module loads. */
+const branchesOfTrees = new WeakMap<z.ZodType, readonly z.ZodType[]>()
+
 const scalar = z.union([z.string(), z.number(), z.boolean()])
 const dateOperand = z.union(
   [z.iso.datetime({ offset: true }), z.string().regex(/^-\d{1,6}[smhd]$/)],
@@ -119,8 +122,6 @@ export type Tree<Leaf> =
   | { readonly any: readonly Tree<Leaf>[] }
   | { readonly not: Tree<Leaf> }
   | Leaf
-
-const branchesOfTrees = new WeakMap<z.ZodType, readonly z.ZodType[]>()
 
 /** Returns the kinds of nodes of a condition's schema, for programs that explain faults. Of any other schema: none. */
 export function branchesOfTree(schema: z.ZodType): readonly z.ZodType[] {

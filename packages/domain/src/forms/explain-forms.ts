@@ -100,7 +100,10 @@ export function explainForms(parts: ExplainedParts): readonly FormExplanation[] 
   const configured = workspace?.config.forms ?? []
   const known = new Set([...decisions, ...queue].map(({ formId }) => formId))
   const others = [...known].filter((id) => !configured.some((form) => form.id === id))
-  const all = [...configured.map((form) => explain(form.id, form, parts)), ...others.map((id) => explain(id, undefined, parts))]
+  const all = [
+    ...configured.map((form) => explain(form.id, form, parts)),
+    ...others.map((id) => explain(id, undefined, parts)),
+  ]
   return [...all.filter(({ state }) => state !== 'never'), ...all.filter(({ state }) => state === 'never')]
 }
 
@@ -132,7 +135,10 @@ function presenceOf(
 }
 
 /** Describes the state of a queued form in a sentence. */
-function rowInWords({ state, queuedAt, showFrom, offeredAt, deliveredAt, expiresAt }: QueuedForm, nowMs: number): string {
+function rowInWords(
+  { state, queuedAt, showFrom, offeredAt, deliveredAt, expiresAt }: QueuedForm,
+  nowMs: number,
+): string {
   const until = expiresAt === null ? '' : `, until ${expiresAt}`
   switch (state) {
     case 'waiting':
@@ -232,8 +238,6 @@ export function triggersToCount(
   { seesValues }: { readonly seesValues: boolean },
 ): readonly Trigger[] {
   return forms.flatMap(({ triggers }) =>
-    triggers.filter(
-      (trigger) => 'event' in trigger && (seesValues || countedByTrigger(trigger).where === undefined),
-    ),
+    triggers.filter((trigger) => 'event' in trigger && (seesValues || countedByTrigger(trigger).where === undefined)),
   )
 }

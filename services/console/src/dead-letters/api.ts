@@ -51,7 +51,10 @@ export const deadLettersApi = {
     role: 'operator',
     input: z.strictObject({
       decision: DeadLetterDecision,
-      selections: z.array(z.strictObject({ service, selected: SeenDeadLetters })).min(1).max(MAX_CONSUMERS),
+      selections: z
+        .array(z.strictObject({ service, selected: SeenDeadLetters }))
+        .min(1)
+        .max(MAX_CONSUMERS),
     }),
     answer: z.strictObject({
       consumers: z.array(
@@ -98,6 +101,10 @@ export const deadLettersApi = {
       /** Consumers that have not set it aside, with the reason in a sentence. */
       failed: z.array(z.strictObject({ service, message: z.string() })),
     }),
-    logged: ({ services, partition, offset }) => ({ service: services.join(', '), partition: String(partition), offset }),
+    logged: ({ services, partition, offset }) => ({
+      service: services.join(', '),
+      partition: String(partition),
+      offset,
+    }),
   }),
 }

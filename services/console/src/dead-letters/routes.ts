@@ -13,7 +13,8 @@ import { withVisibleCauses } from './visible-causes.ts'
 const LETTERS_A_PAGE = 50
 
 type HaltedRecord = Omit<Input<'setRecordAside'>, 'services'> & { readonly service: string }
-type DecisionOfConsumer = Pick<Input<'decideDeadLetters'>, 'decision'> & Input<'decideDeadLetters'>['selections'][number]
+type DecisionOfConsumer = Pick<Input<'decideDeadLetters'>, 'decision'> &
+  Input<'decideDeadLetters'>['selections'][number]
 
 export function createDeadLetterRoutes({ consumers, logger }: Pick<Dependencies, 'consumers' | 'logger'>) {
   const forward = createForward(consumers, (answer, session, input: { service: string; id?: string }) =>

@@ -85,10 +85,7 @@ function silenceOf({ service, processes, answering, silentProcesses, isConsumer 
 }
 
 /** Counts the partitions of a consumer without an owner among the answering processes. */
-export function countUnowned(
-  { isConsumer, answering, partitions }: ServiceReading,
-  partitionCount: number,
-): number {
+export function countUnowned({ isConsumer, answering, partitions }: ServiceReading, partitionCount: number): number {
   return isConsumer && answering > 0 ? Math.max(0, partitionCount - partitions.size) : 0
 }
 

@@ -54,7 +54,8 @@ export function createReplyWaiter(options: ReplyWaiterOptions) {
   }
 
   function breakerOf(partition: number): Breaker {
-    const breaker = breakers.get(partition) ?? createBreaker(`${REPLIES}, ${partition})`, watch, { dependency: `${REPLIES})` })
+    const breaker =
+      breakers.get(partition) ?? createBreaker(`${REPLIES}, ${partition})`, watch, { dependency: `${REPLIES})` })
     breakers.set(partition, breaker)
     return breaker
   }

@@ -175,7 +175,14 @@ describe('GET /v2/admin/usage, traits and events (decisions.md, Beyond the docum
 
   it('marks counters that may lack the latest records', async () => {
     const lagging = await startService({
-      readUsage: async ({ month }) => ({ month, events: 7, monthlyActiveUsers: 3, uniqueEvents: 2, uniqueTraits: 1, stale: true }),
+      readUsage: async ({ month }) => ({
+        month,
+        events: 7,
+        monthlyActiveUsers: 3,
+        uniqueEvents: 2,
+        uniqueTraits: 1,
+        stale: true,
+      }),
     })
     const beside = await startGateway({ services: { metering: lagging.url } })
     expect(UsageOverview.parse((await beside.get('/v2/admin/usage')).body)).toMatchObject({ stale: true })

@@ -69,9 +69,7 @@ async function runExport({ topic, from, to, project: name, out }: ExportFlags): 
       `Wrote ${formatCount(records)} records of ${topic} to ${out === '-' ? 'standard output' : out} in ${seconds} s.`,
     )
     if (records === 0 && project)
-      complain(
-        `${projectName(project)} has no record in that time; nextvisit status lists the organizations.`,
-      )
+      complain(`${projectName(project)} has no record in that time; nextvisit status lists the organizations.`)
   } catch (error) {
     progress.end()
     await output.discard()

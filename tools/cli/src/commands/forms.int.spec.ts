@@ -273,7 +273,9 @@ describe('nextvisit forms dry-run', () => {
     await expect(dryRunForms(invalid, { from: FROM, to: NOW, jsonLines: true }, topics)).rejects.toThrow('one fault')
     expect(ErrorLine.parse(JSON.parse(printed.at(-1) ?? ''))).toMatchObject({
       code: 'INVALID_WORKSPACE',
-      faults: [{ line: 3, path: 'organizations[0].projects[0].formz', message: 'is not a known member: did you mean forms?' }],
+      faults: [
+        { line: 3, path: 'organizations[0].projects[0].formz', message: 'is not a known member: did you mean forms?' },
+      ],
     })
     const unknown = dryRunForms(
       await fileOf(FILE),

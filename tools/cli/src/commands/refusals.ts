@@ -158,7 +158,8 @@ function printCounts(counts: StoredRefusals['counts'], { user, reason }: Refusal
   const sorted = Object.entries(counts).toSorted(([, one], [, other]) => other - one)
   const words = sorted.map(([name, count]) => `${name} ${count}`).join(', ')
   if (user !== undefined) return print(words ? `Kept refusals of ${user}: ${words}` : `No refusal of ${user} is kept.`)
-  if (words === '') return print(`Nothing was refused${reason === undefined ? '' : ` as ${reason}`} in the last 24 hours.`)
+  if (words === '')
+    return print(`Nothing was refused${reason === undefined ? '' : ` as ${reason}`} in the last 24 hours.`)
   print(`Refused in the last 24 hours: ${words}`)
 }
 

@@ -18,8 +18,7 @@ import {
 /** A consumer looks for retries every five seconds, and then folds a hundred of a partition a second. */
 const STALLED_AFTER_MS = 20_000
 const POLL_EVERY_MS = 250
-const NOTHING_TO = (what: DeadLetterDecision) =>
-  `None of the selected letters is dead, so there is nothing to ${what}.`
+const NOTHING_TO = (what: DeadLetterDecision) => `None of the selected letters is dead, so there is nothing to ${what}.`
 
 type Answers<Answer> = readonly AnswerOfConsumer<SelectedLetters, Answer>[]
 
@@ -77,7 +76,9 @@ async function awaitRetries(
         `${service} is running (nextvisit status), then run nextvisit dead-letters list --service ${service}.`,
     )
   for (const { service, because } of silent(results))
-    complain(`${service}: ${because}. Its result is unknown: nextvisit dead-letters list --service ${service} shows it.`)
+    complain(
+      `${service}: ${because}. Its result is unknown: nextvisit dead-letters list --service ${service} shows it.`,
+    )
   return rows.length === results.length && rows.every(({ dead, retry }) => dead + retry === 0)
 }
 

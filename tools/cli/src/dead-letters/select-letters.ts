@@ -30,19 +30,16 @@ export function selectLetters(env: EnvironmentVariables, flags: SelectionFlags):
   const { service, id, record, cause, all } = flags
   const given = [id, record, cause, all].filter((flag) => flag !== undefined)
   if (given.length !== 1) {
-    throw new CliError(
-      'Specify exactly one of --record (repeatable), --id (repeatable), --cause or --all.',
-      EXIT.usage,
-    )
+    throw new CliError('Specify exactly one of --record (repeatable), --id (repeatable), --cause or --all.', EXIT.usage)
   }
   const only = service === undefined ? undefined : consumerNamed(service)
   if (id) return selectIds(id, service)
   if (!only) requireSomeConsumer(env)
-  const selected = selectionOf({ record, cause })
+  const selected = selectionOf(record, cause)
   return (only ? [only] : consumers).map((consumer) => ({ consumer, selected }))
 }
 
-function selectionOf({ record, cause }: Pick<SelectionFlags, 'record' | 'cause'>): DeadLetterSelection {
+function selectionOf(record: SelectionFlags['record'], cause: string | undefined): DeadLetterSelection {
   if (record) return { by: 'records', records: record.map(parseRecord) }
   return cause === undefined ? { by: 'all' } : { by: 'cause', cause }
 }
@@ -96,8 +93,7 @@ export function askEach<Selected extends { readonly consumer: Consumer }, Answer
   return Promise.all(
     all.map(async (of) => {
       const asked = () => withDeadLetters(env, of.consumer, (calls) => ask(calls, of))
-      const answer =
-        all.length === 1 ? { status: 'available' as const, ...(await asked()) } : await askPart(asked)
+      const answer = all.length === 1 ? { status: 'available' as const, ...(await asked()) } : await askPart(asked)
       return { of, answer }
     }),
   )

@@ -82,7 +82,9 @@ async function readOpen(calls: DeadLetterCalls): Promise<readonly DeadLetter[]> 
   const read: DeadLetter[] = []
   let after: string | null = '0'
   while (after !== null && read.length < MAX_RECORDS) {
-    const page: z.output<typeof deadLetterCalls.list.answer> = await answerOf(calls.list({ after, limit: LETTERS_A_PAGE }))
+    const page: z.output<typeof deadLetterCalls.list.answer> = await answerOf(
+      calls.list({ after, limit: LETTERS_A_PAGE }),
+    )
     read.push(...page.letters)
     after = page.next
   }

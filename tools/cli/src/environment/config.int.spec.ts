@@ -96,14 +96,19 @@ describe('the environment of a command beside a local stack', () => {
   })
 
   it.each([
-    [{}, /no local stack runs here \(its data would be in .*\.nextvisit; if it was started with NEXTVISIT_DATA, set that/],
+    [
+      {},
+      /no local stack runs here \(its data would be in .*\.nextvisit; if it was started with NEXTVISIT_DATA, set that/,
+    ],
     [{ NEXTVISIT_DATA: '/nowhere' }, /no local stack runs here with NEXTVISIT_DATA=\/nowhere/],
   ])('names NEXTVISIT_DATA if there is no stack: %j', (env, message) => {
     expect(notSet('KAFKA_BROKERS', env)).toMatch(message)
   })
 
   it('names NEXTVISIT_DATA beside a missing setting, too', () => {
-    expect(() => readSettings(redisConfig, { NEXTVISIT_DATA: '/nowhere' })).toThrow(/REDIS_URL[^]*NEXTVISIT_DATA=\/nowhere/)
+    expect(() => readSettings(redisConfig, { NEXTVISIT_DATA: '/nowhere' })).toThrow(
+      /REDIS_URL[^]*NEXTVISIT_DATA=\/nowhere/,
+    )
   })
 
   it('prints the settings of the stack, even if the environment names another system', async () => {

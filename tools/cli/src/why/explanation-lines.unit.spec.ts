@@ -168,9 +168,7 @@ describe('a form in words', () => {
   })
 
   it('reports missing gates of an old decision', () => {
-    expect(linesOf(decision({})).at(-1)).toBe(
-      '  The compared values are missing: the decision predates them.',
-    )
+    expect(linesOf(decision({})).at(-1)).toBe('  The compared values are missing: the decision predates them.')
   })
 })
 

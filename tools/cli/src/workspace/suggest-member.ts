@@ -1,6 +1,6 @@
 import { branchesOfTree, WorkspaceFile } from '@nextvisit/contracts'
 import { z } from 'zod'
-import { isNearly } from '../import/misspelt-members.ts'
+import { isNearly } from '../is-nearly.ts'
 import type { Path } from './read-yaml.ts'
 
 /** A longer name is no misspelt one. */
@@ -24,7 +24,7 @@ export function suggestMember(path: Path, name: string, root: unknown): string |
   const known = namesIn(shapes).filter((one) => valueAt(given, [one]) === undefined)
   return (
     misspelt(name, known) ??
-    inside(shapes, known, name, value) ??
+    inside(shapes, name, value) ??
     inPart(shapes, known, name, value) ??
     above(path, name, value, root)
   )
@@ -80,13 +80,8 @@ function misspelt(name: string, known: readonly string[]): string | undefined {
 }
 
 /** The member belongs into another one, as `every` belongs into `repeat`. Prefers places where nothing else is missing. */
-function inside(
-  shapes: readonly Shape[],
-  free: readonly string[],
-  name: string,
-  value: unknown,
-): string | undefined {
-  const found = shapes.flatMap((shape) => placesIn(shape, free, name, value, 1))
+function inside(shapes: readonly Shape[], name: string, value: unknown): string | undefined {
+  const found = shapes.flatMap((shape) => placesIn(shape, name, value, 1))
   const best = found.toSorted((one, other) => rankOf(one) - rankOf(other))[0]
   return best && didYouMean(best.text)
 }
@@ -104,21 +99,19 @@ function rankOf({ isWhole, levels }: Place): number {
   return levels + (isWhole ? 0 : MAX_LEVELS)
 }
 
-function placesIn(shape: Shape, names: readonly string[], name: string, value: unknown, levels: number): Place[] {
-  return names.flatMap((outer) => {
-    if (!Object.hasOwn(shape, outer)) return []
-    return innerObjects(shape[outer] as z.ZodType).flatMap(({ schema, isItem }) => {
+function placesIn(shape: Shape, name: string, value: unknown, levels: number): Place[] {
+  return Object.entries(shape).flatMap(([outer, member]) =>
+    innerObjects(member as z.ZodType).flatMap(({ schema, isItem }) => {
       const own: Place[] = takes(schema.shape, name, value)
         ? [{ text: `${name}: ${shown(value)}`, isWhole: fits(schema, { [name]: value }), levels }]
         : []
-      const deeper =
-        levels < MAX_LEVELS ? placesIn(schema.shape, Object.keys(schema.shape), name, value, levels + 1) : []
+      const deeper = levels < MAX_LEVELS ? placesIn(schema.shape, name, value, levels + 1) : []
       return [...own, ...deeper].map((place) => ({
         ...place,
         text: `${outer}: ${isItem ? `[{ ${place.text} }]` : `{ ${place.text} }`}`,
       }))
-    })
-  })
+    }),
+  )
 }
 
 /** The name is a part of the meant one, or contains it, and the value fits. */
@@ -186,14 +179,19 @@ function memberOf(schema: z.ZodType, step: string | number): readonly z.ZodType[
 }
 
 /** The mappings in a member: its own, and those of its items. */
-function innerObjects(schema: z.ZodType): readonly { readonly schema: z.ZodObject; readonly isItem: boolean }[] {
-  return alternatives(schema).flatMap((one) => {
-    if (one instanceof z.ZodObject) return { schema: one, isItem: false }
+function innerObjects(schema: z.ZodType): readonly InnerObject[] {
+  return alternatives(schema).flatMap((one): readonly InnerObject[] => {
+    if (one instanceof z.ZodObject) return [{ schema: one, isItem: false }]
     if (!(one instanceof z.ZodArray)) return []
     return alternatives(one.element as z.ZodType).flatMap((item) =>
-      item instanceof z.ZodObject ? { schema: item, isItem: true } : [],
+      item instanceof z.ZodObject ? [{ schema: item, isItem: true }] : [],
     )
   })
+}
+
+interface InnerObject {
+  readonly schema: z.ZodObject
+  readonly isItem: boolean
 }
 
 /** Removes defaults and options around a schema, and splits unions and conditions. */

@@ -40,7 +40,11 @@ describe('a suggestion for a member of the workspace file', () => {
       faultsOf({}, {}, { forms: [] }),
       `${NOT_KNOWN}: did you mean organizations: [{ projects: [{ forms: [] }] }]?`,
     ],
-    ['belongs one level up', inForm({ frequency: { delay: '2h' } }), `${NOT_KNOWN}: it belongs beside frequency, not into it`],
+    [
+      'belongs one level up',
+      inForm({ frequency: { delay: '2h' } }),
+      `${NOT_KNOWN}: it belongs beside frequency, not into it`,
+    ],
     ['belongs several levels up', inForm({ formCooldown: '7d' }), `${NOT_KNOWN}: it belongs beside forms, not into it`],
     ['is misspelt', inForm({ triggrs: [] }), `${NOT_KNOWN}: did you mean triggers?`],
     ['is written otherwise', inForm({ starts_at: '2026-01-01T00:00:00Z' }), `${NOT_KNOWN}: did you mean startsAt?`],
@@ -61,7 +65,11 @@ describe('a suggestion for a member of the workspace file', () => {
 
 describe('a suggestion for a value of another shape', () => {
   it.each<[string, readonly string[], RegExp]>([
-    ['a value instead of its mapping', inForm({ frequency: 'always' }), /: did you mean frequency: { repeat: always }\?$/],
+    [
+      'a value instead of its mapping',
+      inForm({ frequency: 'always' }),
+      /: did you mean frequency: { repeat: always }\?$/,
+    ],
     [
       'a mapping instead of its list',
       inForm({ triggers: { event: 'Paid' } }),

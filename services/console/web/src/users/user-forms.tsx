@@ -137,7 +137,8 @@ function WaitsFor({ formId, waitsFor }: FormLine) {
           {soFar !== null && (
             <b>
               {' '}
-              ({soFar} of {count}{soFar >= count && '; the next one triggers it'})
+              ({soFar} of {count}
+              {soFar >= count && '; the next one triggers it'})
             </b>
           )}
         </li>
