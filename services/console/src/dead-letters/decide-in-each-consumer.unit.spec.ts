@@ -1,7 +1,7 @@
 import { createLogger } from '@nextvisit/service-kit'
 import { expect, it } from 'vitest'
+import { callRoute, givenSession } from '../../test/given-session.ts'
 import { answered } from '../http/api-route.ts'
-import { createSessions } from '../http/sessions.ts'
 import { createServices, noAnswerOf } from '../services.ts'
 import { createDeadLetterRoutes } from './routes.ts'
 
@@ -26,9 +26,9 @@ function decideIn(services: readonly string[]) {
     ['user-projector', { ...base, decide: async () => noAnswerOf('user-projector') }],
   ])
   const { decideDeadLetters } = createDeadLetterRoutes({ consumers, logger: createLogger('spec', 'silent') })
-  const session = createSessions(() => 0).open('operator', 'Grace')
+  const session = givenSession('operator', 'Grace')
   const selections = services.map((service) => ({ service, selected }))
-  return { asked, answer: decideDeadLetters.handle({ decision: 'retry', selections }, session) }
+  return { asked, answer: callRoute(decideDeadLetters, { decision: 'retry', selections }, session) }
 }
 
 it('a decision about a record reaches each consumer, and one that does not answer is listed', async () => {
@@ -58,9 +58,9 @@ it('a record is set aside in each consumer that it halts, and the others are lis
     ['user-projector', { ...base, setAside: refuse }],
   ])
   const { setRecordAside } = createDeadLetterRoutes({ consumers, logger: createLogger('spec', 'silent') })
-  const session = createSessions(() => 0).open('operator', 'Grace')
+  const session = givenSession('operator', 'Grace')
   const asked = (services: readonly string[]) =>
-    setRecordAside.handle({ services, partition: 3, offset: '1704' }, session)
+    callRoute(setRecordAside, { services, partition: 3, offset: '1704' }, session)
   expect(await asked(['metering', 'user-projector'])).toEqual(
     answered({ failed: [{ service: 'user-projector', message: 'It is not halted. Nothing was done.' }] }),
   )

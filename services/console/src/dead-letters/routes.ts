@@ -93,7 +93,10 @@ export function createDeadLetterRoutes({ consumers, logger }: Pick<Dependencies,
     },
     setRecordAside: async ({ services, partition, offset }, session, signal) => {
       const outcomes = await Promise.all(
-        services.map(async (service) => ({ service, result: await setAside({ service, partition, offset }, session, signal) })),
+        services.map(async (service) => ({
+          service,
+          result: await setAside({ service, partition, offset }, session, signal),
+        })),
       )
       const failed = outcomes.flatMap(({ service, result }) =>
         result.outcome === 'refused' ? [{ service, result, message: result.message }] : [],

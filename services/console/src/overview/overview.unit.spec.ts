@@ -49,14 +49,28 @@ it.each([
   ['null if the samples cover the whole hour', 59.5 * 60_000, null],
 ])('the Overview gives as the start of the counts %s', (_, agoMs, countedSince) => {
   const samples = [sampleOf({}, { atMs: NOW_MS - agoMs, seconds: 0 }), sampleOf({}, { atMs: NOW_MS })]
-  const parts = { samples, services: [], lastAnswers: new Map(), reached: [], members: new Map(), partitionCount: PARTITIONS }
+  const parts = {
+    samples,
+    services: [],
+    lastAnswers: new Map(),
+    reached: [],
+    members: new Map(),
+    partitionCount: PARTITIONS,
+  }
   expect(overviewOf({ ...parts, nowMs: NOW_MS }).countedSince).toBe(countedSince)
 })
 
 it('the Overview reports the time of the figures of a silent consumer, and an estimate of the records that wait', () => {
   const silent = [givenService('gateway', [undefined]), givenService('metering', [undefined])]
   const lastAnswers = new Map([['metering', { atMs: NOW_MS - 90_000, lagRecords: 2, recordedSince: 29 }]])
-  const parts = { samples: [], services: silent, lastAnswers, reached: [], members: new Map(), partitionCount: PARTITIONS }
+  const parts = {
+    samples: [],
+    services: silent,
+    lastAnswers,
+    reached: [],
+    members: new Map(),
+    partitionCount: PARTITIONS,
+  }
   expect(overviewOf({ ...parts, nowMs: NOW_MS }).services).toMatchObject([
     { asOf: null, silence: { recordsWaiting: null } },
     { asOf: '1970-01-01T00:58:30.000Z', silence: { recordsWaiting: 31 } },

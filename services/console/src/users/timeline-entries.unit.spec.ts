@@ -47,7 +47,7 @@ describe('timelineEntriesOf', () => {
   it('shows a text as a text: "150" is no number', () => {
     const [entry] = timelineEntriesOf({
       ...parts,
-      facts: [{ ...fact, properties: { total: '150', count: 150 } }],
+      facts: [keptFactOf({ ...fact, properties: { total: '150', count: 150 } }, SHOW_ALL)],
     }).filter(({ kind }) => kind === 'event')
     expect(entry?.details.map(({ name, value }) => `${name} ${value}`)).toEqual(['total "150"', 'count 150'])
   })
