@@ -18,6 +18,8 @@ async function answerOf<Answer>(asked: Promise<CallOutcome<Answer>>): Promise<An
   return outcome.answer
 }
 
+const at = (offset: string, partition = 0) => ({ topic: 'user-events', partition, offset })
+
 async function causeIdOf(db: Db, reason: string): Promise<string> {
   const { groups } = await answerOf(asksOn(db).readCauses({}))
   return groups.find(({ cause }) => cause === reason)?.causeId ?? ''
@@ -222,7 +224,6 @@ describe('a decision', () => {
     const db = await givenConsumerDb()
     const asks = asksOn(db)
     await givenDeadLetters(db, [{ reason: NOT_JSON }, { reason: NOT_JSON }])
-    const at = (offset: string, partition = 0) => ({ topic: 'user-events', partition, offset })
     const selected = { by: 'records' as const, records: [at('1'), at('1', 5), at('99')] }
     expect(await answerOf(asks.preview({ selected }))).toEqual({
       dead: 1,

@@ -52,6 +52,14 @@ const explain = (special: Partial<Parts> = {}) =>
     ...special,
   })
 
+const searchedTwice: Parts['progressOf'] = (trigger) => ('event' in trigger ? { count: 2 } : undefined)
+
+const summaryOf = (form: object) =>
+  explain({ workspace: { config: { forms: [Form.parse({ id: 'one', ...form })] }, notUnderstood: [] } })[0]?.summary
+
+const missedWith = (missed: MissedEvent, decisions: readonly FormDecision[] = []) =>
+  explain({ forms: [...decisions], progressOf: () => ({ missed }) }).find(({ formId }) => formId === 'nps')?.missed
+
 describe('the explanation of a form', () => {
   it('has the last decision, and lists gates that were not checked', () => {
     const [nps, never] = explain({ forms: [refused] })
@@ -115,12 +123,8 @@ describe('the explanation of a form', () => {
 })
 
 describe('the explanation of a form that was never evaluated', () => {
-  const summaryOf = (form: object) =>
-    explain({ workspace: { config: { forms: [Form.parse({ id: 'one', ...form })] }, notUnderstood: [] } })[0]?.summary
-
   it('lists its triggers, with the progress of the user', () => {
-    const progressOf: Parts['progressOf'] = (trigger) => ('event' in trigger ? { count: 2 } : undefined)
-    expect(explain({ progressOf }).find(({ formId }) => formId === 'never')?.waitsFor).toEqual([
+    expect(explain({ progressOf: searchedTwice }).find(({ formId }) => formId === 'never')?.waitsFor).toEqual([
       { trigger: 'event Search 3 times within 7d', soFar: 2, count: 3 },
       { trigger: 'visit', soFar: null, count: 1 },
     ])
@@ -140,9 +144,6 @@ describe('the explanation of a form that was never evaluated', () => {
 })
 
 describe('an event that counted, but could not trigger the form', () => {
-  const missedWith = (missed: MissedEvent, decisions: readonly FormDecision[] = []) =>
-    explain({ forms: [...decisions], progressOf: () => ({ missed }) }).find(({ formId }) => formId === 'nps')?.missed
-
   it('was too old when it arrived', () => {
     expect(missedWith({ at: '2026-11-22T03:00:00.000Z', receivedAt: AT })).toEqual([
       `The event Checkout of 2026-11-22T03:00:00.000Z was older than 15 minutes when it arrived at ${AT}. It counts, but it triggers no form.`,

@@ -49,10 +49,11 @@ it('a decision in one consumer that does not answer is refused', async () => {
   expect(await decideIn(['nobody']).answer).toMatchObject({ outcome: 'refused', error: 'no-such-consumer' })
 })
 
+const setAside: Calls['setAside'] = async () => answered({ outcome: 'asked' })
+const refuse: Calls['setAside'] = async () => answered({ outcome: 'refused', reason: 'It is not halted.' })
+
 it('a record is set aside in each consumer that it halts, and the others are listed', async () => {
   const base = silent.get('metering') as Calls
-  const setAside: Calls['setAside'] = async () => answered({ outcome: 'asked' })
-  const refuse: Calls['setAside'] = async () => answered({ outcome: 'refused', reason: 'It is not halted.' })
   const consumers = new Map([
     ['metering', { ...base, setAside }],
     ['user-projector', { ...base, setAside: refuse }],

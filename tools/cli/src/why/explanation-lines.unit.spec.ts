@@ -33,13 +33,14 @@ const row: QueuedForm = {
   requestId: 'r-1',
 }
 
+const progressOf = () => undefined
+
 /** Explains a decision on the form `nps` of the workspace. */
 function linesOf(
   given: FormDecision,
   { queue = [], forms = [Form.parse({ id: 'nps' })] }: { queue?: QueuedForm[]; forms?: Form[] } = {},
 ): readonly string[] {
   const workspace = { config: { forms }, notUnderstood: [] }
-  const progressOf = () => undefined
   const explained = explainForms({ forms: [given], queue, workspace, progressOf, nowMs: Date.parse(AT) })
   return explained.flatMap(explanationLines)
 }
