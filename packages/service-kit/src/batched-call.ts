@@ -13,7 +13,8 @@ interface BatchedCallOptions<Question> {
   readonly maxWeight?: number
   /**
    * Weight of the first calls, for calls whose duration follows their weight: they grow as long as the service answers
-   * quickly. Default: calls are not paced, such as those that wait for folds.
+   * quickly. A question of such calls is late because of load, and `crowded`, unless the service is silent. Default: calls
+   * are not paced, such as those that wait for folds.
    */
   readonly firstWeight?: number
   /** Maximum size of one call; internal ports accept bodies of 1 MB. A larger question is `crowded`. */
@@ -64,10 +65,13 @@ const CROWDED = { outcome: 'crowded' } as const
 const UNAWAITED_MS = 5_000
 /** A question with less time left is not asked. */
 const SHORTEST_CALL_MS = 50
-/** Calls that took longer are followed by smaller ones. A question may wait for two calls, within a second. */
+/** Calls grow until they take so long. */
 const QUICK_CALL_MS = 250
-/** After so long without an answer, a service is assumed to be unavailable. */
-const SILENT_MS = 500
+/** Calls that took longer are followed by smaller ones, but not as small as the first: each call has a cost of its own. */
+const SLOW_CALL_MS = 500
+const SMALLEST_SHARE = 1 / 4
+/** A service that has not answered a tenant's calls for so long is assumed to be unavailable. */
+const SILENT_MS = 900
 /** After such a pause, a process of the service may be new, or its connections closed: calls begin small again. */
 const COLD_AFTER_MS = 10_000
 
@@ -87,6 +91,7 @@ export function createBatchedCall<Question, Answer>(
 ): BatchedCall<Question, Answer> {
   const { tenantOf, keyOf = (question) => question, weightOf = () => 1, bytesOf = () => 0 } = options
   const { maxWeight = 1_000, firstWeight = maxWeight, maxBytes = 800_000, maxCalls = 2, maxWaiting = 4_000 } = options
+  const isPaced = options.firstWeight !== undefined
   const pace = createPace(firstWeight, maxWeight)
   /** Tenants with questions, in the order of their turns. */
   const tenants = new Map<string, Tenant<Question, Answer>>()
@@ -147,24 +152,18 @@ export function createBatchedCall<Question, Answer>(
     if (tenant.waiting.size === 0) tenants.delete(tenant.id)
   }
 
-  /** Returns true if paced calls of the tenant are answered. A late question is then late because of load. */
-  function isAnswered(id: string): boolean {
-    return options.firstWeight !== undefined && answered.has(id)
-  }
-
   return (question, deadlineAt = performance.now() + UNAWAITED_MS) => {
     const timeoutMs = remainingMs(deadlineAt)
     const [weight, bytes, id] = [weightOf(question), bytesOf(question), tenantOf(question)]
     const tenant = tenants.get(id) ?? { id, waiting: new Set(), isAsking: false, answeredUpTo: 0 }
-    if (timeoutMs < SHORTEST_CALL_MS)
-      return Promise.resolve(tenant.waiting.size > 0 || isAnswered(id) ? CROWDED : UNAVAILABLE)
+    if (timeoutMs < SHORTEST_CALL_MS) return Promise.resolve(isPaced || tenant.waiting.size > 0 ? CROWDED : UNAVAILABLE)
     if (weight > maxWeight || bytes > maxBytes || tenant.waiting.size >= maxWaiting) return Promise.resolve(CROWDED)
     const { promise, resolve } = Promise.withResolvers<BatchedOutcome<Answer>>()
     const position = positions
     const expire = (): void => {
       tenant.waiting.delete(one)
       if (tenant.waiting.size === 0 && !tenant.isAsking) tenants.delete(id)
-      resolve(position < tenant.answeredUpTo || isAnswered(id) ? CROWDED : UNAVAILABLE)
+      resolve(position < tenant.answeredUpTo || (isPaced && answered.has(id)) ? CROWDED : UNAVAILABLE)
     }
     const one: Waiting<Question, Answer> = { question, tenant, weight, bytes, deadlineAt, resolve, expire }
     let expiring: NodeJS.Immediate | undefined
@@ -215,8 +214,9 @@ function createPace(firstWeight: number, maxWeight: number) {
     },
     onAnswered: (answeredWeight: number, tookMs: number): void => {
       answeredAt = performance.now()
-      if (tookMs > QUICK_CALL_MS) weight = Math.max(firstWeight, Math.floor((answeredWeight * QUICK_CALL_MS) / tookMs))
-      else if (answeredWeight >= weight / 2) weight = Math.min(maxWeight, 2 * weight)
+      const quick = Math.floor(answeredWeight * Math.min(4, Math.max(1 / 2, QUICK_CALL_MS / tookMs)))
+      if (quick > weight) weight = Math.min(maxWeight, quick)
+      else if (tookMs > SLOW_CALL_MS) weight = Math.max(Math.min(weight, SMALLEST_SHARE * maxWeight), quick)
     },
     onFailed: (): void => void (weight = firstWeight),
   }

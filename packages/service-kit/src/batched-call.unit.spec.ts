@@ -112,26 +112,26 @@ describe('a paced call', () => {
   afterEach(() => void vi.useRealTimers())
 
   it('begins small, grows while the service answers quickly, and shrinks when it does not', async () => {
-    expect(await sizesOfCalls(5, 5, 5, 5, 5, 500, 500, 5)).toEqual([1, 10, 20, 40, 60, 60, 30, 15, 30])
+    expect(await sizesOfCalls(5, 125, 100, 300, 600, 600, 600, 5)).toEqual([1, 10, 20, 50, 50, 25, 15, 15, 60])
   })
 
   it('begins small again after a failure, and after a pause', async () => {
-    expect(await sizesOfCalls(5, 5, 5, undefined, 5)).toEqual([1, 10, 20, 40, 10, 20])
-    expect(await sizesOfCalls(5, 5, 5, 11_000)).toEqual([1, 10, 20, 40, 10])
+    expect(await sizesOfCalls(5, 5, undefined, 5)).toEqual([1, 10, 40, 10, 40])
+    expect(await sizesOfCalls(5, 5, 5)).toEqual([1, 10, 40, 60])
   })
 
   it('takes a single question that is heavier', async () => {
     const { calls, ask } = heldService()
     const call = createBatchedCall(ask, { tenantOf, weightOf: (n: number) => n, firstWeight: 10, maxWeight: 60 })
-    for (const question of [50, 51, 5, 4]) void call(question, soon())
+    for (const question of [50, 59, 5, 4]) void call(question, soon())
     for (let index = 0; index < 3; index += 1) await answerNext(calls, index)
-    expect(calls.map(({ questions }) => questions)).toEqual([[50], [51], [5, 4]])
+    expect(calls.map(({ questions }) => questions)).toEqual([[50], [59], [5, 4]])
   })
 
   it.each([
     ['crowded', 'has just been answered', 10, 400],
     ['crowded', 'has just been answered, with no time left', 10, 20],
-    ['unavailable', 'was last answered half a second ago', 10, 600],
+    ['unavailable', 'was last answered a second ago', 10, 1_000],
     ['unavailable', 'is not paced', undefined, 400],
   ])('of a tenant makes late questions %s if it %s', async (outcome, _case, firstWeight, leftMs) => {
     const { calls, ask } = heldService()

@@ -1,4 +1,4 @@
-import { type Claim, type EventTracked, NAME_CAPS } from '@nextvisit/contracts'
+import { type Claim, type EventTracked, NAME_CAPS, type Unchecked } from '@nextvisit/contracts'
 import { capOnNewEvents, applyAllowListToProperties, countsForOf, type TrackBody } from '@nextvisit/domain'
 import { type Refusal, REFUSALS, refuse } from '../refusals/refusals.ts'
 import {
@@ -13,7 +13,7 @@ import {
 import type { KnownUsers } from './known-users.ts'
 import { NO_ROOM_NEEDED, reserveRoom } from './reserve-room.ts'
 import type { TraitRegistry } from './trait-registry.ts'
-import type { Release } from './verdicts.ts'
+import { type Release, verdictAfter } from './verdicts.ts'
 
 /**
  * Applies the policy for tracked events, in this order: user exists (404), event disabled (400), the organization's
@@ -38,23 +38,28 @@ export async function admitEvent(
   const claim: Claim = { kind: 'event', ...recordRefOf(item), slugs: [body.slug], disabled: [], limit: cap.limit }
   const nameRefusal = refuse(REFUSALS[cap.reason])
   const room = metered
-    ? await reserveRoom(metering, 'event', item, common.received, {
-        isReached: () => traitRegistry.isRefusedByCap(claim, admissionDeadlineAt),
-        refusal: nameRefusal,
+    ? await reserveRoom(metering, 'event', item, {
+        received: common.received,
+        earlier: user.unchecked,
+        nameCap: {
+          isReached: () => traitRegistry.isRefusedByCap(claim, admissionDeadlineAt),
+          refusal: nameRefusal,
+        },
       })
     : NO_ROOM_NEEDED
   if (room.outcome === 'refused') return room
 
   const releaseName: Release = (releaseDeadlineAt) => traitRegistry.release(claim, releaseDeadlineAt)
   const acquired = [...room.acquired, releaseName]
-  const name = await claimName(traitRegistry, claim, item, nameRefusal)
+  const earlier = [...user.unchecked, ...room.unchecked]
+  const name = await claimName(traitRegistry, claim, item, { earlier, refusal: nameRefusal })
   if (name.outcome === 'refused') {
     // Awaited, so that the caller's next request finds the room again.
     await releaseAll(acquired, deadlineAt)
     return name
   }
 
-  const unchecked = [...user.unchecked, ...room.unchecked, ...name.unchecked]
+  const unchecked = [...earlier, ...name.unchecked]
   return {
     outcome: 'admitted',
     fact: {
@@ -88,12 +93,13 @@ async function claimName(
   traitRegistry: TraitRegistry,
   claim: Claim,
   { request }: ItemToAdmit<unknown>,
-  refusal: Refusal,
+  { earlier, refusal }: { readonly earlier: readonly Unchecked[]; readonly refusal: Refusal },
 ): Promise<(Passed & { readonly isNew: boolean }) | Refusal> {
   // A request with a key may repeat one that another gateway answered before Redis was emptied.
   const isKeyed = typeof request.idempotency === 'object'
   const claimed = await traitRegistry.claim(claim, request.admissionDeadlineAt, isKeyed)
-  const [verdict] = typeof claimed === 'string' ? [claimed] : claimed.values()
+  const [answered] = typeof claimed === 'string' ? [claimed] : claimed.values()
+  const verdict = answered && verdictAfter(earlier, answered)
   if (verdict === 'no-room') return refusal
   if (verdict === 'crowded') return refuse(REFUSALS.busy)
   const unchecked = verdict === 'unchecked' ? [NAME_CAPS.event.unchecked] : []

@@ -22,7 +22,7 @@ import {
 } from './admission.ts'
 import { reserveRoom } from './reserve-room.ts'
 import type { ClaimResult } from './trait-registry.ts'
-import type { Release } from './verdicts.ts'
+import { type Release, verdictAfter } from './verdicts.ts'
 
 /**
  * Applies the policy for identifies by either kind of key, in this order: the traits that pages may change (400), the
@@ -40,7 +40,7 @@ export async function admitIdentify(
   const chosen = applyAllowList(project, item.body)
   if (chosen.outcome === 'rejected') return refuseBody(chosen)
 
-  const room = await reserveRoom(metering, 'mau', item, common.received)
+  const room = await reserveRoom(metering, 'mau', item, common)
   if (room.outcome === 'refused') return room
 
   const space = { kind: 'trait', ...recordRefOf(item) } as const
@@ -51,7 +51,8 @@ export async function admitIdentify(
         traitRegistry.release(claim, at),
   )
   const acquired = [...room.acquired, ...releaseNames]
-  const claimed = await Promise.all(claims.map((claim) => traitRegistry.claim(claim, admissionDeadlineAt)))
+  const answers = await Promise.all(claims.map((claim) => traitRegistry.claim(claim, admissionDeadlineAt)))
+  const claimed = answers.map((answer) => verdictAfter(room.unchecked, answer))
   if (claimed.includes('crowded')) {
     // Awaited, so that the caller's next request finds the room again.
     await releaseAll(acquired, deadlineAt)

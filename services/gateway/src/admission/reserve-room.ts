@@ -1,9 +1,9 @@
-import { type CounterKind, MONTHLY_LIMITS } from '@nextvisit/contracts'
+import { type CounterKind, MONTHLY_LIMITS, type Unchecked } from '@nextvisit/contracts'
 import { monthOf } from '@nextvisit/domain'
 import { type Refusal, REFUSALS, refuse } from '../refusals/refusals.ts'
 import { type ItemToAdmit, type Passed, recordRefOf } from './admission.ts'
 import type { Metering } from './metering.ts'
-import type { Release } from './verdicts.ts'
+import { type Release, verdictAfter } from './verdicts.ts'
 
 interface Room extends Passed {
   readonly acquired: readonly Release[]
@@ -20,13 +20,18 @@ interface NameCap {
   readonly refusal: Refusal
 }
 
-/** Reserves room for a record under a monthly limit, if the plan sets it. */
+interface RoomOptions {
+  readonly received: string
+  readonly earlier?: readonly Unchecked[]
+  readonly nameCap?: NameCap
+}
+
+/** Reserves room for a record under a monthly limit, if the plan sets it. `earlier`: the missing checks before this one. */
 export async function reserveRoom(
   metering: Metering,
   kind: CounterKind,
   item: ItemToAdmit<unknown>,
-  received: string,
-  nameCap?: NameCap,
+  { received, earlier = [], nameCap }: RoomOptions,
 ): Promise<Room | Refusal> {
   const { request, user } = item
   const { name, unit, unchecked, refusal } = MONTHLY_LIMITS[kind]
@@ -39,8 +44,9 @@ export async function reserveRoom(
     month: monthOf(received),
     limit,
   }
-  const { verdict, lease, release } =
+  const { lease, release, ...reserved } =
     metering.take(reservation) ?? (await metering.reserve(reservation, request.admissionDeadlineAt, nameCap?.isReached))
+  const verdict = verdictAfter(earlier, reserved.verdict)
   if (nameCap && verdict === 'room') return nameCap.refusal
   if (verdict === 'no-room') return refuse(REFUSALS[refusal])
   if (verdict === 'crowded') return refuse(REFUSALS.busy)

@@ -6,7 +6,6 @@ import { describe, expect, it } from 'vitest'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
 import { claimsIn } from '../../test/given-services.ts'
 import { givenTenants } from '../../test/given-tenants.ts'
-import { REQUEST_BUDGET_MS } from '../http/request-budget.ts'
 
 const TRACK = '/v2/admin/track-event'
 const IDENTIFY = '/v2/admin/identify-user'
@@ -54,11 +53,11 @@ describe('the flood of one tenant (decisions.md, Busy and broken)', () => {
 
 describe('metering that was just started (decisions.md, Busy and broken)', () => {
   it('checks every event of a flood, or the gateway refuses it: calls begin small', async () => {
-    // A cold process with cold plans: ten milliseconds a question, until it has answered fifty.
+    // A cold process with cold plans: a hundredth of the time for admission a question, until it has answered fifty.
     let answered = 0
     const services = await givenService({
       reserve: async ({ questions }) => {
-        if (answered < 50) await sleep(10 * questions.length)
+        if (answered < 50) await sleep(100 * questions.length)
         answered += questions.length
         return { answers: questions.map(() => 'granted') }
       },
@@ -66,7 +65,6 @@ describe('metering that was just started (decisions.md, Busy and broken)', () =>
       claim: async ({ questions }) => ({ answers: questions.map(({ slugs }) => slugs.map(() => 'registered')) }),
     })
     const gateway = await givenGateway({
-      requestBudgetMs: REQUEST_BUDGET_MS,
       plan: { eventsPerMonth: 1_000_000 },
       services: { metering: services.url, 'trait-registry': services.url },
     })
@@ -86,7 +84,6 @@ describe('a silent user projector', () => {
       claim: async ({ questions }) => ({ answers: questions.map(({ slugs }) => slugs.map(() => 'registered')) }),
     })
     const gateway = await givenGateway({
-      requestBudgetMs: 2 * REQUEST_BUDGET_MS,
       plan: { eventsPerMonth: 1 },
       services: { 'user-projector': silent.url, metering: services.url, 'trait-registry': services.url },
     })

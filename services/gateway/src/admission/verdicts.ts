@@ -1,4 +1,4 @@
-import type { ReserveVerdict } from '@nextvisit/contracts'
+import type { ReserveVerdict, Unchecked } from '@nextvisit/contracts'
 import type { BatchedOutcome } from '@nextvisit/service-kit'
 
 /**
@@ -25,6 +25,17 @@ export type NoVerdict = 'unchecked' | 'crowded'
 export function verdictOf<Verdict>(asked: BatchedOutcome<Verdict>): Verdict | NoVerdict {
   if (asked.outcome === 'answered') return asked.answer
   return asked.outcome === 'crowded' ? 'crowded' : 'unchecked'
+}
+
+/**
+ * Returns the verdict of a check after others. If one of them is missing, a service is silent, and the request may have
+ * waited for it until no time was left: then it does not fail for want of a turn.
+ */
+export function verdictAfter<Verdict>(
+  missing: readonly Unchecked[],
+  verdict: Verdict | NoVerdict,
+): Verdict | NoVerdict {
+  return verdict === 'crowded' && missing.length > 0 ? 'unchecked' : verdict
 }
 
 /** Gives back room or names. Resolves once that is done, or at the deadline; never rejects. */
