@@ -47,7 +47,12 @@ export function createCommand(): Command {
       parseTimeZone,
       'UTC',
     )
-    .option('--max-delay <seconds>', 'pause while a consumer is further behind', parseSeconds, DEFAULT_MAX_DELAY_S)
+    .option(
+      '--max-delay <seconds>',
+      'pause while a consumer is further behind (the evaluator: at most 0.25)',
+      parseSeconds,
+      DEFAULT_MAX_DELAY_S,
+    )
     .option('--dry-run', 'check every line and publish nothing')
     .addHelpText(
       'after',
