@@ -11,7 +11,7 @@ export interface Fault {
 type Issue = z.core.$ZodIssue
 
 const NOT_KNOWN = 'is not a known member'
-/** Of one mapping. Nobody reads the faults of thousands of unknown members one by one. */
+/** Of one file, about. A suggestion costs more than the fault, and nobody reads thousands of them. */
 const MAX_SUGGESTIONS = 50
 
 function unknownMember(path: Path, name: string, root: unknown): string {
@@ -19,28 +19,33 @@ function unknownMember(path: Path, name: string, root: unknown): string {
   return suggestion === undefined ? NOT_KNOWN : `${NOT_KNOWN}: ${suggestion}`
 }
 
-/** Explains a zod issue to the author of the file: each unknown member separately, unions as the intended branch. */
-export function explainIssue(issue: Issue, root: unknown): readonly Fault[] {
+/**
+ * Explains a zod issue to the author of the file: each unknown member separately, unions as the intended branch. The first
+ * issues of a file, by `nth`, get suggestions.
+ */
+export function explainIssue(issue: Issue, root: unknown, nth = 0): readonly Fault[] {
   const path = pathOf(issue)
   switch (issue.code) {
     case 'unrecognized_keys':
-      return issue.keys.map((key, nth) => ({
+      return issue.keys.map((key, nthKey) => ({
         path: [...path, key],
-        message: nth < MAX_SUGGESTIONS ? unknownMember(path, key, root) : NOT_KNOWN,
+        message: nth + nthKey < MAX_SUGGESTIONS ? unknownMember(path, key, root) : NOT_KNOWN,
       }))
     case 'invalid_union': {
       const meant = issue.errors.filter((errors) => isMeant(errors, valueAt(root, path)))
-      if (meant.length !== 1) return [{ path, message: withSuggestion(sentence(issue, root), path, root) }]
-      return (meant[0] ?? []).flatMap((inner) => explainIssue({ ...inner, path: [...path, ...inner.path] }, root))
+      if (meant.length !== 1) return [{ path, message: withSuggestion(sentence(issue, root), path, root, nth) }]
+      return (meant[0] ?? []).flatMap((inner, nthInner) =>
+        explainIssue({ ...inner, path: [...path, ...inner.path] }, root, nth + nthInner),
+      )
     }
     default:
-      return [{ path, message: withSuggestion(sentence(issue, root), path, root) }]
+      return [{ path, message: withSuggestion(sentence(issue, root), path, root, nth) }]
   }
 }
 
 /** Adds what the author may have meant by a value of another shape. */
-function withSuggestion(message: string, path: Path, root: unknown): string {
-  const suggestion = path.length === 0 ? undefined : suggestValue(path, root)
+function withSuggestion(message: string, path: Path, root: unknown, nth: number): string {
+  const suggestion = path.length === 0 || nth >= MAX_SUGGESTIONS ? undefined : suggestValue(path, root)
   return suggestion === undefined ? message : `${message}: ${suggestion}`
 }
 

@@ -23,7 +23,7 @@ export function parseWorkspaceFile(
   if (yaml.outcome === 'invalid') return yaml
   const workspace = { path: [], value: yaml.value }
   const parsed = WorkspaceFile.safeParse(yaml.value)
-  const issues = parsed.success ? [] : parsed.error.issues.flatMap((issue) => explainIssue(issue, yaml.value))
+  const issues = parsed.success ? [] : parsed.error.issues.flatMap((issue, nth) => explainIssue(issue, yaml.value, nth))
   const secretFaults = env ? checkSecrets(workspace, env) : []
   const faults = [...issues, ...checkWorkspace(workspace), ...secretFaults]
     .map(({ path, message }) => ({ line: yaml.lineOf(path), path: pathText(path), message }))
