@@ -293,7 +293,7 @@ describe('admission of a batch', () => {
     expect(new Set(statusesOf(results))).toEqual(new Set([202]))
     expect(results.filter(({ newEvent }) => newEvent)).toHaveLength(200)
     expect([reservationsIn(metering.calls).length, claimsIn(names.calls).length]).toEqual([200, 200])
-    // The first question goes out at once. The next calls begin small, and double.
+    // The first question goes out at once. The next calls begin small, and grow.
     for (const { calls } of [metering, names]) expect(calls.length).toBeLessThanOrEqual(20)
   })
 
