@@ -16,6 +16,23 @@ function itemsIn(value: unknown): unknown[] {
   return Object.values(value).flatMap((member) => (Array.isArray(member) ? (member as unknown[]) : []))
 }
 
+/** Returns the bytes of a text, and throws when more are read than `maxReads`. */
+function countedBytes(text: string, maxReads: number): Uint8Array {
+  let reads = 0
+  return new Proxy(new Uint8Array(Buffer.from(text)), {
+    get: (bytes, property) => {
+      if (property !== 'length') reads += 1
+      if (reads > maxReads) throw new RangeError(`More than ${maxReads} bytes were read`)
+      return Reflect.get(bytes, property, bytes) as unknown
+    },
+  })
+}
+
+/** Half of the largest batch. */
+const HALF = 256_000
+/** Less: counting takes time. */
+const MANY = 8_000
+
 describe('the weight of a body (decisions.md, Busy and broken: Price)', () => {
   it('counts the elements of arrays that are members of the body, and the distinct names at any level', () => {
     fc.assert(
@@ -23,7 +40,7 @@ describe('the weight of a body (decisions.md, Busy and broken: Price)', () => {
         const text = JSON.stringify(value, undefined, space)
         const { bytes, items, names } = weigh(text)
         expect([bytes, items]).toEqual([Buffer.byteLength(text), itemsIn(value).length])
-        // JSON may write a name in two ways, and two names may share a hash.
+        // `stringify` writes each name in one way, but two names may share a hash.
         expect(Math.abs(names - new Set(namesIn(value)).size)).toBeLessThanOrEqual(1)
       }),
     )
@@ -62,5 +79,24 @@ describe('the weight of a body (decisions.md, Busy and broken: Price)', () => {
         expect(items + names + bytesBeyond).toBeLessThanOrEqual(bytes.length)
       }),
     )
+  })
+
+  it.each([
+    ['colons after a name', `{"${'a'.repeat(HALF)}"${':'.repeat(HALF)}`],
+    ['colons after a name without an end', `{${':"'.repeat(MANY)}`],
+    ['colons after empty names', '"":'.repeat(MANY)],
+    ['escapes', `"${'\\"'.repeat(MANY)}`],
+    ['white space in an array', `{"a":[${' '.repeat(MANY)}${']'.repeat(MANY)}`],
+    ['white space in many arrays', `{${'[ ]'.repeat(MANY)}`],
+    ['brackets', `${'['.repeat(MANY)}${']'.repeat(MANY)}`],
+    ['commas', `{"a":[${','.repeat(MANY)}`],
+  ])('reads a byte twice at most: %s', (_case, text) => {
+    const { bytes } = weighBody(countedBytes(text, 2 * text.length + 2))
+    expect(bytes).toBe(text.length)
+  })
+
+  it('counts a name that is written in two ways twice, and a string that is no name never', () => {
+    expect(weigh('{"a":1,"\\u0061":2}').names).toBe(2)
+    expect([weigh('["a"]'), weigh(':::')].map(({ names }) => names)).toEqual([0, 0])
   })
 })
