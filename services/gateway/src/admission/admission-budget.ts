@@ -12,14 +12,14 @@ export function namesBudgetMs(requestBudgetMs: number): number {
 }
 
 /** Share of the time for admission that the look-up of a user leaves to the other checks. */
-const AFTER_USER_SHARE = 1 / 10
+const KEPT_FOR_OTHERS_SHARE = 1 / 10
 
 /**
  * Returns the time that the look-up of a user leaves to the other checks, in ms: a silent user projector makes only its
  * own check impossible.
  */
-export function afterUserMs(requestBudgetMs: number): number {
-  return AFTER_USER_SHARE * admissionBudgetMs(requestBudgetMs)
+export function keptForOthersMs(requestBudgetMs: number): number {
+  return KEPT_FOR_OTHERS_SHARE * admissionBudgetMs(requestBudgetMs)
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type Claim, type EventTracked, NAME_CAPS, type Unchecked } from '@nextvisit/contracts'
+import { type Claim, type EventTracked, NAME_CAPS } from '@nextvisit/contracts'
 import { capOnNewEvents, applyAllowListToProperties, countsForOf, type TrackBody } from '@nextvisit/domain'
 import { type Refusal, REFUSALS, refuse } from '../refusals/refusals.ts'
 import {
@@ -40,7 +40,7 @@ export async function admitEvent(
   const room = metered
     ? await reserveRoom(metering, 'event', item, {
         received: common.received,
-        earlier: user.unchecked,
+        isServiceSilent: user.isServiceSilent,
         nameCap: {
           isReached: () => traitRegistry.isRefusedByCap(claim, admissionDeadlineAt),
           refusal: nameRefusal,
@@ -51,15 +51,15 @@ export async function admitEvent(
 
   const releaseName: Release = (releaseDeadlineAt) => traitRegistry.release(claim, releaseDeadlineAt)
   const acquired = [...room.acquired, releaseName]
-  const earlier = [...user.unchecked, ...room.unchecked]
-  const name = await claimName(traitRegistry, claim, item, { earlier, refusal: nameRefusal })
+  const isServiceSilent = user.isServiceSilent || room.unchecked.length > 0
+  const name = await claimName(traitRegistry, claim, item, { isServiceSilent, refusal: nameRefusal })
   if (name.outcome === 'refused') {
     // Awaited, so that the caller's next request finds the room again.
     await releaseAll(acquired, deadlineAt)
     return name
   }
 
-  const unchecked = [...earlier, ...name.unchecked]
+  const unchecked = [...user.unchecked, ...room.unchecked, ...name.unchecked]
   return {
     outcome: 'admitted',
     fact: {
@@ -80,26 +80,30 @@ async function checkUser(
   knownUsers: KnownUsers,
   { request, user }: ItemToAdmit<unknown>,
   isIdentified: Promise<boolean> | undefined,
-): Promise<Passed | Refusal> {
+): Promise<(Passed & { readonly isServiceSilent: boolean }) | Refusal> {
   const { organization, project } = request.project
-  if (await isIdentified) return { outcome: 'passed', unchecked: [] }
+  if (await isIdentified) return { outcome: 'passed', unchecked: [], isServiceSilent: false }
   const existence = await knownUsers.check({ organization, project, ...user }, request.admissionDeadlineAt)
   if (existence === 'missing') return refuse(REFUSALS.user)
   if (existence === 'crowded') return refuse(REFUSALS.busy)
-  return { outcome: 'passed', unchecked: existence === 'unchecked' ? ['user'] : [] }
+  return {
+    outcome: 'passed',
+    unchecked: existence === 'exists' ? [] : ['user'],
+    isServiceSilent: existence === 'unchecked',
+  }
 }
 
 async function claimName(
   traitRegistry: TraitRegistry,
   claim: Claim,
   { request }: ItemToAdmit<unknown>,
-  { earlier, refusal }: { readonly earlier: readonly Unchecked[]; readonly refusal: Refusal },
+  { isServiceSilent, refusal }: { readonly isServiceSilent: boolean; readonly refusal: Refusal },
 ): Promise<(Passed & { readonly isNew: boolean }) | Refusal> {
   // A request with a key may repeat one that another gateway answered before Redis was emptied.
   const isKeyed = typeof request.idempotency === 'object'
   const claimed = await traitRegistry.claim(claim, request.admissionDeadlineAt, isKeyed)
   const [answered] = typeof claimed === 'string' ? [claimed] : claimed.values()
-  const verdict = answered && verdictAfter(earlier, answered)
+  const verdict = answered && verdictAfter(isServiceSilent, answered)
   if (verdict === 'no-room') return refusal
   if (verdict === 'crowded') return refuse(REFUSALS.busy)
   const unchecked = verdict === 'unchecked' ? [NAME_CAPS.event.unchecked] : []

@@ -52,7 +52,7 @@ export async function admitIdentify(
   )
   const acquired = [...room.acquired, ...releaseNames]
   const answers = await Promise.all(claims.map((claim) => traitRegistry.claim(claim, admissionDeadlineAt)))
-  const claimed = answers.map((answer) => verdictAfter(room.unchecked, answer))
+  const claimed = answers.map((answer) => verdictAfter(room.unchecked.length > 0, answer))
   if (claimed.includes('crowded')) {
     // Awaited, so that the caller's next request finds the room again.
     await releaseAll(acquired, deadlineAt)

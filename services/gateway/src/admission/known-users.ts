@@ -1,7 +1,7 @@
 import type { Existence, UserLookUp, userProjectorCalls } from '@nextvisit/contracts'
 import { type BatchedCall, createBatchedCall, type RedisConnection, type ServiceClient } from '@nextvisit/service-kit'
 import { LRUCache } from 'lru-cache'
-import { afterUserMs } from './admission-budget.ts'
+import { keptForOthersMs } from './admission-budget.ts'
 import { type NoVerdict, verdictOf } from './verdicts.ts'
 
 const MAX_IN_MEMORY = 200_000
@@ -19,7 +19,7 @@ export function createKnownUsers(
   { admission }: Pick<ServiceClient<typeof userProjectorCalls>, 'admission'>,
   requestBudgetMs: number,
 ) {
-  const keptForOthersMs = afterUserMs(requestBudgetMs)
+  const keptMs = keptForOthersMs(requestBudgetMs)
   const marked = new LRUCache<string, true>({ max: MAX_IN_MEMORY })
   /**
    * Batched calls by partition. Each waits for its own part of the log, so a lagging partition delays only its own
@@ -51,7 +51,7 @@ export function createKnownUsers(
    * Checks that a user exists. Missing users are never cached: an identify on another gateway must be visible at once,
    * even if its marker is lost.
    */
-  async function check(user: UserLookUp, deadlineAt: number): Promise<Exclude<Existence, 'unknown'> | NoVerdict> {
+  async function check(user: UserLookUp, deadlineAt: number): Promise<Existence | NoVerdict> {
     if (marked.get(user.userId)) return 'exists'
     const marker = await redis.get(keyOf(user.userId)).catch(() => null)
     if (marker !== null) {
@@ -59,9 +59,9 @@ export function createKnownUsers(
       return 'exists'
     }
     // The projector answers behind a barrier, as of the question.
-    const found = verdictOf(await lookUpIn(user.partition)(user, deadlineAt - keptForOthersMs))
+    const found = verdictOf(await lookUpIn(user.partition)(user, deadlineAt - keptMs))
     if (found === 'exists') void mark(user.userId)
-    return found === 'unknown' ? 'unchecked' : found
+    return found
   }
 
   return { mark, check }

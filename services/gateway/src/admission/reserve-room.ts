@@ -1,4 +1,4 @@
-import { type CounterKind, MONTHLY_LIMITS, type Unchecked } from '@nextvisit/contracts'
+import { type CounterKind, MONTHLY_LIMITS } from '@nextvisit/contracts'
 import { monthOf } from '@nextvisit/domain'
 import { type Refusal, REFUSALS, refuse } from '../refusals/refusals.ts'
 import { type ItemToAdmit, type Passed, recordRefOf } from './admission.ts'
@@ -22,16 +22,17 @@ interface NameCap {
 
 interface RoomOptions {
   readonly received: string
-  readonly earlier?: readonly Unchecked[]
+  /** True if a service did not answer an earlier check. */
+  readonly isServiceSilent?: boolean
   readonly nameCap?: NameCap
 }
 
-/** Reserves room for a record under a monthly limit, if the plan sets it. `earlier`: the missing checks before this one. */
+/** Reserves room for a record under a monthly limit, if the plan sets it. */
 export async function reserveRoom(
   metering: Metering,
   kind: CounterKind,
   item: ItemToAdmit<unknown>,
-  { received, earlier = [], nameCap }: RoomOptions,
+  { received, isServiceSilent = false, nameCap }: RoomOptions,
 ): Promise<Room | Refusal> {
   const { request, user } = item
   const { name, unit, unchecked, refusal } = MONTHLY_LIMITS[kind]
@@ -46,7 +47,7 @@ export async function reserveRoom(
   }
   const { lease, release, ...reserved } =
     metering.take(reservation) ?? (await metering.reserve(reservation, request.admissionDeadlineAt, nameCap?.isReached))
-  const verdict = verdictAfter(earlier, reserved.verdict)
+  const verdict = verdictAfter(isServiceSilent, reserved.verdict)
   if (nameCap && verdict === 'room') return nameCap.refusal
   if (verdict === 'no-room') return refuse(REFUSALS[refusal])
   if (verdict === 'crowded') return refuse(REFUSALS.busy)

@@ -1,4 +1,4 @@
-import type { ReserveVerdict, Unchecked } from '@nextvisit/contracts'
+import type { ReserveVerdict } from '@nextvisit/contracts'
 import type { BatchedOutcome } from '@nextvisit/service-kit'
 
 /**
@@ -8,7 +8,7 @@ import type { BatchedOutcome } from '@nextvisit/service-kit'
  * |---|---|---|
  * | Does the user exist? user projector | `exists` | admitted |
  * | | `missing` | an event gets 404 |
- * | | `unknown` | the user's partition lags: as `unchecked` |
+ * | | `unknown` | the user's partition lags: admitted, and the record names the missing check |
  * | Is there room under a limit? metering | `granted`, `counted` | admitted |
  * | | `held` | reserved for other records: asked again, in the end as `no-room` |
  * | | `no-room` | the limit is reached: refused |
@@ -28,14 +28,12 @@ export function verdictOf<Verdict>(asked: BatchedOutcome<Verdict>): Verdict | No
 }
 
 /**
- * Returns the verdict of a check after others. If one of them is missing, a service is silent, and the request may have
- * waited for it until no time was left: then it does not fail for want of a turn.
+ * Returns the verdict of a check after others. If a service did not answer one of them, the request may have waited for it
+ * until no time was left: then it does not fail for want of a turn. A service that answered, such as that a partition lags,
+ * is no such reason.
  */
-export function verdictAfter<Verdict>(
-  missing: readonly Unchecked[],
-  verdict: Verdict | NoVerdict,
-): Verdict | NoVerdict {
-  return verdict === 'crowded' && missing.length > 0 ? 'unchecked' : verdict
+export function verdictAfter<Verdict>(isServiceSilent: boolean, verdict: Verdict | NoVerdict): Verdict | NoVerdict {
+  return verdict === 'crowded' && isServiceSilent ? 'unchecked' : verdict
 }
 
 /** Gives back room or names. Resolves once that is done, or at the deadline; never rejects. */
