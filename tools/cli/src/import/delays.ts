@@ -14,6 +14,9 @@ export interface Delays {
   readonly delayMs: (consumer: string, checkpoints: Offsets, nowMs: number) => number
 }
 
+/** Bounds memory and scans while a consumer is far behind. */
+const MAX_SAMPLES = 1_000
+
 export function createDelays(): Delays {
   let samples: Sample[] = []
   /** By consumer, the time of its oldest unreached end. */
@@ -22,7 +25,9 @@ export function createDelays(): Delays {
   return {
     noteEnds: (ends, atMs) => {
       const oldest = behindSince.size === 0 ? -Infinity : Math.min(...behindSince.values())
-      samples = [...samples.filter((sample) => sample.atMs >= oldest), { ends, atMs }]
+      const kept = samples.filter((sample) => sample.atMs >= oldest)
+      // Every second one: the oldest stays, and the others lie further apart.
+      samples = [...(kept.length < MAX_SAMPLES ? kept : kept.filter((_, index) => index % 2 === 0)), { ends, atMs }]
     },
     delayMs: (consumer, checkpoints, nowMs) => {
       const isReached = ({ ends }: Sample) =>

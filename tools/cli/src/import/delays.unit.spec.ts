@@ -24,6 +24,24 @@ describe('the delay of a consumer', () => {
     }
   })
 
+  it('compares a bounded number of ends, however long a consumer is halted', () => {
+    const delays = createDelays()
+    for (let atMs = 0; atMs < 5_000; atMs += 1) {
+      delays.noteEnds(offsets(atMs + 1), atMs)
+      expect(delays.delayMs('metering', offsets(0), atMs)).toBe(atMs)
+    }
+    let comparisons = 0
+    class Checkpoints extends Map<number, bigint> {
+      override get(): bigint {
+        comparisons += 1
+        return 5_000n
+      }
+    }
+    expect(delays.delayMs('trait-registry', new Checkpoints(), 5_000)).toBe(0)
+    expect(comparisons).toBeLessThanOrEqual(1_000)
+    expect(delays.delayMs('trait-registry', offsets(4_999), 5_000)).toBe(1)
+  })
+
   it('counts a partition that was never folded', () => {
     const delays = createDelays()
     delays.noteEnds(offsets(0, 1), 0)

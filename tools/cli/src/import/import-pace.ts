@@ -25,9 +25,12 @@ export function createImportPace({ admin, databases, maxDelayMs, onPause }: Impo
   const delays = createDelays()
   let checkedAt = -Infinity
 
-  async function readMostDelayed() {
+  async function noteEnds(): Promise<void> {
     const ends = await admin.watermarks(TOPICS.userEvents)
     delays.noteEnds(new Map([...ends].map(([partition, { high }]) => [partition, high])), performance.now())
+  }
+
+  async function readMostDelayed() {
     const consumers = await Promise.all(
       [...databases].map(async ([service, database]) => {
         const checkpoints = await database.run((client) => readStoredCheckpoints(client, service))
@@ -40,8 +43,10 @@ export function createImportPace({ admin, databases, maxDelayMs, onPause }: Impo
     return consumers.reduce((most, one) => (one.tooMuchMs > most.tooMuchMs ? one : most))
   }
 
-  async function waitMs(): Promise<number> {
+  /** Notes the ends only before the first wait: the import adds nothing while it waits. */
+  async function waitMs(isFirst: boolean): Promise<number> {
     try {
+      if (isFirst) await noteEnds()
       const { service, ms, tooMuchMs } = await readMostDelayed()
       if (tooMuchMs <= 0) return 0
       onPause(`Waiting for ${service}, which is ${(ms / 1_000).toFixed(1)} s behind`)
@@ -54,7 +59,7 @@ export function createImportPace({ admin, databases, maxDelayMs, onPause }: Impo
 
   return async () => {
     if (performance.now() - checkedAt < CHECK_EVERY_MS) return
-    for (let ms = await waitMs(); ms > 0; ms = await waitMs()) await sleep(ms)
+    for (let ms = await waitMs(true); ms > 0; ms = await waitMs(false)) await sleep(ms)
     checkedAt = performance.now()
   }
 }
