@@ -88,9 +88,10 @@ function readLine(format: ExportFormat, line: JsonObject, settings: ExportSettin
   const read = FORMATS[format].read(line, settings)
   if (read.outcome !== 'ok') return inWordsOf(format, read)
   const { user, track } = read
-  const rejection = checkUserName(user.userName) ?? checkTime(user.atMs, settings.receivedMs)
+  const { userName, atMs } = user
+  const rejection = checkUserName(userName) ?? (atMs === undefined ? undefined : checkTime(atMs, settings.receivedMs))
   if (rejection) return inWordsOf(format, rejection)
-  const members = { userName: user.userName, occurredAt: new Date(user.atMs).toISOString() }
+  const members = { userName, occurredAt: atMs === undefined ? undefined : new Date(atMs).toISOString() }
   return { outcome: 'ok', user, track: track && { ...track, ...members, type: 'track', id: lineIdOf(format, track) } }
 }
 

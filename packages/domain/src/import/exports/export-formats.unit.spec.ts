@@ -141,7 +141,7 @@ describe('a line of an export from Segment', () => {
 /** Returns the instant of an event of Mixpanel with this time of day in a zone. */
 function timeIn(zone: string, text: string): string {
   const properties = { ...MIXPANEL.properties, time: at(`${text}Z`) / 1_000 }
-  return new Date(okOf('mixpanel', { ...MIXPANEL, properties }, zone).user.atMs).toISOString()
+  return new Date(okOf('mixpanel', { ...MIXPANEL, properties }, zone).user.atMs ?? Number.NaN).toISOString()
 }
 
 describe('a line of an export from Mixpanel', () => {
@@ -193,6 +193,20 @@ describe('a line of an export from Mixpanel', () => {
     })
     expect(okOf('mixpanel', { ...PROFILE, $distinct_id: 4 }).user.userName).toBe('4')
     expect(read('mixpanel', { ...PROFILE, $distinct_id: '$device:1' })).toEqual(skipped('anonymous'))
+  })
+
+  it('may be a profile without a time', () => {
+    const { user } = okOf('mixpanel', { ...PROFILE, $properties: { plan: 'pro' } })
+    expect([user.atMs, user.set]).toEqual([undefined, { plan: 'pro' }])
+  })
+
+  it.each([1e17, -1e17, 8.64e15, 8.64e12, 1e308])('is refused in any zone at the time %d', (time) => {
+    const line = { ...MIXPANEL, properties: { ...MIXPANEL.properties, time } }
+    for (const zone of ['UTC', 'Europe/Berlin', 'Pacific/Kiritimati', 'America/Los_Angeles'])
+      expect(read('mixpanel', line, zone)).toMatchObject({
+        outcome: 'rejected',
+        message: expect.stringMatching(/^properties\.time must/),
+      })
   })
 
   it('is refused without a time', () => {
@@ -326,6 +340,31 @@ describe('every format', () => {
     refusedIn('amplitude', { ...AMPLITUDE, user_properties: 'ID' })
     refusedIn('posthog', { ...POSTHOG, person_properties: 'ID' })
     refusedIn('posthog', { ...POSTHOG, person_properties: id })
+  })
+
+  it.each([
+    ['mixpanel', MIXPANEL, 'properties', 'properties'],
+    ['mixpanel', PROFILE, '$properties', '$properties'],
+    ['amplitude', AMPLITUDE, 'event_properties', 'event_properties'],
+    ['amplitude', AMPLITUDE, 'user_properties', 'user_properties'],
+    ['posthog', POSTHOG, 'properties', 'properties'],
+    ['posthog', POSTHOG, 'person_properties', 'person_properties'],
+    ['posthog', POSTHOG, '$set', '$set'],
+  ] as const)('checks an object as text like the line: %s %#', (format, line, member, name) => {
+    const withText = (text: string) => read(format, { ...line, [member]: text })
+    for (const text of ['{"a":"x\\u0000y"}', '{"a":"\\ud800"}', '{"\\u0000":1}'])
+      expect(withText(text)).toMatchObject(rejected(`${name} must not contain U+0000`))
+    const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+    expect(withText(`{"$insert_id":${deep}}`)).toMatchObject(rejected(`${name} must not be nested deeper`))
+  })
+
+  it('checks the changes of PostHog in its properties, and the properties of its person', () => {
+    const text = '{"a":"\\u0000"}'
+    const changed = { ...POSTHOG, properties: { $set_once: text } }
+    expect(read('posthog', changed)).toMatchObject(rejected('properties.$set_once must not contain U+0000'))
+    const { person_properties: _, ...withoutPerson } = POSTHOG
+    const withPerson = { ...withoutPerson, person: { properties: text } }
+    expect(read('posthog', withPerson)).toMatchObject(rejected('person.properties must not contain U+0000'))
   })
 
   it('takes a time before 1970 for none', () => {

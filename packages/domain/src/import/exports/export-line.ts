@@ -1,15 +1,25 @@
-import type { DeviceFacts, DeviceField, TraitValue } from '@nextvisit/contracts'
+import {
+  type DeviceFacts,
+  type DeviceField,
+  isStorable,
+  mayHoldUnstorable,
+  type TraitValue,
+} from '@nextvisit/contracts'
+import { BODY_RULES } from '../../bodies/body-rules.ts'
 import { checkDeviceValue } from '../../bodies/device-info.ts'
 import { isJsonObject, type JsonObject } from '../../bodies/json-object.ts'
-import { nameRules, type Rejection } from '../../bodies/rejection.ts'
+import { isDeeperThan } from '../../bodies/parse-json.ts'
+import { nameRules, reject, type Rejection } from '../../bodies/rejection.ts'
 import type { ProjectPolicy } from '../../project-policy.ts'
 import { markInexactNumbers } from '../../bodies/mark-inexact-numbers.ts'
 import { parseInstant } from '../../time/parse-instant.ts'
+import { IMPORT_RULES, MAX_EXPORT_DEPTH } from '../import-rules.ts'
 
 /** The facts of a line about its user, as of `atMs`. */
 export interface ExportedUser {
   readonly userName: string
-  readonly atMs: number
+  /** undefined: the facts are the present ones, and no instant is known. */
+  readonly atMs: number | undefined
   /** When the product first saw the user, if the line says so. */
   readonly createdMs?: number | undefined
   /** Traits of which the newest value counts. */
@@ -71,12 +81,40 @@ export function parseExportedTime(value: unknown): number | undefined {
   return atMs >= 0 && Number.isFinite(atMs) ? atMs : undefined
 }
 
-/** Returns an object that may be written as JSON text, as some exports do. undefined: it is none. */
-export function objectOf(value: unknown): JsonObject | undefined {
-  if (isJsonObject(value)) return value
-  if (typeof value !== 'string' || !value.startsWith('{')) return undefined
+type ParsedObjects<Member extends string> =
+  | { readonly outcome: 'ok'; readonly objects: { readonly [Name in Member]: JsonObject | undefined } }
+  | Rejection
+
+/**
+ * Returns the objects in these members, which may be written as JSON text, as some exports do. undefined: it is none. Such a
+ * text has the limits of the line, which was checked only around it.
+ */
+export function parseObjects<Member extends string>(given: Readonly<Record<Member, unknown>>): ParsedObjects<Member> {
+  const objects: Partial<Record<Member, JsonObject | undefined>> = {}
+  for (const member of Object.keys(given) as Member[]) {
+    const parsed = parseObject(member, given[member])
+    if (parsed.outcome === 'rejected') return parsed
+    objects[member] = parsed.object
+  }
+  return { outcome: 'ok', objects: objects as Record<Member, JsonObject | undefined> }
+}
+
+function parseObject(
+  member: string,
+  value: unknown,
+): { readonly outcome: 'ok'; readonly object: JsonObject | undefined } | Rejection {
+  if (isJsonObject(value)) return { outcome: 'ok', object: value }
+  if (typeof value !== 'string' || !value.startsWith('{')) return { outcome: 'ok', object: undefined }
+  // Before JSON.parse: functions that recurse over a deep value could overflow the stack.
+  if (isDeeperThan(value, MAX_EXPORT_DEPTH)) return reject(IMPORT_RULES.exportDepth(member))
+  const object = objectIn(value)
+  if (mayHoldUnstorable(value) && !isStorable(object)) return reject(BODY_RULES.notStorable(member))
+  return { outcome: 'ok', object }
+}
+
+function objectIn(text: string): JsonObject | undefined {
   try {
-    const parsed: unknown = JSON.parse(markInexactNumbers(value))
+    const parsed: unknown = JSON.parse(markInexactNumbers(text))
     return isJsonObject(parsed) ? parsed : undefined
   } catch {
     return undefined

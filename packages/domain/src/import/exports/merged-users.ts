@@ -8,6 +8,7 @@ const MAX_BYTES = 65_536
 type Dated<Value> = Map<string, { readonly atMs: number; readonly value: Value }>
 
 interface MergedUser {
+  /** Infinity, and `lastMs` -Infinity: no line of the user has a time. */
   firstMs: number
   lastMs: number
   lastLine: number
@@ -32,7 +33,7 @@ export function createMergedUsers(): MergedUsers {
   const users = new Map<string, MergedUser>()
   return {
     add: (line, lineNumber) => {
-      const user = users.get(line.userName) ?? newUser(line)
+      const user = users.get(line.userName) ?? newUser()
       users.set(line.userName, user)
       addLine(user, line)
       user.lastLine = Math.max(user.lastLine, lineNumber)
@@ -45,16 +46,18 @@ export function createMergedUsers(): MergedUsers {
   }
 }
 
-function newUser({ atMs }: ExportedUser): MergedUser {
-  return { firstMs: atMs, lastMs: atMs, lastLine: 0, set: new Map(), setOnce: new Map(), device: new Map() }
+function newUser(): MergedUser {
+  return { firstMs: Infinity, lastMs: -Infinity, lastLine: 0, set: new Map(), setOnce: new Map(), device: new Map() }
 }
 
-function addLine(user: MergedUser, { atMs, createdMs = atMs, set, setOnce, device }: ExportedUser): void {
-  user.firstMs = Math.min(user.firstMs, atMs, createdMs)
-  user.lastMs = Math.max(user.lastMs, atMs)
-  keep(user.set, set, atMs, (other) => atMs >= other)
-  keep(user.setOnce, setOnce, atMs, (other) => atMs < other)
-  keep(user.device, device, atMs, (other) => atMs >= other)
+function addLine(user: MergedUser, { atMs, createdMs, set, setOnce, device }: ExportedUser): void {
+  user.firstMs = Math.min(user.firstMs, atMs ?? Infinity, createdMs ?? Infinity)
+  user.lastMs = Math.max(user.lastMs, atMs ?? -Infinity)
+  // Present facts are newer than all that have a time.
+  const orderMs = atMs ?? Infinity
+  keep(user.set, set, orderMs, (other) => orderMs >= other)
+  keep(user.setOnce, setOnce, orderMs, (other) => orderMs < other)
+  keep(user.device, device, orderMs, (other) => orderMs >= other)
 }
 
 function keep<Value>(
@@ -72,7 +75,9 @@ function keep<Value>(
 function* linesOf(userName: string, { firstMs, lastMs, set, setOnce, device }: MergedUser): Iterable<JsonObject> {
   const traits = [...setOnce, ...set].map(([slug, { value }]) => [slug, value] as const)
   const $deviceInfo = Object.fromEntries(Array.from(device, ([field, { value }]) => [field, value]))
-  const identify = { type: 'identify', userName, occurredAt: new Date(lastMs).toISOString() }
+  // The time of the import instead would make another record at each import.
+  const occurredAt = lastMs === -Infinity ? undefined : new Date(lastMs).toISOString()
+  const identify = { type: 'identify', userName, ...(occurredAt !== undefined && { occurredAt }) }
   const [$set = {}, ...more] = inParts(new Map(traits))
   yield { ...identify, userAttributes: { $set }, $deviceInfo }
   for (const part of more) yield { ...identify, userAttributes: { $set: part } }

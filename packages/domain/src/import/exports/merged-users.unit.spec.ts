@@ -54,6 +54,20 @@ describe('the users of an export', () => {
     expect(first).toMatchObject({ userAttributes: { $set: { source: 'ad', plan: 'pro' } } })
   })
 
+  it('have present traits before those with a time, and no time if no line has one', () => {
+    const present = userAt(0, { atMs: undefined, set: { plan: 'pro' }, setOnce: { source: 'mail' } })
+    expect(lines(present)).toMatchObject([{ userAttributes: { $set: { plan: 'pro', source: 'mail' } } }])
+    expect(lines(present)[0]).not.toHaveProperty('occurredAt')
+    const dated = userAt(2, { set: { plan: 'free' }, setOnce: { source: 'ad' } })
+    for (const given of [
+      [present, dated],
+      [dated, present],
+    ])
+      expect(lines(...given)).toMatchObject([
+        { occurredAt: minute(2), userAttributes: { $set: { plan: 'pro', source: 'ad' } } },
+      ])
+  })
+
   it('may have more traits than one identify', () => {
     const found = lines(userAt(1, { set: traits(0) }), userAt(1, { set: traits(200) }))
     expect(found).toHaveLength(2)

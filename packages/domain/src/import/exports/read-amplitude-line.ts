@@ -4,8 +4,8 @@ import {
   deviceFactsOf,
   EXPORT_RULES,
   membersWithout,
-  objectOf,
   parseExportedTime,
+  parseObjects,
   type ReadExportLine,
 } from './export-line.ts'
 import { exportedUserName, traitsOfExport } from './exported-user.ts'
@@ -24,7 +24,13 @@ export const readAmplitudeLine: ReadExportLine = (line, { project }) => {
   if (userName.outcome !== 'ok') return userName
   const atMs = parseExportedTime(memberOf(line, 'event_time') ?? memberOf(line, 'client_event_time'))
   if (atMs === undefined) return reject(EXPORT_RULES.time('event_time'))
-  const given = membersWithout(objectOf(memberOf(line, 'user_properties')), isAmplitudes)
+  const parsed = parseObjects({
+    user_properties: memberOf(line, 'user_properties'),
+    event_properties: memberOf(line, 'event_properties'),
+  })
+  if (parsed.outcome === 'rejected') return parsed
+  const { user_properties: userProperties, event_properties: eventProperties } = parsed.objects
+  const given = membersWithout(userProperties, isAmplitudes)
   const traits = traitsOfExport('user_properties', given, project)
   if (traits.outcome === 'rejected') return traits
   const system = memberOf(line, 'os_name')
@@ -45,7 +51,7 @@ export const readAmplitudeLine: ReadExportLine = (line, { project }) => {
   const track = {
     id: memberOf(line, 'uuid') ?? memberOf(line, '$insert_id') ?? memberOf(line, 'insert_id'),
     eventName: eventType,
-    properties: membersWithout(objectOf(memberOf(line, 'event_properties')), isAmplitudes),
+    properties: membersWithout(eventProperties, isAmplitudes),
   }
   return { outcome: 'ok', user, track }
 }

@@ -6,8 +6,8 @@ import {
   EXPORT_RULES,
   type ExportLine,
   membersWithout,
-  objectOf,
   parseExportedTime,
+  parseObjects,
   type ReadExportLine,
 } from './export-line.ts'
 import { exportedUserName, traitsOfExport } from './exported-user.ts'
@@ -38,7 +38,9 @@ export const readMixpanelLine: ReadExportLine = (line, settings) =>
  */
 const readEvent: ReadExportLine = (line, { timeZone }) => {
   const eventName = memberOf(line, 'event')
-  const properties = objectOf(memberOf(line, 'properties'))
+  const parsed = parseObjects({ properties: memberOf(line, 'properties') })
+  if (parsed.outcome === 'rejected') return parsed
+  const { properties } = parsed.objects
   if (typeof eventName !== 'string') return reject(EXPORT_RULES.member('event', 'the name of the event'))
   if (!properties) return reject(EXPORT_RULES.member('properties', 'an object'))
   if (ABOUT_IDS.includes(eventName)) return { outcome: 'skipped', reason: 'automatic' }
@@ -74,9 +76,11 @@ const readEvent: ReadExportLine = (line, { timeZone }) => {
 }
 
 /** Reads a profile: the present traits of a user. */
-const readProfile: ReadExportLine = (line, { project, receivedMs }): ExportLine => {
+const readProfile: ReadExportLine = (line, { project }): ExportLine => {
   const distinctId = memberOf(line, '$distinct_id')
-  const properties = objectOf(memberOf(line, '$properties'))
+  const parsed = parseObjects({ $properties: memberOf(line, '$properties') })
+  if (parsed.outcome === 'rejected') return parsed
+  const { $properties: properties } = parsed.objects
   if (!properties) return reject(EXPORT_RULES.member('$properties', 'an object'))
   if (isOfDevice(distinctId)) return { outcome: 'skipped', reason: 'anonymous' }
   const userName = exportedUserName('$distinct_id', distinctId)
@@ -91,7 +95,7 @@ const readProfile: ReadExportLine = (line, { project, receivedMs }): ExportLine 
   const createdMs = parseExportedTime(memberOf(properties, '$created'))
   const user = {
     userName: userName.userName,
-    atMs: parseExportedTime(memberOf(properties, '$last_seen')) ?? createdMs ?? receivedMs,
+    atMs: parseExportedTime(memberOf(properties, '$last_seen')) ?? createdMs,
     createdMs,
     set: traits.set,
     setOnce: {},

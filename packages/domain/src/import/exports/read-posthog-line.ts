@@ -4,8 +4,8 @@ import {
   deviceFactsOf,
   EXPORT_RULES,
   membersWithout,
-  objectOf,
   parseExportedTime,
+  parseObjects,
   type ReadExportLine,
 } from './export-line.ts'
 import { exportedUserName, traitsOfExport } from './exported-user.ts'
@@ -24,35 +24,47 @@ export const readPostHogLine: ReadExportLine = (line, { project }) => {
   const event = memberOf(line, 'event')
   if (typeof event !== 'string') return reject(EXPORT_RULES.member('event', 'the name of the event'))
   if (ABOUT_IDS.includes(event)) return { outcome: 'skipped', reason: 'automatic' }
-  const properties = objectOf(memberOf(line, 'properties')) ?? {}
+  const ofLine = parseObjects({
+    properties: memberOf(line, 'properties'),
+    person_properties: memberOf(line, 'person_properties'),
+    'person.properties': memberIn(memberOf(line, 'person'), 'properties'),
+    $set: memberOf(line, '$set'),
+    $set_once: memberOf(line, '$set_once'),
+  })
+  if (ofLine.outcome === 'rejected') return ofLine
+  const { properties = {}, $set: set, $set_once: setOnce } = ofLine.objects
+  const { 'person.properties': ofPerson, person_properties: person = ofPerson } = ofLine.objects
+  const ofProperties = parseObjects({
+    'properties.$set': memberOf(properties, '$set'),
+    'properties.$set_once': memberOf(properties, '$set_once'),
+  })
+  if (ofProperties.outcome === 'rejected') return ofProperties
   if (isAnonymous(memberOf(line, 'distinct_id'), properties)) return { outcome: 'skipped', reason: 'anonymous' }
   const userName = exportedUserName('distinct_id', memberOf(line, 'distinct_id'))
   if (userName.outcome !== 'ok') return userName
   const atMs = parseExportedTime(memberOf(line, 'timestamp'))
   if (atMs === undefined) return reject(EXPORT_RULES.time('timestamp'))
-  const person =
-    objectOf(memberOf(line, 'person_properties')) ?? objectOf(memberIn(memberOf(line, 'person'), 'properties'))
-  const changes = (name: string) => ({ ...objectOf(memberOf(line, name)), ...objectOf(memberOf(properties, name)) })
-  const set = traitsOfExport(
+  const { 'properties.$set': ownSet, 'properties.$set_once': ownSetOnce } = ofProperties.objects
+  const traits = traitsOfExport(
     'person_properties',
-    membersWithout({ ...person, ...changes('$set') }, isPostHogs),
+    membersWithout({ ...person, ...set, ...ownSet }, isPostHogs),
     project,
   )
-  if (set.outcome === 'rejected') return set
-  const setOnce = traitsOfExport('$set_once', membersWithout(changes('$set_once'), isPostHogs), project)
-  if (setOnce.outcome === 'rejected') return setOnce
+  if (traits.outcome === 'rejected') return traits
+  const first = traitsOfExport('$set_once', membersWithout({ ...setOnce, ...ownSetOnce }, isPostHogs), project)
+  if (first.outcome === 'rejected') return first
   const user = {
     userName: userName.userName,
     atMs,
-    set: set.set,
-    setOnce: setOnce.set,
+    set: traits.set,
+    setOnce: first.set,
     device: deviceFactsOf({
       $countryCode: memberOf(properties, '$geoip_country_code'),
       $timezone: memberOf(properties, '$timezone'),
       $browser: memberOf(properties, '$browser'),
       $deviceLanguage: memberOf(properties, '$browser_language'),
     }),
-    droppedTraits: set.dropped + setOnce.dropped,
+    droppedTraits: traits.dropped + first.dropped,
   }
   if (event.startsWith('$')) return { outcome: 'ok', user }
   const id = memberOf(line, 'uuid') ?? memberOf(line, 'id')
