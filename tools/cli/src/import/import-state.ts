@@ -9,6 +9,8 @@ const ImportState = z.object({
   project: z.string(),
   /** The format of the lines. */
   format: z.string(),
+  /** The zone of times without one, as the user named it. */
+  timeZone: z.string(),
   /** Number of the last processed line. */
   lastLine: z.number().int(),
   /** Of an export: number of the last line whose user is in the log. */

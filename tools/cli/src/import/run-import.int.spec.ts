@@ -148,4 +148,18 @@ describe("an import of another product's export", () => {
     expect(examples[0]?.error).toContain('an export of Amplitude: try --format amplitude')
     await expect(runExport('amplitude')).rejects.toThrow('was imported with --format posthog')
   })
+
+  it('refuses to continue with another time zone', async () => {
+    await runExport()
+    const withZone = run(false, { format: 'amplitude', timeZone: 'Europe/Berlin' })
+    await expect(withZone).rejects.toThrow('was imported with --time-zone UTC')
+  })
+
+  it('adds nothing again for profiles without a time', async () => {
+    const profile = { $distinct_id: 'gil', $properties: { plan: 'pro' } }
+    await writeFile(file, `${JSON.stringify(profile)}\n`)
+    expect(await runExport('mixpanel')).toMatchObject({ published: 1, added: 1 })
+    await rm(`${file}.import-state.json`)
+    expect(await runExport('mixpanel')).toMatchObject({ published: 1, added: 0 })
+  })
 })

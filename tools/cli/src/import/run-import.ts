@@ -222,10 +222,11 @@ async function sortOut(
 
 const USER_NOT_FOUND = 'userName names an unknown user: an earlier line, or an earlier call, must identify them'
 
-function newState({ policy: { organization, project }, format, ends }: ImportOptions): ImportState {
+function newState({ policy: { organization, project }, format, timeZone, ends }: ImportOptions): ImportState {
   return {
     project: `${organization}/${project}`,
     format,
+    timeZone,
     lastLine: 0,
     usersUpTo: 0,
     sha256: '',
@@ -254,7 +255,7 @@ function stateFileOf(file: string): string {
   return `${file}.import-state.json`
 }
 
-function requireSameImport(state: ImportState, { policy, format, file }: ImportOptions): void {
+function requireSameImport(state: ImportState, { policy, format, timeZone, file }: ImportOptions): void {
   const remedy = 'Remove the state file to import it again.'
   if (state.project !== `${policy.organization}/${policy.project}`)
     throw new CliError(
@@ -264,6 +265,11 @@ function requireSameImport(state: ImportState, { policy, format, file }: ImportO
   if (state.format !== format)
     throw new CliError(
       `According to ${stateFileOf(file)}, ${file} was imported with --format ${state.format}. ${remedy}`,
+      EXIT.usage,
+    )
+  if (state.timeZone !== timeZone)
+    throw new CliError(
+      `According to ${stateFileOf(file)}, ${file} was imported with --time-zone ${state.timeZone}. ${remedy}`,
       EXIT.usage,
     )
 }
