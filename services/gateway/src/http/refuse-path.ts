@@ -29,7 +29,8 @@ export function createRefusePath({ catalog, onRefused }: RefusePathParts) {
   const findKey = createFindKey(catalog)
   return (request: IncomingMessage, response: ServerResponse, refusal: Refusal): void => {
     const requestId = randomUUIDv7()
-    const path = pathOf(request)
+    // Segment's routes are served with several slashes in front.
+    const path = pathOf(request).replace(/^\/+/, '/')
     const area = AREAS.find(({ prefix }) => path.startsWith(prefix))
     const keyText = area && keyInHeaders(area, request)
     const key = keyText === undefined ? undefined : findKey(keyText)
