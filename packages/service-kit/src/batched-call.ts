@@ -17,6 +17,11 @@ interface BatchedCallOptions<Question> {
    * are not paced, such as those that wait for folds.
    */
   readonly firstWeight?: number
+  /**
+   * A service that has not answered a tenant's calls for so long is assumed to be unavailable. Must be shorter than questions
+   * wait, or they are `crowded` after the service stopped. Default: 900 ms.
+   */
+  readonly silentAfterMs?: number
   /** Maximum size of one call; internal ports accept bodies of 1 MB. A larger question is `crowded`. */
   readonly maxBytes?: number
   /** Maximum number of calls in flight. */
@@ -70,8 +75,6 @@ const QUICK_CALL_MS = 250
 /** Calls that took longer are followed by smaller ones, but not as small as the first: each call has a cost of its own. */
 const SLOW_CALL_MS = 500
 const SMALLEST_SHARE = 1 / 4
-/** A service that has not answered a tenant's calls for so long is assumed to be unavailable. */
-const SILENT_MS = 900
 /** After such a pause, a process of the service may be new, or its connections closed: calls begin small again. */
 const COLD_AFTER_MS = 10_000
 
@@ -91,11 +94,12 @@ export function createBatchedCall<Question, Answer>(
 ): BatchedCall<Question, Answer> {
   const { tenantOf, keyOf = (question) => question, weightOf = () => 1, bytesOf = () => 0 } = options
   const { maxWeight = 1_000, firstWeight = maxWeight, maxBytes = 800_000, maxCalls = 2, maxWaiting = 4_000 } = options
+  const { silentAfterMs = 900 } = options
   const isPaced = options.firstWeight !== undefined
   const pace = createPace(firstWeight, maxWeight)
   /** Tenants with questions, in the order of their turns. */
   const tenants = new Map<string, Tenant<Question, Answer>>()
-  const answered = createRecentAnswers()
+  const answered = createRecentAnswers(silentAfterMs)
   let calls = 0
   let positions = 0
 
@@ -180,13 +184,9 @@ export function createBatchedCall<Question, Answer>(
   }
 }
 
-/** Returns true for an instant of `performance.now()` after which a service is not silent yet. */
-function isRecent(at = Number.NEGATIVE_INFINITY): boolean {
-  return performance.now() - at < SILENT_MS
-}
-
-/** Remembers the tenants whose calls the service has just answered. */
-function createRecentAnswers() {
+/** Remembers the tenants whose calls the service has answered in the last `silentAfterMs`. */
+function createRecentAnswers(silentAfterMs: number) {
+  const isRecent = (at = Number.NEGATIVE_INFINITY): boolean => performance.now() - at < silentAfterMs
   /** Instants of `performance.now()`, the oldest first. */
   const answeredAt = new Map<string, number>()
   return {
@@ -214,7 +214,8 @@ function createPace(firstWeight: number, maxWeight: number) {
     },
     onAnswered: (answeredWeight: number, tookMs: number): void => {
       answeredAt = performance.now()
-      const quick = Math.floor(answeredWeight * Math.min(4, Math.max(1 / 2, QUICK_CALL_MS / tookMs)))
+      // Each call has a cost of its own, so a larger one takes less time than this assumes.
+      const quick = Math.floor(answeredWeight * Math.max(1 / 2, QUICK_CALL_MS / tookMs))
       if (quick > weight) weight = Math.min(maxWeight, quick)
       else if (tookMs > SLOW_CALL_MS) weight = Math.max(Math.min(weight, SMALLEST_SHARE * maxWeight), quick)
     },

@@ -94,6 +94,8 @@ describe('a batched call (design.md, Calls to services)', () => {
   })
 })
 
+const sizesIn = (calls: ReturnType<typeof heldService>['calls']) => calls.map(({ questions }) => questions.length)
+
 /** Asks many questions at once. Each answer takes `tookMs`; `undefined`: the call fails. Returns the sizes of the calls. */
 async function sizesOfCalls(...tookMs: readonly (number | undefined)[]): Promise<readonly number[]> {
   const { calls, ask } = heldService()
@@ -104,7 +106,7 @@ async function sizesOfCalls(...tookMs: readonly (number | undefined)[]): Promise
     if (ms === undefined) calls[index]?.fail()
     await answerNext(calls, index)
   }
-  return calls.map(({ questions }) => questions.length)
+  return sizesIn(calls)
 }
 
 describe('a paced call', () => {
@@ -112,12 +114,29 @@ describe('a paced call', () => {
   afterEach(() => void vi.useRealTimers())
 
   it('begins small, grows while the service answers quickly, and shrinks when it does not', async () => {
-    expect(await sizesOfCalls(5, 125, 100, 300, 600, 600, 600, 5)).toEqual([1, 10, 20, 50, 50, 25, 15, 15, 60])
+    expect(await sizesOfCalls(50, 125, 100, 300, 600, 600, 600, 5)).toEqual([1, 10, 20, 50, 50, 25, 15, 15, 60])
   })
 
-  it('begins small again after a failure, and after a pause', async () => {
-    expect(await sizesOfCalls(5, 5, undefined, 5)).toEqual([1, 10, 40, 10, 40])
-    expect(await sizesOfCalls(5, 5, 5)).toEqual([1, 10, 40, 60])
+  it('begins small again after a failure', async () => {
+    expect(await sizesOfCalls(5, 5, undefined, 5)).toEqual([1, 50, 60, 10, 60])
+  })
+
+  it.each([
+    ['begins small again after a pause of 10 s', 10_000, [1], [1, 10]],
+    ['does not after a shorter one', 9_000, [1], [1, 50]],
+  ])('%s', async (_case, pauseMs, firstCall, nextCalls) => {
+    const { calls, ask } = heldService()
+    const call = createBatchedCall(ask, { tenantOf, firstWeight: 10, maxWeight: 60 })
+    void call(0, soon())
+    vi.advanceTimersByTime(5)
+    await answerNext(calls, 0)
+    expect(sizesIn(calls)).toEqual(firstCall)
+    vi.advanceTimersByTime(pauseMs)
+    for (let question = 0; question < 100; question += 1) void call(question, soon())
+    // Not quick enough to grow.
+    vi.advanceTimersByTime(250)
+    await answerNext(calls, 1)
+    expect(sizesIn(calls.slice(1))).toEqual(nextCalls)
   })
 
   it('takes a single question that is heavier', async () => {
@@ -129,13 +148,14 @@ describe('a paced call', () => {
   })
 
   it.each([
-    ['crowded', 'has just been answered', 10, 400],
-    ['crowded', 'has just been answered, with no time left', 10, 20],
-    ['unavailable', 'was last answered a second ago', 10, 1_000],
-    ['unavailable', 'is not paced', undefined, 400],
-  ])('of a tenant makes late questions %s if it %s', async (outcome, _case, firstWeight, leftMs) => {
+    ['crowded', 'has just been answered', { firstWeight: 10 }, 400],
+    ['crowded', 'has just been answered, with no time left', { firstWeight: 10 }, 20],
+    ['unavailable', 'was last answered a second ago', { firstWeight: 10 }, 1_000],
+    ['unavailable', 'was last answered long ago for its service', { firstWeight: 10, silentAfterMs: 300 }, 400],
+    ['unavailable', 'is not paced', {}, 400],
+  ])('of a tenant makes late questions %s if it %s', async (outcome, _case, options, leftMs) => {
     const { calls, ask } = heldService()
-    const call = createBatchedCall(ask, { tenantOf, ...(firstWeight && { firstWeight }) })
+    const call = createBatchedCall(ask, { tenantOf, ...options })
     const first = call(1, soon())
     await answerNext(calls, 0)
     await first

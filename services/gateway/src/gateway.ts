@@ -79,7 +79,7 @@ export function createGateway(parts: GatewayParts) {
     metering: clientOf('metering'),
     evaluator: clientOf('form-trigger-evaluator'),
   }
-  const traitRegistry = createTraitRegistry(clients.traitRegistry)
+  const traitRegistry = createTraitRegistry(clients.traitRegistry, requestBudgetMs)
   const metering = createMetering(clients.metering, requestBudgetMs)
 
   const userEvents = createUserEventPublisher({ ...parts, ...watch })

@@ -22,6 +22,17 @@ export function keptForOthersMs(requestBudgetMs: number): number {
   return KEPT_FOR_OTHERS_SHARE * admissionBudgetMs(requestBudgetMs)
 }
 
+/** Share of the time for admission after which a service that answers nothing is silent. */
+const SILENT_SHARE = 9 / 10
+
+/**
+ * Returns the time in ms after which a service that answers nothing is silent. It is shorter than a request waits: one that
+ * comes after the last answer finds the service missing, not busy.
+ */
+export function silentAfterMs(requestBudgetMs: number): number {
+  return SILENT_SHARE * admissionBudgetMs(requestBudgetMs)
+}
+
 /**
  * Returns true if requests wait for room long enough to ask again after a lease was given back. Otherwise gateways must
  * not lease: a request would be refused although there is room.

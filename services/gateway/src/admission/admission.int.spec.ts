@@ -81,6 +81,23 @@ describe('an unavailable service (decisions.md, Busy and broken: unchecked)', ()
     expect(await gateway.unchecked()).toEqual({ user: 1, 'event-limit': 1, 'event-name': 1, mau: 1, traits: 1 })
   })
 
+  it('is not taken for a busy one if it stops right after an answer, even with a small budget', async () => {
+    let asked = 0
+    const metering = await givenService({
+      reserve: ({ questions }) =>
+        (asked += 1) > 1 ? never() : Promise.resolve({ answers: questions.map(() => 'granted') }),
+    })
+    const gateway = await givenGateway({
+      requestBudgetMs: 1_600,
+      plan: { eventsPerMonth: 10 },
+      services: { metering: metering.url },
+    })
+    await gateway.identify({ userName: 'ada' })
+    const track = () => gateway.track({ userName: 'ada', eventName: 'a' })
+    expect(statusesOf([await track(), await track()])).toEqual([202, 202])
+    expect(await gateway.unchecked()).toMatchObject({ 'event-limit': 1 })
+  })
+
   it('is rarely asked once it has failed a few times', async () => {
     let asked = 0
     const broken = await givenService({

@@ -1,7 +1,7 @@
 import type { meteringCalls, Reservation } from '@nextvisit/contracts'
 import { createBatchedCall, remainingMs, type ServiceClient } from '@nextvisit/service-kit'
 import { LRUCache } from 'lru-cache'
-import { namesBudgetMs, outlastsRoomLease } from './admission-budget.ts'
+import { namesBudgetMs, outlastsRoomLease, silentAfterMs } from './admission-budget.ts'
 import { createRoomLeases } from './room-leases.ts'
 import { type Release, type Reserved, verdictOf } from './verdicts.ts'
 
@@ -21,7 +21,12 @@ export function createMetering(
   const mayLease = outlastsRoomLease(requestBudgetMs)
   const counted = new LRUCache<string, true>({ max: MAX_COUNTED_USERS })
   // A call holds the locks of its organizations. Leases, which must arrive within 250 ms, wait for them.
-  const askReserve = createBatchedCall(admission.reserve, { tenantOf, firstWeight: 10, maxWeight: 200 })
+  const askReserve = createBatchedCall(admission.reserve, {
+    tenantOf,
+    firstWeight: 10,
+    maxWeight: 200,
+    silentAfterMs: silentAfterMs(requestBudgetMs),
+  })
   const askRelease = createBatchedCall(admission.release, { tenantOf })
   const leases = createRoomLeases({
     ask: createBatchedCall(admission.lease, { tenantOf, weightOf: (question) => question.leases.length }),

@@ -1,6 +1,7 @@
 import { type Claim, type ClaimVerdict, MAX_CLAIMED_NAMES, type traitRegistryCalls } from '@nextvisit/contracts'
 import { createBatchedCall, type ServiceClient } from '@nextvisit/service-kit'
 import { LRUCache } from 'lru-cache'
+import { silentAfterMs } from './admission-budget.ts'
 import { type NoVerdict, verdictOf } from './verdicts.ts'
 
 const MAX_KNOWN_NAMES = 200_000
@@ -13,13 +14,17 @@ export type ClaimResult = ReadonlyMap<string, ClaimVerdict> | NoVerdict
 export type TraitRegistry = ReturnType<typeof createTraitRegistry>
 
 /** Admission's questions to trait-registry: claims of new names. */
-export function createTraitRegistry({ admission }: Pick<ServiceClient<typeof traitRegistryCalls>, 'admission'>) {
+export function createTraitRegistry(
+  { admission }: Pick<ServiceClient<typeof traitRegistryCalls>, 'admission'>,
+  requestBudgetMs: number,
+) {
   const known = new LRUCache<string, true>({ max: MAX_KNOWN_NAMES })
   const isKnown = (space: NameSpace, slug: string) => known.get(keyOf(space, slug)) !== undefined
   const sizes = {
     tenantOf: ({ organization }: NameSpace) => organization,
     weightOf: ({ slugs }: { readonly slugs: readonly string[] }) => slugs.length,
     firstWeight: 10,
+    silentAfterMs: silentAfterMs(requestBudgetMs),
     maxWeight: MAX_CLAIMED_NAMES,
     bytesOf: (question: object) => Buffer.byteLength(JSON.stringify(question)),
   }
