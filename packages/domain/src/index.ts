@@ -4,7 +4,7 @@ export { type BatchItem, parseBatch, parseBatchItem } from './bodies/batch-body.
 export { BODY_RULES } from './bodies/body-rules.ts'
 export { checkSettableTraits } from './bodies/check-settable-traits.ts'
 export { checkDeviceValue } from './bodies/device-info.ts'
-export { type IdentifyBody, parseIdentifyBody, parseVisitBody } from './bodies/identify-body.ts'
+export { type IdentifyBody, parseIdentifyBody, parseVisitBody, parseVisitJson } from './bodies/identify-body.ts'
 export { isTimezone } from './bodies/is-timezone.ts'
 export { markInexactNumbers } from './bodies/mark-inexact-numbers.ts'
 export * from './bodies/json-object.ts'

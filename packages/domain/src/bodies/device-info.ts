@@ -1,4 +1,4 @@
-import { DEVICE_FIELD_VALUES, DEVICE_FIELDS, type DeviceField, type DeviceFacts } from '@nextvisit/contracts'
+import { DEVICE_FIELD_VALUES, DEVICE_FIELDS, type DeviceField, type DeviceFacts, isStorable } from '@nextvisit/contracts'
 // Only the codes: the package's index reads the names in 80 languages whenever a process starts.
 import countries from 'i18n-iso-countries/codes.json' with { type: 'json' }
 import { TRAIT_OPERATORS, type TraitChange } from '../traits/trait-operators.ts'
@@ -21,6 +21,8 @@ type CheckedDeviceValue = { readonly outcome: 'ok'; readonly value: string } | R
 export function checkDeviceValue(field: DeviceField, value: unknown, where: string): CheckedDeviceValue {
   if (field === '$countryCode') return checkCountry(value)
   if (typeof value !== 'string') return reject(BODY_RULES.deviceString(where))
+  // The check of a visit's strings skips device facts.
+  if (!isStorable(value)) return reject(BODY_RULES.notStorable(where))
   if (field === '$timezone' && !isTimezone(value)) return reject(BODY_RULES.timezone(where))
   const allowed = DEVICE_FIELD_VALUES[field]
   if (allowed && !allowed.includes(value)) return reject(BODY_RULES.deviceValue(where, allowed))

@@ -3,7 +3,8 @@ import type { TraitChange } from '../traits/trait-operators.ts'
 import { parseTraitOperations } from './trait-operations-body.ts'
 import { BODY_RULES } from './body-rules.ts'
 import { checkDeviceChange, isDeviceField, readDeviceInfo } from './device-info.ts'
-import { type JsonObject, memberOf } from './json-object.ts'
+import { isJsonObject, type JsonObject, memberOf } from './json-object.ts'
+import { type ParsedJson, parseJson } from './parse-json.ts'
 import { reject, type Rejection } from './rejection.ts'
 import { checkIdentifiedUserName } from './user-name.ts'
 
@@ -24,6 +25,11 @@ export function parseIdentifyBody(body: JsonObject): ParsedIdentifyBody {
   if (parsed.outcome === 'rejected') return parsed
   const [invalid] = parsed.rejections.values()
   return invalid ?? { outcome: 'ok', value: { ...parsed.value, invalidDeviceFields: [] } }
+}
+
+/** Parses the JSON of a visit. A string that Postgres cannot store refuses it, but not as a device fact. */
+export function parseVisitJson(bytes: Uint8Array): ParsedJson {
+  return parseJson(bytes, { stringsOf: withoutDevice })
 }
 
 /**
@@ -52,6 +58,23 @@ function parseMembers(body: JsonObject) {
   const userSignature = memberOf(body, 'userSignature')
   if (userSignature !== undefined && typeof userSignature !== 'string') return reject(BODY_RULES.signatureType)
   const { device, rejections } = readDeviceInfo(memberOf(body, '$deviceInfo'))
+  const invalid = new Map([...attributes.invalidDevice, ...rejections])
   const value = { userName: userName as string, changes: attributes.changes, device, userSignature }
-  return { outcome: 'ok', value, rejections } as const
+  return { outcome: 'ok', value, rejections: invalid } as const
+}
+
+/** Returns a body without `$deviceInfo` and the device fields in operators. The body is not checked yet. */
+function withoutDevice(body: JsonObject): unknown {
+  const attributes = memberOf(body, 'userAttributes')
+  const rest = without(body, (name) => name === '$deviceInfo' || name === 'userAttributes')
+  if (!isJsonObject(attributes)) return { rest, attributes }
+  const operators = Object.entries(attributes).map(([operator, operands]) => [
+    operator,
+    isJsonObject(operands) ? without(operands, isDeviceField) : operands,
+  ])
+  return { rest, operators }
+}
+
+function without(object: JsonObject, isLeftOut: (name: string) => boolean): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([name]) => !isLeftOut(name)))
 }

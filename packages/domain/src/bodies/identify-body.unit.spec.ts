@@ -2,7 +2,7 @@ import { DEVICE_FIELDS } from '@nextvisit/contracts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toTraitOperations } from '../traits/trait-operators.ts'
-import { parseIdentifyBody, parseVisitBody } from './identify-body.ts'
+import { parseIdentifyBody, parseVisitBody, parseVisitJson } from './identify-body.ts'
 
 /** Bodies as callers send them: through JSON.parse, so that `__proto__` is an own property. */
 const parse = (json: unknown) => parseIdentifyBody(JSON.parse(typeof json === 'string' ? json : JSON.stringify(json)))
@@ -270,6 +270,48 @@ describe('the device facts of a visit (decisions.md, Identify)', () => {
     expect(parsed).toMatchObject({ value: { invalidDeviceFields: ['$timezone', '$deviceType', '$deviceId'] } })
     const kept = parsed.outcome === 'ok' ? parsed.value.changes.map(({ slug }) => slug) : []
     expect(kept).toEqual(['$app', 'plan', '$browser', 'logins', '$deviceOs'])
+  })
+
+  it.each([
+    ['$timezone', '{"$set":{"plan":"pro","$timezone":{}}}'],
+    ['$browser', `{"$set":{"plan":"pro","$browser":"${'x'.repeat(501)}"}}`],
+    ['$browser', '{"$setOnce":{"$browser":[[1]]},"$set":{"plan":"pro"}}'],
+    ['$browser', '{"$increment":{"$browser":"x"},"$set":{"plan":"pro"}}'],
+    ['$appVersion', '{"$set":{"$appVersion":1e999,"plan":"pro"}}'],
+    ['$browser', '{"$set":{"$browser":"\\u0000","plan":"pro"}}'],
+    ['$browser', '{"$decrement":{"$browser":["\\ud800"]},"$set":{"plan":"pro"}}'],
+  ])('are dropped where no trait could have the operand: %s of %s', (field, userAttributes) => {
+    const json = `{"userName":"ada","userAttributes":${userAttributes}}`
+    const read = parseVisitJson(Buffer.from(json))
+    expect(read.outcome === 'ok' && parseVisitBody(read.body)).toMatchObject({
+      value: { changes: [{ slug: 'plan', value: 'pro' }], invalidDeviceFields: [field] },
+    })
+    const refused = parseIdentifyBody(JSON.parse(json))
+    // The JSON of an identify with U+0000 is refused before; \ud800 breaks no rule of a trait.
+    const message = expect.stringMatching(new RegExp(`userAttributes\\.\\$\\w+\\.\\${field} must`))
+    if (!json.includes('\\u')) expect(refused).toMatchObject({ outcome: 'rejected', message })
+  })
+
+  it.each([
+    ['{"$browser":"\\ud800","$app":"shop"}', ['$browser']],
+    ['{"$app":"shop","$new":"\\u0000","\\u0000":1}', []],
+  ])('are dropped if they cannot be stored: %s', ($deviceInfo, invalidDeviceFields) => {
+    const read = parseVisitJson(Buffer.from(`{"userName":"ada","$deviceInfo":${$deviceInfo}}`))
+    expect(read.outcome === 'ok' && parseVisitBody(read.body)).toMatchObject({
+      value: { device: { $app: 'shop' }, invalidDeviceFields },
+    })
+  })
+
+  it.each([
+    '"userName":"\\u0000"',
+    '"more":"\\ud800"',
+    '"userAttributes":{"$set":{"plan":"\\u0000"}}',
+    '"userAttributes":{"$set":{"\\u0000":1}}',
+    '"userAttributes":{"$unset":["\\u0000"]}',
+    '"userAttributes":"\\u0000"',
+    '"userAttributes":{"\\u0000":{}}',
+  ])('leave all other strings of a visit checked: %s', (member) => {
+    expect(parseVisitJson(Buffer.from(`{${member}}`))).toMatchObject(rejected('U+0000'))
   })
 
   it('are the only part of a visit that is not refused', () => {

@@ -16,20 +16,29 @@ interface DepthLimit {
   readonly tooDeep: (what: string) => Omit<BodyRule, 'when'>
 }
 
+interface ParseOptions {
+  /** Names the body in messages. */
+  readonly what?: string
+  readonly depth?: DepthLimit
+  /** Returns the part of the body whose strings are checked. Default: all of it. */
+  readonly stringsOf?: (body: JsonObject) => unknown
+}
+
 export type ParsedJson = { readonly outcome: 'ok'; readonly body: JsonObject } | Rejection
 
 /**
- * Parses and checks the JSON object in a body (decisions.md, Order of checks: JSON). `what` names the body in messages. A
- * number that JSON.parse would round is read as Infinity.
+ * Parses and checks the JSON object in a body (decisions.md, Order of checks: JSON). A number that JSON.parse would round is
+ * read as Infinity.
  */
-export function parseJson(bytes: Uint8Array, what = BODY, { levels, tooDeep } = BODY_DEPTH): ParsedJson {
+export function parseJson(bytes: Uint8Array, options: ParseOptions = {}): ParsedJson {
+  const { what = BODY, depth = BODY_DEPTH, stringsOf = (body) => body } = options
   const text = decode(bytes)
   if (text === undefined) return reject(BODY_RULES.notUtf8(what))
   // Before JSON.parse: functions that recurse over a deep value could overflow the stack.
-  if (isDeeperThan(text, levels)) return reject(tooDeep(what))
+  if (isDeeperThan(text, depth.levels)) return reject(depth.tooDeep(what))
   const parsed = parseText(text, what)
   if (parsed.outcome === 'rejected') return parsed
-  if (mayHoldUnstorable(text) && !isStorable(parsed.body)) return reject(BODY_RULES.notStorable(what))
+  if (mayHoldUnstorable(text) && !isStorable(stringsOf(parsed.body))) return reject(BODY_RULES.notStorable(what))
   return parsed
 }
 

@@ -1,26 +1,37 @@
 import { BODY_LIMITS, isLongerThan, type TraitScalar, type TraitValue } from '@nextvisit/contracts'
 import { TRAIT_OPERATOR_NAMES, TRAIT_OPERATORS, type TraitChange } from '../traits/trait-operators.ts'
 import { BODY_RULES } from './body-rules.ts'
+import { isDeviceField } from './device-info.ts'
 import { emptyAsObject, isJsonObject, type JsonObject, memberOf } from './json-object.ts'
 import { type BodyRule, reject, type Rejection, truncate } from './rejection.ts'
 
-type ParsedTraitOperations = { readonly outcome: 'ok'; readonly changes: readonly TraitChange[] } | Rejection
+type ParsedTraitOperations =
+  | { readonly outcome: 'ok'; readonly changes: readonly TraitChange[]; readonly invalidDevice: InvalidDevice }
+  | Rejection
+
+/** A rejection of each device field whose operand no trait could have, by its name. */
+type InvalidDevice = ReadonlyMap<string, Rejection>
+
+interface ReadOperations {
+  readonly changes: TraitChange[]
+  readonly invalidDevice: Map<string, Rejection>
+}
 
 /**
  * Parses `userAttributes` of a body, undefined for none. The changes are in the order of the object's own keys
- * (decisions.md, Identify).
+ * (decisions.md, Identify). The caller decides whether an invalid device fact refuses the body.
  */
 export function parseTraitOperations(given: unknown): ParsedTraitOperations {
   const attributes = emptyAsObject(given)
-  if (attributes === undefined) return { outcome: 'ok', changes: [] }
+  const operations: ReadOperations = { changes: [], invalidDevice: new Map() }
+  if (attributes === undefined) return { outcome: 'ok', ...operations }
   if (!isJsonObject(attributes)) return reject(BODY_RULES.attributes)
   if (countOperations(attributes) > BODY_LIMITS.traitOperations) return reject(BODY_RULES.operations)
-  const changes: TraitChange[] = []
   for (const member of Object.keys(attributes)) {
-    const rejection = readOperator(member, memberOf(attributes, member), changes)
+    const rejection = readOperator(member, memberOf(attributes, member), operations)
     if (rejection) return rejection
   }
-  return { outcome: 'ok', changes }
+  return { outcome: 'ok', ...operations }
 }
 
 /** Counts the operations of all operators before any is read (decisions.md, Identify). */
@@ -34,7 +45,7 @@ function countOperations(attributes: JsonObject): number {
 }
 
 /** Adds one operator's changes to the list, or returns the rejection. */
-function readOperator(member: string, operands: unknown, changes: TraitChange[]): Rejection | undefined {
+function readOperator(member: string, operands: unknown, { changes, invalidDevice }: ReadOperations): Rejection | undefined {
   const where = `userAttributes.${member}`
   const operator = TRAIT_OPERATOR_NAMES.find((name) => member === `$${name}`)
   if (!operator) return reject(BODY_RULES.operator(`userAttributes.${truncate(member)}`))
@@ -44,8 +55,10 @@ function readOperator(member: string, operands: unknown, changes: TraitChange[])
   const brokenBy = operand === 'number' ? checkNumber : checkTraitValue
   return eachOperand(where, operands, (slug, value) => {
     const rule = brokenBy(value)
-    if (rule) return reject(rule(`${where}.${truncate(slug)}`))
-    changes.push({ operator, slug, value: value as TraitValue })
+    const rejection = rule && reject(rule(`${where}.${truncate(slug)}`))
+    if (!rejection) changes.push({ operator, slug, value: value as TraitValue })
+    else if (isDeviceField(slug)) invalidDevice.set(slug, rejection)
+    else return rejection
     return undefined
   })
 }

@@ -24,7 +24,7 @@ export type ParsedImportLine = { readonly outcome: 'ok'; readonly line: ImportLi
 /** Parses a line of history: the body of an admin route, its `type` and a time of any age (decisions.md, Import). */
 export function parseImportLine(bytes: Uint8Array, receivedMs: number): ParsedImportLine {
   if (bytes.length > MAX_LINE_BYTES) return reject(IMPORT_RULES.lineBytes)
-  const parsed = parseJson(bytes, 'The line')
+  const parsed = parseJson(bytes, { what: 'The line' })
   return parsed.outcome === 'rejected' ? parsed : checkImportLine(parsed.body, receivedMs)
 }
 

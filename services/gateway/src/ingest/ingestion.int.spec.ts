@@ -62,6 +62,19 @@ describe('a gateway on a real log, without the other services', () => {
     )
   })
 
+  it('answers a visit whose device facts no operator takes, or cannot be stored', async () => {
+    const userAttributes = { $set: { plan: 'pro', $timezone: {} }, $increment: { $app: 'x' } }
+    const $deviceInfo = { $browser: '\u0000', $appVersion: '\ud800' }
+    const answer = await gateway.visit({ userName: 'hostile browser', userAttributes, $deviceInfo })
+    expect(answer.status).toBe(200)
+    const [record] = (await gateway.records()).filter(({ fact }) => fact.id === answer.headers['x-request-id'])
+    expect(record?.fact).toMatchObject({ operations: { set: { plan: 'pro' } }, device: {} })
+    const { invalidDeviceFields } = record?.fact as { invalidDeviceFields: readonly string[] }
+    expect(invalidDeviceFields.toSorted()).toEqual(['$app', '$appVersion', '$browser', '$timezone'])
+    expect((await gateway.identify({ userName: 'ada', $deviceInfo })).status).toBe(400)
+    expect((await gateway.visit({ userName: 'ada', userAttributes: { $set: { plan: '\u0000' } } })).status).toBe(400)
+  })
+
   it('refuses a number that it would round, with its member, on every route', async () => {
     const { admin, sdk } = gateway.keys
     const send = async (path: string, body: string) => {

@@ -1,5 +1,5 @@
 import { ROUTES, type VisitAnswered } from '@nextvisit/contracts'
-import { memberOf } from '@nextvisit/domain'
+import { memberOf, parseVisitJson } from '@nextvisit/domain'
 import type { Logger } from '@nextvisit/service-kit'
 import type { Route } from '../http/route.ts'
 import type { UserEventPublisher } from '../publishing/user-event-publisher.ts'
@@ -34,6 +34,7 @@ export function createVisitRoute({ stages, visit, requestBudgetMs, userEvents, l
 
   return {
     ...createSingleRoute(ROUTES.visit, visit, stages),
+    parseBody: parseVisitJson,
     repeatedContent: (body) =>
       body['repeatMayDiffer'] === true ? JSON.stringify(memberOf(body, 'userName')) : undefined,
     afterwards: ({ confirms }, traceparent) => confirms && confirm(confirms, traceparent),

@@ -80,7 +80,7 @@ const DEPTH = { levels: MAX_EXPORT_DEPTH, tooDeep: IMPORT_RULES.exportDepth }
 /** Parses a line of another product's export (import-formats.md). Checks the user and the time; the event is unchecked. */
 export function parseExportLine(format: ExportFormat, bytes: Uint8Array, settings: ExportSettings): ExportLine {
   if (bytes.length > MAX_EXPORT_LINE_BYTES) return reject(IMPORT_RULES.exportLineBytes)
-  const parsed = parseJson(bytes, 'The line', DEPTH)
+  const parsed = parseJson(bytes, { what: 'The line', depth: DEPTH })
   return parsed.outcome === 'rejected' ? parsed : readLine(format, parsed.body, settings)
 }
 
