@@ -25,11 +25,13 @@ interface TraitSource {
 interface ReadSource extends Pick<TraitSource, 'member'> {
   /** Slugs of the sources before it. */
   readonly taken: ReadonlySet<string>
+  /** Names of the objects in the sources before it that contained a trait: `company` of `company.plan`. */
+  readonly objects: ReadonlySet<string>
 }
 
 /**
  * Flattens traits: `{ company: { plan: 'pro' } }` becomes the trait `company.plan`. A source adds only traits that those before
- * it lack. Drops values that no trait can hold, personal fields that the project does not keep, with everything in them, and
+ * it lack: beside their `company.plan` it sets no trait `company`, and beside their `company` no `company.plan`. Drops values that no trait can hold, personal fields that the project does not keep, with everything in them, and
  * names that are too long. Rejects a number that would be rounded. Reading ends at one trait more than an identify may have,
  * which then refuses it. Recursive: the caller must have checked the depth.
  */
@@ -45,6 +47,7 @@ export function traitsOf(
     const isFiltered = personalFields.has(slug) && !allowedFields.has(slug)
     if (isLongerThan(slug, BODY_LIMITS.traitKeyLength)) dropped += 1
     else if (isJsonObject(value) && !isFiltered) return readMembers(value, `${slug}.`, from)
+    else if (from.objects.has(slug) || objectsAround(slug).some((name) => from.taken.has(name))) return undefined
     else {
       const rule = checkTraitValue(value)
       if (rule === BODY_RULES.inexactNumber) return reject(rule(`${from.member}.${truncate(slug)}`))
@@ -62,8 +65,17 @@ export function traitsOf(
   }
 
   for (const { member, traits } of sources) {
-    const rejection = isJsonObject(traits) && readMembers(traits, '', { member, taken: new Set(set.keys()) })
+    const taken = new Set(set.keys())
+    const objects = new Set([...taken].flatMap(objectsAround))
+    const rejection = isJsonObject(traits) && readMembers(traits, '', { member, taken, objects })
     if (rejection) return rejection
   }
   return { outcome: 'ok', $set: Object.fromEntries(set), dropped }
+}
+
+/** Returns the names of the objects that a trait was in: `a` and `a.b` of `a.b.c`. */
+function objectsAround(slug: string): readonly string[] {
+  const names: string[] = []
+  for (let dot = slug.indexOf('.'); dot !== -1; dot = slug.indexOf('.', dot + 1)) names.push(slug.slice(0, dot))
+  return names
 }

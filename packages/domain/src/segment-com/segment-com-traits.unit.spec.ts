@@ -28,3 +28,32 @@ describe('traits of a hostile caller', () => {
     expect(both.outcome === 'ok' && Object.keys(both.$set)).toHaveLength(BODY_LIMITS.traitOperations + 1)
   })
 })
+
+describe('traits of two members of a message', () => {
+  const both = (traits: object, others: object) => {
+    const sources = [
+      { member: 'traits', traits },
+      { member: 'context.traits', traits: others },
+    ]
+    const found = traitsOf(sources, { allowedFields: new Set() })
+    return found.outcome === 'ok' && found.$set
+  }
+
+  it.each([
+    [{ company: { size: 5 } }, { company: 'x', plan: 'pro' }, { 'company.size': 5, plan: 'pro' }],
+    [{ company: { size: { of: 5 } } }, { company: { size: 6 } }, { 'company.size.of': 5 }],
+    [{ 'company.size': 5 }, { company: null }, { 'company.size': 5 }],
+    [{ company: 'x' }, { company: { size: 5 } }, { company: 'x' }],
+    [{ company: 'x' }, { 'company.size': 5, 'company.size.of': 6 }, { company: 'x' }],
+  ])('have the shape of the first: %j beside %j', (traits, others, $set) => {
+    expect(both(traits, others)).toEqual($set)
+  })
+
+  it.each([
+    [{ company: { size: 5 } }, { company: { plan: 'pro' } }, { 'company.size': 5, 'company.plan': 'pro' }],
+    [{ company: { size: 5 } }, { companyname: 'x', 'company size': 1 }, { 'company.size': 5, companyname: 'x', 'company size': 1 }],
+    [{ company: {} }, { company: 'x' }, { company: 'x' }],
+  ])('are those of both where they agree: %j and %j', (traits, others, $set) => {
+    expect(both(traits, others)).toEqual($set)
+  })
+})
