@@ -1,4 +1,10 @@
-import { DEVICE_FIELD_VALUES, DEVICE_FIELDS, type DeviceField, type DeviceFacts, isStorable } from '@nextvisit/contracts'
+import {
+  DEVICE_FIELD_VALUES,
+  DEVICE_FIELDS,
+  type DeviceField,
+  type DeviceFacts,
+  isStorable,
+} from '@nextvisit/contracts'
 // Only the codes: the package's index reads the names in 80 languages whenever a process starts.
 import countries from 'i18n-iso-countries/codes.json' with { type: 'json' }
 import { TRAIT_OPERATORS, type TraitChange } from '../traits/trait-operators.ts'

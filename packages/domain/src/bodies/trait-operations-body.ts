@@ -45,7 +45,11 @@ function countOperations(attributes: JsonObject): number {
 }
 
 /** Adds one operator's changes to the list, or returns the rejection. */
-function readOperator(member: string, operands: unknown, { changes, invalidDevice }: ReadOperations): Rejection | undefined {
+function readOperator(
+  member: string,
+  operands: unknown,
+  { changes, invalidDevice }: ReadOperations,
+): Rejection | undefined {
   const where = `userAttributes.${member}`
   const operator = TRAIT_OPERATOR_NAMES.find((name) => member === `$${name}`)
   if (!operator) return reject(BODY_RULES.operator(`userAttributes.${truncate(member)}`))

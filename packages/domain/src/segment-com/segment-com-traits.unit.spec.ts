@@ -51,7 +51,11 @@ describe('traits of two members of a message', () => {
 
   it.each([
     [{ company: { size: 5 } }, { company: { plan: 'pro' } }, { 'company.size': 5, 'company.plan': 'pro' }],
-    [{ company: { size: 5 } }, { companyname: 'x', 'company size': 1 }, { 'company.size': 5, companyname: 'x', 'company size': 1 }],
+    [
+      { company: { size: 5 } },
+      { companyname: 'x', 'company size': 1 },
+      { 'company.size': 5, companyname: 'x', 'company size': 1 },
+    ],
     [{ company: {} }, { company: 'x' }, { company: 'x' }],
   ])('are those of both where they agree: %j and %j', (traits, others, $set) => {
     expect(both(traits, others)).toEqual($set)

@@ -247,6 +247,24 @@ describe('a workspace file', () => {
       form('triggers: [{ event: x, where: { property: id, is: 12345678901234567890 } }]'),
       /^6 .*12345678901234567890 would be rounded to 12345678901234567000: write it as text, in quotes$/,
     ],
+    ...[
+      ...['0x20000000000001', '0o400000000000000001', '9007199254740993.', '009007199254740993'],
+      ...['+9007199254740993', '-9007199254740993', '.9007199254740993e16', '!!int 9007199254740993'],
+    ].map((number): readonly [string, string, RegExp] => [
+      `a number that would be rounded, written as ${number}`,
+      form(`triggers: [{ event: x, where: { property: id, is: ${number} } }]`),
+      /^6 .* would be rounded to -?9007199254740992: write it as text, in quotes$/,
+    ]),
+    ...['1e999', '-1e999', `0x${'f'.repeat(300)}`].map((number): readonly [string, string, RegExp] => [
+      `a number that is too large: ${number.slice(0, 9)}`,
+      form(`triggers: [{ event: x, where: { property: id, is: ${number} } }]`),
+      /^6 .* is too large: write it as text, in quotes$/,
+    ]),
+    ...['.inf', '-.inf', '.nan'].map((number): readonly [string, string, RegExp] => [
+      `no number: ${number}`,
+      form(`triggers: [{ event: x, where: { property: id, is: ${number} } }]`),
+      /^6 .*where/,
+    ]),
     [
       'half of an emoji',
       form(String.raw`name: "NPS \uD83D"`),

@@ -94,8 +94,9 @@ function findMistakes(document: Document): readonly Mistake[] {
     },
     Scalar: (_, scalar) => {
       const { value, source } = scalar
-      if (typeof value !== 'number' || source === undefined || markInexactNumbers(source) === source) return
-      add('ROUNDED_NUMBER', `${source} would be rounded to ${value}: write it as text, in quotes`, scalar)
+      if (typeof value !== 'number' || source === undefined || isExact(source, value)) return
+      const fault = Number.isFinite(value) ? `would be rounded to ${value}` : 'is too large'
+      add('ROUNDED_NUMBER', `${source} ${fault}: write it as text, in quotes`, scalar)
     },
     Map: (_, { items }) => {
       const seen = new Set<string>()
@@ -109,6 +110,20 @@ function findMistakes(document: Document): readonly Mistake[] {
     },
   })
   return found
+}
+
+/** Returns whether a number has the value that it is written with, as any number of a body must (decisions.md, Order of checks). */
+function isExact(source: string, value: number): boolean {
+  // `.inf` is no number that would be rounded; the rules of its member refuse it.
+  if (!Number.isFinite(value)) return !/\d/.test(source)
+  if (/^0[xo]/.test(source)) return BigInt(source) === BigInt(value)
+  // JSON has no `+5`, `.5`, `05` and `5.`.
+  const json = source
+    .replace(/^[-+]/, '')
+    .replace(/^(?=\.)/, '0')
+    .replace(/^0+(?=\d)/, '')
+    .replace(/\.(?!\d)/, '')
+  return markInexactNumbers(json) === json
 }
 
 /** Turns null members into undefined instead of removing them, so that unknown ones are still reported. */
