@@ -9,6 +9,14 @@ const read = (traits: object) => {
 }
 const members = (count: number, value: unknown) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`m${index}`, value]))
+const readBoth = (traits: object, others: object) => {
+  const sources = [
+    { member: 'traits', traits },
+    { member: 'context.traits', traits: others },
+  ]
+  const found = traitsOf(sources, { allowedFields: new Set() })
+  return found.outcome === 'ok' && found.$set
+}
 
 describe('traits of a hostile caller', () => {
   it('are excluded unread below a name that is too long', () => {
@@ -30,15 +38,6 @@ describe('traits of a hostile caller', () => {
 })
 
 describe('traits of two members of a message', () => {
-  const both = (traits: object, others: object) => {
-    const sources = [
-      { member: 'traits', traits },
-      { member: 'context.traits', traits: others },
-    ]
-    const found = traitsOf(sources, { allowedFields: new Set() })
-    return found.outcome === 'ok' && found.$set
-  }
-
   it.each([
     [{ company: { size: 5 } }, { company: 'x', plan: 'pro' }, { 'company.size': 5, plan: 'pro' }],
     [{ company: { size: { of: 5 } } }, { company: { size: 6 } }, { 'company.size.of': 5 }],
@@ -46,7 +45,7 @@ describe('traits of two members of a message', () => {
     [{ company: 'x' }, { company: { size: 5 } }, { company: 'x' }],
     [{ company: 'x' }, { 'company.size': 5, 'company.size.of': 6 }, { company: 'x' }],
   ])('have the shape of the first: %j beside %j', (traits, others, $set) => {
-    expect(both(traits, others)).toEqual($set)
+    expect(readBoth(traits, others)).toEqual($set)
   })
 
   it.each([
@@ -58,6 +57,6 @@ describe('traits of two members of a message', () => {
     ],
     [{ company: {} }, { company: 'x' }, { company: 'x' }],
   ])('are those of both where they agree: %j and %j', (traits, others, $set) => {
-    expect(both(traits, others)).toEqual($set)
+    expect(readBoth(traits, others)).toEqual($set)
   })
 })

@@ -69,8 +69,8 @@ describe('a gateway on a real log, without the other services', () => {
     expect(answer.status).toBe(200)
     const [record] = (await gateway.records()).filter(({ fact }) => fact.id === answer.headers['x-request-id'])
     expect(record?.fact).toMatchObject({ operations: { set: { plan: 'pro' } }, device: {} })
-    const { invalidDeviceFields } = record?.fact as { invalidDeviceFields: readonly string[] }
-    expect(invalidDeviceFields.toSorted()).toEqual(['$app', '$appVersion', '$browser', '$timezone'])
+    const invalid = record?.fact.type === 'IdentifyRequested' ? record.fact.invalidDeviceFields : undefined
+    expect(invalid?.toSorted()).toEqual(['$app', '$appVersion', '$browser', '$timezone'])
     expect((await gateway.identify({ userName: 'ada', $deviceInfo })).status).toBe(400)
     expect((await gateway.visit({ userName: 'ada', userAttributes: { $set: { plan: '\u0000' } } })).status).toBe(400)
   })
