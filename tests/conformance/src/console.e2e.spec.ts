@@ -102,7 +102,7 @@ describe('the console', { timeout: 120_000 }, () => {
       .toEqual([`Form ${FORM} queued`, 'Event Checkout Completed'])
     expect(await faultsOf(page)).toEqual([])
     await page.getByRole('tab', { name: 'Profile' }).click()
-    await page.getByRole('row', { name: 'plan pro' }).waitFor()
+    await page.getByRole('row', { name: 'plan "pro"' }).waitFor()
     expect(await faultsOf(page)).toEqual([])
   })
 
@@ -255,7 +255,7 @@ describe('the console', { timeout: 120_000 }, () => {
     await expect.poll(() => plan.textContent()).toBe('•••')
     expect(await faultsOf(page)).toEqual([])
     await page.getByRole('button', { name: 'Show personal data' }).click()
-    await expect.poll(() => plan.textContent()).toBe('free')
+    await expect.poll(() => plan.textContent()).toBe('"free"')
     await page.getByRole('tab', { name: 'Profile' }).click()
     expect(await page.getByText('The profile cannot be read.').count()).toBe(1)
     expect(await faultsOf(page)).toEqual([])

@@ -29,8 +29,9 @@ export async function readMessages(
       if (Number(offset) + 1 >= (unread.get(partition) ?? 0)) unread.delete(partition)
     },
   })
-  await eventually(async () => found.length >= atMost || unread.size === 0, Boolean, READ_WITHIN_MS)
+  const isRead = await eventually(async () => found.length >= atMost || unread.size === 0, Boolean, READ_WITHIN_MS)
   await consumer.disconnect()
+  if (!isRead) throw new Error(`The log was not read within ${READ_WITHIN_MS / 1_000} s`)
   return found.slice(0, atMost)
 }
 
