@@ -8,7 +8,7 @@ export { type IdentifyBody, parseIdentifyBody, parseVisitBody, parseVisitJson } 
 export { isTimezone } from './bodies/is-timezone.ts'
 export { markInexactNumbers } from './bodies/mark-inexact-numbers.ts'
 export * from './bodies/json-object.ts'
-export { checkDepth, type ParsedJson, parseJson, parseUncheckedJson } from './bodies/parse-json.ts'
+export { checkDepth, type ParsedJson, parseJson, parsePythonJson, parseUncheckedJson } from './bodies/parse-json.ts'
 export { type BodyRule, nameRules, reject, type Rejection, type RuleName } from './bodies/rejection.ts'
 export { parseTrackBody, type TrackBody } from './bodies/track-body.ts'
 export { checkUserName } from './bodies/user-name.ts'

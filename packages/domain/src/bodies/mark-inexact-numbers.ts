@@ -13,7 +13,11 @@ const MIN_EXPONENTIAL = 1e21
 /** JSON.parse reads it as Infinity, which no rule of a body accepts. */
 const INEXACT = '1e999'
 
+/** Python's `json.dumps` writes these for numbers that JSON does not have. */
+const NOT_A_NUMBER = ['NaN', 'Infinity', '-Infinity']
+
 const QUOTE = 0x22
+const [UPPER_I, UPPER_N] = [0x49, 0x4e]
 const [PLUS, MINUS, POINT, ZERO, NINE, LOWER_E, UPPER_E] = [0x2b, 0x2d, 0x2e, 0x30, 0x39, 0x65, 0x45]
 
 /**
@@ -38,6 +42,27 @@ export function markInexactNumbers(json: string): string {
     }
   }
   return copiedTo === 0 ? json : parts.join('') + json.slice(copiedTo)
+}
+
+/**
+ * Replaces `NaN`, `Infinity` and `-Infinity` outside strings by a number that JSON.parse reads as Infinity. undefined: the text
+ * has none. Text that is no JSON for another reason stays so.
+ */
+export function markNotANumber(text: string): string | undefined {
+  const parts: string[] = []
+  let copiedTo = 0
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) at = endOfString(text, at)
+    if (code !== UPPER_N && code !== UPPER_I && code !== MINUS) continue
+    const word = NOT_A_NUMBER.find((each) => text.startsWith(each, at))
+    if (word === undefined) continue
+    // The spaces keep it apart from digits around it: `1NaN` is no number.
+    parts.push(text.slice(copiedTo, at), ` ${INEXACT} `)
+    copiedTo = at + word.length
+    at = copiedTo - 1
+  }
+  return copiedTo === 0 ? undefined : parts.join('') + text.slice(copiedTo)
 }
 
 /** Returns whether a text has 16 digits in a row, a decimal point among them. Such a row covers every 16th character. */

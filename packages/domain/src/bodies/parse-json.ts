@@ -2,7 +2,7 @@ import { BODY_LIMITS, isStorable, mayHoldUnstorable } from '@nextvisit/contracts
 import { BODY_RULES } from './body-rules.ts'
 import { endOfString } from './end-of-string.ts'
 import { isJsonObject, type JsonObject } from './json-object.ts'
-import { markInexactNumbers } from './mark-inexact-numbers.ts'
+import { markInexactNumbers, markNotANumber } from './mark-inexact-numbers.ts'
 import { type BodyRule, reject, type Rejection } from './rejection.ts'
 
 const BODY = 'The body'
@@ -46,6 +46,18 @@ export function parseJson(bytes: Uint8Array, options: ParseOptions = {}): Parsed
 export function parseUncheckedJson(bytes: Uint8Array): ParsedJson {
   const text = decode(bytes)
   return text === undefined ? reject(BODY_RULES.notUtf8(BODY)) : parseText(text, BODY)
+}
+
+/**
+ * Parses as {@link parseUncheckedJson}, and takes `NaN` and `Infinity`, which Python writes, as numbers that would be rounded.
+ * Only a body that is no JSON is read again.
+ */
+export function parsePythonJson(bytes: Uint8Array): ParsedJson {
+  const parsed = parseUncheckedJson(bytes)
+  if (parsed.outcome === 'ok') return parsed
+  const text = decode(bytes)
+  const marked = text === undefined ? undefined : markNotANumber(text)
+  return marked === undefined ? parsed : parseText(marked, BODY)
 }
 
 /** Makes the remaining checks of {@link parseJson} on a part that could have been a body. */

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isDeeperThan, parseJson, parseUncheckedJson } from './parse-json.ts'
+import { isDeeperThan, parseJson, parsePythonJson, parseUncheckedJson } from './parse-json.ts'
 
 const parse = (text: string) => parseJson(Buffer.from(text))
 const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
@@ -55,6 +55,39 @@ describe('parseJson (decisions.md, Order of checks: JSON)', () => {
     const body = { id: Infinity, list: [Infinity, '12345678901234567890', 9_007_199_254_740_991] }
     expect(parse(text)).toEqual({ outcome: 'ok', body })
     expect(parseUncheckedJson(Buffer.from(text))).toEqual({ outcome: 'ok', body })
+  })
+
+  it.each([
+    ['{"a":NaN,"b":[Infinity,-Infinity, NaN ],"c":"NaN, \\"Infinity"}', [Infinity, [Infinity, Infinity, Infinity]]],
+    ['{"a":12345678901234567890,"b":NaN}', [Infinity, Infinity]],
+  ])('reads the numbers that only Python writes as Infinity, where asked: %s', (text, [a, b]) => {
+    expect(parsePythonJson(Buffer.from(text))).toMatchObject({ outcome: 'ok', body: { a, b } })
+    expect(parse(text)).toMatchObject(rejected('JSON'))
+    expect(parseUncheckedJson(Buffer.from(text))).toMatchObject(rejected('JSON'))
+  })
+
+  it.each([
+    '1NaN',
+    'NaN1',
+    '-NaN',
+    '1-Infinity',
+    '--Infinity',
+    'NaNNaN',
+    'nan',
+    'Inf',
+    '[NaN',
+    'NaN,',
+    '"NaN',
+    'NaN.5',
+    '{NaN:1}',
+    'x',
+  ])('still refuses text that is no JSON: %s', (value) => {
+    expect(parsePythonJson(Buffer.from(`{"a":${value}}`))).toMatchObject(rejected('JSON'))
+  })
+
+  it('keeps words in strings beside such a number', () => {
+    const read = parsePythonJson(Buffer.from('{"NaN":"-Infinity","\\"NaN":NaN}'))
+    expect(read).toEqual({ outcome: 'ok', body: { NaN: '-Infinity', '"NaN': Infinity } })
   })
 
   it('keeps __proto__ an own property', () => {

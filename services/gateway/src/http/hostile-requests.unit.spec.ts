@@ -11,6 +11,7 @@ import {
   parseJson,
   parseSegmentComMessage,
   parseTrackBody,
+  parsePythonJson,
   parseUncheckedJson,
 } from '@nextvisit/domain'
 import { describeHostileTexts } from '@nextvisit/testing/hostile-text'
@@ -99,6 +100,16 @@ describeHostileTexts({
     try: [
       ['{"items":[', '{},', '{}]}'],
       ['{"items":[{"type":"track","a":[', '{},', '{}]}]}'],
+    ],
+  },
+  'the messages of Segment’s API': {
+    read: (text) => parsePythonJson(Buffer.from(text)),
+    begins: ['', '{"batch":[NaN,', '{"batch":[{"a":"'],
+    try: [
+      ['{"batch":[', 'NaN,', '1]}'],
+      ['{"batch":[', '-Infinity,', ''],
+      ['{"batch":[', '"NaN', ''],
+      ['', '-', ''],
     ],
   },
   'an item of a batch': {

@@ -57,6 +57,36 @@ describe('Segment’s API (decisions.md, Segment’s API)', () => {
   })
   afterAll(() => gateway.stop())
 
+  it('refuses only the messages with a number that JSON does not have, and names it', async () => {
+    const [user, other] = [newUser(), newUser()]
+    const headers = { authorization: basic(`${gateway.keys.admin}:`) }
+    const messages = [
+      `{"type":"identify","userId":"${user}","traits":{"plan":"pro","name":"NaN"}}`,
+      `{"type":"identify","userId":"${other}","traits":{"company":{"score":NaN}}}`,
+      `{"type":"track","userId":"${user}","event":"a","properties":{"list":[1,-Infinity]}}`,
+      `{"type":"track","userId":"${user}","event":"a","properties":{"total":1.5},"context":{"screen":{"density":NaN}}}`,
+      `{"type":"track","userId":Infinity,"event":"a"}`,
+    ]
+    const answer = await gateway.call('POST', '/v1/batch', headers, `{"batch":[${messages.join(', ')}]}`)
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        rejected: [
+          { index: 1, status: 400, message: expect.stringContaining('traits.company.score must be a finite number') },
+          { index: 2, status: 400, message: expect.stringContaining('properties.list[1] must be a finite number') },
+          { index: 4, status: 400, message: expect.stringContaining('userId must be') },
+        ],
+      },
+    })
+    expect(await typesOf(gateway, user)).toEqual(['IdentifyRequested', 'EventTracked'])
+    const one = await gateway.call('POST', '/v1/identify', headers, `{"userId":"${other}","traits":{"score":NaN}}`)
+    expect(JSON.stringify(one.body)).toContain('traits.score must be a finite number')
+    expect(await typesOf(gateway, other)).toEqual([])
+    const admin = { 'content-type': 'application/json', 'x-api-key': gateway.keys.admin }
+    const item = '{"type":"identify","userName":"ada","userAttributes":{"$set":{"score":NaN}}}'
+    expect((await gateway.call('POST', '/v2/admin/batch', admin, `{"items":[${item}]}`)).status).toBe(400)
+  })
+
   it('records a user with traits and context', async () => {
     const user = newUser()
     const answer = await send(gateway, '/v1/identify', {

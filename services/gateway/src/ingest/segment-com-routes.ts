@@ -6,7 +6,7 @@ import {
   memberOf,
   parseSegmentComBatch,
   parseSegmentComMessage,
-  parseUncheckedJson,
+  parsePythonJson,
   SEGMENT_COM_LIMITS,
 } from '@nextvisit/domain'
 import { answer, type CheckedRequest, type Result, type Route } from '../http/route.ts'
@@ -59,14 +59,14 @@ export function createSegmentComRoutes(given: SegmentComRoutesParts): readonly R
 
   const ofOneMessage = Object.entries(ROUTE_OF_TYPE).map(([type, signature]) => ({
     ...signature,
-    parseBody: parseUncheckedJson,
+    parseBody: parsePythonJson,
     handle: recordAs(type),
   }))
   return [
     ...ofOneMessage,
     {
       ...ROUTES.segmentBatch,
-      parseBody: parseUncheckedJson,
+      parseBody: parsePythonJson,
       maxItems: SEGMENT_COM_LIMITS.batchMessages,
       itemsOf: ({ body }) => {
         const parsed = parseSegmentComBatch(body)
