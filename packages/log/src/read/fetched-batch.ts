@@ -1,5 +1,6 @@
 import { UndecodableBatchError } from '../errors.ts'
 import { type BatchPart, type BatchPlace, type DecodeBounds, decodePart } from '../wire/decode-batch.ts'
+import { dropDecompressed } from '../wire/decompress.ts'
 import type { FetchedPartition } from '../wire/fetch-message.ts'
 import { type FetchedRecord, omittedContent } from '../wire/fetched-record.ts'
 import type { EncodedBatch } from '../wire/split-batches.ts'
@@ -49,22 +50,26 @@ export async function* fetchedBatches(
 
   for (const encoded of fetched.batches) {
     let place: BatchPlace | undefined
-    for (;;) {
-      const room = { maxRecords: bounds.maxRecords - records.length, maxBytes: bounds.maxBytes - bytes }
-      const part = await decodePart(encoded, fetchedFrom, { place, room, bounds })
-      if (part.outcome === 'undecodable') {
-        const standIn = standInFor(encoded, nextOffset, part.error)
-        if (!withStandIns || records.length >= bounds.maxRecords) yield* take()
-        if (!withStandIns) throw standIn.undecodable.error
-        records.push(standIn)
-        break
+    try {
+      for (;;) {
+        const room = { maxRecords: bounds.maxRecords - records.length, maxBytes: bounds.maxBytes - bytes }
+        const part = await decodePart(encoded, fetchedFrom, { place, room, bounds })
+        if (part.outcome === 'undecodable') {
+          const standIn = standInFor(encoded, nextOffset, part.error)
+          if (!withStandIns || records.length >= bounds.maxRecords) yield* take()
+          if (!withStandIns) throw standIn.undecodable.error
+          records.push(standIn)
+          break
+        }
+        if (part.outcome === 'decoded') {
+          add(part)
+          if (!part.next) break
+          place = part.next
+        }
+        yield* take()
       }
-      if (part.outcome === 'decoded') {
-        add(part)
-        if (!part.next) break
-        place = part.next
-      }
-      yield* take()
+    } finally {
+      dropDecompressed(encoded.body) // also if the reader leaves, because its partition is revoked
     }
     nextOffset = encoded.lastOffset + 1n
   }

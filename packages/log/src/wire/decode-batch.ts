@@ -1,6 +1,6 @@
 import { toError } from '../to-error.ts'
 import { ByteReader } from './byte-reader.ts'
-import { decompress } from './decompress.ts'
+import { decompress, keepDecompressed } from './decompress.ts'
 import { type FetchedRecord, omittedContent, type RecordContent } from './fetched-record.ts'
 import type { EncodedBatch } from './split-batches.ts'
 
@@ -52,18 +52,21 @@ const BEGINNING: BatchPlace = { at: 0, index: 0, lastDelta: -1 }
 
 /**
  * Decodes the records of a batch: all of them if they fit into `room`, else as many as fit into `bounds`, if `room` is not
- * smaller. The caller continues from `next`. A compressed batch is decompressed again then, so that the caller holds the
- * records of one part only. A batch is undecodable before its first record is returned, never later.
+ * smaller. The caller continues from `next`, and calls `dropDecompressed` after the last part. The decompressed bytes of a
+ * few batches are kept between their parts; another batch is decompressed again. The caller holds the records of one part
+ * only. A batch is undecodable before its first record is returned, never later.
  *
  * The content of a record that is too large is omitted: see {@link omittedContent}.
  */
 export async function decodePart(batch: EncodedBatch, fetchedFrom: bigint, options: PartOptions): Promise<DecodedPart> {
   const { place, room, bounds } = options
   try {
-    const source = new ByteReader(await bytesOf(batch))
+    const bytes = await bytesOf(batch)
+    const source = new ByteReader(bytes)
     const reading = { batch, fetchedFrom, source }
     const isWhole = place === undefined && batch.count <= room.maxRecords && source.left() <= room.maxBytes
     if (isWhole) return decoded(readRecords({ ...reading, isCopied: false }, BEGINNING, NO_BOUNDS))
+    if (batch.codec !== 0) keepDecompressed(batch.body, bytes)
     if (room.maxRecords < bounds.maxRecords || room.maxBytes < bounds.maxBytes) return { outcome: 'no-room' }
     if (!place) check(reading, bounds)
     return decoded(readRecords({ ...reading, isCopied: batch.codec !== 0 }, place ?? BEGINNING, bounds))
