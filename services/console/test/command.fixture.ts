@@ -52,6 +52,27 @@ const scenarios = new Map<string, () => unknown>([
   ],
   ['hang', hang],
   [
+    'begin and hang',
+    () => {
+      say({ type: 'begun' })
+      hang()
+    },
+  ],
+  [
+    'tell and hang',
+    () => {
+      say({ type: 'told', args, environment: [], input: '' })
+      hang()
+    },
+  ],
+  [
+    'refuse',
+    () => {
+      say({ type: 'error', code: 'REPLAY_OF_OTHER_CODE', message: 'The code has changed.', faults: [] })
+      process.exitCode = 1
+    },
+  ],
+  [
     'hang on',
     () => {
       process.on('SIGTERM', () => {})

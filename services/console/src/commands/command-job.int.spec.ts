@@ -18,12 +18,15 @@ const Told = z.object({
   input: z.string(),
 })
 type Told = z.infer<typeof Told>
-const Line = z.discriminatedUnion('type', [Told, ProgressLine, ErrorLine])
+const Line = z.discriminatedUnion('type', [Told, z.object({ type: z.literal('begun') }), ProgressLine, ErrorLine])
 type Line = z.infer<typeof Line>
-type Result = { readonly told?: Told }
+type Result = { readonly told?: Told; readonly isBegun?: boolean }
 
 /** Creates a job whose requests are the arguments of `command.fixture.ts`. `resume`: what the next process does with them. */
-function givenJob(resume?: Parameters<typeof createCommandJob<readonly string[], Line, Result>>[0]['resume']) {
+function givenJob(
+  resume?: Parameters<typeof createCommandJob<readonly string[], Line, Result>>[0]['resume'],
+  resumeAgainAfterMs = 1,
+) {
   const logged: unknown[] = []
   const logger = createLogger('console', 'info', { write: (line: string) => void logged.push(JSON.parse(line)) })
   const job = createCommandJob(
@@ -34,7 +37,10 @@ function givenJob(resume?: Parameters<typeof createCommandJob<readonly string[],
       environment: { DATABASE_URL: 'postgresql://one' },
       line: Line,
       initialResult: (): Result => ({}),
-      evolve: (result, line) => (line.type === 'told' ? { told: line } : result),
+      evolve: (result, line) => {
+        if (line.type === 'told') return { told: line }
+        return line.type === 'begun' ? { isBegun: true } : result
+      },
       outcomeOf: ({ told }) => told && 'told',
       ...(resume && { resume }),
     },
@@ -45,7 +51,7 @@ function givenJob(resume?: Parameters<typeof createCommandJob<readonly string[],
       },
       nowMs: () => 0,
       logger,
-      resumeAgainAfterMs: 1,
+      resumeAgainAfterMs,
     },
   )
   onTestFinished(job.close)
@@ -121,23 +127,41 @@ describe('the job of a command', () => {
   })
 })
 
-/** The file of a command, and the jobs of consecutive processes, which continue with this request. */
-async function givenProcesses(continuedIn: (folder: string) => readonly string[]) {
+function unwritable(): never {
+  throw new Error('The disk is full.')
+}
+
+/** The file of a command, and the jobs of consecutive processes. A command that had begun continues as `tell again`. */
+async function givenProcesses() {
   const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const resume = {
     file: createRunFile<readonly string[]>(path.join(folder, 'state', 'work.json'), z.array(z.string())),
-    requestOf: () => continuedIn(folder),
-    hasBegun: ({ told }: Result) => told !== undefined,
+    requestOf: () => ['tell', 'again'],
+    hasBegun: ({ told, isBegun }: Result) => told !== undefined || isBegun === true,
+    retriedCodes: new Set(['REPLAY_RUNS']),
   }
-  return { file: resume.file, next: () => givenJob(resume) }
+  return {
+    folder,
+    file: resume.file,
+    next: (againAfterMs?: number) => givenJob(resume, againAfterMs),
+    nextOn: (faults: { readonly write?: true; readonly remove?: true }) =>
+      givenJob({
+        ...resume,
+        file: {
+          ...resume.file,
+          ...(faults.write && { write: unwritable }),
+          ...(faults.remove && { remove: unwritable }),
+        },
+      }),
+  }
 }
 
 describe('a command that can resume', () => {
   it('is resumed by the next process, which says so, and by no other', async () => {
-    const { next } = await givenProcesses(() => ['tell', 'again'])
+    const { next } = await givenProcesses()
     const first = next()
-    first.job.start(['hang'], first.session)
+    first.job.start(['begin and hang'], first.session)
     await first.hasBegun()
     await first.job.close()
 
@@ -161,7 +185,7 @@ describe('a command that can resume', () => {
     ['has failed', ['fail'], () => undefined],
     ['has ended', ['tell'], () => undefined],
   ])('is not resumed if it %s', async (_how, request, act) => {
-    const { file, next } = await givenProcesses(() => [])
+    const { file, next } = await givenProcesses()
     const { job, session, hasEnded } = next()
     job.start(request, session)
     expect(file.read()).toMatchObject({ request, author: { name: 'Grace' }, interruptions: 0 })
@@ -171,16 +195,88 @@ describe('a command that can resume', () => {
   })
 
   it('is tried again until it begins: its interrupted process may still be ending', async () => {
-    const { file, next } = await givenProcesses((folder) => ['fail once', path.join(folder, 'has failed')])
-    file.write({ request: ['hang'], author: AUTHOR, startedAtMs: 0, interruptions: 0 })
+    const { folder, file, next } = await givenProcesses()
+    file.write({ request: ['fail once', path.join(folder, 'has failed')], author: AUTHOR, startedAtMs: 0, interruptions: 0 })
     const { job } = next()
     job.resume()
     await expect.poll(() => job.run()?.result.told, { timeout: 20_000 }).toBeDefined()
     await expect.poll(file.read).toBeUndefined()
   })
 
+  it('is not resumed if it printed its outcome before the process closed', async () => {
+    const { file, next } = await givenProcesses()
+    const { job, session, hasBegun } = next()
+    job.start(['tell and hang'], session)
+    await hasBegun()
+    await job.close()
+    expect(job.run()).toMatchObject({ failure: undefined, result: { told: { type: 'told' } } })
+    expect(file.read()).toBeUndefined()
+  })
+
+  it('is not resumed if it was stopped, even if the process closes or is killed before it has ended', async () => {
+    const { file, next } = await givenProcesses()
+    const { job, session, hasBegun } = next()
+    job.start(['hang on'], session)
+    await hasBegun()
+    job.stop('Ada')
+    expect(file.read()).toBeUndefined()
+    await job.close()
+    expect(job.run()?.failure).toMatchObject({ code: 'STOPPED' })
+    expect(file.read()).toBeUndefined()
+  })
+
+  it('is resumed with its own request if it had not begun', async () => {
+    const { file, next } = await givenProcesses()
+    const first = next()
+    first.job.start(['hang'], first.session)
+    await first.hasBegun()
+    await first.job.close()
+    const second = next()
+    second.job.resume()
+    await second.hasBegun()
+    expect(file.read()).toMatchObject({ request: ['hang'], interruptions: 1 })
+  })
+
+  it('can be stopped between two attempts', async () => {
+    const { file, next } = await givenProcesses()
+    file.write({ request: ['fail'], author: AUTHOR, startedAtMs: 0, interruptions: 0 })
+    const { job, hasEnded } = next(600_000)
+    job.resume()
+    await hasEnded()
+    await expect.poll(() => job.stop('Ada')).toBe(true)
+    expect(job.run()?.failure).toMatchObject({ code: 'STOPPED', message: 'Ada stopped it.' })
+    expect(file.read()).toBeUndefined()
+    expect(job.stop('Ada')).toBe(false)
+  })
+
+  it('is not tried again after a failure that would repeat', async () => {
+    const { file, next } = await givenProcesses()
+    file.write({ request: ['refuse'], author: AUTHOR, startedAtMs: 0, interruptions: 0 })
+    const { job, hasEnded } = next(600_000)
+    job.resume()
+    await hasEnded()
+    await expect.poll(file.read).toBeUndefined()
+    expect(job.stop('Ada')).toBe(false)
+    expect(job.run()?.failure).toMatchObject({ code: 'REPLAY_OF_OTHER_CODE' })
+  })
+
+  it.each([
+    ['written', { write: true }],
+    ['removed', { remove: true }],
+  ] as const)('leaves the console running if its note cannot be %s', async (_, faults) => {
+    const { file, nextOn } = await givenProcesses()
+    file.write({ request: ['refuse'], author: AUTHOR, startedAtMs: 0, interruptions: 0 })
+    const { job, logged } = nextOn(faults)
+    job.resume()
+    await expect
+      .poll(() => logged, { timeout: 20_000 })
+      .toContainEqual(
+        expect.objectContaining({ action: 'work note', err: expect.objectContaining({ message: 'The disk is full.' }) }),
+      )
+  })
+
   it('is reported, and not resumed, once restarts have interrupted it four times', async () => {
-    const { file, next } = await givenProcesses(() => ['tell'])
+    const { file, next } = await givenProcesses()
     file.write({ request: ['hang'], author: AUTHOR, startedAtMs: 0, interruptions: 3 })
     const { job } = next()
     job.resume()

@@ -27,10 +27,12 @@ export interface Command<Request, Line, Result> {
 interface CommandResume<Request, Result> {
   /** The note of the running command. */
   readonly file: RunFile<Request>
-  /** Returns the request that continues an interrupted one. */
+  /** Returns the request that continues a command that had begun. */
   readonly requestOf: (request: Request) => Request
-  /** Returns true once the command works. Before that, a resumed one that fails is tried again. */
+  /** Returns true once the command works. */
   readonly hasBegun: (result: Result) => boolean
+  /** Codes of failures after which a resumed command that has not begun is retried. */
+  readonly retriedCodes: ReadonlySet<string>
 }
 
 export interface CommandJobParts {
@@ -64,12 +66,43 @@ export function createCommandJob<Request, Line extends AnyLine, Result>(
   let resuming: NodeJS.Timeout | undefined
   let isClosing = false
 
-  function onLine(text: string): void {
+  function onLine(note: RunNote<Request>, text: string): void {
     const line = parse(command.line, text)
     if (!line || !run) return
     if (isProgress(line)) run = { ...run, progress: line }
     else if (isError(line)) run = { ...run, failure: line }
-    else run = { ...run, result: command.evolve(run.result, line) }
+    else {
+      const result = command.evolve(run.result, line)
+      if (!resume?.hasBegun(run.result) && resume?.hasBegun(result)) noteBegin(note)
+      run = { ...run, result }
+    }
+  }
+
+  function noteBegin(note: RunNote<Request>): void {
+    if (running?.stoppedBy !== undefined) return
+    withNote(({ file, requestOf }) => file.write({ ...note, request: requestOf(note.request) }))
+  }
+
+  /** Returns false if the file system fails: that must not end the console. */
+  function withNote(work: (own: CommandResume<Request, Result>) => void): boolean {
+    try {
+      if (resume) work(resume)
+      return true
+    } catch (error) {
+      logger.error({ err: error, action: `${command.name} note` }, 'the note of the running command was not changed')
+      return false
+    }
+  }
+
+  function removeNote(): void {
+    withNote(({ file }) => file.remove())
+  }
+
+  function cancelRetry(): boolean {
+    const isPending = resuming !== undefined
+    clearTimeout(resuming)
+    resuming = undefined
+    return isPending
   }
 
   function onEnd({ author }: RunNote<Request>, end: CliEnd): Failure | undefined {
@@ -87,6 +120,7 @@ export function createCommandJob<Request, Line extends AnyLine, Result>(
   }
 
   async function begin(note: RunNote<Request>, attempt = 1): Promise<void> {
+    resuming = undefined
     const { request, author, startedAtMs, interruptions } = note
     const child = startCliProcess({
       cli,
@@ -94,7 +128,7 @@ export function createCommandJob<Request, Line extends AnyLine, Result>(
       environment: command.environment ?? {},
       input: command.inputOf?.(request) ?? '',
       maxHeapMb: command.maxHeapMb,
-      onLine,
+      onLine: (text) => onLine(note, text),
     })
     run = {
       by: author.name,
@@ -108,18 +142,20 @@ export function createCommandJob<Request, Line extends AnyLine, Result>(
     const own: typeof running = { child }
     running = own
     const failure = onEnd(note, await child.ended)
-    if (isClosing || !resume) return
-    const mayTryAgain = interruptions > 0 && own.stoppedBy === undefined && attempt < MAX_RESUME_ATTEMPTS
-    if (failure && mayTryAgain && !resume.hasBegun(run.result))
+    const isStopped = own.stoppedBy !== undefined
+    // The next process resumes only a run that this one has interrupted.
+    if (isClosing && failure && !isStopped) return
+    const mayTryAgain = interruptions > 0 && !isClosing && !isStopped && attempt < MAX_RESUME_ATTEMPTS
+    if (failure && mayTryAgain && resume?.retriedCodes.has(failure.code) && !resume.hasBegun(run.result))
       resuming = setTimeout(() => void begin(note, attempt + 1), resumeAgainAfterMs)
-    else resume.file.remove()
+    else removeNote()
   }
 
   return {
     /** Returns `busy` if another run has not ended. */
     start: (request: Request, { role, name, logName }: RunAuthor): 'started' | 'busy' => {
       if (running) return 'busy'
-      clearTimeout(resuming)
+      cancelRetry()
       const note = { request, author: { role, name, logName }, startedAtMs: nowMs(), interruptions: 0 }
       resume?.file.write(note)
       void begin(note)
@@ -129,33 +165,38 @@ export function createCommandJob<Request, Line extends AnyLine, Result>(
     resume: (): void => {
       const note = resume?.file.read()
       if (!note || !resume) return
-      const next = { ...note, request: resume.requestOf(note.request), interruptions: note.interruptions + 1 }
+      const next = { ...note, interruptions: note.interruptions + 1 }
       const { author, startedAtMs, interruptions } = next
       const isGivenUp = interruptions > MAX_INTERRUPTIONS
       const action = `${command.name} ${isGivenUp ? 'interrupted' : 'resumed'}`
       logger.info({ action, ...sessionFields(author), interruptions }, 'console action')
       if (isGivenUp) {
-        resume.file.remove()
+        removeNote()
         const [result, at] = [command.initialResult(next.request), nowMs()]
         const common = { by: author.name, startedAtMs, resumedAtMs: undefined, progress: undefined }
         run = { ...common, endedAtMs: at, failure: INTERRUPTED, result }
         return
       }
-      resume.file.write(next)
-      void begin(next)
+      if (withNote(({ file }) => file.write(next))) void begin(next)
     },
     run: (): CommandRun<Result> | undefined => run,
-    /** Returns false if nothing runs. */
+    /** Stops the run, or the retries of a resumed one, and removes the note. Returns false if there is none. */
     stop: (by: string): boolean => {
+      if (cancelRetry()) {
+        if (run) run = { ...run, failure: stoppedFailure(by) }
+        removeNote()
+        return true
+      }
       if (!running) return false
       running.stoppedBy = by
+      removeNote()
       running.child.stop()
       return true
     },
-    /** Stops the run, and resolves when it has ended. Its note stays, so the next process resumes it. */
+    /** Stops the run, and resolves when it has ended. The note of an interrupted run stays for the next process. */
     close: async (): Promise<void> => {
       isClosing = true
-      clearTimeout(resuming)
+      cancelRetry()
       const child = running?.child
       child?.stop()
       await child?.ended
@@ -181,7 +222,7 @@ function isError(line: AnyLine): line is ErrorLine {
 
 /** Explains the end of a command that printed neither an outcome nor an error. */
 function failureOf(end: CliEnd, stoppedBy: string | undefined): Failure {
-  if (stoppedBy !== undefined) return failed('STOPPED', `${stoppedBy} stopped it.`)
+  if (stoppedBy !== undefined) return stoppedFailure(stoppedBy)
   if (end.reason === 'not-started')
     return failed('NOT_STARTED', 'The process could not be started because the machine has no room for it.')
   if (end.reason === 'too-much-output')
@@ -193,6 +234,10 @@ function failureOf(end: CliEnd, stoppedBy: string | undefined): Failure {
     'ENDED',
     `The command ended with exit code ${end.exitCode} and printed neither an outcome nor an error. Check that CONSOLE_CLI is the nextvisit of this version. The log of the console says more.`,
   )
+}
+
+function stoppedFailure(by: string): Failure {
+  return failed('STOPPED', `${by} stopped it.`)
 }
 
 const INTERRUPTED = failed(

@@ -10,6 +10,9 @@ const NOT_HERE = refuse(409, 'not-here', 'This console cannot start replays. Run
 const NO_SERVICE = refuse(404, 'no-service', 'There is no such consumer.')
 const NOTHING_RUNS = refuse(409, 'nothing-runs', 'No replay started here is running.')
 
+/** A held lock, or an unavailable Kafka or Postgres, whose drivers' errors are `UNEXPECTED`. */
+const RETRIED_CODES: ReadonlySet<string> = new Set(['REPLAY_RUNS', 'LIVE_IS_BUSY', 'LOG_UNAVAILABLE', 'UNEXPECTED'])
+
 interface ReplayParts extends Omit<CommandJobParts, 'cli'> {
   /** undefined: this console starts no commands. */
   readonly cli: CommandJobParts['cli'] | undefined
@@ -84,6 +87,7 @@ function replayCommand(
         file: createRunFile(replayFile, StartReplay),
         requestOf: (request: StartReplay) => ({ ...request, restart: false }),
         hasBegun: ({ step }: ReplayResult) => step !== 'begin',
+        retriedCodes: RETRIED_CODES,
       },
     }),
   }
