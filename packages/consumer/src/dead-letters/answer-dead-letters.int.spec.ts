@@ -136,6 +136,22 @@ it('a page reads only its own dead letters, and a decision only those of its cau
   expect(read).toBeLessThan(1_000)
 })
 
+it('a page of all causes reads only its own dead letters, among any number of settled and open ones', async () => {
+  const db = await givenConsumerDb()
+  const asks = asksOn(db)
+  await db.$executeRaw(sql`
+    INSERT INTO dead_letters (projection, topic, partition, "offset", headers, record_time, reason, service_version, state)
+    SELECT 'visits', 'user-events', 0, nth, '{}', now(), ${NOT_JSON}, '0', CASE WHEN nth <= 5000 THEN 'discarded' ELSE 'dead' END
+    FROM generate_series(1, 10000) AS nth`)
+  await db.$executeRaw(sql`ANALYZE dead_letters`)
+  const read = await countRowsRead(db, ['dead_letters'], async () => {
+    const { next } = await answerOf(asks.list({ limit: 10 }))
+    expect(next).toBe('5010')
+    expect(await answerOf(asks.list({ limit: 10, after: next ?? undefined }))).toMatchObject({ next: '5020' })
+  })
+  expect(read).toBeLessThan(100)
+})
+
 describe('one dead letter', () => {
   it.each([
     ['broken JSON', Buffer.from('{"broken'), { form: 'text', text: '{"broken', isCut: false }],

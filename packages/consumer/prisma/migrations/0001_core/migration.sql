@@ -64,6 +64,8 @@ CREATE TABLE dead_letters (
 CREATE INDEX dead_letters_to_retry ON dead_letters (partition, "offset") WHERE state = 'retry';
 -- Dead letters without a final decision, by cause.
 CREATE INDEX dead_letters_open ON dead_letters (projection, hashtextextended(reason, 0), id) WHERE state IN ('dead', 'retry');
+-- The same of all causes, a page at a time.
+CREATE INDEX dead_letters_open_by_id ON dead_letters (projection, id) WHERE state IN ('dead', 'retry');
 -- The dead letters of a decision, and the latest decisions.
 CREATE INDEX dead_letters_decided ON dead_letters (decided_at, id) WHERE decided_at IS NOT NULL;
 
