@@ -196,7 +196,12 @@ describe('a command that can resume', () => {
 
   it('is tried again until it begins: its interrupted process may still be ending', async () => {
     const { folder, file, next } = await givenProcesses()
-    file.write({ request: ['fail once', path.join(folder, 'has failed')], author: AUTHOR, startedAtMs: 0, interruptions: 0 })
+    file.write({
+      request: ['fail once', path.join(folder, 'has failed')],
+      author: AUTHOR,
+      startedAtMs: 0,
+      interruptions: 0,
+    })
     const { job } = next()
     job.resume()
     await expect.poll(() => job.run()?.result.told, { timeout: 20_000 }).toBeDefined()
@@ -271,7 +276,10 @@ describe('a command that can resume', () => {
     await expect
       .poll(() => logged, { timeout: 20_000 })
       .toContainEqual(
-        expect.objectContaining({ action: 'work note', err: expect.objectContaining({ message: 'The disk is full.' }) }),
+        expect.objectContaining({
+          action: 'work note',
+          err: expect.objectContaining({ message: 'The disk is full.' }),
+        }),
       )
   })
 

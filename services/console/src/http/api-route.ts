@@ -34,7 +34,7 @@ export interface ApiRoute extends RouteDefinition {
   readonly handle: ApiHandler<unknown, unknown>
 }
 
-/** Answers one route. `signal`: aborted when the request closes, after which nobody reads the answer. */
+/** Answers one route. `signal`: aborted when the request closes. The server then discards the answer. */
 export type ApiHandler<Input, Answer> = (
   input: Input,
   session: Session,

@@ -46,9 +46,9 @@ interface Opened {
 }
 
 /**
- * Creates the sessions, which are kept in memory: a restart ends them. A role has at most {@link MAX_SESSIONS}. A further one
- * ends the least recently used session of the address with the most sessions. So nobody signs the other role out, and
- * somebody who signs in very often ends only sessions from the same address.
+ * Creates the sessions. They are kept in memory, so a restart ends them. Each role has at most {@link MAX_SESSIONS}. A further
+ * sign-in evicts the least recently used session of the address with the most sessions of that role. Frequent sign-ins
+ * therefore evict neither sessions of the other role nor those of other addresses.
  */
 export function createSessions(nowMs: () => number): Sessions {
   /** The least recently used first. */

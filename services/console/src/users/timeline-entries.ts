@@ -29,7 +29,7 @@ const valueDetails = (values: Readonly<Record<string, unknown>>, mask: Mask): De
 /** A fact as the timeline holds it: its bounded entry, without the values that the entry does not show. */
 export interface KeptFact {
   readonly entry: FactEntry
-  /** What the fact asked the forms of the project: about this event, or as a visit. */
+  /** Event or visit for which the project's forms were evaluated; undefined: the fact evaluates no forms. */
   readonly asked: { readonly event: string } | 'visit' | undefined
 }
 

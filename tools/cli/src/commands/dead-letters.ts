@@ -14,8 +14,9 @@ export function createCommand(): Command {
       'after',
       `
 A consumer stores a record that it cannot parse, and continues. Other consumers are not affected, but may store the same
-record. Fix the consumers, then retry: one command decides in each consumer that has the record. The consumer folds each record once, late, and queues no forms for it. A parsed record that the consumer fails
-to fold halts its partition (see nextvisit status). set-aside makes it a dead letter, too.
+record. Fix the consumers, then retry. One command decides in each consumer that has the record. The consumer folds each
+record once, late. It queues no forms for the record. A parsed record that the consumer fails to fold halts its partition
+(see nextvisit status). set-aside makes it a dead letter, too.
 
 Example:
   nextvisit dead-letters list --records
