@@ -46,7 +46,7 @@ export function createRequestKey(): string {
   return `${Date.now()}-${crypto.getRandomValues(new Uint32Array(4)).join('')}`
 }
 
-/** Returns the age of a key in ms by this browser's clock. */
+/** Returns the age of a key in ms by this browser's clock. A key without a time is as old as 1970. */
 export function ageOfKey(key: string): number {
-  return Date.now() - Number.parseInt(key, 10)
+  return Date.now() - (Number.parseInt(key, 10) || 0)
 }

@@ -16,7 +16,10 @@ const MAX_CHARACTERS = 500_000
 /** Kind and, for events and forms, key of a stored value. Keys begin with their time; so do the values without a key. */
 const NAME = /^nextvisit:[^:]*:(event|form|retry|visit):?(.*)/
 
-/** Removes stored values of all users that are too old, and the oldest ones that are too many: a user may never return. */
+/**
+ * Removes stored values of all users that are too old, and the oldest ones that are too many: a user may never return. A value
+ * with a name of this form but without a time is removed as the oldest: nothing else would ever remove it.
+ */
 export function sweep(): void {
   attempt((storage) => {
     const found = Object.keys(storage).flatMap((name) => {

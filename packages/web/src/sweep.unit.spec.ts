@@ -51,6 +51,17 @@ describe('stored values', () => {
     expect(new Set(Object.keys(stored))).toEqual(new Set(names.slice(0, 100)))
   })
 
+  it.each(['foo', '', 'NaN-1'])('of another script, such as `event:%s`, cost no newer value its place', (key) => {
+    const names = Array.from({ length: 250 }, (_, at) => {
+      stored[`nextvisit:theirs-${at}:event:${key}`] = 'foo'
+      // Young and old ones take turns.
+      return givenEvent(`user-${at}`, 1_000 * ((at * 101) % 250))
+    })
+    sweep()
+    const ages = names.map((_, at) => (at * 101) % 250)
+    expect(new Set(Object.keys(stored))).toEqual(new Set(names.filter((_, at) => (ages[at] ?? 0) < 100)))
+  })
+
   it('have at most 500,000 characters over all users: the newest', () => {
     const large = Array.from({ length: 40 }, (_, at) => givenEvent(`user-${at}`, 1_000 * at, 32_000))
     sweep()
