@@ -17,9 +17,9 @@ export interface Backoff {
   readonly leftMs: () => number
   /**
    * Resolves at the end of the pause, to true if it was ended before. Spread over time: the first request then begins the next
-   * pause, and others wait again.
+   * pause, and others wait again. It lasts at most `longestMs`.
    */
-  readonly pause: () => Promise<boolean>
+  readonly pause: (longestMs?: number) => Promise<boolean>
   /** Returns a function that sends requests and counts their outcomes. */
   readonly counting: (send: Send) => Send
 }
@@ -41,7 +41,7 @@ export function createBackoff(store: Store, pauses: Pauses): Backoff {
 
   return {
     leftMs,
-    pause: () => pauses.pause(leftMs() * (1 + Math.random() / 4)),
+    pause: (longestMs = Infinity) => pauses.pause(Math.min(longestMs, leftMs() * (1 + Math.random() / 4))),
     counting: (send) => async (request) => {
       const { failures } = read()
       // This request probes the gateway, and others wait meanwhile.

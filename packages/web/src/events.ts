@@ -58,15 +58,18 @@ export function createEvents(parts: EventParts): Events {
 
   async function sendUntilAnswered(key: string, event: string): Promise<Result<TrackAnswer>> {
     const body = JSON.stringify({ ...user, ...JSON.parse(event) })
+    // The clock may have been set back since.
+    const leftMs = () => TRIED_FOR_MS - Math.abs(ageOfKey(key))
     for (;;) {
       // The visit comes first, because it creates the user and starts the session. A page that is being left waits for nothing.
-      let isLeft = !isIdentified && (await Promise.race([identified, pauses.pause(TRIED_FOR_MS)]))
-      while (!isLeft && backoff.leftMs() > 0) isLeft = await backoff.pause()
+      let isLeft = !isIdentified && (await Promise.race([identified, pauses.pause(leftMs())]))
+      while (!isLeft && leftMs() > 0 && backoff.leftMs() > 0) isLeft = await backoff.pause(leftMs())
+      // Few of many waiting events try the gateway, so the age is checked before each attempt.
+      if (leftMs() <= 0) return { outcome: 'unanswered', reason: 'unreachable' }
       const attempt = await send<TrackAnswer>({ route: 'track-event', body, key, keepalive: true })
       const isTooEarly = !isIdentified && attempt.outcome === 'refused' && attempt.status === 404
       if (attempt.outcome !== 'failed' && !isTooEarly) return attempt
       if (isClosed()) return { outcome: 'unanswered', reason: 'closed' }
-      if (ageOfKey(key) > TRIED_FOR_MS) return { outcome: 'unanswered', reason: 'unreachable' }
     }
   }
 
@@ -90,8 +93,7 @@ export function createEvents(parts: EventParts): Events {
         const key = name.slice(PREFIX.length)
         const event = store.get(name)
         if (event === undefined || waiting.has(key)) continue
-        if (ageOfKey(key) < TRIED_FOR_MS) deliver(key, event).catch(() => store.take(name))
-        else store.take(name)
+        deliver(key, event).catch(() => store.take(name))
       }
     },
     keepUnanswered: () => keep(waiting),

@@ -5,6 +5,9 @@ import { createPauses } from './pauses.ts'
 import type { Send } from './send.ts'
 import { createStore } from './store.ts'
 
+const HOUR_MS = 3_600_000
+const UNREACHABLE = { outcome: 'unanswered', reason: 'unreachable' }
+
 /** A request without an answer. */
 const send: Send = () => new Promise(() => {})
 
@@ -32,6 +35,25 @@ describe('an unanswered event', () => {
       expect(store.names('event:')).toHaveLength(1)
     },
   )
+})
+
+describe('an event of an earlier page', () => {
+  it.each([
+    ['made 59 minutes ago is sent for one more minute', 59 * 60_000, 1],
+    ['made more than an hour ago is removed without an attempt', HOUR_MS + 1, 0],
+  ])('%s', async (_case, ageMs, attempts) => {
+    vi.useFakeTimers()
+    vi.stubGlobal('document', { visibilityState: 'visible' })
+    const { events, store, sent } = givenPage()
+    const key = `${Date.now() - ageMs}-1`
+    store.set(`event:${key}`, '{"eventName":"Left"}')
+    store.set('retry', `${Date.now()} 30000 9`)
+    events.sendLeftovers()
+    await vi.advanceTimersByTimeAsync(61_000)
+    expect(store.names('event:')).toEqual([])
+    expect(sent).toEqual(Array.from({ length: attempts }, () => key))
+    vi.useRealTimers()
+  })
 })
 
 describe('events during an outage', () => {
@@ -79,6 +101,36 @@ describe('events during an outage', () => {
     expect(new Set(sent.slice(before)).size).toBe(5)
   })
 
+  it('are tried for an hour: then each is unreachable, and a new event finds room', async () => {
+    const { events, sent, recover } = givenPage()
+    const results = Array.from({ length: 100 }, (_, at) => events.track(`Event ${at}`))
+    await vi.advanceTimersByTimeAsync(HOUR_MS - 1_000)
+    expect(await events.track('Early')).toEqual({ outcome: 'unanswered', reason: 'full' })
+    await vi.advanceTimersByTimeAsync(2_000)
+    const before = sent.length
+    const late = events.track('Late')
+    recover()
+    await vi.advanceTimersByTimeAsync(HOUR_MS)
+    expect(await Promise.all(results)).toEqual(results.map(() => UNREACHABLE))
+    expect(await late).toMatchObject({ outcome: 'answered' })
+    expect(new Set(sent.slice(before)).size).toBe(1)
+  })
+
+  it.each([
+    ['the page is restored hours later', 4 * HOUR_MS],
+    ['the clock was set back by hours', -4 * HOUR_MS],
+  ])('are not sent if %s, even when their pause is ended', async (_case, passedMs) => {
+    const { events, pauses, sent } = givenPage()
+    const results = Array.from({ length: 5 }, (_, at) => events.track(`Event ${at}`))
+    await vi.advanceTimersByTimeAsync(60_000)
+    const before = sent.length
+    vi.setSystemTime(Date.now() + passedMs)
+    pauses.endAll()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(await Promise.all(results)).toEqual(results.map(() => UNREACHABLE))
+    expect(sent).toHaveLength(before)
+  })
+
   it('with a value that is not JSON are refused, naming it', async () => {
     const message = 'properties.score must be a finite number, not NaN'
     expect(await givenPage().events.track('Rated', { score: Number.NaN })).toEqual({
@@ -110,5 +162,5 @@ function givenPage(latencyMs = 0) {
     isClosed: () => false,
     identified: Promise.resolve(),
   })
-  return { events, pauses, sent, recover: () => void (isDown = false) }
+  return { events, pauses, store, sent, recover: () => void (isDown = false) }
 }
