@@ -20,7 +20,15 @@ export async function requestSetAside(
   if (requested.length > 0) return { outcome: 'asked' }
   const letter = await readDeadLetterAt(db, projection, position)
   if (letter) return { outcome: 'dead-letter', id: letter.id }
-  return { outcome: 'refused', reason: await describeHalt(db, projection, position) }
+  const reason = await describeHalt(db, projection, position)
+  return { outcome: 'refused', reason, ...((await isBefore(db, projection, position)) && { isBefore: true }) }
+}
+
+async function isBefore(db: Queryable, projection: string, position: LogPosition): Promise<boolean> {
+  const found = await db.$queryRaw<unknown[]>(sql`
+    SELECT partition FROM checkpoints
+    WHERE ${isAt(projection, position)} AND next_offset < ${position.offset}::bigint`)
+  return found.length > 0
 }
 
 function isHalted(projection: string, position: LogPosition): Sql {

@@ -190,8 +190,8 @@ export const deadLetterCalls = {
       /** The partition's owner does it in its next commit. */
       z.object({ outcome: z.literal('asked') }),
       z.object({ outcome: z.literal('dead-letter'), id: Whole }),
-      /** Nothing was done; `reason` is a sentence. */
-      z.object({ outcome: z.literal('refused'), reason: z.string() }),
+      /** Nothing was done; `reason` is a sentence. `isBefore`: the checkpoint has not reached the offset. */
+      z.object({ outcome: z.literal('refused'), reason: z.string(), isBefore: z.literal(true).optional() }),
     ]),
   }),
 } satisfies CallTable

@@ -144,6 +144,15 @@ describe('set-aside all', () => {
       `${first.name} will set aside the record at offset 1704 of user-events/3.`,
       `${second.name} will set aside the record at offset 1704 of user-events/3.`,
     ])
+    await admin.query(
+      `INSERT INTO ${third.schema}.checkpoints (projection, topic, partition, next_offset) VALUES ($1, 'user-events', 3, 1700)`,
+      [third.name],
+    )
+    const partly = await nextvisit(['set-aside', 'all', 'user-events', '3', '1704', '--no-wait'])
+    expect(partly).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining(`${third.name} has not reached offset 1704 of user-events/3 yet.`),
+    })
     const nowhere = await nextvisit(['set-aside', 'all', 'user-events', '3', '1705', '--no-wait'])
     expect(nowhere).toMatchObject({ exitCode: 1, stdout: '' })
     expect(nowhere.stderr).toContain(`${third.name} is not halted on user-events/3.`)

@@ -38,6 +38,9 @@ export async function setAsideRecord(
   const outcomes = results.map(({ of, answer }) =>
     answer.status === 'available' ? answer : failed(`${of.consumer.name}: ${answer.because}`),
   )
+  const behind = results.flatMap(({ of, answer }) =>
+    answer.status === 'available' && answer.isBefore ? [of.consumer.name] : [],
+  )
   for (const { isFailed, isHalted, words } of outcomes) {
     // Of several consumers, those that the record does not halt have nothing to do.
     if (!isFailed) print(words)
@@ -45,7 +48,9 @@ export async function setAsideRecord(
   }
   if (outcomes.every(({ isFailed, isHalted }) => isFailed && !isHalted))
     throw new CliError(`${outcomes.map(({ words }) => words).join('\n')} Nothing was done.`)
-  if (outcomes.some(({ isFailed, isHalted }) => isFailed && isHalted))
+  for (const name of behind)
+    complain(`${name} has not reached offset ${offset} of ${topic}/${partition} yet. Repeat the command when it has.`)
+  if (behind.length > 0 || outcomes.some(({ isFailed, isHalted }) => isFailed && isHalted))
     throw new CliError('Not every consumer has set the record aside. The command may be repeated.')
 }
 
@@ -53,11 +58,13 @@ interface SetAside {
   readonly isFailed: boolean
   /** False if the record does not halt the consumer. */
   readonly isHalted: boolean
+  /** True if the consumer has not reached the record, which may halt it later. */
+  readonly isBefore: boolean
   readonly words: string
 }
 
-const done = (words: string): SetAside => ({ isFailed: false, isHalted: true, words })
-const failed = (words: string): SetAside => ({ isFailed: true, isHalted: true, words })
+const done = (words: string): SetAside => ({ isFailed: false, isHalted: true, isBefore: false, words })
+const failed = (words: string): SetAside => ({ isFailed: true, isHalted: true, isBefore: false, words })
 
 async function setAsideIn(
   calls: DeadLetterCalls,
@@ -67,7 +74,8 @@ async function setAsideIn(
 ): Promise<SetAside> {
   const { topic, partition, offset } = position
   const asked = await answerOf(calls.setAside({ ...position, by: operatingUser() }))
-  if (asked.outcome === 'refused') return { isFailed: true, isHalted: false, words: asked.reason }
+  if (asked.outcome === 'refused')
+    return { isFailed: true, isHalted: false, isBefore: asked.isBefore ?? false, words: asked.reason }
   if (asked.outcome === 'dead-letter') return done(`The record already is the dead letter ${service}/${asked.id}.`)
   if (!wait) return done(`${service} will set aside the record at offset ${offset} of ${topic}/${partition}.`)
   const id = await awaitDeadLetter(calls, position)
