@@ -46,6 +46,7 @@ export async function givenReplay(
         catalog,
         onBegin: ignore,
         onProgress: ignore,
+        onNotRebuilt: ignore,
         onStep: ignore,
         onPause: ignore,
         onCompared: ignore,

@@ -19,7 +19,8 @@ const MAX_TICKS = 10_000
  */
 export function liveTopic(context: RebuildContext, projection: Projection): RebuildSource {
   const { name, topic } = projection
-  const { client, db, schemas, connection, catalog, serviceVersion, onProgress } = context
+  const { client, db, schemas, connection, catalog, serviceVersion, onProgress, onNotRebuilt } = context
+  const reported = new Set<string>()
   const readUntil = () => readOffsets(client, schemas.live, name, topic)
 
   return {
@@ -29,8 +30,15 @@ export function liveTopic(context: RebuildContext, projection: Projection): Rebu
       const until = await readUntil()
       // Reads them after the checkpoints: a dead letter is committed with the checkpoint that passes it.
       const unfolded = await readUnfolded(context, projection)
-      const deadBecause = (record: FetchedRecord): string | undefined =>
-        unfolded.has(`${record.partition}/${record.offset}`) ? 'a dead letter of the live read models' : undefined
+      const deadBecause = (record: FetchedRecord): string | undefined => {
+        const setAside = setAsideAt(unfolded, record)
+        if (setAside === undefined) return undefined
+        if (setAside === record.offset) return 'a dead letter of the live read models'
+        const notRebuilt = notRebuiltLine(record, setAside)
+        if (!reported.has(notRebuilt)) onNotRebuilt(notRebuilt)
+        reported.add(notRebuilt)
+        return notRebuilt
+      }
       await rebuildInto({ projection, db, connection, topic, until, catalog, serviceVersion, deadBecause, onProgress })
       await foldRetried(context, projection)
       await settle(context, projection)
@@ -38,17 +46,48 @@ export function liveTopic(context: RebuildContext, projection: Projection): Rebu
   }
 }
 
-/** Reads the live dead letters that are not folded: waiting and discarded ones. */
+/** The live dead letters that are not folded: waiting and discarded ones. */
+interface UnfoldedLetters {
+  /** Offsets of the letters, by `partition/offset`. */
+  readonly records: ReadonlySet<string>
+  /** Offsets of the letters that describe an undecodable batch, by `partition/last offset of the batch`. */
+  readonly standIns: ReadonlyMap<string, bigint>
+}
+
 async function readUnfolded(
   { client, schemas }: RebuildContext,
   { name, topic }: Projection,
-): Promise<ReadonlySet<string>> {
-  const { rows } = await client.query<{ place: string }>(
-    `SELECT partition || '/' || "offset" AS place FROM ${schemas.live}.dead_letters
-     WHERE projection = $1 AND topic = $2 AND state <> 'retried'`,
+): Promise<UnfoldedLetters> {
+  // Of the letters of one batch, the first counts. Postgres cannot read a member of `headers` if any has U+0000.
+  const { rows } = await client.query<{ partition: number; offset: string; headers: string | null }>(
+    `SELECT partition, "offset", CASE WHEN headers::text LIKE '%"omitted-offsets"%' THEN headers::text END AS headers
+     FROM ${schemas.live}.dead_letters WHERE projection = $1 AND topic = $2 AND state <> 'retried'
+     ORDER BY "offset" DESC`,
     [name, topic],
   )
-  return new Set(rows.map(({ place }) => place))
+  const standIns = rows.flatMap(({ partition, offset, headers }) => {
+    const { 'omitted-offsets': offsets } = JSON.parse(headers ?? '{}') as Record<string, string>
+    return offsets === undefined ? [] : [[`${partition}/${offsets.split('-')[1]}`, BigInt(offset)] as const]
+  })
+  return {
+    records: new Set(rows.map(({ partition, offset }) => `${partition}/${offset}`)),
+    standIns: new Map(standIns),
+  }
+}
+
+/**
+ * Returns the offset at which the live consumer has set a record aside; undefined if it has not. That of an undecodable
+ * batch is later than here if the live consumer had folded its first records before the batch was damaged.
+ */
+function setAsideAt({ records, standIns }: UnfoldedLetters, record: FetchedRecord): bigint | undefined {
+  const { partition, offset, undecodable } = record
+  if (!undecodable) return records.has(`${partition}/${offset}`) ? offset : undefined
+  const at = standIns.get(`${partition}/${undecodable.lastOffset}`)
+  return at !== undefined && at >= offset && at <= undecodable.lastOffset ? at : undefined
+}
+
+function notRebuiltLine({ topic, partition, offset }: FetchedRecord, setAside: bigint): string {
+  return `Offsets ${offset} to ${setAside - 1n} of ${topic}/${partition} were folded live before their batch was damaged: they cannot be rebuilt`
 }
 
 /** Folds the dead letters that were retried live after the rebuild had omitted them. */

@@ -15,6 +15,8 @@ export interface RebuildContext {
   readonly catalog: CatalogView
   readonly serviceVersion: string
   readonly onProgress: (offsets: number) => void
+  /** Called with a line about records that were folded live and cannot be read any more. */
+  readonly onNotRebuilt: (line: string) => void
   /** See {@link SettledUntil}. */
   readonly settledUntil?: SettledUntil | undefined
 }

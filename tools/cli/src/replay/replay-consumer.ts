@@ -28,6 +28,8 @@ export interface ReplayEnvironment {
   readonly code?: string
   readonly onBegin: (begin: { readonly resumedFrom: string | undefined; readonly remaining: number }) => void
   readonly onProgress: (records: number) => void
+  /** Called with a line about records that were folded live and cannot be read any more. */
+  readonly onNotRebuilt: (line: string) => void
   readonly onStep: (step: ReplayStep) => void | Promise<void>
   readonly onCompared: (comparisons: readonly TableComparison[]) => void
   /** Called if Postgres is unavailable or busy. The replay resumes soon. */

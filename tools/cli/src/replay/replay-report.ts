@@ -2,7 +2,7 @@ import type { Consumer } from '@nextvisit/consumer'
 import type { ReplayComparison, ReplayStep } from '@nextvisit/contracts'
 import { firstLine } from '../errors.ts'
 import { createProgressLines, printLine } from '../output/json-lines.ts'
-import { print } from '../output/print.ts'
+import { complain, print } from '../output/print.ts'
 import { createProgress, formatCount } from '../output/progress.ts'
 import { isEqual } from './compare-tables.ts'
 import type { ReplayEnvironment } from './replay-consumer.ts'
@@ -11,7 +11,7 @@ import { notComparedOf, comparisonLines, outcomeLine } from './comparison-lines.
 
 /** Reports a replay. */
 export interface ReplayReport
-  extends Pick<ReplayEnvironment, 'onBegin' | 'onProgress' | 'onPause' | 'onStep' | 'onCompared'> {
+  extends Pick<ReplayEnvironment, 'onBegin' | 'onProgress' | 'onNotRebuilt' | 'onPause' | 'onStep' | 'onCompared'> {
   readonly onOutcome: (outcome: ReplayOutcome) => void
   /** Ends the report, even of a failed replay. */
   readonly end: () => void
@@ -35,6 +35,10 @@ export function createReplayText({ name, tables }: Pick<Consumer, 'name' | 'tabl
     onProgress: (records) => {
       folded += records
       progress.report(folded / Math.max(1, total, folded), folded)
+    },
+    onNotRebuilt: (line) => {
+      progress.end()
+      complain(`${line}.`)
     },
     onPause: (error) => {
       progress.end()
@@ -70,6 +74,7 @@ export function createReplayLines({ name, tables }: Pick<Consumer, 'name' | 'tab
       folded += records
       lines.report(folded / Math.max(1, total, folded), folded)
     },
+    onNotRebuilt: (line) => complain(`${line}.`),
     onPause: (error) => printLine({ type: 'pause', message: firstLine(error) }),
     onStep: (step) => printLine({ type: 'step', step }),
     onCompared: (comparisons) =>

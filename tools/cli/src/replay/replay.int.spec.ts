@@ -249,6 +249,39 @@ describe('a replay', () => {
     await expect(replay()).rejects.toThrow(/The batch at offsets 1 to 100001 of .* cannot be decoded/)
   })
 
+  it('passes a batch that was damaged after the live consumer had folded its first records, and reports them', async () => {
+    const log = await givenLog()
+    const { db, replay } = await givenVisitsReplay(log)
+    const partition = partitionOf('ada')
+    await log.publish(ofAda())
+    await publishCompressed(log.connection, { topic: log.topic, partition }, { records: 100_001 })
+    await log.publish(ofAda())
+    // As if offsets 0 to 5 were folded.
+    await db.$executeRaw(sql`
+      INSERT INTO checkpoints (projection, topic, partition, next_offset) VALUES ('visits', ${log.topic}, ${partition}, 6)`)
+    const { runner } = await givenRunner(log, db)
+    const setAside = () =>
+      db.$executeRaw(sql`UPDATE partition_alarms SET set_aside_by = 'ops', set_aside_at = now() WHERE "offset" = 6`)
+    await expect.poll(setAside, { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => countVisits(db), { timeout: 20_000 }).toBe(1)
+    await runner.stop()
+    const notRebuilt: string[] = []
+    const onNotRebuilt = (line: string): void => void notRebuilt.push(line)
+    const accepting = { acceptsDifferences: true }
+    expect(await replay(accepting, { onNotRebuilt })).toMatchObject({ outcome: 'swapped' })
+    expect(await countVisits(db)).toBe(2)
+    const lost = `Offsets 1 to 5 of ${log.topic}/${partition} were folded live before their batch was damaged: they cannot be rebuilt`
+    expect(notRebuilt).toEqual([lost])
+    const letters = () => db.$queryRaw(sql`SELECT "offset", reason FROM dead_letters ORDER BY "offset"`)
+    const both = [{ offset: 1n, reason: lost }, { offset: 6n }]
+    expect(await letters()).toMatchObject(both)
+    expect(await replay()).toMatchObject({ outcome: 'swapped' })
+    expect(await letters()).toMatchObject(both)
+    // Another letter in the range of the batch does not set the batch aside.
+    await db.$executeRaw(sql`UPDATE dead_letters SET headers = '{}'`)
+    await expect(replay()).rejects.toThrow(/The batch at offsets 1 to 100001 of .* cannot be decoded/)
+  })
+
   it('folds a dead letter that is retried during the rebuild exactly once, and publishes nothing for it', async () => {
     const log = await givenLog()
     const { db, replay } = await givenVisitsReplay(log)
