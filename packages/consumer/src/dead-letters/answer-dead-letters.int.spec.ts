@@ -266,6 +266,7 @@ describe('setting aside', () => {
     expect(await answerOf(asks.setAside({ ...asked, offset: '8' }))).toEqual({
       outcome: 'refused',
       reason: 'visits is halted on user-events/3 at offset 7, not at 8.',
+      isBefore: true,
     })
     expect(await answerOf(asks.setAside(asked))).toEqual({ outcome: 'asked' })
     expect(await answerOf(asks.setAside({ ...asked, by: 'Bob' }))).toEqual({ outcome: 'asked' })
