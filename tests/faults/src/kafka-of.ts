@@ -1,7 +1,17 @@
-import { Kafka, logLevel } from 'kafkajs'
+import { promisify } from 'node:util'
+import { zstdCompress, zstdDecompress } from 'node:zlib'
+import kafkajs, { Kafka, logLevel } from 'kafkajs'
 import type { CampaignStack } from './campaign-stack.ts'
 
 export const USER_EVENTS = 'user-events'
+
+// The log may have compressed batches that the services cannot decode. The campaign reads past them.
+const compress = promisify(zstdCompress)
+const decompress = promisify(zstdDecompress)
+kafkajs.CompressionCodecs[kafkajs.CompressionTypes.ZSTD] = () => ({
+  compress: ({ buffer }: { readonly buffer: Buffer }) => compress(buffer),
+  decompress: (bytes: Buffer) => decompress(bytes),
+})
 
 /**
  * A Kafka client for the campaign. It shares no code with the services. Its timeouts are long, because a busy machine

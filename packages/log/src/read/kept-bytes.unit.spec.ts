@@ -1,11 +1,10 @@
 import * as zlib from 'node:zlib'
-import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { givenFetched } from '../../test/read-fetched.ts'
-import { fetchedBatches } from './fetched-batch.ts'
 
 const counted = vi.hoisted(() => ({ decompressions: 0 }))
 
-/** Counts the decompressions, which happen. */
+/** Counts the decompressions, which happen. Other specs of this process have loaded the modules without it. */
 vi.mock('node:zlib', async (original) => {
   const actual = await original<typeof zlib>()
   const zstdDecompress = (...given: Parameters<typeof actual.zstdDecompress>) => {
@@ -15,6 +14,11 @@ vi.mock('node:zlib', async (original) => {
   return { ...actual, zstdDecompress }
 })
 
+let fetchedBatches: typeof import('./fetched-batch.ts').fetchedBatches
+beforeAll(async () => {
+  vi.resetModules()
+  ;({ fetchedBatches } = await import('./fetched-batch.ts'))
+})
 beforeEach(() => void (counted.decompressions = 0))
 
 const PARTS = 10
