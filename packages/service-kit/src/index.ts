@@ -35,6 +35,7 @@ export {
   type Health,
 } from './internal-server.ts'
 export { createMetrics, createPublishMetrics } from './metrics.ts'
+export { boundConnections } from './bound-connections.ts'
 export { createUnreadAnswers, reportUnread } from './unread-answers.ts'
 export { createOutageLog, type OutageLog } from './outage-log.ts'
 export {

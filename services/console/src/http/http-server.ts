@@ -1,5 +1,5 @@
 import { createServer, type RequestListener } from 'node:http'
-import { createHttpPart, createUnreadAnswers } from '@nextvisit/service-kit'
+import { boundConnections, createHttpPart, createUnreadAnswers } from '@nextvisit/service-kit'
 
 /** Five people with seven open screens each use a tenth. */
 const MAX_CONNECTIONS = 500
@@ -7,7 +7,6 @@ const MAX_CONNECTIONS = 500
 const MAX_UNREAD_BYTES = 64 * 2 ** 20
 /** The largest answer at 280 kB a second. */
 const READ_WITHIN_MS = 30_000
-const MAKE_ROOM_EVERY_MS = 1_000
 const CLOSE_WITHIN_MS = 3_000
 
 export interface HttpServerOptions {
@@ -41,12 +40,6 @@ export function createHttpServer({
     unread.watch(response)
     listener(request, response)
   })
-  server.maxConnections = maxConnections
-  let roomMadeAt = Number.NEGATIVE_INFINITY
-  server.on('drop', () => {
-    if (performance.now() - roomMadeAt < MAKE_ROOM_EVERY_MS) return
-    roomMadeAt = performance.now()
-    server.closeIdleConnections()
-  })
+  boundConnections(server, maxConnections)
   return createHttpPart(server, { host, port, portVariable: 'CONSOLE_PORT', withinMs: CLOSE_WITHIN_MS })
 }

@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { maxBodyBytesAt } from '@nextvisit/contracts'
-import { createHttpPart, createUnreadAnswers } from '@nextvisit/service-kit'
+import { boundConnections, createHttpPart, createUnreadAnswers } from '@nextvisit/service-kit'
 import { errorBody, type RefusalRule, REFUSALS, refuse } from '../refusals/refusals.ts'
 import { saysTooLarge } from './body/read-body.ts'
 import { pathOf } from './route.ts'
@@ -12,7 +12,6 @@ const GRACE_MS = 300
 /** An answer takes at most the largest `GATEWAY_REQUEST_BUDGET_MS` and half a second after its body is read. */
 const CLOSE_WITHIN_MS = 6_000
 const CLOSE_REFUSED_AFTER_MS = 1_000
-const MAKE_ROOM_EVERY_MS = 1_000
 const MAX_UNREAD_BYTES = 67_108_864
 const READ_WITHIN_MS = 10_000
 
@@ -60,13 +59,7 @@ export function createHttpServer({
     },
     serve,
   )
-  server.maxConnections = maxConnections
-  let roomMadeAt = Number.NEGATIVE_INFINITY
-  server.on('drop', () => {
-    if (performance.now() - roomMadeAt < MAKE_ROOM_EVERY_MS) return
-    roomMadeAt = performance.now()
-    server.closeIdleConnections()
-  })
+  boundConnections(server, maxConnections)
   server.on('checkContinue', (request, response) => {
     // Refuses an oversized body without asking for it.
     if (!saysTooLarge(request, maxBodyBytesAt(pathOf(request)))) response.writeContinue()
