@@ -6,8 +6,8 @@ import type { Recorded } from '../core/projection.ts'
 import type { PartitionBatch } from './partition-batch.ts'
 
 /**
- * Decodes the records of a batch, and separates those that become dead letters. Throws for a record that stands in for an
- * undecodable batch of the log: only an operator decides that its records are set aside.
+ * Decodes the records of a batch, and separates those that become dead letters. Throws for the record of an undecodable
+ * batch: only an operator sets it aside.
  */
 export function decodeFacts<Fact>(
   schema: ZodType<Fact>,

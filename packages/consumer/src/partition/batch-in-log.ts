@@ -30,7 +30,7 @@ export function unfoldedPartOf(
   return { checkpoint, records, nextOffset: batch.nextOffset, deadBecause }
 }
 
-/** Returns the offset of a record; of one that stands in for an undecodable batch, the last offset of that. */
+/** Returns the offset of a record, or the last offset of an undecodable batch. */
 function lastOffsetOf({ offset, undecodable }: FetchedRecord): bigint {
   return undecodable?.lastOffset ?? offset
 }

@@ -13,7 +13,7 @@ function checkpointAt(nextOffset: bigint) {
   return { key, current, open: async () => current(), replace: () => {} }
 }
 
-/** A record that stands in for the undecodable batch from this offset to offset 9. */
+/** The record of an undecodable batch from this offset to offset 9. */
 function standIn(offset: bigint): FetchedRecord {
   return { ...(sound as FetchedRecord), offset, undecodable: { error: new Error('damaged'), lastOffset: 9n } }
 }

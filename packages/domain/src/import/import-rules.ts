@@ -5,7 +5,7 @@ import { nameRules } from '../bodies/rejection.ts'
 export const MAX_LINE_BYTES = MAX_BODY_BYTES
 /** Maximum size of a line of another product's export in bytes, most of which is not kept. */
 export const MAX_EXPORT_LINE_BYTES = 1_048_576
-/** Maximum number of levels of such a line. What is kept of it has the limits of a body. */
+/** Maximum number of levels of such a line. Its identify and event have the limits of a body. */
 export const MAX_EXPORT_DEPTH = 64
 export const MAX_LINE_ID_LENGTH = 255
 

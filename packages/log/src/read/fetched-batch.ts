@@ -18,7 +18,7 @@ export interface FetchedBatch {
 
 interface DecodeOptions {
   readonly bounds: DecodeBounds
-  /** A batch of the log that cannot be decoded becomes one record that stands in for it. Otherwise it ends the reading. */
+  /** True: an undecodable batch becomes one record. False: it ends the reading. */
   readonly withStandIns: boolean
 }
 
@@ -78,7 +78,7 @@ export async function* fetchedBatches(
   if (damage) throw new UndecodableBatchError(topic, partition, nextOffset, { cause: damage })
 }
 
-/** Returns the record that stands in for a batch. Its headers say which batch cannot be decoded, and why. */
+/** Returns the record of an undecodable batch. Its headers name the batch and the cause. */
 function standInFor(batch: EncodedBatch, nextOffset: bigint, cause: Error) {
   const { topic, partition, firstOffset, lastOffset, count, maxTimestampMs, body } = batch
   const offset = firstOffset > nextOffset ? firstOffset : nextOffset

@@ -8,7 +8,7 @@ export interface GroupReaderOptions {
   /** Maximum records per batch. Larger fetches are split. Default: 1,000; less with many partitions (`read-budget.ts`). */
   readonly maxBatchRecords?: number
   /**
-   * A batch of the log that cannot be decoded becomes a record that stands in for it (`FetchedRecord.undecodable`). Default:
+   * True: an undecodable batch becomes one record (`FetchedRecord.undecodable`). Default:
    * false, the partition is unreadable.
    */
   readonly withStandIns?: boolean

@@ -26,7 +26,7 @@ export interface ReadLogOptions {
   readonly maxBytesPerPartition?: number
   readonly maxBatchRecords?: number
   /**
-   * A batch of the log that cannot be decoded becomes a record that stands in for it (`FetchedRecord.undecodable`). Default:
+   * True: an undecodable batch becomes one record (`FetchedRecord.undecodable`). Default:
    * false, rejects with UndecodableBatchError.
    */
   readonly withStandIns?: boolean

@@ -10,7 +10,7 @@ export interface FetchedRecord {
   readonly key: Buffer | null
   readonly value: Buffer | null
   readonly headers: Readonly<Record<string, string>>
-  /** Present if this record stands in for a batch of the log that cannot be decoded, from `offset` to `lastOffset`. */
+  /** Present in the record of an undecodable batch, from `offset` to `lastOffset`. */
   readonly undecodable?: { readonly error: Error; readonly lastOffset: bigint }
 }
 
