@@ -18,6 +18,8 @@ export interface EncodedBatch {
   readonly producerId?: bigint
   readonly producerEpoch?: number
   readonly firstSequence?: number
+  /** True: its checksum matches. Default: the checksum is 0. */
+  readonly isIntact?: boolean
   /** Replaces the encoded records, for example by their compressed bytes. */
   readonly body?: (records: Buffer) => Buffer
 }
@@ -67,13 +69,9 @@ export function varint(value: bigint | number): Buffer {
 
 function encodedBatch(batch: EncodedBatch): Buffer {
   const { firstOffset, firstTimestamp, records, body = (bytes) => bytes } = batch
-  const [leaderEpoch, magic, crc, attributes] = [int32(0), Buffer.from([2]), int32(0), int16(batch.attributes ?? 0)]
   const producer = [int64(batch.producerId ?? -1n), int16(batch.producerEpoch ?? -1), int32(batch.firstSequence ?? -1)]
-  const rest = Buffer.concat([
-    leaderEpoch,
-    magic,
-    crc,
-    attributes,
+  const checked = Buffer.concat([
+    int16(batch.attributes ?? 0),
     int32(batch.lastOffsetDelta ?? records.at(-1)?.offsetDelta ?? 0),
     int64(firstTimestamp),
     int64(batch.maxTimestamp ?? firstTimestamp),
@@ -81,7 +79,19 @@ function encodedBatch(batch: EncodedBatch): Buffer {
     int32(records.length),
     body(Buffer.concat(records.map(encodedRecord))),
   ])
+  const [leaderEpoch, format, checksum] = [int32(0), Buffer.from([2]), int32(batch.isIntact ? checksumOf(checked) : 0)]
+  const rest = Buffer.concat([leaderEpoch, format, checksum, checked])
   return Buffer.concat([int64(firstOffset), int32(rest.length), rest])
+}
+
+/** Returns the CRC-32C bit by bit, as a signed number. */
+function checksumOf(bytes: Buffer): number {
+  let crc = -1
+  for (const byte of bytes) {
+    crc ^= byte
+    for (let bit = 0; bit < 8; bit += 1) crc = (crc >>> 1) ^ (crc & 1 ? 0x82f63b78 : 0)
+  }
+  return ~crc
 }
 
 function encodedRecord({ offsetDelta, timestampDelta, key, value, headers }: WireRecord): Buffer {

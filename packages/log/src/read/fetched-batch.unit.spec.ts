@@ -164,6 +164,20 @@ describe('a record that stands in for an undecodable batch', () => {
       expect({ nextOffset, error }).toMatchObject({ nextOffset: 1n, error: { code: 'BATCH_UNDECODABLE' } })
     }
   })
+
+  it('never stands for a batch after a gap at the end of the log, although its checksum matches', async () => {
+    const wrong = batchAt([7n], { isIntact: true })
+    const { nextOffset, error } = await readFetched(givenFetched([batchAt([0n]), wrong], 0n, { highWatermark: 6n }))
+    expect({ nextOffset, error }).toMatchObject({ nextOffset: 1n, error: { code: 'BATCH_UNDECODABLE' } })
+  })
+})
+
+it('batches that were replicated after the broker had read the high watermark are read', async () => {
+  const written = [batchAt([0n, 1n]), batchAt([2n, 3n], { isIntact: true }), batchAt([4n, 5n], { isIntact: true })]
+  for (const highWatermark of [2n, 3n, 4n, 5n]) {
+    const { records, error } = await readFetched(givenFetched(written, 0n, { highWatermark }))
+    expect({ offsets: offsetsOf(records), error }).toEqual({ offsets: [0n, 1n, 2n, 3n, 4n, 5n], error: undefined })
+  }
 })
 
 function emptyRecord(_: unknown, offsetDelta: number) {

@@ -1,4 +1,5 @@
 import { ByteReader } from './byte-reader.ts'
+import { crc32c } from './crc32c.ts'
 
 /** A batch of the log (format 2), not decompressed yet, without control records and aborted transactions. */
 export interface EncodedBatch {
@@ -49,6 +50,9 @@ const PREFIX_BYTES = 12
 /** Size in bytes of the other fields before its records. */
 const HEADER_BYTES = 49
 const MAGIC = 2
+/** Position in a batch, after its first offset, length, leader's epoch and format. */
+const CHECKSUM_AT = 17
+const CHECKSUM_BYTES = 4
 
 const CODEC_BITS = 0b111
 const LOG_APPEND_TIME = 1 << 3
@@ -71,6 +75,7 @@ export function splitBatches(encoded: EncodedPartition): SplitBatches {
       at += whole.length
       const header = readHeader(encoded, whole)
       const { lastOffset } = header
+      requireInLog(header, whole, encoded.highWatermark > nextOffset ? encoded.highWatermark : nextOffset)
       if (!isAborted(header) && lastOffset >= fetchedFrom) batches.push(header)
       if (lastOffset >= nextOffset) nextOffset = lastOffset + 1n
     }
@@ -94,18 +99,16 @@ interface BatchHeader extends EncodedBatch {
   readonly producerId: bigint
 }
 
-/** Reads a header. Throws if its offsets are not those of a batch in the log: records after it could be skipped. */
-function readHeader({ topic, partition, highWatermark }: EncodedPartition, bytes: Buffer): BatchHeader {
+/** Reads a header. */
+function readHeader({ topic, partition }: EncodedPartition, bytes: Buffer): BatchHeader {
   const reader = new ByteReader(bytes)
   const firstOffset = reader.int64()
   reader.skip(8) // length, leader's epoch
   const magic = reader.int8()
   if (magic !== MAGIC) throw new RangeError(`a batch has format ${magic}, not ${MAGIC}`)
-  reader.skip(4) // checksum: compared by the broker
+  reader.skip(CHECKSUM_BYTES)
   const attributes = reader.int16()
   const lastOffset = firstOffset + BigInt(reader.int32())
-  if (lastOffset < firstOffset || lastOffset >= highWatermark)
-    throw new RangeError(`a batch ends at offset ${lastOffset}, which it cannot contain`)
   const header = { firstTimestampMs: reader.int64(), maxTimestampMs: reader.int64(), producerId: reader.int64() }
   reader.skip(6) // producer's epoch, first sequence
   return {
@@ -120,6 +123,21 @@ function readHeader({ topic, partition, highWatermark }: EncodedPartition, bytes
     body: bytes.subarray(reader.at),
     attributes,
   }
+}
+
+/**
+ * Throws if the offsets of a batch cannot be right: records after it could be skipped. `end`: the high watermark, or the end of
+ * the previous batch if that is greater. A broker reads the watermark before the batches. A batch that was replicated
+ * meanwhile therefore ends after it. Such a batch has to begin at `end` at the latest, and its checksum has to match.
+ */
+function requireInLog({ firstOffset, lastOffset }: BatchHeader, bytes: Buffer, end: bigint): void {
+  if (lastOffset >= firstOffset && (lastOffset < end || (firstOffset <= end && isIntact(bytes)))) return
+  throw new RangeError(`a batch ends at offset ${lastOffset}, which it cannot contain`)
+}
+
+/** Compares the checksum of a batch, which covers all fields after it. */
+function isIntact(batch: Buffer): boolean {
+  return batch.readUInt32BE(CHECKSUM_AT) === crc32c(batch.subarray(CHECKSUM_AT + CHECKSUM_BYTES))
 }
 
 /** Returns a filter for control batches and batches of aborted transactions. Call it for each batch, in order. */
