@@ -118,7 +118,8 @@ function queueFor(batch: readonly Recorded<UserFact>[]): Sql {
   const named = batch.flatMap(({ fact }) =>
     fact.type === 'VisitAnswered' ? { ...refOf(fact), id: fact.queuedId } : [],
   )
-  const causes = batch.map(({ fact }) => fact.id)
+  // An imported record queues no form.
+  const causes = batch.flatMap(({ fact }) => ('imported' in fact ? [] : fact.id))
   return sql`
     SELECT ${queues.columns} FROM ${queues.lookUp('asked', OPEN)}
     UNION

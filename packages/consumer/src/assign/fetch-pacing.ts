@@ -25,9 +25,9 @@ export interface FetchPacing {
  * Records that may gather while callers wait for replies: the reply to the next awaited record waits for their fold. An import
  * brings thousands per second.
  */
-const ENOUGH_RECORDS = 400
+const ENOUGH_RECORDS = 100
 /** With fewer records in a fetch, the time between two fetches says nothing about their rate. */
-const MANY_RECORDS = 100
+const MANY_RECORDS = 50
 
 /** After this time an unfetched record counts as unreadable, and no longer prevents the pause. */
 const UNREADABLE_AFTER_MS = 1_000

@@ -95,7 +95,7 @@ export function pruneOldRecords(
         AS pruned (partition, before, rows),
       LATERAL (
         SELECT record_id FROM ${raw(table)} AS kept
-        WHERE kept.partition = pruned.partition AND kept.received < pruned.before
+        WHERE kept.partition = pruned.partition AND kept.received < pruned.before AND kept.received < 'infinity'
         ORDER BY kept.received LIMIT pruned.rows) AS old)`,
   ]
 }

@@ -24,7 +24,7 @@ import { createProgress, formatCount } from '../output/progress.ts'
 /** Default delay of a consumer above which an import pauses. Twice the pause between fetches, in which records gather. */
 const DEFAULT_MAX_DELAY_S = 1
 /** Maximum delay of a consumer whose replies callers wait for. */
-const MAX_AWAITED_DELAY_MS = 250
+const MAX_AWAITED_DELAY_MS = 100
 const REQUEST_TIMEOUT_MS = 5_000
 
 interface ImportFlags {
@@ -49,7 +49,7 @@ export function createCommand(): Command {
     )
     .option(
       '--max-delay <seconds>',
-      'pause while a consumer is further behind (the evaluator: at most 0.25)',
+      'pause while a consumer is further behind (the evaluator: at most 0.1)',
       parseSeconds,
       DEFAULT_MAX_DELAY_S,
     )

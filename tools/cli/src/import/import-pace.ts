@@ -5,7 +5,7 @@ import type { ConsumerDatabase } from '../environment/consumer-database.ts'
 import { readStoredCheckpoints } from '../status/read-consumer.ts'
 import { createDelays } from './delays.ts'
 
-const CHECK_EVERY_MS = 100
+const CHECK_EVERY_MS = 25
 const UNAVAILABLE_AGAIN_AFTER_MS = 1_000
 
 interface ImportPaceOptions {
