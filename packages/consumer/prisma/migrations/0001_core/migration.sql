@@ -61,6 +61,12 @@ CREATE TABLE dead_letters (
   decided_at      timestamptz,
   UNIQUE (projection, topic, partition, "offset")
 );
+-- ANALYZE would copy bytes of the records, and reasons that quote them, into pg_stats.
+ALTER TABLE dead_letters
+  ALTER COLUMN key SET STATISTICS 0,
+  ALTER COLUMN value SET STATISTICS 0,
+  ALTER COLUMN headers SET STATISTICS 0,
+  ALTER COLUMN reason SET STATISTICS 0;
 CREATE INDEX dead_letters_to_retry ON dead_letters (partition, "offset") WHERE state = 'retry';
 -- Dead letters without a final decision, by cause.
 CREATE INDEX dead_letters_open ON dead_letters (projection, hashtextextended(reason, 0), id) WHERE state IN ('dead', 'retry');
@@ -90,6 +96,8 @@ CREATE TABLE partition_alarms (
   set_aside_at timestamptz,
   PRIMARY KEY (projection, topic, partition, kind)
 );
+-- It may quote the record.
+ALTER TABLE partition_alarms ALTER COLUMN message SET STATISTICS 0;
 
 -- Records that must be published. Written in a commit; the partition's owner publishes them in sequence order, at least
 -- once.
@@ -103,6 +111,10 @@ CREATE TABLE outbox (
   headers   jsonb NOT NULL,
   queued_at timestamptz NOT NULL DEFAULT now()
 );
+ALTER TABLE outbox
+  ALTER COLUMN key SET STATISTICS 0,
+  ALTER COLUMN value SET STATISTICS 0,
+  ALTER COLUMN headers SET STATISTICS 0;
 CREATE INDEX outbox_of_partition ON outbox (partition, sequence);
 
 -- Ids of records whose requests had an Idempotency-Key. A duplicate that was received less than 24 h later is dropped.

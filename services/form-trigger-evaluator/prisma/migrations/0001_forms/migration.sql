@@ -14,6 +14,8 @@ CREATE TABLE users (
   last_sdk_contact_at timestamptz(3),
   PRIMARY KEY (organization, project, user_id)
 );
+-- ANALYZE would copy values of people into pg_stats. No plan needs them: rows are found by key.
+ALTER TABLE users ALTER COLUMN traits SET STATISTICS 0, ALTER COLUMN device SET STATISTICS 0;
 
 -- How often a user had an event, and when. With a # in it, a slug is of the events with such properties, by the hash of the condition
 -- (docs/spec/forms.md, Property counts).
@@ -101,6 +103,7 @@ CREATE TABLE decisions (
   gates            jsonb NOT NULL DEFAULT '[]',
   PRIMARY KEY (organization, project, user_id, form_id)
 );
+ALTER TABLE decisions ALTER COLUMN gates SET STATISTICS 0;
 
 -- The evaluator's reply to a record whose request had an Idempotency-Key. A duplicate of the record gets the same reply.
 CREATE TABLE idempotent_outcomes (
@@ -109,4 +112,5 @@ CREATE TABLE idempotent_outcomes (
   received  timestamptz(3) NOT NULL,
   reply     jsonb NOT NULL
 );
+ALTER TABLE idempotent_outcomes ALTER COLUMN reply SET STATISTICS 0;
 CREATE INDEX idempotent_outcomes_by_age ON idempotent_outcomes (partition, received);
