@@ -283,9 +283,14 @@ export function describeAudit(campaignOf: () => CampaignContext): void {
           await nextvisit('dead-letters', 'set-aside', service, 'user-events', String(partition), offset),
         ).toMatchObject({ exitCode: 0 })
       await atRest()
-      await queryRows(stack, 'metering', `UPDATE dead_letters SET "offset" = "offset" + 1 WHERE "offset" = ${offset}`)
+      const move = (by: number) =>
+        queryRows(stack, 'metering', `UPDATE dead_letters SET "offset" = "offset" + ${by} WHERE "offset" >= ${offset}`)
+      // As if the first of the two records had been folded before the batch was damaged.
+      await move(1)
+      await atRest()
+      await move(1)
       expect(kindsOf(await recount())).toEqual(['dead letters: missing', 'dead letters: not in the log'])
-      await queryRows(stack, 'metering', `UPDATE dead_letters SET "offset" = "offset" - 1 WHERE "offset" > ${offset}`)
+      await move(-2)
       await atRest()
     })
   })

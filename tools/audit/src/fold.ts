@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
 import type { FetchedRecord, Watermarks } from '@nextvisit/log'
 import { createActivityModel } from './activity-model.ts'
 import type { Catalog } from './catalog.ts'
 import { createCountsForModel } from './counts-for-model.ts'
+import { createDeadLetterCheck } from './dead-letters.ts'
 import { createDuplicateCheck } from './duplicates.ts'
 import type { UserFact } from './facts.ts'
 import type { Findings } from './findings.ts'
@@ -56,7 +56,7 @@ export function createFold(options: FoldOptions): Fold {
   const { snapshot, findings } = options
   const { service, checkpoints } = snapshot
   const models = MODELS[service](options)
-  const letters = new Map(snapshot.deadLetters)
+  const deadLetters = createDeadLetterCheck(snapshot, findings)
   let isDuplicate = createDuplicateCheck()
 
   const foldFact = (fact: UserFact, how: FoldedFact): void => {
@@ -68,12 +68,8 @@ export function createFold(options: FoldOptions): Fold {
 
   const fold: Fold['fold'] = (record, reading, pass) => {
     if (record.offset >= (checkpoints.get(record.partition) ?? 0n)) return
-    const ref = recordRefOf(record)
-    const letter = snapshot.deadLetters.get(ref)
-    if (pass.isFirstPass) {
-      letters.delete(ref)
-      checkDeadLetter(options, record, reading)
-    }
+    const letter = snapshot.deadLetters.get(recordRefOf(record))
+    if (pass.isFirstPass) deadLetters.see(record, reading)
     if (reading.outcome === 'unreadable' || (letter && letter.state !== 'retried')) return
     const { fact } = reading
     // Duplicates of imported records may follow at any time, but concern the same user. Those of other passes are not kept.
@@ -92,9 +88,7 @@ export function createFold(options: FoldOptions): Fold {
       isDuplicate = createDuplicateCheck()
     },
     compareShared: async () => {
-      for (const ref of letters.keys()) {
-        findings.add('dead letters: not in the log', `${service} ${ref}`, 'is a dead letter, but was never passed')
-      }
+      deadLetters.end()
       for (const model of models) await model.compareShared?.(snapshot, findings)
     },
   }
@@ -118,27 +112,4 @@ function compareCheckpoints({ snapshot: { service, checkpoints }, log, isAtRest,
     if (!log.has(partition)) findings.add('checkpoints: beyond the log', `${service} ${partition}`, 'no such partition')
   }
   return Number(lag)
-}
-
-/** Checks that exactly the unreadable records were stored, unchanged, as dead letters. */
-function checkDeadLetter(
-  { snapshot: { service, deadLetters }, findings }: FoldOptions,
-  record: FetchedRecord,
-  reading: Reading<UserFact>,
-): void {
-  const ref = recordRefOf(record)
-  const letter = deadLetters.get(ref)
-  const about = `${service} ${ref}`
-  if (!letter) {
-    if (reading.outcome === 'unreadable') {
-      findings.add('dead letters: missing', about, `is unreadable (${reading.because}), but not a dead letter`)
-    }
-    return
-  }
-  if (letter.valueSha256 !== (record.value && createHash('sha256').update(record.value).digest('hex'))) {
-    findings.add('dead letters: other bytes', about, 'is a dead letter with other bytes than the log')
-  }
-  if (reading.outcome === 'read' && letter.state === 'dead') {
-    findings.add('dead letters: readable', about, 'is a dead letter, but is readable')
-  }
 }

@@ -15,6 +15,8 @@ export interface DeadLetter {
   readonly state: string
   /** SHA-256 of the value in hex; null without a value. */
   readonly valueSha256: string | null
+  /** Offsets of the undecodable batch that it describes. */
+  readonly omitted?: { readonly first: bigint; readonly last: bigint } | undefined
 }
 
 /** A schema in one snapshot, whose rows and checkpoints match, however long the audit takes. */
@@ -71,17 +73,32 @@ async function readCheckpoints(client: Client, service: string, topic: string): 
 }
 
 async function readDeadLetters(client: Client, service: string, topic: string): Promise<Map<string, DeadLetter>> {
-  const { rows } = await client.query<{ partition: number; offset: string; state: string; sha256: string | null }>(
-    `SELECT partition, "offset", state, encode(sha256(value), 'hex') AS sha256
+  // Postgres reads no member of `headers` if one of them has U+0000.
+  const { rows } = await client.query<{
+    partition: number
+    offset: string
+    state: string
+    sha256: string | null
+    headers: string | null
+  }>(
+    `SELECT partition, "offset", state, encode(sha256(value), 'hex') AS sha256,
+            CASE WHEN headers::text LIKE '%"omitted-offsets"%' THEN headers::text END AS headers
      FROM dead_letters WHERE projection = $1 AND topic = $2`,
     [service, topic],
   )
   return new Map(
-    rows.map(({ partition, offset, state, sha256 }) => [
-      recordRefOf({ partition, offset: BigInt(offset) }),
-      { partition, offset: BigInt(offset), state, valueSha256: sha256 },
-    ]),
+    rows.map(({ partition, offset, state, sha256, headers }) => {
+      const letter = { partition, offset: BigInt(offset), state, valueSha256: sha256, omitted: omittedIn(headers) }
+      return [recordRefOf(letter), letter]
+    }),
   )
+}
+
+/** Returns the offsets in the headers of an undecodable batch, such as `5-9`; undefined for any other record. */
+function omittedIn(headers: string | null): DeadLetter['omitted'] {
+  const { 'omitted-offsets': offsets } = JSON.parse(headers ?? '{}') as Record<string, string>
+  const [, first, last] = /^(\d+)-(\d+)$/.exec(offsets ?? '') ?? []
+  return first && last ? { first: BigInt(first), last: BigInt(last) } : undefined
 }
 
 /** Returns the log position of a record as text. */
