@@ -62,8 +62,7 @@ describe('a batch that was damaged after its first records were folded', () => {
 
   it('has its letter at the first offset that was not folded', () => {
     // The owner of the partition reads one record before its checkpoint again.
-    for (const first of [2n, 3n, 4n])
-      expect(findingsAbout(log, [describing(4n, first, 6n), letter(7n)])).toEqual([])
+    for (const first of [2n, 3n, 4n]) expect(findingsAbout(log, [describing(4n, first, 6n), letter(7n)])).toEqual([])
   })
 
   it('has a second one after a replay', () => {

@@ -46,7 +46,7 @@ export async function givenReplay(
         catalog,
         onBegin: ignore,
         onProgress: ignore,
-        onNotRebuilt: ignore,
+        onLost: ignore,
         onStep: ignore,
         onPause: ignore,
         onCompared: ignore,

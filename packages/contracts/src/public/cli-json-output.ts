@@ -54,6 +54,12 @@ export const ReplayComparison = z.object({
 })
 export type ReplayComparison = z.infer<typeof ReplayComparison>
 
+const offset = z.string().regex(/^\d{1,19}$/)
+
+/** Consecutive offsets with records of the live rows that a replay cannot rebuild: their batch cannot be decoded. */
+export const LostOffsets = z.object({ topic: z.string(), partition: count, firstOffset: offset, lastOffset: offset })
+export type LostOffsets = z.infer<typeof LostOffsets>
+
 /** Steps after the log is folded: compare; then carry and swap, unless the comparison ends the replay. */
 export const ReplayStep = z.enum(['compare', 'carry', 'swap'])
 export type ReplayStep = z.infer<typeof ReplayStep>
@@ -68,6 +74,7 @@ export const ReplayLine = z.discriminatedUnion('type', [
   }),
   ProgressLine,
   z.object({ type: z.literal('pause'), message: z.string().describe('The reason for another attempt in a moment.') }),
+  LostOffsets.extend({ type: z.literal('lost') }),
   z.object({ type: z.literal('step'), step: ReplayStep }),
   z.object({ type: z.literal('comparison'), tables: z.array(ReplayComparison) }),
   z.object({

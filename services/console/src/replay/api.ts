@@ -1,4 +1,4 @@
-import { Instant, ReplayComparison, ReplayStep } from '@nextvisit/contracts'
+import { Instant, LostOffsets, ReplayComparison, ReplayStep } from '@nextvisit/contracts'
 import { z } from 'zod'
 import { CommandRunAnswer } from '../commands/command-run.ts'
 import { defineRoute, Nothing } from '../http/define-route.ts'
@@ -24,6 +24,10 @@ const ReplayResult = StartReplay.omit({ restart: true }).extend({
   resumedFrom: Instant.nullable(),
   /** Postgres is unavailable or busy; the command retries. */
   isPaused: z.boolean(),
+  /** The first offsets that cannot be rebuilt. */
+  lost: z.array(LostOffsets),
+  /** Number of batches with such offsets. */
+  lostBatches: z.number(),
   tables: z.array(ReplayComparison).nullable(),
   outcome: z
     .strictObject({ outcome: z.enum(['compared', 'refused', 'swapped']), isEqual: z.boolean(), lockedMs: z.number() })

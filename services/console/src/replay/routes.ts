@@ -13,6 +13,9 @@ const NOTHING_RUNS = refuse(409, 'nothing-runs', 'No replay started here is runn
 /** A held lock, or an unavailable Kafka or Postgres, whose drivers' errors are `UNEXPECTED`. */
 const RETRIED_CODES: ReadonlySet<string> = new Set(['REPLAY_RUNS', 'LIVE_IS_BUSY', 'LOG_UNAVAILABLE', 'UNEXPECTED'])
 
+/** Bounds the answer of a replay that passes thousands of batches. */
+const MAX_SHOWN_LOST = 50
+
 interface ReplayParts extends Omit<CommandJobParts, 'cli'> {
   /** undefined: this console starts no commands. */
   readonly cli: CommandJobParts['cli'] | undefined
@@ -77,6 +80,8 @@ function replayCommand(
       records: null,
       resumedFrom: null,
       isPaused: false,
+      lost: [],
+      lostBatches: 0,
       tables: null,
       outcome: null,
     }),
@@ -94,12 +99,17 @@ function replayCommand(
 }
 
 /** Folds a line of the command into the result. */
-function evolveReplay(result: ReplayResult, line: ReplayLine): ReplayResult {
+export function evolveReplay(result: ReplayResult, line: ReplayLine): ReplayResult {
   switch (line.type) {
     case 'begin':
       return { ...result, step: 'fold', records: line.records, resumedFrom: line.resumedFrom, isPaused: false }
     case 'pause':
       return { ...result, isPaused: true }
+    case 'lost': {
+      const { type: _, ...offsets } = line
+      const lost = result.lost.length < MAX_SHOWN_LOST ? [...result.lost, offsets] : result.lost
+      return { ...result, lost, lostBatches: result.lostBatches + 1 }
+    }
     case 'step':
       return { ...result, step: line.step, isPaused: false }
     case 'comparison':

@@ -2,7 +2,8 @@ import { createLogger } from '@nextvisit/service-kit'
 import { describe, expect, it } from 'vitest'
 import { callRoute, givenSession } from '../../test/given-session.ts'
 import { CONSUMERS } from '../services.ts'
-import { createReplay } from './routes.ts'
+import type { ReplayResult } from './api.ts'
+import { createReplay, evolveReplay } from './routes.ts'
 
 const operator = givenSession('operator')
 const CLI = { entry: 'main.ts', environment: {} }
@@ -32,4 +33,15 @@ describe('the replay screen', () => {
     })
     expect(await callRoute(stopReplay, {}, operator)).toMatchObject({ outcome: 'refused', error: 'nothing-runs' })
   })
+})
+
+it('a replay keeps the first offsets that cannot be rebuilt, and counts their batches', () => {
+  const place = { topic: 'user-events', partition: 3 }
+  const none = { step: 'fold', lost: [], lostBatches: 0 } as unknown as ReplayResult
+  let result = none
+  for (let index = 0; index < 60; index += 1)
+    result = evolveReplay(result, { type: 'lost', ...place, firstOffset: `${index}0`, lastOffset: `${index}5` })
+  expect(result).toMatchObject({ step: 'fold', lostBatches: 60 })
+  expect(result.lost).toHaveLength(50)
+  expect(result.lost[1]).toEqual({ ...place, firstOffset: '10', lastOffset: '15' })
 })

@@ -37,12 +37,14 @@ publishes and meters nothing. Data that is not in the log, such as reservations,
 resumes when you run it again. Do not run it during an audit, which locks the tables.
 LIVE UNMATCHED: live rows without an equal rebuilt row. REBUILT UNMATCHED: the reverse. A changed row counts in both.
 Below the table are the keys of some of these rows, with the columns that differ.
+Offsets that "cannot be rebuilt" are in a batch that cannot be decoded: see docs/runbooks/halted.md.
 Exits with 0 if it swapped or found both equal, 1 if rows differ and were not accepted or the replay failed, 2 if the arguments
 are invalid.
 Until it prints "Swapping", a failure leaves the live read models unchanged. After that, they are either completely the old ones or
 completely the rebuilt ones: run it again. DATABASE_URL is the address of a role that may create schemas, as for migrate.
---json-lines prints one object per line: type begin (records, resumedFrom), progress (share, records, perSecond, secondsLeft), pause, step
-(compare, carry, swap), comparison (tables), then outcome (compared, refused, swapped; isEqual, lockedMs) or error (code, message).
+--json-lines prints one object per line: type begin (records, resumedFrom), progress (share, records, perSecond, secondsLeft), pause, lost
+(topic, partition, firstOffset, lastOffset), step (compare, carry, swap), comparison (tables), then outcome (compared, refused, swapped;
+isEqual, lockedMs) or error (code, message).
 
 Example:
   nextvisit replay metering --dry-run`,

@@ -1,6 +1,8 @@
 import { createPartitionFold, type Projection, rebuildInto } from '@nextvisit/consumer'
+import type { LostOffsets } from '@nextvisit/contracts'
 import { sql } from '@nextvisit/database'
 import type { FetchedRecord } from '@nextvisit/log'
+import { type LetterPosition, lostLine, readUnfoldedLetters } from './lost-offsets.ts'
 import {
   type RebuildContext,
   type RebuildSource,
@@ -19,8 +21,7 @@ const MAX_TICKS = 10_000
  */
 export function liveTopic(context: RebuildContext, projection: Projection): RebuildSource {
   const { name, topic } = projection
-  const { client, db, schemas, connection, catalog, serviceVersion, onProgress, onNotRebuilt } = context
-  const reported = new Set<string>()
+  const { client, db, schemas, connection, catalog, serviceVersion, onProgress, onLost } = context
   const readUntil = () => readOffsets(client, schemas.live, name, topic)
 
   return {
@@ -29,17 +30,19 @@ export function liveTopic(context: RebuildContext, projection: Projection): Rebu
       await requireBeginning(connection, topic)
       const until = await readUntil()
       // Reads them after the checkpoints: a dead letter is committed with the checkpoint that passes it.
-      const unfolded = await readUnfolded(context, projection)
+      const unfolded = byPlace(await readUnfoldedLetters(client, schemas.live, projection))
       const deadBecause = (record: FetchedRecord): string | undefined => {
         const setAside = setAsideAt(unfolded, record)
         if (setAside === undefined) return undefined
         if (setAside === record.offset) return 'a dead letter of the live read models'
-        const notRebuilt = notRebuiltLine(record, setAside)
-        if (!reported.has(notRebuilt)) onNotRebuilt(notRebuilt)
-        reported.add(notRebuilt)
-        return notRebuilt
+        return lostLine(lostBefore(setAside, record))
       }
       await rebuildInto({ projection, db, connection, topic, until, catalog, serviceVersion, deadBecause, onProgress })
+      // An interrupted replay has passed batches, too.
+      for (const letter of await readUnfoldedLetters(client, schemas.rebuilt, projection)) {
+        const setAside = setAsideOf(unfolded, letter)
+        if (setAside !== undefined && setAside > letter.offset) onLost(lostBefore(setAside, { ...letter, topic }))
+      }
       await foldRetried(context, projection)
       await settle(context, projection)
     },
@@ -54,40 +57,39 @@ interface UnfoldedLetters {
   readonly standIns: ReadonlyMap<string, bigint>
 }
 
-async function readUnfolded(
-  { client, schemas }: RebuildContext,
-  { name, topic }: Projection,
-): Promise<UnfoldedLetters> {
-  // Of the letters of one batch, the first counts. Postgres cannot read a member of `headers` if any has U+0000.
-  const { rows } = await client.query<{ partition: number; offset: string; headers: string | null }>(
-    `SELECT partition, "offset", CASE WHEN headers::text LIKE '%"omitted-offsets"%' THEN headers::text END AS headers
-     FROM ${schemas.live}.dead_letters WHERE projection = $1 AND topic = $2 AND state <> 'retried'
-     ORDER BY "offset" DESC`,
-    [name, topic],
-  )
-  const standIns = rows.flatMap(({ partition, offset, headers }) => {
-    const { 'omitted-offsets': offsets } = JSON.parse(headers ?? '{}') as Record<string, string>
-    return offsets === undefined ? [] : [[`${partition}/${offsets.split('-')[1]}`, BigInt(offset)] as const]
+function byPlace(letters: readonly LetterPosition[]): UnfoldedLetters {
+  const records = letters.map(({ partition, offset }) => `${partition}/${offset}`)
+  // Of the letters of one batch, the first counts.
+  const standIns = letters.toReversed().flatMap(({ partition, offset, lastOffset }) => {
+    return lastOffset === undefined ? [] : [[`${partition}/${lastOffset}`, offset] as const]
   })
-  return {
-    records: new Set(rows.map(({ partition, offset }) => `${partition}/${offset}`)),
-    standIns: new Map(standIns),
-  }
+  return { records: new Set(records), standIns: new Map(standIns) }
+}
+
+/** Returns the offset at which the live consumer has set a record aside; undefined if it has not. */
+function setAsideAt(unfolded: UnfoldedLetters, record: FetchedRecord): bigint | undefined {
+  const { partition, offset, undecodable } = record
+  if (undecodable) return setAsideOf(unfolded, { ...undecodable, partition, offset })
+  return unfolded.records.has(`${partition}/${offset}`) ? offset : undefined
 }
 
 /**
- * Returns the offset at which the live consumer has set a record aside; undefined if it has not. That of an undecodable
- * batch is later than here if the live consumer had folded its first records before the batch was damaged.
+ * Returns the offset at which the live consumer has set an undecodable batch aside; undefined if it has not. It is later
+ * than here if the live consumer had folded its first records before the batch was damaged.
  */
-function setAsideAt({ records, standIns }: UnfoldedLetters, record: FetchedRecord): bigint | undefined {
-  const { partition, offset, undecodable } = record
-  if (!undecodable) return records.has(`${partition}/${offset}`) ? offset : undefined
-  const at = standIns.get(`${partition}/${undecodable.lastOffset}`)
-  return at !== undefined && at >= offset && at <= undecodable.lastOffset ? at : undefined
+function setAsideOf(
+  { standIns }: UnfoldedLetters,
+  { partition, offset, lastOffset }: LetterPosition,
+): bigint | undefined {
+  const at = lastOffset === undefined ? undefined : standIns.get(`${partition}/${lastOffset}`)
+  return at !== undefined && lastOffset !== undefined && at >= offset && at <= lastOffset ? at : undefined
 }
 
-function notRebuiltLine({ topic, partition, offset }: FetchedRecord, setAside: bigint): string {
-  return `Offsets ${offset} to ${setAside - 1n} of ${topic}/${partition} were folded live before their batch was damaged: they cannot be rebuilt`
+function lostBefore(
+  setAside: bigint,
+  { topic, partition, offset }: Pick<FetchedRecord, 'topic' | 'partition' | 'offset'>,
+): LostOffsets {
+  return { topic, partition, firstOffset: String(offset), lastOffset: String(setAside - 1n) }
 }
 
 /** Folds the dead letters that were retried live after the rebuild had omitted them. */

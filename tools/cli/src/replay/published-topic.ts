@@ -1,5 +1,6 @@
 import { decodeFacts, foldRecords, type Projection, rebuildInto } from '@nextvisit/consumer'
 import { type FetchedRecord, readWatermarks } from '@nextvisit/log'
+import { readUnfoldedLetters } from './lost-offsets.ts'
 import {
   type RebuildContext,
   type RebuildSource,
@@ -17,7 +18,7 @@ const deadBecause = ({ undecodable }: FetchedRecord): string | undefined => unde
  */
 export function publishedTopic(context: RebuildContext, projection: Projection): RebuildSource {
   const { name, topic } = projection
-  const { client, db, schemas, connection, catalog, serviceVersion, onProgress } = context
+  const { client, db, schemas, connection, catalog, serviceVersion, onProgress, onLost } = context
 
   const readEnds = async (): Promise<ReadonlyMap<number, bigint>> =>
     new Map(Array.from(await readWatermarks(connection, topic), ([partition, { high }]) => [partition, high]))
@@ -41,6 +42,9 @@ export function publishedTopic(context: RebuildContext, projection: Projection):
       const waiting = await readOutbox()
       const until = await readEnds()
       await rebuildInto({ projection, db, connection, topic, until, catalog, serviceVersion, deadBecause, onProgress })
+      for (const { partition, offset, lastOffset } of await readUnfoldedLetters(client, schemas.rebuilt, projection))
+        if (lastOffset !== undefined)
+          onLost({ topic, partition, firstOffset: String(offset), lastOffset: String(lastOffset) })
       const { recorded } = decodeFacts(projection.schema, { records: waiting })
       const { statements } = await foldRecords({ projection, db, catalog, serviceVersion, mode: 'rebuild' }, recorded)
       if (statements.length > 0) await db.executeAll(statements)

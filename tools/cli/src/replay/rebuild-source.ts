@@ -1,5 +1,6 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import type { SettledUntil } from '@nextvisit/consumer'
+import type { LostOffsets } from '@nextvisit/contracts'
 import type { Client, CommitDb } from '@nextvisit/database'
 import { type LogConnection, readWatermarks } from '@nextvisit/log'
 import type { Schemas } from './compare-tables.ts'
@@ -15,8 +16,8 @@ export interface RebuildContext {
   readonly catalog: CatalogView
   readonly serviceVersion: string
   readonly onProgress: (offsets: number) => void
-  /** Called with a line about records that were folded live and cannot be read any more. */
-  readonly onNotRebuilt: (line: string) => void
+  /** Called again for the same offsets whenever the source is folded up. */
+  readonly onLost: (lost: LostOffsets) => void
   /** See {@link SettledUntil}. */
   readonly settledUntil?: SettledUntil | undefined
 }

@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CatalogView } from '@nextvisit/catalog'
 import { type Consumer, coreTableSources, offlineParts } from '@nextvisit/consumer'
-import { type ReplayStep, TOPICS, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
+import { type LostOffsets, type ReplayStep, TOPICS, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
 import { type Client, isTransientError, openCommitDb, withClient } from '@nextvisit/database'
 import { type LogConnection, readKeyPartitions, withLogAdmin } from '@nextvisit/log'
 import type { Schemas, TableComparison } from './compare-tables.ts'
 import { codeFingerprint } from './code-fingerprint.ts'
 import { dropReplaced } from './foreign-objects.ts'
 import { liveTopic } from './live-topic.ts'
+import { lostLine } from './lost-offsets.ts'
 import { publishedTopic } from './published-topic.ts'
 import type { RebuildContext, RebuildSource } from './rebuild-source.ts'
 import { replay, type ReplayOutcome } from './replay.ts'
@@ -28,8 +29,8 @@ export interface ReplayEnvironment {
   readonly code?: string
   readonly onBegin: (begin: { readonly resumedFrom: string | undefined; readonly remaining: number }) => void
   readonly onProgress: (records: number) => void
-  /** Called with a line about records that were folded live and cannot be read any more. */
-  readonly onNotRebuilt: (line: string) => void
+  /** Called once for the same offsets. */
+  readonly onLost: (lost: LostOffsets) => void
   readonly onStep: (step: ReplayStep) => void | Promise<void>
   readonly onCompared: (comparisons: readonly TableComparison[]) => void
   /** Called if Postgres is unavailable or busy. The replay resumes soon. */
@@ -53,6 +54,7 @@ export async function replayConsumer(
   environment: ReplayEnvironment,
 ): Promise<ReplayOutcome> {
   let [pauses, hasBegun, isSwapping] = [0, false, false]
+  const reported = new Set<string>()
   const watched: ReplayEnvironment = {
     ...environment,
     onBegin: (begin) => {
@@ -62,6 +64,10 @@ export async function replayConsumer(
     onProgress: (records) => {
       pauses = 0
       environment.onProgress(records)
+    },
+    onLost: (lost) => {
+      if (!reported.has(lostLine(lost))) environment.onLost(lost)
+      reported.add(lostLine(lost))
     },
     onStep: (step) => {
       isSwapping = step === 'swap'

@@ -52,6 +52,16 @@ it('a replay prints its steps, comparison and outcome as JSON lines', async () =
   expect(swapped.at(-1)).toMatchObject({ outcome: 'swapped', isEqual: false, lockedMs: expect.any(Number) })
 })
 
+it('a replay prints the offsets that it cannot rebuild as a JSON line', () => {
+  const printed = vi.spyOn(console, 'log').mockReturnValue()
+  onTestFinished(() => printed.mockRestore())
+  const lost = { topic: 'user-events', partition: 3, firstOffset: '1', lastOffset: '5' }
+  createReplayLines({ name: 'visits', tables: {} }).onLost(lost)
+  expect(printed.mock.calls.map(([line]) => ReplayLine.parse(JSON.parse(String(line))))).toEqual([
+    { type: 'lost', ...lost },
+  ])
+})
+
 it('a replay that cannot begin ends with an error line', async () => {
   const { exitCode, stdout, stderr } = await runNextvisit(['replay', 'nobody', '--json-lines'], {})
   expect(exitCode).toBe(2)

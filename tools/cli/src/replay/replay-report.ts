@@ -1,17 +1,18 @@
 import type { Consumer } from '@nextvisit/consumer'
-import type { ReplayComparison, ReplayStep } from '@nextvisit/contracts'
+import type { LostOffsets, ReplayComparison, ReplayStep } from '@nextvisit/contracts'
 import { firstLine } from '../errors.ts'
 import { createProgressLines, printLine } from '../output/json-lines.ts'
 import { complain, print } from '../output/print.ts'
 import { createProgress, formatCount } from '../output/progress.ts'
 import { isEqual } from './compare-tables.ts'
+import { lostLine } from './lost-offsets.ts'
 import type { ReplayEnvironment } from './replay-consumer.ts'
 import type { ReplayOutcome } from './replay.ts'
 import { notComparedOf, comparisonLines, outcomeLine } from './comparison-lines.ts'
 
 /** Reports a replay. */
 export interface ReplayReport
-  extends Pick<ReplayEnvironment, 'onBegin' | 'onProgress' | 'onNotRebuilt' | 'onPause' | 'onStep' | 'onCompared'> {
+  extends Pick<ReplayEnvironment, 'onBegin' | 'onProgress' | 'onLost' | 'onPause' | 'onStep' | 'onCompared'> {
   readonly onOutcome: (outcome: ReplayOutcome) => void
   /** Ends the report, even of a failed replay. */
   readonly end: () => void
@@ -26,6 +27,7 @@ const STEPS: Readonly<Record<ReplayStep, string>> = {
 /** Creates a report for a terminal. */
 export function createReplayText({ name, tables }: Pick<Consumer, 'name' | 'tables'>): ReplayReport {
   let [progress, total, folded, startedAt] = [createProgress(process.stdout), 0, 0, 0]
+  let lostOffsets = 0
   return {
     onBegin: ({ resumedFrom, remaining }) => {
       print(`Rebuilding ${name} beside the live read models, which stay in use.`)
@@ -36,9 +38,10 @@ export function createReplayText({ name, tables }: Pick<Consumer, 'name' | 'tabl
       folded += records
       progress.report(folded / Math.max(1, total, folded), folded)
     },
-    onNotRebuilt: (line) => {
+    onLost: (lost) => {
       progress.end()
-      complain(`${line}.`)
+      complain(`${lostLine(lost)}.`)
+      lostOffsets += offsetsIn(lost)
     },
     onPause: (error) => {
       progress.end()
@@ -52,9 +55,16 @@ export function createReplayText({ name, tables }: Pick<Consumer, 'name' | 'tabl
     onCompared: (comparisons) => {
       for (const line of comparisonLines(comparisons, tables)) print(line)
     },
-    onOutcome: (outcome) => print(outcomeLine(outcome)),
+    onOutcome: (outcome) => {
+      if (lostOffsets > 0) print(`${formatCount(lostOffsets)} offsets cannot be rebuilt. See docs/runbooks/halted.md.`)
+      print(outcomeLine(outcome))
+    },
     end: () => progress.end(),
   }
+}
+
+function offsetsIn({ firstOffset, lastOffset }: LostOffsets): number {
+  return Number(BigInt(lastOffset) - BigInt(firstOffset)) + 1
 }
 
 function foldedLine(records: number, seconds: number): string {
@@ -74,7 +84,7 @@ export function createReplayLines({ name, tables }: Pick<Consumer, 'name' | 'tab
       folded += records
       lines.report(folded / Math.max(1, total, folded), folded)
     },
-    onNotRebuilt: (line) => complain(`${line}.`),
+    onLost: (lost) => printLine({ type: 'lost', ...lost }),
     onPause: (error) => printLine({ type: 'pause', message: firstLine(error) }),
     onStep: (step) => printLine({ type: 'step', step }),
     onCompared: (comparisons) =>

@@ -3,6 +3,7 @@ import { type AnyFact, evolveDraft, type Projection } from '@nextvisit/consumer'
 import { givenEvents, givenLog, type GivenLog, partitionOf } from '@nextvisit/consumer/test/given-log.ts'
 import { givenRunner } from '@nextvisit/consumer/test/given-runner.ts'
 import { countVisits, readVisits } from '@nextvisit/consumer/test/visits-projection.ts'
+import type { LostOffsets } from '@nextvisit/contracts'
 import { userIdFixture } from '@nextvisit/contracts/fixtures'
 import { type Db, sql, withClient } from '@nextvisit/database'
 import { readLog, readWatermarks } from '@nextvisit/log'
@@ -265,17 +266,23 @@ describe('a replay', () => {
     await expect.poll(setAside, { timeout: 20_000 }).toBe(1)
     await expect.poll(() => countVisits(db), { timeout: 20_000 }).toBe(1)
     await runner.stop()
-    const notRebuilt: string[] = []
-    const onNotRebuilt = (line: string): void => void notRebuilt.push(line)
+    const offsets = { topic: log.topic, partition, firstOffset: '1', lastOffset: '5' }
+    const reported: LostOffsets[] = []
+    const onLost = (one: LostOffsets): void => void reported.push(one)
+    const interrupted = { onLost, onStep: () => Promise.reject(new Error('interrupted')) }
+    await expect(replay({}, interrupted)).rejects.toThrow('interrupted')
+    expect(reported.splice(0)).toEqual([offsets])
+    // The resumed replay reads no batch again.
     const accepting = { acceptsDifferences: true }
-    expect(await replay(accepting, { onNotRebuilt })).toMatchObject({ outcome: 'swapped' })
+    expect(await replay(accepting, { onLost })).toMatchObject({ outcome: 'swapped' })
+    expect(reported.splice(0)).toEqual([offsets])
     expect(await countVisits(db)).toBe(2)
-    const lost = `Offsets 1 to 5 of ${log.topic}/${partition} were folded live before their batch was damaged: they cannot be rebuilt`
-    expect(notRebuilt).toEqual([lost])
+    const lost = `Offsets 1 to 5 of ${log.topic}/${partition} cannot be rebuilt: their batch cannot be decoded`
     const letters = () => db.$queryRaw(sql`SELECT "offset", reason FROM dead_letters ORDER BY "offset"`)
     const both = [{ offset: 1n, reason: lost }, { offset: 6n }]
     expect(await letters()).toMatchObject(both)
-    expect(await replay()).toMatchObject({ outcome: 'swapped' })
+    expect(await replay({}, { onLost })).toMatchObject({ outcome: 'swapped' })
+    expect(reported).toEqual([])
     expect(await letters()).toMatchObject(both)
     // Another letter in the range of the batch does not set the batch aside.
     await db.$executeRaw(sql`UPDATE dead_letters SET headers = '{}'`)

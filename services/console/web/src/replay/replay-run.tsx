@@ -4,10 +4,11 @@ import type { ReplayResult } from '../../../src/replay/api.ts'
 import { useChange } from '../app/api.ts'
 import { ActionDialog } from '../components/action-dialog.tsx'
 import { isRunning, RunFailure, RunProgress, RunTimes } from '../components/command-run.tsx'
-import { counted, milliseconds } from '../components/figures.ts'
+import { counted, figure, milliseconds } from '../components/figures.ts'
 import { Mark } from '../components/mark.tsx'
 import { ErrorNote } from '../components/notes.tsx'
 import { Time } from '../components/time.tsx'
+import { RunbookLink } from '../components/with-links.tsx'
 import { Comparison } from './comparison.tsx'
 
 export type Run = NonNullable<Answer<'readReplay'>['run']>
@@ -80,6 +81,7 @@ export function ReplayRun({ run, mayStart }: { readonly run: Run; readonly maySt
         )}
         {stop.error && <ErrorNote error={stop.error} />}
         {failure && <RunFailure failure={failure}>{advice(run)}</RunFailure>}
+        {run.lostBatches > 0 && <Lost run={run} />}
         <Outcome run={run} />
         {mayStart && canSwap(run) && (
           <div className="actions">
@@ -121,6 +123,26 @@ function Steps({ run: { goal, step, endedAt, outcome } }: { readonly run: Run })
         )
       })}
     </ol>
+  )
+}
+
+/** Offsets that cannot be rebuilt. Their rows are among the differences. */
+function Lost({ run: { lost, lostBatches } }: { readonly run: Run }) {
+  return (
+    <div className="findings warning">
+      <div>
+        Records of {lostBatches === 1 ? 'a batch' : `${figure(lostBatches)} batches`} cannot be rebuilt: their batch
+        cannot be decoded. Publish or import them again, or keep the live rows. Runbook: <RunbookLink name="halted" />
+      </div>
+      <ul>
+        {lost.map(({ topic, partition, firstOffset, lastOffset }) => (
+          <li key={`${topic}/${partition}/${firstOffset}`}>
+            Offsets {firstOffset} to {lastOffset} of {topic}/{partition}
+          </li>
+        ))}
+        {lostBatches > lost.length && <li>and {figure(lostBatches - lost.length)} more</li>}
+      </ul>
+    </div>
   )
 }
 
