@@ -273,4 +273,15 @@ describe('setting aside', () => {
     const [alarm] = await db.$queryRaw<object[]>(sql`SELECT set_aside_by AS by FROM partition_alarms`)
     expect(alarm).toEqual({ by: 'Grace' })
   })
+
+  it('is refused at the next record while it does not halt the partition, which it may do later', async () => {
+    const db = await givenConsumerDb()
+    await db.$executeRaw(sql`
+      INSERT INTO checkpoints (projection, topic, partition, next_offset) VALUES ('visits', 'user-events', 3, 7)`)
+    const asks = asksOn(db)
+    const asked = { topic: 'user-events', partition: 3, by: 'Grace' }
+    const refused = { outcome: 'refused', reason: 'visits is not halted on user-events/3.' }
+    expect(await answerOf(asks.setAside({ ...asked, offset: '7' }))).toEqual({ ...refused, isBefore: true })
+    expect(await answerOf(asks.setAside({ ...asked, offset: '6' }))).toEqual(refused)
+  })
 })

@@ -27,7 +27,7 @@ export async function requestSetAside(
 async function isBefore(db: Queryable, projection: string, position: LogPosition): Promise<boolean> {
   const found = await db.$queryRaw<unknown[]>(sql`
     SELECT partition FROM checkpoints
-    WHERE ${isAt(projection, position)} AND next_offset < ${position.offset}::bigint`)
+    WHERE ${isAt(projection, position)} AND next_offset <= ${position.offset}::bigint`)
   return found.length > 0
 }
 

@@ -190,7 +190,7 @@ export const deadLetterCalls = {
       /** The partition's owner does it in its next commit. */
       z.object({ outcome: z.literal('asked') }),
       z.object({ outcome: z.literal('dead-letter'), id: Whole }),
-      /** Nothing was done; `reason` is a sentence. `isBefore`: the checkpoint has not reached the offset. */
+      /** Nothing was done; `reason` is a sentence. `isBefore`: the checkpoint has not passed the offset. */
       z.object({ outcome: z.literal('refused'), reason: z.string(), isBefore: z.literal(true).optional() }),
     ]),
   }),

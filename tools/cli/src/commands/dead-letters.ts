@@ -114,7 +114,7 @@ function setAsideCommand(): Command {
 The partition's owner stores the dead letter within seconds, without a restart. Retry it after the consumer is fixed.
 With all, each consumer that the record halts sets it aside; the outcome is listed for each, and the command may be repeated.
 Exits with 0 if done now or before, 1 if no partition is halted at this offset, an owner has not done it within 20 s, or a
-consumer does not answer or has not reached the offset, 2 if the arguments are invalid.
+consumer does not answer or has not passed the offset yet, 2 if the arguments are invalid.
 
 Example:
   nextvisit dead-letters set-aside metering user-events 3 1704

@@ -148,11 +148,13 @@ describe('set-aside all', () => {
       `INSERT INTO ${third.schema}.checkpoints (projection, topic, partition, next_offset) VALUES ($1, 'user-events', 3, 1700)`,
       [third.name],
     )
-    const partly = await nextvisit(['set-aside', 'all', 'user-events', '3', '1704', '--no-wait'])
-    expect(partly).toMatchObject({
-      exitCode: 1,
-      stderr: expect.stringContaining(`${third.name} has not reached offset 1704 of user-events/3 yet.`),
-    })
+    for (const checkpoint of [1700, 1704]) {
+      await admin.query(`UPDATE ${third.schema}.checkpoints SET next_offset = $1`, [checkpoint])
+      expect(await nextvisit(['set-aside', 'all', 'user-events', '3', '1704', '--no-wait'])).toMatchObject({
+        exitCode: 1,
+        stderr: expect.stringContaining(`${third.name} has not passed offset 1704 of user-events/3 yet.`),
+      })
+    }
     const nowhere = await nextvisit(['set-aside', 'all', 'user-events', '3', '1705', '--no-wait'])
     expect(nowhere).toMatchObject({ exitCode: 1, stdout: '' })
     expect(nowhere.stderr).toContain(`${third.name} is not halted on user-events/3.`)

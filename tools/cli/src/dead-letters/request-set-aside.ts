@@ -49,7 +49,9 @@ export async function setAsideRecord(
   if (outcomes.every(({ isFailed, isHalted }) => isFailed && !isHalted))
     throw new CliError(`${outcomes.map(({ words }) => words).join('\n')} Nothing was done.`)
   for (const name of behind)
-    complain(`${name} has not reached offset ${offset} of ${topic}/${partition} yet. Repeat the command when it has.`)
+    complain(
+      `${name} has not passed offset ${offset} of ${topic}/${partition} yet. Repeat the command when it is halted there.`,
+    )
   if (behind.length > 0 || outcomes.some(({ isFailed, isHalted }) => isFailed && isHalted))
     throw new CliError('Not every consumer has set the record aside. The command may be repeated.')
 }
@@ -58,7 +60,7 @@ interface SetAside {
   readonly isFailed: boolean
   /** False if the record does not halt the consumer. */
   readonly isHalted: boolean
-  /** True if the consumer has not reached the record, which may halt it later. */
+  /** True if the consumer has not passed the record, which may halt it later. */
   readonly isBefore: boolean
   readonly words: string
 }

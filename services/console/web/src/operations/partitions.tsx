@@ -9,6 +9,7 @@ import { Mark, type MarkKind } from '../components/mark.tsx'
 import { right, TableCard } from '../components/table-card.tsx'
 import { Time } from '../components/time.tsx'
 import { RunbookLink } from '../components/with-links.tsx'
+import { haltOf, setAsideScopeOf } from './set-aside-scope.ts'
 import { useConsumers } from './use-consumers.ts'
 
 interface PartitionsProps {
@@ -112,6 +113,7 @@ function SetAside({ service, line }: { readonly service: string; readonly line: 
   const { partition } = line
   const { offset, canSetAside, code } = halt
   const what = code === 'BATCH_UNDECODABLE' ? 'batch' : 'record'
+  const { services, behind } = setAsideScopeOf(consumers, { service, partition, offset })
   if (setAside.isSuccess && setAside.variables.offset === offset)
     return (
       <output>
@@ -121,6 +123,7 @@ function SetAside({ service, line }: { readonly service: string; readonly line: 
             Not in {one.service}: {one.message} Set it aside there later.
           </p>
         ))}
+        <Behind what={what} behind={behind} />
       </output>
     )
   if (!canSetAside)
@@ -129,15 +132,12 @@ function SetAside({ service, line }: { readonly service: string; readonly line: 
         You can set the {what} aside within seconds, when {service} has stored the alarm.
       </p>
     )
-  const isHalted = (one: PartitionLine) => one.partition === partition && haltOf(one)?.offset === offset
-  const others = consumers.filter((one) => one.service !== service && one.partitions.some(isHalted))
-  const services = [service, ...others.map((one) => one.service)]
   const names = services.join(', ')
   return (
     <ActionDialog
-      label={`Set aside the ${what} at offset ${offset}${others.length > 0 ? ' in every consumer' : ''}`}
+      label={`Set aside the ${what} at offset ${offset}${services.length > 1 ? ' in every consumer' : ''}`}
       action="Set it aside"
-      onConfirm={() => setAside.mutateAsync({ services, partition, offset })}
+      onConfirm={() => setAside.mutateAsync({ services: [...services], partition, offset })}
     >
       {what === 'batch' ? (
         <p>
@@ -153,11 +153,27 @@ function SetAside({ service, line }: { readonly service: string; readonly line: 
           <p>If you can deploy a fixed version soon, do that instead: the partition then continues with this record.</p>
         </>
       )}
+      <Behind what={what} behind={behind} />
     </ActionDialog>
   )
 }
 
-/** Returns the alarm of a record or batch that halts the partition. */
-function haltOf({ alarms }: PartitionLine): PartitionLine['alarms'][number] | undefined {
-  return alarms.find(({ kind, recordId }) => kind === 'halted' && recordId !== null)
+/** Consumers that may halt at the record or batch later, where it must then be set aside again. */
+function Behind({
+  what,
+  behind,
+}: {
+  readonly what: string
+  readonly behind: ReturnType<typeof setAsideScopeOf>['behind']
+}) {
+  if (behind.length === 0) return null
+  const places = behind.map(({ service, checkpoint }) =>
+    checkpoint === null ? `${service} (no owner)` : `${service} (at offset ${checkpoint})`,
+  )
+  return (
+    <p>
+      Not past the {what} yet: {places.join(', ')}. If the {what} halts {behind.length === 1 ? 'it' : 'them'}, set it
+      aside there, too.
+    </p>
+  )
 }
