@@ -18,6 +18,7 @@ export {
   unknownTables,
 } from './rebuild/table-sources.ts'
 export { answerDeadLetters } from './dead-letters/answer-dead-letters.ts'
+export { answerPersonalData } from './queries/answer-personal-data.ts'
 export {
   type Barrier,
   catchUp,

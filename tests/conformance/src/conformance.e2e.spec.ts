@@ -25,6 +25,7 @@ import { describeServerPackage } from './server-package.suite.ts'
 import { describeTrackBody } from './track-body.suite.ts'
 import { describeTrackPolicy } from './track-policy.suite.ts'
 import { describeUserLimits } from './user-limits.suite.ts'
+import { describeUsersExport } from './users-export.suite.ts'
 
 // Tests every rule of the contract over HTTP against the whole product. Each table has its own project.
 beforeAll(startProduct, 180_000)
@@ -58,3 +59,5 @@ describeIdempotency()
 describeServerPackage()
 describeSegmentLibraries()
 describeVisitAfterLostAnswer()
+// Leaves a dead letter behind.
+describeUsersExport()

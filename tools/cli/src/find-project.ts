@@ -49,6 +49,13 @@ export async function completeProject(
   return { organization: findProject(state, name).organization, project }
 }
 
+/** Throws like {@link findProject} if the project does not exist. If the log is unavailable, the project is assumed to exist. */
+export async function requireProject(place: ProjectRef, env: EnvironmentVariables, topic: string): Promise<void> {
+  if (env['KAFKA_BROKERS'] === undefined) return
+  const catalog = await readCatalog(logConnection(env), topic).catch(() => undefined)
+  if (catalog) findProject(catalog.state, place)
+}
+
 /** Returns `organization/project`, or the project alone if it was named so. */
 export function projectName({ organization, project }: ProjectName): string {
   return organization === undefined ? project : `${organization}/${project}`

@@ -16,6 +16,7 @@ const COMMANDS: Readonly<Record<string, readonly [string, () => Promise<{ readon
     forms: ['Test forms on past records.', () => import('./commands/forms.ts')],
     keys: ['Create API keys.', () => import('./commands/keys.ts')],
     export: ['Export records as NDJSON.', () => import('./commands/export.ts')],
+    users: ['Export the data of a person.', () => import('./commands/users.ts')],
     import: ['Import history from NDJSON.', () => import('./commands/import.ts')],
     'dead-letters': ['List, retry, set aside or discard bad records.', () => import('./commands/dead-letters.ts')],
     audit: ['Compare the read models with the log; read-only.', () => import('./commands/audit.ts')],

@@ -54,7 +54,8 @@ export async function serviceProcesses(options: ServicesOptions): Promise<Servic
     ...Object.fromEntries(serviceUrls),
   })
   const console = options.consolePort === undefined ? undefined : await consoleProcess(options, gateway, serviceUrls)
-  return { gateway, consumers, console, serviceUrls }
+  const urlsForCommands = new Map([...serviceUrls, ['GATEWAY_INTERNAL_URLS', gateway.internalUrl]])
+  return { gateway, consumers, console, serviceUrls: urlsForCommands }
 }
 
 async function consoleProcess(

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { deadLetterCalls, type DeadLetterGroup } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
 import { createLocalClient, type CallOutcome } from '@nextvisit/service-kit'
@@ -134,6 +135,27 @@ it('a page reads only its own dead letters, and a decision only those of its cau
     })
   })
   expect(read).toBeLessThan(1_000)
+})
+
+it('listOfKey lists the dead letters of a Kafka key in any state, in pages, and reads no others', async () => {
+  const db = await givenConsumerDb()
+  const asks = asksOn(db)
+  await db.$executeRaw(sql`
+    INSERT INTO dead_letters (projection, topic, partition, "offset", key, headers, record_time, reason, service_version, state)
+    SELECT 'visits', 'user-events', 0, nth, CASE WHEN nth % 1000 = 0 THEN convert_to('é', 'UTF8') ELSE int4send(nth::int) END,
+           '{}', now(), ${NOT_JSON}, '0', CASE WHEN nth % 2000 = 0 THEN 'discarded' ELSE 'dead' END
+    FROM generate_series(1, 5000) AS nth`)
+  await db.$executeRaw(sql`ANALYZE dead_letters`)
+  // The index accepts a key of any length: otherwise one record would halt the consumer.
+  const longKey = Array.from({ length: 1_000 }, () => randomUUID()).join('')
+  await db.$executeRaw(sql`UPDATE dead_letters SET key = convert_to(${longKey}, 'UTF8') WHERE id = 1`)
+  const read = await countRowsRead(db, ['dead_letters'], async () => {
+    const first = await answerOf(asks.listOfKey({ key: 'é', limit: 3 }))
+    expect(first).toMatchObject({ letters: [{ id: '1000', state: 'dead' }, { state: 'discarded' }, {}], next: '3000' })
+    const second = await answerOf(asks.listOfKey({ key: 'é', limit: 3, after: '3000' }))
+    expect(second).toMatchObject({ letters: [{ id: '4000' }, { id: '5000' }], next: null })
+  })
+  expect(read).toBeLessThan(100)
 })
 
 it('a page of all causes reads only its own dead letters, among any number of settled and open ones', async () => {

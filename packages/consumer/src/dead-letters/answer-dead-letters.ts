@@ -13,6 +13,7 @@ import {
   readDeadLetter,
   readDeadLetterAt,
   readDeadLetterCauses,
+  readDeadLettersOfKey,
   readOpenDeadLetters,
   readDecidedDeadLetters,
 } from './read-dead-letters.ts'
@@ -37,6 +38,11 @@ export function answerDeadLetters(projection: string, db: Queryable): Handlers<t
     },
     read: async ({ id, content }) => (await readDeadLetter(db, projection, id, content)) ?? NOT_FOUND,
     readAt: async (position) => ({ letter: (await readDeadLetterAt(db, projection, position)) ?? null }),
+    listOfKey: async ({ limit, ...asked }) => {
+      const found = await readDeadLettersOfKey(db, projection, { ...asked, limit: limit + 1 })
+      const { letters, last } = pageOf(found, limit)
+      return { letters, next: last?.id ?? null }
+    },
     preview: async ({ selected }) => ({
       dead: await countDead(db, projection, selected),
       missingIds: selected.by === 'ids' ? await findMissing(db, projection, selected.ids) : [],

@@ -92,6 +92,18 @@ export async function readDeadLetterAt(
   return letter
 }
 
+/** Reads dead letters of records with this key in any state, the oldest first. */
+export function readDeadLettersOfKey(
+  db: Queryable,
+  projection: string,
+  { key, after, limit }: Question<'listOfKey'>,
+): Promise<readonly DeadLetter[]> {
+  return db.$queryRaw<DeadLetter[]>(sql`
+    SELECT ${DEAD_LETTER} FROM dead_letters
+    WHERE projection = ${projection} AND key = convert_to(${key}, 'UTF8') AND id > ${after}::bigint
+    ORDER BY dead_letters.id LIMIT ${limit}`)
+}
+
 /** Reads decided dead letters in any state, the latest decision first. */
 export function readDecidedDeadLetters(
   db: Queryable,

@@ -16,6 +16,7 @@ import { answerDeadLetters } from '../dead-letters/answer-dead-letters.ts'
 import { readFoldedKeyPartitions } from '../fold/checkpoint.ts'
 import { createBarrier } from '../queries/barrier.ts'
 import { createReplySender } from '../replies/reply-sender.ts'
+import { answerPersonalData } from '../queries/answer-personal-data.ts'
 import { answerOperations } from './answer-operations.ts'
 import { readConsumerConfig } from './config.ts'
 import { consumerHealth } from './consumer-health.ts'
@@ -79,12 +80,17 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   replySender.hearAwaited(runner.fetchAwaited)
   const { fetchNow } = runner
   const barrier = createBarrier({ db: admissionDb, logAdmin, fetchNow, projection: name, topic: projection.topic })
+  const personalData = answerPersonalData({ readDb, barrier, countKeyPartitions })
   const clusterCheck = clusterCheckOf(connection, { mode: config.mode, logger, onUnsafe: onFailure })
   const server = createInternalServer({
     ...config.internalServer,
     routes: [
       ...consumer.routes({ db: admissionDb, readDb, catalog, now, barrier, fetchNow, countKeyPartitions }),
-      ...serveCalls(consumerCalls, { ...answerOperations(runner), ...answerDeadLetters(name, readDb) }),
+      ...serveCalls(consumerCalls, {
+        ...answerOperations(runner),
+        ...answerDeadLetters(name, readDb),
+        ...personalData,
+      }),
     ],
     ...consumerHealth({ runner, catalog, db: upkeepDb }),
     metrics,

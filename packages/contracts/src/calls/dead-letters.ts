@@ -146,6 +146,12 @@ export const deadLetterCalls = {
     question: LogPosition,
     answer: z.object({ letter: DeadLetter.nullable() }),
   }),
+  /** Lists the dead letters of records with this Kafka key, in any state, oldest first. `after`: last id of the previous page. */
+  listOfKey: defineCall({
+    path: '/internal/dead-letters/of-key/list',
+    question: z.object({ key: z.string().min(1).max(1_000), after: Whole.default('0'), limit: pageSize }),
+    answer: z.object({ letters: z.array(DeadLetter), next: Whole.nullable() }),
+  }),
   /** Counts the selected dead letters in state `dead`, and lists ids and records without a letter. Changes nothing. */
   preview: defineCall({
     path: '/internal/dead-letters/preview',

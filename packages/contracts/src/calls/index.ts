@@ -4,11 +4,12 @@ import { formTriggerEvaluatorCalls } from './form-trigger-evaluator.ts'
 import { gatewayCalls } from './gateway.ts'
 import { meteringCalls } from './metering.ts'
 import { operationsCalls } from './operations.ts'
+import { personalDataCalls } from './personal-data.ts'
 import { traitRegistryCalls } from './trait-registry.ts'
 import { userProjectorCalls } from './user-projector.ts'
 
 /** Answered by every consumer, in addition to its own calls. */
-export const consumerCalls = { ...operationsCalls, ...deadLetterCalls } satisfies CallTable
+export const consumerCalls = { ...operationsCalls, ...deadLetterCalls, ...personalDataCalls } satisfies CallTable
 
 /** The calls of each service, by its name. Consumers also answer `consumerCalls`. */
 export const CALLS = {

@@ -26,9 +26,10 @@ export function createListRefusals({ read }: Pick<RefusalStore, 'read'>): Route 
 /** Answers calls about the refusals of all gateways. */
 export function answerRefusals({ read }: Pick<RefusalStore, 'read'>): Handlers<typeof gatewayCalls> {
   return {
-    readRefusals: async ({ limit, ...project }) => {
+    readRefusals: async ({ limit, userId, ...project }) => {
       const found = await read(project, Date.now()).catch(() => undefined)
-      return { refusals: found?.refusals.slice(0, limit) ?? null }
+      const wanted = found?.refusals.filter((one) => userId === undefined || one.userId === userId)
+      return { refusals: wanted?.slice(0, limit) ?? null }
     },
   }
 }

@@ -1,19 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { readCatalog } from '@nextvisit/catalog'
 import { type KeptRefusal, type ProjectRef, TOPICS } from '@nextvisit/contracts'
 import { checkUserName, userIdOf } from '@nextvisit/domain'
-import {
-  createLogger,
-  createRedis,
-  createRefusalStore,
-  type EnvironmentVariables,
-  type StoredRefusals,
-  redisConfig,
-} from '@nextvisit/service-kit'
+import { createLogger, createRedis, createRefusalStore, type StoredRefusals, redisConfig } from '@nextvisit/service-kit'
 import { Command, InvalidArgumentError } from 'commander'
-import { logConnection, readEnvironment, readSettings } from '../environment/config.ts'
+import { readEnvironment, readSettings } from '../environment/config.ts'
 import { CliError, EXIT } from '../errors.ts'
-import { completeProject, findProject, PROJECT_HELP, type ProjectName } from '../find-project.ts'
+import { completeProject, PROJECT_HELP, type ProjectName, requireProject } from '../find-project.ts'
 import { parseProject } from '../options.ts'
 import { complain, print, styled } from '../output/print.ts'
 
@@ -134,13 +126,6 @@ function ofUser(all: readonly KeptRefusal[], { user, place }: Shown): readonly K
   if (user === undefined) return all
   const userId = userIdOf(place.organization, place.project, user)
   return all.filter((refusal) => refusal.userId === userId)
-}
-
-/** Throws if a project without refusals does not exist. If the log is unavailable, the project is assumed to exist. */
-async function requireProject(place: ProjectRef, env: EnvironmentVariables, topic: string): Promise<void> {
-  if (env['KAFKA_BROKERS'] === undefined) return
-  const catalog = await readCatalog(logConnection(env), topic).catch(() => undefined)
-  if (catalog) findProject(catalog.state, place)
 }
 
 /** Counts are stored by reason. Those of one user are of the kept refusals, which do not include all. */

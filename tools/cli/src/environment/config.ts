@@ -32,6 +32,7 @@ const ADDRESSES = [
   'KAFKA_BROKERS',
   'DATABASE_URL',
   'REDIS_URL',
+  'GATEWAY_INTERNAL_URLS',
   ...consumers.flatMap(({ databaseVariable, addressesVariable }) => [databaseVariable, addressesVariable]),
 ]
 

@@ -72,6 +72,8 @@ CREATE INDEX dead_letters_to_retry ON dead_letters (partition, "offset") WHERE s
 CREATE INDEX dead_letters_open ON dead_letters (projection, hashtextextended(reason, 0), id) WHERE state IN ('dead', 'retry');
 -- The same of all causes, a page at a time.
 CREATE INDEX dead_letters_open_by_id ON dead_letters (projection, id) WHERE state IN ('dead', 'retry');
+-- The dead letters of a person. A hash, because a key may be longer than an entry of another index.
+CREATE INDEX dead_letters_of_key ON dead_letters USING hash (key);
 -- The dead letters of a decision, and the latest decisions.
 CREATE INDEX dead_letters_decided ON dead_letters (decided_at, id) WHERE decided_at IS NOT NULL;
 

@@ -1,0 +1,105 @@
+import { type ProjectRef, TOPICS, Uuid } from '@nextvisit/contracts'
+import { checkUserName, userIdOf } from '@nextvisit/domain'
+import { addressesConfig, internalTokenConfig } from '@nextvisit/service-kit'
+import { Command, InvalidArgumentError } from 'commander'
+import { logConnection, readEnvironment, readSettings } from '../environment/config.ts'
+import { CliError, EXIT } from '../errors.ts'
+import { openOutput } from '../export/output-file.ts'
+import { completeProject, PROJECT_HELP, projectName, type ProjectName, requireProject } from '../find-project.ts'
+import { parseProject } from '../options.ts'
+import { complain } from '../output/print.ts'
+import { createProgress, formatCount } from '../output/progress.ts'
+import { ASKED_SERVICES, exportPerson } from '../users-export/export-person.ts'
+
+interface ExportFlags {
+  readonly project: ProjectName
+  readonly user?: string
+  readonly userId?: string
+}
+
+export function createCommand(): Command {
+  return new Command('users')
+    .description('Export the data of a person.')
+    .addHelpText(
+      'after',
+      '\nExample:\n  nextvisit users export --project acme/shop --user ada@example.com > ada.ndjson',
+    )
+    .addCommand(
+      new Command('export')
+        .description('Write everything known about a person to standard output as NDJSON, one object per line.')
+        .requiredOption('--project <project>', PROJECT_HELP, parseProject)
+        .option('--user <userName>', 'exactly as given to identify-user')
+        .option('--user-id <userId>', 'instead of --user, such as of a refusal', parseUserId)
+        .addHelpText(
+          'after',
+          `
+The first line has the type export and lists the sources, the last one has the type summary and counts lines by type: a file
+without it is truncated. In between: profile, event-count, segment, queued-form, shown-form, decision (with the values that gates
+compared), active-month, dead-letter, refusal, record. docs/reference/cli.md describes them. Reads the person's partitions of user-events
+and form-events from the beginning; progress is on standard error. The file contains personal data: store it accordingly.
+Reads KAFKA_BROKERS, INTERNAL_TOKEN and the …_URLS of all services.
+Exits with 0 if everything was read, 1 if there is no such person or a source could not be read (named on standard error and in the
+summary), 2 if the arguments are invalid.
+
+Example:
+  nextvisit users export --project acme/shop --user ada@example.com > ada.ndjson
+  nextvisit users export --project shop --user ada@example.com | jq 'select(.type == "record") | .value'`,
+        )
+        .action((flags: ExportFlags) => exportUser(flags)),
+    )
+}
+
+function parseUserId(text: string): string {
+  const { data } = Uuid.safeParse(text)
+  if (data !== undefined) return data.toLowerCase()
+  throw new InvalidArgumentError('It must be a UUID, as answered by identify-user.')
+}
+
+/** Runs the command. Specs pass their own `topics`. */
+export async function exportUser({ project: name, user, userId }: ExportFlags, topics = TOPICS): Promise<void> {
+  if ((user === undefined) === (userId === undefined))
+    throw new CliError('Name the person by --user or by --user-id.', EXIT.usage)
+  const rejection = user === undefined ? undefined : checkUserName(user)
+  if (rejection) throw new CliError(`--user: ${rejection.message}.`, EXIT.usage)
+  const env = readEnvironment()
+  const connection = logConnection(env)
+  const { services, internalToken: token } = readSettings(
+    addressesConfig(...ASKED_SERVICES).and(internalTokenConfig),
+    env,
+  )
+  const project = await completeProject(name, env, topics.catalog)
+  const { write, complete } = await openOutput('-')
+  const startedAt = performance.now()
+  const progress = createProgress()
+  const exported = await exportPerson({
+    person: {
+      ...project,
+      userName: user,
+      userId: userId ?? userIdOf(project.organization, project.project, user ?? ''),
+    },
+    connection,
+    services,
+    token,
+    topics,
+    write,
+    onProgress: (read, whole, records) => progress.report(whole === 0 ? 1 : read / whole, records),
+  }).finally(progress.end)
+  if (exported.outcome === 'unknown') {
+    await requireProject(project, env, topics.catalog)
+    throw unknownPerson(project, user ?? userId ?? '')
+  }
+  await complete()
+  const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
+  complain(`Wrote ${formatCount(exported.lines)} lines in ${seconds} s.`)
+  for (const { source, reason } of exported.missing) complain(`Incomplete: ${source}: ${reason}.`)
+  if (exported.missing.length > 0)
+    throw new CliError('The export is incomplete. Repeat it when the named sources can be read.')
+}
+
+function unknownPerson(project: ProjectRef, named: string): CliError {
+  const place = projectName(project)
+  return new CliError(
+    `Nothing is known about ${named} in ${place}. Names must be exactly as given to identify-user. To search, use the console's page Users, ` +
+      `or look for a part of the name in all records: nextvisit export --project ${place} --out - | grep -i <part>`,
+  )
+}

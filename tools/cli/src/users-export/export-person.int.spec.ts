@@ -1,0 +1,226 @@
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
+import { answerDeadLetters, answerPersonalData, createBarrier } from '@nextvisit/consumer'
+import {
+  deadLetterCalls,
+  encodeRecord,
+  gatewayCalls,
+  type KeptRefusal,
+  personalDataCalls,
+  type UserFact,
+} from '@nextvisit/contracts'
+import { eventTracked, identifyRequested, organizationConfig } from '@nextvisit/contracts/fixtures'
+import { type Db, sql } from '@nextvisit/database'
+import { userIdOf } from '@nextvisit/domain'
+import { createLogAdmin, createPublisher, type LogConnection, partitionForKey } from '@nextvisit/log'
+import { type CallRoute, createInternalServer, createLogger, createMetrics, serveCalls } from '@nextvisit/service-kit'
+import { consumers } from '@nextvisit/services'
+import { createTestTopic } from '@nextvisit/testing'
+import { expect, inject, it, onTestFinished } from 'vitest'
+import { givenReplay, onTopic } from '../../test/given-replay.ts'
+import { exportPerson } from './export-person.ts'
+import { TYPE_OF_TABLE } from './row-line.ts'
+
+const PARTITIONS = 3
+const SOON = { timeout: 30_000 }
+const TOKEN = 'a-token-for-this-spec'
+const PLACE = { organization: 'acme', project: 'shop' }
+const CATALOG = staticCatalog([
+  organizationConfig({
+    id: 'acme',
+    projects: [
+      {
+        id: 'shop',
+        segments: [{ id: 'red', where: { trait: 'colour', is: 'ada-trait' } }],
+        forms: [
+          { id: 'nps', triggers: [{ event: 'checkout_completed' }] },
+          { id: 'ces', triggers: [{ event: 'checkout_completed' }], audience: { trait: 'colour', is: 'blue' } },
+        ],
+      },
+    ],
+  } as never),
+])
+
+const personOf = (userName: string) => ({ ...PLACE, userName, userId: userIdOf('acme', 'shop', userName) })
+
+/** Returns facts of a person whose values begin with the name. */
+function factsOf(name: string): UserFact[] {
+  const { userId } = personOf(name)
+  return [
+    identifyRequested({
+      userName: name,
+      userId,
+      source: 'sdk',
+      operations: { set: { colour: `${name}-trait` } },
+      device: { $browser: `${name}-browser` },
+    }),
+    eventTracked({ userName: name, userId, properties: { coupon: `${name}-property` } }),
+  ]
+}
+
+async function serve(routes: readonly CallRoute[]) {
+  const server = createInternalServer({
+    host: '127.0.0.1',
+    port: 0,
+    token: TOKEN,
+    routes,
+    isLive: () => ({ status: 'available' }),
+    isReady: () => ({ status: 'available' }),
+    metrics: createMetrics('spec'),
+    logger: createLogger('spec', 'silent'),
+  })
+  const { port } = await server.start()
+  onTestFinished(() => server.stop())
+  return { url: `http://127.0.0.1:${port}`, stop: server.stop }
+}
+
+async function publishAll(connection: LogConnection, userEvents: string, formEvents: string): Promise<void> {
+  const publisher = createPublisher(connection)
+  await publisher.start()
+  const ofName = (name: string) => {
+    const key = personOf(name).userId
+    const facts = factsOf(name).map((fact) => encodeRecord(fact, { source: 'test', time: fact.received }))
+    const poison = { value: `{"${name}-poison`, headers: { 'schema-version': '1' } }
+    const queued = { value: `{"formOf":"${name}-form"}`, headers: {} }
+    return [
+      ...[...facts, poison].map((record) => ({ topic: userEvents, key, ...record })),
+      { topic: formEvents, key, ...queued },
+    ]
+  }
+  const deadline = performance.now() + 20_000
+  for (const record of ['ada', 'bob'].flatMap(ofName)) {
+    const partition = partitionForKey(record.key, PARTITIONS)
+    expect(await publisher.publish({ partition, ...record }, deadline)).toMatchObject({ outcome: 'published' })
+  }
+  await publisher.stop(1_000)
+}
+
+/** Starts the consumers, over records of ada and bob, and servers that answer the calls of an export. */
+async function givenProduct() {
+  const { topic: userEvents, connection } = await createTestTopic(inject('kafkaBrokers'), { partitions: PARTITIONS })
+  const { topic: formEvents } = await createTestTopic(inject('kafkaBrokers'), { partitions: PARTITIONS })
+  await publishAll(connection, userEvents, formEvents)
+  const logAdmin = createLogAdmin(connection)
+  await logAdmin.connect()
+  onTestFinished(logAdmin.disconnect)
+  const servers = new Map<string, Awaited<ReturnType<typeof serve>>>()
+  const databases = new Map<string, Db>()
+  for (const consumer of consumers) {
+    const { name } = consumer
+    const { db, startLive } = await givenReplay(onTopic(consumer, userEvents), { connection, catalog: CATALOG })
+    await startLive()
+    const barrier = createBarrier({ db, logAdmin, projection: name, topic: userEvents })
+    const countKeyPartitions = async () => PARTITIONS
+    await barrier([0, 1, 2], AbortSignal.timeout(SOON.timeout))
+    const routes = serveCalls(
+      { ...deadLetterCalls, ...personalDataCalls },
+      { ...answerDeadLetters(name, db), ...answerPersonalData({ readDb: db, barrier, countKeyPartitions }) },
+    )
+    servers.set(name, await serve(routes))
+    databases.set(name, db)
+  }
+  const refusal = {
+    id: '01993b7e-0000-7000-8000-000000000000',
+    at: '2026-11-02T10:00:00.000Z',
+    reason: 'event-limit',
+    status: 402,
+    message: 'The limit is reached',
+    route: '/v2/admin/track-event',
+    requestId: personOf('ada').userId,
+    key: { name: 'backend', kind: 'admin', environment: 'P' },
+    userId: personOf('ada').userId,
+  } satisfies KeptRefusal
+  const refusals = (userId: string | undefined) => (userId === refusal.userId ? [refusal] : [])
+  const ofGateway = serveCalls(gatewayCalls, { readRefusals: async ({ userId }) => ({ refusals: refusals(userId) }) })
+  servers.set('gateway', await serve(ofGateway))
+
+  async function exported(userName: string) {
+    let text = ''
+    const end = await exportPerson({
+      person: personOf(userName),
+      connection,
+      services: Object.fromEntries([...servers].map(([service, { url }]) => [service, [url]])),
+      token: TOKEN,
+      topics: { userEvents, formEvents },
+      write: async (lines) => void (text += lines),
+      onProgress: () => {},
+    })
+    const lines = text.split('\n').slice(0, -1)
+    return { end, text, lines: lines.map((line) => JSON.parse(line) as Record<string, unknown>) }
+  }
+  return { exported, servers, databases, userEvents, formEvents }
+}
+
+it('contains everything of a person between a header and a summary, and nothing of anybody else', async () => {
+  const { exported, userEvents, formEvents } = await givenProduct()
+  const { end, text, lines } = await exported('ada')
+  expect(end).toMatchObject({ outcome: 'written', missing: [] })
+  const sources = [...consumers.map(({ name }) => name), 'gateway', userEvents, formEvents]
+  expect(lines[0]).toMatchObject({ type: 'export', ...personOf('ada'), sources })
+  for (const word of ['trait', 'browser', 'property', 'poison', 'form']) expect(text).toContain(`ada-${word}`)
+  expect(text).not.toContain('bob')
+  const between = lines.slice(1, -1)
+  const counts = Map.groupBy(between, ({ type }) => type)
+  expect(lines.at(-1)).toEqual({
+    type: 'summary',
+    counts: Object.fromEntries([...counts].map(([type, all]) => [type, all.length])),
+    isComplete: true,
+    missing: [],
+  })
+  const ofType = (type: string, source: string) =>
+    between.filter((one) => one['type'] === type && one['source'] === source)
+  expect(ofType('profile', 'user-projector')).toEqual([
+    expect.objectContaining({
+      userName: 'ada',
+      traits: { colour: 'ada-trait' },
+      device: { $browser: 'ada-browser' },
+      firstSeenAt: '2026-11-02T10:00:00.000Z',
+    }),
+  ])
+  expect(ofType('event-count', 'user-projector')).toMatchObject([
+    { slug: 'checkout_completed', count: 1, latestAt: ['2026-11-02T10:00:00.000Z'] },
+  ])
+  expect(ofType('segment', 'user-projector')).toMatchObject([{ segmentId: 'red' }])
+  expect(ofType('queued-form', 'form-trigger-evaluator')).toMatchObject([{ formId: 'nps', state: 'waiting' }])
+  expect(ofType('decision', 'form-trigger-evaluator')).toMatchObject([
+    {
+      formId: 'ces',
+      outcome: 'not-in-audience',
+      gates: expect.arrayContaining([expect.objectContaining({ gate: 'audience' })]),
+    },
+    { formId: 'nps', outcome: 'queued' },
+  ])
+  expect(ofType('active-month', 'metering')).toMatchObject([{ month: '2026-11' }])
+  expect(between.filter(({ type }) => type === 'dead-letter')).toHaveLength(consumers.length)
+  expect(ofType('refusal', 'gateway')).toMatchObject([{ reason: 'event-limit' }])
+  const records = between.filter(({ type }) => type === 'record')
+  expect(records.map(({ topic }) => topic)).toEqual([userEvents, userEvents, userEvents, formEvents])
+  expect(records[1]).toMatchObject({
+    value: { eventName: 'Checkout Completed', properties: { coupon: 'ada-property' } },
+  })
+})
+
+it('names sources that cannot be read, and contains all others', async () => {
+  const { exported, servers } = await givenProduct()
+  for (const service of ['user-projector', 'gateway']) await servers.get(service)?.stop()
+  const { end, lines } = await exported('ada')
+  const missing = ['user-projector', 'gateway'].map((source) => expect.objectContaining({ source }))
+  expect(end).toMatchObject({ outcome: 'written', missing })
+  expect(lines.at(-1)).toMatchObject({ isComplete: false, missing, counts: { profile: 1, record: 4 } })
+})
+
+it('writes nothing about an unknown person', async () => {
+  const { exported } = await givenProduct()
+  expect(await exported('carol')).toEqual({ end: { outcome: 'unknown' }, text: '', lines: [] })
+})
+
+it('has a type for every table with rows of people', async () => {
+  const { databases } = await givenProduct()
+  const found: string[] = []
+  for (const [name, db] of databases) {
+    const tables = await db.$queryRaw<{ table: string }[]>(sql`
+      SELECT table_name AS "table" FROM information_schema.columns
+      WHERE table_schema = current_schema() AND column_name = 'user_id'`)
+    found.push(...tables.map(({ table }) => `${name}/${table}`))
+  }
+  expect(found.toSorted()).toEqual(Object.keys(TYPE_OF_TABLE).toSorted())
+})

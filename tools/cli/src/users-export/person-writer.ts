@@ -1,0 +1,70 @@
+import type { ProjectRef } from '@nextvisit/contracts'
+
+/** The person whose data is exported. */
+export interface Person extends ProjectRef {
+  readonly userId: string
+  /** undefined: no identify named the user. */
+  readonly userName: string | undefined
+}
+
+/** A source that could not be read, or not completely. */
+interface Missing {
+  readonly source: string
+  readonly reason: string
+}
+
+export type PersonWriter = ReturnType<typeof createPersonWriter>
+
+interface PersonWriterParts {
+  readonly person: Person
+  /** Names of everything that is read. */
+  readonly sources: readonly string[]
+  readonly exportedAt: string
+  /** Writes complete lines, with back-pressure. */
+  readonly write: (text: string) => Promise<void>
+}
+
+/**
+ * Writes the lines of an export. The header precedes the first line, so an unknown person leaves no output. The summary is
+ * last: a file without it is truncated.
+ */
+export function createPersonWriter({ person, sources, exportedAt, write }: PersonWriterParts) {
+  const counts = new Map<string, number>()
+  const missing: Missing[] = []
+  let hasHeader = false
+
+  async function header(): Promise<void> {
+    if (hasHeader) return
+    hasHeader = true
+    const { organization, project, userName, userId } = person
+    const names = { organization, project, userName: userName ?? null, userId }
+    await write(jsonLine({ type: 'export', ...names, exportedAt, sources }))
+  }
+
+  /** Writes lines of one type that are JSON already, each with its newline. */
+  async function writeText(type: string, lines: readonly string[]): Promise<void> {
+    if (lines.length === 0) return
+    await header()
+    await write(lines.join(''))
+    counts.set(type, (counts.get(type) ?? 0) + lines.length)
+  }
+
+  return {
+    writeText,
+    writeLine: (type: string, source: string, line: object) => writeText(type, [jsonLine({ type, source, ...line })]),
+    /** Notes that a source is not, or not completely, in the export. */
+    miss: (source: string, reason: string): void => void missing.push({ source, reason }),
+    missing: (): readonly Missing[] => missing,
+    lineCount: (): number => [...counts.values()].reduce((sum, count) => sum + count, 0),
+    /** Writes the last line. */
+    end: async (): Promise<void> => {
+      await header()
+      const summary = { counts: Object.fromEntries(counts), isComplete: missing.length === 0, missing }
+      await write(jsonLine({ type: 'summary', ...summary }))
+    },
+  }
+}
+
+function jsonLine(line: object): string {
+  return `${JSON.stringify(line)}\n`
+}
