@@ -89,14 +89,4 @@ describe('a process with the memory limits of a service', { timeout: 180_000 }, 
     expect(folding.ended()).toBeNull()
     expect(folding.mostKb()).toBeLessThan(MOST_KB)
   })
-
-  it('survives a batch of a million empty records', async () => {
-    const { log, db, url, publish } = await given()
-    await publish({ records: 1_000_000 })
-    await log.publish([ofAda('Later'), ...ofOthers(30)])
-    const folding = foldWithLimits(log, url)
-    expect(await setAsideUntil(db, log.topic, 31)).toBe(1)
-    expect(folding.ended()).toBeNull()
-    expect(folding.mostKb()).toBeLessThan(MOST_KB)
-  })
 })
