@@ -59,6 +59,8 @@ export interface GatewayParts
   readonly topic?: string
   /** Prefix of every key in Redis. Default `nextvisit:`. */
   readonly redisPrefix?: string
+  /** Default: the rate limiter's. */
+  readonly rateLimits?: { readonly patienceMs: number }
 }
 
 const MAX_CATALOG_AGE_MS = 30_000
@@ -115,7 +117,12 @@ export function createGateway(parts: GatewayParts) {
       createListRefusals(refusalStore),
     ],
     documents: createDocuments(),
-    rateLimiter: createSharedRateLimiter({ ...parts, keyPrefix: redisPrefix, nowMs: () => performance.now() }),
+    rateLimiter: createSharedRateLimiter({
+      ...parts,
+      ...parts.rateLimits,
+      keyPrefix: redisPrefix,
+      nowMs: () => performance.now(),
+    }),
     callerAddress: createCallerAddress(parts.trustedProxies),
     onAnswered: metrics.onAnswered,
     onRefused: keptRefusals.note,

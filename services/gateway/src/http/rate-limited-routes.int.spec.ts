@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { type OrganizationConfig, type RateLimit } from '@nextvisit/contracts'
+import { hashApiKey } from '@nextvisit/domain'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type GatewayFixture, type Reply, startGateway } from '../../test/gateway-fixture.ts'
 import { givenTenants } from '../../test/given-tenants.ts'
 import { startService } from '../../test/service-fixture.ts'
+import { LEASE_SCRIPT } from '../billing/lease-script.ts'
 
 type Options = Parameters<typeof startGateway>[0]
 
@@ -29,10 +30,23 @@ const filled = (body: object, bytes: number) => ({
 
 /** Returns objects of one member, whose names all differ. */
 const names = (count: number) => Array.from({ length: count }, (_, index) => ({ [(46_656 + index).toString(36)]: 1 }))
+/** Returns the hours of these seconds, of which some have passed. */
+const hours = (seconds: string | undefined) => Math.ceil(Number(seconds) / 3_600)
 const leftIn = ({ headers }: Pick<Reply, 'headers'>) => Number(/r=(\d+)/.exec(String(headers['ratelimit']))?.[1])
 /** Returns a body of this number of bytes that is no JSON. */
 const broken = (bytes: number) => JSON.stringify(filled(ADA, bytes + 1)).slice(0, -1)
 const withoutChecksum = (gzip: Buffer) => Buffer.concat([gzip.subarray(0, -8), Buffer.alloc(8)])
+
+/**
+ * Takes half of the tokens of both keys. Below the middle of a bucket, a gateway leases none in advance, which a slow machine
+ * would lose.
+ */
+async function spendHalf({ redis, redisPrefix, keys }: GatewayFixture, limit: RateLimit): Promise<void> {
+  const ask = { ...limit, gateway: 'another', need: limit.burst / 2, batches: [], extra: 0, returned: 0, known: 0 }
+  for (const key of [keys.admin, keys.sdk])
+    await redis.eval(LEASE_SCRIPT, 1, `${redisPrefix}rate:${hashApiKey(key)}`, JSON.stringify(ask))
+}
+
 const [IDENTIFY, BATCH, SEGMENT_BATCH] = ['/v2/admin/identify-user', '/v2/admin/batch', '/v1/batch'] as const
 const [VISIT, SDK_TRACK] = ['/v2/sdk/identify-user', '/v2/sdk/track-event'] as const
 
@@ -52,24 +66,22 @@ describe('the rate limit over HTTP (decisions.md, Busy and broken)', () => {
   })
 
   it('states on every answer how many requests are left, and on a 429 when the next one passes', async () => {
-    const { identify, call, keys } = await start(limits({ perSecond: 0.4, burst: 2 }))
+    const { identify, call, keys } = await start(limits(slow(2)))
     const answers = [
       await identify(ADA),
       await call('POST', '/v2/admin/identify-user', { 'x-api-key': keys.admin }),
       await identify(ADA),
     ]
     expect(answers.map(({ status }) => status)).toEqual([200, 415, 429])
-    expect(answers.map(({ headers }) => headers['ratelimit-policy'])).toEqual(Array(3).fill('"admin";q=2;w=5'))
+    expect(answers.map(({ headers }) => headers['ratelimit-policy'])).toEqual(Array(3).fill('"admin";q=2;w=7200'))
     expect(answers.map(({ headers }) => headers['ratelimit'])).toEqual([
-      '"admin";r=1;t=3',
-      expect.stringMatching(/^"admin";r=0;t=[23]$/),
-      expect.stringMatching(/^"admin";r=0;t=[23]$/),
+      '"admin";r=1;t=3600',
+      expect.stringMatching(/^"admin";r=0;t=3(600|5\d\d)$/),
+      expect.stringMatching(/^"admin";r=0;t=3(600|5\d\d)$/),
     ])
     const [passed, alsoPassed, refused] = answers.map(({ headers }) => headers['retry-after'])
     expect([passed, alsoPassed]).toEqual([undefined, undefined])
     expect(answers[2]?.headers['ratelimit']).toBe(`"admin";r=0;t=${refused}`)
-    await sleep(Number(refused) * 1_000)
-    expect((await identify(ADA)).status).toBe(200)
   })
 
   it('is checked after the kind of key and before Content-Type, size and JSON', async () => {
@@ -109,7 +121,7 @@ describe('the rate limit over HTTP (decisions.md, Busy and broken)', () => {
     expect(await call(method, path, { 'x-api-key': keys[kind] })).toMatchObject({
       status: 429,
       headers: {
-        'retry-after': expect.stringMatching(/^3(600|59\d)$/),
+        'retry-after': expect.stringMatching(/^3(600|5\d\d)$/),
         ratelimit: expect.stringMatching(/^"\w+";r=0;t=3/),
       },
       body: { status: 429, error: 'Too Many Requests' },
@@ -117,7 +129,9 @@ describe('the rate limit over HTTP (decisions.md, Busy and broken)', () => {
   })
 
   it('costs a token for each item, and one for each 2 KiB by which the body, inflated, is larger than 8 KiB an item', async () => {
-    const { call, keys, records } = await start(limits(slow(1_000)))
+    const gateway = await start(limits(slow(2_000)))
+    const { call, keys, records } = gateway
+    await spendHalf(gateway, slow(2_000))
     let left = 1_000
     const costs = async (
       price: number,
@@ -203,11 +217,11 @@ describe('the rate limit over HTTP (decisions.md, Busy and broken)', () => {
   })
 
   it('passes a body that costs more than burst if the bucket is full, and the bucket owes the rest', async () => {
-    const { identify } = await start(limits({ perSecond: 1, burst: 2 }))
+    const { identify } = await start(limits(slow(2)))
     expect((await identify(filled(ADA, 100_000))).status).toBe(200)
     const refused = await identify(ADA)
     // The debt is 44 tokens, and one more is needed.
-    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '45'])
+    expect([refused.status, hours(refused.headers['retry-after'])]).toEqual([429, 45])
   })
 
   it('charges a read a token for each 32 KiB of its answer beyond 8 KiB, as a debt if need be', async () => {
@@ -219,12 +233,13 @@ describe('the rate limit over HTTP (decisions.md, Busy and broken)', () => {
     })
     onTestFinished(stop)
     const services = { 'user-projector': url, 'form-trigger-evaluator': url }
-    const { get } = await start({ ...limits({ perSecond: 1, burst: 3 }), services })
+    const { get } = await start({ ...limits(slow(3)), services })
     const read = await get('/v2/admin/users/ada')
+    const [, left, moreIn] = /^"admin";r=(\d+);t=(\d+)$/.exec(String(read.headers['ratelimit'])) ?? []
     // Two tokens were left, and three are owed. So one is missing, and one more is needed.
-    expect([read.status, read.headers['ratelimit']]).toEqual([200, '"admin";r=0;t=2'])
+    expect([read.status, left, hours(moreIn)]).toEqual([200, '0', 2])
     const refused = await get('/v2/admin/users/ada')
-    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '2'])
+    expect([refused.status, hours(refused.headers['retry-after'])]).toEqual([429, 2])
   })
 
   it('follows a changed workspace with the next request', async () => {
@@ -247,6 +262,7 @@ describe('the price of a body, whatever becomes of it (decisions.md, Busy and br
   let gateway: GatewayFixture
   beforeAll(async () => {
     gateway = await startGateway(limits(slow(20_000)))
+    await spendHalf(gateway, slow(20_000))
   })
   afterAll(() => gateway.stop())
 
@@ -301,8 +317,6 @@ describe('the price of a body, whatever becomes of it (decisions.md, Busy and br
     const headers = { 'x-api-key': gateway.keys[kind], 'content-type': 'application/json', ...more }
     const before = await leftOf(kind)
     const answer = await gateway.call('POST', path, headers, body)
-    const paid = before - leftIn(answer)
-    // If Redis takes more than 50 ms, the gateway may count a call twice.
-    expect([answer.status, paid >= price, paid <= price + 4]).toEqual([status, true, true])
+    expect([answer.status, before - leftIn(answer)]).toEqual([status, price])
   })
 })
