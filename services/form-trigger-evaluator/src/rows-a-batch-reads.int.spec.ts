@@ -99,9 +99,12 @@ describe.each([
   })
 
   it('reads rows only of its users, also if there were few users at the time of the plan', async () => {
-    const read = await rowsReadBy(async (given) => {
-      expect(await loadBatches(given, connection)).toEqual(Array(BATCHES).fill(1))
-    }, (given) => given[connection])
+    const read = await rowsReadBy(
+      async (given) => {
+        expect(await loadBatches(given, connection)).toEqual(Array(BATCHES).fill(1))
+      },
+      (given) => given[connection],
+    )
     expect(read).toBeLessThan(2 * TABLES.length * BATCHES)
   })
 })

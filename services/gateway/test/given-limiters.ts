@@ -13,13 +13,20 @@ interface LimiterOptions {
   readonly patienceMs?: number
   /** Delay of each answer of Redis. Default: none. */
   readonly lateByMs?: () => number
+  /** The time of the gateway and of Redis, in ms. Default: their own clocks. */
+  readonly clock?: Clock
+}
+
+/** A clock that stands still until a spec moves it, so that no delay of a busy machine counts. */
+interface Clock {
+  nowMs: number
 }
 
 type GivenLimiter = Awaited<ReturnType<typeof givenLimiter>>
 
 /** The limiter of one gateway, with its own Redis connection and id. */
 export async function givenLimiter(options: LimiterOptions = {}) {
-  const { redisUrl = inject('redisUrl'), keyPrefix = newPrefix(), patienceMs = 5_000, lateByMs } = options
+  const { redisUrl = inject('redisUrl'), keyPrefix = newPrefix(), patienceMs = 5_000, lateByMs, clock } = options
   const lines: string[] = []
   const logger = createLogger('rate-limit-test', 'info', {
     write: (line: string) => void lines.push((JSON.parse(line) as { msg: string }).msg),
@@ -36,26 +43,39 @@ export async function givenLimiter(options: LimiterOptions = {}) {
   let asked = 0
   const limiter = createSharedRateLimiter({
     redis: {
-      eval: async (...given) => {
+      eval: async (script, keyCount, ...given) => {
         asked += 1
-        const answer = await client.eval(...given)
+        const answer = clock
+          ? await client.eval(withTimeGiven(script), keyCount, ...given, String(clock.nowMs))
+          : await client.eval(script, keyCount, ...given)
         if (lateByMs) await sleep(lateByMs())
         return answer
       },
     },
     keyPrefix,
     instanceId: randomUUID(),
-    nowMs: () => performance.now(),
+    nowMs: () => clock?.nowMs ?? performance.now(),
     logger,
     patienceMs,
   })
   return { ...limiter, client, lines, asked: () => asked, redisKey: `${keyPrefix}rate:key` }
 }
 
+/** Returns the script with an argument, in ms, for the time of Redis. Its keys live longer than a spec. */
+function withTimeGiven(script: string): string {
+  const changed = script
+    .replace("redis.call('TIME')", '{ 0, ARGV[2] * 1000 }')
+    .replace("string.format('%.0f', fullInMs)", '600000')
+  if (changed.split(/ARGV\[2\]|600000/).length !== 3) throw new Error('The script reads the time elsewhere.')
+  return changed
+}
+
 /** Limiters of two gateways with shared buckets. */
-export async function givenTwoLimiters(): Promise<readonly [GivenLimiter, GivenLimiter]> {
-  const keyPrefix = newPrefix()
-  return [await givenLimiter({ keyPrefix }), await givenLimiter({ keyPrefix })]
+export async function givenTwoLimiters(
+  options: Pick<LimiterOptions, 'clock'> = {},
+): Promise<readonly [GivenLimiter, GivenLimiter]> {
+  const shared = { ...options, keyPrefix: newPrefix() }
+  return [await givenLimiter(shared), await givenLimiter(shared)]
 }
 
 export function newPrefix(): string {
@@ -69,10 +89,11 @@ export interface Taken {
 }
 
 /** Takes a token of the bucket `key`, and measures the time. */
-export async function take(limiter: RateLimiter, limit: RateLimit): Promise<Taken> {
-  const beganMs = performance.now()
+export async function take(limiter: RateLimiter, limit: RateLimit, clock?: Clock): Promise<Taken> {
+  const nowMs = () => clock?.nowMs ?? performance.now()
+  const beganMs = nowMs()
   const { isAllowed } = await limiter.take('key', limit)
-  return { isAllowed, beganMs, endedMs: performance.now() }
+  return { isAllowed, beganMs, endedMs: nowMs() }
 }
 
 /** Takes from all limiters, `atOnce` from each, every few milliseconds. */
