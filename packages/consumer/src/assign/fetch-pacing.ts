@@ -1,4 +1,4 @@
-import { createSleeper, type FetchedBatch, type FetchedRecord } from '@nextvisit/log'
+import { type ContinueAt, createSleeper, type FetchedBatch, type FetchedRecord } from '@nextvisit/log'
 import type { Partition } from '../partition/partition.ts'
 
 /**
@@ -10,7 +10,7 @@ export const FETCH_PAUSE_MS = 400
 /** Decides when the next batches are fetched. */
 export interface FetchPacing {
   /** Gives the partition a fetched batch. Resolves and rejects like {@link Partition.give}. */
-  readonly give: (partition: Pick<Partition, 'give'>, batch: FetchedBatch) => Promise<void>
+  readonly give: (partition: Pick<Partition, 'give'>, batch: FetchedBatch) => Promise<ContinueAt | undefined>
   /** Resolves when the next fetch may follow the one with these batches. */
   readonly mayFetch: (last: readonly FetchedBatch[]) => Promise<void>
   /** Ends the pause: a caller waits for records of any partition. */
@@ -103,7 +103,7 @@ export function createFetchPacing(pauseMs: number, isAwaited?: (record: FetchedR
       beginPause()
       folding.add(batch.partition)
       try {
-        await partition.give(batch)
+        return await partition.give(batch)
       } finally {
         folding.delete(batch.partition)
       }

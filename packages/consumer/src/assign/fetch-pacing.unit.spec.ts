@@ -19,7 +19,7 @@ function batchOf({ partition = 0, offset = 0n, count = 1n, behind = 0n, awaited 
 }
 
 /** A partition that folds each batch at once. */
-const partition = { give: async () => {} }
+const partition = { give: async () => undefined }
 
 /** Gives a fetched batch to its partition. Resolves when the next batch may be fetched. */
 async function fetchNext(pacing: FetchPacing, batch: FetchedBatch, given: PartitionOfBatch = partition): Promise<void> {
@@ -84,7 +84,7 @@ describe('the pause between fetches', () => {
 
   it('begins although a halted partition lags and has an awaited record', async () => {
     const pacing = createFetchPacing(FOR_EVER_MS)
-    const halted = { give: () => new Promise<void>(() => {}) }
+    const halted = { give: () => new Promise<undefined>(() => {}) }
     void fetchNext(pacing, batchOf({ partition: 1, behind: 5n }), halted)
     pacing.fetchAwaited({ partition: 1, offset: 3n })
     pacing.fetchNow()

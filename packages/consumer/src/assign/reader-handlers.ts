@@ -12,18 +12,19 @@ export function readerHandlers(
   return {
     onBatch: async (batch) => {
       const partition = owned.find(batch.partition)
-      if (!partition) return
+      if (!partition) return undefined
       try {
-        await pacing.give(partition, batch)
+        return await pacing.give(partition, batch)
       } catch (error) {
         // Another process owns the partition now and folds the batch. The reader drops it, too.
         if (!(error instanceof RunnerStoppedError) || signal.aborted) throw error
+        return undefined
       }
     },
     mayFetch: pacing.mayFetch,
     onUnreadable: (_topic, partition, error) => {
       const unreadable = owned.find(partition)
-      // The reader retries a partition that its broker refuses for a time.
+      // The reader retries a partition that its broker refuses for a time. It also reads an undecodable batch again.
       if (mayPass(error)) unreadable?.noticeRefused(error)
       else unreadable?.halt(error)
     },

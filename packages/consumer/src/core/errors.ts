@@ -119,7 +119,12 @@ const MAX_MESSAGE_CHARACTERS = 500
 export function causeOf(error: unknown): { readonly code: string; readonly message: string } {
   const cause = error instanceof FoldFailedError ? error.cause : error
   // A batch that cannot be decoded is no bug of the fold.
-  return { code: codeOf(cause instanceof UndecodableBatchError ? cause : error), message: messageOf(cause) }
+  return { code: codeOf(isUndecodable(error) ? cause : error), message: messageOf(cause) }
+}
+
+/** Returns true if a batch of the log cannot be decoded. */
+export function isUndecodable(error: unknown): boolean {
+  return (error instanceof FoldFailedError ? error.cause : error) instanceof UndecodableBatchError
 }
 
 /** Our own errors carry their code. Prisma hides the code of Postgres behind its own. */

@@ -1,8 +1,8 @@
-import type { FetchedBatch } from '@nextvisit/log'
+import type { ContinueAt, FetchedBatch } from '@nextvisit/log'
 import { RunnerStoppedError } from '../core/errors.ts'
 
 /** A batch, and the caller who waits for it. */
-interface GivenBatch extends Pick<PromiseWithResolvers<void>, 'resolve' | 'reject'> {
+interface GivenBatch extends Pick<PromiseWithResolvers<ContinueAt | undefined>, 'resolve' | 'reject'> {
   readonly batch: FetchedBatch
 }
 
@@ -42,9 +42,9 @@ export function createBatchSlot(wake: () => void, signal: AbortSignal) {
 
   return {
     state: () => state.is,
-    /** Resolves at `complete`. Rejects with `RunnerStoppedError` once the process loses the partition. */
-    give: (batch: FetchedBatch): Promise<void> => {
-      const { promise, resolve, reject } = Promise.withResolvers<void>()
+    /** Resolves at `complete`, to its argument. Rejects with `RunnerStoppedError` once the process loses the partition. */
+    give: (batch: FetchedBatch): Promise<ContinueAt | undefined> => {
+      const { promise, resolve, reject } = Promise.withResolvers<ContinueAt | undefined>()
       wait({ batch, resolve, reject }, performance.now())
       return promise
     },
@@ -58,11 +58,11 @@ export function createBatchSlot(wake: () => void, signal: AbortSignal) {
     repeat: (readyAtMs = performance.now()) => {
       if (state.is !== 'idle') wait(state.given, readyAtMs)
     },
-    complete: () => {
+    complete: (continueAt?: ContinueAt) => {
       if (state.is === 'idle') return
       const { resolve } = state.given
       state = { is: 'idle' }
-      resolve()
+      resolve(continueAt)
     },
   }
 }

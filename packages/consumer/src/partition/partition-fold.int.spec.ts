@@ -46,7 +46,7 @@ describe('a partition fold', () => {
     expect(fold.checkpoint().nextOffset).toBe(BigInt(bad))
     const error = { code: 'FOLD_FAILED', record: { offset: BigInt(bad), id: batch.records[bad]?.headers['ce_id'] } }
     await expect(fold.fold(batch)).rejects.toMatchObject(error)
-    fold.makeDeadLetter(BigInt(bad), 'set aside')
+    fold.makeDeadLetter(BigInt(bad), 'set aside', { isBatch: false })
     expect(await fold.fold(batch)).toMatchObject({ records: 999 - bad, deadLetters: 1 })
     expect(await countVisits(db)).toBe(999)
     expect(await db.$queryRaw(sql`SELECT "offset", reason FROM dead_letters`)).toEqual([

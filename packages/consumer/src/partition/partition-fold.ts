@@ -1,4 +1,4 @@
-import type { FetchedBatch } from '@nextvisit/log'
+import type { FetchedBatch, FetchedRecord } from '@nextvisit/log'
 import { orFoldFailed } from '../core/errors.ts'
 import { createPartitionCheckpoint, type PartitionCheckpoint } from '../fold/checkpoint.ts'
 import { commit } from '../fold/commit.ts'
@@ -41,8 +41,11 @@ export interface PartitionFold extends Pick<PartitionCheckpoint, 'key' | 'open'>
    * unavailable or busy. A commit that failed may have happened: the next attempt finds out at the fence.
    */
   readonly fold: (batch: FetchedBatch) => Promise<Folded | Stale>
-  /** Makes the record at `offset` a dead letter from now on, for this reason. */
-  readonly makeDeadLetter: (offset: bigint, reason: string) => void
+  /**
+   * Makes the record at `offset` a dead letter from now on, for this reason. `isBatch`: only while it stands in for an
+   * undecodable batch, not if the batch turns out to be readable.
+   */
+  readonly makeDeadLetter: (offset: bigint, reason: string, of: { readonly isBatch: boolean }) => void
   /** Retries dead letters that an operator wants retried, as many as go into one commit. Throws like `tick`. */
   readonly retry: () => Promise<Folded | Stale>
   /**
@@ -58,9 +61,13 @@ export function createPartitionFold<Fact extends AnyFact, Draft>(
   const { topic, partition, keyPartitions, deadBecause, ...parts } = options
   const key = { projection: parts.projection.name, topic, partition }
   const checkpoint = createPartitionCheckpoint(parts.db, key, keyPartitions)
-  const reasons = new Map<bigint, string>()
+  const reasons = new Map<bigint, { readonly reason: string; readonly isBatch: boolean }>()
+  const setAsideBecause = ({ offset, undecodable }: FetchedRecord): string | undefined => {
+    const setAside = reasons.get(offset)
+    return setAside?.isBatch && !undecodable ? undefined : setAside?.reason
+  }
   const unfoldedPart = (batch: FetchedBatch): PartitionBatch | undefined =>
-    unfoldedPartOf(checkpoint, batch, (record) => deadBecause?.(record) ?? reasons.get(record.offset))
+    unfoldedPartOf(checkpoint, batch, (record) => deadBecause?.(record) ?? setAsideBecause(record))
 
   return {
     key,
@@ -72,7 +79,7 @@ export function createPartitionFold<Fact extends AnyFact, Draft>(
       if (!rest) return NOTHING_FOLDED
       return finishOutcome(outcomeOf(await foldBatches(parts, [rest]), rest))
     },
-    makeDeadLetter: (offset, reason) => void reasons.set(offset, reason),
+    makeDeadLetter: (offset, reason, { isBatch }) => void reasons.set(offset, { reason, isBatch }),
     retry: async () => orFoldFailed(key, checkpoint.current().nextOffset, foldRetries(parts, checkpoint)),
     tick: async (instant) => orFoldFailed(key, checkpoint.current().nextOffset, commitTick(parts, checkpoint, instant)),
   }

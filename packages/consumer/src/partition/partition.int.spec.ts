@@ -1,5 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, type Db, sql } from '@nextvisit/database'
+import { type FetchedBatch, UndecodableBatchError } from '@nextvisit/log'
+import { createLogger } from '@nextvisit/service-kit'
 import { batchOf, factsAsRecords } from '@nextvisit/testing'
 import { Registry } from 'prom-client'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -16,6 +19,9 @@ const at = (minute: number) => new Date(Date.UTC(2026, 10, 2, 10, minute))
 /** A partition whose batches a commit loop commits, until the test ends. The test moves its clocks. */
 async function given(db: CommitDb, { logEnd = 0n, projection = createVisitsProjection() } = {}) {
   let minute = 0
+  const logged: string[] = []
+  const write = (line: string): void => void logged.push((JSON.parse(line) as { readonly msg: string }).msg)
+  const logger = createLogger('spec', 'info', { write })
   const registry = new Registry()
   const stopping = new AbortController()
   const { signal } = stopping
@@ -24,6 +30,7 @@ async function given(db: CommitDb, { logEnd = 0n, projection = createVisitsProje
     logEnd,
     metrics: createRunnerMetrics(registry, () => []),
     now: () => at(minute),
+    logger,
     wake: loop.wake,
     signal,
   })
@@ -35,7 +42,7 @@ async function given(db: CommitDb, { logEnd = 0n, projection = createVisitsProje
     await running
     monotonic.mockRestore()
   })
-  return { partition, registry, pass: (minutes: number) => (minute += minutes) }
+  return { partition, registry, wake: loop.wake, logged, pass: (minutes: number) => (minute += minutes) }
 }
 
 /** Work that a test can hold up. */
@@ -141,6 +148,72 @@ describe('a partition', () => {
       .poll(() => partition.progress().alarms)
       .toMatchObject([{ kind: 'halted', code: 'GAP_IN_LOG', offset: 0n }])
     expect(await countVisits(db)).toBe(0)
+  })
+
+  describe('that is halted at an undecodable batch', () => {
+    const error = new UndecodableBatchError('user-events', 0, 4n, { cause: new RangeError('damaged'), lastOffset: 7n })
+    /** A batch from this offset, in which a record stands in for those at offsets 4 to 7. */
+    const damagedFrom = (from: number): FetchedBatch => {
+      const whole = batchOf(records, from)
+      const [standIn] = batchOf(records, 4).records.map((one) => ({ ...one, undecodable: { error, lastOffset: 7n } }))
+      const before = whole.records.filter(({ offset }) => offset < 4n)
+      const after = whole.records.filter(({ offset }) => offset > 7n)
+      return { ...whole, records: [...before, ...(standIn ? [standIn] : []), ...after] }
+    }
+
+    async function givenHalted() {
+      const { db } = await givenVisitsDatabase()
+      const one = await given(db)
+      const held = one.partition.give(damagedFrom(0))
+      const halts = () => one.partition.progress().alarms
+      await expect.poll(halts).toMatchObject([{ kind: 'halted', code: 'BATCH_UNDECODABLE', offset: 4n }])
+      const readAgain = async (): Promise<unknown> => {
+        one.pass(1)
+        one.wake()
+        return held
+      }
+      return { ...one, db, held, halts, readAgain }
+    }
+
+    it('has it read again after a minute, and continues once it is readable', async () => {
+      const { db, partition, pass, wake, held, halts, readAgain, logged } = await givenHalted()
+      const [halt] = halts()
+      wake()
+      await sleep(50)
+      expect(await Promise.race([held, Promise.resolve('waits')])).toBe('waits')
+      expect(await readAgain()).toEqual({ offset: 4n })
+      expect(halts()).toEqual([halt])
+      const again = partition.give(damagedFrom(4))
+      await sleep(50)
+      pass(1)
+      wake()
+      expect(await again).toEqual({ offset: 4n })
+      expect(halts()).toEqual([halt])
+      expect(await countVisits(db)).toBe(4)
+      expect(await partition.give(batchOf(records, 4))).toBeUndefined()
+      expect(await countVisits(db)).toBe(10)
+      expect(halts()).toEqual([])
+      expect(logged).toEqual([expect.stringContaining('is halted'), expect.stringContaining('no longer halted')])
+    })
+
+    it.each(['waits', 'is being read again'])('sets it aside at once while it %s', async (state) => {
+      const { db, partition, held, readAgain } = await givenHalted()
+      const isReadAgain = state !== 'waits'
+      if (isReadAgain) await readAgain()
+      partition.setAside(4n, 'ops')
+      expect(await (isReadAgain ? partition.give(damagedFrom(4)) : held)).toBeUndefined()
+      expect(await countVisits(db)).toBe(6)
+      expect(await db.$queryRaw(sql`SELECT "offset" FROM dead_letters`)).toEqual([{ offset: 4n }])
+    })
+
+    it('folds its records if it is readable after an operator has set it aside', async () => {
+      const { db, partition, readAgain } = await givenHalted()
+      await readAgain()
+      partition.setAside(4n, 'ops')
+      expect(await partition.give(batchOf(records, 4))).toBeUndefined()
+      expect(await countVisits(db)).toBe(10)
+      expect(await db.$queryRaw(sql`SELECT "offset" FROM dead_letters`)).toEqual([])
+    })
   })
 
   it('continues from the checkpoint of another owner, and counts the stale commit', async () => {

@@ -1,6 +1,6 @@
 import { causeOfSetAside } from '@nextvisit/contracts'
-import { backOffAfter, type FetchedBatch, type Logger, topicPartition } from '@nextvisit/log'
-import { mayPass } from '../core/errors.ts'
+import { backOffAfter, type ContinueAt, type FetchedBatch, type Logger, topicPartition } from '@nextvisit/log'
+import { isUndecodable, mayPass } from '../core/errors.ts'
 import { type Folded, NOTHING_FOLDED, type Outcome, type PartitionBatch, type Stale } from '../fold/partition-batch.ts'
 import { createBatchSlot } from './batch-slot.ts'
 import type { PartitionFold } from './partition-fold.ts'
@@ -13,10 +13,11 @@ import type { RunnerMetrics } from './runner-metrics.ts'
 export interface Partition extends ReportedPartition {
   /**
    * Gives an idle partition its next batch. Resolves once the batch is committed, by any process, and the work after the
-   * commit is done. Waits for an operator at a record for which the fold throws. Rejects with
-   * `RunnerStoppedError` once the process loses the partition.
+   * commit is done. Waits for an operator at a record for which the fold throws. At an undecodable batch, waits for a minute
+   * and resolves to its offset: the reader reads it again. Rejects with `RunnerStoppedError` once the process loses the
+   * partition.
    */
-  readonly give: (batch: FetchedBatch) => Promise<void>
+  readonly give: (batch: FetchedBatch) => Promise<ContinueAt | undefined>
   /** The `performance.now()` instant from which a commit may begin; Infinity while it does not wait for one. */
   readonly readyAtMs: () => number
   /**
@@ -40,7 +41,7 @@ export interface Partition extends ReportedPartition {
   readonly noticeEnd: (end: bigint) => void
   /** Notes that the broker refuses to return the partition's records. The reader retries. */
   readonly noticeRefused: (error: Error) => void
-  /** Reports that the partition cannot be read, until it is assigned again. */
+  /** Reports that the partition cannot be read, until its checkpoint moves or it is assigned again. */
   readonly halt: (error: Error) => void
 }
 
@@ -60,7 +61,10 @@ export interface PartitionOptions {
   readonly signal: AbortSignal
 }
 
-/** The batch of a halted partition is retried: the cause, for example a missing privilege, may be fixed. */
+/**
+ * The batch of a halted partition is retried: the cause, for example a missing privilege, may be fixed. An undecodable batch
+ * is read again: another replica may have become the leader.
+ */
 const HALTED_RETRY_MS = 60_000
 
 export function createPartition(options: PartitionOptions): Partition {
@@ -72,6 +76,8 @@ export function createPartition(options: PartitionOptions): Partition {
   const slot = createBatchSlot(wake, signal)
   let stopTimer: (() => void) | undefined
   let failures = 0
+  /** True if the batch waits to be read again, not to be folded. */
+  let mustReadAgain = false
 
   /** Continues with the next part of the batch, or completes it. */
   async function advance(batch: FetchedBatch): Promise<void> {
@@ -87,6 +93,7 @@ export function createPartition(options: PartitionOptions): Partition {
     if (signal.aborted) return slot.repeat()
     if (!mayPass(error)) {
       progress.noticeHalted(error)
+      mustReadAgain = isUndecodable(error)
       return slot.repeat(performance.now() + HALTED_RETRY_MS)
     }
     failures += 1
@@ -118,6 +125,7 @@ export function createPartition(options: PartitionOptions): Partition {
     },
     readyAtMs: () => (ticker.isRunning() ? Infinity : slot.readyAtMs()),
     prepareBatch: () => {
+      if (mustReadAgain) return NOTHING_FOLDED
       const batch = slot.batch()
       try {
         return (batch && fold.unfoldedPart(batch)) ?? NOTHING_FOLDED
@@ -129,6 +137,10 @@ export function createPartition(options: PartitionOptions): Partition {
     conclude: (outcome) => {
       const batch = slot.batch()
       if (!batch) return
+      if (mustReadAgain) {
+        mustReadAgain = false
+        return slot.complete({ offset: nextOffset() })
+      }
       if (outcome.outcome === 'failed') return retryLater(outcome.error)
       noticeCommit(outcome)
       // Not awaited by the next commit: replies may take as long as Redis does.
@@ -146,7 +158,9 @@ export function createPartition(options: PartitionOptions): Partition {
     setAside: (offset, by) => {
       const halted = progress.halted()
       if (halted?.offset !== offset || halted.recordId === undefined) return
-      fold.makeDeadLetter(offset, causeOfSetAside(by, halted.message))
+      const isBatch = halted.code === 'BATCH_UNDECODABLE'
+      fold.makeDeadLetter(offset, causeOfSetAside(by, halted.message), { isBatch })
+      mustReadAgain = false
       if (slot.state() === 'waiting') slot.repeat()
     },
     progress: progress.read,

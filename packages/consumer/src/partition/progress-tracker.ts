@@ -46,6 +46,7 @@ const SWAPPED = 'The read models were swapped by a replay; continuing from their
 const REFUSED = 'Cannot be read now; trying again'
 const OVERTAKEN = 'Another owner moved the checkpoint; continuing from there'
 const DEAD_LETTERS = 'Records are dead letters now; see nextvisit dead-letters list'
+const CONTINUES = 'This partition is no longer halted; continuing'
 const HALTED = 'This partition is halted, the others continue; see docs/runbooks/halted.md'
 
 export function createProgressTracker(options: ProgressTrackerOptions): ProgressTracker {
@@ -63,6 +64,10 @@ export function createProgressTracker(options: ProgressTrackerOptions): Progress
     noticeFolded: ({ records }) => {
       facts.advancedAtMs = nowMs()
       facts.failure = undefined
+      if (facts.halt && !halted()) {
+        logger.info({ ...place, offset: facts.halt.offset.toString() }, CONTINUES)
+        facts.halt = undefined
+      }
       facts.lastRecordMs = records.findLast(({ offset }) => offset < nextOffset())?.timestampMs ?? facts.lastRecordMs
     },
     noticeCommit: (outcome) => {

@@ -6,7 +6,7 @@ import { NO_ERROR, OFFSET_OUT_OF_RANGE } from '../wire/error-codes.ts'
 import type { FetchedPartition, FetchPosition } from '../wire/fetch-message.ts'
 import { type FetchedBatch, fetchedBatches } from './fetched-batch.ts'
 import type { ReadLoopParts, RefusedPartition } from './read-loop.ts'
-import type { GroupReaderHandlers } from './group-reader-options.ts'
+import type { ContinueAt, GroupReaderHandlers } from './group-reader-options.ts'
 
 interface AssignedPartitionsOptions {
   /** Partitions without a position are not read. */
@@ -16,9 +16,9 @@ interface AssignedPartitionsOptions {
   readonly withStandIns: boolean
   readonly onBatch: GroupReaderHandlers['onBatch']
   /** The latest batch of each partition, over all assignments and members of a reader. */
-  readonly latestBatches: Map<string, Promise<void>>
+  readonly latestBatches: Map<string, Promise<unknown>>
   /** Batches that the member handles. */
-  readonly inFlight: Set<Promise<void>>
+  readonly inFlight: Set<Promise<unknown>>
   readonly onHandled: (batch: FetchedBatch) => void
   /** Called when a partition cannot be read: see {@link GroupReaderHandlers.onUnreadable}. */
   readonly onUnreadable: (topic: string, partition: number, error: Error) => void
@@ -26,6 +26,8 @@ interface AssignedPartitionsOptions {
   readonly onThrow: (error: Error) => void
   /** Aborted when the partitions may belong to another member. */
   readonly signal: AbortSignal
+  /** Time in ms after which an undecodable batch is read again. Default: one minute. */
+  readonly rereadAfterMs?: number
 }
 
 interface Cursor extends FetchPosition {
@@ -41,10 +43,13 @@ interface Cursor extends FetchPosition {
 const MAX_OUTSIDE_LOG = 3
 /** Number of refusals, over about twelve seconds, after which each refusal of a partition is reported. */
 const LASTING_REFUSALS = 15
+/** Another replica may become the leader, or a disk may be repaired. */
+const REREAD_AFTER_MS = 60_000
 
 /** Keeps the positions of one assignment's partitions and their batches in flight. */
 export function createAssignedPartitions(options: AssignedPartitionsOptions): Pick<ReadLoopParts, 'idle' | 'deliver'> {
   const { bounds, withStandIns, onBatch, latestBatches, inFlight, onHandled, onUnreadable, onThrow, signal } = options
+  const { rereadAfterMs = REREAD_AFTER_MS } = options
   /** Brokers serve partitions in this order, so the partition that had a batch last comes last. */
   const idle = new Map<string, Cursor>()
   let busy = 0
@@ -53,7 +58,7 @@ export function createAssignedPartitions(options: AssignedPartitionsOptions): Pi
 
   const deliver: ReadLoopParts['deliver'] = (fetched) => {
     const latest = new Map<string, FetchedBatch>()
-    const handling: Promise<void>[] = []
+    const handling: Promise<RefusedPartition | undefined>[] = []
     const refused: RefusedPartition[] = []
     for (const one of fetched) {
       const name = topicPartition(one.topic, one.partition)
@@ -87,12 +92,15 @@ export function createAssignedPartitions(options: AssignedPartitionsOptions): Pi
     return [{ error, refusals: cursor.refusals, retry: () => void idle.set(name, cursor) }]
   }
 
-  /** Decodes and handles one batch after the other, so that the partition holds only one. */
+  /**
+   * Decodes and handles one batch after the other, so that the partition holds only one. Leaves the partition out of fetches
+   * for a while if a batch cannot be decoded, and returns it.
+   */
   async function handle(
     cursor: Cursor,
     fetched: FetchedPartition,
     onBegin: (batch: FetchedBatch) => void,
-  ): Promise<void> {
+  ): Promise<RefusedPartition | undefined> {
     const { topic, partition } = cursor
     const name = topicPartition(topic, partition)
     idle.delete(name)
@@ -101,25 +109,31 @@ export function createAssignedPartitions(options: AssignedPartitionsOptions): Pi
       for await (const batch of fetchedBatches(fetched, { bounds, withStandIns })) {
         if (signal.aborted) break
         onBegin(batch)
-        await handleInOrder(name, batch)
-        cursor.offset = batch.nextOffset
+        const continueAt = await handleInOrder(name, batch)
+        cursor.offset = continueAt?.offset ?? batch.nextOffset
+        if (continueAt) break
         onHandled(batch)
       }
       idle.set(name, cursor)
     } catch (error) {
-      if (error instanceof UndecodableBatchError) onUnreadable(topic, partition, error)
-      else onThrow(toError(error))
+      if (error instanceof UndecodableBatchError) {
+        onUnreadable(topic, partition, error)
+        return { error, refusals: 1, afterMs: rereadAfterMs, retry: () => void idle.set(name, cursor) }
+      }
+      onThrow(toError(error))
+    } finally {
+      busy -= 1
     }
-    busy -= 1
+    return undefined
   }
 
   /** A partition that was reassigned may still have a batch of its previous assignment in flight. */
-  async function handleInOrder(name: string, batch: FetchedBatch): Promise<void> {
+  async function handleInOrder(name: string, batch: FetchedBatch): Promise<ContinueAt | void> {
     const previous = latestBatches.get(name)
     const handled = previous ? previous.catch(() => {}).then(() => onBatch(batch)) : onBatch(batch)
     latestBatches.set(name, handled)
     inFlight.add(handled)
-    await handled.finally(() => inFlight.delete(handled))
+    return handled.finally(() => inFlight.delete(handled))
   }
 
   return {

@@ -26,7 +26,7 @@ interface GroupMemberParts {
   /** Called when the member has lost its brokers or its group, and has left. A new member may join. */
   readonly onLost: (error: Error) => void
   /** The latest batch of each partition, over all members of a reader. */
-  readonly latestBatches: Map<string, Promise<void>>
+  readonly latestBatches: Map<string, Promise<unknown>>
   /** The member starts no further batches once this signal is aborted. */
   readonly stopping: AbortSignal
 }
@@ -54,7 +54,7 @@ export function createGroupMember(parts: GroupMemberParts): GroupMember {
   const { partitions: expected } = connection
   const noteOf = options.commitNote ?? (expected && (() => keyPartitionsNote(expected)))
   const commits = createOffsetCommits((offsets) => session.commit(offsets), logger, noteOf)
-  const inFlight = new Set<Promise<void>>()
+  const inFlight = new Set<Promise<unknown>>()
   /** Aborted when the partitions of the current assignment are no longer read. */
   let assignment: AbortController | undefined
   let ending: Promise<void> | undefined

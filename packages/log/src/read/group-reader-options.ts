@@ -35,6 +35,11 @@ export interface GroupReaderOptions {
   readonly logger?: Logger
 }
 
+/** The reader continues at `offset`, not after the batch: it reads the rest of the batch again. */
+export interface ContinueAt {
+  readonly offset: bigint
+}
+
 export interface GroupReaderHandlers {
   /**
    * Returns the positions to read from. Called at every assignment, before the first fetch. A partition without a position
@@ -48,16 +53,17 @@ export interface GroupReaderHandlers {
    * Handles one batch of a partition at a time. A slow batch delays its own partition only. If it throws, the reader stops
    * (`onCrash`).
    */
-  readonly onBatch: (batch: FetchedBatch) => Promise<void>
+  readonly onBatch: (batch: FetchedBatch) => Promise<ContinueAt | void>
   /**
    * Resolves when the next fetch may go to the broker that returned these batches, the latest of each partition. Called once
    * they are handled, or half a second after they arrived. Default: at once.
    */
   readonly mayFetch?: (last: readonly FetchedBatch[]) => Promise<void>
   /**
-   * Called when a partition cannot be read. Its position is no longer in the log, or its records cannot be decoded: it is not
-   * read until the next assignment. Or its broker keeps refusing it (`PartitionRefusedError`, at each refusal): the reader
-   * retries. Default: the reader stops (`onCrash`), unless it retries.
+   * Called when a partition cannot be read. Its position is no longer in the log: it is not read until the next assignment.
+   * Its records cannot be decoded (`UndecodableBatchError`): the reader retries once a minute. Or its broker keeps refusing
+   * it (`PartitionRefusedError`, at each refusal): the reader retries. Default: the reader stops (`onCrash`), unless the
+   * error is retryable.
    */
   readonly onUnreadable?: (topic: string, partition: number, error: Error) => void
   /** Called after each rebalance with the partitions that this process now owns: an empty map if it owns none. */

@@ -24,7 +24,7 @@ export function createGroupReader(
 ): GroupReader {
   const { groupId, startWithinMs = 30_000, logger = silentLogger } = options
   const stopping = new AbortController()
-  const latestBatches = new Map<string, Promise<void>>()
+  const latestBatches = new Map<string, Promise<unknown>>()
   let member: GroupMember | undefined
 
   function crash(error: Error): void {

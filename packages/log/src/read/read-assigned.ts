@@ -15,8 +15,8 @@ interface ReadAssignedParts {
   readonly cluster: LogCluster
   readonly options: GroupReaderOptions
   readonly handlers: GroupReaderHandlers
-  readonly latestBatches: Map<string, Promise<void>>
-  readonly inFlight: Set<Promise<void>>
+  readonly latestBatches: Map<string, Promise<unknown>>
+  readonly inFlight: Set<Promise<unknown>>
   /** Called after each fetch, since a heartbeat may be due. */
   readonly beatIfDue: () => void
   readonly onHandled: (batch: FetchedBatch) => void

@@ -6,11 +6,16 @@ import { isSettledWithin } from '../connect/within.ts'
 import type { FetchedPartition, FetchPosition } from '../wire/fetch-message.ts'
 import type { FetchedBatch } from './fetched-batch.ts'
 
-/** A partition that the broker did not serve, perhaps because it has another leader. It is not idle before `retry`. */
+/**
+ * A partition that the broker did not serve, perhaps because it has another leader, or whose batch cannot be decoded. It is
+ * not idle before `retry`.
+ */
 export interface RefusedPartition {
   readonly error: Error
   /** Number of refusals in succession. */
   readonly refusals: number
+  /** Time in ms until the retry. Default: grows with `refusals`. */
+  readonly afterMs?: number
   readonly retry: () => void
 }
 
@@ -26,12 +31,12 @@ export interface ReadLoopParts {
   ) => Promise<readonly FetchedPartition[]>
   /**
    * Gives fetched batches to the handlers. `handling` has a promise for each partition with batches, which resolves once the
-   * partition is idle again, and never rejects. `latest` returns the latest batch of each partition: earlier ones are not
+   * partition is idle again or refused, and never rejects. `latest` returns the latest batch of each partition: earlier ones are not
    * kept. Throws if a partition can never be read.
    */
   readonly deliver: (fetched: readonly FetchedPartition[]) => {
     readonly latest: () => readonly FetchedBatch[]
-    readonly handling: readonly Promise<void>[]
+    readonly handling: readonly Promise<RefusedPartition | undefined>[]
     readonly refused: readonly RefusedPartition[]
   }
   /** Resolves when the next fetch may follow the one that returned these batches. */
@@ -91,22 +96,27 @@ export function startReadLoop(parts: ReadLoopParts, signal: AbortSignal): void {
     failures.delete(nodeId)
     if (signal.aborted) return
     const { latest, handling, refused } = deliver(fetched)
-    for (const one of handling) void one.then(fetchIdle)
+    for (const one of handling) one.then((unread) => unread && retryLater(unread)).then(fetchIdle, fail)
     for (const one of refused) retryLater(one).then(fetchIdle, fail)
     if (handling.length === 0) return
     await isSettledWithin(AWAIT_HANDLED_MS, Promise.all(handling))
     await mayFetch(latest())
   }
 
-  async function retryLater({ error, refusals, retry }: RefusedPartition): Promise<void> {
-    await backOff(refusals, error, {})
+  async function retryLater({ error, refusals, afterMs, retry }: RefusedPartition): Promise<void> {
+    await backOff(refusals, error, {}, afterMs)
     retry()
   }
 
   /** Waits and refreshes the leaders. Rejects if no broker answers. */
-  async function backOff(count: number, error: unknown, fields: object): Promise<void> {
+  async function backOff(
+    count: number,
+    error: unknown,
+    fields: object,
+    afterMs = backOffAfter(count, LONGEST_BACK_OFF_MS),
+  ): Promise<void> {
     logger[count > QUIET_FAILURES ? 'warn' : 'debug']({ err: error, ...fields }, 'Cannot fetch; retrying')
-    await sleep(backOffAfter(count, LONGEST_BACK_OFF_MS), undefined, { signal })
+    await sleep(afterMs, undefined, { signal })
     await refreshMetadata()
   }
 

@@ -6,6 +6,7 @@ import { givenFetched } from '../../test/read-fetched.ts'
 import { createAssignedPartitions } from './assigned-partitions.ts'
 import { startReadLoop } from './read-loop.ts'
 import type { FetchedBatch } from './fetched-batch.ts'
+import type { ContinueAt } from './group-reader-options.ts'
 
 const topic = 'any'
 const LONG_MS = 2_000
@@ -17,6 +18,7 @@ const FORBIDDEN = 29
 interface Fetch {
   readonly broker: number
   readonly partitions: readonly number[]
+  readonly offsets: readonly bigint[]
   readonly maxWaitMs: number
   readonly answer: (fetched: readonly FetchedPartition[]) => void
   readonly fail: (error: Error) => void
@@ -27,14 +29,15 @@ interface Settings {
   readonly leaders: number[]
   readonly mayFetch?: (last: readonly FetchedBatch[]) => Promise<void>
   readonly refreshMetadata?: () => Promise<void>
+  readonly rereadAfterMs?: number
 }
 
 /** Starts a loop whose broker responses and handlers the spec controls. */
-function givenLoop({ leaders, mayFetch = async () => {}, refreshMetadata = async () => {} }: Settings) {
+function givenLoop({ leaders, mayFetch = async () => {}, refreshMetadata = async () => {}, ...settings }: Settings) {
   const stopping = new AbortController()
   onTestFinished(() => stopping.abort())
   const fetches: Fetch[] = []
-  const handling = new Map<number, () => void>()
+  const handling = new Map<number, (continueAt?: ContinueAt) => void>()
   const unreadable: Error[] = []
   const failed: Error[] = []
   const partitions = createAssignedPartitions({
@@ -48,6 +51,7 @@ function givenLoop({ leaders, mayFetch = async () => {}, refreshMetadata = async
     onUnreadable: (_topic, _partition, error) => void unreadable.push(error),
     onThrow: (error) => void failed.push(error),
     signal: stopping.signal,
+    ...settings,
   })
   startReadLoop(
     {
@@ -56,7 +60,8 @@ function givenLoop({ leaders, mayFetch = async () => {}, refreshMetadata = async
       fetch: (broker, positions, maxWaitMs) => {
         const { promise, resolve, reject } = Promise.withResolvers<readonly FetchedPartition[]>()
         const asked = positions.map(({ partition }) => partition)
-        fetches.push({ broker, partitions: asked, maxWaitMs, answer: resolve, fail: reject })
+        const offsets = positions.map(({ offset }) => offset)
+        fetches.push({ broker, partitions: asked, offsets, maxWaitMs, answer: resolve, fail: reject })
         return promise
       },
       mayFetch,
@@ -79,7 +84,7 @@ function givenLoop({ leaders, mayFetch = async () => {}, refreshMetadata = async
         })
         .toContain(partition),
     handling: () => [...handling.keys()].toSorted((a, b) => a - b),
-    end: (partition: number) => handling.get(partition)?.(),
+    end: (partition: number, continueAt?: ContinueAt) => handling.get(partition)?.(continueAt),
     stop: () => stopping.abort(),
     unreadable,
     failed,
@@ -259,6 +264,53 @@ it('a partition whose position is outside the log becomes unreadable after a few
     await expect.poll(() => last()).toMatchObject({ partitions: [1], maxWaitMs: LONG_MS })
   }
   expect(unreadable).toMatchObject([{ code: 'POSITION_OUTSIDE_LOG' }])
+})
+
+it('a batch that cannot be decoded is read again after a while, and delays no other partition', async () => {
+  let refreshes = 0
+  const refreshMetadata = async () => void (refreshes += 1)
+  const { fetches, handling, end, unreadable, failed, last, fetchOf } = givenLoop({
+    leaders: [1, 1],
+    rereadAfterMs: 200,
+    refreshMetadata,
+  })
+  const damaged = (offset: bigint) => ({ ...nothing(0, offset), damage: new RangeError('a batch has 3 bytes') })
+  last().answer([{ ...fetched(0, 0n), damage: damaged(1n).damage }, nothing(1)])
+  await expect.poll(handling).toEqual([0])
+  end(0)
+  for (let attempt = 1; attempt <= 3; attempt += 1) {
+    await expect.poll(() => unreadable).toHaveLength(attempt)
+    expect(unreadable.at(-1)).toMatchObject({ code: 'BATCH_UNDECODABLE' })
+    last().answer([])
+    await expect.poll(() => last()).toMatchObject({ partitions: [1], maxWaitMs: LONG_MS })
+    await fetchOf(0)
+    // Another replica may be the leader.
+    expect(refreshes).toBe(attempt)
+    expect(last().offsets[last().partitions.indexOf(0)]).toBe(1n)
+    last().answer([attempt < 3 ? damaged(1n) : fetched(0, 1n)])
+  }
+  await expect.poll(handling).toEqual([0])
+  end(0)
+  await expect.poll(() => fetches.at(-1)?.offsets).toContain(2n)
+  expect({ reported: unreadable.length, failed }).toEqual({ reported: 3, failed: [] })
+})
+
+it('a partition is read again from the offset at which its handler continues, and the rest of the fetch is dropped', async () => {
+  const { fetches, handling, end, last } = givenLoop({ leaders: [1] })
+  // Each is a batch of its own for the handler.
+  const records = Array.from({ length: 10 }, (_, offsetDelta) => {
+    return { offsetDelta, timestampDelta: 0n, key: null, value: null, headers: [] }
+  })
+  const log = [0n, 10n].map((firstOffset) => ({ firstOffset, firstTimestamp: 0n, records }))
+  last().answer([{ ...givenFetched(log), partition: 0 }])
+  await expect.poll(handling).toEqual([0])
+  end(0, { offset: 1n })
+  await expect.poll(() => fetches).toHaveLength(2)
+  expect(last().offsets).toEqual([1n])
+  last().answer([fetched(0, 1n)])
+  await expect.poll(handling).toEqual([0])
+  end(0)
+  await expect.poll(() => fetches.at(-1)?.offsets).toEqual([2n])
 })
 
 it('a loop retries retryable errors and fails on others', async () => {
