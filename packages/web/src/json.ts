@@ -21,7 +21,7 @@ function problemIn(value: object, path: string, parents: readonly object[]): str
   const isArray = Array.isArray(value)
   // The copy of a list has no holes.
   for (const name of Object.keys(isArray ? [...value] : value)) {
-    const memberPath = isArray ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`
+    const memberPath = isArray ? `${path}[${name}]` : path ? `${path}.${name}` : name
     const problem = problemOf(value, name, memberPath, around)
     if (problem !== undefined) return problem
   }
@@ -33,6 +33,7 @@ function problemOf(holder: object, name: string, path: string, around: readonly 
   const value = hasToJson(given) ? given.toJSON(name) : given
   const must = (what: string) => `${path} must be ${what}`
   if (LONE_SURROGATE.test(name)) return must('named in well-formed Unicode')
+  if (value === undefined && !Array.isArray(holder)) return undefined
   switch (typeof value) {
     case 'boolean':
       return undefined
@@ -40,8 +41,6 @@ function problemOf(holder: object, name: string, path: string, around: readonly 
       return Number.isFinite(value) ? undefined : must(`a finite number, not ${value}`)
     case 'string':
       return LONE_SURROGATE.test(value) ? must('well-formed Unicode') : undefined
-    case 'undefined':
-      return Array.isArray(holder) ? must('JSON, not undefined') : undefined
     case 'object': {
       if (value === null) return kindOf(given) === 'Date' ? must('a valid date') : undefined
       const kind = kindOf(value)

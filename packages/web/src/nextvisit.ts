@@ -1,7 +1,6 @@
 import { createBackoff } from './backoff.ts'
 import { createEvents, type Properties } from './events.ts'
 import { createForms, type FormHandler } from './forms.ts'
-import { toJson } from './json.ts'
 import { createMarks } from './marks.ts'
 import { isHidden, listen, watchNavigation } from './page.ts'
 import { createPauses } from './pauses.ts'
@@ -10,6 +9,7 @@ import { createSend } from './send.ts'
 import { createStore } from './store.ts'
 import { sweep } from './sweep.ts'
 import { userScope } from './user-scope.ts'
+import { writeVisitBody } from './visit-body.ts'
 import { createVisits } from './visits.ts'
 
 /** Value of a trait: a text of at most 500 characters, a number, a boolean, `null`, or a list of at most 100 of these. */
@@ -51,7 +51,7 @@ export interface Nextvisit {
 
 /** Creates a client, which connects at the first `visit` or `track`. Works without a page, such as on a server. */
 export function createNextvisit(options: NextvisitOptions): Nextvisit {
-  const { key, host, userName, userSignature, traits, deviceInfo } = options
+  const { key, host, userName, userSignature } = options
   const scope = `nextvisit:${userScope(key, userName)}:`
   const user = { userName, userSignature }
   const store = createStore(scope)
@@ -64,13 +64,7 @@ export function createNextvisit(options: NextvisitOptions): Nextvisit {
   let ends: readonly (() => void)[] | undefined
 
   const visits = createVisits({
-    writeBody: () => {
-      // Names members as the options do.
-      toJson({ traits, deviceInfo })
-      // The page that repeats this visit may have other traits (decisions.md, Retries).
-      const userAttributes = traits && { $set: traits }
-      return toJson({ ...user, userAttributes, $deviceInfo: deviceInfo, repeatMayDiffer: true })
-    },
+    writeBody: () => writeVisitBody(user, options),
     send,
     backoff,
     store,
