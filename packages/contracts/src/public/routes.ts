@@ -22,12 +22,16 @@ export interface RouteSignature {
 }
 
 /**
- * Returns all paths of a route. Segment's libraries join a host and a path of their own, so a slash may be doubled, or at the
- * end.
+ * Returns all paths of a route. Segment's libraries join a host, which may end with `/v1/`, and a path of their own: a slash may
+ * be doubled, or at the end.
  */
 export function pathsOf({ pattern, aliases = [], keyIn }: RouteSignature): readonly string[] {
   const paths = [pattern, ...aliases]
-  return keyIn ? paths.flatMap((path) => [path, `${path}/`, `/${path}`, `/${path}/`]) : paths
+  return keyIn ? paths.flatMap(withDoubledSlash).flatMap((path) => [path, `${path}/`]) : paths
+}
+
+function withDoubledSlash(path: string): readonly string[] {
+  return [path, `/${path}`, path.replace(/(?!^)\//, '//')]
 }
 
 export function maxBodyBytesOf({ maxBodyBytes = MAX_BODY_BYTES }: RouteSignature): number {

@@ -29,8 +29,8 @@ export function createRefusePath({ catalog, onRefused }: RefusePathParts) {
   const findKey = createFindKey(catalog)
   return (request: IncomingMessage, response: ServerResponse, refusal: Refusal): void => {
     const requestId = randomUUIDv7()
-    // Segment's routes are served with several slashes in front.
-    const path = pathOf(request).replace(/^\/+/, '/')
+    // Libraries join a host and a path of their own, so slashes may be doubled.
+    const path = pathOf(request).replaceAll(/\/+/g, '/').toLowerCase()
     const area = AREAS.find(({ prefix }) => path.startsWith(prefix))
     const keyText = area && keyInHeaders(area, request)
     const key = keyText === undefined ? undefined : findKey(keyText)

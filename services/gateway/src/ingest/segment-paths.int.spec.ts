@@ -29,17 +29,25 @@ const send = (batch: readonly object[]) =>
 const listed = async () => RefusalsPage.parse((await gateway.get('/v2/admin/refusals')).body).refusals
 
 describe('the paths of Segment’s and RudderStack’s libraries (decisions.md, Segment’s API)', () => {
-  it.each(['/v1/batch', '/v1/import', '/v1/import/', '/v1/b', '/v1/b/', '//v1/batch', '//v1/import/'])(
-    '%s takes a batch',
-    async (path) => {
-      const user = randomUUID()
-      const batch = [{ type: 'identify', userId: user }]
-      const headers = { authorization: basic(), 'content-type': 'application/json' }
-      const answer = await gateway.call('POST', path, headers, JSON.stringify({ batch }))
-      expect([answer.status, answer.body]).toEqual([200, { success: true, rejected: [] }])
-      expect(await recordsOf(user)).toHaveLength(1)
-    },
-  )
+  it.each([
+    '/v1/batch',
+    '/v1/import',
+    '/v1/import/',
+    '/v1/b',
+    '/v1/b/',
+    '/v1/b?from=app',
+    '//v1/batch',
+    '//v1/import/',
+    '/v1//b',
+    '/v1//batch/?a=/v1/x',
+  ])('%s takes a batch', async (path) => {
+    const user = randomUUID()
+    const batch = [{ type: 'identify', userId: user }]
+    const headers = { authorization: basic(), 'content-type': 'application/json' }
+    const answer = await gateway.call('POST', path, headers, JSON.stringify({ batch }))
+    expect([answer.status, answer.body]).toEqual([200, { success: true, rejected: [] }])
+    expect(await recordsOf(user)).toHaveLength(1)
+  })
 
   it.each([
     ['/v1/identify', 1],

@@ -118,6 +118,8 @@ describe('a kept refusal (decisions.md, Refusals)', () => {
     const answers = [
       await one.call('POST', `/v1/${SECRET}`, { authorization }, '{}'),
       await one.call('POST', `//v1/${SECRET}`, { authorization }, '{}'),
+      await one.call('POST', `//v1//${SECRET}`, { authorization }, '{}'),
+      await one.call('POST', `/V1/Batch/${SECRET}`, { authorization }, '{}'),
       await one.call('POST', `/v1/batch/${SECRET}?a=${SECRET}`, { 'x-api-key': admin }, '{}'),
       await one.call('PUT', '/v1/import/', { authorization }, '{}'),
       await one.call('POST', `/v2/admin/${SECRET}`, { 'x-api-key': admin }, '{}'),
@@ -129,12 +131,14 @@ describe('a kept refusal (decisions.md, Refusals)', () => {
       await one.call('POST', `/v1/${SECRET}`, {}, JSON.stringify({ writeKey: admin })),
       await one.call('POST', `/v1/${SECRET}`, { 'x-api-key': `${admin.slice(0, -1)}!` }, '{}'),
     ]
-    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 405, 404, 404, 405, 404, 404, 404, 404])
-    const { refusals, counts } = await listOf(one, 7)
-    expect(counts).toEqual({ noRoute: 5, otherMethod: 2 })
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404, 405, 404, 404, 405, 404, 404, 404, 404])
+    const { refusals, counts } = await listOf(one, 9)
+    expect(counts).toEqual({ noRoute: 7, otherMethod: 2 })
     expect(
       refusals.map((refusal) => [refusal.route, ...named(refusal), refusal.key.name].join(' ')).toSorted(),
     ).toEqual([
+      '/v1/… noRoute 404 backend',
+      '/v1/… noRoute 404 backend',
       '/v1/… noRoute 404 backend',
       '/v1/… noRoute 404 backend',
       '/v1/… noRoute 404 backend',
@@ -143,10 +147,10 @@ describe('a kept refusal (decisions.md, Refusals)', () => {
       '/v2/… noRoute 404 backend',
       '/v2/… otherMethod 405 backend',
     ])
-    const ids = new Set(answers.slice(0, 7).map(({ headers }) => headers['x-request-id']))
+    const ids = new Set(answers.slice(0, 9).map(({ headers }) => headers['x-request-id']))
     expect(new Set(refusals.map(({ requestId }) => requestId))).toEqual(ids)
     expect(await dumpOf(one)).not.toContain(SECRET)
-    expect((await list(one, '?reason=noRoute')).refusals).toHaveLength(5)
+    expect((await list(one, '?reason=noRoute')).refusals).toHaveLength(7)
   })
 
   it('of a strict caller counts each message, and not the request as well', async () => {
