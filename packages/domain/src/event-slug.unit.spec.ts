@@ -30,6 +30,10 @@ describe('eventSlug (decisions.md, Track event, slug)', () => {
     ['Step 1\ufe0f\u20e3 done', 'step_1_done'],
     ['葛\u{e0100}飾', '葛飾'],
     ['e\u034f\u0301', 'é'],
+    ['র\u200d্যাব গেল', 'র্যাব_গেল'],
+    ['می\u200cخواهم', 'می_خواهم'],
+    ['a\u200d\u0301', 'á'],
+    ['\u200d\u0301', ''],
     ['ＡＢ', 'ａｂ'],
     ['', ''],
   ])('%j has the slug %j', (name, slug) => {
@@ -41,6 +45,8 @@ describe('eventSlug (decisions.md, Track event, slug)', () => {
     ['काल', 'कील', 'किल', 'कल'],
     ['মা', 'মি', 'মু'],
     ['قَلَم', 'قلم'],
+    ['র\u200d্যাব', 'র যাব'],
+    ['ক\u200dা', 'ক\u200dি', 'ক'],
   ])('tells letters with different marks apart: %s, %s', (...names) => {
     expect(new Set(names.map(eventSlug)).size).toBe(names.length)
   })

@@ -63,7 +63,7 @@ function leavesIn<Leaf extends object>(tree: Tree<Leaf>): readonly Leaf[] {
 export function slugOf(event: string): string {
   const words =
     event
-      .replaceAll(/\u034f|\p{Variation_Selector}/gu, '')
+      .replaceAll(/\u034f|\p{Variation_Selector}|\p{Cf}+(?=\p{M})/gu, '')
       .toLowerCase()
       .normalize('NFC')
       .match(/(\p{L}\p{M}*|\p{Nd})+/gu) ?? []

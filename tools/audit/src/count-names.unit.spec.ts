@@ -15,6 +15,7 @@ it.each([
   ['Step 1\ufe0f\u20e3 done', 'step_1_done'],
   ['\u0301abc \u0e35', 'abc'],
   ['e\u034f\u0301', 'é'],
+  ['র\u200d্যাব গেল', 'র্যাব_গেল'],
 ])('the audit derives the slug of %j as decisions.md says (Track event)', (name, slug) => {
   expect(slugOf(name)).toBe(slug)
 })
