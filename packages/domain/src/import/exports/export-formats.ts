@@ -73,7 +73,6 @@ export function likelyFormatOf(
 
 /** Limit of `occurredAt` in ms after now, as for any event. */
 const MAX_AHEAD_MS = 5 * 60_000
-const MAX_INSTANT_MS = 8.64e15
 
 const DEPTH = { levels: MAX_EXPORT_DEPTH, tooDeep: IMPORT_RULES.exportDepth }
 
@@ -109,8 +108,7 @@ export function inWordsOf<Refused extends { readonly outcome: string; readonly m
 }
 
 function checkTime(atMs: number, receivedMs: number) {
-  // An older time stands for none.
-  if (!(atMs >= 0 && atMs <= MAX_INSTANT_MS)) return reject(BODY_RULES.occurredAt)
+  if (atMs < 0) return reject(IMPORT_RULES.tooOld)
   return atMs - receivedMs > MAX_AHEAD_MS ? reject(BODY_RULES.ahead) : undefined
 }
 

@@ -69,15 +69,22 @@ export interface ExportSettings {
 /** Reads a line of an export. Only members that the product documents are read. */
 export type ReadExportLine = (line: JsonObject, settings: ExportSettings) => ExportLine
 
-/** Parses a date and time that may lack the `T` and the time zone; without a zone it is UTC. undefined: it is none. */
+/**
+ * Parses a date and time that may lack the `T` and the time zone; without a zone it is UTC. ±Infinity: a year that is negative
+ * or has more than four digits. undefined: it is none.
+ */
 export function parseExportedTime(value: unknown): number | undefined {
   if (typeof value !== 'string') return undefined
   const text = value
     .trim()
     .replace(/^(\d{4}-\d\d-\d\d) /, '$1T')
     .replace(/ UTC$/, 'Z')
-  const atMs = parseInstant(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`) ?? Number.NaN
-  // As in a file of our own format, an older time stands for none.
+  return parseInstant(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`)
+}
+
+/** Parses a time that a user may lack. As in a file of our own format, a time before 1970 stands for none. */
+export function parseTimeOfUser(value: unknown): number | undefined {
+  const atMs = parseExportedTime(value) ?? Number.NaN
   return atMs >= 0 && Number.isFinite(atMs) ? atMs : undefined
 }
 

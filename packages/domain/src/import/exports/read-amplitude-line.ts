@@ -6,6 +6,7 @@ import {
   membersWithout,
   parseExportedTime,
   parseObjects,
+  parseTimeOfUser,
   type ReadExportLine,
 } from './export-line.ts'
 import { exportedUserName, traitsOfExport } from './exported-user.ts'
@@ -37,7 +38,7 @@ export const readAmplitudeLine: ReadExportLine = (line, { project }) => {
   const user = {
     userName: userName.userName,
     atMs,
-    createdMs: parseExportedTime(memberOf(line, 'user_creation_time')),
+    createdMs: parseTimeOfUser(memberOf(line, 'user_creation_time')),
     set: traits.set,
     setOnce: {},
     device: deviceFactsOf({

@@ -6,8 +6,8 @@ import {
   EXPORT_RULES,
   type ExportLine,
   membersWithout,
-  parseExportedTime,
   parseObjects,
+  parseTimeOfUser,
   type ReadExportLine,
 } from './export-line.ts'
 import { exportedUserName, traitsOfExport } from './exported-user.ts'
@@ -52,9 +52,11 @@ const readEvent: ReadExportLine = (line, { timeZone }) => {
   const time = memberOf(properties, 'time')
   if (typeof time !== 'number' || !Number.isFinite(time)) return reject(EXPORT_RULES.unixTime('properties.time'))
   const localMs = Math.floor(time > MAX_SECONDS ? time : time * 1_000)
+  const instantMs = instantOfLocal(localMs, timeZone)
   const user = {
     userName: userName.userName,
-    atMs: instantOfLocal(localMs, timeZone),
+    // No event may have a time that no Date represents, in any zone.
+    atMs: Number.isNaN(instantMs) ? localMs : instantMs,
     set: {},
     setOnce: {},
     device: deviceFactsOf({
@@ -92,10 +94,10 @@ const readProfile: ReadExportLine = (line, { project }): ExportLine => {
   const given = { ...Object.fromEntries(named), ...membersWithout(properties, isMixpanels) }
   const traits = traitsOfExport('$properties', given, project)
   if (traits.outcome === 'rejected') return traits
-  const createdMs = parseExportedTime(memberOf(properties, '$created'))
+  const createdMs = parseTimeOfUser(memberOf(properties, '$created'))
   const user = {
     userName: userName.userName,
-    atMs: parseExportedTime(memberOf(properties, '$last_seen')) ?? createdMs,
+    atMs: parseTimeOfUser(memberOf(properties, '$last_seen')) ?? createdMs,
     createdMs,
     set: traits.set,
     setOnce: {},
