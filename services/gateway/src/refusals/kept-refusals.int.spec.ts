@@ -131,7 +131,9 @@ describe('a kept refusal (decisions.md, Refusals)', () => {
       await one.call('POST', `/v1/${SECRET}`, {}, JSON.stringify({ writeKey: admin })),
       await one.call('POST', `/v1/${SECRET}`, { 'x-api-key': `${admin.slice(0, -1)}!` }, '{}'),
     ]
-    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404, 405, 404, 404, 405, 404, 404, 404, 404])
+    expect(answers.map(({ status }) => status)).toEqual([
+      404, 404, 404, 404, 404, 405, 404, 404, 405, 404, 404, 404, 404,
+    ])
     const { refusals, counts } = await listOf(one, 9)
     expect(counts).toEqual({ noRoute: 7, otherMethod: 2 })
     expect(

@@ -38,7 +38,7 @@ interface ImportFlags {
 export function createCommand(): Command {
   return new Command('import')
     .description("Import history: identifies and events from an NDJSON file, or another product's export.")
-    .argument('<file>', 'one object per line; gzip if the name ends in .gz')
+    .argument('<file>', 'one object per line, plain or gzip')
     .requiredOption('--project <project>', PROJECT_HELP, parseProject)
     .addOption(new Option('--format <format>', 'format of the lines').choices(LINE_FORMATS).default('nextvisit'))
     .option(

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, likelyFormatOf } from '@nextvisit/domain'
+import { isJsonObject, type JsonObject, likelyFormatOf, memberOf } from '@nextvisit/domain'
 import { isNearly, plain } from '../is-nearly.ts'
 import type { LineFormat } from './line-format.ts'
 
@@ -61,7 +61,9 @@ export function misspeltMembers(bytes: Uint8Array): readonly string[] {
 /** Returns a hint if a refused line probably has another format than the given one. */
 export function otherFormat(bytes: Uint8Array, format?: LineFormat): readonly string[] {
   const line = objectIn(bytes)
-  const likely = line && likelyFormatOf(line)
+  if (!line) return []
+  if (format && memberOf(line, 'userName') !== undefined) return ['the line looks like one of our own: omit --format']
+  const likely = likelyFormatOf(line)
   if (!likely || likely.format === format) return []
   return [`the line looks like an export of ${likely.product}: try --format ${likely.format}`]
 }

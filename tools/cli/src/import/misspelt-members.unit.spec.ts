@@ -1,6 +1,6 @@
 import { countArraySteps } from '@nextvisit/contracts/count-array-steps'
 import { describe, expect, it } from 'vitest'
-import { misspeltMembers } from './misspelt-members.ts'
+import { misspeltMembers, otherFormat } from './misspelt-members.ts'
 
 const lineWith = (members: number) =>
   JSON.stringify(Object.fromEntries(Array.from({ length: members }, (_, at) => [`eventNam${at}`, at])))
@@ -41,6 +41,12 @@ describe('members that are misspelt', () => {
     ['posthog', 'PostHog', '{"event":"x","distinct_id":"ada"}'],
   ])('suggest --format %s for a line of %s', (format, product, line) => {
     expect(of(line).at(-1)).toBe(`the line looks like an export of ${product}: try --format ${format}`)
+  })
+
+  it('suggest no format for one of our own lines', () => {
+    const line = Buffer.from('{"type":"track","userName":"ada","eventName":"x"}')
+    expect(otherFormat(line, 'segment')).toEqual(['the line looks like one of our own: omit --format'])
+    expect(otherFormat(line)).toEqual([])
   })
 
   it('name the right member of a line of Amplitude', () => {

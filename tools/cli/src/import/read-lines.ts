@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { open, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { pipeline, type Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
@@ -24,25 +24,56 @@ const NEWLINE = 0x0a
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 const LEFT_BRACKET = 0x5b
 
-/** Opens a file of lines, compressed if its name ends in `.gz`. */
+/** The first bytes of files that are no text in UTF-8. */
+const BEGINS = {
+  gzip: [Buffer.from([0x1f, 0x8b])],
+  archive: [Buffer.from('PK\u0003\u0004')],
+  utf16: [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])],
+} as const
+const LONGEST_BEGIN = 4
+
+/** Opens a file of lines. Its first bytes say whether it is compressed, because names of downloads are often wrong. */
 export async function openLines(file: string, options: LineOptions) {
-  requireNoArchive(file)
   const { size } = await stat(file)
+  const begin = await firstBytes(file)
+  const begins = (kind: keyof typeof BEGINS) =>
+    BEGINS[kind].some((bytes) => begin.subarray(0, bytes.length).equals(bytes))
+  if (begins('archive')) throw isArchive(file)
+  if (begins('utf16')) throw isUtf16(file)
+  const isGzip = begins('gzip')
   const disk = createReadStream(file)
   return {
     /** Yields every line that is not blank. */
-    lines: (): AsyncGenerator<Line> =>
-      file.endsWith('.gz') ? unzippedLines(file, disk, options) : linesOf(file, disk, options),
+    lines: (): AsyncGenerator<Line> => (isGzip ? unzippedLines(file, disk, options) : linesOf(file, disk, options)),
     /** Returns the share of the file that was read, from 0 to 1. */
     share: (): number => (size === 0 ? 1 : disk.bytesRead / size),
   }
 }
 
-function requireNoArchive(file: string): void {
-  if (!file.endsWith('.zip')) return
-  const lines = `${path.basename(file, '.zip')}.json.gz`
-  throw new CliError(
-    `${file} is an archive. Join the compressed files in it (unzip -p ${path.basename(file)} '*.json.gz' > ${lines}), and import ${lines}.`,
+async function firstBytes(file: string): Promise<Buffer> {
+  const handle = await open(file)
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(LONGEST_BEGIN), 0, LONGEST_BEGIN, 0)
+    return buffer.subarray(0, bytesRead)
+  } finally {
+    await handle.close()
+  }
+}
+
+function isArchive(file: string): CliError {
+  const { name, base } = path.parse(file)
+  const lines = `${name}.json.gz`
+  return new CliError(
+    `${file} is an archive. Join the compressed files in it (unzip -p ${base} '*.json.gz' > ${lines}), and import ${lines}.`,
+    EXIT.usage,
+  )
+}
+
+function isUtf16(file: string): CliError {
+  const { name, ext, base } = path.parse(file)
+  const text = `${name}.utf8${ext}`
+  return new CliError(
+    `${file} is UTF-16. Convert it to UTF-8 (iconv -f UTF-16 -t UTF-8 ${base} > ${text}), and import ${text}.`,
     EXIT.usage,
   )
 }
@@ -58,7 +89,7 @@ async function* unzippedLines(file: string, disk: Readable, options: LineOptions
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
     if (!code.startsWith('Z_')) throw cause
     throw new CliError(
-      `${file} is truncated or not gzip (${code}): provide the whole file, and run the import again; records in the log are unaffected.`,
+      `${file} is truncated or damaged gzip (${code}): provide the whole file, and run the import again; records in the log are unaffected.`,
       EXIT.failed,
       { cause },
     )
@@ -93,7 +124,7 @@ async function* splitLines(stream: AsyncIterable<Buffer>, maxBytes: number): Asy
   let rest: Buffer = Buffer.alloc(0)
   const take = (end: Buffer): Line | undefined => {
     number += 1
-    const bytes = trimmed(keep(rest, end, maxBytes), number)
+    const bytes = trimmed(keep(rest, end, maxBytes))
     rest = Buffer.alloc(0)
     return bytes.every(isBlank) ? undefined : { number, bytes }
   }
@@ -120,9 +151,9 @@ function isBlank(byte: number): boolean {
   return byte === 0x20 || (byte >= 0x09 && byte <= 0x0d)
 }
 
-/** Removes a carriage return at the end of a line, and a byte order mark at the beginning of the file. */
-function trimmed(bytes: Buffer, number: number): Buffer {
-  const begun = number === 1 ? withoutMark(bytes) : bytes
+/** Removes a carriage return at the end of a line, and a byte order mark at its beginning: joined files may have several. */
+function trimmed(bytes: Buffer): Buffer {
+  const begun = withoutMark(bytes)
   return begun.at(-1) === 0x0d ? begun.subarray(0, -1) : begun
 }
 

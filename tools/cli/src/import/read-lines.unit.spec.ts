@@ -30,20 +30,40 @@ async function linesOf(
 describe('the lines of a file', () => {
   it.each([
     ['truncated', gzipSync('a line\n'.repeat(1_000)).subarray(0, -12)],
-    ['not gzip', 'a line\n'],
-  ])('end with a remedy if it is %s', async (_, bytes) => {
+    ['followed by something else', Buffer.concat([gzipSync('a line\n'), Buffer.from('b line\n')])],
+  ])('end with a remedy if its gzip is %s', async (_, bytes) => {
     await expect(linesOf(bytes, 1_000_000, 'spoilt.ndjson.gz')).rejects.toMatchObject({
       exitCode: 1,
-      message: expect.stringContaining('spoilt.ndjson.gz is truncated or not gzip (Z_'),
+      message: expect.stringContaining('spoilt.ndjson.gz is truncated or damaged gzip (Z_'),
     })
   })
 
-  it('are the non-blank lines with their numbers, with any line end', async () => {
+  it('are read from a compressed file with any name, and from another one whose name ends in .gz', async () => {
+    const wanted = [
+      [1, 'a'],
+      [2, 'b'],
+    ]
+    expect(await linesOf(gzipSync('a\nb'), 1_000_000, 'lines.json')).toEqual(wanted)
+    expect(await linesOf(gzipSync('["a","b"]'), 1_000_000, 'array.json', true)).toHaveLength(2)
+    expect(await linesOf('a\nb\n', 1_000_000, 'lines.json.gz')).toEqual(wanted)
+    expect(await linesOf('', 1_000_000, 'empty.json.gz')).toEqual([])
+  })
+
+  it.each([
+    ['little-endian', Buffer.from('\uFEFF{}\n', 'utf16le')],
+    ['big-endian', Buffer.from('\uFEFF{}\n', 'utf16le').swap16()],
+  ])('are not read from %s UTF-16, which can be converted', async (_, bytes) => {
+    await expect(linesOf(bytes, 1_000_000, 'lines.json')).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('iconv -f UTF-16 -t UTF-8 lines.json > lines.utf8.json'),
+    })
+  })
+
+  it('are the non-blank lines with their numbers, with any line end, and without byte order marks of joined files', async () => {
     expect(await linesOf('\uFEFFa\r\n\n   \nb\r\n\t \r\n\uFEFFc \n\uFEFF  ')).toEqual([
       [1, 'a'],
       [4, 'b'],
-      [6, '\uFEFFc '],
-      [7, '\uFEFF  '],
+      [6, 'c '],
     ])
     expect(await linesOf('\uFEFF  \n')).toEqual([])
     expect(await linesOf('')).toEqual([])
@@ -90,10 +110,11 @@ describe('the lines of a file', () => {
   })
 
   it('are not read from an archive, whose files can be joined', async () => {
-    await expect(linesOf('PK', 10, 'export.zip')).rejects.toMatchObject({
-      exitCode: 2,
-      message: expect.stringContaining("unzip -p export.zip '*.json.gz' > export.json.gz"),
-    })
+    for (const name of ['export.zip', 'export.json'])
+      await expect(linesOf('PK\u0003\u0004…', 10, name)).rejects.toMatchObject({
+        exitCode: 2,
+        message: expect.stringContaining(`unzip -p ${name} '*.json.gz' > export.json.gz`),
+      })
   })
 
   it('keep only enough of a long line to know that it is too long', async () => {

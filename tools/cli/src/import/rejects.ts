@@ -1,5 +1,6 @@
 import { rm, stat } from 'node:fs/promises'
 import type { LineFormat } from './line-format.ts'
+import { lineShape } from './line-shape.ts'
 import { misspeltMembers, otherFormat } from './misspelt-members.ts'
 import { writeDurably } from './write-durably.ts'
 import type { Line } from './read-lines.ts'
@@ -7,14 +8,14 @@ import type { Line } from './read-lines.ts'
 export interface Reject {
   /** The line's number. 0: the traits of a user, which the lines of an export had together. */
   readonly line: number
-  /** The error, with hints about misspelt members. */
+  /** The error, with hints about the shape of the line and misspelt members. */
   readonly error: string
   readonly original: string
 }
 
 export function rejectOf({ number, bytes }: Line, reason: string, format: LineFormat = 'nextvisit'): Reject {
   const hints = format === 'nextvisit' ? misspeltMembers(bytes) : otherFormat(bytes, format)
-  const error = [reason, ...hints].join('; ')
+  const error = [reason, ...lineShape(bytes), ...hints].join('; ')
   // An item of an array may have line breaks, which JSON allows only between values.
   const original = bytes.toString('utf8').replaceAll(/[\r\n]+\s*/g, ' ')
   return { line: number, error, original }

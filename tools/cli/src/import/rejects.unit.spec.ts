@@ -37,6 +37,9 @@ describe('the file of rejects', () => {
       error: 'userName is missing; unknown member "usrName": did you mean userName?',
       original: '{"usrName":"ada"}',
     })
+    expect(rejectOf({ number: 3, bytes: Buffer.from('{"a":1}{"b":2}') }, 'The line must be JSON').error).toBe(
+      'The line must be JSON; the line has several objects: put each on a line of its own',
+    )
     const notJson = rejectOf({ number: 7, bytes: Buffer.from('{"é\u2028') }, 'The line is not JSON')
     expect(notJson).toEqual({ line: 7, error: 'The line is not JSON', original: '{"é\u2028' })
   })
