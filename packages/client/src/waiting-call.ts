@@ -1,5 +1,5 @@
+import { toJson } from '@nextvisit/contracts/to-json'
 import { checkObject } from './check-input.ts'
-import { toJson } from './json.ts'
 import { type CallItem, NextvisitError, unanswered } from './nextvisit-error.ts'
 import type { AnswerBody } from './request.ts'
 import type { IdentifyCall, TrackCall } from './results.ts'

@@ -1,5 +1,5 @@
+import { toJson } from '@nextvisit/contracts/to-json'
 import type { Backoff } from './backoff.ts'
-import { toJson } from './json.ts'
 import { isHidden } from './page.ts'
 import type { Pauses } from './pauses.ts'
 import { refusedBy, type Result, type TrackAnswer } from './result.ts'

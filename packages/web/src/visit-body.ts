@@ -1,4 +1,4 @@
-import { toJson } from './json.ts'
+import { toJson } from '@nextvisit/contracts/to-json'
 
 interface VisitOptions {
   readonly traits?: object | undefined

@@ -4,8 +4,8 @@ const LONE_SURROGATE = /\p{Surrogate}/u
 
 /**
  * Serializes a value as JSON. Throws an error that names the first member that JSON cannot express, or would drop or change
- * silently: it writes NaN as null and a Map as {}, and omits functions. Members that are undefined are omitted, and objects
- * with `toJSON`, such as dates, are written as it says.
+ * silently: it writes NaN as null and a Map as {}, and omits functions. Undefined members are omitted. Objects with
+ * `toJSON`, such as dates, are replaced by its result.
  */
 export function toJson(value: object): string {
   const problem = problemIn(value, '', [])

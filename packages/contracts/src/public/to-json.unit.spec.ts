@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { toJson } from './json.ts'
+import { toJson } from './to-json.ts'
 
-/** Returns the place and the reason of a refused value, as in the error of a call. */
+/** Returns the message about a value that is not serialized. */
 function problemOf(properties: unknown): string | undefined {
   try {
     toJson({ properties })
@@ -60,6 +60,8 @@ describe('a value that JSON would drop or change without an error is refused at 
       { of: { toJSON: (): object => ({ score: Number.NaN }) } },
       'properties.of.score must be a finite number, not NaN',
     ],
+    ['properties that are a list of NaN', [Number.NaN], 'properties[0] must be a finite number, not NaN'],
+    ['properties that are NaN', Number.NaN, 'properties must be a finite number, not NaN'],
   ])('%s', (_what, properties, problem) => {
     expect(problemOf(properties)).toBe(problem)
   })
