@@ -4,10 +4,10 @@ import { sql } from '@nextvisit/database'
 import type { FetchedRecord } from '@nextvisit/log'
 import { type LetterPosition, lostLine, readUnfoldedLetters } from './lost-offsets.ts'
 import {
+  countRemaining,
   type RebuildContext,
   type RebuildSource,
   readOffsets,
-  remainingIn,
   requireBeginning,
 } from './rebuild-source.ts'
 import { ReplayError } from './replay-error.ts'
@@ -21,11 +21,11 @@ const MAX_TICKS = 10_000
  */
 export function liveTopic(context: RebuildContext, projection: Projection): RebuildSource {
   const { name, topic } = projection
-  const { client, db, schemas, connection, catalog, serviceVersion, onProgress, onLost } = context
+  const { client, schemas, connection, onLost } = context
   const readUntil = () => readOffsets(client, schemas.live, name, topic)
 
   return {
-    remaining: async () => remainingIn(await readUntil(), await readOffsets(client, schemas.rebuilt, name, topic)),
+    remaining: async () => countRemaining(context, projection, await readUntil()),
     foldUp: async () => {
       await requireBeginning(connection, topic)
       const until = await readUntil()
@@ -37,7 +37,7 @@ export function liveTopic(context: RebuildContext, projection: Projection): Rebu
         if (setAside === record.offset) return 'a dead letter of the live read models'
         return lostLine(lostBefore(setAside, record))
       }
-      await rebuildInto({ projection, db, connection, topic, until, catalog, serviceVersion, deadBecause, onProgress })
+      await rebuildInto({ ...context, projection, topic, until, deadBecause })
       // An interrupted replay has passed batches, too.
       for (const letter of await readUnfoldedLetters(client, schemas.rebuilt, projection)) {
         const setAside = setAsideOf(unfolded, letter)
@@ -94,10 +94,9 @@ function lostBefore(
 
 /** Folds the dead letters that were retried live after the rebuild had omitted them. */
 async function foldRetried(context: RebuildContext, projection: Projection): Promise<void> {
-  const { db, catalog, serviceVersion } = context
   const { topic } = projection
   for (const partition of await requestRetries(context, projection)) {
-    const fold = createPartitionFold({ projection, db, topic, partition, catalog, serviceVersion, mode: 'rebuild' })
+    const fold = createPartitionFold({ ...context, projection, topic, partition, mode: 'rebuild' })
     await fold.open()
     for (;;) {
       const result = await fold.retry()
@@ -134,12 +133,12 @@ async function requestRetries(
 
 /** Ticks until the rebuilt rows are settled as far as the live ones. */
 async function settle(context: RebuildContext, projection: Projection): Promise<void> {
-  const { client, db, schemas, catalog, serviceVersion, settledUntil } = context
+  const { client, db, schemas, catalog, settledUntil } = context
   if (!settledUntil) return
   const { topic } = projection
   const { rows } = await client.query<{ partition: number; instant: Date }>(settledUntil(schemas.live))
   for (const { partition, instant } of rows) {
-    const fold = createPartitionFold({ projection, db, topic, partition, catalog, serviceVersion })
+    const fold = createPartitionFold({ ...context, projection, topic, partition })
     await fold.open()
     for (let ticks = 0; ; ticks++) {
       const due = (await projection.ticks?.due(db, instant, { partitions: [partition], catalog })) ?? []

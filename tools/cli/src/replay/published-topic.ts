@@ -1,13 +1,7 @@
 import { decodeFacts, foldRecords, type Projection, rebuildInto } from '@nextvisit/consumer'
 import { type FetchedRecord, readWatermarks } from '@nextvisit/log'
 import { readUnfoldedLetters } from './lost-offsets.ts'
-import {
-  type RebuildContext,
-  type RebuildSource,
-  readOffsets,
-  remainingIn,
-  requireBeginning,
-} from './rebuild-source.ts'
+import { countRemaining, type RebuildContext, type RebuildSource, requireBeginning } from './rebuild-source.ts'
 
 /** Nobody folds this topic live, so nobody can set a batch aside that cannot be decoded. */
 const deadBecause = ({ undecodable }: FetchedRecord): string | undefined => undecodable?.error.message
@@ -17,8 +11,8 @@ const deadBecause = ({ undecodable }: FetchedRecord): string | undefined => unde
  * The outbox publishes at least once, so folding a fact twice, even after later facts, must change nothing.
  */
 export function publishedTopic(context: RebuildContext, projection: Projection): RebuildSource {
-  const { name, topic } = projection
-  const { client, db, schemas, connection, catalog, serviceVersion, onProgress, onLost } = context
+  const { topic } = projection
+  const { client, db, schemas, connection, onLost } = context
 
   const readEnds = async (): Promise<ReadonlyMap<number, bigint>> =>
     new Map(Array.from(await readWatermarks(connection, topic), ([partition, { high }]) => [partition, high]))
@@ -35,18 +29,18 @@ export function publishedTopic(context: RebuildContext, projection: Projection):
   }
 
   return {
-    remaining: async () => remainingIn(await readEnds(), await readOffsets(client, schemas.rebuilt, name, topic)),
+    remaining: async () => countRemaining(context, projection, await readEnds()),
     foldUp: async () => {
       await requireBeginning(connection, topic)
       // Reads the outbox before the ends: a record that leaves it later is in the log by then.
       const waiting = await readOutbox()
       const until = await readEnds()
-      await rebuildInto({ projection, db, connection, topic, until, catalog, serviceVersion, deadBecause, onProgress })
+      await rebuildInto({ ...context, projection, topic, until, deadBecause })
       for (const { partition, offset, lastOffset } of await readUnfoldedLetters(client, schemas.rebuilt, projection))
         if (lastOffset !== undefined)
           onLost({ topic, partition, firstOffset: String(offset), lastOffset: String(lastOffset) })
       const { recorded } = decodeFacts(projection.schema, { records: waiting })
-      const { statements } = await foldRecords({ projection, db, catalog, serviceVersion, mode: 'rebuild' }, recorded)
+      const { statements } = await foldRecords({ ...context, projection, mode: 'rebuild' }, recorded)
       if (statements.length > 0) await db.executeAll(statements)
     },
   }

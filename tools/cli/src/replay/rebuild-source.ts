@@ -1,5 +1,5 @@
 import type { CatalogView } from '@nextvisit/catalog'
-import type { SettledUntil } from '@nextvisit/consumer'
+import type { Projection, SettledUntil } from '@nextvisit/consumer'
 import type { LostOffsets } from '@nextvisit/contracts'
 import type { Client, CommitDb } from '@nextvisit/database'
 import { type LogConnection, readWatermarks } from '@nextvisit/log'
@@ -44,8 +44,13 @@ export async function readOffsets(
   return new Map(rows.map((row) => [row.partition, BigInt(row.next_offset)]))
 }
 
-/** Returns the number of offsets between two positions of each partition. */
-export function remainingIn(until: ReadonlyMap<number, bigint>, folded: ReadonlyMap<number, bigint>): number {
+/** Returns the number of offsets before these ends that are not rebuilt yet. */
+export async function countRemaining(
+  { client, schemas }: RebuildContext,
+  { name, topic }: Projection,
+  until: ReadonlyMap<number, bigint>,
+): Promise<number> {
+  const folded = await readOffsets(client, schemas.rebuilt, name, topic)
   return [...until].reduce((sum, [partition, end]) => sum + Math.max(0, Number(end - (folded.get(partition) ?? 0n))), 0)
 }
 
