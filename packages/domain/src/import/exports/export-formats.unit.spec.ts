@@ -358,15 +358,25 @@ describe('every format', () => {
       expect(withText(text)).toMatchObject(rejected(`${name} must not contain U+0000`))
     const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
     expect(withText(`{"$insert_id":${deep}}`)).toMatchObject(rejected(`${name} must not be nested deeper`))
+    for (const text of ['{', '{"a":1', '{a:1}', "{'a':1}", '{"a":NaN}', '{"a":1}}', ' {"a":1} {}', '{…}'])
+      expect(withText(text)).toMatchObject(rejected(`${name} begins with { but is not valid JSON`))
   })
 
   it('checks the changes of PostHog in its properties, and the properties of its person', () => {
     const text = '{"a":"\\u0000"}'
     const changed = { ...POSTHOG, properties: { $set_once: text } }
     expect(read('posthog', changed)).toMatchObject(rejected('properties.$set_once must not contain U+0000'))
+    expect(read('posthog', { ...POSTHOG, properties: { $set: '{"plan":' } })).toMatchObject(
+      rejected('properties.$set begins with { but is not valid JSON'),
+    )
     const { person_properties: _, ...withoutPerson } = POSTHOG
     const withPerson = { ...withoutPerson, person: { properties: text } }
     expect(read('posthog', withPerson)).toMatchObject(rejected('person.properties must not contain U+0000'))
+  })
+
+  it.each(['', 'none', '[1]', 5, null])('takes an object that is %j for none', (value) => {
+    expect(okOf('amplitude', { ...AMPLITUDE, user_properties: value }).user.set).toEqual({})
+    expect(okOf('posthog', { ...POSTHOG, person_properties: value }).user.set).toEqual({ plan: 'pro' })
   })
 
   it.each([

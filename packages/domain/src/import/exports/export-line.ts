@@ -55,6 +55,7 @@ export const EXPORT_RULES = nameRules({
   member: (member: string, kind: string) => ({ message: `${member} must be ${kind}` }),
   time: (member: string) => ({ message: `${member} must be a date and time, such as 2026-01-31T09:30:00.000Z` }),
   unixTime: (member: string) => ({ message: `${member} must be a Unix time in seconds or milliseconds` }),
+  notJson: (member: string) => ({ message: `${member} begins with { but is not valid JSON` }),
   manyTraits: (member: string, most: number) => ({ message: `${member} must have at most ${most} values` }),
 })
 
@@ -93,8 +94,8 @@ type ParsedObjects<Member extends string> =
   | Rejection
 
 /**
- * Returns the objects in these members, which may be written as JSON text, as some exports do. undefined: it is none. Such a
- * text has the limits of the line, which was checked only around it.
+ * Returns the objects in these members. An object may be JSON text, as in some exports. Such a text has the limits of the
+ * line, which was checked only around it. undefined: neither an object nor text that begins with `{`.
  */
 export function parseObjects<Member extends string>(given: Readonly<Record<Member, unknown>>): ParsedObjects<Member> {
   const objects: Partial<Record<Member, JsonObject | undefined>> = {}
@@ -111,10 +112,11 @@ function parseObject(
   value: unknown,
 ): { readonly outcome: 'ok'; readonly object: JsonObject | undefined } | Rejection {
   if (isJsonObject(value)) return { outcome: 'ok', object: value }
-  if (typeof value !== 'string' || !value.startsWith('{')) return { outcome: 'ok', object: undefined }
+  if (typeof value !== 'string' || !/^\s*\{/.test(value)) return { outcome: 'ok', object: undefined }
   // Before JSON.parse: functions that recurse over a deep value could overflow the stack.
   if (isDeeperThan(value, MAX_EXPORT_DEPTH)) return reject(IMPORT_RULES.exportDepth(member))
   const object = objectIn(value)
+  if (!object) return reject(EXPORT_RULES.notJson(member))
   if (mayHoldUnstorable(value) && !isStorable(object)) return reject(BODY_RULES.notStorable(member))
   return { outcome: 'ok', object }
 }
