@@ -3,12 +3,13 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { selectProductionBuild } from './config.ts'
 
 const folder = path.resolve(import.meta.dirname, '..')
 const generated = path.join(folder, 'generated')
 const stamp = path.join(generated, 'web.sha256')
 /** The pages, the code that they share with the server, the exact versions of the build tools, and the runbooks. */
-const SOURCES = ['web', 'src', 'package.json', 'scripts/build-web.ts', '../../docs/runbooks']
+const SOURCES = ['web', 'src', 'package.json', 'scripts', '../../docs/runbooks']
 
 async function filesOf(source: string): Promise<readonly string[]> {
   const whole = path.join(folder, source)
@@ -25,8 +26,7 @@ async function hashOfSources(): Promise<string> {
 }
 
 async function build(): Promise<void> {
-  // In specs it is `test`, and the bundle would contain React's development build.
-  process.env['NODE_ENV'] = 'production'
+  selectProductionBuild()
   // Loaded on demand: loading them takes longer than everything else.
   const [{ build: buildPages }, { default: react }] = await Promise.all([
     import('vite'),

@@ -1,6 +1,7 @@
 /** Program for command-job.int.spec.ts that prints lines like the commands of `nextvisit`. */
 import { existsSync, writeFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
+import { variableNames } from './config.ts'
 
 const say = (line: object): boolean => process.stdout.write(`${JSON.stringify(line)}\n`)
 const hang = (): void => {
@@ -15,9 +16,7 @@ const scenarios = new Map<string, () => unknown>([
     async () => {
       process.stdout.write('This is not a line of JSON.\n')
       say({ type: 'progress', share: 0.5, records: 10, perSecond: 5, secondsLeft: 2 })
-      // oxlint-disable-next-line node/no-process-env -- the spec checks the environment of a command
-      const environment = Object.keys(process.env).toSorted()
-      say({ type: 'told', args, environment, input: await text(process.stdin) })
+      say({ type: 'told', args, environment: variableNames(), input: await text(process.stdin) })
     },
   ],
   [
