@@ -23,7 +23,7 @@ export function exitCodeOf(error: unknown): number {
 export class CliError extends Error {
   override readonly name: string = 'CliError'
   readonly code: string = 'COMMAND_FAILED'
-  readonly retryable = false
+  readonly retryable: boolean = false
   readonly exitCode: number
 
   constructor(message: string, exitCode: number = EXIT.failed, options?: ErrorOptions) {

@@ -29,7 +29,11 @@ export type WorkspaceFault = z.infer<typeof WorkspaceFault>
 /** The error that ended the command, as on standard error. */
 export const ErrorLine = z.object({
   type: z.literal('error'),
-  code: z.string().describe('UNEXPECTED: an unforeseen error, with the message of its origin.'),
+  code: z
+    .string()
+    .describe(
+      'LOG_UNAVAILABLE, DATABASE_UNAVAILABLE: the same command may succeed later. UNEXPECTED: an unforeseen error, with the message of its origin.',
+    ),
   message: z.string(),
   faults: z.array(WorkspaceFault).describe('Faults of the workspace file, if it is invalid.'),
 })

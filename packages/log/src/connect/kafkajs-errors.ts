@@ -1,5 +1,13 @@
 // Classifies errors that kafkajs throws, by their names and types: its error classes are not exported for ES modules.
 
+import { BrokerUnreachableError, PartitionRefusedError } from '../errors.ts'
+
+/** Returns true if Kafka was unavailable, or did not answer in time: another attempt may succeed. */
+export function isLogUnavailable(error: unknown): boolean {
+  if (error instanceof BrokerUnreachableError || error instanceof PartitionRefusedError) return error.retryable
+  return error instanceof Error && error.name.startsWith('KafkaJS') && isRetryable(error)
+}
+
 /** Returns true if another attempt may succeed. For this package's own errors: their `retryable`. */
 export function isRetryable(error: unknown): boolean {
   if (!(error instanceof Error)) return false

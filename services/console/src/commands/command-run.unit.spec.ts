@@ -17,7 +17,7 @@ function messageFor(role: 'viewer' | 'operator', code: string): string | undefin
   return runAnswerOf(run, role).failure?.message
 }
 
-it.each(['UNEXPECTED', 'COMMAND_FAILED', 'LIVE_IS_BUSY', 'BAD_CONFIG', 'A_NEW_ONE'])(
+it.each(['UNEXPECTED', 'COMMAND_FAILED', 'DATABASE_UNAVAILABLE', 'LIVE_IS_BUSY', 'BAD_CONFIG', 'A_NEW_ONE'])(
   'a run hides the message of a failure with the code %s from viewers',
   (code) => {
     expect(messageFor('viewer', code)).toContain('Only operators see the message')

@@ -22,7 +22,7 @@ const ReplayResult = StartReplay.omit({ restart: true }).extend({
   records: z.number().nullable(),
   /** Start of the interrupted replay that this one continues. */
   resumedFrom: Instant.nullable(),
-  /** Postgres is unavailable or busy; the command retries. */
+  /** Kafka or Postgres is unavailable or busy; the command retries. */
   isPaused: z.boolean(),
   /** The first offsets that cannot be rebuilt. */
   lost: z.array(LostOffsets),

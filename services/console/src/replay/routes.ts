@@ -10,8 +10,13 @@ const NOT_HERE = refuse(409, 'not-here', 'This console cannot start replays. Run
 const NO_SERVICE = refuse(404, 'no-service', 'There is no such consumer.')
 const NOTHING_RUNS = refuse(409, 'nothing-runs', 'No replay started here is running.')
 
-/** A held lock, or an unavailable Kafka or Postgres, whose drivers' errors are `UNEXPECTED`. */
-const RETRIED_CODES: ReadonlySet<string> = new Set(['REPLAY_RUNS', 'LIVE_IS_BUSY', 'LOG_UNAVAILABLE', 'UNEXPECTED'])
+/** A held lock, or an unavailable Kafka or Postgres. */
+const RETRIED_CODES: ReadonlySet<string> = new Set([
+  'REPLAY_RUNS',
+  'LIVE_IS_BUSY',
+  'LOG_UNAVAILABLE',
+  'DATABASE_UNAVAILABLE',
+])
 
 /** Bounds the answer of a replay that passes thousands of batches. */
 const MAX_SHOWN_LOST = 50

@@ -1,18 +1,18 @@
 import { type CatalogView, lookupsOf, readCatalog } from '@nextvisit/catalog'
 import type { Consumer } from '@nextvisit/consumer'
 import { TOPICS } from '@nextvisit/contracts'
-import { isTransientError } from '@nextvisit/database'
 import type { LogConnection } from '@nextvisit/log'
 import { Command } from 'commander'
 import { logConnection, readEnvironment } from '../environment/config.ts'
 import { CONSUMER_NAMES, consumerNamed } from '../environment/consumer-database.ts'
 import { addressesOf } from '../environment/database-addresses.ts'
-import { CliError, EXIT, firstLine, isOurs } from '../errors.ts'
+import { EXIT } from '../errors.ts'
 import { endedByLine } from '../output/json-lines.ts'
 import { isEqual } from '../replay/compare-tables.ts'
 import { replayConsumer } from '../replay/replay-consumer.ts'
 import { createReplayLines, createReplayText, type ReplayReport } from '../replay/replay-report.ts'
 import type { ReplayOutcome } from '../replay/replay.ts'
+import { UnavailableError, unavailablePart } from '../replay/unavailable-error.ts'
 
 interface ReplayFlags {
   readonly dryRun?: true
@@ -61,8 +61,8 @@ async function replay(service: string, flags: ReplayFlags): Promise<void> {
       const { outcome, comparisons } = await replayWith(consumer, flags, report)
       process.exitCode = outcome === 'swapped' || isEqual(comparisons) ? EXIT.done : EXIT.failed
     } catch (error) {
-      if (!(error instanceof Error) || isOurs(error) || !isTransientError(error)) throw error
-      throw unavailable(error)
+      const part = unavailablePart(error)
+      throw part && error instanceof Error ? new UnavailableError(part, error) : error
     } finally {
       report.end()
     }
@@ -88,9 +88,4 @@ async function replayWith(consumer: Consumer, flags: ReplayFlags, report: Replay
 async function readCatalogAsItIs(connection: LogConnection): Promise<CatalogView> {
   const { state } = await readCatalog(connection, TOPICS.catalog)
   return { ...lookupsOf(state), onChange: () => {}, currentAsOfMs: () => Number.POSITIVE_INFINITY }
-}
-
-function unavailable(cause: Error): CliError {
-  const message = `Postgres was unavailable or busy (${firstLine(cause)}). Run the same command again: it resumes.`
-  return new CliError(message, EXIT.failed, { cause })
 }

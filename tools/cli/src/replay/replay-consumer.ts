@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { CatalogView } from '@nextvisit/catalog'
 import { type Consumer, coreTableSources, offlineParts } from '@nextvisit/consumer'
 import { type LostOffsets, type ReplayStep, TOPICS, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
-import { type Client, isTransientError, openCommitDb, withClient } from '@nextvisit/database'
+import { type Client, openCommitDb, withClient } from '@nextvisit/database'
 import { type LogConnection, readKeyPartitions, withLogAdmin } from '@nextvisit/log'
 import type { Schemas, TableComparison } from './compare-tables.ts'
 import { codeFingerprint } from './code-fingerprint.ts'
@@ -14,6 +14,7 @@ import type { RebuildContext, RebuildSource } from './rebuild-source.ts'
 import { replay, type ReplayOutcome } from './replay.ts'
 import { ReplayError } from './replay-error.ts'
 import { openShadow, shadowOf } from './shadow-schema.ts'
+import { unavailablePart } from './unavailable-error.ts'
 
 export interface ReplayRequest {
   readonly isDryRun: boolean
@@ -33,7 +34,7 @@ export interface ReplayEnvironment {
   readonly onLost: (lost: LostOffsets) => void
   readonly onStep: (step: ReplayStep) => void | Promise<void>
   readonly onCompared: (comparisons: readonly TableComparison[]) => void
-  /** Called if Postgres is unavailable or busy. The replay resumes soon. */
+  /** Called if Kafka or Postgres is unavailable or busy. The replay resumes soon. */
   readonly onPause: (error: Error) => void
 }
 
@@ -45,7 +46,7 @@ const PAUSE_MS = 3_000
 const MAX_PAUSES = 20
 
 /**
- * Replays one consumer. If Postgres is temporarily unavailable or busy before the swap, the replay resumes afterwards. Throws
+ * Replays one consumer. If Kafka or Postgres is unavailable or busy before the swap, the replay resumes afterwards. Throws
  * {@link ReplayError}, and any error that a retry would repeat.
  */
 export async function replayConsumer(
@@ -78,7 +79,7 @@ export async function replayConsumer(
     try {
       return await replayOnce(consumer, { ...request, restart: request.restart && !hasBegun }, watched)
     } catch (error) {
-      if (!(error instanceof Error) || !isTransientError(error) || isSwapping || pauses === MAX_PAUSES) throw error
+      if (!(error instanceof Error) || !unavailablePart(error) || isSwapping || pauses === MAX_PAUSES) throw error
       pauses += 1
       environment.onPause(error)
       await sleep(PAUSE_MS)

@@ -72,3 +72,14 @@ it('a replay that cannot begin ends with an error line', async () => {
   })
   expect(stderr).toContain('There is no consumer service nobody')
 })
+
+it('a replay that cannot reach Kafka ends with an error that is retryable', async () => {
+  const env = { KAFKA_BROKERS: '127.0.0.1:1', DATABASE_URL: 'postgresql://postgres@127.0.0.1:1/none' }
+  const { exitCode, stdout } = await runNextvisit(['replay', 'metering', '--json-lines'], env)
+  expect(exitCode).toBe(1)
+  expect(ReplayLine.parse(JSON.parse(stdout))).toMatchObject({
+    type: 'error',
+    code: 'LOG_UNAVAILABLE',
+    message: expect.stringMatching(/^Kafka was unavailable or busy .* Run the same command again: it resumes\.$/),
+  })
+})

@@ -9,6 +9,7 @@ import { lostLine } from './lost-offsets.ts'
 import type { ReplayEnvironment } from './replay-consumer.ts'
 import type { ReplayOutcome } from './replay.ts'
 import { notComparedOf, comparisonLines, outcomeLine } from './comparison-lines.ts'
+import { unavailablePart } from './unavailable-error.ts'
 
 /** Reports a replay. */
 export interface ReplayReport
@@ -45,7 +46,7 @@ export function createReplayText({ name, tables }: Pick<Consumer, 'name' | 'tabl
     },
     onPause: (error) => {
       progress.end()
-      print(`Postgres is unavailable or busy (${firstLine(error)}); retrying.`)
+      print(`${unavailablePart(error) ?? 'A part'} is unavailable or busy (${firstLine(error)}); retrying.`)
     },
     onStep: (step) => {
       progress.end()

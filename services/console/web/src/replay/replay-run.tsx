@@ -74,7 +74,7 @@ export function ReplayRun({ run, mayStart }: { readonly run: Run; readonly maySt
         {isRunning(run) && outcome === null && (
           <RunProgress
             run={run}
-            doing={isPaused ? 'Postgres is unavailable or busy; retrying' : DOING[step]}
+            doing={isPaused ? 'Kafka or Postgres is unavailable or busy; retrying' : DOING[step]}
             total={records}
             onStop={mayStart ? () => stop.mutate({}) : undefined}
           />
