@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { deadLetterCalls, type DeadLetterGroup } from '@nextvisit/contracts'
-import { type Db, sql } from '@nextvisit/database'
+import { type Db, type Queryable, sql, type Sql } from '@nextvisit/database'
 import { createLocalClient, type CallOutcome } from '@nextvisit/service-kit'
 import { countRowsRead } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
@@ -9,7 +9,7 @@ import { answerDeadLetters } from './answer-dead-letters.ts'
 
 const NOT_JSON = 'value is not JSON'
 
-function asksOn(db: Db) {
+function asksOn(db: Queryable) {
   return createLocalClient(deadLetterCalls, answerDeadLetters('visits', db))
 }
 
@@ -174,6 +174,24 @@ it('a page of all causes reads only its own dead letters, among any number of se
   expect(read).toBeLessThan(100)
 })
 
+/** A dead letter with these headers. `bytesRead`: the size of the rows that were read for answers. */
+async function givenHeaders(headers: Readonly<Record<string, string>>) {
+  const db = await givenConsumerDb()
+  await givenDeadLetters(db, [{ reason: NOT_JSON }])
+  await db.$executeRaw(sql`UPDATE dead_letters SET headers = ${JSON.stringify(headers)}::json`)
+  const rows: unknown[] = []
+  const asks = asksOn({
+    $queryRaw: async <Rows>(query: Sql) => {
+      const read = await db.$queryRaw<Rows>(query)
+      rows.push(read)
+      return read
+    },
+  })
+  const readHeaders = async (content: 'bounded' | 'headers' | 'whole') =>
+    (await answerOf(asks.read({ id: '1', content }))).content?.headers
+  return { readHeaders, bytesRead: () => JSON.stringify(rows).length }
+}
+
 describe('one dead letter', () => {
   it.each([
     ['broken JSON', Buffer.from('{"broken'), { form: 'text', text: '{"broken', isCut: false }],
@@ -192,6 +210,49 @@ describe('one dead letter', () => {
     })
     expect(await asks.read({ id: '2', content: 'bounded' })).toEqual({ outcome: 'not-found' })
   })
+
+  it.each([
+    ['a quote and a backslash', '"\\'],
+    ['U+0000', '\u0000'],
+    ['a line break', '\n'],
+    ['a character beyond U+FFFF', '🎉'],
+    ['nothing', ''],
+  ])('shows headers with %s', async (_, text) => {
+    const headers = { ce_id: 'a', [`x${text}`]: `${text}y${text}`, last: 'z' }
+    const { readHeaders } = await givenHeaders(headers)
+    const shown = Object.entries(headers).map(([name, value]) => ({
+      name: name.replace('\u0000', String.raw`\u0000`).replace('\n', String.raw`\u000a`),
+      value: value.replaceAll('\u0000', String.raw`\u0000`).replaceAll('\n', String.raw`\u000a`),
+    }))
+    for (const content of ['bounded', 'headers', 'whole'] as const) expect(await readHeaders(content)).toEqual(shown)
+  })
+
+  it.each([
+    ['letters', 'a'],
+    ['control characters', '\u0001'],
+    ['backslashes', '\\'],
+  ])(
+    'reads only the beginning of long headers of %s, and only the first ones, unless the question asks for all',
+    async (_, text) => {
+      for (const before of ['', 'x', 'xy', 'xyz']) {
+        const long = before + text.repeat(10_000)
+        const headers = {
+          [long]: 'z',
+          ...Object.fromEntries(Array.from({ length: 100 }, (_each, n) => [`h${n}`, long])),
+        }
+        const { readHeaders, bytesRead } = await givenHeaders(headers)
+        const bounded = await readHeaders('bounded')
+        const cut = long.slice(0, 1_000).replaceAll('\u0001', String.raw`\u0001`)
+        expect(bounded).toHaveLength(50)
+        expect(bounded?.slice(0, 2)).toEqual([
+          { name: cut, value: 'z' },
+          { name: 'h0', value: cut },
+        ])
+        expect(bytesRead()).toBeLessThan(1_000_000)
+        expect(await readHeaders('headers')).toHaveLength(101)
+      }
+    },
+  )
 })
 
 describe('a decision', () => {

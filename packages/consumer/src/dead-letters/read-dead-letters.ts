@@ -14,8 +14,13 @@ const MAX_KEY_BYTES = 1_000
 const MAX_VALUE_BYTES = 65_536
 const MAX_HEADERS = 50
 const MAX_HEADER_CHARACTERS = 1_000
-/** Greater than any value in the log. */
-const WHOLE_VALUE_BYTES = 2 ** 31 - 1
+/** Greater than any length in the log. */
+const WHOLE = 2 ** 31 - 1
+/** Each is a JSON text. Postgres' own functions on JSON reject all of it if any has U+0000. */
+const STRINGS_OF_JSON = String.raw`"((?:[^"\\]|\\.)*)"`
+/** JSON writes a character with up to six. */
+const MAX_HEADER_JSON = 6 * MAX_HEADER_CHARACTERS
+const CUT_ESCAPE = /((?:^|[^\\])(?:\\\\)*)\\(?:u[\da-f]{0,3})?$/i
 
 /** An instant as contracts want it; null stays null. */
 export function instantOf(expression: Sql): Sql {
@@ -119,7 +124,8 @@ export function readDecidedDeadLetters(
 
 interface StoredContent {
   readonly key: Uint8Array | null
-  readonly headers: Readonly<Record<string, string>>
+  /** Names and values by turns, as JSON texts without quotation marks. Those of `bounded` content may be cut. */
+  readonly headers: readonly string[]
   readonly value: Uint8Array | null
 }
 
@@ -130,9 +136,15 @@ export async function readDeadLetter(
   id: string,
   asked: Question<'read'>['content'],
 ): Promise<Answer<'read'> | undefined> {
-  const maxValueBytes = { none: 0, headers: 0, bounded: MAX_VALUE_BYTES, whole: WHOLE_VALUE_BYTES }[asked]
+  const maxValueBytes = { none: 0, headers: 0, bounded: MAX_VALUE_BYTES, whole: WHOLE }[asked]
+  const maxHeaders = { none: 0, headers: WHOLE, bounded: MAX_HEADERS, whole: WHOLE }[asked]
+  const maxHeaderJson = asked === 'bounded' ? MAX_HEADER_JSON : WHOLE
   const [found] = await db.$queryRaw<(DeadLetter & StoredContent)[]>(sql`
-    SELECT ${DEAD_LETTER}, headers, substring(key FROM 1 FOR ${MAX_KEY_BYTES}::int) AS key,
+    SELECT ${DEAD_LETTER}, substring(key FROM 1 FOR ${MAX_KEY_BYTES}::int) AS key,
+           ARRAY(
+             SELECT left((regexp_matches(headers::text, ${STRINGS_OF_JSON}, 'g'))[1], ${maxHeaderJson}::int)
+             LIMIT 2 * ${maxHeaders}::bigint
+           ) AS headers,
            substring(value FROM 1 FOR ${maxValueBytes}::int) AS value
     FROM dead_letters WHERE projection = ${projection} AND id = ${id}::bigint`)
   if (!found) return undefined
@@ -146,13 +158,17 @@ function contentOf(
   valueBytes: number | null,
   asked: Question<'read'>['content'],
 ): RecordContent {
-  const isBounded = asked === 'bounded'
-  const showHeader = (text: string) => escapeControls(isBounded ? text.slice(0, MAX_HEADER_CHARACTERS) : text)
+  const maxCharacters = asked === 'bounded' ? MAX_HEADER_CHARACTERS : WHOLE
+  const shown = headers.map((json) => escapeControls(fromJson(json).slice(0, maxCharacters)))
   return {
     key: key && showBytes(key, key.byteLength === MAX_KEY_BYTES),
-    headers: Object.entries(headers)
-      .slice(0, isBounded ? MAX_HEADERS : Infinity)
-      .map(([name, text]) => ({ name: showHeader(name), value: showHeader(text) })),
+    headers: shown.flatMap((name, at) => (at % 2 === 0 ? { name, value: shown[at + 1] ?? '' } : [])),
     value: value && asked !== 'headers' ? showBytes(value, (valueBytes ?? 0) > value.byteLength) : null,
   }
+}
+
+/** Parses a JSON text without quotation marks, up to an escape that was cut. */
+function fromJson(json: string): string {
+  const whole = json.length < MAX_HEADER_JSON ? json : json.replace(CUT_ESCAPE, '$1')
+  return JSON.parse(`"${whole}"`) as string
 }
