@@ -23,10 +23,19 @@ export interface CatalogProblem {
   readonly usedRevision: number
   /** The reason why it cannot be read, or the forms, segments and keys that are not understood. */
   readonly reason: string
+  /** Present if the latest record may be in an undecodable batch of the log. The next record ends the problem. */
+  readonly isUndecodable?: true
 }
 
 /** Describes a problem: `revision 7 of acme is not understood; revision 6 is used: …` */
-export function describeProblem({ organization, revision, usedRevision, reason }: CatalogProblem): string {
+export function describeProblem({
+  organization,
+  revision,
+  usedRevision,
+  reason,
+  isUndecodable,
+}: CatalogProblem): string {
+  if (isUndecodable) return `revision ${usedRevision} of ${organization} is used, but may not be the latest: ${reason}`
   const named = `revision ${revision ?? '?'} of ${organization} is not understood`
   if (usedRevision === revision) return `${named} in full: ${reason}`
   return `${named}; ${usedRevision === 0 ? 'there is no other' : `revision ${usedRevision} is used`}: ${reason}`

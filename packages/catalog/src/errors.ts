@@ -14,6 +14,27 @@ export class CatalogTopicError extends Error {
   }
 }
 
+/** Rejects a view's `start` if the log has a catalog, but no organization in it can be read. */
+export class CatalogUnreadableError extends Error {
+  override readonly name = 'CatalogUnreadableError'
+  readonly code = 'CATALOG_UNREADABLE'
+  readonly retryable = false
+
+  /** `remedy`: `apply` if reading continues after the batch. */
+  constructor(cause: Error, remedy: 'apply' | 'restore') {
+    const first =
+      remedy === 'apply'
+        ? 'Apply the workspace file of every organization with `nextvisit apply`'
+        : 'Restore the topic of the catalog'
+    super(
+      `There is no catalog to start with: ${cause.message}. ${first}, then start again: see docs/runbooks/halted.md.`,
+      {
+        cause,
+      },
+    )
+  }
+}
+
 /** Rejects a view's `start` if the view is stopped before it has read the catalog. */
 export class CatalogViewStoppedError extends Error {
   override readonly name = 'CatalogViewStoppedError'

@@ -15,6 +15,8 @@ export interface HeldOrganization {
   readonly config: OrganizationConfig | null
   readonly projects: ReadonlyMap<string, CatalogProject>
   readonly problem: CatalogProblem | undefined
+  /** Number of records after the latest one that cannot be decoded. Each may be a revision of this organization. */
+  readonly undecodableRecords: number
 }
 
 const NOT_HELD: HeldOrganization = {
@@ -23,9 +25,10 @@ const NOT_HELD: HeldOrganization = {
   config: null,
   projects: new Map(),
   problem: undefined,
+  undecodableRecords: 0,
 }
 
-/** The folded catalog topic. Only `foldCatalog` changes it. */
+/** The folded catalog topic. Only `foldCatalog` and `foldUndecodable` change it. */
 export interface CatalogState {
   readonly organizations: Map<string, HeldOrganization>
   /**
@@ -34,10 +37,18 @@ export interface CatalogState {
    * another organization works whichever record comes first.
    */
   readonly keys: Map<string, readonly CatalogKey[]>
+  /** The undecodable batches of the log, in order. */
+  readonly undecodable: UndecodableBatch[]
+}
+
+interface UndecodableBatch {
+  readonly error: Error
+  /** Maximum number of records in the batch. */
+  readonly records: number
 }
 
 export function emptyCatalog(): CatalogState {
-  return { organizations: new Map(), keys: new Map() }
+  return { organizations: new Map(), keys: new Map(), undecodable: [] }
 }
 
 /**
@@ -56,7 +67,33 @@ export function foldCatalog(state: CatalogState, record: CatalogRecord): boolean
   return true
 }
 
-type Content = Omit<HeldOrganization, 'projects'> & { readonly notUnderstood: readonly NotUnderstood[] }
+/**
+ * Folds a batch that cannot be decoded into the state, in place. Every organization stays in force, with its keys: the batch
+ * does not say which it changes. Each may have had a later revision in it, so each has a problem until its next record
+ * (decision 0012).
+ */
+export function foldUndecodable({ organizations, undecodable }: CatalogState, batch: UndecodableBatch): void {
+  undecodable.push(batch)
+  const reason = `${batch.error.message}. Apply the organization again: see docs/runbooks/halted.md`
+  for (const [organization, held] of organizations) {
+    const undecodableRecords = held.undecodableRecords + batch.records
+    const own = { organization, revision: null, usedRevision: held.revision, reason, isUndecodable: true } as const
+    // A removed organization has nothing that could be stale.
+    const problem = held.problem ?? (held.config ? own : undefined)
+    organizations.set(organization, { ...held, undecodableRecords, problem })
+  }
+}
+
+/** Returns the revision of an organization's next record: greater than any in the log, decodable or not. */
+export function nextRevision({ organizations, undecodable }: CatalogState, organization: string): number {
+  const held = organizations.get(organization)
+  if (held) return held.latestRevision + held.undecodableRecords + 1
+  return undecodable.reduce((sum, { records }) => sum + records, 0) + 1
+}
+
+type Content = Omit<HeldOrganization, 'projects' | 'undecodableRecords'> & {
+  readonly notUnderstood: readonly NotUnderstood[]
+}
 
 function readFrom({ organization, revision, config, notUnderstood }: ReadRecord): Content {
   const reason = notUnderstood
@@ -91,9 +128,10 @@ function hold(state: CatalogState, organization: string, { notUnderstood, ...con
       ]
     }),
   )
-  const before = state.organizations.get(organization)?.projects ?? new Map<string, CatalogProject>()
-  placeKeys(state, organization, keysIn(before.values()), keysIn(projects.values()))
-  state.organizations.set(organization, { ...content, projects })
+  const before = state.organizations.get(organization) ?? NOT_HELD
+  placeKeys(state, organization, keysIn(before.projects.values()), keysIn(projects.values()))
+  const undecodableRecords = content.latestRevision > before.latestRevision ? 0 : before.undecodableRecords
+  state.organizations.set(organization, { ...content, projects, undecodableRecords })
 }
 
 function keysIn(projects: Iterable<CatalogProject>): Map<string, CatalogKey[]> {

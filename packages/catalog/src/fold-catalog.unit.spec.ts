@@ -1,7 +1,7 @@
 import { OrganizationConfig, readKeys } from '@nextvisit/contracts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { emptyCatalog, foldCatalog, lookupsOf } from './fold-catalog.ts'
+import { emptyCatalog, foldCatalog, foldUndecodable, lookupsOf, nextRevision } from './fold-catalog.ts'
 import type { CatalogRecord } from './read-catalog-record.ts'
 import { staticCatalog } from '../test/static-catalog.ts'
 
@@ -223,5 +223,48 @@ describe('the catalog', () => {
         expect(fold(...log, ...log).revision('acme')).toBe(revision('acme'))
       }),
     )
+  })
+})
+
+describe('a batch that cannot be decoded', () => {
+  const batch = { error: new Error('The batch at offsets 5 to 7 of catalog/0 cannot be decoded: why'), records: 3 }
+
+  function given(...before: readonly CatalogRecord[]) {
+    const state = emptyCatalog()
+    for (const record of before) foldCatalog(state, record)
+    foldUndecodable(state, batch)
+    return { state, ...lookupsOf(state) }
+  }
+
+  it('leaves each organization and its keys in force, with a problem until its next record', () => {
+    const { state, revision, keyByHash, problems } = given(
+      configured('acme', 4, withKey('mine')),
+      configured('other', 7),
+    )
+    expect([revision('acme'), keyByHash(HASH)?.entry.name]).toEqual([4, 'mine'])
+    expect(problems()).toMatchObject([
+      { organization: 'acme', revision: null, usedRevision: 4, isUndecodable: true },
+      { organization: 'other', revision: null, usedRevision: 7, isUndecodable: true },
+    ])
+    expect(foldCatalog(state, configured('acme', 4))).toBe(false)
+    expect(problems()).toHaveLength(2)
+    expect(foldCatalog(state, configured('acme', 8))).toBe(true)
+    expect(problems()).toMatchObject([{ organization: 'other' }])
+  })
+
+  it('may have used the next revisions, so that the next record skips them, once', () => {
+    const { state } = given(configured('acme', 4))
+    expect([nextRevision(state, 'acme'), nextRevision(state, 'new')]).toEqual([8, 4])
+    foldUndecodable(state, { ...batch, records: 2 })
+    expect([nextRevision(state, 'acme'), nextRevision(state, 'new')]).toEqual([10, 6])
+    foldCatalog(state, configured('acme', 10))
+    expect(nextRevision(state, 'acme')).toBe(11)
+  })
+
+  it('is no problem of a removed organization, and does not hide another problem', () => {
+    const removed = [configured('gone', 1), configured('gone', 2, null)]
+    const { problems } = given(...removed, configured('acme', 1), unreadable('acme', 2))
+    expect(problems()).toMatchObject([{ organization: 'acme', revision: 2 }])
+    expect(problems()[0]).not.toHaveProperty('isUndecodable')
   })
 })

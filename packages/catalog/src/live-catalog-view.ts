@@ -8,12 +8,13 @@ import {
   type LogAdmin,
   type LogConnection,
   type Logger,
+  UndecodableBatchError,
   withLogAdmin,
 } from '@nextvisit/log'
 import type { CatalogProblem, CatalogView } from './catalog-view.ts'
-import { CatalogViewStoppedError } from './errors.ts'
-import { emptyCatalog, foldCatalog, lookupsOf } from './fold-catalog.ts'
-import { readCatalogRecord } from './read-catalog-record.ts'
+import { CatalogUnreadableError, CatalogViewStoppedError } from './errors.ts'
+import { emptyCatalog, foldCatalog, foldUndecodable, lookupsOf } from './fold-catalog.ts'
+import { readCatalogRecord, undecodableBatchIn } from './read-catalog-record.ts'
 import { viewGroup, viewReportNote } from './view-report.ts'
 
 interface CatalogViewOptions {
@@ -27,7 +28,10 @@ interface CatalogViewOptions {
 }
 
 export interface LiveCatalogView extends CatalogView {
-  /** Resolves once everything up to the log's end has been read, however long the log is unavailable. */
+  /**
+   * Resolves once everything up to the log's end has been read, however long the log is unavailable. Rejects with
+   * CatalogUnreadableError if the log has records, but the view cannot read one organization.
+   */
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>
   /** Returns whether the view was current at most `ms` ago (decisions.md, Keys). */
@@ -35,9 +39,16 @@ export interface LiveCatalogView extends CatalogView {
 }
 
 const TRY_AGAIN_AFTER_MS = 1_000
+/** Pause after a batch that ends the reading. Another replica may have a sound copy. */
+const TRY_DAMAGED_AGAIN_AFTER_MS = 10_000
 /** Short enough that after two lost answers the view can still be confirmed as current within 30 s (decisions.md, Keys). */
 const READ_END_WITHIN_MS = 5_000
 const REMOVE_GROUP_WITHIN_MS = 1_000
+const PASSED =
+  'A batch of the catalog cannot be decoded. The catalog before it stays in force. Apply every organization again: see docs/runbooks/halted.md'
+const CANNOT_FOLLOW = 'Cannot follow the catalog; retrying, and answering from memory'
+const DAMAGED =
+  'A batch of the catalog is damaged, and reading cannot continue after it. The catalog before it stays in force. Restore the topic: see docs/runbooks/halted.md'
 /**
  * Time for which the group waits for this view's previous member after a broker was killed, and `apply` for a killed
  * process. The smallest value that a broker accepts by default.
@@ -46,7 +57,8 @@ const SESSION_TIMEOUT_MS = 6_000
 
 /**
  * Creates a view that follows the catalog topic from its first record and holds it in memory. While the log is unavailable,
- * the view answers from memory. It continues when the log is back.
+ * the view answers from memory. It continues when the log is back. It passes an undecodable batch: the catalog before it
+ * stays in force, with a problem for each organization, so that the next `apply` still takes effect.
  */
 export function createCatalogView(connection: LogConnection, options: CatalogViewOptions): LiveCatalogView {
   const { serviceName, logger, currentEveryMs = 10_000, topic = TOPICS.catalog } = options
@@ -60,14 +72,31 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
   const complain = (problem: CatalogProblem): void => {
     logger.error({ topic, ...problem }, 'This process does not understand all of a catalog record')
   }
-  const progress = createProgress({ onFirstCurrent: () => lookups.problems().forEach(complain) })
+  const progress = createProgress({
+    obstacle: () => {
+      const [damage] = state.organizations.size === 0 ? state.undecodable : []
+      return damage && new CatalogUnreadableError(damage.error, 'apply')
+    },
+    onFirstCurrent: () => lookups.problems().forEach(complain),
+  })
 
   const onBatch = async ({ records, nextOffset }: FetchedBatch): Promise<void> => {
-    for (const fetched of records) if (fetched.offset >= progress.position()) takeRecord(fetched)
+    for (const fetched of records) {
+      const lastOffset = fetched.undecodable?.lastOffset ?? fetched.offset
+      if (lastOffset >= progress.position()) takeRecord(fetched)
+    }
     progress.advance(nextOffset)
   }
 
   const takeRecord = (fetched: FetchedRecord): void => {
+    const undecodable = undecodableBatchIn(fetched)
+    if (undecodable) {
+      foldUndecodable(state, undecodable)
+      // Not while the view reads the history of the catalog at its start: the organizations may have been applied since.
+      const level = progress.currentAsOfMs() > 0 ? 'error' : 'warn'
+      logger[level]({ topic, err: undecodable.error }, PASSED)
+      return
+    }
     const record = readCatalogRecord(fetched)
     if (record.outcome === 'skipped') {
       const context = { topic, offset: String(fetched.offset), reason: record.reason }
@@ -97,6 +126,7 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
         topics: [topic],
         sessionTimeoutMs: SESSION_TIMEOUT_MS,
         rebalanceTimeoutMs: SESSION_TIMEOUT_MS,
+        withStandIns: true,
         commitNote: () => viewReportNote(state),
         logger,
       },
@@ -120,10 +150,11 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
 
   const follow = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
-      await followOnce().catch((error: unknown) => {
-        logger.error({ err: error, topic }, 'Cannot follow the catalog; retrying, and answering from memory')
-      })
-      await pause(TRY_AGAIN_AFTER_MS)
+      const failure: unknown = await followOnce().catch((error: unknown) => error)
+      const isDamaged = failure instanceof UndecodableBatchError
+      if (isDamaged) progress.refuse(new CatalogUnreadableError(failure, 'restore'))
+      if (failure !== undefined) logger.error({ err: failure, topic }, isDamaged ? DAMAGED : CANNOT_FOLLOW)
+      await pause(isDamaged ? TRY_DAMAGED_AGAIN_AFTER_MS : TRY_AGAIN_AFTER_MS)
     }
   }
 
@@ -190,16 +221,29 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
  * Tracks the position of a view. The log's end is noted with its instant; once the position has reached it, the view is
  * current as of that instant.
  */
-function createProgress({ onFirstCurrent }: { readonly onFirstCurrent: () => void }) {
+function createProgress({
+  obstacle,
+  onFirstCurrent,
+}: {
+  /** Returns the reason why a view that has read everything has no catalog. */
+  readonly obstacle: () => Error | undefined
+  readonly onFirstCurrent: () => void
+}) {
   const firstCurrent = Promise.withResolvers<void>()
   /** The offset after the last record that was read. */
   let position = 0n
   let noted = { end: 0n, atMs: 0 }
   let currentAsOfMs = 0
 
+  const refuse = (error: Error): void => firstCurrent.reject(error)
+
   const confirm = (): void => {
     if (noted.atMs === 0 || position < noted.end) return
-    if (currentAsOfMs === 0) onFirstCurrent()
+    if (currentAsOfMs === 0) {
+      const refusal = obstacle()
+      if (refusal) return refuse(refusal)
+      onFirstCurrent()
+    }
     currentAsOfMs = noted.atMs
     firstCurrent.resolve()
   }
@@ -216,6 +260,8 @@ function createProgress({ onFirstCurrent }: { readonly onFirstCurrent: () => voi
       noted = { end, atMs }
       confirm()
     },
+    /** Rejects `firstCurrent` with the error, unless it was reached. */
+    refuse,
     /** Rejects `firstCurrent`, unless it was reached. */
     abandon: (): void => {
       firstCurrent.reject(new CatalogViewStoppedError())

@@ -19,6 +19,14 @@ export async function readCatalogHistory(connection: LogConnection, topic: strin
       await yieldToOthers()
     }
   }
-  await readLog(connection, { topic, from: new Map([[0, 0n]]), onBatch, until: 'end', giveUpAfterMs: GIVE_UP_AFTER_MS })
+  await readLog(connection, {
+    topic,
+    from: new Map([[0, 0n]]),
+    onBatch,
+    until: 'end',
+    // The history omits them.
+    withStandIns: true,
+    giveUpAfterMs: GIVE_UP_AFTER_MS,
+  })
   return history
 }

@@ -64,6 +64,14 @@ export function readCatalogRecord(record: Pick<FetchedRecord, 'key' | 'value' | 
   return { ...reading, ...own }
 }
 
+/** Returns the batch that a record stands for, if it cannot be decoded. */
+export function undecodableBatchIn({
+  offset,
+  undecodable,
+}: Pick<FetchedRecord, 'offset' | 'undecodable'>): { readonly error: Error; readonly records: number } | undefined {
+  return undecodable && { error: undecodable.error, records: Number(undecodable.lastOffset - offset) + 1 }
+}
+
 /** Returns the Kafka key of a record. Each record has its own, so that compaction never removes it because of a later one. */
 export function catalogKeyOf({ organization, revision, id }: OrganizationConfigured): string {
   return `${organization}/${revision}/${id}`

@@ -1,7 +1,7 @@
 import { readLog, type FetchedRecord, type LogConnection, withLogAdmin } from '@nextvisit/log'
 import { CatalogTopicError } from './errors.ts'
-import { type CatalogState, emptyCatalog, foldCatalog } from './fold-catalog.ts'
-import { readCatalogRecord } from './read-catalog-record.ts'
+import { type CatalogState, emptyCatalog, foldCatalog, foldUndecodable } from './fold-catalog.ts'
+import { readCatalogRecord, undecodableBatchIn } from './read-catalog-record.ts'
 
 export interface ReadCatalog {
   readonly state: CatalogState
@@ -11,13 +11,18 @@ export interface ReadCatalog {
   readonly replacedKeys: ReadonlyMap<string, readonly string[]>
 }
 
-/** Folds the catalog topic from its beginning to its end. Rejects with {@link CatalogTopicError} if it does not exist. */
+/**
+ * Folds the catalog topic from its beginning to its end. Passes undecodable batches (`foldUndecodable`). Rejects with
+ * {@link CatalogTopicError} if the topic does not exist.
+ */
 export async function readCatalog(connection: LogConnection, topic: string): Promise<ReadCatalog> {
   await requireTopic(connection, topic)
   const state = emptyCatalog()
   const counted = new Set<string>()
   const keys = createKeyLedger()
   const onRecord = (fetched: FetchedRecord): void => {
+    const undecodable = undecodableBatchIn(fetched)
+    if (undecodable) return foldUndecodable(state, undecodable)
     const record = readCatalogRecord(fetched)
     const key = fetched.key?.toString('utf8') ?? ''
     if (record.outcome === 'tombstone') return keys.remove(key)
@@ -27,7 +32,7 @@ export async function readCatalog(connection: LogConnection, topic: string): Pro
     if (isCurrent && record.outcome === 'read') counted.add(record.id)
   }
   const onBatch = ({ records }: { readonly records: readonly FetchedRecord[] }): void => records.forEach(onRecord)
-  await readLog(connection, { topic, from: new Map([[0, 0n]]), onBatch, until: 'end' })
+  await readLog(connection, { topic, from: new Map([[0, 0n]]), onBatch, until: 'end', withStandIns: true })
   return { state, counted, replacedKeys: keys.replaced() }
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createCatalogMetrics, createCatalogView, describeProblem } from '@nextvisit/catalog'
+import { CatalogViewStoppedError, createCatalogMetrics, createCatalogView, describeProblem } from '@nextvisit/catalog'
 import { createPublisher } from '@nextvisit/log'
 import {
   clusterCheckOf,
@@ -67,6 +67,10 @@ const internalServer = createInternalServer({
 })
 const server = createHttpServer({ ...config, portVariable: 'GATEWAY_PORT', listener: gateway.listener })
 
+const onCatalogFailed = (error: unknown): void => {
+  if (!(error instanceof CatalogViewStoppedError)) service.fail(error)
+}
+
 const service = runService({
   logger,
   parts: [
@@ -76,7 +80,7 @@ const service = runService({
     { name: 'replies', ...subscriber },
     { name: 'log', ...gateway.userEvents },
     // Not awaited: until the catalog is read, requests get 503 and /readyz says why.
-    { name: 'catalog', start: async () => void catalog.start().catch(() => undefined), stop: catalog.stop },
+    { name: 'catalog', start: async () => void catalog.start().catch(onCatalogFailed), stop: catalog.stop },
     { name: 'service clients', start: () => Promise.resolve(), stop: gateway.stop },
     {
       name: 'server',

@@ -5,6 +5,7 @@ import {
   type Change,
   decryptSigningSecret,
   diffOrganization,
+  nextRevision,
   readCatalog,
   type ReadCatalog,
 } from '@nextvisit/catalog'
@@ -80,7 +81,7 @@ function toRecords(
     type: 'OrganizationConfigured',
     id: randomUUID(),
     organization: id,
-    revision: (state.organizations.get(id)?.latestRevision ?? 0) + 1,
+    revision: nextRevision(state, id),
     config,
     appliedAt,
     appliedBy,
@@ -109,10 +110,12 @@ function differences(state: CatalogState, options: ApplyOptions): readonly Diffe
     .filter(({ changes }) => changes.length > 0)
 }
 
-/** Returns the change for a record that is not understood, which differs from every file. */
+/** Returns the change for a record that is not understood or cannot be decoded, which differs from every file. */
 function unreadChange(state: CatalogState, id: string): readonly Change[] {
   const problem = state.organizations.get(id)?.problem
-  return problem ? [{ sign: '~', where: id, what: `revision ${problem.revision ?? '?'} (not understood)` }] : []
+  if (!problem) return []
+  const because = problem.isUndecodable ? 'cannot be decoded' : 'not understood'
+  return [{ sign: '~', where: id, what: `revision ${problem.revision ?? '?'} (${because})` }]
 }
 
 /** Returns a refusal if the file would replace a revision of a later version, which this version's file cannot express. */
@@ -120,7 +123,9 @@ function notUnderstood(state: CatalogState, options: ApplyOptions): string | und
   if (options.overwrite) return undefined
   const named = new Set(options.organizations.map(({ id }) => id))
   const lost = [...state.organizations.values()].flatMap(({ problem }) => problem ?? [])
-  const found = lost.find(({ organization }) => options.prune || named.has(organization))
+  const found = lost.find(
+    ({ organization, isUndecodable }) => !isUndecodable && (options.prune || named.has(organization)),
+  )
   if (!found) return undefined
   const { organization, revision, reason } = found
   return (

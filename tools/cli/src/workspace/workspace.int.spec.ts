@@ -21,6 +21,7 @@ import {
   readWatermarks,
   withLogAdmin,
 } from '@nextvisit/log'
+import { publishCompressed } from '@nextvisit/log/test/publish-compressed.ts'
 import { until } from '@nextvisit/testing'
 import { afterEach, beforeEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { applyWorkspace, type ApplyOptions } from './apply-workspace.ts'
@@ -369,6 +370,27 @@ describe('a view of the catalog', () => {
     })
     expect(await awaitViews({ connection, topic })).toMatchObject({ lagging: [], problems: [] })
     expect([view.revision('acme'), view.problems()]).toEqual([3, []])
+  })
+
+  it('keeps the catalog before an undecodable batch, until each organization is applied again', async () => {
+    const wanted = file(acme('', BACKEND), '{ id: other }')
+    await apply(wanted)
+    const running = await startView()
+    await publishCompressed(connection, { topic, partition: 0 }, { records: 100_001 })
+    const report = await awaitViews({ connection, topic })
+    expect(report.problems.map(({ organization }) => organization)).toEqual(['acme', 'other'])
+    expect(running.keyByHash(hashApiKey(ADMIN_KEY))).toBeDefined()
+    expect(await apply(wanted)).toMatchObject({
+      outcome: 'applied',
+      changes: [
+        { where: 'acme', what: 'revision ? (cannot be decoded)' },
+        { where: 'other', what: 'revision ? (cannot be decoded)' },
+      ],
+    })
+    expect(await awaitViews({ connection, topic })).toMatchObject({ lagging: [], problems: [] })
+    expect(await apply(wanted)).toEqual({ outcome: 'unchanged' })
+    const restarted = await startView()
+    expect([restarted.revision('acme'), restarted.problems()]).toEqual([running.revision('acme'), []])
   })
 
   it('is not current once it cannot read the end of the log', async () => {
