@@ -16,7 +16,7 @@ export function eventSlug(name: string): string {
   return letters.match(WORDS)?.join('_') ?? ''
 }
 
-/** Returns whether a name is that of a system event, `form:*`, which no caller may send. Check it before slugging. */
+/** Returns whether a name belongs to system events: no caller may send `form:*`. Check it before slugging. */
 export function isReservedEventName(name: string): boolean {
   return name.trim().toLowerCase().startsWith('form:')
 }

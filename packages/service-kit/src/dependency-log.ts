@@ -4,7 +4,7 @@ import { createOutageLog, type OutageLog, type OutageLogger } from './outage-log
 const FAILURES = 3
 /** Fewer failures count, too, if nothing succeeded for this long. */
 const FAILING_MS = 5_000
-/** A silent part that nobody has asked for this long says nothing about the present. */
+/** After this time without a request, the last outcome of a dependency is no longer current. */
 const FORGOTTEN_AFTER_MS = 30_000
 /** Lines of one dependency in {@link PERIOD_MS}. Later changes are logged at its end, if they still hold. */
 const MAX_LINES = 4

@@ -6,7 +6,7 @@ import type { CallOutcome, Send } from './calls.ts'
 import { InternalCallError } from './errors.ts'
 
 interface InternalClientOptions {
-  /** Addresses of the service's processes. One is used until a call to it fails. */
+  /** Addresses of the service's processes. The client uses the same address until a call to it fails. */
   readonly baseUrls: readonly string[]
   readonly token: string
   /** Maximum duration of a call, over all addresses. */

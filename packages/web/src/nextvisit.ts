@@ -28,8 +28,8 @@ export interface NextvisitOptions {
   /** Traits to set at each visit. */
   readonly traits?: Readonly<Record<string, TraitValue>> | undefined
   /**
-   * Device facts, such as `{ $deviceType: 'web', $timezone: 'Europe/Berlin' }`. Default country: that of the caller's
-   * address.
+   * Device facts, such as `{ $deviceType: 'web', $timezone: 'Europe/Berlin' }`. The country defaults to the
+   * location of the caller's address.
    */
   readonly deviceInfo?: Readonly<Record<`$${string}`, string>> | undefined
 }

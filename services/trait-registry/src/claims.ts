@@ -25,7 +25,7 @@ export async function claimNames(db: Db, asked: readonly Claim[], at: Date): Pro
   return verdicts
 }
 
-/** Returns the verdicts of a query over `given.questions` and `given.at`, for each claim those of its slugs. */
+/** Returns the verdicts of a query over `given.questions` and `given.at`, by claim and slug. */
 async function ask(db: Db, asked: readonly Claim[], at: Date, query: Sql): Promise<ClaimVerdict[][]> {
   const questions = asked.map((claim) => ({ ...claim, record_id: claim.recordId }))
   const [row] = await db.$queryRaw<{ verdicts: unknown }[]>(sql`

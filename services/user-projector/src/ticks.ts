@@ -94,7 +94,7 @@ async function readStale(db: Db, partition: number, stale: readonly OtherUsers[]
   )
 }
 
-/** Returns a condition for rows of `users` whose segments change until then, except those of a later catalog. */
+/** Returns a condition for rows of `users` whose segments change until then, except rows of a later catalog. */
 function changesUntil(asOf: Date, ahead: readonly OtherUsers[]): Sql {
   const columns = ['partition', 'organization', 'project', 'definitions'] as const
   return sql`changes_at <= ${asOf.toISOString()}::timestamptz AND (partition, organization, project, definitions) NOT IN (

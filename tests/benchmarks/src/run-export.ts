@@ -1,6 +1,6 @@
 /**
  * `pnpm benchmark:export [RECORDS] [ROUNDS]`: measures the throughput of `nextvisit export` and of a reference
- * (reference-export.ts) that reads the same broker in turn. CPU time is that of the whole process, minus that of a run
+ * (reference-export.ts) that reads the same broker in turn. CPU time is measured over the whole process, minus a run
  * without records. Needs Linux, because it reads /proc.
  */
 import { mkdtemp, rm } from 'node:fs/promises'

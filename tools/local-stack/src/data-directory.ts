@@ -7,7 +7,7 @@ const NEEDED_BYTES = 512 * 2 ** 20
 
 /**
  * Creates the folder, checks its disk space and locks it for this process. Returns a function that releases the lock. A
- * lock is valid only while its process runs, so that of a killed process does not count.
+ * lock is valid only while its process runs, so the lock of a killed process does not count.
  */
 export async function takeDataDirectory(folder: string): Promise<() => Promise<void>> {
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch((cause: NodeJS.ErrnoException) => {

@@ -69,7 +69,7 @@ export function createFetchPacing(pauseMs: number, isAwaited?: (record: FetchedR
   const areAwaited = ({ records }: FetchedBatch): boolean =>
     isAwaited !== undefined && records.length > 0 && records.every(isAwaited)
 
-  /** Ends the pause once enough records must have gathered, if they go on to arrive as those of the last fetch did. */
+  /** Ends the pause once enough records must have gathered, at the rate of the last fetch. */
   async function pauseUntilEnough(last: readonly FetchedBatch[]): Promise<void> {
     const fetched = last.reduce((sum, { fetchedFrom, nextOffset }) => sum + Number(nextOffset - fetchedFrom), 0)
     const nowMs = performance.now()

@@ -50,8 +50,8 @@ export function createPartitionTicker(options: PartitionTickerOptions) {
   }
 
   /**
-   * Requests a tick. One that waits keeps its instant: under constant load a later one would never come due. Ignores requests
-   * shortly after a failure.
+   * Requests a tick. A waiting tick keeps its instant: under constant load a later instant would never be reached.
+   * Ignores requests shortly after a failure.
    */
   function request(instant: Date, logEnd: bigint): void {
     if (!isPaused()) requested ??= { instant, logEnd }

@@ -12,7 +12,7 @@ export type Existence = z.infer<typeof Existence>
 
 const SegmentsQuery = z.object({
   ...projectFields,
-  /** `fingerprint`: of the condition that the caller knows. Progress is that of exactly this one. */
+  /** `fingerprint`: of the condition that the caller knows. The answer reports the progress of this condition only. */
   segments: z.array(z.object({ id: SlugId, fingerprint: z.string() })).max(1_000),
 })
 export type SegmentsQuery = z.infer<typeof SegmentsQuery>

@@ -33,8 +33,8 @@ export function parseVisitJson(bytes: Uint8Array): ParsedJson {
 }
 
 /**
- * Parses the body of a visit, like that of an identify. Browsers report the device facts, not the customer, so an invalid one
- * is dropped: it must not cost the user a form, and all later events.
+ * Parses the body of a visit, like that of an identify. Browsers report the device facts, not the customer. An invalid
+ * fact is dropped, because a refused visit would cost the user a form and all later events.
  */
 export function parseVisitBody(body: JsonObject): ParsedIdentifyBody {
   const parsed = parseMembers(body)

@@ -14,7 +14,7 @@ export function countKeyOf({ event, where }: Counted): string {
   return where === undefined ? slug : propertyCountKey(slug, whereHashOf(where))
 }
 
-/** Returns the keys of the counts that a tracked event raises: that of its slug, and those that its record names. */
+/** Returns the keys of the counts that a tracked event raises: the key of its slug, and the keys that its record names. */
 export function countKeysOf({ slug, countsFor = [] }: Pick<EventTracked, 'slug' | 'countsFor'>): readonly string[] {
   return [slug, ...countsFor.map((hash) => propertyCountKey(slug, hash))]
 }

@@ -35,7 +35,7 @@ export function visitContextOf({ received }: IdentifyRequested, startsSession: b
 export interface CompiledTrigger {
   /** The trigger in the workspace file. */
   readonly source: Trigger
-  /** The tracked events that can set it off: those of one slug, every event, or none. */
+  /** The tracked events that can set it off: events of one slug, every event, or none. */
   readonly events: { readonly slug: string } | 'every' | 'none'
   readonly onVisits: boolean
   /** Key of the count that it reads (`countKeyOf`). undefined: it counts nothing. */

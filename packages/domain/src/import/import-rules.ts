@@ -16,6 +16,6 @@ export const IMPORT_RULES = nameRules({
   exportDepth: (line: string) => ({ message: `${line} must not be nested deeper than ${MAX_EXPORT_DEPTH}` }),
   lineId: { message: `id must be a string of 1 to ${MAX_LINE_ID_LENGTH} characters` },
   lineType: { message: 'type must be "identify" or "track"' },
-  tooOld: { message: 'occurredAt must be 1970-01-01 or later: an older time usually stands for none' },
+  tooOld: { message: 'occurredAt must be 1970-01-01 or later: an older time usually means a missing one' },
   noOccurredAt: { message: 'occurredAt is required: the time of the event' },
 })

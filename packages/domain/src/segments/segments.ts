@@ -11,8 +11,8 @@ import { topologicalOrder } from './topological-order.ts'
 interface CompiledSegment {
   readonly id: string
   /**
-   * Hash of the id and the condition, including those of the segments that it names. A user who was computed with it need
-   * not be computed again.
+   * Hash of the id and the condition, including the conditions of segments that it names. A user whose row has this hash
+   * need not be computed again.
    */
   readonly fingerprint: string
   readonly evaluate: ReturnType<typeof compileCondition>

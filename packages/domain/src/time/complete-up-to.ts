@@ -1,6 +1,6 @@
 /**
  * The longest time in ms between receiving a fact and its place in the log, clock differences between gateways included.
- * Ticks stay this far behind, so that no later fact is older than what they did.
+ * Ticks stay this far behind, so that no later fact is older than their changes.
  */
 export const FACTS_ARRIVE_WITHIN_MS = 5_000
 

@@ -22,7 +22,7 @@ export function shareOf(partitions: number, maxBatchRecords: number): DecodeBoun
 interface ByteBudget {
   /** Resolves once this many bytes are free, in the order of the calls, to a function that returns them. Rejects if aborted. */
   readonly take: (bytes: number, signal: AbortSignal) => Promise<() => void>
-  /** Takes bytes only if they are free and nobody waits. */
+  /** Takes bytes only if they are free and no reader waits. */
   readonly takeIfFree: (bytes: number) => (() => void) | undefined
 }
 

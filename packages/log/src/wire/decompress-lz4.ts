@@ -9,7 +9,7 @@ const CONTINUES = 15
 
 /**
  * Decompresses LZ4 frames (lz4_Frame_format.md, without dictionaries). Ignores checksums, because the broker
- * has verified that of the whole batch. Throws a RangeError for other input.
+ * has verified the batch's. Throws a RangeError for other input.
  */
 export function decompressLz4(source: Buffer, maxBytes: number): Buffer {
   const out = createDecompressed(CODEC, maxBytes)

@@ -46,7 +46,7 @@ export const deadLettersApi = {
     answer: Nothing,
     logged: (path) => ({ letter: `${path.service}/${path.id}` }),
   }),
-  /** Decides in each of these consumers. One that does not answer is reported, and may decide later: see `message`. */
+  /** Decides in each of these consumers. `message` names consumers that do not answer, which may decide later. */
   decideDeadLetters: defineRoute({
     role: 'operator',
     input: z.strictObject({

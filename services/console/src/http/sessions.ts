@@ -48,7 +48,7 @@ interface Opened {
 /**
  * Creates the sessions. They are kept in memory, so a restart ends them. Each role has at most {@link MAX_SESSIONS}. A further
  * sign-in evicts the least recently used session of the address with the most sessions of that role. Frequent sign-ins
- * therefore evict neither sessions of the other role nor those of other addresses.
+ * therefore evict no sessions of the other role or of other addresses.
  */
 export function createSessions(nowMs: () => number): Sessions {
   /** The least recently used first. */

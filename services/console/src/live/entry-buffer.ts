@@ -1,6 +1,6 @@
 /**
- * Creates a ring buffer of the newest entries. Each has a position; positions grow from `first`, including those of
- * dropped entries.
+ * Creates a ring buffer of the newest entries. Each has a position. Positions grow from `first`, and dropped
+ * entries keep theirs.
  */
 export function createEntryBuffer<Entry>(capacity: number, first: number) {
   let kept: { readonly position: number; readonly entry: Entry }[] = []

@@ -169,7 +169,7 @@ async function readBackwards<Item>(
   return reading(bound === low ? 'beginning' : 'records')
 }
 
-/** Returns the length of the next step, whose records are expected to be as large as those of the last one. */
+/** Returns the length of the next step, assuming records as large as in the last one. */
 function nextStep(
   step: number,
   { readCount, readBytes }: { readonly readCount: number; readonly readBytes: number },

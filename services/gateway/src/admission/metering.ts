@@ -46,7 +46,7 @@ export function createMetering(
       askRelease({ organization, recordId }, deadlineAt)
 
   /**
-   * Takes room without a call: a unit that was leased in advance, or that of a user who is known to count in the month.
+   * Takes room without a call: a unit that was leased in advance, or the unit of a user who counts in the month already.
    * Returns undefined if metering must be asked.
    */
   function take(reservation: Reservation): Reserved | undefined {

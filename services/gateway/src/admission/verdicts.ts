@@ -2,7 +2,7 @@ import type { ReserveVerdict } from '@nextvisit/contracts'
 import type { BatchedOutcome } from '@nextvisit/service-kit'
 
 /**
- * A question of admission without a verdict. All verdicts, and what follows:
+ * A question of admission without a verdict. All verdicts, with their effects:
  *
  * | Question, answered by | Verdict | Effect |
  * |---|---|---|

@@ -55,7 +55,7 @@ for _, batch in ipairs(ask.batches) do
   passed = passed .. (fits and '1' or '0')
 end
 free = free - owed
--- In advance at most half of what is above the middle: a bucket that runs low is given out one by one.
+-- Leases at most half of the tokens above the middle: tokens of a nearly empty bucket are given out one by one.
 local advance = math.max(0, math.min(ask.extra, math.floor((free - ask.burst / 2) / 2)))
 level = ask.burst - free + advance
 bucket.holds[ask.gateway] = advance > 0 and { tokens = advance, ends = now + ${HELD_MS} } or nil

@@ -8,7 +8,7 @@ const HINT =
   'The specs need a Chromium. Install one (for example Debian\'s "chromium", or Google Chrome), or set NEXTVISIT_TEST_BROWSER=/path/to/chromium.'
 
 /**
- * Starts a headless Chromium: the browser in `NEXTVISIT_TEST_BROWSER`, on Linux x64 that of an npm package, or an
+ * Starts a headless Chromium: the browser in `NEXTVISIT_TEST_BROWSER`, on Linux x64 the browser of an npm package, or an
  * installed one. The package contains a headless shell, which costs less than half of a full browser and is reproducible.
  */
 export async function startBrowser(): Promise<Browser> {

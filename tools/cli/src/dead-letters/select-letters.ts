@@ -84,7 +84,7 @@ export interface AnswerOfConsumer<Selected extends { readonly consumer: Consumer
   readonly answer: PartAnswer<Answer>
 }
 
-/** Asks several consumers at once. A failing one does not stop the others. One consumer alone: its failure throws. */
+/** Asks several consumers at once. A failure does not stop the others. With a single consumer, its failure throws. */
 export function askEach<Selected extends { readonly consumer: Consumer }, Answer extends object>(
   env: EnvironmentVariables,
   all: readonly Selected[],

@@ -2,8 +2,8 @@ import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { processInfo } from './process-info.ts'
 
 /**
- * Takes the lock `file` for this process. A lock is valid only while its process runs, so that of a killed process does
- * not count. Throws the error of the operating system if the file cannot be written.
+ * Takes the lock `file` for this process. A lock is valid only while its process runs: the lock of a killed process
+ * does not count. Throws the error of the operating system if the file cannot be written.
  */
 export async function takeProcessLock(
   file: string,

@@ -6,7 +6,7 @@ interface Sample {
   readonly atMs: number
 }
 
-/** Measures how long consumers take to fold records, by the log's ends over time. Instants are those of `performance.now()`. */
+/** Measures how long consumers take to fold records, by the log's ends over time. Instants are in ms of `performance.now()`. */
 export interface Delays {
   /** Notes the log's ends, in increasing order of time. */
   readonly noteEnds: (ends: Offsets, atMs: number) => void

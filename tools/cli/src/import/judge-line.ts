@@ -24,7 +24,7 @@ export type JudgedLine = { readonly line: Line } & (
       /** Set for an event of a user that no earlier line has identified. */
       readonly isOfUnknown: boolean
     }
-  /** The id is that of an earlier line. */
+  /** An earlier line has the same id. */
   | { readonly outcome: 'repeat' }
   | { readonly outcome: 'no-record' }
   | { readonly outcome: 'rejected'; readonly message: string }

@@ -14,7 +14,7 @@ import {
 import type { ParsedLine } from './judge-line.ts'
 import { type LineOptions, openLines } from './read-lines.ts'
 
-/** `nextvisit` is our own format, the others are those of other products' exports. */
+/** `nextvisit` is our own format, the others are export formats of other products. */
 export const LINE_FORMATS = ['nextvisit', ...EXPORT_FORMATS] as const
 export type LineFormat = (typeof LINE_FORMATS)[number]
 
@@ -24,7 +24,7 @@ export interface Tally {
   readonly firstLine: number
 }
 
-/** What an export tells about its users. */
+/** Figures of an export for the report. */
 export interface ExportSummary {
   readonly users: number
   /** Number of its last line. */

@@ -3,7 +3,7 @@ import { type FetchedRecord, readWatermarks } from '@nextvisit/log'
 import { readUnfoldedLetters } from './lost-offsets.ts'
 import { countRemaining, type RebuildContext, type RebuildSource, requireBeginning } from './rebuild-source.ts'
 
-/** Nobody folds this topic live, so nobody can set a batch aside that cannot be decoded. */
+/** No consumer folds this topic live, so no operator can set an undecodable batch aside. */
 const deadBecause = ({ undecodable }: FetchedRecord): string | undefined => undecodable?.error.message
 
 /**

@@ -23,8 +23,8 @@ export function replacedOf(live: string): string {
 }
 
 /**
- * Creates the schema beside the live one, with the same migrations and grants, or reuses that of an interrupted replay.
- * Returns the start of that replay.
+ * Creates the schema beside the live one, with the same migrations and grants, or reuses the schema of an interrupted
+ * replay. Returns the start of that replay.
  */
 export async function openShadow(client: Client, options: ShadowOptions): Promise<string | undefined> {
   const { live, restart, code } = options

@@ -11,7 +11,7 @@ export interface Fault {
 type Issue = z.core.$ZodIssue
 
 const NOT_KNOWN = 'is not a known member'
-/** Of one file, about. A suggestion costs more than the fault, and nobody reads thousands of them. */
+/** Approximate maximum per file. A suggestion costs more than finding the fault, and few readers need thousands. */
 const MAX_SUGGESTIONS = 50
 
 function unknownMember(path: Path, name: string, root: unknown): string {

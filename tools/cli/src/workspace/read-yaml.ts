@@ -23,7 +23,7 @@ type YamlOutcome =
       readonly outcome: 'ok'
       /** Parsed value. Members that are null count as absent (decisions.md, Words). */
       readonly value: unknown
-      /** Returns the line of a member's name or an item; if it is absent, that of its parent. */
+      /** Returns the line of a member's name or an item; if it is absent, the line of its parent. */
       readonly lineOf: (path: Path) => number
     }
   | { readonly outcome: 'invalid'; readonly faults: readonly WorkspaceFault[] }

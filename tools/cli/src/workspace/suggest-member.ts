@@ -68,7 +68,7 @@ function namesIn(shapes: readonly Shape[]): readonly string[] {
   return [...new Set(shapes.flatMap((shape) => Object.keys(shape)))]
 }
 
-/** Returns whether a mapping may have this member with this value. A name may be that of a member of every object. */
+/** Returns whether a mapping may have this member with this value. Inherited names, such as `toString`, do not count. */
 function takes(shape: Shape, name: string, value: unknown): boolean {
   return Object.hasOwn(shape, name) && fits(shape[name] as z.core.$ZodType, value)
 }

@@ -83,7 +83,7 @@ export function parseExportedTime(value: unknown): number | undefined {
   return parseInstant(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`)
 }
 
-/** Parses a time that a user may lack. As in a file of our own format, a time before 1970 stands for none. */
+/** Parses a time that a user may lack. As in a file of our own format, a time before 1970 means a missing one. */
 export function parseTimeOfUser(value: unknown): number | undefined {
   const atMs = parseExportedTime(value) ?? Number.NaN
   return atMs >= 0 && Number.isFinite(atMs) ? atMs : undefined

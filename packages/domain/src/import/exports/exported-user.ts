@@ -11,7 +11,7 @@ type ExportedUserName =
   | { readonly outcome: 'skipped'; readonly reason: SkipReason }
   | Rejection
 
-/** Converts a user's id to a userName. An empty one belongs to nobody. `member` names it in messages. */
+/** Converts a user's id to a userName. An empty id is anonymous. `member` names it in messages. */
 export function exportedUserName(member: string, id: unknown): ExportedUserName {
   const userName = userNameOfUserId(id)
   if (userName === undefined) return { outcome: 'skipped', reason: 'anonymous' }

@@ -71,7 +71,7 @@ export const readPostHogLine: ReadExportLine = (line, { project }) => {
   return { outcome: 'ok', user, track: { id, eventName: event, properties: membersWithout(properties, isPostHogs) } }
 }
 
-/** Returns whether an event is anonymous: its libraries say so, or its id is that of a device. */
+/** Returns whether an event is anonymous: its library reports it as such, or its id is a device's. */
 function isAnonymous(distinctId: unknown, properties: JsonObject): boolean {
   if (memberOf(properties, '$process_person_profile') === false) return true
   if (memberOf(properties, '$is_identified') === false) return true

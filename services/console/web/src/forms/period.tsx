@@ -23,7 +23,7 @@ export function PeriodSwitch({ hours }: { readonly hours: Hours }) {
   )
 }
 
-/** Origin of the figures, their start, and what is missing in them. */
+/** Origin of the figures, their start, and their gaps. */
 export function PeriodNote({ period }: { readonly period: Answer<'readForm'>['period'] }) {
   const { since, completeSince, isWhole, processes, answering } = period
   return (

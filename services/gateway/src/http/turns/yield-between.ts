@@ -35,7 +35,7 @@ export function costOfLength(bytes: number): number {
   return Math.max(MIN_ITEM_BYTES, bytes)
 }
 
-/** Estimates the length of a value as JSON, up to that of a turn. Measuring it would cost more. */
+/** Estimates the length of a value as JSON, up to the length of a turn. Measuring it would cost more. */
 function lengthAsJson(value: unknown, levels = MAX_LEVELS): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null || levels === 0) return VALUE_BYTES
