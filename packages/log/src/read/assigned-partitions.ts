@@ -7,6 +7,7 @@ import type { FetchedPartition, FetchPosition } from '../wire/fetch-message.ts'
 import { type FetchedBatch, fetchedBatches } from './fetched-batch.ts'
 import type { ReadLoopParts, RefusedPartition } from './read-loop.ts'
 import type { ContinueAt, GroupReaderHandlers } from './group-reader-options.ts'
+import { MAX_OUTSIDE_LOG } from './require-in-log.ts'
 
 interface AssignedPartitionsOptions {
   /** Partitions without a position are not read. */
@@ -39,8 +40,6 @@ interface Cursor extends FetchPosition {
   outsideLog: number
 }
 
-/** A former leader may lack the end of the log, so a few fetches outside the log are tolerated. */
-const MAX_OUTSIDE_LOG = 3
 /** Number of refusals, over about twelve seconds, after which each refusal of a partition is reported. */
 const LASTING_REFUSALS = 15
 /** Another replica may become the leader, or a disk may be repaired. */

@@ -4,8 +4,11 @@ import { describe, expect, it, vi } from 'vitest'
 
 import { fetchApiKey } from '@nextvisit/testing'
 import { givenConnection, givenFaultProxy, givenPublisher, givenRecords, givenTopic } from '../../test/given-topic.ts'
+import { withRefusal } from '../../test/given-two-brokers.ts'
 import { readLog } from './read-log.ts'
 import type { FetchedBatch } from './fetched-batch.ts'
+
+const OUT_OF_RANGE = 1
 
 function valuesOf(batches: readonly FetchedBatch[]): readonly string[] {
   return batches.flatMap(({ records }) => records.map(({ value }) => String(value)))
@@ -167,6 +170,25 @@ describe('reading the log', () => {
     await givenRecords(topic, 0, ['a'])
     const reading = readLog(givenConnection(), { topic, from: new Map([[0, 2n]]), onBatch: () => {} })
     await expect(reading).rejects.toMatchObject({ code: 'POSITION_OUTSIDE_LOG' })
+  })
+
+  it('passes a former leader that lacks the end of the log, and gives up if every broker lacks it', async () => {
+    const topic = await givenTopic(1)
+    await givenRecords(topic, 0, ['a'])
+    const { proxy, connection } = await givenFaultProxy()
+    let refusals = 3
+    proxy.onResponse(({ apiKey, frame }) => {
+      if (apiKey !== fetchApiKey || refusals === 0) return 'pass'
+      refusals -= 1
+      return withRefusal(frame, 0, OUT_OF_RANGE) ?? 'pass'
+    })
+    const batches: FetchedBatch[] = []
+    const onBatch = (batch: FetchedBatch): void => void batches.push(batch)
+    const reading = { topic, from: new Map([[0, 0n]]), onBatch, until: 'end' } as const
+    await readLog(connection, reading)
+    expect(valuesOf(batches)).toEqual(['a'])
+    refusals = Infinity
+    await expect(readLog(connection, reading)).rejects.toMatchObject({ code: 'POSITION_OUTSIDE_LOG' })
   })
 
   it('rejects with the error of its handler', async () => {

@@ -1,13 +1,14 @@
 import { readWatermarks } from '../admin/with-log-admin.ts'
 import { silentLogger } from '../connect/kafka-client.ts'
-import { keepTrying } from '../connect/keep-trying.ts'
+import { isMarkedFinal, keepTrying } from '../connect/keep-trying.ts'
 import type { LogConnection, Logger } from '../connect/log-connection.ts'
+import { PositionOutsideLogError } from '../errors.ts'
 import type { Watermarks } from '../watermarks.ts'
 import type { FetchedPartition } from '../wire/fetch-message.ts'
 import { type FetchedBatch, fetchedBatches } from './fetched-batch.ts'
 import { createLogFetcher, FETCHER_TIMEOUTS } from './log-fetcher.ts'
 import { MAX_BATCH_BYTES, readerBudget } from './read-budget.ts'
-import { requireInLog } from './require-in-log.ts'
+import { MAX_OUTSIDE_LOG, requireInLog } from './require-in-log.ts'
 
 export interface ReadLogOptions {
   readonly topic: string
@@ -44,7 +45,7 @@ const PARTITIONS_A_FETCH = 10
  * Reads partitions without a consumer group: commits no offsets, never rebalances, and has no session to lose. Decodes one
  * batch at a time. Prefetches once while batches are handled, so two fetches are held; all readers of a process share a
  * budget for them, and wait for it. Resolves at the end or when aborted. Rejects with the errors of `onBatch`, with
- * PositionOutsideLogError if a position is not in the log, and if the log is unreachable for `giveUpAfterMs`.
+ * PositionOutsideLogError if a position stays outside the log, and if the log is unreachable for `giveUpAfterMs`.
  */
 export async function readLog(connection: LogConnection, options: ReadLogOptions): Promise<void> {
   const { topic, until, onBatch, withStandIns = false, logger = silentLogger } = options
@@ -83,7 +84,7 @@ export async function readLog(connection: LogConnection, options: ReadLogOptions
       const current = positions
       giveBack = giveBackPrefetched ?? (await readerBudget.take(heldBytes, signal))
       giveBackPrefetched = undefined
-      const fetched = await keepTrying(() => fetcher.fetch(current), trying)
+      const fetched = await keepTrying(() => fetcher.fetch(current), { ...trying, isFinal: createFinality() })
       fetched.forEach(cursor.advance)
       positions = cursor.positions()
       if (positions.size > 0) giveBackPrefetched = readerBudget.takeIfFree(heldBytes)
@@ -97,6 +98,15 @@ export async function readLog(connection: LogConnection, options: ReadLogOptions
     ending.abort()
     giveBack?.()
     giveBackPrefetched?.()
+  }
+}
+
+/** Returns a function that finds errors of one fetch final: the first few of an offset outside the log are not. */
+function createFinality(): (error: unknown) => boolean {
+  let outsideLog = 0
+  return (error) => {
+    outsideLog = error instanceof PositionOutsideLogError ? outsideLog + 1 : 0
+    return outsideLog > 0 ? outsideLog > MAX_OUTSIDE_LOG : isMarkedFinal(error)
   }
 }
 
