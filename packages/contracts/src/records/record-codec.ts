@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { firstCharacters, isLongerThan } from '../text-length.ts'
 import { RECORDS, type RecordType, schemaVersionOf } from './records.ts'
 
 /** Header names, from CloudEvents' Kafka binding. */
@@ -19,6 +20,9 @@ export const HEADERS = {
    */
   omittedBecause: 'omitted-because',
 } as const
+
+/** Longer names of members are cut in the reason of a rejection, in characters. */
+const MAX_SHOWN_NAME = 100
 
 const TYPES: ReadonlyMap<string, RecordType> = new Map(Object.entries(RECORDS))
 
@@ -104,7 +108,13 @@ function decode<Fact>(
   const parsed = schema.safeParse(current.fact)
   if (parsed.success) return { outcome: 'ok', fact: parsed.data }
   const issue = parsed.error.issues[0]
-  return rejected(`${issue?.path.join('.') || 'value'}: ${issue?.message ?? 'does not fit the schema'}`)
+  const member = issue?.path.map((step) => shortened(String(step))).join('.') || 'value'
+  return rejected(`${member}: ${issue?.message ?? 'does not fit the schema'}`)
+}
+
+/** Cuts a member's name, which may be a megabyte of a caller's text: reasons group dead letters, and are shown in lists. */
+function shortened(name: string): string {
+  return isLongerThan(name, MAX_SHOWN_NAME) ? `${firstCharacters(name, MAX_SHOWN_NAME)}…` : name
 }
 
 function upcast(json: unknown, version: number): Decoded<unknown> {

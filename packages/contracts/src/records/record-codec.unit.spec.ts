@@ -57,6 +57,32 @@ describe('the record codec', () => {
     })
   })
 
+  it.each([
+    ['texts', 'registeredTraits', 1],
+    ['checks', 'unchecked', 'x'],
+    ['hashes', 'countsFor', null],
+  ])('reports one invalid item of a list of %s, however many it has', (_name, member, item) => {
+    const list = Array.from({ length: 1_000 }, () => item)
+    const fact = member === 'registeredTraits' ? identifyRequested() : eventTracked()
+    const parsed = UserFact.safeParse({ ...fact, [member]: list })
+    expect(parsed.error?.issues).toMatchObject([{ path: [member, 0] }])
+  })
+
+  it('reports one issue of device facts, however many they are', () => {
+    const device = Object.fromEntries(Array.from({ length: 1_000 }, (_, nth) => [`$x${nth}`, 1]))
+    expect(UserFact.safeParse({ ...identifyRequested(), device }).error?.issues).toMatchObject([{ path: ['device'] }])
+    expect(UserFact.safeParse({ ...identifyRequested(), device: { $app: 1 } }).success).toBe(false)
+    expect(UserFact.safeParse({ ...identifyRequested(), device: { app: 'x' } }).success).toBe(false)
+    expect(UserFact.safeParse({ ...identifyRequested(), device: 'x' }).success).toBe(false)
+  })
+
+  it('cuts the name of a member in the reason, by which dead letters are grouped and listed', () => {
+    const set = { ['a'.repeat(100_000)]: {} }
+    const { value, headers } = encode(identifyRequested({ operations: { set } as never }))
+    const decoded = decode(value, headers)
+    expect(decoded).toMatchObject({ reason: expect.stringMatching(/^operations\.set\.a{100}…: /) })
+  })
+
   it('accepts an escaped surrogate pair', () => {
     const value = whole.replace('Checkout', '\\ud83d\\ude00')
     expect(decode(value, version1)).toMatchObject({ outcome: 'ok', fact: { eventName: '😀 Completed' } })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { textList } from './first-issue.ts'
 
 export type TraitScalar = string | number | boolean | null
 export type TraitValue = TraitScalar | readonly TraitScalar[]
@@ -60,6 +61,6 @@ export const TraitOperations = z.object({
     .optional()
     .describe('Amounts to add; an unset trait starts at 0, and a trait that is not a number is unchanged.'),
   decrement: slugMap(z.number(), isNumber).optional().describe('Amounts to subtract, by the same rules.'),
-  unset: z.array(z.string()).optional().describe('Traits to remove.'),
+  unset: textList().optional().describe('Traits to remove.'),
 })
 export type TraitOperations = z.infer<typeof TraitOperations>

@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { DeviceFacts } from '../device-info.ts'
+import { DEVICE_FIELDS, DeviceFacts } from '../device-info.ts'
 import { Environment, Instant, KeyKind, SlugId, Uuid } from '../primitives.ts'
 import { PLAN_LIMITS } from '../workspace/plan-limits.ts'
+import { listOf, textList, withFewMembers } from './first-issue.ts'
 import { slugMap, TraitOperations } from './traits.ts'
 
 /** A duplicate of a record is dropped if it was received less than this long after the first (decisions.md, Retries). */
@@ -33,11 +34,9 @@ const requestMembers = {
     .boolean()
     .describe('An `Idempotency-Key` was given: the record may be in the log twice, less than 24 h apart.'),
   userName: z.string().describe("The customer's own name for the user, exactly as given."),
-  unchecked: z
-    .array(Unchecked)
-    .describe(
-      'The checks that could not be made in time. The record was admitted without them, and these limits were not enforced.',
-    ),
+  unchecked: listOf(Unchecked, (input): input is Unchecked => Unchecked.options.includes(input as Unchecked)).describe(
+    'The checks that could not be made in time. The record was admitted without them, and these limits were not enforced.',
+  ),
   imported: z
     .literal(true)
     .optional()
@@ -55,15 +54,13 @@ export const IdentifyRequested = z
     operations: TraitOperations.describe(
       `The changes to traits: ${Object.keys(TraitOperations.shape).join(', ')}, in this order.`,
     ),
-    device: DeviceFacts.describe('Device facts, validated and filtered; they overwrite known facts.'),
-    registeredTraits: z.array(z.string()).describe('Slugs that this record registered in the project.'),
-    strippedTraits: z.array(z.string()).describe('Slugs over the unique-traits cap; their values never reach the log.'),
-    droppedTraits: z.array(z.string()).describe('Disabled slugs; their values never reach the log.'),
-    filteredFields: z
-      .array(z.string())
+    device: withFewMembers(DeviceFacts, DEVICE_FIELDS.length).describe('Device facts, validated and filtered; they overwrite known facts.'),
+    registeredTraits: textList().describe('Slugs that this record registered in the project.'),
+    strippedTraits: textList().describe('Slugs over the unique-traits cap; their values never reach the log.'),
+    droppedTraits: textList().describe('Disabled slugs; their values never reach the log.'),
+    filteredFields: textList()
       .describe('Known device and personal fields that the project does not keep; their values never reach the log.'),
-    invalidDeviceFields: z
-      .array(z.string())
+    invalidDeviceFields: textList()
       .optional()
       .describe(
         'Device facts of a visit that were invalid, and dropped; their values never reach the log. Absent: none.',
@@ -91,15 +88,13 @@ export const EventTracked = z
     properties: slugMap(z.unknown(), (_input): _input is unknown => true)
       .optional()
       .describe("The caller's data about the event, as given, without `filteredFields`. Absent: none was given."),
-    filteredFields: z
-      .array(z.string())
+    filteredFields: textList()
       .optional()
       .describe(
         'Known device and personal fields among the properties that the project does not keep; their values never reach ' +
           'the log. Absent: none.',
       ),
-    countsFor: z
-      .array(z.string())
+    countsFor: textList()
       .optional()
       .describe(
         'Hashes of the property counts that this event counts for. The project used them when the record was ' +
