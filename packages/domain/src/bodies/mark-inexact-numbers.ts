@@ -112,5 +112,9 @@ function isKept(number: string): boolean {
 
 /** Returns the significant digits of a number. */
 function digitsOf(number: string): string {
-  return number.replace(/e.*/i, '').replaceAll(/\D/g, '').replace(/^0+/, '').replace(/0+$/, '')
+  const digits = number.replace(/e.*/i, '').replaceAll(/\D/g, '').replace(/^0+/, '')
+  // Not by `/0+$/`, which tries each zero of a long number as the first of its last ones.
+  let end = digits.length
+  while (digits.charCodeAt(end - 1) === ZERO) end -= 1
+  return digits.slice(0, end)
 }
