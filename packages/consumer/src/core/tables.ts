@@ -44,13 +44,7 @@ export const outbox = defineTable(
   [],
 )
 
-const YEAR_10_000_MS = Date.UTC(10_000, 0)
-
-/**
- * Returns Kafka's time of a record for the columns `record_time`, ISO. A producer may send any number, or none: one that is
- * no instant becomes 1970.
- */
+/** Returns Kafka's time of a record for the columns `record_time`, ISO. */
 export function recordTimeOf({ timestampMs }: FetchedRecord): string {
-  const isInstant = timestampMs >= 0 && timestampMs < YEAR_10_000_MS
-  return new Date(isInstant ? timestampMs : 0).toISOString()
+  return new Date(timestampMs).toISOString()
 }

@@ -28,6 +28,13 @@ function largeBatchIn(partition: number, mebibytes: number): FetchedBatch {
   return { ...batch, records: padded }
 }
 
+/** A batch of one record whose headers have as many mebibytes. */
+function longHeadersIn(partition: number, mebibytes: number): FetchedBatch {
+  const { records, ...batch } = batchIn(partition, 'Fine')
+  const long = 'x'.repeat(mebibytes * 1024 * 1024)
+  return { ...batch, records: records.map((one) => ({ ...one, headers: { ...one.headers, long } })) }
+}
+
 /** A batch for each partition: the given one, or one event `Fine`. */
 function batches(own: Readonly<Record<number, FetchedBatch>> = {}): readonly FetchedBatch[] {
   return Array.from({ length: PARTITIONS }, (_, partition) => own[partition] ?? batchIn(partition, 'Fine'))
@@ -95,9 +102,12 @@ describe('a commit loop', () => {
     expect(await readPartitions(db)).toBe('900/900 900/900 900/900 900/900')
   })
 
-  it('bounds the bytes of one commit, unless one batch alone is larger', async () => {
+  it.each([
+    ['values', largeBatchIn],
+    ['headers', longHeadersIn],
+  ])('bounds the bytes of the %s of one commit, unless one batch alone is larger', async (_, largeIn) => {
     const { db, seen, folds } = await given()
-    await foldAll(folds, [largeBatchIn(0, 3), largeBatchIn(1, 3), largeBatchIn(2, 9), largeBatchIn(3, 1)])
+    await foldAll(folds, [largeIn(0, 3), largeIn(1, 3), largeIn(2, 9), largeIn(3, 1)])
     expect(seen.commits).toBe(4)
     expect(await readPartitions(db)).toBe('1/1 1/1 1/1 1/1')
   })

@@ -1,4 +1,4 @@
-import { createSleeper } from '@nextvisit/log'
+import { bytesOfRecord, createSleeper } from '@nextvisit/log'
 import type { AnyFact } from '../core/projection.ts'
 import { foldBatches } from '../fold/fold-batches.ts'
 import type { FoldParts } from '../fold/fold-parts.ts'
@@ -57,7 +57,7 @@ function takeBatches(owned: readonly Partition[], nowMs: number): ReadonlyMap<Pa
       continue
     }
     records += prepared.records.length
-    for (const { value } of prepared.records) bytes += value?.length ?? 0
+    for (const record of prepared.records) bytes += bytesOfRecord(record)
     if (taken.size > 0 && (records > MAX_RECORDS_A_COMMIT || bytes > MAX_RECORD_BYTES_A_COMMIT)) break
     partition.begin()
     taken.set(prepared, partition)

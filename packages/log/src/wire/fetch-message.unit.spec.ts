@@ -1,4 +1,5 @@
 import * as fc from 'fast-check'
+import { countArraySteps } from '@nextvisit/contracts/count-array-steps'
 import { describe, expect, it } from 'vitest'
 import {
   type EncodedBatch,
@@ -12,9 +13,10 @@ import {
   varint,
 } from '../../test/encoded-batch.ts'
 import { readFetched } from '../../test/read-fetched.ts'
-import type { FetchedRecord } from './fetched-record.ts'
+import { type FetchedRecord, recordTimeOf } from './fetched-record.ts'
 import { ByteReader } from './byte-reader.ts'
 import { type FetchedPartition, fetchMessage } from './fetch-message.ts'
+import { splitBatches } from './split-batches.ts'
 
 /** Numbers with varints of every size. */
 const ofEverySize = (bits: number) =>
@@ -69,7 +71,7 @@ function expectedRecords(encoded: readonly EncodedBatch[], position: bigint): re
       topic: 'any',
       partition: 3,
       offset: firstOffset + BigInt(offsetDelta),
-      timestampMs: Number(firstTimestamp + timestampDelta),
+      timestampMs: recordTimeOf(firstTimestamp + timestampDelta),
       key,
       value,
       headers: lastOfEach(headers),
@@ -125,6 +127,24 @@ const offsetsOf = ({ records }: { readonly records: readonly FetchedRecord[] }) 
 const [IN_TRANSACTION, CONTROL, APPEND_TIME] = [1 << 4, (1 << 4) | (1 << 5), 1 << 3]
 
 const by = (producerId: bigint, attributes: number) => ({ producerId, attributes })
+
+/** Returns the steps of skipping a batch and an end marker of as many aborted transactions. */
+async function stepsOfSkipping(transactions: number): Promise<number> {
+  const numbers = Array.from({ length: transactions }, (_, nth) => BigInt(nth))
+  const aborted = numbers.map((nth) => ({ producerId: nth, firstOffset: 2n * nth }))
+  const batches = encodedBatches(
+    numbers.flatMap((nth) => [
+      batchOf(2n * nth, [0], by(nth, IN_TRANSACTION)),
+      batchOf(2n * nth + 1n, [0], by(nth, CONTROL)),
+    ]),
+  )
+  const partition = { partition: 3, highWatermark: END_OF_LOG, aborted, batches }
+  const response = encodedFetchResponse('any', [partition])
+  const [only] = await fetched(0n, response)
+  expect(only?.batches).toEqual([])
+  const of = { topic: 'any', partition: 3, fetchedFrom: 0n, highWatermark: END_OF_LOG }
+  return countArraySteps(() => splitBatches({ ...of, abortedTransactions: aborted, bytes: batches.subarray(4) }))
+}
 
 describe('a fetch message', () => {
   it('requests each partition from its position, in the given order', async () => {
@@ -237,6 +257,22 @@ describe('fetched batches', () => {
   it('have the append time of the broker if the topic is configured so', async () => {
     const found = await read([batchOf(0n, [0, 1], { attributes: APPEND_TIME, maxTimestamp: 5_000n })])
     expect(found.records.map(({ timestampMs }) => timestampMs)).toEqual([5_000, 5_000])
+  })
+
+  it.each([
+    ['no time', -1n, 0],
+    ['a time before any calendar', -9_000_000_000_000_000n, 0],
+    ['a time after any calendar', 2n ** 62n, 0],
+    ['the year 10000', 253_402_300_800_000n, 0],
+    ['a time', 1_700_000_000_000n, 1_700_000_000_000],
+  ])('have a time that can be formatted, although their producer wrote %s', async (_, firstTimestamp, timestampMs) => {
+    const records = [recordOf(0, { timestampDelta: 0n })]
+    const found = await read([{ firstOffset: 0n, firstTimestamp, records }])
+    expect(found.records).toMatchObject([{ timestampMs }])
+  })
+
+  it('of thousands of aborted transactions are skipped in time that grows with their number', async () => {
+    expect(await stepsOfSkipping(400)).toBeLessThanOrEqual(3 * (await stepsOfSkipping(200)))
   })
 
   it('return headers of any name as strings, the last of equal ones', async () => {

@@ -142,11 +142,15 @@ function isIntact(batch: Buffer): boolean {
 
 /** Returns a filter for control batches and batches of aborted transactions. Call it for each batch, in order. */
 function createAbortedFilter(transactions: readonly AbortedTransaction[]): (header: BatchHeader) => boolean {
-  let ahead = transactions
+  // Thousands of short transactions fit into a fetch, so each is looked at once.
+  const ahead = transactions.toSorted((one, other) => (one.firstOffset < other.firstOffset ? -1 : 1))
   const aborted = new Set<bigint>()
+  let begun = 0
   return ({ attributes, lastOffset, producerId }) => {
-    for (const { producerId: of, firstOffset } of ahead) if (firstOffset <= lastOffset) aborted.add(of)
-    ahead = ahead.filter(({ firstOffset }) => firstOffset > lastOffset)
+    for (let next = ahead[begun]; next && next.firstOffset <= lastOffset; next = ahead[begun]) {
+      aborted.add(next.producerId)
+      begun += 1
+    }
     if ((attributes & CONTROL) === 0) return (attributes & TRANSACTIONAL) !== 0 && aborted.has(producerId)
     // The end of this producer's transaction.
     aborted.delete(producerId)

@@ -1,4 +1,4 @@
-import type { FetchedRecord } from '@nextvisit/log'
+import { bytesOfRecord, type FetchedRecord } from '@nextvisit/log'
 
 interface Queue {
   readonly records: FetchedRecord[]
@@ -34,8 +34,9 @@ export function createPendingRecords({
     add: (partition: number, records: readonly FetchedRecord[]): void => {
       const queue = queues.get(partition) ?? { records: [], bytes: 0 }
       queues.set(partition, queue)
-      queue.records.push(...records)
-      queue.bytes += bytesOf(records)
+      const copies = records.map(copyOf)
+      queue.records.push(...copies)
+      queue.bytes += bytesOf(copies)
       makeRoom(
         maxRecords,
         ({ records: held }) => held.length,
@@ -63,6 +64,18 @@ export function createPendingRecords({
   }
 }
 
+/**
+ * Copies the value, which is a part of all bytes of a fetch: one record of a halted partition would keep them in memory. The
+ * feed does not need the key.
+ */
+function copyOf(record: FetchedRecord): FetchedRecord {
+  const { value } = record
+  if (value === null) return { ...record, key: null }
+  const copy = Buffer.allocUnsafeSlow(value.length)
+  value.copy(copy)
+  return { ...record, key: null, value: copy }
+}
+
 function removeOldest(queue: Queue, count: number): readonly FetchedRecord[] {
   const removed = queue.records.splice(0, count)
   queue.bytes -= bytesOf(removed)
@@ -73,19 +86,13 @@ function removeOldest(queue: Queue, count: number): readonly FetchedRecord[] {
 function countOfBytes({ records }: Queue, bytes: number): number {
   let [count, counted] = [0, 0]
   while (count < records.length && counted < bytes) {
-    counted += bytesIn(records[count])
+    const record = records[count]
+    counted += record ? bytesOfRecord(record) : 0
     count += 1
   }
   return count
 }
 
 function bytesOf(records: readonly FetchedRecord[]): number {
-  return records.reduce((sum, record) => sum + bytesIn(record), 0)
-}
-
-/** Headers are decoded, too, and another program may have written long ones. */
-function bytesIn(record: FetchedRecord | undefined): number {
-  if (!record) return 0
-  const { value, headers } = record
-  return Object.entries(headers).reduce((sum, [name, text]) => sum + name.length + text.length, value?.byteLength ?? 0)
+  return records.reduce((sum, record) => sum + bytesOfRecord(record), 0)
 }

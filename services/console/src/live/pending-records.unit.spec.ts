@@ -31,6 +31,15 @@ describe('records waiting to be folded', () => {
     expect(pending.take(all)).toEqual({ records: [], dropped: 0 })
   })
 
+  it('keep neither the bytes of their fetch nor their key in memory', () => {
+    const fetched = Buffer.alloc(100_000, 'x')
+    const pending = createPendingRecords({ maxRecords: 100, maxBytes: 1_000 })
+    pending.add(0, [{ ...recordAt(0, 0), key: fetched.subarray(0, 90_000), value: fetched.subarray(90_000, 90_010) }])
+    const [kept] = pending.take(new Map([[0, 100n]])).records
+    expect(kept).toMatchObject({ key: null, value: Buffer.from('xxxxxxxxxx') })
+    expect(kept?.value?.buffer.byteLength).toBe(10)
+  })
+
   it('stay in a partition without an owner', () => {
     const pending = createPendingRecords({ maxRecords: 100, maxBytes: 100 })
     pending.add(0, records(0, 0, 1))

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { decodeRecord, FormFact, TOPICS, UserFact } from '@nextvisit/contracts'
-import { readLog, type FetchedRecord, partitionForKey, withLogAdmin } from '@nextvisit/log'
+import { bytesOfRecord, readLog, type FetchedRecord, partitionForKey, withLogAdmin } from '@nextvisit/log'
 import type { ZodType } from 'zod'
 import type { Answer } from '../api-routes.ts'
 import type { Dependencies } from '../dependencies.ts'
@@ -205,9 +205,10 @@ async function readStep<Item>(
   let sinceMs: number | undefined
   let isCut = false
 
-  function add({ value, timestampMs }: FetchedRecord, item: Item | undefined): void {
+  function add(record: FetchedRecord, item: Item | undefined): void {
+    const { timestampMs } = record
     readCount += 1
-    readBytes += value?.byteLength ?? 0
+    readBytes += bytesOfRecord(record)
     sinceMs ??= timestampMs
     if (item === undefined) return
     items.push({ item, bytes: bytesOf(item), atMs: timestampMs })
