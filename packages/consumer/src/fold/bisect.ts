@@ -1,5 +1,6 @@
 import { HEADERS } from '@nextvisit/contracts'
 import { isTransientError, sqlStateOf } from '@nextvisit/database'
+import type { FetchedRecord } from '@nextvisit/log'
 import { asFoldFailure } from '../core/errors.ts'
 import {
   type Folded,
@@ -16,6 +17,8 @@ export type Attempt = (batches: readonly PartitionBatch[]) => Promise<Outcomes>
 /** SQLSTATEs of a statement timeout and a transaction timeout. */
 const TIMEOUTS: readonly string[] = ['57014', '25P04']
 const LOCK_TIMEOUT = '55P03'
+/** Our own ids have 36. */
+const MAX_ID_CHARACTERS = 100
 
 /**
  * Commits batches of different partitions together. After a failure that the batches themselves cause, halves them until the
@@ -50,8 +53,13 @@ async function bisectRecords(batch: PartitionBatch, error: unknown, attempt: Att
 function failureOf({ checkpoint, records }: PartitionBatch, error: unknown): Outcome {
   const [only, ...others] = records
   const isOne = only !== undefined && others.length === 0
-  const failed = isOne ? { offset: only.offset, id: only.headers[HEADERS.id] } : checkpoint.current().nextOffset
+  const failed = isOne ? { offset: only.offset, id: shownIdOf(only) } : checkpoint.current().nextOffset
   return { outcome: 'failed', error: asFoldFailure(checkpoint.key, failed, error) }
+}
+
+/** Returns the id of a record as text that Postgres can store: another program may have written anything. */
+function shownIdOf({ headers }: FetchedRecord): string | undefined {
+  return headers[HEADERS.id]?.slice(0, MAX_ID_CHARACTERS).replaceAll('\u0000', '').toWellFormed()
 }
 
 /** Fewer records may help, unless Postgres is unavailable or busy. */

@@ -18,10 +18,10 @@ function givenCheckpoint(partition: number): PartitionCheckpoint {
   }
 }
 
-function givenBatch(partition: number, records: number): PartitionBatch {
+function givenBatch(partition: number, records: number, headers: FetchedRecord['headers'] = {}): PartitionBatch {
   return {
     checkpoint: givenCheckpoint(partition),
-    records: Array.from({ length: records }, (_, at) => ({ offset: BigInt(at), headers: {} }) as FetchedRecord),
+    records: Array.from({ length: records }, (_, at) => ({ offset: BigInt(at), headers }) as FetchedRecord),
     nextOffset: BigInt(records),
   }
 }
@@ -80,4 +80,11 @@ it('bisect does not repeat an attempt while Postgres is unavailable', async () =
     { outcome: 'failed', error: away },
   ])
   expect(seen.attempts).toBe(1)
+})
+
+it('bisect names a record by an id that Postgres can store, whatever its header has', async () => {
+  const { attempt } = givenAttempt(() => true)
+  const batch = givenBatch(0, 1, { ce_id: `a\u0000\ud800${'b'.repeat(1_000_000)}` })
+  const outcomes = await bisect([batch], attempt)
+  expect(outcomes.get(batch)).toMatchObject({ error: { record: { offset: 0n, id: `a\ufffd${'b'.repeat(97)}` } } })
 })
