@@ -28,7 +28,7 @@ export function createBacklog({ deadlineMs, maxQueued, maxQueuedBytes }: Backlog
         const reached = isFull
           ? ''
           : ` with ${bytes} bytes, and this one has ${length}: maxQueuedBytes is ${maxQueuedBytes}`
-        throw new NextvisitError('QUEUE_FULL', `${calls.size} calls are already waiting for an answer${reached}`, [
+        throw new NextvisitError('QUEUE_FULL', `${calls.size} calls are already waiting for an answer${reached}`, () => [
           itemOf(written),
         ])
       }

@@ -31,7 +31,7 @@ export function createCallQueue({ onRefused, ...parts }: CallQueueParts): CallQu
   let closing: Promise<void> | undefined
 
   async function enqueue(written: WrittenCall): Promise<AnswerBody> {
-    if (closing) throw new NextvisitError('CLOSED', 'close() was called before', [itemOf(written)])
+    if (closing) throw new NextvisitError('CLOSED', 'close() was called before', () => [itemOf(written)])
     if (written.json.length + ENVELOPE_BYTES > MAX_BATCH_BYTES) return { ...TOO_LARGE }
     const { answered } = backlog.add(written)
     sender.onAdded()
@@ -55,12 +55,8 @@ export function createCallQueue({ onRefused, ...parts }: CallQueueParts): CallQu
     const [first] = errors
     if (!first) return
     const message = `${errors.length} of ${answers.length} calls had no answer`
-    throw new NextvisitError(
-      'UNSENT',
-      message,
-      errors.flatMap(({ items }) => items),
-      first.cause,
-    )
+    const items = () => errors.flatMap((error) => error.items)
+    throw new NextvisitError('UNSENT', message, items, first.cause)
   }
 
   async function flushWithin(withinMs: number | undefined): Promise<void> {

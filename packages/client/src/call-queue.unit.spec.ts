@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type CallQueue, createCallQueue } from './call-queue.ts'
-import type { CallItem } from './nextvisit-error.ts'
+import type { CallItem, NextvisitError } from './nextvisit-error.ts'
 import type { Attempt, SendRequest } from './request.ts'
 
 /** Deadline that no test reaches. */
@@ -170,4 +170,17 @@ describe('batches that were too large', () => {
     expect(sizes[0]).toBeLessThanOrEqual(2 * proxyLimit)
     expect([sizes[0]! > small, sizes.at(-1)]).toEqual([true, whole])
   })
+})
+
+it('the errors of unanswered calls hold their JSON, which takes less memory, until their items are read', async () => {
+  const queue = givenQueue(() => new Promise(() => {}))
+  const calls = Array.from({ length: 100 }, (_, at) => queue.add('track', { userName: `${at}`, eventName: 'a' }))
+  const parse = vi.spyOn(JSON, 'parse')
+  onTestFinished(() => parse.mockRestore())
+  const errors = Promise.all([...calls, queue.close(1_000)].map((one) => one.catch((error: unknown) => error)))
+  await vi.advanceTimersByTimeAsync(1_000)
+  const [first, ...others] = (await errors) as readonly NextvisitError[]
+  expect(parse).not.toHaveBeenCalled()
+  expect(first).toMatchObject({ code: 'UNANSWERED', items: [{ userName: '0' }] })
+  expect(others.at(-1)).toMatchObject({ code: 'UNSENT', items: { length: 100 } })
 })

@@ -22,21 +22,29 @@ export class NextvisitError extends Error {
   readonly code: NextvisitErrorCode
   /** True if the same call may succeed later. */
   readonly retryable: boolean
-  /** Calls without an answer. Each has its `idempotencyKey`, so calling it again counts once. */
-  readonly items: readonly CallItem[]
+  #items: Items
 
-  constructor(code: NextvisitErrorCode, message: string, items: readonly CallItem[] = [], cause?: unknown) {
+  constructor(code: NextvisitErrorCode, message: string, items: Items = [], cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
     this.retryable = code !== 'CLOSED' && code !== 'INVALID' && code !== 'NOT_JSON'
-    this.items = items
+    this.#items = items
+  }
+
+  /** Calls without an answer. Each has its `idempotencyKey`, so calling it again counts once. */
+  get items(): readonly CallItem[] {
+    if (typeof this.#items === 'function') this.#items = this.#items()
+    return this.#items
   }
 }
+
+/** Calls, or a function that parses them. After an outage there are many errors, and calls take several times their JSON. */
+type Items = readonly CallItem[] | (() => readonly CallItem[])
 
 /** Creates an `UNANSWERED` error. `lastFailure`: the failure of the latest try, if there was one. */
 export function unanswered(
   message: string,
-  items: readonly CallItem[],
+  items: Items,
   lastFailure: Error | undefined,
 ): NextvisitError {
   const why = lastFailure ? `. The latest try: ${lastFailure.message}` : ''

@@ -64,7 +64,7 @@ export function waitForAnswer(written: WrittenCall, deadlineMs: number, onSettle
     ...written,
     answered,
     answer: (result) => settle(() => resolve(result)),
-    fail: (message) => settle(() => reject(unanswered(message, [itemOf(written)], call.lastFailure))),
+    fail: (message) => settle(() => reject(unanswered(message, () => [itemOf(written)], call.lastFailure))),
     attempts: 0,
     sendFrom: 0,
   }
