@@ -28,9 +28,11 @@ export function createBacklog({ deadlineMs, maxQueued, maxQueuedBytes }: Backlog
         const reached = isFull
           ? ''
           : ` with ${bytes} bytes, and this one has ${length}: maxQueuedBytes is ${maxQueuedBytes}`
-        throw new NextvisitError('QUEUE_FULL', `${calls.size} calls are already waiting for an answer${reached}`, () => [
-          itemOf(written),
-        ])
+        throw new NextvisitError(
+          'QUEUE_FULL',
+          `${calls.size} calls are already waiting for an answer${reached}`,
+          () => [itemOf(written)],
+        )
       }
       const call = waitForAnswer(written, deadlineMs, () => {
         calls.delete(call)

@@ -42,11 +42,7 @@ export class NextvisitError extends Error {
 type Items = readonly CallItem[] | (() => readonly CallItem[])
 
 /** Creates an `UNANSWERED` error. `lastFailure`: the failure of the latest try, if there was one. */
-export function unanswered(
-  message: string,
-  items: Items,
-  lastFailure: Error | undefined,
-): NextvisitError {
+export function unanswered(message: string, items: Items, lastFailure: Error | undefined): NextvisitError {
   const why = lastFailure ? `. The latest try: ${lastFailure.message}` : ''
   return new NextvisitError('UNANSWERED', message + why, items, lastFailure)
 }

@@ -15,7 +15,8 @@ export function listOf<T>(item: z.ZodType<T>, isItem: (input: unknown) => input 
         return
       }
       const at = input.findIndex((one) => !isItem(one))
-      if (at !== -1) issues.push({ code: 'custom', input: input[at] as unknown, path: [at], message: 'is no valid item' })
+      if (at !== -1)
+        issues.push({ code: 'custom', input: input[at] as unknown, path: [at], message: 'is no valid item' })
     })
     .meta({ type: 'array', items })
 }

@@ -54,12 +54,15 @@ export const IdentifyRequested = z
     operations: TraitOperations.describe(
       `The changes to traits: ${Object.keys(TraitOperations.shape).join(', ')}, in this order.`,
     ),
-    device: withFewMembers(DeviceFacts, DEVICE_FIELDS.length).describe('Device facts, validated and filtered; they overwrite known facts.'),
+    device: withFewMembers(DeviceFacts, DEVICE_FIELDS.length).describe(
+      'Device facts, validated and filtered; they overwrite known facts.',
+    ),
     registeredTraits: textList().describe('Slugs that this record registered in the project.'),
     strippedTraits: textList().describe('Slugs over the unique-traits cap; their values never reach the log.'),
     droppedTraits: textList().describe('Disabled slugs; their values never reach the log.'),
-    filteredFields: textList()
-      .describe('Known device and personal fields that the project does not keep; their values never reach the log.'),
+    filteredFields: textList().describe(
+      'Known device and personal fields that the project does not keep; their values never reach the log.',
+    ),
     invalidDeviceFields: textList()
       .optional()
       .describe(

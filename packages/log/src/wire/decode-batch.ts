@@ -128,7 +128,9 @@ function readRecords(reading: Reading, place: BatchPlace, { maxRecords, maxBytes
       continue
     }
     bytes += cost
-    const timestampMs = recordTimeOf(batch.hasAppendTime ? batch.maxTimestampMs : batch.firstTimestampMs + timestampDelta)
+    const timestampMs = recordTimeOf(
+      batch.hasAppendTime ? batch.maxTimestampMs : batch.firstTimestampMs + timestampDelta,
+    )
     const { key, value, headers } = readContent(source, at, end, reading.isCopied)
     const { topic, partition } = batch
     records.push({ topic, partition, offset, timestampMs, key, value, headers })

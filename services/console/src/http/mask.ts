@@ -20,9 +20,21 @@ export interface Mask {
 export const SHOW_ALL: Mask = {
   isMasked: false,
   // In quotes, a text differs from a number: "150" and 150.
-  value: (value) => JSON.stringify(value),
+  value: textOf,
   userName: (userName) => userName,
   gate: (gate) => gate,
+}
+
+/** Stands for a value of another program that is nested too deep: `JSON.stringify` would overflow the stack. */
+const TOO_DEEP = '(nested too deep to show)'
+
+function textOf(value: unknown): string {
+  try {
+    return JSON.stringify(value)
+  } catch (error) {
+    if (error instanceof RangeError) return TOO_DEEP
+    throw error
+  }
 }
 
 export const HIDE_PERSONAL: Mask = {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { HIDE_PERSONAL } from './mask.ts'
+import { HIDE_PERSONAL, SHOW_ALL } from './mask.ts'
 
 it.each([
   ['😀 smiles', '😀•••'],
@@ -13,3 +13,8 @@ it.each([
     expect(HIDE_PERSONAL.userName(userName)).toBe(masked)
   },
 )
+
+it('a value of another program that is nested too deep hides no other value', () => {
+  const deep: unknown = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000))
+  expect([deep, '150', 150].map(SHOW_ALL.value)).toEqual(['(nested too deep to show)', '"150"', '150'])
+})

@@ -48,7 +48,8 @@ function userEntry(fact: UserFact): KeptEntry {
     ...(fact.imported ? ['imported'] : []),
     ...(fact.type === 'EventTracked' && fact.newEvent ? ['new event'] : []),
     ...(fact.type === 'EventTracked' && !fact.evaluateTriggers && !fact.imported ? ['too old for triggers'] : []),
-    ...fact.unchecked.map((check) => `unchecked: ${check}`),
+    // Another program may have written thousands.
+    ...Array.from(new Set(fact.unchecked), (check) => `unchecked: ${check}`),
   ]
   const event = fact.type === 'EventTracked' ? shortText(fact.slug) : undefined
   return { entry: { ...common, userName: shortText(fact.userName), marks }, event }

@@ -45,6 +45,12 @@ const refused = refusalEntry(shop, {
 })
 
 describe('entries of Live', () => {
+  it('have each remark once, although another program has written it thousands of times', () => {
+    const unchecked = Array.from({ length: 10_000 }, () => 'user' as const)
+    const marks = userEntriesOf(recordOf(track({ unchecked })))[0]?.entry.marks
+    expect(marks?.filter((mark) => mark === 'unchecked: user')).toHaveLength(1)
+  })
+
   it('name the fact and its user, and no value', () => {
     const secret = { set: { card: '4242' } }
     const [identified] = userEntriesOf(recordOf(identifyRequested({ ...shop, userName: 'ada', operations: secret })))

@@ -163,7 +163,7 @@ export function entryOf(fact: UserFact, mask: Mask): FactEntry {
     const title = `Visit answered with form ${fact.formId}`
     return { ...common, requestId: fact.visitId, kind: 'offered', title, details: [] }
   }
-  const unchecked = fact.unchecked.map((check) => detail('unchecked', check))
+  const unchecked = Array.from(new Set(fact.unchecked), (check) => detail('unchecked', check))
   const imported = fact.imported ? [detail('imported', 'yes')] : []
   if (fact.type === 'EventTracked') {
     const details = [

@@ -30,7 +30,14 @@ export function exportedRecord(record: FetchedRecord): {
 /** Returns the JSON as published: serializing it again would dominate the cost of an export. */
 function onOneLine(text: string | undefined, value: unknown): string {
   if (text === undefined || value === undefined) return 'null'
-  return text.includes('\n') || text.includes('\r') ? JSON.stringify(value) : text
+  if (!text.includes('\n') && !text.includes('\r')) return text
+  try {
+    return JSON.stringify(value)
+  } catch (error) {
+    // Nested too deep for `JSON.stringify`. A line break in JSON is white space: in a text it is escaped.
+    if (error instanceof RangeError) return text.replaceAll(/[\r\n]/g, ' ')
+    throw error
+  }
 }
 
 /** Parses JSON; undefined if the text is not JSON. */

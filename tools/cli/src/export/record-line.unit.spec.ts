@@ -32,6 +32,11 @@ it('an exported line is one line although its JSON has several', () => {
   expect(exportedRecord(recordOf('{\r\n  "a": [1,\n 2]\n}')).line).toBe(`${BEGINNING},"value":{"a":[1,2]}}\n`)
 })
 
+it('an exported line is one line although its JSON is nested too deep to be written again', () => {
+  const [begin, end] = ['['.repeat(100_000), ']'.repeat(100_000)]
+  expect(exportedRecord(recordOf(`${begin}\r\n${end}`)).line).toBe(`${BEGINNING},"value":${begin}  ${end}}\n`)
+})
+
 it.each([
   ['a tombstone', null, '"value":null'],
   ['JSON null', 'null', '"value":null'],
