@@ -12,6 +12,8 @@ export interface RunningViews {
   readonly silent: readonly string[]
   /** The parts that processes do not understand. A process with problems can be current. */
   readonly problems: readonly ViewProblem[]
+  /** The processes that read NEXTVISIT_SECRET_KEY, with the ids of its keys. */
+  readonly secretKeyIds: ReadonlyMap<string, readonly string[]>
 }
 
 export interface ViewProblem extends CatalogProblem {
@@ -28,6 +30,7 @@ export async function askViews(admin: LogAdmin, topic: string, state: CatalogSta
     lagging: [] as string[],
     silent: [] as string[],
     problems: [] as ViewProblem[],
+    secretKeyIds: new Map<string, readonly string[]>(),
   }
   for (const groupId of await admin.listGroups(prefix)) {
     const { members } = await admin.describeGroup(groupId)
@@ -41,6 +44,7 @@ export async function askViews(admin: LogAdmin, topic: string, state: CatalogSta
     else {
       report[held.revisions === expected ? 'current' : 'lagging'].push(view)
       report.problems.push(...problemsOf(view, held))
+      if (held.secretKeyIds) report.secretKeyIds.set(view, held.secretKeyIds)
     }
   }
   return report

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { firstCharacters, isLongerThan, type OrganizationConfig, type ProjectConfig } from '@nextvisit/contracts'
+import { sealedWith } from '@nextvisit/sealing'
 
 /** One change of an organization by an apply. */
 export interface Change {
@@ -59,11 +60,16 @@ function settingsOf(project: ProjectConfig): object {
   return settings
 }
 
-/** Reports a changed signing secret, never its value. */
+/** Reports a changed signing secret, never its value. Under another key, the secret itself may be the same. */
 function diffSigningSecret(where: string, held: string | undefined, wanted: string | undefined): readonly Change[] {
   if (held === wanted) return []
-  const sign = held === undefined ? '+' : wanted === undefined ? '-' : '~'
-  return [{ sign, where, what: sign === '~' ? 'signingSecret (another one)' : 'signingSecret' }]
+  if (held === undefined) return [{ sign: '+', where, what: 'signingSecret' }]
+  if (wanted === undefined) return [{ sign: '-', where, what: 'signingSecret' }]
+  const [before, after] = [sealedWith(held), sealedWith(wanted)]
+  const isUnderOtherKey = before !== undefined && after !== undefined && before !== after
+  return [
+    { sign: '~', where, what: `signingSecret (${isUnderOtherKey ? `encrypted with key ${after}` : 'another one'})` },
+  ]
 }
 
 function diffList<Item extends object>(

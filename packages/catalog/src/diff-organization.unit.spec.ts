@@ -1,7 +1,9 @@
 import { OrganizationConfig } from '@nextvisit/contracts'
+import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { changeLine, diffOrganization } from './diff-organization.ts'
+import { encryptSigningSecret } from './signing-secret.ts'
 
 function acme(special: object = {}, project: object = {}): OrganizationConfig {
   return OrganizationConfig.parse({ id: 'acme', projects: [{ id: 'shop', ...project }], ...special })
@@ -73,6 +75,20 @@ describe('the difference of two configurations', () => {
   it('never shows a signing secret', () => {
     const lines = linesOf(acme({}, { signingSecret: 'before' }), acme({}, { signingSecret: 'after' }))
     expect(lines.join()).not.toMatch(/before|after/)
+  })
+
+  it('names the key of a secret that is encrypted with another one, because the secret itself may be the same', () => {
+    const [held, wanted] = ['ab', 'cd'].map((byte) => {
+      const signingSecret = encryptSigningSecret('a secret', givenKeyRing(byte.repeat(32)), {
+        organization: 'acme',
+        project: 'shop',
+      })
+      return acme({}, { signingSecret })
+    })
+    const { newestKeyId } = givenKeyRing('cd'.repeat(32))
+    expect(linesOf(held ?? null, wanted ?? null)).toEqual([
+      `~ acme/shop signingSecret (encrypted with key ${newestKeyId})`,
+    ])
   })
 
   it('reports a replaced key without its hash', () => {

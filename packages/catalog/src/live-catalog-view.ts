@@ -21,6 +21,8 @@ interface CatalogViewOptions {
   /** Names this process for `nextvisit apply`, which waits for it. */
   readonly serviceName: string
   readonly logger: Logger
+  /** Ids of the keys in this process's NEXTVISIT_SECRET_KEY, for `nextvisit apply` and `status`. */
+  readonly secretKeyIds?: readonly string[]
   /** Interval in ms between two reads of the log's end. Default: 10,000. */
   readonly currentEveryMs?: number
   /** Default: `catalog`. */
@@ -61,7 +63,7 @@ const SESSION_TIMEOUT_MS = 6_000
  * stays in force, with a problem for each organization, so that the next `apply` still takes effect.
  */
 export function createCatalogView(connection: LogConnection, options: CatalogViewOptions): LiveCatalogView {
-  const { serviceName, logger, currentEveryMs = 10_000, topic = TOPICS.catalog } = options
+  const { serviceName, logger, secretKeyIds, currentEveryMs = 10_000, topic = TOPICS.catalog } = options
   const groupId = viewGroup(topic, serviceName, randomUUID())
   const state = emptyCatalog()
   const lookups = lookupsOf(state)
@@ -127,7 +129,7 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
         sessionTimeoutMs: SESSION_TIMEOUT_MS,
         rebalanceTimeoutMs: SESSION_TIMEOUT_MS,
         withStandIns: true,
-        commitNote: () => viewReportNote(state),
+        commitNote: () => viewReportNote(state, secretKeyIds),
         logger,
       },
       {

@@ -11,6 +11,8 @@ export interface ViewReport {
   readonly problems: readonly CatalogProblem[]
   /** Number of problems that did not fit. */
   readonly moreProblems: number
+  /** Ids of the keys in its NEXTVISIT_SECRET_KEY. Absent: the process does not read it. */
+  readonly secretKeyIds?: readonly string[]
 }
 
 /** Kafka allows 4,096 bytes for the note that is committed with an offset. */
@@ -18,14 +20,15 @@ const MAX_NOTE_BYTES = 4_000
 const MAX_REASON_CHARACTERS = 300
 
 /** Returns the report as the note of an offset: JSON of at most 4,000 bytes. */
-export function viewReportNote(state: CatalogState): string {
+export function viewReportNote(state: CatalogState, secretKeyIds?: readonly string[]): string {
   const all = problemsOf(state)
   const revisions = revisionsDigest(state)
   const noteOf = (count: number): string => {
     const problems = all
       .slice(0, count)
       .map((one) => ({ ...one, reason: firstCharacters(one.reason, MAX_REASON_CHARACTERS) }))
-    return JSON.stringify({ revisions, problems, moreProblems: all.length - count } satisfies ViewReport)
+    const report: ViewReport = { revisions, problems, moreProblems: all.length - count }
+    return JSON.stringify(secretKeyIds ? { ...report, secretKeyIds } : report)
   }
   let count = all.length
   while (count > 0 && Buffer.byteLength(noteOf(count)) > MAX_NOTE_BYTES) count = Math.floor(count / 2)
@@ -36,8 +39,9 @@ export function viewReportNote(state: CatalogState): string {
 export function parseViewReport(note: string): ViewReport | undefined {
   try {
     const report = JSON.parse(note) as Partial<ViewReport>
-    const { revisions, problems = [], moreProblems = 0 } = report
-    return typeof revisions === 'string' && Array.isArray(problems) ? { revisions, problems, moreProblems } : undefined
+    const { revisions, problems = [], moreProblems = 0, secretKeyIds } = report
+    if (typeof revisions !== 'string' || !Array.isArray(problems)) return undefined
+    return { revisions, problems, moreProblems, ...(Array.isArray(secretKeyIds) && { secretKeyIds }) }
   } catch {
     return undefined
   }

@@ -47,6 +47,7 @@ export {
   internalServerConfig,
   internalTokenConfig,
   kafkaConfig,
+  keyRingConfig,
   logConfig,
   modeConfig,
   port,

@@ -1,4 +1,5 @@
 import { addressesVariable, DEFAULT_PARTITIONS, type ServiceName } from '@nextvisit/contracts'
+import { type KeyRing, parseKeyRing, SECRET_KEY_VARIABLE } from '@nextvisit/sealing'
 import { z, type ZodType } from 'zod'
 import { ConfigError } from './errors.ts'
 
@@ -129,6 +130,18 @@ export const token = z
 export const internalTokenConfig = z
   .object({ INTERNAL_TOKEN: token })
   .transform((env) => ({ internalToken: env.INTERNAL_TOKEN }))
+
+/** `keyRing`: the keys of NEXTVISIT_SECRET_KEY; undefined if it is not set. */
+export const keyRingConfig = z
+  .object({ [SECRET_KEY_VARIABLE]: z.string().optional() })
+  .transform((env, context): { readonly keyRing: KeyRing | undefined } => {
+    const text = env[SECRET_KEY_VARIABLE]
+    if (text === undefined) return { keyRing: undefined }
+    const parsed = parseKeyRing(text)
+    if (parsed.outcome === 'ok') return { keyRing: parsed.ring }
+    context.addIssue({ code: 'custom', path: [SECRET_KEY_VARIABLE], message: parsed.reason })
+    return z.NEVER
+  })
 
 /** `internalServer`: host, port and token of the internal port. */
 export const internalServerConfig = z

@@ -8,6 +8,7 @@ import {
   type EnvironmentVariables,
   internalServerConfig,
   kafkaConfig,
+  keyRingConfig,
   logConfig,
   modeConfig,
   readConfig,
@@ -135,6 +136,29 @@ describe('production mode', () => {
       for (const SETTING of [bare, inAddress])
         expect(() => read({ NEXTVISIT_MODE: 'production', SETTING })).toThrow('SETTING is wrong')
     }
+  })
+})
+
+const [one, two] = ['ab'.repeat(32), 'cd'.repeat(32)]
+const readRing = (NEXTVISIT_SECRET_KEY?: string) => readConfig(keyRingConfig, { NEXTVISIT_SECRET_KEY }).keyRing
+const readFaultyRing = () => readRing(`${one},${two?.slice(1)}`)
+
+describe('NEXTVISIT_SECRET_KEY', () => {
+  it('gives a ring of its keys; none if it is not set', () => {
+    expect(readRing(`${one},${two}`)?.keyIds).toHaveLength(2)
+    expect(readRing('')).toBeUndefined()
+    expect(readRing()).toBeUndefined()
+  })
+
+  it('is refused by the position of a faulty key, which is not printed', () => {
+    expect(readFaultyRing).toThrow('NEXTVISIT_SECRET_KEY is wrong: key 2 must be 64 hexadecimal characters')
+    expect(readFaultyRing).not.toThrow(/abab|cdcd/)
+  })
+
+  it('is refused in production if any of its keys is published', () => {
+    const published = '6f6e6c792d666f722d746869732d6d616368696e652d6e6f742d70726f642121'
+    const env = { NEXTVISIT_MODE: 'production', NEXTVISIT_SECRET_KEY: `${one},${published}` }
+    expect(() => readConfig(keyRingConfig.and(modeConfig), env)).toThrow('NEXTVISIT_SECRET_KEY is wrong: holds a')
   })
 })
 

@@ -2,6 +2,7 @@ import {
   addressesConfig,
   internalServerConfig,
   kafkaConfig,
+  keyRingConfig,
   logConfig,
   modeConfig,
   port,
@@ -40,10 +41,6 @@ const gatewayConfig = z
       .default('')
       .transform((text) => text.split(',').flatMap((item) => item.trim() || []))
       .refine((items) => items.every(isAddressRange), 'must be addresses or ranges such as 10.0.0.0/8, or fd00::/8'),
-    NEXTVISIT_SECRET_KEY: z
-      .string()
-      .regex(/^[0-9a-f]{64}$/i, 'must be 32 bytes as 64 hex characters')
-      .optional(),
   })
   .transform((env) => ({
     host: env.GATEWAY_HOST,
@@ -53,13 +50,13 @@ const gatewayConfig = z
     maxBodyBytesInFlight: env.GATEWAY_MAX_BODY_BYTES_IN_FLIGHT,
     maxConnections: env.GATEWAY_MAX_CONNECTIONS,
     trustedProxies: env.GATEWAY_TRUSTED_PROXIES,
-    secretKey: env.NEXTVISIT_SECRET_KEY,
   }))
 
 const schema = gatewayConfig
   .and(addressesConfig('user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator'))
   .and(kafkaConfig)
   .and(redisConfig)
+  .and(keyRingConfig)
   .and(internalServerConfig)
   .and(logConfig)
   .and(modeConfig)

@@ -1,5 +1,6 @@
 import { isRequestFact, type RouteSignature, type UserFact } from '@nextvisit/contracts'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { UndecryptableSecrets } from './ingest/signing-secrets.ts'
 
 export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>
 
@@ -91,4 +92,19 @@ export function createGatewayMetrics(registry: Registry) {
       replyWaits.observe({ outcome: hasCome ? 'replied' : 'later' }, waitedMs / 1_000),
     onBreaker: (breaker: string, isOpen: boolean) => breakersOpen.set({ breaker }, isOpen ? 1 : 0),
   }
+}
+
+/** Registers the gauge of signing secrets that this process cannot decrypt. */
+export function createSecretMetrics(registry: Registry, undecryptable: () => readonly UndecryptableSecrets[]): void {
+  const gauge = new Gauge({
+    name: 'nextvisit_gateway_undecryptable_secrets',
+    help: 'Projects whose pages get 503, because NEXTVISIT_SECRET_KEY cannot decrypt their signing secrets, by the missing key (damaged: none is missing)',
+    labelNames: ['key'],
+    registers: [],
+    collect() {
+      this.reset()
+      for (const { keyId = 'damaged', projects } of undecryptable()) this.set({ key: keyId }, projects.length)
+    },
+  })
+  registry.registerMetric(gauge)
 }

@@ -25,6 +25,7 @@ import { createKeptAnswers } from './idempotency/kept-answers.ts'
 import { createKinds } from './ingest/kinds.ts'
 import { createRecordMany } from './ingest/record-many.ts'
 import { createSegmentComRoutes } from './ingest/segment-com-routes.ts'
+import { createSigningSecrets } from './ingest/signing-secrets.ts'
 import { createSingleRoute } from './ingest/single-route.ts'
 import { createStages } from './ingest/stages.ts'
 import { createCheckSignature } from './ingest/user-signature.ts'
@@ -40,7 +41,7 @@ import { createKeptRefusals } from './refusals/kept-refusals.ts'
 export interface GatewayParts
   extends Pick<
     GatewayConfig,
-    'services' | 'secretKey' | 'requestBudgetMs' | 'maxInFlight' | 'maxBodyBytesInFlight' | 'trustedProxies'
+    'services' | 'keyRing' | 'requestBudgetMs' | 'maxInFlight' | 'maxBodyBytesInFlight' | 'trustedProxies'
   > {
   /** Id of this process, which names the channel of its replies. */
   readonly instanceId: string
@@ -87,7 +88,8 @@ export function createGateway(parts: GatewayParts) {
   const userEvents = createUserEventPublisher({ ...parts, ...watch })
   const replies = createReplyWaiter({ ...parts, ...watch, onReplyAwaited: metrics.onReplyAwaited })
   const keptAnswers = createKeptAnswers(redis, redisPrefix, requestBudgetMs)
-  const checkSignature = createCheckSignature(parts.secretKey)
+  const signingSecrets = createSigningSecrets(parts)
+  const checkSignature = createCheckSignature(signingSecrets)
   const knownUsers = createKnownUsers(redis, redisPrefix, clients.userProjector, requestBudgetMs)
   const { onRecorded, onLeftOut } = metrics
   const stages = createStages({ checkSignature, keptAnswers, knownUsers, userEvents, replies, onRecorded })
@@ -135,6 +137,7 @@ export function createGateway(parts: GatewayParts) {
     userEvents,
     replies,
     notReadyReasons,
+    undecryptableSecrets: signingSecrets.undecryptable,
     /** Ends timers, gives leased room back and writes the last refusals. Connections belong to their creators. */
     stop: async () => {
       await metering.stop()

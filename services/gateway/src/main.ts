@@ -13,11 +13,12 @@ import {
   runService,
 } from '@nextvisit/service-kit'
 import { readGatewayConfig } from './config.ts'
-import { createGatewayMetrics } from './gateway-metrics.ts'
+import { createGatewayMetrics, createSecretMetrics } from './gateway-metrics.ts'
 import { createGateway } from './gateway.ts'
 import { publishTimeoutMs } from './http/request-budget.ts'
 import { createHttpServer } from './http/http-server.ts'
 import { loadCountries } from './ingest/caller-country.ts'
+import { describeUndecryptable } from './ingest/signing-secrets.ts'
 
 const config = configOrExit(readGatewayConfig)
 const logger = createLogger('gateway', config.logLevel)
@@ -25,7 +26,11 @@ const instanceId = randomUUID()
 const connection = { ...config.kafka, clientId: `nextvisit-gateway-${instanceId}` }
 const metrics = createMetrics('gateway')
 
-const catalog = createCatalogView(connection, { serviceName: 'gateway', logger })
+const catalog = createCatalogView(connection, {
+  serviceName: 'gateway',
+  logger,
+  secretKeyIds: config.keyRing?.keyIds ?? [],
+})
 createCatalogMetrics(metrics, catalog)
 const publisher = createPublisher(connection, {
   requestTimeoutMs: publishTimeoutMs(config.requestBudgetMs),
@@ -47,6 +52,7 @@ const gateway = createGateway({
   metrics: createGatewayMetrics(metrics),
   logger,
 })
+createSecretMetrics(metrics, gateway.undecryptableSecrets)
 const clusterCheck = clusterCheckOf(connection, {
   mode: config.mode,
   locally: 'warn',
@@ -60,7 +66,8 @@ const internalServer = createInternalServer({
   isReady: () => {
     const reasons = gateway.notReadyReasons()
     if (reasons.length > 0) return { status: 'unavailable', because: reasons.join('; ') }
-    return { status: 'available', alarms: catalog.problems().map(describeProblem) }
+    const undecryptable = gateway.undecryptableSecrets().map(describeUndecryptable)
+    return { status: 'available', alarms: [...catalog.problems().map(describeProblem), ...undecryptable] }
   },
   metrics,
   logger,

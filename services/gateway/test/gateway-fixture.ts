@@ -118,7 +118,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
       'form-trigger-evaluator': [options.services?.['form-trigger-evaluator'] ?? NOBODY],
     },
     internalToken: TEST_TOKEN,
-    secretKey: undefined,
+    keyRing: undefined,
     maxInFlight: options.maxInFlight ?? 1_000,
     maxBodyBytesInFlight: options.maxBodyBytesInFlight ?? 67_108_864,
     trustedProxies: [...(options.trustedProxies ?? [])],

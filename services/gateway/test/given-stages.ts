@@ -67,7 +67,7 @@ export function givenStages(parts: Partial<StagesParts> = {}) {
     return { channel: 'replies', reply: async () => 'later', cancel: () => void (waiter.cancelled += 1) }
   }
   const stages: Stages = createStages({
-    checkSignature: () => true,
+    checkSignature: () => 'valid',
     keptAnswers: { lock },
     knownUsers: { check: async () => 'exists' },
     userEvents: { partitionOf: (userId) => ({ userId, partition: 0 }), publish: async () => PUBLISHED },

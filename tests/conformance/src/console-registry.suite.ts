@@ -31,7 +31,6 @@ async function givenLimited(): Promise<void> {
     connection: { brokers, clientId: 'console-spec' },
     organizations: [...organizations, limited],
     appliedBy: 'spec',
-    secretKey: undefined,
   })
   const call = (route: string, body: Record<string, unknown>) =>
     callCarefully({ gatewayUrl, route: `/v2/admin/${route}`, apiKey: KEY, body: { userName: 'ada', ...body } })

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { applyWorkspace, parseWorkspaceFile, reportStartChanges } from '@nextvisit/cli/workspace'
 import { type OrganizationConfig, TOPICS } from '@nextvisit/contracts'
 import type { LogConnection } from '@nextvisit/log'
+import { parseKeyRing } from '@nextvisit/sealing'
 import { inheritedEnvironment } from './config.ts'
 import { StackError } from './errors.ts'
 import type { StackSecrets } from './stack-secrets.ts'
@@ -29,6 +30,7 @@ export async function readWorkspace(file: string, secrets: StackSecrets): Promis
 interface ApplyStep {
   readonly connection: LogConnection
   readonly organizations: readonly OrganizationConfig[]
+  /** Value of NEXTVISIT_SECRET_KEY. */
   readonly secretKey: string
   readonly report: (line: string) => void
   /** Topic of the catalog; specs use their own. */
@@ -43,7 +45,14 @@ export async function applyOrganizations({
   report,
   topic = TOPICS.catalog,
 }: ApplyStep): Promise<void> {
-  const applied = await applyWorkspace({ connection, organizations, appliedBy: 'pnpm start', secretKey, topic })
+  const parsed = parseKeyRing(secretKey)
+  if (parsed.outcome === 'invalid')
+    throw new StackError(
+      'INVALID_SETTING',
+      `secretKey in secrets.json of the data folder is invalid: ${parsed.reason}.`,
+    )
+  const keyRing = parsed.ring
+  const applied = await applyWorkspace({ connection, organizations, appliedBy: 'pnpm start', keyRing, topic })
   if (applied.outcome === 'refused') throw new StackError('BROKEN_WORKSPACE', applied.reason)
   if (applied.outcome === 'not-applied') {
     throw new StackError('STEP_FAILED', 'Another process applied a workspace file at the same moment. Start again.')

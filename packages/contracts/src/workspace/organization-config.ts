@@ -143,7 +143,7 @@ const projectCommon = {
   forms: z.array(Form).default([]),
 }
 
-/** A project in the catalog. `signingSecret` is encrypted with NEXTVISIT_SECRET_KEY (AES-256-GCM), in base64. */
+/** A project in the catalog. `signingSecret` is sealed with the newest key of NEXTVISIT_SECRET_KEY (`packages/sealing`). */
 export const ProjectConfig = z.strictObject({
   ...projectCommon,
   signingSecret: z.string().optional(),

@@ -14,20 +14,22 @@ import {
   parsePythonJson,
   parseUncheckedJson,
 } from '@nextvisit/domain'
+import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
 import { describeHostileTexts } from '@nextvisit/testing/hostile-text'
 import { parsePage } from '../reads/page-query.ts'
+import { createSigningSecrets } from '../ingest/signing-secrets.ts'
 import { createCheckSignature } from '../ingest/user-signature.ts'
 import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
 
-const SECRET_KEY = 'ab'.repeat(32)
+const keyRing = givenKeyRing('ab'.repeat(32))
 const shop = { organization: 'acme', project: 'shop' }
 const apiKey = { entry: { kind: 'sdk', environment: 'P' }, project: shop } as const
-const signingSecret = encryptSigningSecret('a secret', SECRET_KEY, shop)
+const signingSecret = encryptSigningSecret('a secret', keyRing, shop)
 const catalog = staticCatalog([
   organizationConfig({ id: 'acme', projects: [{ id: 'shop', requireUserSignature: true, signingSecret }] }),
 ])
 const project = catalog.project('acme', 'shop')
-const checkSignature = createCheckSignature(SECRET_KEY)
+const checkSignature = createCheckSignature(createSigningSecrets({ catalog, keyRing, logger: { error: () => {} } }))
 const receivedMs = Date.parse('2026-11-02T10:00:00Z')
 const identify = (members: object) => parseIdentifyBody({ userName: 'ada', ...members })
 const track = (members: object) => parseTrackBody({ userName: 'ada', eventName: 'a', ...members }, receivedMs)

@@ -24,6 +24,7 @@ const FAULTS = [
   'tooLarge',
   'notGzip',
   'signature',
+  'signatureUnchecked',
   'idempotencyKey',
   'stillRunning',
   'keyOfAnother',
@@ -54,7 +55,7 @@ function headersWith(has: Has) {
 function routeWith(has: Has) {
   const { lock } = givenStages()
   const { stages } = givenStages({
-    checkSignature: () => !has('signature'),
+    checkSignature: () => (has('signature') ? 'invalid' : has('signatureUnchecked') ? 'unchecked' : 'valid'),
     keptAnswers: {
       lock: async (request) => {
         if (has('stillRunning')) return { outcome: 'running' }

@@ -3,19 +3,23 @@ import { encryptSigningSecret } from '@nextvisit/catalog'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import type { KeyKind } from '@nextvisit/contracts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
+import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
 import { describe, expect, it } from 'vitest'
 import type { AdmissionParts } from '../admission/admission.ts'
 import type { CheckedRequest } from '../http/route.ts'
 import { createStages, type StagesParts } from './stages.ts'
+import { createSigningSecrets } from './signing-secrets.ts'
 import { createCheckSignature } from './user-signature.ts'
 import { createKinds } from './kinds.ts'
 
-const SECRET_KEY = 'ab'.repeat(32)
+const keyRing = givenKeyRing('ab'.repeat(32))
 const signature = createHmac('sha256', 'shared secret').update('ada').digest('hex')
 
 /** Only the body matters: everything that passes was answered before. */
 const stages = createStages({
-  checkSignature: createCheckSignature(SECRET_KEY),
+  checkSignature: createCheckSignature(
+    createSigningSecrets({ catalog: staticCatalog([]), keyRing, logger: { error: () => {} } }),
+  ),
   keptAnswers: { lock: async () => ({ outcome: 'answered', answer: { status: 202, body: {} } }) },
 } as unknown as StagesParts)
 
@@ -23,7 +27,7 @@ const { track: kind } = createKinds({} as AdmissionParts, () => undefined)
 
 /** The status of a request by this kind of key. */
 async function track(keyKind: KeyKind, requireUserSignature: boolean, members: object) {
-  const signingSecret = encryptSigningSecret('shared secret', SECRET_KEY, { organization: 'acme', project: 'shop' })
+  const signingSecret = encryptSigningSecret('shared secret', keyRing, { organization: 'acme', project: 'shop' })
   const projects = [{ id: 'shop', requireUserSignature, signingSecret }]
   const project = staticCatalog([organizationConfig({ id: 'acme', projects })]).project('acme', 'shop')
   const body = { userName: 'ada', eventName: 'Checkout', ...members }

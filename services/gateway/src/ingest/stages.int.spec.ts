@@ -70,7 +70,7 @@ describe('a request that waits for the evaluator (design.md, Replies)', () => {
   ) {
     let reply: AwaitedReply | 'not awaited' = 'not awaited'
     const stages = createStages({
-      checkSignature: () => true,
+      checkSignature: () => 'valid',
       keptAnswers: createKeptAnswers(publisher.client, `test:${randomUUID()}:`, REQUEST_BUDGET_MS),
       knownUsers: { check: async () => 'exists' },
       userEvents: {

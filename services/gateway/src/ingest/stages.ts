@@ -74,7 +74,9 @@ export function createStages(parts: StagesParts) {
     const read = kind.parse(request)
     if (read.outcome === 'rejected') return refuseBody(read)
     const body = read.value
-    if (key.entry.kind === 'sdk' && !checkSignature(project, body)) return refuse(REFUSALS.signature)
+    const signature = key.entry.kind === 'sdk' ? checkSignature(project, body) : 'valid'
+    if (signature === 'invalid') return refuse(REFUSALS.signature)
+    if (signature === 'unchecked') return refuse(REFUSALS.signatureUnchecked)
 
     if (idempotency === 'malformed') return refuse(REFUSALS.idempotencyKey)
     const lock = await keptAnswers.lock(idempotency)

@@ -51,7 +51,7 @@ function givenCourse({ fault, hasPartition, isAdmitted, mayReact, published }: C
   const { stages } = givenStages({
     checkSignature: () => {
       at('signature')
-      return true
+      return 'valid'
     },
     keptAnswers: {
       lock: async (request) => {

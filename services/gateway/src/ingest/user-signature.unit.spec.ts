@@ -1,50 +1,103 @@
 import { createHmac } from 'node:crypto'
-import { encryptSigningSecret } from '@nextvisit/catalog'
+import { type CatalogProject, encryptSigningSecret } from '@nextvisit/catalog'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
+import type { KeyRing } from '@nextvisit/sealing'
+import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
 import { describe, expect, it } from 'vitest'
+import { createSigningSecrets, describeUndecryptable } from './signing-secrets.ts'
 import { createCheckSignature } from './user-signature.ts'
 
-const SECRET_KEY = 'ab'.repeat(32)
+const [OLD, NEW] = ['ab'.repeat(32), 'cd'.repeat(32)]
+const oldRing = givenKeyRing(OLD)
+const oldId = oldRing.newestKeyId
 
-function projectWith(requireUserSignature: boolean, secret?: string) {
-  const signingSecret = secret && encryptSigningSecret(secret, SECRET_KEY, { organization: 'acme', project: 'shop' })
-  const config = organizationConfig({
-    id: 'acme',
-    projects: [{ id: 'shop', requireUserSignature, ...(signingSecret && { signingSecret }) }],
-  })
-  const project = staticCatalog([config]).project('acme', 'shop')
+function catalogWith(requireUserSignature: boolean, encrypted?: string) {
+  const shop = { id: 'shop', requireUserSignature, ...(encrypted !== undefined && { signingSecret: encrypted }) }
+  return staticCatalog([organizationConfig({ id: 'acme', projects: [shop] })])
+}
+
+function projectIn(catalog: ReturnType<typeof catalogWith>): CatalogProject {
+  const project = catalog.project('acme', 'shop')
   if (!project) throw new Error('there must be a project')
   return project
 }
 
+const encrypt = (secret: string, keyRing: KeyRing = oldRing, project = 'shop') =>
+  encryptSigningSecret(secret, keyRing, { organization: 'acme', project })
 const sign = (userName: string, secret: string) => createHmac('sha256', secret).update(userName).digest('hex')
 
+/** The signing secrets of a catalog, as a gateway with these keys has them. */
+function gatewayWith(keyRing: KeyRing | undefined, catalog: ReturnType<typeof catalogWith>) {
+  const logged: string[] = []
+  const error = (_: object, message: string) => void logged.push(message)
+  const secrets = createSigningSecrets({ catalog, keyRing, logger: { error: error as never } })
+  const check = createCheckSignature(secrets)
+  const visit = (userName: string, userSignature?: string) => check(projectIn(catalog), { userName, userSignature })
+  return { visit, ...secrets, logged }
+}
+
+const signed = catalogWith(true, encrypt('shared secret'))
+
 describe('userSignature (decisions.md, Beyond the document)', () => {
-  const check = createCheckSignature(SECRET_KEY)
-  const project = projectWith(true, 'shared secret')
+  const { visit } = gatewayWith(oldRing, signed)
 
   it.each([
-    ['ada', sign('ada', 'shared secret'), true],
-    ['ada', sign('ada', 'shared secret').toUpperCase(), true],
-    ['ä 😀', sign('ä 😀', 'shared secret'), true],
-    ['eve', sign('ada', 'shared secret'), false],
-    ['ada', sign('ada', 'another secret'), false],
-    ['ada', '', false],
-    ['ada', 'zz'.repeat(32), false],
-    ['ada', undefined, false],
-  ])('of %s given as %s is right: %s', (userName, userSignature, isRight) => {
-    expect(check(project, { userName, userSignature })).toBe(isRight)
+    ['ada', sign('ada', 'shared secret'), 'valid'],
+    ['ada', sign('ada', 'shared secret').toUpperCase(), 'valid'],
+    ['ä 😀', sign('ä 😀', 'shared secret'), 'valid'],
+    ['eve', sign('ada', 'shared secret'), 'invalid'],
+    ['ada', sign('ada', 'another secret'), 'invalid'],
+    ['ada', '', 'invalid'],
+    ['ada', 'zz'.repeat(32), 'invalid'],
+    ['ada', undefined, 'invalid'],
+  ])('of %s given as %s is %s', (userName, userSignature, expected) => {
+    expect(visit(userName, userSignature)).toBe(expected)
   })
 
   it('is not checked if the project does not require it', () => {
-    expect(check(projectWith(false), { userName: 'ada', userSignature: 'wrong' })).toBe(true)
+    expect(gatewayWith(undefined, catalogWith(false)).visit('ada', 'wrong')).toBe('valid')
   })
 
-  it('is never right without a secret, or without the key that decrypts it', () => {
-    const given = { userName: 'ada', userSignature: sign('ada', 'shared secret') }
-    expect(check(projectWith(true), given)).toBe(false)
-    expect(createCheckSignature(undefined)(project, given)).toBe(false)
-    expect(createCheckSignature('cd'.repeat(32))(project, given)).toBe(false)
+  it('is invalid if the project has no secret', () => {
+    expect(gatewayWith(oldRing, catalogWith(true)).visit('ada', sign('ada', 'shared secret'))).toBe('invalid')
+  })
+
+  it('is checked with any key of the ring', () => {
+    for (const keyRing of [givenKeyRing(NEW, OLD), givenKeyRing(OLD, NEW)])
+      expect(gatewayWith(keyRing, signed).visit('ada', sign('ada', 'shared secret'))).toBe('valid')
+  })
+})
+
+describe('a signing secret that a gateway cannot decrypt', () => {
+  it.each([
+    ['without NEXTVISIT_SECRET_KEY', undefined],
+    ['without the key', givenKeyRing(NEW)],
+  ])('leaves signatures unchecked %s, and names the key once', (_, keyRing) => {
+    const { visit, undecryptable, logged } = gatewayWith(keyRing, signed)
+    for (const name of ['ada', 'bob']) expect(visit(name, sign(name, 'shared secret'))).toBe('unchecked')
+    expect(visit('ada', 'malformed')).toBe('invalid')
+    expect(undecryptable()).toEqual([{ keyId: oldId, projects: ['acme/shop'] }])
+    expect(logged).toEqual([
+      `NEXTVISIT_SECRET_KEY lacks key ${oldId}, which encrypts the signing secret of acme/shop: see docs/runbooks/rotate-secret-key.md`,
+    ])
+  })
+
+  it.each([
+    ['damaged', `${encrypt('shared secret').slice(0, -4)}AAAA`],
+    ['encrypted for another project', encrypt('shared secret', oldRing, 'blog')],
+    ['without the name of a key', 'c2VjcmV0'],
+  ])('is damaged if it is %s', (_, encrypted) => {
+    const { visit, undecryptable } = gatewayWith(oldRing, catalogWith(true, encrypted))
+    expect(visit('ada', sign('ada', 'shared secret'))).toBe('unchecked')
+    expect(undecryptable().map(describeUndecryptable)).toEqual([
+      'The signing secret of acme/shop is damaged: apply the workspace file again',
+    ])
+  })
+
+  it('is no problem if the project requires no signature', () => {
+    const { undecryptable, logged } = gatewayWith(undefined, catalogWith(false, encrypt('shared secret')))
+    expect(undecryptable()).toEqual([])
+    expect(logged).toEqual([])
   })
 })

@@ -160,6 +160,11 @@ export const REFUSALS = nameRules({
     message: 'userSignature must be the HMAC-SHA256 of userName, in hex',
     when: 'A required signature that is missing or wrong',
   },
+  signatureUnchecked: {
+    status: 503,
+    message: 'userSignature cannot be checked now: try again',
+    when: "The service cannot decrypt the project's signing secret",
+  },
 
   // Idempotency-Key (decisions.md, Retries).
   idempotencyKey: {

@@ -1,6 +1,8 @@
 import { type Change, changeLine, pageWarning, problemLine } from '@nextvisit/catalog'
 import { type OrganizationConfig, TOPICS } from '@nextvisit/contracts'
 import type { LogConnection } from '@nextvisit/log'
+import type { KeyRing } from '@nextvisit/sealing'
+import { keyRingConfig, readConfig } from '@nextvisit/service-kit'
 import { Command } from 'commander'
 import { logConnection, operatingUser, readEnvironment } from '../environment/config.ts'
 import { CliError } from '../errors.ts'
@@ -26,7 +28,8 @@ export function createCommand(): Command {
       'after',
       `
 In the organizations that the file names, apply removes everything that the file no longer contains: a key is revoked, a form is never
-shown again. Lines with ! are warnings about the file. $NAME in secret and signingSecret is read from the environment; signing secrets need NEXTVISIT_SECRET_KEY.
+shown again. Lines with ! are warnings about the file. $NAME in secret and signingSecret is read from the environment; signing secrets need NEXTVISIT_SECRET_KEY. If it has several
+keys, apply encrypts all signing secrets of the file with the first one.
 Exits with 0 when every running service has the new revision and understands it, 1 if not or if it was refused or failed, 2 if
 the file or the arguments are invalid.
 
@@ -41,6 +44,7 @@ export async function apply(file: string, flags: ApplyFlags, topic: string = TOP
   const env = readEnvironment()
   const organizations = await readWorkspace(file)
   const connection = logConnection(env)
+  const { keyRing } = readConfig(keyRingConfig, env)
   const applied = await applyWorkspace({
     connection,
     organizations,
@@ -48,7 +52,7 @@ export async function apply(file: string, flags: ApplyFlags, topic: string = TOP
     dryRun: flags.dryRun ?? false,
     overwrite: flags.overwrite ?? false,
     appliedBy: operatingUser(),
-    secretKey: env['NEXTVISIT_SECRET_KEY'],
+    keyRing,
     onDifference: (changes) => {
       printDifference(changes)
       printWarnings(organizations)
@@ -67,6 +71,7 @@ export async function apply(file: string, flags: ApplyFlags, topic: string = TOP
       return awaitServices(connection, topic, named)
     case 'applied':
       for (const [organization, revision] of applied.revisions) print(`${organization} is at revision ${revision}.`)
+      if (applied.reencrypted > 0) print(reencryptedLine(applied.reencrypted, keyRing))
       return awaitServices(connection, topic, new Set([...named, ...applied.revisions.keys()]))
   }
 }
@@ -86,6 +91,10 @@ function printWarnings(organizations: readonly OrganizationConfig[]): void {
       if (warning !== undefined) print(styled('yellow', `! ${warning}`))
     }
   }
+}
+
+function reencryptedLine(count: number, keyRing: KeyRing | undefined): string {
+  return `${count === 1 ? '1 signing secret' : `${count} signing secrets`} re-encrypted with key ${keyRing?.newestKeyId}.`
 }
 
 function notApplied(lost: readonly string[], missing: readonly string[]): string {

@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { TOPICS } from '@nextvisit/contracts'
 import { createApiKey } from '@nextvisit/domain'
+import { keyRingConfig, readConfig } from '@nextvisit/service-kit'
 import { Command } from 'commander'
 import { z } from 'zod'
 import { logConnection, operatingUser, readEnvironment } from '../environment/config.ts'
@@ -52,7 +53,7 @@ export async function demo({ gateway, keysFile }: DemoFlags, topic: string = TOP
     connection: logConnection(env),
     organizations: parsed.organizations,
     appliedBy: operatingUser(),
-    secretKey: env['NEXTVISIT_SECRET_KEY'],
+    ...readConfig(keyRingConfig, env),
     topic,
   })
   if (applied.outcome === 'refused') throw new CliError(applied.reason)

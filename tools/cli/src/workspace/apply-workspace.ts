@@ -3,7 +3,6 @@ import {
   catalogKeyOf,
   type CatalogState,
   type Change,
-  decryptSigningSecret,
   diffOrganization,
   nextRevision,
   readCatalog,
@@ -11,6 +10,9 @@ import {
 } from '@nextvisit/catalog'
 import { encodeRecord, type OrganizationConfig, type OrganizationConfigured, TOPICS } from '@nextvisit/contracts'
 import { createPublisher, type LogConnection } from '@nextvisit/log'
+import type { KeyRing } from '@nextvisit/sealing'
+import { missingSecretKey } from './missing-secret-key.ts'
+import { settleSigningSecrets } from './settle-signing-secrets.ts'
 
 export interface ApplyOptions {
   readonly connection: LogConnection
@@ -24,8 +26,8 @@ export interface ApplyOptions {
   readonly dryRun?: boolean
   /** The operating system's name for the user who applies. */
   readonly appliedBy: string
-  /** NEXTVISIT_SECRET_KEY; needed to compare a signing secret of the file with the stored one. */
-  readonly secretKey?: string | undefined
+  /** The keys of NEXTVISIT_SECRET_KEY; needed to compare a signing secret of the file with the stored one. */
+  readonly keyRing?: KeyRing | undefined
   /** Receives the difference, and is awaited, before anything is published. */
   readonly onDifference?: (changes: readonly Change[]) => void | Promise<void>
   /** Topic of the catalog. Default: `catalog`. */
@@ -40,6 +42,8 @@ export type ApplyOutcome =
       readonly outcome: 'applied'
       readonly changes: readonly Change[]
       readonly revisions: ReadonlyMap<string, number>
+      /** Number of unchanged signing secrets that moved to the newest key. */
+      readonly reencrypted: number
     }
   /** The file was refused, and nothing was published. */
   | { readonly outcome: 'refused'; readonly reason: string }
@@ -63,12 +67,17 @@ export async function applyWorkspace(options: ApplyOptions): Promise<ApplyOutcom
   const changes = differing.flatMap((organization) => organization.changes)
   await onDifference(changes)
   const records = toRecords(state, differing, options.appliedBy)
-  const reason = notUnderstood(state, options) ?? keyOfAnother(state, options) ?? tooLarge(records)
+  const reason =
+    notUnderstood(state, options) ??
+    keyOfAnother(state, options) ??
+    tooLarge(records) ??
+    (await missingSecretKey(connection, topic, state, differing))
   if (reason !== undefined) return { outcome: 'refused', reason }
   if (options.dryRun) return { outcome: 'dry-run', changes }
   if (records.length === 0) return { outcome: 'unchanged' }
   await publishAll(options, catalog, records)
-  return readBack(connection, topic, records, changes)
+  const reencrypted = differing.reduce((sum, organization) => sum + organization.reencrypted, 0)
+  return readBack(connection, topic, records, { changes, reencrypted })
 }
 
 function toRecords(
@@ -92,6 +101,8 @@ interface DifferingOrganization {
   readonly id: string
   readonly config: OrganizationConfig | null
   readonly changes: readonly Change[]
+  /** Number of signing secrets that are only re-encrypted. */
+  readonly reencrypted: number
 }
 
 function differences(state: CatalogState, options: ApplyOptions): readonly DifferingOrganization[] {
@@ -104,10 +115,27 @@ function differences(state: CatalogState, options: ApplyOptions): readonly Diffe
   return wanted
     .map(({ id, config }) => {
       const held = state.organizations.get(id)?.config
-      const kept = config && held ? keepSigningSecrets(held, config, options.secretKey) : config
-      return { id, config: kept, changes: [...unreadChange(state, id), ...diffOrganization(id, held, kept)] }
+      if (!config || !held) {
+        return {
+          id,
+          config,
+          reencrypted: 0,
+          changes: [...unreadChange(state, id), ...diffOrganization(id, held, config)],
+        }
+      }
+      const settled = settleSigningSecrets(held, config, options.keyRing)
+      const changes = [
+        ...unreadChange(state, id),
+        ...diffOrganization(id, settled.held, settled.wanted),
+        ...settled.reencrypted.map((project) => reencryptedChange(`${id}/${project}`, options.keyRing)),
+      ]
+      return { id, config: settled.wanted, reencrypted: settled.reencrypted.length, changes }
     })
     .filter(({ changes }) => changes.length > 0)
+}
+
+function reencryptedChange(where: string, keyRing: KeyRing | undefined): Change {
+  return { sign: '~', where, what: `signingSecret (re-encrypted with key ${keyRing?.newestKeyId})` }
 }
 
 /** Returns the change for a record that is not understood or cannot be decoded, which differs from every file. */
@@ -132,24 +160,6 @@ function notUnderstood(state: CatalogState, options: ApplyOptions): string | und
     `This version of nextvisit does not understand revision ${revision ?? '?'} of ${organization} in the catalog: ${reason}. ` +
     'Apply with the version that wrote it, or use --overwrite to replace that revision.'
   )
-}
-
-/** Keeps the stored ciphertext of an unchanged secret, because encrypting a secret again gives another ciphertext. */
-function keepSigningSecrets(
-  held: OrganizationConfig,
-  wanted: OrganizationConfig,
-  secretKey: string | undefined,
-): OrganizationConfig {
-  const heldById = new Map(held.projects.map((project) => [project.id, project.signingSecret]))
-  const projects = wanted.projects.map((project) => {
-    const before = heldById.get(project.id)
-    if (!before || !project.signingSecret || !secretKey) return project
-    const ref = { organization: wanted.id, project: project.id }
-    const isSame =
-      decryptSigningSecret(before, secretKey, ref) === decryptSigningSecret(project.signingSecret, secretKey, ref)
-    return isSame ? { ...project, signingSecret: before } : project
-  })
-  return { ...wanted, projects }
 }
 
 /** Returns a refusal if a key already belongs to another organization, including those that the file does not name. */
@@ -200,13 +210,13 @@ async function readBack(
   connection: LogConnection,
   topic: string,
   records: readonly OrganizationConfigured[],
-  changes: readonly Change[],
+  applied: Pick<Extract<ApplyOutcome, { outcome: 'applied' }>, 'changes' | 'reencrypted'>,
 ): Promise<ApplyOutcome> {
   const { state, counted } = await readCatalog(connection, topic)
   const failed = records.filter((record) => !counted.has(record.id))
   if (failed.length === 0) {
     const revisions = new Map(records.map(({ organization, revision }) => [organization, revision]))
-    return { outcome: 'applied', changes, revisions }
+    return { outcome: 'applied', ...applied, revisions }
   }
   const isTaken = (record: OrganizationConfigured): boolean =>
     (state.organizations.get(record.organization)?.latestRevision ?? 0) >= record.revision

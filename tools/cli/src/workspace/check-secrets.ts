@@ -1,11 +1,10 @@
-import { isSecretKey } from '@nextvisit/catalog'
 import { Environment, KeyKind } from '@nextvisit/contracts'
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { hashApiKey, parseApiKey } from '@nextvisit/domain'
+import { type KeyRing, parseKeyRing, SECRET_KEY_VARIABLE } from '@nextvisit/sealing'
 import type { Fault } from './explain-issue.ts'
 import { items, member, type YamlNode, text } from './yaml-node.ts'
 
-export const SECRET_KEY_VARIABLE = 'NEXTVISIT_SECRET_KEY'
 const REFERENCE = /^\$[A-Z_][A-Z0-9_]*$/
 
 /** Returns the value of `$NAME`; undefined if the variable is missing or empty, or the text is not such a reference. */
@@ -58,18 +57,25 @@ function checkSigningSecret(project: YamlNode, env: EnvironmentVariables): reado
   const { path } = member(project, 'signingSecret')
   const reference = text(project, 'signingSecret')
   if (reference === undefined || !REFERENCE.test(reference)) return []
-  const secretKey = env[SECRET_KEY_VARIABLE] ?? ''
+  const keyRing = readKeyRing(env)
   return [
     ...(valueOf(reference, env) === undefined ? [missing(path, reference)] : []),
-    ...(isSecretKey(secretKey)
-      ? []
-      : [
-          {
-            path,
-            message: `${SECRET_KEY_VARIABLE} must be set to 32 bytes as 64 hex characters, to encrypt this secret`,
-          },
-        ]),
+    ...(keyRing.outcome === 'ok' ? [] : [{ path, message: keyRing.message }]),
   ]
+}
+
+/** Reads the keys of NEXTVISIT_SECRET_KEY, which encrypt signing secrets. */
+export function readKeyRing(
+  env: EnvironmentVariables,
+): { readonly outcome: 'ok'; readonly keyRing: KeyRing } | { readonly outcome: 'invalid'; readonly message: string } {
+  const value = env[SECRET_KEY_VARIABLE] ?? ''
+  if (value === '') {
+    const message = `${SECRET_KEY_VARIABLE} must be set to 32 bytes as 64 hex characters, to encrypt this secret`
+    return { outcome: 'invalid', message }
+  }
+  const parsed = parseKeyRing(value)
+  if (parsed.outcome === 'ok') return { outcome: 'ok', keyRing: parsed.ring }
+  return { outcome: 'invalid', message: `${SECRET_KEY_VARIABLE}: ${parsed.reason}` }
 }
 
 function missing(path: Fault['path'], reference: string): Fault {

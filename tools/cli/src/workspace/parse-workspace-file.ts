@@ -2,7 +2,7 @@ import { encryptSigningSecret } from '@nextvisit/catalog'
 import { OrganizationConfig, type WorkspaceFault, WorkspaceFile } from '@nextvisit/contracts'
 import { hashApiKey } from '@nextvisit/domain'
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
-import { checkSecrets, SECRET_KEY_VARIABLE, valueOf } from './check-secrets.ts'
+import { checkSecrets, readKeyRing, valueOf } from './check-secrets.ts'
 import { checkWorkspace } from './check-workspace.ts'
 import { explainIssue } from './explain-issue.ts'
 import { type Path, readYaml } from './read-yaml.ts'
@@ -36,13 +36,15 @@ function toConfig(
   organization: WorkspaceFile['organizations'][number],
   env: EnvironmentVariables | undefined,
 ): OrganizationConfig {
+  const ring = env && readKeyRing(env)
   const projects = organization.projects.map((project) => {
     if (!env) return { ...project, signingSecret: undefined, keys: [] }
     const secret = valueOf(project.signingSecret, env)
     const ref = { organization: organization.id, project: project.id }
     return {
       ...project,
-      signingSecret: secret && encryptSigningSecret(secret, env[SECRET_KEY_VARIABLE] ?? '', ref),
+      // Without a ring, a file with a signing secret was refused above.
+      signingSecret: secret && ring?.outcome === 'ok' ? encryptSigningSecret(secret, ring.keyRing, ref) : undefined,
       keys: project.keys.map((key) => {
         if ('sha256' in key) return key
         const { secret: reference, ...entry } = key

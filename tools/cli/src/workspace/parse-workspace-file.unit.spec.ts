@@ -1,6 +1,8 @@
 import { decryptSigningSecret } from '@nextvisit/catalog'
 import { countArraySteps } from '@nextvisit/contracts/count-array-steps'
 import { createApiKey, hashApiKey } from '@nextvisit/domain'
+import { sealedWith } from '@nextvisit/sealing'
+import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
 import { describe, expect, it } from 'vitest'
 import { parseWorkspaceFile } from './parse-workspace-file.ts'
 
@@ -74,9 +76,29 @@ describe('a workspace file', () => {
     const encrypted = parsed.outcome === 'ok' ? (parsed.organizations[0]?.projects[0]?.signingSecret ?? '') : ''
     expect(JSON.stringify(parsed)).not.toContain(ENV.SIGNING_SECRET)
     const ref = { organization: 'acme', project: 'shop' }
-    expect(decryptSigningSecret(encrypted, SECRET_KEY, ref)).toBe(ENV.SIGNING_SECRET)
-    expect(decryptSigningSecret(encrypted, SECRET_KEY, { ...ref, project: 'other' })).toBeUndefined()
-    expect(decryptSigningSecret(encrypted, 'cd'.repeat(32), ref)).toBeUndefined()
+    const keyRing = givenKeyRing(SECRET_KEY)
+    expect(decryptSigningSecret(encrypted, keyRing, ref)).toEqual({ outcome: 'decrypted', secret: ENV.SIGNING_SECRET })
+    expect(decryptSigningSecret(encrypted, keyRing, { ...ref, project: 'other' })).toEqual({ outcome: 'damaged' })
+    const missing = { outcome: 'missing-key', keyId: keyRing.newestKeyId }
+    expect(decryptSigningSecret(encrypted, givenKeyRing('cd'.repeat(32)), ref)).toEqual(missing)
+    expect(decryptSigningSecret(encrypted, undefined, ref)).toEqual(missing)
+  })
+
+  it('encrypts with the first of several secret keys', () => {
+    const env = { ...ENV, NEXTVISIT_SECRET_KEY: `${'cd'.repeat(32)},${SECRET_KEY}` }
+    const parsed = parseWorkspaceFile(project('signingSecret: $SIGNING_SECRET'), env)
+    const encrypted = parsed.outcome === 'ok' ? (parsed.organizations[0]?.projects[0]?.signingSecret ?? '') : ''
+    expect(sealedWith(encrypted)).toBe(givenKeyRing('cd'.repeat(32)).newestKeyId)
+  })
+
+  it.each([
+    ['ab', 'key 1 must be 64 hexadecimal characters'],
+    [`${SECRET_KEY},${SECRET_KEY.slice(1)}`, 'key 2 must be 64 hexadecimal characters'],
+    [`${SECRET_KEY},${SECRET_KEY}`, 'key 2 is the same as key 1; remove one'],
+  ])('refuses the secret keys %s without printing one', (value, reason) => {
+    const faults = faultsOf(project('signingSecret: $SIGNING_SECRET'), { ...ENV, NEXTVISIT_SECRET_KEY: value })
+    expect(faults).toEqual([expect.stringMatching(new RegExp(`^5 .*NEXTVISIT_SECRET_KEY: ${reason}$`))])
+    expect(faults.join()).not.toMatch(/(ab){4}/)
   })
 
   it('treats null as an absent member', () => {

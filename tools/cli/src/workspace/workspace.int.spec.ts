@@ -22,6 +22,8 @@ import {
   withLogAdmin,
 } from '@nextvisit/log'
 import { publishCompressed } from '@nextvisit/log/test/publish-compressed.ts'
+import { sealedWith } from '@nextvisit/sealing'
+import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
 import { until } from '@nextvisit/testing'
 import { afterEach, beforeEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { applyWorkspace, type ApplyOptions } from './apply-workspace.ts'
@@ -29,6 +31,8 @@ import { awaitViews } from './await-views.ts'
 import { parseWorkspaceFile } from './parse-workspace-file.ts'
 
 const SECRET_KEY = 'ab'.repeat(32)
+const NEW_SECRET_KEY = 'cd'.repeat(32)
+const [OLD_ID, NEW_ID] = [SECRET_KEY, NEW_SECRET_KEY].map((key) => givenKeyRing(key).newestKeyId) as [string, string]
 const ADMIN_KEY = createApiKey('admin', 'P', new Uint8Array(32).fill(3))
 const ENV = { ADMIN_KEY, SIGNING_SECRET: 'a signing secret', NEXTVISIT_SECRET_KEY: SECRET_KEY }
 const connection: LogConnection = { brokers: inject('kafkaBrokers').split(','), clientId: 'catalog-spec' }
@@ -57,12 +61,22 @@ function acme(members = '', keys = ''): string {
 
 const BACKEND = '{ name: backend, kind: admin, environment: P, secret: $ADMIN_KEY }'
 
-async function apply(text: string, special: Partial<ApplyOptions> = {}) {
-  const parsed = parseWorkspaceFile(text, ENV)
+/** Applies a file with these keys in NEXTVISIT_SECRET_KEY, newest first. */
+async function applyWith(keys: readonly string[], text: string, special: Partial<ApplyOptions> = {}, env: object = {}) {
+  const parsed = parseWorkspaceFile(text, { ...ENV, ...env, NEXTVISIT_SECRET_KEY: keys.join() })
   if (parsed.outcome === 'invalid') throw new Error(JSON.stringify(parsed.faults))
   const { organizations } = parsed
-  return applyWorkspace({ connection, topic, organizations, appliedBy: 'spec', secretKey: SECRET_KEY, ...special })
+  return applyWorkspace({
+    connection,
+    topic,
+    organizations,
+    appliedBy: 'spec',
+    keyRing: givenKeyRing(...keys),
+    ...special,
+  })
 }
+
+const apply = (text: string, special: Partial<ApplyOptions> = {}) => applyWith([SECRET_KEY], text, special)
 
 async function recordsInLog(): Promise<bigint> {
   const watermarks = await readWatermarks(connection, topic)
@@ -75,8 +89,18 @@ function complain(_fields: object, message: string): void {
 
 const logger: Logger = { info: () => {}, debug: () => {}, warn: complain, error: complain }
 
-async function startView(serviceName = 'gateway', currentEveryMs = 200): Promise<LiveCatalogView> {
-  const view = createCatalogView(connection, { serviceName, logger, topic, currentEveryMs })
+async function startView(
+  serviceName = 'gateway',
+  currentEveryMs = 200,
+  secretKeyIds?: readonly string[],
+): Promise<LiveCatalogView> {
+  const view = createCatalogView(connection, {
+    serviceName,
+    logger,
+    topic,
+    currentEveryMs,
+    ...(secretKeyIds && { secretKeyIds }),
+  })
   views.push(view)
   await view.start()
   return view
@@ -214,6 +238,87 @@ describe('applying a workspace file', () => {
   })
 })
 
+const signed = (id: string) =>
+  `{ id: ${id}, projects: [{ id: shop, requireUserSignature: true, signingSecret: $SIGNING_SECRET }] }`
+const secretOf = async (id: string) =>
+  (await readCatalog(connection, topic)).state.organizations.get(id)?.config?.projects[0]?.signingSecret ?? ''
+
+describe('applying with several secret keys', () => {
+  const both = [NEW_SECRET_KEY, SECRET_KEY]
+
+  it('moves unchanged secrets to the newest key, once, and counts them', async () => {
+    await apply(file(signed('acme'), signed('other'), '{ id: without }'))
+    const moved = await applyWith(both, file(signed('acme'), signed('other'), '{ id: without }'))
+    expect(moved).toMatchObject({ outcome: 'applied', reencrypted: 2 })
+    expect(moved.outcome === 'applied' && moved.changes.map(changeLine)).toEqual([
+      `~ acme/shop signingSecret (re-encrypted with key ${NEW_ID})`,
+      `~ other/shop signingSecret (re-encrypted with key ${NEW_ID})`,
+    ])
+    expect(sealedWith(await secretOf('acme'))).toBe(NEW_ID)
+    for (const keys of [both, [NEW_SECRET_KEY]])
+      expect(await applyWith(keys, file(signed('acme'), signed('other')))).toEqual({ outcome: 'unchanged' })
+  })
+
+  it('shows the move in a dry run, and in the history of the catalog', async () => {
+    await apply(file(signed('acme')))
+    expect(await applyWith(both, file(signed('acme')), { dryRun: true })).toMatchObject({
+      outcome: 'dry-run',
+      changes: [{ what: `signingSecret (re-encrypted with key ${NEW_ID})` }],
+    })
+    expect(sealedWith(await secretOf('acme'))).toBe(OLD_ID)
+    await applyWith(both, file(signed('acme')))
+    const { revisions } = await readCatalogHistory(connection, topic)
+    expect(revisions.at(-1)?.changes.map(changeLine)).toEqual([
+      `~ acme/shop signingSecret (encrypted with key ${NEW_ID})`,
+    ])
+  })
+
+  it('calls a changed secret another one, whichever key encrypts it', async () => {
+    await apply(file(signed('acme')))
+    for (const [keys, secret] of [
+      [[SECRET_KEY], 'second'],
+      [both, 'third'],
+    ] as const) {
+      const changed = await applyWith(keys, file(signed('acme')), {}, { SIGNING_SECRET: secret })
+      expect(changed).toMatchObject({ outcome: 'applied', reencrypted: 0 })
+      expect(changed.outcome === 'applied' && changed.changes.map(changeLine)).toEqual([
+        '~ acme/shop signingSecret (another one)',
+      ])
+    }
+  })
+
+  it('replaces a secret whose key is lost by that of the file', async () => {
+    await apply(file(signed('acme')))
+    const healed = await applyWith([NEW_SECRET_KEY], file(signed('acme')))
+    expect(healed.outcome === 'applied' && healed.changes.map(changeLine)).toEqual([
+      `~ acme/shop signingSecret (encrypted with key ${NEW_ID})`,
+    ])
+    expect(sealedWith(await secretOf('acme'))).toBe(NEW_ID)
+  })
+
+  it('is refused while a running process lacks the newest key, and changes nothing', async () => {
+    await apply(file(signed('acme')))
+    const old = await startView('gateway', 200, [OLD_ID])
+    await awaitViews({ connection, topic })
+    expect(await applyWith(both, file(signed('acme')))).toMatchObject({
+      outcome: 'refused',
+      reason: expect.stringMatching(
+        new RegExp(
+          `^NEXTVISIT_SECRET_KEY of gateway\\..* lacks key ${NEW_ID}, so the pages of acme/shop would be refused`,
+        ),
+      ),
+    })
+    expect(sealedWith(await secretOf('acme'))).toBe(OLD_ID)
+    // The old key still applies changes, such as a revocation.
+    expect(await apply(file(signed('acme'), '{ id: other }'))).toMatchObject({ outcome: 'applied' })
+
+    await startView('gateway', 200, [NEW_ID, OLD_ID])
+    await old.stop()
+    await awaitViews({ connection, topic })
+    expect(await applyWith(both, file(signed('acme')))).toMatchObject({ outcome: 'applied', reencrypted: 1 })
+  })
+})
+
 const COMPACTED_SOON = {
   'cleanup.policy': 'compact',
   'segment.ms': '50',
@@ -310,6 +415,7 @@ describe('a view of the catalog', () => {
       lagging: [],
       silent: [expect.stringMatching(/^old\./)],
       problems: [],
+      secretKeyIds: new Map(),
     })
     expect(staying.revision('acme')).toBe(1)
   })

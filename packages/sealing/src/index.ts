@@ -1,0 +1,2 @@
+export { type KeyRing, type Opened, sealedWith } from './key-ring.ts'
+export { parseKeyRing, SECRET_KEY_VARIABLE } from './parse-key-ring.ts'
