@@ -3,12 +3,13 @@ import { readEnvironment, requireLog } from '../environment/config.ts'
 import { print, printTable, styled } from '../output/print.ts'
 import { problemLine } from '@nextvisit/catalog'
 import type { Alarm } from '../status/read-consumer.ts'
+import { adviceOn, type SecretKeyStatus } from '../status/secret-keys.ts'
 import { readStatus, type Status } from '../status/read-status.ts'
 
 export function createCommand(): Command {
   return new Command('status')
     .description(
-      "Show each consumer's lag, dead letters, outbox and stopped partitions, the catalog's revisions and the running services.",
+      "Show each consumer's lag, dead letters, outbox and stopped partitions, the catalog's revisions, the running services and the keys of NEXTVISIT_SECRET_KEY.",
     )
     .option('--json', 'for scripts')
     .addHelpText(
@@ -83,4 +84,16 @@ function printLog({ log, consumers }: Status): void {
   for (const problem of log.services.flatMap(({ catalogProblems }) => catalogProblems)) {
     print(styled('red', problemLine(problem)))
   }
+  printSecretKeys(log.secretKeys)
+}
+
+/** Prints nothing while a single key encrypts no secret. */
+function printSecretKeys(keys: readonly SecretKeyStatus[]): void {
+  if (keys.length < 2 && keys.every(({ projects }) => projects.length === 0)) return
+  print()
+  printTable(
+    ['SECRET KEY', 'POSITION', 'SIGNING SECRETS', 'USE'],
+    keys.map(({ keyId, position, projects, use }) => [keyId, position ?? 'not here', projects.length, use]),
+  )
+  for (const advice of keys.flatMap(adviceOn)) print(styled('yellow', advice))
 }

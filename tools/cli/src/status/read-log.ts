@@ -2,7 +2,9 @@ import { readCatalog } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
 import { type LogConnection, PartitionsChangedError, type Watermarks, withLogAdmin } from '@nextvisit/log'
 import type { RunningViews } from '@nextvisit/catalog'
+import type { KeyRing } from '@nextvisit/sealing'
 import { awaitViews } from '../workspace/await-views.ts'
+import { type SecretKeyStatus, secretKeysOf } from './secret-keys.ts'
 
 export interface LogState {
   /** Watermarks by topic and partition. */
@@ -16,12 +18,13 @@ export interface LogState {
     readonly projects: number
     readonly keys: number
   }[]
+  readonly secretKeys: readonly SecretKeyStatus[]
   /** Catalog revisions of the running processes. */
   readonly services: RunningViews
 }
 
 /** Reads the ends of the log, the catalog and the running processes. */
-export async function readLog(connection: LogConnection): Promise<LogState> {
+export async function readLog(connection: LogConnection, keyRing: KeyRing | undefined): Promise<LogState> {
   const { state } = await readCatalog(connection, TOPICS.catalog)
   const services = await awaitViews({ connection, withinMs: 0 })
   const topics = [TOPICS.userEvents, TOPICS.formEvents]
@@ -37,7 +40,8 @@ export async function readLog(connection: LogConnection): Promise<LogState> {
     },
   )
   const changedTopics = watermarks.flatMap(([topic, { size }]) => changeOf(connection, topic, size) ?? [])
-  return { watermarks: new Map(watermarks), changedTopics, organizations, services }
+  const secretKeys = secretKeysOf(state, services, keyRing)
+  return { watermarks: new Map(watermarks), changedTopics, organizations, secretKeys, services }
 }
 
 function changeOf({ partitions }: LogConnection, topic: string, found: number): string | undefined {

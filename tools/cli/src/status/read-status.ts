@@ -1,5 +1,5 @@
 import type { Consumer } from '@nextvisit/consumer'
-import type { EnvironmentVariables } from '@nextvisit/service-kit'
+import { type EnvironmentVariables, keyRingConfig, readConfig } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
 import { logConnection } from '../environment/config.ts'
 import { inConsumerDatabase } from '../environment/consumer-database.ts'
@@ -29,7 +29,7 @@ interface ServiceStatus {
 export interface Status {
   readonly at: string
   readonly log: PartAnswer<
-    Pick<LogState, 'changedTopics' | 'organizations'> & { readonly services: readonly ServiceStatus[] }
+    Pick<LogState, 'changedTopics' | 'organizations' | 'secretKeys'> & { readonly services: readonly ServiceStatus[] }
   >
   readonly consumers: readonly (PartAnswer<ConsumerStatus> & { readonly service: string })[]
 }
@@ -37,7 +37,7 @@ export interface Status {
 /** Reads the status of the log and of every consumer's database. Never rejects because of an unavailable part. */
 export async function readStatus(env: EnvironmentVariables, now: Date): Promise<Status> {
   const [log, answers] = await Promise.all([
-    askPart(() => readLog(logConnection(env))),
+    askPart(() => readLog(logConnection(env), readConfig(keyRingConfig, env).keyRing)),
     Promise.all(
       consumers.map(async (consumer) => ({ service: consumer.name, part: await askConsumer(consumer, env) })),
     ),
@@ -56,10 +56,10 @@ export async function readStatus(env: EnvironmentVariables, now: Date): Promise<
     }
   })
   if (log.status === 'away') return { at: now.toISOString(), log, consumers: statuses }
-  const { changedTopics, organizations, services } = log
+  const { changedTopics, organizations, secretKeys, services } = log
   return {
     at: now.toISOString(),
-    log: { status: 'available', changedTopics, organizations, services: byService(services) },
+    log: { status: 'available', changedTopics, organizations, secretKeys, services: byService(services) },
     consumers: statuses,
   }
 }

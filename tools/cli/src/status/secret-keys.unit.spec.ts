@@ -1,0 +1,92 @@
+import { emptyCatalog, encryptSigningSecret, foldCatalog } from '@nextvisit/catalog'
+import { OrganizationConfig } from '@nextvisit/contracts'
+import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
+import { describe, expect, it } from 'vitest'
+import { adviceOn, secretKeysOf } from './secret-keys.ts'
+
+const [OLD, NEW] = ['ab'.repeat(32), 'cd'.repeat(32)]
+const [oldId, newId] = [givenKeyRing(OLD).newestKeyId, givenKeyRing(NEW).newestKeyId]
+
+/** A catalog whose projects have a signing secret under these keys. */
+function catalogOf(projects: Readonly<Record<string, string>>) {
+  const state = emptyCatalog()
+  const config = OrganizationConfig.parse({
+    id: 'acme',
+    projects: Object.entries(projects).map(([id, key]) => {
+      const signingSecret = encryptSigningSecret('a secret', givenKeyRing(key), { organization: 'acme', project: id })
+      return { id, signingSecret }
+    }),
+  })
+  const id = '00000000-0000-4000-8000-000000000000'
+  foldCatalog(state, { outcome: 'read', id, organization: 'acme', revision: 1, config, notUnderstood: [] })
+  return state
+}
+
+/** The uses of keys and the advice, as the steps of a rotation show them. */
+function statusOf(
+  projects: Readonly<Record<string, string>>,
+  gateways: Readonly<Record<string, readonly string[]>>,
+  ...ring: readonly string[]
+) {
+  const secretKeyIds = new Map(Object.entries(gateways))
+  const keys = secretKeysOf(catalogOf(projects), { secretKeyIds }, ring.length > 0 ? givenKeyRing(...ring) : undefined)
+  return {
+    keys: keys.map(({ keyId, position, use }) => [keyId, position, use]),
+    advice: keys.flatMap(adviceOn),
+  }
+}
+
+describe('the keys of NEXTVISIT_SECRET_KEY', () => {
+  it('need no step while one key is everywhere', () => {
+    expect(statusOf({ shop: OLD }, { 'gateway.1': [oldId] }, OLD)).toEqual({
+      keys: [[oldId, 1, 'encrypts']],
+      advice: [],
+    })
+  })
+
+  it('name the processes that lack a new key, then the secrets that an old one encrypts', () => {
+    expect(statusOf({ shop: OLD }, { 'gateway.1': [oldId], 'gateway.2': [newId, oldId] }, NEW, OLD)).toEqual({
+      keys: [
+        [newId, 1, 'encrypts'],
+        [oldId, 2, 'needed'],
+      ],
+      advice: [
+        `gateway.1 lacks key ${newId}: add it to NEXTVISIT_SECRET_KEY there before you apply.`,
+        `Key ${oldId} still encrypts the signing secret of acme/shop: apply the workspace file again.`,
+      ],
+    })
+  })
+
+  it('say that an old key can be removed once it encrypts nothing', () => {
+    expect(statusOf({ shop: NEW }, { 'gateway.1': [newId, oldId] }, NEW, OLD)).toEqual({
+      keys: [
+        [newId, 1, 'encrypts'],
+        [oldId, 2, 'unused'],
+      ],
+      advice: [`Key ${oldId} encrypts no signing secret: remove it from NEXTVISIT_SECRET_KEY.`],
+    })
+  })
+
+  it('name a key that was removed too early', () => {
+    const projects = { a: OLD, b: OLD, c: OLD, d: OLD, e: NEW }
+    expect(statusOf(projects, { 'gateway.1': [newId] }, NEW)).toEqual({
+      keys: [
+        [newId, 1, 'encrypts'],
+        [oldId, null, 'needed'],
+      ],
+      advice: [
+        `gateway.1 lacks key ${oldId}: add it to NEXTVISIT_SECRET_KEY there before you apply.`,
+        `Key ${oldId} still encrypts the signing secret of acme/a, acme/b, acme/c and 1 more: apply the workspace file again.`,
+      ],
+    })
+  })
+
+  it('take the first key of the processes as the newest if the command has none', () => {
+    expect(statusOf({ shop: NEW }, { 'gateway.1': [newId, oldId] })).toMatchObject({
+      keys: [
+        [newId, null, 'encrypts'],
+        [oldId, null, 'unused'],
+      ],
+    })
+  })
+})
