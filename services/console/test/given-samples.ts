@@ -16,6 +16,7 @@ export function consumerReading(own: Partial<ProcessReading> = {}): ProcessReadi
     deadLetters: 0,
     outboxSeconds: 0,
     catalogProblems: 0,
+    undecryptableSecrets: new Map(),
     openBreakers: [],
     ...own,
   }

@@ -7,6 +7,8 @@ export interface ProcessReading {
   readonly deadLetters: number | null
   readonly outboxSeconds: number | null
   readonly catalogProblems: number
+  /** Projects whose signing secret it cannot decrypt, by the id of the missing key, or `damaged`. */
+  readonly undecryptableSecrets: ReadonlyMap<string, number>
   /** Services whose calls fail fast. */
   readonly openBreakers: readonly string[]
 }
@@ -31,6 +33,7 @@ export type CounterKind = 'record' | 'answer' | 'le' | 'refusal' | 'unchecked'
 
 const BREAKER = 'nextvisit_gateway_breaker_open'
 const CATALOG_PROBLEMS = 'nextvisit_catalog_problems'
+const UNDECRYPTABLE_SECRETS = 'nextvisit_gateway_undecryptable_secrets'
 const DEAD_LETTERS = 'projection_dead_letters'
 const OUTBOX = 'projection_outbox_seconds'
 const PARTITION_GAUGES = {
@@ -45,6 +48,7 @@ const NAMES = new Set([
   ...Object.values(PARTITION_GAUGES),
   BREAKER,
   CATALOG_PROBLEMS,
+  UNDECRYPTABLE_SECRETS,
   DEAD_LETTERS,
   OUTBOX,
 ])
@@ -59,6 +63,9 @@ export function readProcess(text: string): ProcessReading {
     deadLetters: sumOf(samples(DEAD_LETTERS)),
     outboxSeconds: sumOf(samples(OUTBOX)),
     catalogProblems: sumOf(samples(CATALOG_PROBLEMS)) ?? 0,
+    undecryptableSecrets: new Map(
+      samples(UNDECRYPTABLE_SECRETS).map(({ labels, value }) => [labels.get('key') ?? '', value]),
+    ),
     openBreakers: samples(BREAKER).flatMap(({ labels, value }) => (value === 1 ? (labels.get('breaker') ?? []) : [])),
   }
 }

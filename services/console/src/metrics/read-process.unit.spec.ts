@@ -36,3 +36,11 @@ projection_outbox_seconds{service="metering"} 0
   })
   expect({ deadLetters, outboxSeconds }).toEqual({ deadLetters: 3, outboxSeconds: 0 })
 })
+
+it('readProcess counts the signing secrets that a gateway cannot decrypt, by key', () => {
+  const { undecryptableSecrets } = readProcess(`
+nextvisit_gateway_undecryptable_secrets{key="1a2b3c4d5e6f7a8b",service="gateway"} 2
+nextvisit_gateway_undecryptable_secrets{key="damaged",service="gateway"} 1
+`)
+  expect(Object.fromEntries(undecryptableSecrets)).toEqual({ '1a2b3c4d5e6f7a8b': 2, damaged: 1 })
+})

@@ -19,6 +19,8 @@ export interface ServiceReading {
   readonly haltedPartitions: readonly number[]
   readonly partitions: ReadonlyMap<number, PartitionReading>
   readonly catalogProblems: number
+  /** Projects whose signing secret some process cannot decrypt, by the id of the missing key, or `damaged`. */
+  readonly undecryptableSecrets: ReadonlyMap<string, number>
   readonly openBreakers: readonly string[]
 }
 
@@ -57,8 +59,17 @@ function processesOf(
     haltedPartitions: [...partitions].filter(([, { isHalted }]) => isHalted).map(([partition]) => partition),
     partitions,
     catalogProblems: Math.max(0, ...answers.map(({ catalogProblems }) => catalogProblems)),
+    undecryptableSecrets: largestOfEach(answers.map(({ undecryptableSecrets }) => undecryptableSecrets)),
     openBreakers: [...new Set(answers.flatMap(({ openBreakers }) => openBreakers))],
   }
+}
+
+function largestOfEach(counts: readonly ReadonlyMap<string, number>[]): ReadonlyMap<string, number> {
+  const byKey = Map.groupBy(
+    counts.flatMap((each) => [...each]),
+    ([key]) => key,
+  )
+  return new Map(Array.from(byKey, ([key, same]) => [key, Math.max(...same.map(([, count]) => count))]))
 }
 
 function largest(values: readonly (number | null)[]): number | null {

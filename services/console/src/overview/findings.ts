@@ -18,6 +18,7 @@ const RUNBOOKS = {
   deadLetters: 'dead-letters',
   upgrade: 'upgrade',
   gateway: 'gateway',
+  secretKey: 'rotate-secret-key',
 } as const
 
 interface FindingsParts extends LimitParts {
@@ -37,6 +38,7 @@ export function findingsOf(parts: FindingsParts): readonly Finding[] {
       ...silenceOf(service),
       ...(service.isConsumer && service.answering > 0 ? foldingOf(service, parts) : []),
       ...catalogOf(service),
+      ...secretsOf(service),
       ...breakersOf(service, services),
     ]),
     ...deadLettersOf(services),
@@ -166,6 +168,18 @@ function catalogOf({ service, catalogProblems }: ServiceReading): readonly Findi
       screen: 'catalog',
     }),
   ]
+}
+
+function secretsOf({ service, undecryptableSecrets }: ServiceReading): readonly Finding[] {
+  return Array.from(undecryptableSecrets, ([keyId, count]) => {
+    const whose = count === 1 ? 'a project' : `${count} projects`
+    const cause =
+      keyId === 'damaged'
+        ? 'They are damaged: apply the workspace file again.'
+        : `Some process lacks key ${keyId} in NEXTVISIT_SECRET_KEY.`
+    const text = `${service} cannot decrypt the signing secrets of ${whose}, so requests from their pages get 503. ${cause}`
+    return critical(text, RUNBOOKS.secretKey)
+  })
 }
 
 /** Skips services that are reported as silent. */

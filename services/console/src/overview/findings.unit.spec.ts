@@ -120,6 +120,35 @@ describe('findingsOf', () => {
     ])
   })
 
+  it('names the key that a gateway lacks, and the runbook', () => {
+    const gateways = [
+      new Map([['1a2b', 2]]),
+      new Map([
+        ['1a2b', 1],
+        ['damaged', 1],
+      ]),
+      new Map<string, number>(),
+    ]
+    const reading = givenService(
+      'gateway',
+      gateways.map((undecryptableSecrets) => consumerReading({ undecryptableSecrets })),
+    )
+    expect(findingsIn({ services: [reading] }).map(({ severity, text, runbook }) => [severity, text, runbook])).toEqual(
+      [
+        [
+          'critical',
+          'gateway cannot decrypt the signing secrets of 2 projects, so requests from their pages get 503. Some process lacks key 1a2b in NEXTVISIT_SECRET_KEY.',
+          'rotate-secret-key',
+        ],
+        [
+          'critical',
+          'gateway cannot decrypt the signing secrets of a project, so requests from their pages get 503. They are damaged: apply the workspace file again.',
+          'rotate-secret-key',
+        ],
+      ],
+    )
+  })
+
   it('names an open breaker, unless its service is reported as silent', () => {
     const open = givenService('gateway', [consumerReading({ openBreakers: ['kafka', 'metering (reads)'] })])
     const texts = findingsIn({ services: [open, givenService('metering', [undefined])] }).map(({ text }) => text)
