@@ -19,6 +19,7 @@ import { describeRateLimits } from './rate-limits.suite.ts'
 import { describeReads } from './reads.suite.ts'
 import { describeRoutes } from './routes.suite.ts'
 import { describeSdkRoutes } from './sdk-routes.suite.ts'
+import { describeSecretKey } from './secret-key.suite.ts'
 import { describeSegmentLibraries } from './segment-libraries.suite.ts'
 import { describeSegments } from './segments.suite.ts'
 import { describeServerPackage } from './server-package.suite.ts'
@@ -61,3 +62,5 @@ describeSegmentLibraries()
 describeVisitAfterLostAnswer()
 // Leaves a dead letter behind.
 describeUsersExport()
+// These tests replace the gateway.
+describeSecretKey()
