@@ -18,7 +18,7 @@ export interface EncodedBatch {
   readonly producerId?: bigint
   readonly producerEpoch?: number
   readonly firstSequence?: number
-  /** True: its checksum matches. Default: the checksum is 0. */
+  /** False: the checksum is 0. Default: it matches. */
   readonly isIntact?: boolean
   /** Replaces the encoded records, for example by their compressed bytes. */
   readonly body?: (records: Buffer) => Buffer
@@ -79,7 +79,11 @@ function encodedBatch(batch: EncodedBatch): Buffer {
     int32(records.length),
     body(Buffer.concat(records.map(encodedRecord))),
   ])
-  const [leaderEpoch, format, checksum] = [int32(0), Buffer.from([2]), int32(batch.isIntact ? checksumOf(checked) : 0)]
+  const [leaderEpoch, format, checksum] = [
+    int32(0),
+    Buffer.from([2]),
+    int32(batch.isIntact === false ? 0 : checksumOf(checked)),
+  ]
   const rest = Buffer.concat([leaderEpoch, format, checksum, checked])
   return Buffer.concat([int64(firstOffset), int32(rest.length), rest])
 }

@@ -156,8 +156,8 @@ describe('a record that stands in for an undecodable batch', () => {
   })
 
   it('never stands for a batch whose last offset cannot be right: the records after it are not passed', async () => {
-    for (const lastOffsetDelta of [-1, 5, 2 ** 31 - 1]) {
-      const wrong = batchAt([1n], { lastOffsetDelta, body: () => Buffer.alloc(0) })
+    for (const lastOffsetDelta of [-1, 1, 4, 5, 2 ** 31 - 1]) {
+      const wrong = batchAt([1n], { lastOffsetDelta, isIntact: false, body: () => Buffer.alloc(0) })
       const fetched = givenFetched([batchAt([0n]), wrong], 0n, { highWatermark: 6n })
       const { records, nextOffset, error } = await readFetched(fetched, { withStandIns: true })
       expect(offsetsOf(records)).toEqual([0n])
@@ -166,14 +166,14 @@ describe('a record that stands in for an undecodable batch', () => {
   })
 
   it('never stands for a batch after a gap at the end of the log, although its checksum matches', async () => {
-    const wrong = batchAt([7n], { isIntact: true })
+    const wrong = batchAt([7n])
     const { nextOffset, error } = await readFetched(givenFetched([batchAt([0n]), wrong], 0n, { highWatermark: 6n }))
     expect({ nextOffset, error }).toMatchObject({ nextOffset: 1n, error: { code: 'BATCH_UNDECODABLE' } })
   })
 })
 
 it('batches that were replicated after the broker had read the high watermark are read', async () => {
-  const written = [batchAt([0n, 1n]), batchAt([2n, 3n], { isIntact: true }), batchAt([4n, 5n], { isIntact: true })]
+  const written = [batchAt([0n, 1n]), batchAt([2n, 3n]), batchAt([4n, 5n])]
   for (const highWatermark of [2n, 3n, 4n, 5n]) {
     const { records, error } = await readFetched(givenFetched(written, 0n, { highWatermark }))
     expect({ offsets: offsetsOf(records), error }).toEqual({ offsets: [0n, 1n, 2n, 3n, 4n, 5n], error: undefined })

@@ -128,11 +128,14 @@ function readHeader({ topic, partition }: EncodedPartition, bytes: Buffer): Batc
 /**
  * Throws if the offsets of a batch cannot be right: records after it could be skipped. `end`: the high watermark, or the end of
  * the previous batch if that is greater. A broker reads the watermark before the batches. A batch that was replicated
- * meanwhile therefore ends after it. Such a batch has to begin at `end` at the latest, and its checksum has to match.
+ * meanwhile therefore ends after it. Compaction leaves fewer records than offsets. Such a batch has to begin at `end` at the
+ * latest, and its checksum has to match. (Other checksums are compared by the broker when a producer writes.)
  */
-function requireInLog({ firstOffset, lastOffset }: BatchHeader, bytes: Buffer, end: bigint): void {
-  if (lastOffset >= firstOffset && (lastOffset < end || (firstOffset <= end && isIntact(bytes)))) return
-  throw new RangeError(`a batch ends at offset ${lastOffset}, which it cannot contain`)
+function requireInLog({ firstOffset, lastOffset, count }: BatchHeader, bytes: Buffer, end: bigint): void {
+  const offsets = lastOffset - firstOffset + 1n
+  if (lastOffset < end && BigInt(count) === offsets) return
+  if (offsets > 0n && firstOffset <= end && isIntact(bytes)) return
+  throw new RangeError(`a batch of ${count} records ends at offset ${lastOffset}, which it cannot contain`)
 }
 
 /** Compares the checksum of a batch, which covers all fields after it. */
