@@ -165,6 +165,11 @@ describe('a record that stands in for an undecodable batch', () => {
     }
   })
 
+  it('never stands for a batch without offsets, at which reading would not continue', async () => {
+    const { batches, error } = await readFetched(givenFetched([batchAt([], { lastOffsetDelta: -1 })]))
+    expect({ batches, error }).toMatchObject({ batches: [], error: { code: 'BATCH_UNDECODABLE' } })
+  })
+
   it('never stands for a batch after a gap at the end of the log, although its checksum matches', async () => {
     const wrong = batchAt([7n])
     const { nextOffset, error } = await readFetched(givenFetched([batchAt([0n]), wrong], 0n, { highWatermark: 6n }))

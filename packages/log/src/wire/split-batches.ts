@@ -133,8 +133,8 @@ function readHeader({ topic, partition }: EncodedPartition, bytes: Buffer): Batc
  */
 function requireInLog({ firstOffset, lastOffset, count }: BatchHeader, bytes: Buffer, end: bigint): void {
   const offsets = lastOffset - firstOffset + 1n
-  if (lastOffset < end && BigInt(count) === offsets) return
-  if (offsets > 0n && firstOffset <= end && isIntact(bytes)) return
+  const isPlain = lastOffset < end && BigInt(count) === offsets
+  if (offsets > 0n && (isPlain || (firstOffset <= end && isIntact(bytes)))) return
   throw new RangeError(`a batch of ${count} records ends at offset ${lastOffset}, which it cannot contain`)
 }
 
