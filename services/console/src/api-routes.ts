@@ -32,6 +32,7 @@ export const API_ROUTES = {
   readUserForms: { method: 'GET', path: 'users/:organization/:project/:userId/forms' },
   readTimeline: { method: 'GET', path: 'users/:organization/:project/:userId/timeline' },
   revealUser: { method: 'POST', path: 'users/:organization/:project/:userId/reveal' },
+  exportUser: { method: 'POST', path: 'users/:organization/:project/:userId/export' },
 
   listForms: { method: 'GET', path: 'forms/:organization/:project' },
   readForm: { method: 'GET', path: 'forms/:organization/:project/:formId' },

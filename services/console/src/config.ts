@@ -29,7 +29,7 @@ const consoleConfig = z
     CONSOLE_DEMO_KEYS_FILE: z.string().optional(),
     /** Public address of the gateway, for *Try it*. */
     CONSOLE_GATEWAY_URL: z.url({ protocol: /^https?$/, error: 'must be an address like http://host:8080' }).optional(),
-    /** Path of the CLI's `main.ts`, which this process starts for replays and simulations. Absent: it starts none. */
+    /** Path of the CLI's `main.ts`, which this process starts for replays, simulations and exports. Absent: it starts none. */
     CONSOLE_CLI: z.string().optional(),
     /** Database address with a role that may create schemas, for replays. Absent: this process starts none. */
     CONSOLE_OPERATOR_DATABASE_URL: databaseAddress.optional(),

@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { addressesVariable } from '@nextvisit/contracts'
 import type { LogConnection } from '@nextvisit/log'
 import type { Logger } from '@nextvisit/service-kit'
 import type { ApiName } from './api-routes.ts'
@@ -34,6 +35,7 @@ import { createSessionRouter } from './session/routes.ts'
 import { createSimulation } from './simulation/routes.ts'
 import { createFindDemo } from './try-it/demo.ts'
 import { createTryItRoutes } from './try-it/routes.ts'
+import { createUserExport } from './users/export-user.ts'
 import { createUserRoutes } from './users/routes.ts'
 import { createUsers } from './users/users.ts'
 
@@ -73,6 +75,7 @@ export async function createConsole(parts: ConsoleParts) {
     parts.cliEntry === undefined ? undefined : { entry: parts.cliEntry, environment: parts.commandEnvironment }
   const replay = createReplay({ ...parts, cli, nowMs })
   const simulation = createSimulation({ cli, nowMs, logger })
+  const userExport = createUserExport({ cli, environment: serviceEnvironment(parts), logger })
   const routes: SignedInRoutes = {
     ...createOverviewRoutes({
       ...dependencies,
@@ -81,7 +84,7 @@ export async function createConsole(parts: ConsoleParts) {
       countMembers: createCountMembers(connection),
     }),
     ...createLiveRoutes({ ...dependencies, feed }),
-    ...createUserRoutes({ ...dependencies, users: createUsers(dependencies) }),
+    ...createUserRoutes({ ...dependencies, users: createUsers(dependencies), exportUser: userExport.start }),
     ...createFormRoutes(dependencies),
     ...simulation.routes,
     ...createSegmentRoutes(dependencies),
@@ -120,7 +123,16 @@ export async function createConsole(parts: ConsoleParts) {
     /** Resumes the replay that the last process has left. */
     start: async () => replay.resume(),
     /** Ends running commands. An interrupted replay is safe. */
-    stop: async (): Promise<void> => void (await Promise.all([replay.close(), simulation.close()])),
+    stop: async (): Promise<void> => void (await Promise.all([replay.close(), simulation.close(), userExport.close()])),
   }
   return { app, sampler, feed, commands }
+}
+
+/** Returns the settings that a command needs to ask the services. */
+function serviceEnvironment({
+  services,
+  internalToken,
+}: Pick<ConsoleParts, 'services' | 'internalToken'>): Readonly<Record<string, string>> {
+  const addresses = Object.entries(services).map(([service, urls]) => [addressesVariable(service), urls.join(',')])
+  return { INTERNAL_TOKEN: internalToken, ...Object.fromEntries(addresses) }
 }

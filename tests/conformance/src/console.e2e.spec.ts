@@ -9,6 +9,7 @@ import { describeConsoleForms } from './console-forms.suite.ts'
 import { describeConsoleReplay } from './console-replay.suite.ts'
 import { describeConsoleSegments } from './console-segments.suite.ts'
 import { describeConsoleSimulation } from './console-simulation.suite.ts'
+import { describeConsoleUserExport } from './console-user-export.suite.ts'
 import {
   consoleStack,
   cookieOf,
@@ -261,6 +262,7 @@ describe('the console', { timeout: 120_000 }, () => {
     expect(await faultsOf(page)).toEqual([])
   })
 
+  describeConsoleUserExport()
   describeConsoleLive()
   describeConsoleForms()
   describeConsoleSegments()

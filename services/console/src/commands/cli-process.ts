@@ -45,12 +45,17 @@ const KILL_AFTER_MS = 3_000
  * input of an operator cannot reach secrets of this process. It does not look for a local stack.
  */
 export function startCliProcess(options: CliProcessOptions): CliProcess {
-  const child = spawnOf(options)
+  const child = spawnCli(options)
   return child ? follow(child, options) : { ended: Promise.resolve({ reason: 'not-started' }), stop: () => {} }
 }
 
-/** Returns undefined if the machine has no room for a process. */
-function spawnOf({ cli, args, environment, maxHeapMb }: CliProcessOptions): ChildProcessWithoutNullStreams | undefined {
+/** Spawns a command as {@link startCliProcess} does. Returns undefined if the machine has no room for a process. */
+export function spawnCli({
+  cli,
+  args,
+  environment,
+  maxHeapMb,
+}: Pick<CliProcessOptions, 'cli' | 'args' | 'environment' | 'maxHeapMb'>): ChildProcessWithoutNullStreams | undefined {
   const limits = maxHeapMb === undefined ? [] : [`--max-old-space-size=${maxHeapMb}`]
   let child: ChildProcess
   try {

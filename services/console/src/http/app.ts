@@ -9,6 +9,7 @@ import express, {
 import type { ZodError } from 'zod'
 import type { ErrorAnswer } from '../api-routes.ts'
 import { type ApiRefusal, type ApiRoute, refuse } from './api-route.ts'
+import { FileAnswer, sendFile } from './file-answer.ts'
 import { createRequestLimit } from './request-limit.ts'
 import { type Session, type Sessions } from './sessions.ts'
 import type { Site } from './site.ts'
@@ -133,6 +134,7 @@ function answerWith(route: ApiRoute, { site, sessions, logger, limited }: RouteP
     )
     if (result === undefined || signal.aborted) return
     if (result.outcome === 'refused') return sendRefusal(response, result)
+    if (result.answer instanceof FileAnswer) return sendFile(response, result.answer)
     const text = JSON.stringify(route.answer.parse(result.answer))
     if (Buffer.byteLength(text) > MAX_ANSWER_BYTES) {
       logger.warn({ route: route.path, bytes: Buffer.byteLength(text) }, 'an answer is too large')

@@ -1,6 +1,7 @@
 import { GateReason, Instant, projectFields, QueuedForm, SlugId, Uuid } from '@nextvisit/contracts'
 import { z } from 'zod'
 import { defineRoute, Nothing } from '../http/define-route.ts'
+import { FileAnswer } from '../http/file-answer.ts'
 import { MAX_DEPTH, MAX_USER_NAME_CHARACTERS } from '../shared-with-pages.ts'
 
 const UserPath = z.strictObject({ ...projectFields, userId: Uuid })
@@ -148,6 +149,13 @@ export const usersApi = {
     role: 'viewer',
     input: UserPath,
     answer: Nothing,
+    logged: ({ organization, project, userId }) => ({ organization, project, userId }),
+  }),
+  /** Everything known about the person, as `nextvisit users export` writes it. */
+  exportUser: defineRoute({
+    role: 'operator',
+    input: UserPath,
+    answer: z.instanceof(FileAnswer),
     logged: ({ organization, project, userId }) => ({ organization, project, userId }),
   }),
 }

@@ -21,6 +21,7 @@ const routes = {
   ...createSegmentRoutes({ catalog, projector }),
   ...createUserRoutes({
     catalog,
+    exportUser: () => Promise.reject(new Error('not asked')),
     readRefusals: async () => undefined,
     nowMs: () => 0,
     users: createUsers({

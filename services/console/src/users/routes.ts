@@ -6,6 +6,7 @@ import { answered, refuse, serveApi } from '../http/api-route.ts'
 import { shortened } from '../forms/shortened.ts'
 import { createRequestLimit } from '../http/request-limit.ts'
 import { type FormLine, type UserPath, usersApi } from './api.ts'
+import type { createUserExport } from './export-user.ts'
 import { entriesWithin } from './bounded-entry.ts'
 import { ALL_KEPT, findUserOfRequest, NO_LOG } from './find-user-of-request.ts'
 import { maskFor, revealedName } from '../http/mask.ts'
@@ -16,6 +17,7 @@ import type { Users } from './users.ts'
 
 interface UserRoutesParts extends Pick<Dependencies, 'catalog' | 'readRefusals' | 'nowMs'> {
   readonly users: Users
+  readonly exportUser: ReturnType<typeof createUserExport>['start']
 }
 
 const REMOVED_PROJECT = { config: { forms: [] }, notUnderstood: [] }
@@ -30,7 +32,7 @@ const LOG_READINGS = { ofSession: 2, ofRole: 2, waitMs: 8_000 }
 /** Leaves room for the rest of the answer. */
 const MAX_TIMELINE_BYTES = 7.5 * 2 ** 20
 
-export function createUserRoutes({ catalog, users, readRefusals, nowMs }: UserRoutesParts) {
+export function createUserRoutes({ catalog, users, exportUser, readRefusals, nowMs }: UserRoutesParts) {
   const knownCatalog = () => catalog().catch(() => undefined)
   const inProject = createInProject(catalog)
   const limited = createRequestLimit(LOG_READINGS, TOO_MANY_READS)
@@ -96,6 +98,7 @@ export function createUserRoutes({ catalog, users, readRefusals, nowMs }: UserRo
       revealed.add(revealedName(path))
       return answered({})
     }),
+    exportUser: (path, session) => exportUser(path, session),
   })
 }
 

@@ -44,7 +44,13 @@ type Name = keyof ReturnType<typeof createUserRoutes>
 /** Calls a route. `kept` are the refusals of the project `other`. */
 async function call(name: Name, input: object, kept?: readonly KeptRefusal[], own: Partial<Users> = {}) {
   const readRefusals = async ({ project }: { readonly project: string }) => kept && (project === 'other' ? kept : [])
-  const routes = createUserRoutes({ catalog, users: { ...users, ...own }, readRefusals, nowMs: () => 0 })
+  const routes = createUserRoutes({
+    catalog,
+    users: { ...users, ...own },
+    exportUser: () => Promise.reject(new Error('not asked')),
+    readRefusals,
+    nowMs: () => 0,
+  })
   return callRoute(routes[name], input, givenSession('operator'))
 }
 

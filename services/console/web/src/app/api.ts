@@ -19,6 +19,15 @@ const UNREACHABLE: ErrorAnswer = {
   message: 'The console does not answer. Check that its process runs; this page retries.',
 }
 
+const CUT_OFF: ErrorAnswer = {
+  error: 'cut-off',
+  message:
+    'The download ended early, so no file was saved: the connection broke, or it has more than 256 MiB. Try again, or run nextvisit users export on a terminal.',
+}
+/** The browser has begun to save by then. */
+const REVOKE_AFTER_MS = 60_000
+const LAST_BYTES = 64 * 1_024
+
 /** The server waits at most 3 s for a service. */
 const ANSWER_WITHIN_MS = 8_000
 const RELOAD_AFTER_MS = 10_000
@@ -64,6 +73,27 @@ export async function callApi<Name extends ApiName>(
   if (answer === undefined) throw failed()
   if (response.ok) return answer as Answer<Name>
   throw new ApiError(response.status, answer as ErrorAnswer)
+}
+
+/** Calls a route whose answer is a file, and has the browser save it. Resolves to its last bytes as text. */
+export async function download(name: 'exportUser', input: Input<'exportUser'>, fileName: string): Promise<string> {
+  const { method, path } = API_ROUTES[name]
+  const address = path.replaceAll(/:(\w+)/g, (_, member: keyof typeof input) => encodeURIComponent(input[member]))
+  const headers = { 'content-type': 'application/json', 'x-nextvisit-console': '1' }
+  const response = await fetch(new URL(`api/${address}`, document.baseURI), { method, headers, body: '{}' }).catch(
+    () => undefined,
+  )
+  if (!response) throw new ApiError(0, UNREACHABLE)
+  if (!response.ok)
+    throw new ApiError(response.status, await (response.json() as Promise<ErrorAnswer>).catch(() => UNREACHABLE))
+  const file = await response.blob().catch(() => undefined)
+  if (!file) throw new ApiError(0, CUT_OFF)
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(file)
+  link.download = fileName
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), REVOKE_AFTER_MS)
+  return file.slice(-LAST_BYTES).text()
 }
 
 /** Options of `useQuery` for a route. Its answers are cached by name and input. */

@@ -4,10 +4,12 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import type { Answer } from '../../../src/api-routes.ts'
 import type { UserPath } from '../../../src/users/api.ts'
 import { ApiError, apiQuery } from '../app/api.ts'
+import { useIsOperator } from '../app/session.ts'
 import { Reveal } from '../components/reveal.tsx'
 import { Time } from '../components/time.tsx'
 import { WithAnswer } from '../components/with-answer.tsx'
 import { ProjectCrumbs } from '../components/with-project.tsx'
+import { ExportUser } from './export-user.tsx'
 import { searchedName } from './find-user.tsx'
 import { Profile } from './profile.tsx'
 import { Timeline } from './timeline.tsx'
@@ -78,6 +80,7 @@ export function User() {
 
 function Head({ user, path }: { readonly user: Answer<'readUser'>; readonly path: UserPath }) {
   const { profile } = user
+  const isOperator = useIsOperator()
   return (
     <header className="page-head user-head">
       <div>
@@ -96,6 +99,7 @@ function Head({ user, path }: { readonly user: Answer<'readUser'>; readonly path
         )}
       </div>
       {user.isMasked && <Reveal name="revealUser" input={path} />}
+      {isOperator && <ExportUser path={path} />}
     </header>
   )
 }

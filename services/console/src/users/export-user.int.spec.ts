@@ -1,0 +1,104 @@
+import { once } from 'node:events'
+import { rm, writeFile, mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { text } from 'node:stream/consumers'
+import { createLogger } from '@nextvisit/service-kit'
+import { expect, it, onTestFinished } from 'vitest'
+import { givenSession } from '../../test/given-session.ts'
+import { FileAnswer } from '../http/file-answer.ts'
+import { createUserExport } from './export-user.ts'
+
+const SOON = { timeout: 20_000 }
+const userId = '018f0000-0000-7000-8000-000000000000'
+const user = { organization: 'acme', project: 'shop', userId }
+
+/** Creates exports whose command is this program. */
+async function givenExport(program: string, maxBytes?: number) {
+  const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const entry = path.join(folder, 'main.mjs')
+  await writeFile(entry, program)
+  const logged: Readonly<Record<string, unknown>>[] = []
+  const logger = createLogger('console', 'info', { write: (line: string) => void logged.push(JSON.parse(line)) })
+  const exports = createUserExport({
+    cli: { entry, environment: { KAFKA_BROKERS: 'one:9092' } },
+    environment: { INTERNAL_TOKEN: 'a token' },
+    logger,
+    ...(maxBytes !== undefined && { maxBytes }),
+  })
+  onTestFinished(exports.close)
+  const start = () => exports.start(user, givenSession('operator', 'Grace'))
+  async function startFile(): Promise<FileAnswer> {
+    const result = await start()
+    if (result.outcome === 'answered') return result.answer
+    throw new Error(result.message)
+  }
+  return { start, startFile, logged }
+}
+
+it('sends the output of the command, which gets only its settings and ids, and logs no value', async () => {
+  const program = `
+    const names = Object.keys(process.env).filter((name) => !name.startsWith('__')).toSorted()
+    console.log(JSON.stringify([process.argv.slice(2), names, 'ada@example.com']))`
+  const { startFile, logged } = await givenExport(program)
+  const { name, contentType, body } = (await startFile()).parts
+  expect([name, contentType]).toEqual([`${userId}.ndjson`, 'application/x-ndjson'])
+  expect(JSON.parse(await text(body))).toEqual([
+    ['users', 'export', '--project', 'acme/shop', '--user-id', userId],
+    ['INTERNAL_TOKEN', 'KAFKA_BROKERS', 'NEXTVISIT_DATA'],
+    'ada@example.com',
+  ])
+  await expect
+    .poll(() => logged, SOON)
+    .toMatchObject([
+      {
+        action: 'user export ended',
+        by: 'Grace',
+        organization: 'acme',
+        project: 'shop',
+        userId,
+        outcome: 'exit code 0',
+      },
+    ])
+  expect(JSON.stringify(logged)).not.toContain('ada@')
+})
+
+it('refuses with the message of a command that wrote nothing', async () => {
+  const { start } = await givenExport(`console.error('Nothing is known.'); process.exitCode = 1`)
+  expect(await start()).toMatchObject({ outcome: 'refused', error: 'no-export', message: 'Nothing is known.' })
+})
+
+it('runs one at a time, and ends when its reader leaves', async () => {
+  const { start, startFile, logged } = await givenExport(`console.log('{}'); setInterval(() => {}, 60_000)`)
+  const { body } = (await startFile()).parts
+  expect(await start()).toMatchObject({ outcome: 'refused', error: 'export-runs' })
+  await once(body, 'readable')
+  body.destroy()
+  await expect.poll(() => logged, SOON).toMatchObject([{ outcome: 'SIGTERM' }])
+  await startFile()
+})
+
+it('breaks off if the command dies', async () => {
+  const { startFile } = await givenExport(`process.stdout.write('{}', () => process.kill(process.pid, 'SIGKILL'))`)
+  await expect(text((await startFile()).parts.body)).rejects.toThrow('ended early: SIGKILL')
+})
+
+it('breaks off beyond its bound', async () => {
+  const { startFile, logged } = await givenExport(
+    `const write = () => process.stdout.write('x'.repeat(1_000), write); write()`,
+    1_000_000,
+  )
+  const { body } = (await startFile()).parts
+  await expect(text(body)).rejects.toThrow('more than 1000000 bytes')
+  await expect.poll(() => logged, SOON).toMatchObject([{ outcome: 'SIGTERM' }])
+})
+
+it('names the command if the console starts none', async () => {
+  const logger = createLogger('console', 'silent')
+  const { start } = createUserExport({ cli: undefined, environment: {}, logger })
+  expect(await start(user, givenSession('operator'))).toMatchObject({
+    error: 'not-here',
+    message: expect.stringContaining(`nextvisit users export --project acme/shop --user-id ${userId}`),
+  })
+})
