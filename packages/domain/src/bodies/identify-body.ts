@@ -27,9 +27,9 @@ export function parseIdentifyBody(body: JsonObject): ParsedIdentifyBody {
   return invalid ?? { outcome: 'ok', value: { ...parsed.value, invalidDeviceFields: [] } }
 }
 
-/** Parses the JSON of a visit. A string that Postgres cannot store refuses it, but not as a device fact. */
+/** Parses the JSON of a visit. A deep value, or a string that Postgres cannot store, refuses it, but not as a device fact. */
 export function parseVisitJson(bytes: Uint8Array): ParsedJson {
-  return parseJson(bytes, { stringsOf: withoutDevice })
+  return parseJson(bytes, { partOf: withoutDevice })
 }
 
 /**
@@ -64,15 +64,15 @@ function parseMembers(body: JsonObject) {
 }
 
 /** Returns a body without `$deviceInfo` and the device fields in operators. The body is not checked yet. */
-function withoutDevice(body: JsonObject): unknown {
+function withoutDevice(body: JsonObject): JsonObject {
   const attributes = memberOf(body, 'userAttributes')
-  const rest = without(body, (name) => name === '$deviceInfo' || name === 'userAttributes')
-  if (!isJsonObject(attributes)) return { rest, attributes }
+  const rest = without(body, (name) => name === '$deviceInfo')
+  if (!isJsonObject(attributes)) return rest
   const operators = Object.entries(attributes).map(([operator, operands]) => [
     operator,
     isJsonObject(operands) ? without(operands, isDeviceField) : operands,
   ])
-  return { rest, operators }
+  return { ...rest, userAttributes: Object.fromEntries(operators) }
 }
 
 function without(object: JsonObject, isLeftOut: (name: string) => boolean): JsonObject {

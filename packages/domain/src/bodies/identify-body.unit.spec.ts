@@ -9,6 +9,7 @@ const parse = (json: unknown) => parseIdentifyBody(JSON.parse(typeof json === 's
 const withSet = (traits: unknown) => parse({ userName: 'ada', userAttributes: { $set: traits } })
 const visit = (body: object) => parseVisitBody(JSON.parse(JSON.stringify({ userName: 'ada', ...body })))
 const device = ($deviceInfo: unknown) => parse({ userName: 'ada', $deviceInfo })
+const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
 const text = (member: unknown) => JSON.stringify(member ?? {})
 const slugs = (count: number) => Array.from({ length: count }, (_, index) => `trait ${index}`)
 const operands = (count: number) => Object.fromEntries(slugs(count).map((slug, index) => [slug, index]))
@@ -303,6 +304,27 @@ describe('the device facts of a visit (decisions.md, Identify)', () => {
     expect(read.outcome === 'ok' && parseVisitBody(read.body)).toMatchObject({
       value: { device: { $app: 'shop' }, invalidDeviceFields },
     })
+  })
+
+  it.each([
+    ['$deviceInfo', `"$deviceInfo":{"$browser":${nested(62)},"$app":"shop"}`],
+    ['an operator', `"$deviceInfo":{"$app":"shop"},"userAttributes":{"$set":{"$browser":${nested(61)}}}`],
+  ])('are dropped if they are nested deeply: in %s', (_, members) => {
+    const read = parseVisitJson(Buffer.from(`{"userName":"ada",${members}}`))
+    expect(read.outcome === 'ok' && parseVisitBody(read.body)).toMatchObject({
+      value: { device: { $app: 'shop' }, invalidDeviceFields: ['$browser'] },
+    })
+  })
+
+  it.each([
+    `"more":${nested(8)}`,
+    `"userAttributes":{"$set":{"plan":${nested(6)}}}`,
+    `"userAttributes":{"$unset":${nested(7)}}`,
+    `"userAttributes":${nested(8)}`,
+    `"$deviceInfo":{"$browser":${nested(63)}}`,
+    `"$deviceInfo":${nested(40_000)}`,
+  ])('leave the depth of all other members of a visit checked %#', (member) => {
+    expect(parseVisitJson(Buffer.from(`{${member}}`))).toMatchObject(rejected('nested deeper'))
   })
 
   it.each([

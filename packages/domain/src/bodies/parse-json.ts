@@ -20,9 +20,12 @@ interface ParseOptions {
   /** Names the body in messages. */
   readonly what?: string
   readonly depth?: DepthLimit
-  /** Returns the part of the body whose strings are checked. Default: all of it. */
-  readonly stringsOf?: (body: JsonObject) => unknown
+  /** Returns the part of the body whose depth and strings are checked. Default: all of it. */
+  readonly partOf?: (body: JsonObject) => unknown
 }
+
+/** Functions that recurse over a body with more levels could overflow the stack. */
+const MAX_UNCHECKED_LEVELS = 64
 
 export type ParsedJson = { readonly outcome: 'ok'; readonly body: JsonObject } | Rejection
 
@@ -31,15 +34,16 @@ export type ParsedJson = { readonly outcome: 'ok'; readonly body: JsonObject } |
  * read as Infinity.
  */
 export function parseJson(bytes: Uint8Array, options: ParseOptions = {}): ParsedJson {
-  const { what = BODY, depth = BODY_DEPTH, stringsOf = (body) => body } = options
+  const { what = BODY, depth = BODY_DEPTH, partOf } = options
   const text = decode(bytes)
   if (text === undefined) return reject(BODY_RULES.notUtf8(what))
-  // Before JSON.parse: functions that recurse over a deep value could overflow the stack.
-  if (isDeeperThan(text, depth.levels)) return reject(depth.tooDeep(what))
+  const isDeep = isDeeperThan(text, depth.levels)
+  if (isDeep && (!partOf || isDeeperThan(text, MAX_UNCHECKED_LEVELS))) return reject(depth.tooDeep(what))
   const parsed = parseText(text, what)
-  if (parsed.outcome === 'rejected') return parsed
-  if (mayHoldUnstorable(text) && !isStorable(stringsOf(parsed.body))) return reject(BODY_RULES.notStorable(what))
-  return parsed
+  if (parsed.outcome === 'rejected' || !(isDeep || mayHoldUnstorable(text))) return parsed
+  const part = partOf ? partOf(parsed.body) : parsed.body
+  if (isDeep && hasMoreLevels(part, depth.levels)) return reject(depth.tooDeep(what))
+  return isStorable(part) ? parsed : reject(BODY_RULES.notStorable(what))
 }
 
 /** Parses the JSON object in a body whose parts {@link checkJson} checks one by one. */
