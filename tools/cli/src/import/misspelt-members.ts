@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, likelyFormatOf, memberOf } from '@nextvisit/domain'
+import { isJsonObject, type JsonObject, likelyFormatOf, memberIn, memberOf } from '@nextvisit/domain'
 import { isNearly, plain } from '../is-nearly.ts'
 import type { LineFormat } from './line-format.ts'
 
@@ -15,6 +15,7 @@ const MEMBERS = [
   'properties',
 ] as const
 type Member = (typeof MEMBERS)[number]
+type Meant = readonly [given: string, meant: Member]
 
 /** Other products' names of our members. */
 const SYNONYMS: ReadonlyMap<string, Member> = new Map(
@@ -36,6 +37,9 @@ const SYNONYMS: ReadonlyMap<string, Member> = new Map(
   } as const),
 )
 
+/** Properties of Mixpanel's events that are members of ours. */
+const INNER_SYNONYMS = { distinct_id: 'userName', time: 'occurredAt' } as const satisfies Record<string, Member>
+
 /** Unknown members of a line that are looked at. A line may have thousands. */
 const MAX_UNKNOWN = 20
 /** A longer name is no misspelt one. */
@@ -51,10 +55,16 @@ export function misspeltMembers(bytes: Uint8Array): readonly string[] {
   const given = new Set(Object.keys(line))
   const missing = MEMBERS.filter((known) => !given.has(known))
   const unknown = [...given].filter((name) => !MEMBERS.some((known) => known === name)).slice(0, MAX_UNKNOWN)
-  const hints = unknown.flatMap((name) => {
+  const outer = unknown.flatMap((name): Meant[] => {
     const meant = meantBy(name, missing)
-    return meant === undefined ? [] : [`unknown member ${JSON.stringify(name)}: did you mean ${meant}?`]
+    return meant === undefined ? [] : [[name, meant]]
   })
+  const inner = Object.entries(INNER_SYNONYMS).flatMap(([name, meant]): Meant[] =>
+    missing.includes(meant) && memberIn(line['properties'], name) !== undefined ? [[`properties.${name}`, meant]] : [],
+  )
+  const hints = [...outer, ...inner].map(
+    ([name, meant]) => `unknown member ${JSON.stringify(name)}: did you mean ${meant}?`,
+  )
   return [...hints, ...otherFormat(bytes)]
 }
 

@@ -55,6 +55,15 @@ describe('members that are misspelt', () => {
     )
   })
 
+  it('name the right member of a line of Mixpanel', () => {
+    expect(of('{"event":"x","properties":{"distinct_id":"ada","time":1602611311,"$city":"Berlin"}}')).toEqual([
+      'unknown member "event": did you mean eventName?',
+      'unknown member "properties.distinct_id": did you mean userName?',
+      'unknown member "properties.time": did you mean occurredAt?',
+      'the line looks like an export of Mixpanel: try --format mixpanel',
+    ])
+  })
+
   it('are looked for among the first twenty, in a line of any length', () => {
     const line = Object.fromEntries(Array.from({ length: 8_000 }, (_, n) => [`usrName${n}${'x'.repeat(n % 90)}`, 1]))
     expect(of(JSON.stringify(line)).length).toBeLessThanOrEqual(20)
