@@ -19,9 +19,10 @@ export function unfoldedPartOf(
   if (batch.fetchedFrom > from) throw new GapError(key, from, batch.fetchedFrom)
   const begin = batch.records.findIndex((record) => lastOffsetOf(record) >= from)
   const before = begin < 0 ? batch.records.at(-1) : batch.records[begin - 1]
-  if (before?.offset === from - 1n && recordTime !== undefined && recordTimeOf(before) !== recordTime) {
-    throw new CheckpointOfAnotherLogError(key, from, { folded: recordTime, found: recordTimeOf(before) })
-  }
+  // The time of a stand-in is the greatest in its batch. The batch may have been damaged after its last record was folded.
+  const found = before?.offset === from - 1n && !before.undecodable ? recordTimeOf(before) : recordTime
+  if (recordTime !== undefined && found !== undefined && found !== recordTime)
+    throw new CheckpointOfAnotherLogError(key, from, { folded: recordTime, found })
   if (batch.nextOffset <= from) return undefined
   const records = begin < 0 ? [] : batch.records.slice(begin)
   const [first] = records

@@ -7,9 +7,9 @@ import { unfoldedPartOf } from './batch-in-log.ts'
 const [sound] = factsAsRecords([eventTracked()])
 
 /** A checkpoint at this offset. */
-function checkpointAt(nextOffset: bigint) {
+function checkpointAt(nextOffset: bigint, recordTime?: string) {
   const key = { projection: 'visits', topic: 'user-events', partition: 0 }
-  const current = () => ({ nextOffset, version: 0n, table: 0 })
+  const current = () => ({ nextOffset, version: 0n, table: 0, recordTime })
   return { key, current, open: async () => current(), replace: () => {} }
 }
 
@@ -39,5 +39,14 @@ describe('the unfolded part of an undecodable batch', () => {
   it('is nothing at a checkpoint after it', () => {
     const fetched = { ...batchOf([standIn(9n)]), fetchedFrom: 9n, nextOffset: 10n }
     expect(unfoldedPartOf(checkpointAt(10n), fetched, undefined)).toBeUndefined()
+  })
+
+  it('is no sign of another log if its last record had another time before it was damaged', () => {
+    const other = '2020-01-01T00:00:00.000Z'
+    const fetched = { ...batchOf([standIn(9n)]), fetchedFrom: 9n, nextOffset: 10n }
+    expect(unfoldedPartOf(checkpointAt(10n, other), fetched, undefined)).toBeUndefined()
+    const { undecodable: _, ...readable } = standIn(9n)
+    const again = { ...fetched, records: [readable] }
+    expect(() => unfoldedPartOf(checkpointAt(10n, other), again, undefined)).toThrow('This is another log')
   })
 })
