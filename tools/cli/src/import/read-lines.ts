@@ -79,21 +79,29 @@ function isUtf16(file: string): CliError {
 }
 
 async function* unzippedLines(file: string, disk: Readable, options: LineOptions): AsyncGenerator<Line> {
+  const gunzip = createGunzip()
   try {
     yield* linesOf(
       file,
-      pipeline(disk, createGunzip(), () => {}),
+      pipeline(disk, gunzip, () => {}),
       options,
     )
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
     if (!code.startsWith('Z_')) throw cause
-    throw new CliError(
-      `${file} is truncated or damaged gzip (${code}): provide the whole file, and run the import again; records in the log are unaffected.`,
-      EXIT.failed,
-      { cause },
-    )
+    throw isDamaged(file, code, cause)
   }
+  // Zeros after its end are padding. zlib reads nothing after them, not even another compressed file.
+  for await (const rest of createReadStream(file, { start: gunzip.bytesWritten }) as AsyncIterable<Buffer>)
+    if (rest.some((byte) => byte !== 0)) throw isDamaged(file, 'data after its end')
+}
+
+function isDamaged(file: string, because: string, cause?: unknown): CliError {
+  return new CliError(
+    `${file} is truncated or damaged gzip (${because}): provide the whole file, and run the import again; records in the log are unaffected.`,
+    EXIT.failed,
+    { cause },
+  )
 }
 
 async function* linesOf(file: string, stream: Readable, { maxBytes, mayBeArray }: LineOptions): AsyncGenerator<Line> {
