@@ -223,4 +223,15 @@ describe('nextvisit', () => {
     })
     expect(stdout).not.toContain('secret')
   })
+
+  it('asks for the status despite a malformed NEXTVISIT_SECRET_KEY, which it does not print', async () => {
+    const env = { KAFKA_BROKERS: '127.0.0.1:1', NEXTVISIT_SECRET_KEY: `${'ab'.repeat(32)},malformed` }
+    const { exitCode, stdout } = await nextvisit(['status', '--json'], env)
+    expect(exitCode).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({
+      log: { status: 'away', because: expect.stringContaining('No broker') },
+      keyRingFault: 'NEXTVISIT_SECRET_KEY: key 2 must be 64 hexadecimal characters',
+    })
+    expect(stdout).not.toMatch(/abab|malformed/)
+  })
 })

@@ -25,8 +25,9 @@ interface SigningSecretsParts {
 /** Creates the decrypted signing secrets of the catalog. Each revision of a project is decrypted once. */
 export function createSigningSecrets({ catalog, keyRing, logger }: SigningSecretsParts) {
   const secrets = new WeakMap<CatalogProject, ProjectSecret>()
+  const logged = new Set<string>()
 
-  /** Returns the secret of a project. Logs once for each revision that cannot be decrypted. */
+  /** Returns the secret of a project. */
   const secretOf = (project: CatalogProject): ProjectSecret => {
     const known = secrets.get(project)
     if (known) return known
@@ -34,11 +35,17 @@ export function createSigningSecrets({ catalog, keyRing, logger }: SigningSecret
     const secret: ProjectSecret =
       encrypted === undefined ? { outcome: 'none' } : decryptSigningSecret(encrypted, keyRing, project)
     secrets.set(project, secret)
-    if (isUndecryptable(secret)) {
-      const found = { keyId: keyIdOf(secret), projects: [nameOf(project)] }
-      logger.error({ ...found, revision: project.revision }, describeUndecryptable(found))
-    }
+    if (isUndecryptable(secret)) complain(project, keyIdOf(secret))
     return secret
+  }
+
+  /** Logs a missing key once, and a damaged secret once for each project. */
+  const complain = (project: CatalogProject, keyId: string | undefined): void => {
+    const found = { keyId, projects: [nameOf(project)] }
+    const message = describeUndecryptable(found)
+    if (logged.has(keyId ?? message)) return
+    logged.add(keyId ?? message)
+    logger.error(found, message)
   }
 
   /** Lists the projects that require a signature, but whose secret cannot be decrypted, by the missing key. */

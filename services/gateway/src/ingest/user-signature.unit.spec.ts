@@ -95,6 +95,21 @@ describe('a signing secret that a gateway cannot decrypt', () => {
     ])
   })
 
+  it('is listed with all others of the same key, which is logged once', () => {
+    const projects = ['shop', 'blog'].map((id) => ({
+      id,
+      requireUserSignature: true,
+      signingSecret: encrypt('shared secret', oldRing, id),
+    }))
+    const { undecryptable, logged } = gatewayWith(
+      undefined,
+      staticCatalog([organizationConfig({ id: 'acme', projects })]),
+    )
+    expect(undecryptable()).toEqual([{ keyId: oldId, projects: ['acme/shop', 'acme/blog'] }])
+    expect(undecryptable().map(describeUndecryptable)).toEqual([expect.stringContaining('of acme/shop and 1 more:')])
+    expect(logged).toHaveLength(1)
+  })
+
   it('is no problem if the project requires no signature', () => {
     const { undecryptable, logged } = gatewayWith(undefined, catalogWith(false, encrypt('shared secret')))
     expect(undecryptable()).toEqual([])

@@ -32,6 +32,7 @@ async function status({ json }: { readonly json?: true }): Promise<void> {
   printConsumers(current)
   print()
   printLog(current)
+  if (current.keyRingFault !== null) print(styled('red', current.keyRingFault))
 }
 
 function printConsumers({ consumers }: Status): void {

@@ -1,7 +1,8 @@
 import type { Consumer } from '@nextvisit/consumer'
-import { type EnvironmentVariables, keyRingConfig, readConfig } from '@nextvisit/service-kit'
+import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
 import { logConnection } from '../environment/config.ts'
+import { readKeyRing } from '../environment/key-ring.ts'
 import { inConsumerDatabase } from '../environment/consumer-database.ts'
 import type { ViewProblem, RunningViews } from '@nextvisit/catalog'
 import { lagOf } from './lag.ts'
@@ -32,12 +33,16 @@ export interface Status {
     Pick<LogState, 'changedTopics' | 'organizations' | 'secretKeys'> & { readonly services: readonly ServiceStatus[] }
   >
   readonly consumers: readonly (PartAnswer<ConsumerStatus> & { readonly service: string })[]
+  /** Fault of this command's NEXTVISIT_SECRET_KEY; null: none. */
+  readonly keyRingFault: string | null
 }
 
 /** Reads the status of the log and of every consumer's database. Never rejects because of an unavailable part. */
 export async function readStatus(env: EnvironmentVariables, now: Date): Promise<Status> {
+  const ring = readKeyRing(env)
+  const keyRingFault = ring.outcome === 'invalid' ? ring.message : null
   const [log, answers] = await Promise.all([
-    askPart(() => readLog(logConnection(env), readConfig(keyRingConfig, env).keyRing)),
+    askPart(() => readLog(logConnection(env), ring.outcome === 'ok' ? ring.keyRing : undefined)),
     Promise.all(
       consumers.map(async (consumer) => ({ service: consumer.name, part: await askConsumer(consumer, env) })),
     ),
@@ -55,12 +60,13 @@ export async function readStatus(env: EnvironmentVariables, now: Date): Promise<
       alarms: part.alarms,
     }
   })
-  if (log.status === 'away') return { at: now.toISOString(), log, consumers: statuses }
+  if (log.status === 'away') return { at: now.toISOString(), log, consumers: statuses, keyRingFault }
   const { changedTopics, organizations, secretKeys, services } = log
   return {
     at: now.toISOString(),
     log: { status: 'available', changedTopics, organizations, secretKeys, services: byService(services) },
     consumers: statuses,
+    keyRingFault,
   }
 }
 

@@ -49,10 +49,10 @@ const NAMED_PROJECTS = 3
 export function adviceOn({ keyId, use, projects, lacking }: SecretKeyStatus): readonly string[] {
   const more = projects.length - NAMED_PROJECTS
   const whose = `${projects.slice(0, NAMED_PROJECTS).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
-  const isNeeded = use === 'encrypts' || use === 'needed'
+  const when = use === 'encrypts' ? ' before you apply' : ', unless it is lost'
   return [
-    ...(isNeeded && lacking.length > 0
-      ? [`${lacking.join(', ')} lacks key ${keyId}: add it to NEXTVISIT_SECRET_KEY there before you apply.`]
+    ...(use !== 'unused' && lacking.length > 0
+      ? [`${lacking.join(', ')} lacks key ${keyId}: add it to NEXTVISIT_SECRET_KEY there${when}.`]
       : []),
     ...(use === 'needed'
       ? [`Key ${keyId} still encrypts the signing secret of ${whose}: apply the workspace file again.`]

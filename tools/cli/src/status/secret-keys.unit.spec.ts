@@ -75,7 +75,7 @@ describe('the keys of NEXTVISIT_SECRET_KEY', () => {
         [oldId, null, 'needed'],
       ],
       advice: [
-        `gateway.1 lacks key ${oldId}: add it to NEXTVISIT_SECRET_KEY there before you apply.`,
+        `gateway.1 lacks key ${oldId}: add it to NEXTVISIT_SECRET_KEY there, unless it is lost.`,
         `Key ${oldId} still encrypts the signing secret of acme/a, acme/b, acme/c and 1 more: apply the workspace file again.`,
       ],
     })

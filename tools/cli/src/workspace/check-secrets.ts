@@ -1,7 +1,8 @@
 import { Environment, KeyKind } from '@nextvisit/contracts'
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { hashApiKey, parseApiKey } from '@nextvisit/domain'
-import { type KeyRing, parseKeyRing, SECRET_KEY_VARIABLE } from '@nextvisit/sealing'
+import { SECRET_KEY_VARIABLE } from '@nextvisit/sealing'
+import { readKeyRing } from '../environment/key-ring.ts'
 import type { Fault } from './explain-issue.ts'
 import { items, member, type YamlNode, text } from './yaml-node.ts'
 
@@ -57,25 +58,13 @@ function checkSigningSecret(project: YamlNode, env: EnvironmentVariables): reado
   const { path } = member(project, 'signingSecret')
   const reference = text(project, 'signingSecret')
   if (reference === undefined || !REFERENCE.test(reference)) return []
-  const keyRing = readKeyRing(env)
+  const ring = readKeyRing(env)
+  const needed = `${SECRET_KEY_VARIABLE} must be set to 32 bytes as 64 hex characters, to encrypt this secret`
   return [
     ...(valueOf(reference, env) === undefined ? [missing(path, reference)] : []),
-    ...(keyRing.outcome === 'ok' ? [] : [{ path, message: keyRing.message }]),
+    ...(ring.outcome === 'absent' ? [{ path, message: needed }] : []),
+    ...(ring.outcome === 'invalid' ? [{ path, message: ring.message }] : []),
   ]
-}
-
-/** Reads the keys of NEXTVISIT_SECRET_KEY, which encrypt signing secrets. */
-export function readKeyRing(
-  env: EnvironmentVariables,
-): { readonly outcome: 'ok'; readonly keyRing: KeyRing } | { readonly outcome: 'invalid'; readonly message: string } {
-  const value = env[SECRET_KEY_VARIABLE] ?? ''
-  if (value === '') {
-    const message = `${SECRET_KEY_VARIABLE} must be set to 32 bytes as 64 hex characters, to encrypt this secret`
-    return { outcome: 'invalid', message }
-  }
-  const parsed = parseKeyRing(value)
-  if (parsed.outcome === 'ok') return { outcome: 'ok', keyRing: parsed.ring }
-  return { outcome: 'invalid', message: `${SECRET_KEY_VARIABLE}: ${parsed.reason}` }
 }
 
 function missing(path: Fault['path'], reference: string): Fault {
