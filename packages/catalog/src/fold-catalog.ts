@@ -91,14 +91,19 @@ export function nextRevision({ organizations, undecodable }: CatalogState, organ
   return undecodable.reduce((sum, { records }) => sum + records, 0) + 1
 }
 
+/** Forms, segments and keys that a problem names: it is logged, and shown in lists. */
+const MAX_NAMED = 20
+
 type Content = Omit<HeldOrganization, 'projects' | 'undecodableRecords'> & {
   readonly notUnderstood: readonly NotUnderstood[]
 }
 
 function readFrom({ organization, revision, config, notUnderstood }: ReadRecord): Content {
-  const reason = notUnderstood
+  const named = notUnderstood
+    .slice(0, MAX_NAMED)
     .map(({ project, kind, id, reason: why }) => `${project}: ${kind} ${id} (${why})`)
-    .join('; ')
+  const more = notUnderstood.length - named.length
+  const reason = [...named, ...(more > 0 ? [`${more} more`] : [])].join('; ')
   const problem = notUnderstood.length === 0 ? undefined : { organization, revision, usedRevision: revision, reason }
   return { latestRevision: revision, revision, config, notUnderstood, problem }
 }

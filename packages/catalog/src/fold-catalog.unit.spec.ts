@@ -114,6 +114,17 @@ describe('the catalog', () => {
     expect(revision('acme')).toBe(2)
   })
 
+  it('names the first of many forms that are not understood, and their number', () => {
+    const notUnderstood = Array.from({ length: 25 }, (_, nth) => ({
+      project: 'shop',
+      kind: 'form' as const,
+      id: `f${nth}`,
+      reason: 'of a later version',
+    }))
+    const [problem] = fold({ ...configured('acme', 1), notUnderstood }).problems()
+    expect(problem?.reason.split('; ').slice(-2)).toEqual([expect.stringMatching(/^shop: form f19 /), '5 more'])
+  })
+
   describe('with a record that cannot be read', () => {
     const [web, other] = ['b'.repeat(64), 'c'.repeat(64)]
 

@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import { parseWithin } from '../parse-within.ts'
 import { SlugId } from '../primitives.ts'
+import { firstCharacters } from '../text-length.ts'
 import { DEFAULT_ALLOWED_FIELDS, KNOWN_FIELDS } from '../device-info.ts'
 import { type Condition, NEVER, segmentsNamedIn } from './condition.ts'
 import {
@@ -35,6 +37,8 @@ type ConfigReading =
 
 /** Maximum levels of a form, segment or key, itself included. `apply` refuses deeper ones. */
 const MAX_LEVELS = 64
+/** A longer id or name is none of this version. It is cut, because problems show it. */
+const MAX_ID_CHARACTERS = 200
 
 const unknowns = z.array(z.unknown()).default([])
 const ReadRateLimit = z.object(RateLimit.shape).default(DEFAULT_RATE_LIMIT)
@@ -73,8 +77,8 @@ const ReadOrganization = z.object({
  * another shape. Never throws for data, and takes time in proportion to it.
  */
 export function readOrganizationConfig(json: unknown): ConfigReading {
-  const parsed = ReadOrganization.safeParse(json)
-  if (!parsed.success) return { outcome: 'unreadable', reason: reasonOf(parsed.error) }
+  const parsed = parseWithin(ReadOrganization, json)
+  if (!parsed.success) return { outcome: 'unreadable', reason: reasonOf(parsed.issues) }
   const projects = parsed.data.projects.map(readProject)
   return {
     outcome: 'read',
@@ -129,11 +133,11 @@ interface Entry<Value> {
 
 function readEntry<Value>(schema: z.ZodType<Value>, raw: unknown, idMember: string): Entry<Value> {
   const name = memberOf(raw, idMember)
-  const id = typeof name === 'string' ? name : '?'
+  const id = typeof name === 'string' ? firstCharacters(name, MAX_ID_CHARACTERS) : '?'
   // The schema recurses over the levels and would overflow the stack.
   if (isDeeperThan(raw, MAX_LEVELS)) return { id, raw, reason: `is nested deeper than ${MAX_LEVELS} levels` }
-  const parsed = schema.safeParse(raw)
-  return parsed.success ? { id, raw, value: parsed.data } : { id, raw, reason: reasonOf(parsed.error) }
+  const parsed = parseWithin(schema, raw)
+  return parsed.success ? { id, raw, value: parsed.data } : { id, raw, reason: reasonOf(parsed.issues) }
 }
 
 function isDeeperThan(json: unknown, maxLevels: number): boolean {
@@ -195,7 +199,7 @@ function neverQueued(id: string, raw: unknown): Form | [] {
   return Form.safeParse({ id, enabled: memberOf(raw, 'enabled') !== false, audience: NEVER }).data ?? []
 }
 
-function reasonOf({ issues: [issue] }: z.ZodError): string {
+function reasonOf([issue]: readonly z.core.$ZodIssue[]): string {
   return `${issue?.path.join('.') || 'value'}: ${issue?.message ?? 'does not fit'}`
 }
 

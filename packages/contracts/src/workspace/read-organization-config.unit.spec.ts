@@ -194,3 +194,22 @@ describe('a reader of a configuration of a later version', () => {
     expect(readOrganizationConfig(json)).toMatchObject({ outcome: 'unreadable' })
   })
 })
+
+const many = (value: unknown) => Array.from({ length: 150_000 }, () => value)
+
+describe('a record of another program', () => {
+  it.each([
+    ['settings', { traits: many(1) }],
+    ['fields', { allowedFields: many(1) }],
+  ])('is unreadable for one reason if its %s have very many faults', (_name, members) => {
+    const reading = readOrganizationConfig({ id: 'acme', projects: [{ id: 'shop', ...members }] })
+    expect(reading).toEqual({ outcome: 'unreadable', reason: 'value: has too many faults' })
+  })
+
+  it('has a form that is not understood for one reason if it has very many faults', () => {
+    const { notUnderstood } = read({ forms: [{ id: 'x'.repeat(10_000), triggers: many(1) }] })
+    expect(notUnderstood).toEqual([
+      { project: 'shop', kind: 'form', id: 'x'.repeat(200), reason: 'value: has too many faults' },
+    ])
+  })
+})

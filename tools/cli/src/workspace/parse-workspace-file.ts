@@ -1,5 +1,5 @@
 import { encryptSigningSecret } from '@nextvisit/catalog'
-import { OrganizationConfig, type WorkspaceFault, WorkspaceFile } from '@nextvisit/contracts'
+import { OrganizationConfig, parseWithin, type WorkspaceFault, WorkspaceFile } from '@nextvisit/contracts'
 import { hashApiKey } from '@nextvisit/domain'
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { readKeyRing } from '../environment/key-ring.ts'
@@ -23,8 +23,8 @@ export function parseWorkspaceFile(
   const yaml = readYaml(text)
   if (yaml.outcome === 'invalid') return yaml
   const workspace = { path: [], value: yaml.value }
-  const parsed = WorkspaceFile.safeParse(yaml.value)
-  const issues = parsed.success ? [] : parsed.error.issues.flatMap((issue, nth) => explainIssue(issue, yaml.value, nth))
+  const parsed = parseWithin(WorkspaceFile, yaml.value)
+  const issues = parsed.success ? [] : parsed.issues.flatMap((issue, nth) => explainIssue(issue, yaml.value, nth))
   const secretFaults = env ? checkSecrets(workspace, env) : []
   const faults = [...issues, ...checkWorkspace(workspace), ...secretFaults]
     .map(({ path, message }) => ({ line: yaml.lineOf(path), path: pathText(path), message }))

@@ -329,6 +329,12 @@ describe('a workspace file', () => {
     expect(others.filter((fault) => !fault.startsWith(`${first?.split(' ')[0]} `))).toEqual([])
   })
 
+  it('with very many faults is refused for one reason', () => {
+    expect(faultsOf(project(`allowedFields: [${many(150_000, () => '1').join(',')}]`))).toEqual([
+      '1 : has too many faults',
+    ])
+  })
+
   it.each([
     ['unknown members', (count: number) => project(...many(count, (at) => `m${at}: 1`)), 1_000],
     ['duplicate members', (count: number) => project(...many(count, (at) => `m${at % (count / 2)}: 1`)), 500],
