@@ -42,6 +42,12 @@ export function readStartConfig(environment: NodeJS.ProcessEnv = process.env): S
     const url = given(databaseVariable)
     return url === undefined ? [] : [[databaseVariable, url]]
   })
+  // Its services would exit and be restarted until the start gives up.
+  if (given('NEXTVISIT_MODE') === 'production' && kafkaBrokers === undefined)
+    throw new StackError(
+      'INVALID_SETTING',
+      'NEXTVISIT_MODE is production, which needs three Kafka brokers, but this start runs one. Unset NEXTVISIT_MODE, or set KAFKA_BROKERS to your own brokers.',
+    )
   const dataDirectory = path.resolve(given('NEXTVISIT_DATA') ?? path.join(CHECKOUT, '.nextvisit'))
   return {
     gatewayPort: portOf('GATEWAY_PORT', given('GATEWAY_PORT') ?? '8080'),

@@ -39,6 +39,12 @@ describe('readStartConfig', () => {
     })
   })
 
+  it('refuses production mode with its own broker, and accepts it with other brokers', () => {
+    expect(() => readStartConfig({ NEXTVISIT_MODE: 'production' })).toThrow('needs three Kafka brokers')
+    expect(() => readStartConfig({ NEXTVISIT_MODE: 'production', KAFKA_BROKERS: 'a:1' })).not.toThrow()
+    expect(() => readStartConfig({ NEXTVISIT_MODE: 'local' })).not.toThrow()
+  })
+
   it.each(['0', '65536', '80a', '-1', '1e3'])('refuses the port %s', (port) => {
     expect(() => readStartConfig({ GATEWAY_PORT: port })).toThrow(
       `GATEWAY_PORT is ${port}; it must be a port number, 1 to 65535.`,
