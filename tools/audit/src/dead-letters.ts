@@ -36,7 +36,7 @@ export function createDeadLetterCheck(
     if (!letter && reading.outcome === 'unreadable')
       add('missing', record, `is unreadable (${reading.because}), but not a dead letter`)
     if (reading.outcome === 'read' && letter?.state === 'dead')
-      add('readable', letter, 'is a dead letter, but is readable')
+      add('readable', letter, 'is a dead letter, although the record is readable: retry or discard it')
   }
 
   /**

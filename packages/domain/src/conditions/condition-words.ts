@@ -20,8 +20,12 @@ export function resultInWords(
   }: Pick<ConditionResult<AnyLeaf>, 'leaf' | 'negated'> & { readonly actual?: TraitValue | undefined },
 ): string {
   if (!leaf) return 'no condition decides'
-  const value = actual === undefined ? 'nothing' : JSON.stringify(actual)
-  return `${negated ? 'not: ' : ''}${leafInWords(leaf)}; ${subject} has ${value}`
+  return `${negated ? 'not: ' : ''}${leafInWords(leaf)}; ${subject} ${actualInWords(leaf, actual)}`
+}
+
+function actualInWords(leaf: AnyLeaf, actual: TraitValue | undefined): string {
+  if ('segment' in leaf && typeof actual === 'boolean') return actual ? 'is a member' : 'is not a member'
+  return actual === undefined ? 'has none' : `has ${JSON.stringify(actual)}`
 }
 
 const SUBJECTS = new Set(['trait', 'event', 'property', 'device', 'country', 'segment'])

@@ -87,7 +87,8 @@ function printReport({ records, passes, lag, queueing, compacted, findings }: Au
   const { decided, undecided } = queueing
   if (undecided > 0)
     print(`Form decisions: ${decided} checked, ${undecided} undecided because the log is not sufficient.`)
-  const counted = `${records} records checked${passes > 1 ? ` in ${passes} passes` : ''}`
+  const counted = `${records} ${records === 1 ? 'record' : 'records'} checked${passes > 1 ? ` in ${passes} passes` : ''}`
   const total = findings.reduce((sum, { count }) => sum + count, 0)
-  print(`${counted}: ${total === 0 ? styled('green', 'no difference') : styled('red', `${total} differences`)}.`)
+  const differences = total === 1 ? '1 difference' : `${total} differences`
+  print(`${counted}: ${total === 0 ? styled('green', 'no difference') : styled('red', differences)}.`)
 }

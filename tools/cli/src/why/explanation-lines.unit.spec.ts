@@ -114,7 +114,7 @@ describe('a form in words', () => {
 
   it.each<[string, GateOutcome]>([
     [
-      'not: segment churned; the user has true',
+      'not: segment churned; the user is a member',
       audience({ leaf: { segment: 'churned' }, negated: true, actual: true }),
     ],
     ['country in ["DE","AT"]', audience({ leaf: { country: { in: ['DE', 'AT'] } }, negated: false })],
@@ -140,7 +140,7 @@ describe('a form in words', () => {
         actual: 1,
       }),
     ],
-    ['the user has nothing', audience({ leaf: { trait: 'plan', exists: true }, negated: false })],
+    ['the user has none', audience({ leaf: { trait: 'plan', exists: true }, negated: false })],
     ['everybody', { gate: 'sample', passed: true, compared: { bucket: null, threshold: 10_000 } }],
     [
       'every 30d; queued 2 times before, never shown yet',

@@ -92,7 +92,7 @@ function Head({ user, path }: { readonly user: Answer<'readUser'>; readonly path
           <p className="quiet">
             First seen <Time at={profile.firstSeenAt} />, last seen <Time at={profile.lastSeenAt} />
             {profile.country && <>, {profile.country}</>}
-            {profile.isStale && <>. The user projector lags, so the latest records may be missing</>}
+            {profile.isStale && <>. The user projector lags, so the latest records may be missing.</>}
           </p>
         ) : (
           <Unknown user={user} />
