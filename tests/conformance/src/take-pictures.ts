@@ -1,31 +1,72 @@
-/** `pnpm pictures`: takes the pictures of the console that docs/guides/console.md shows, from a running product. */
-import { mkdir } from 'node:fs/promises'
+/** `pnpm pictures`: takes the pictures of the console in docs/pictures, from a running product with a shop's data. */
+import { mkdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '@nextvisit/local-stack'
-import { callGateway, runPacedLoad, startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
+import {
+  callGateway,
+  runPacedLoad,
+  startThrowAwayStack,
+  type ThrowAwayStack,
+  withProducer,
+} from '@nextvisit/testing/black-box'
 import { type Page, signInOn, startBrowser } from '@nextvisit/testing/browser'
-import { theConsole } from './console-pages.ts'
+import { find, theConsole } from './console-pages.ts'
 
-const FOLDER = path.resolve(import.meta.dirname, '../../../docs/pictures')
-const USERS = 40
+const ROOT = path.resolve(import.meta.dirname, '../../..')
+const FOLDER = path.join(ROOT, 'docs/pictures')
 const PER_SECOND = 6
 const LOAD_MS = 90_000
 
+const PEOPLE =
+  'ada grace alan barbara edsger frances donald margaret tim radia linus karen ken adele dennis jean john hedy niklaus katherine leslie mary guido dorothy'.split(
+    ' ',
+  )
+
+/** Requests of each person, in turn. Seven do not divide the number of people, so each person sends all of them. */
+const STEPS = ['Page Viewed', 'visit', 'Checkout Completed', 'Page Viewed', 'identify', 'visit', 'Invite Sent'] as const
+
+/** The second form of docs/tutorial/first-form.md. */
+const SECOND_FORM = `
+          - id: big-spender-interview
+            name: May we ask about your order?
+            triggers:
+              - { event: checkout_completed, where: { property: total, atLeast: 100 } }
+            audience: { segment: paying }
+            priority: 20
+`
+
 const say = (line: string): void => console.error(line)
 
-/** Sends users with traits, events and visits. Every tenth request is refused. */
+/** Returns the demo's workspace file with a second form, and with the plan that its comment shows, but smaller. */
+async function workspace(): Promise<string> {
+  const demo = await readFile(path.join(ROOT, 'infra/demo-workspace.yaml'), 'utf8')
+  const plan = 'plan: { eventsPerMonth: 1000, monthlyActiveUsers: 100, uniqueEvents: 50, uniqueTraits: 20 }'
+  const planned = demo.replace(/# plan: .*/, plan)
+  if (!planned.includes(plan)) throw new Error('The demo workspace shows no plan to replace')
+  return `${planned.trimEnd()}${SECOND_FORM}`
+}
+
+/** Sends users with traits, events and visits. Some events are of an unknown user, and refused. */
 async function sendLoad({ gatewayUrl, keys }: ThrowAwayStack, sequence: number): Promise<void> {
-  const userName = sequence % 10 === 9 ? 'nobody' : `user-${sequence % USERS}`
+  const person = sequence % PEOPLE.length
+  const userName = PEOPLE[person]
+  const step = sequence < PEOPLE.length ? 'identify' : STEPS[sequence % STEPS.length]
   const post = (route: string, apiKey: string, body: object) =>
     callGateway({ gatewayUrl, route, apiKey, body: { userName, ...body } })
-  if (sequence < USERS || sequence % 10 === 5)
-    await post('/v2/admin/identify-user', keys.admin, {
-      userName: `user-${sequence % USERS}`,
-      userAttributes: { $set: { plan: sequence % 3 === 0 ? 'free' : 'pro' } },
-    })
-  else if (sequence % 10 === 6) await post('/v2/sdk/identify-user', keys.sdk, {})
-  else await post('/v2/admin/track-event', keys.admin, { eventName: 'Checkout Completed' })
+  if (step === 'identify') {
+    const $set = {
+      plan: person % 3 === 2 ? 'free' : 'pro',
+      language: person % 2 === 0 ? 'en' : 'fr',
+      seats: person + 1,
+    }
+    await post('/v2/admin/identify-user', keys.admin, { userAttributes: { $set } })
+  } else if (step === 'visit') await post('/v2/sdk/identify-user', keys.sdk, {})
+  else {
+    const properties = step === 'Checkout Completed' ? { properties: { total: 20 + ((sequence * 37) % 100) } } : {}
+    const unknown = sequence % 10 === 9 ? { userName: 'guest' } : {}
+    await post('/v2/admin/track-event', keys.admin, { eventName: step, ...properties, ...unknown })
+  }
 }
 
 async function takePictures(stack: ThrowAwayStack): Promise<void> {
@@ -38,21 +79,32 @@ async function takePictures(stack: ThrowAwayStack): Promise<void> {
     await signInOn(page, token)
     await runPacedLoad(PER_SECOND, AbortSignal.timeout(LOAD_MS), (sequence) => sendLoad(stack, sequence))
     await take(page, 'overview')
-    for (const name of ['Live', 'Forms', 'Registry and usage', 'Operations']) {
-      await page.getByRole('navigation').getByRole('link', { name, exact: true }).first().click()
-      await take(page, name.toLowerCase().replaceAll(' ', '-'))
-    }
+    await open(page, 'Live')
+    await take(page, 'live')
+    await open(page, 'Forms')
+    await take(page, 'forms')
+    await open(page, 'Registry and usage')
+    await take(page, 'registry-and-usage')
+    await publishUnreadable(stack)
+    await open(page, 'Operations')
+    await take(page, 'operations')
     await page.emulateMedia({ colorScheme: 'dark' })
-    await page.getByRole('link', { name: 'Try it' }).click()
-    for (const name of ['Identify', 'Track', 'Visit']) {
-      await page.getByRole('button', { name, exact: true }).click()
-      await sleep(2_000)
-    }
-    await page.getByRole('link', { name: 'Why, gate by gate' }).click()
+    await find(page, 'grace')
+    await page.getByRole('tab', { name: 'Forms: why, why not' }).click()
     await take(page, 'why')
   } finally {
     await browser.close()
   }
+}
+
+function open(page: Page, name: string): Promise<void> {
+  return page.getByRole('navigation').getByRole('link', { name, exact: true }).first().click()
+}
+
+/** Publishes a record as another program may. Each consumer makes it a dead letter. */
+async function publishUnreadable(stack: ThrowAwayStack): Promise<void> {
+  const messages = [{ key: 'another-program', value: 'not JSON', headers: { 'schema-version': '1' } }]
+  await withProducer(stack, (producer) => producer.send({ topic: 'user-events', messages }))
 }
 
 async function take(page: Page, name: string): Promise<void> {
@@ -64,7 +116,7 @@ async function take(page: Page, name: string): Promise<void> {
 
 say('Starting a stack …')
 await mkdir(FOLDER, { recursive: true })
-const stack = await startThrowAwayStack({ consolePort: await freePort() })
+const stack = await startThrowAwayStack({ workspace: await workspace(), consolePort: await freePort() })
 try {
   say(`Sending ${PER_SECOND} requests a second for ${LOAD_MS / 1_000} s …`)
   await takePictures(stack)
