@@ -49,7 +49,7 @@ function createKey({ kind, environment, name }: KeyFlags): void {
   const shownName = isPlain ? called : JSON.stringify(called)
   print('The key. It is shown only once and not stored:\n')
   print(`  ${styled('bold', key)}\n`)
-  print("To enable it, add this line below `keys:` of its project in the workspace file, and apply the file:\n")
+  print('To enable it, add this line below `keys:` of its project in the workspace file, and apply the file:\n')
   print(`  - { name: ${shownName}, kind: ${kind}, environment: ${environment}, sha256: ${sha256} }`)
   if (kind === 'sdk') print(`\n${PUBLISHABLE}`)
 }
