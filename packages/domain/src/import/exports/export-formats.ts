@@ -15,7 +15,7 @@ interface Format {
   readonly product: string
   readonly read: ReadExportLine
   /** The product's names of our members, for messages. */
-  readonly words: Readonly<Record<'userName' | 'eventName' | 'occurredAt' | 'properties', string>>
+  readonly words: Readonly<Record<'id' | 'userName' | 'eventName' | 'occurredAt' | 'properties', string>>
   /** Returns whether an object is probably a line of the product's export. */
   readonly isLikely: (line: JsonObject) => boolean
 }
@@ -27,7 +27,13 @@ const FORMATS = {
   segment: {
     product: 'Segment',
     read: readSegmentLine,
-    words: { userName: 'userId', eventName: 'event', occurredAt: 'timestamp', properties: 'properties' },
+    words: {
+      id: 'messageId',
+      userName: 'userId',
+      eventName: 'event',
+      occurredAt: 'timestamp',
+      properties: 'properties',
+    },
     isLikely: (line) =>
       has(line, 'type') &&
       (hasAny(line, 'anonymousId', 'messageId', 'originalTimestamp') ||
@@ -37,6 +43,7 @@ const FORMATS = {
     product: 'Mixpanel',
     read: readMixpanelLine,
     words: {
+      id: 'properties.$insert_id',
       userName: 'properties.distinct_id',
       eventName: 'event',
       occurredAt: 'properties.time',
@@ -49,13 +56,25 @@ const FORMATS = {
   amplitude: {
     product: 'Amplitude',
     read: readAmplitudeLine,
-    words: { userName: 'user_id', eventName: 'event_type', occurredAt: 'event_time', properties: 'event_properties' },
+    words: {
+      id: 'uuid',
+      userName: 'user_id',
+      eventName: 'event_type',
+      occurredAt: 'event_time',
+      properties: 'event_properties',
+    },
     isLikely: (line) => has(line, 'event_type') && hasAny(line, 'event_time', 'amplitude_id', 'user_id', 'device_id'),
   },
   posthog: {
     product: 'PostHog',
     read: readPostHogLine,
-    words: { userName: 'distinct_id', eventName: 'event', occurredAt: 'timestamp', properties: 'properties' },
+    words: {
+      id: 'uuid',
+      userName: 'distinct_id',
+      eventName: 'event',
+      occurredAt: 'timestamp',
+      properties: 'properties',
+    },
     isLikely: (line) => has(line, 'event', 'distinct_id'),
   },
 } satisfies Readonly<Record<string, Format>>
@@ -90,6 +109,7 @@ function readLine(format: ExportFormat, line: JsonObject, settings: ExportSettin
   const { userName, atMs } = user
   const rejection = checkUserName(userName) ?? (atMs === undefined ? undefined : checkTime(atMs, settings.receivedMs))
   if (rejection) return inWordsOf(format, rejection)
+  if (track && isRounded(memberOf(track, 'id'))) return reject(BODY_RULES.inexactNumber(FORMATS[format].words.id))
   const members = { userName, occurredAt: atMs === undefined ? undefined : new Date(atMs).toISOString() }
   return { outcome: 'ok', user, track: track && { ...track, ...members, type: 'track', id: lineIdOf(format, track) } }
 }
@@ -110,6 +130,11 @@ export function inWordsOf<Refused extends { readonly outcome: string; readonly m
 function checkTime(atMs: number, receivedMs: number) {
   if (atMs < 0) return reject(IMPORT_RULES.tooOld)
   return atMs - receivedMs > MAX_AHEAD_MS ? reject(BODY_RULES.ahead) : undefined
+}
+
+/** Returns whether an id has a number that JSON.parse would have rounded: two events could have the same one. */
+function isRounded(id: unknown): boolean {
+  return [id].flat().some((part) => typeof part === 'number' && !Number.isFinite(part))
 }
 
 /** Returns the id of a line: of each product, its events have ids of their own. undefined: the line has none. */

@@ -345,6 +345,17 @@ describe('every format', () => {
   })
 
   it.each([
+    ['segment', { ...SEGMENT, messageId: 'ID' }, 'messageId'],
+    ['mixpanel', { ...MIXPANEL, properties: { ...MIXPANEL.properties, $insert_id: 'ID' } }, 'properties.$insert_id'],
+    ['amplitude', { ...AMPLITUDE, uuid: 'ID' }, 'uuid'],
+    ['posthog', { ...POSTHOG, uuid: 'ID' }, 'uuid'],
+  ] as const)('%s refuses an id that would be rounded, so that two events do not become one', (format, line, name) => {
+    const withId = (id: string) => read(format, JSON.stringify(line).replace('"ID"', id))
+    expect(withId('1193046900000000099')).toMatchObject(rejected(`${name} must be a finite number that is kept`))
+    expect(withId('1193046900')).toMatchObject({ outcome: 'ok' })
+  })
+
+  it.each([
     ['mixpanel', MIXPANEL, 'properties', 'properties'],
     ['mixpanel', PROFILE, '$properties', '$properties'],
     ['amplitude', AMPLITUDE, 'event_properties', 'event_properties'],
