@@ -19,8 +19,13 @@ export class FileAnswer {
   }
 }
 
-/** Sends a file. If its body fails, the connection breaks, so that the reader notices. */
+/**
+ * Sends a file. If its body fails, the connection breaks, so that the reader notices. If the reader has left, even before the
+ * answer, the body is destroyed.
+ */
 export async function sendFile(response: Response, { parts: { name, contentType, body } }: FileAnswer): Promise<void> {
   response.status(200).type(contentType).attachment(name)
   await pipeline(body, response).catch(() => response.destroy())
+  // `pipeline` leaves it open if the response is closed already.
+  body.destroy()
 }

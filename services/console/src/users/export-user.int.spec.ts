@@ -1,12 +1,14 @@
 import { once } from 'node:events'
 import { rm, writeFile, mkdtemp } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { createLogger } from '@nextvisit/service-kit'
+import express from 'express'
 import { expect, it, onTestFinished } from 'vitest'
 import { givenSession } from '../../test/given-session.ts'
-import { FileAnswer } from '../http/file-answer.ts'
+import { FileAnswer, sendFile } from '../http/file-answer.ts'
 import { createUserExport } from './export-user.ts'
 
 const SOON = { timeout: 20_000 }
@@ -77,6 +79,20 @@ it('runs one at a time, and ends when its reader leaves', async () => {
   body.destroy()
   await expect.poll(() => logged, SOON).toMatchObject([{ outcome: 'SIGTERM' }])
   await startFile()
+})
+
+it('ends if its reader has left before the first byte, so that another can run', async () => {
+  const { startFile, logged } = await givenExport(`setInterval(() => console.log('x'.repeat(100_000)), 10)`)
+  const app = express().get('/', async (_request, response) => {
+    const file = await startFile()
+    response.destroy()
+    await sendFile(response, file)
+  })
+  const server = app.listen(0)
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  await expect(fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)).rejects.toThrow('fetch failed')
+  await expect.poll(() => logged, SOON).toMatchObject([{ outcome: 'SIGTERM' }])
 })
 
 it('breaks off if the command dies', async () => {

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { Readable } from 'node:stream'
+import { PassThrough, type Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import type { Logger } from '@nextvisit/service-kit'
 import { type Cli, spawnCli } from '../commands/cli-process.ts'
 import { sessionFields } from '../http/app.ts'
@@ -67,7 +68,7 @@ export function createUserExport({ cli, environment, logger, maxBytes = MAX_BYTE
       // The message of the command: an unknown person, or a missing setting.
       return refuse(409, 'no-export', stderr.trim() || 'The export did not start. The log of the console says more.')
     }
-    const body = Readable.from(bounded(child, { ended, maxBytes }), { objectMode: false })
+    const body = boundedOutput(child, { ended, maxBytes })
     return answered(new FileAnswer({ name: `${userId}.ndjson`, contentType: 'application/x-ndjson', body }))
   }
 
@@ -96,21 +97,22 @@ interface Bounds {
 }
 
 /**
- * Yields the output of a command. Throws beyond a number of bytes, and if the command dies, so that a part never looks like the
- * whole. Ends the command if the reader leaves.
+ * Returns the output of a command. It fails beyond a number of bytes, and if the command dies, so that a part never looks like
+ * the whole. The command ends if the reader leaves, even before the first byte.
  */
-async function* bounded(child: Spawned, { ended, maxBytes }: Bounds): AsyncGenerator<Buffer> {
-  let [bytes, isWhole] = [0, false]
-  try {
-    for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
+function boundedOutput(child: Spawned, { ended, maxBytes }: Bounds): Readable {
+  async function* checked(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    let bytes = 0
+    for await (const chunk of chunks) {
       bytes += chunk.byteLength
       if (bytes > maxBytes) throw new Error(`The export has more than ${maxBytes} bytes.`)
       yield chunk
     }
-    isWhole = true
     const outcome = await ended
     if (!ENDED.has(outcome)) throw new Error(`The command ended early: ${outcome}.`)
-  } finally {
-    if (!isWhole) child.kill()
   }
+  const output = new PassThrough()
+  // The reader of the output gets the error.
+  pipeline(child.stdout, checked, output).catch(() => child.kill())
+  return output
 }
