@@ -33,9 +33,10 @@ export async function missingSecretKey(
   return undefined
 }
 
-/** Returns the projects that require a signature, and whose secret is encrypted with another key than before. */
+/** Returns the projects that require a signature, and did not require one under the same key before. */
 function movedSecrets(held: OrganizationConfig | null | undefined, wanted: OrganizationConfig | null) {
-  const before = new Map(held?.projects.map(({ id, signingSecret = '' }) => [id, sealedWith(signingSecret)]))
+  const requiring = held?.projects.filter(({ requireUserSignature }) => requireUserSignature)
+  const before = new Map(requiring?.map(({ id, signingSecret = '' }) => [id, sealedWith(signingSecret)]))
   return (wanted?.projects ?? []).flatMap(({ id, signingSecret = '', requireUserSignature }) => {
     const keyId = sealedWith(signingSecret)
     if (keyId === undefined || !requireUserSignature || keyId === before.get(id)) return []

@@ -317,6 +317,16 @@ describe('applying with several secret keys', () => {
     await awaitViews({ connection, topic })
     expect(await applyWith(both, file(signed('acme')))).toMatchObject({ outcome: 'applied', reencrypted: 1 })
   })
+
+  it('is also refused if a project begins to require signatures under a key that a process lacks', async () => {
+    await applyWith(both, file(acme()))
+    await startView('gateway', 200, [OLD_ID])
+    await awaitViews({ connection, topic })
+    expect(await applyWith(both, file(signed('acme')))).toMatchObject({
+      outcome: 'refused',
+      reason: expect.stringContaining(`lacks key ${NEW_ID}`),
+    })
+  })
 })
 
 const COMPACTED_SOON = {
