@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { PassThrough, type Readable } from 'node:stream'
+import { type Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Logger } from '@nextvisit/service-kit'
 import { type Cli, spawnCli } from '../commands/cli-process.ts'
@@ -101,18 +101,18 @@ interface Bounds {
  * the whole. The command ends if the reader leaves, even before the first byte.
  */
 function boundedOutput(child: Spawned, { ended, maxBytes }: Bounds): Readable {
-  async function* checked(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    let bytes = 0
-    for await (const chunk of chunks) {
+  let bytes = 0
+  const output = new Transform({
+    transform: (chunk: Buffer, _encoding, pass) => {
       bytes += chunk.byteLength
-      if (bytes > maxBytes) throw new Error(`The export has more than ${maxBytes} bytes.`)
-      yield chunk
-    }
-    const outcome = await ended
-    if (!ENDED.has(outcome)) throw new Error(`The command ended early: ${outcome}.`)
-  }
-  const output = new PassThrough()
+      pass(bytes > maxBytes ? new Error(`The export has more than ${maxBytes} bytes.`) : null, chunk)
+    },
+    flush: (finish) =>
+      void ended.then((outcome) =>
+        finish(ENDED.has(outcome) ? null : new Error(`The command ended early: ${outcome}.`)),
+      ),
+  })
   // The reader of the output gets the error.
-  pipeline(child.stdout, checked, output).catch(() => child.kill())
+  pipeline(child.stdout, output).catch(() => child.kill())
   return output
 }
