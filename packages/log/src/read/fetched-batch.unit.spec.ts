@@ -165,6 +165,18 @@ describe('a record that stands in for an undecodable batch', () => {
     }
   })
 
+  it.each([
+    ['later', 9n],
+    ['earlier', 0n],
+  ])('never stands for a batch whose first offset is damaged to a %s one: no record is passed', async (_, wrong) => {
+    const misplaced = { ...batchAt([4n, 5n]), firstOffset: wrong }
+    const written = [batchAt([2n, 3n]), misplaced, batchAt([6n, 7n])]
+    const { batches, records, error } = await readFetched(givenFetched(written, 2n, { highWatermark: 20n }))
+    expect(offsetsOf(records).every((offset) => offset < 4n)).toBe(true)
+    expect({ batches, error }).toMatchObject({ error: { code: 'BATCH_UNDECODABLE' } })
+    expect(batches.at(-1)?.nextOffset ?? 2n).toBeLessThanOrEqual(4n)
+  })
+
   it('never stands for a batch without offsets, at which reading would not continue', async () => {
     const { batches, error } = await readFetched(givenFetched([batchAt([], { lastOffsetDelta: -1 })]))
     expect({ batches, error }).toMatchObject({ batches: [], error: { code: 'BATCH_UNDECODABLE' } })

@@ -65,6 +65,7 @@ export function splitBatches(encoded: EncodedPartition): SplitBatches {
   const batches: EncodedBatch[] = []
   const isAborted = createAbortedFilter(encoded.abortedTransactions)
   let nextOffset = fetchedFrom
+  let previous: { readonly end: bigint; readonly nextOffset: bigint; readonly count: number } | undefined
   try {
     for (let at = 0; at < bytes.length; ) {
       const whole = wholeBatchAt(bytes, at)
@@ -74,8 +75,15 @@ export function splitBatches(encoded: EncodedPartition): SplitBatches {
       }
       at += whole.length
       const header = readHeader(encoded, whole)
-      const { lastOffset } = header
+      const { firstOffset, lastOffset } = header
+      if (previous && firstOffset < previous.end) {
+        // The first offset of one of both is damaged. No checksum covers it.
+        nextOffset = previous.nextOffset
+        batches.length = previous.count
+        throw new RangeError(`a batch begins at offset ${firstOffset}, before the end of the previous one`)
+      }
       requireInLog(header, whole, encoded.highWatermark > nextOffset ? encoded.highWatermark : nextOffset)
+      previous = { end: lastOffset + 1n, nextOffset, count: batches.length }
       if (!isAborted(header) && lastOffset >= fetchedFrom) batches.push(header)
       if (lastOffset >= nextOffset) nextOffset = lastOffset + 1n
     }
