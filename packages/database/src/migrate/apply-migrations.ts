@@ -98,7 +98,7 @@ async function readApplied(client: Client, table: string): Promise<ReadonlyMap<s
 }
 
 const HOW_TO_START_AGAIN =
-  'Local stack: remove its data directory (.nextvisit) and start it again. On a server: see docs/runbooks/upgrade.md, MIGRATION_UNKNOWN.'
+  'On a local stack, remove its data directory (.nextvisit) and start it again. On a server, see docs/runbooks/upgrade.md, MIGRATION_UNKNOWN.'
 
 /**
  * Checks that the schema has this layout: every migration of this version, unchanged. A newer version may have added
@@ -132,8 +132,8 @@ function isWaiting({ name, checksum }: Migration, applied: ReadonlyMap<string, A
   if (row.checksum !== checksum) {
     throw new MigrationError(
       'MIGRATION_EDITED',
-      `Migration ${name} is not the one that created the schema. If you edited it, restore its file and add a new ` +
-        `migration. If another layout of Nextvisit created the schema: ${HOW_TO_START_AGAIN}`,
+      `Migration ${name} differs from the one that created the schema. If you edited it, restore its file and add a new ` +
+        `migration. If another version of Nextvisit created the schema, start with new data. ${HOW_TO_START_AGAIN}`,
     )
   }
   return false
