@@ -58,4 +58,29 @@ describe('the server for browsers', () => {
     await until(() => responses.length === 3)
     expect(responses.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200])
   })
+
+  it('closes a connection with more than twenty requests without an answer, and works on no more of them', async () => {
+    let [seen, isSlow] = [0, true]
+    const listener: RequestListener = (_request, response) => {
+      seen += 1
+      if (!isSlow) response.end('ok')
+    }
+    const server = createHttpServer({ host: '127.0.0.1', port: 0, listener })
+    const { port } = await server.start()
+    onTestFinished(server.stop)
+    const send = (requests: number) => {
+      const socket = connect(port, '127.0.0.1').resume()
+      socket.on('error', () => undefined)
+      onTestFinished(() => void socket.destroy())
+      socket.write(REQUEST.repeat(requests))
+      return socket
+    }
+    const flooding = send(2_000)
+    await until(() => flooding.destroyed)
+    expect(seen).toBe(20)
+    isSlow = false
+    const allowed = send(20)
+    await until(() => seen === 40)
+    expect(allowed.destroyed).toBe(false)
+  })
 })

@@ -1,8 +1,11 @@
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { boundConnections, createHttpPart, createUnreadAnswers } from '@nextvisit/service-kit'
 
 /** Five people with seven open screens each use a tenth. */
 const MAX_CONNECTIONS = 500
+/** Requests of one connection without an answer. Browsers and proxies send the next one after the answer. */
+const MAX_PIPELINED = 20
 /** Eight of the largest answers. */
 const MAX_UNREAD_BYTES = 64 * 2 ** 20
 /** The largest answer at 280 kB a second. */
@@ -36,10 +39,28 @@ export function createHttpServer({
     // Longer than proxies keep connections: otherwise one could close under a request.
     keepAliveTimeout: 65_000,
   }
+  const mayWait = createPipelineBound(MAX_PIPELINED)
   const server = createServer(limits, (request, response) => {
+    if (!mayWait(request, response)) return
     unread.watch(response)
     listener(request, response)
   })
   boundConnections(server, maxConnections)
   return createHttpPart(server, { host, port, portVariable: 'CONSOLE_PORT', withinMs: CLOSE_WITHIN_MS })
+}
+
+/**
+ * Returns a function that counts the requests of a connection without an answer. Above `max` it closes the connection and returns
+ * false: thousands of requests fit into one packet, and their answers would wait behind a slow first one.
+ */
+function createPipelineBound(max: number) {
+  const waiting = new WeakMap<Socket, number>()
+  return ({ socket }: IncomingMessage, response: ServerResponse): boolean => {
+    const count = (waiting.get(socket) ?? 0) + 1
+    waiting.set(socket, count)
+    response.once('close', () => waiting.set(socket, (waiting.get(socket) ?? 1) - 1))
+    if (count <= max) return true
+    socket.destroy()
+    return false
+  }
 }
