@@ -82,7 +82,7 @@ export function splitBatches(encoded: EncodedPartition): SplitBatches {
         batches.length = previous.count
         throw new RangeError(`a batch begins at offset ${firstOffset}, before the end of the previous one`)
       }
-      requireInLog(header, whole, encoded.highWatermark > nextOffset ? encoded.highWatermark : nextOffset)
+      requireCredibleOffsets(header, whole, encoded.highWatermark > nextOffset ? encoded.highWatermark : nextOffset)
       previous = { end: lastOffset + 1n, nextOffset, count: batches.length }
       if (!isAborted(header) && lastOffset >= fetchedFrom) batches.push(header)
       if (lastOffset >= nextOffset) nextOffset = lastOffset + 1n
@@ -139,7 +139,7 @@ function readHeader({ topic, partition }: EncodedPartition, bytes: Buffer): Batc
  * meanwhile therefore ends after it. Compaction leaves fewer records than offsets. Such a batch has to begin at `end` at the
  * latest, and its checksum has to match. (Other checksums are compared by the broker when a producer writes.)
  */
-function requireInLog({ firstOffset, lastOffset, count }: BatchHeader, bytes: Buffer, end: bigint): void {
+function requireCredibleOffsets({ firstOffset, lastOffset, count }: BatchHeader, bytes: Buffer, end: bigint): void {
   const offsets = lastOffset - firstOffset + 1n
   const isPlain = lastOffset < end && BigInt(count) === offsets
   if (offsets > 0n && (isPlain || (firstOffset <= end && isIntact(bytes)))) return
