@@ -10,7 +10,7 @@ import { callCarefully, eventually, readTopic, runPacedLoad, type ThrowAwayStack
 
 const CLI = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')
 const USERS = 100
-const EVENTS = 30_000
+const EVENTS = 10_000
 const REJECTED = 3
 const IMPORTED = USERS + EVENTS
 const READ = (IMPORTED + REJECTED).toLocaleString('en')
@@ -25,7 +25,7 @@ function at(minute: number): string {
   return new Date(Date.UTC(2019, 0, 1) + minute * 60_000).toISOString()
 }
 
-/** Creates a history: each user is identified and has 20 events. Some lines are equal; three lines are invalid. */
+/** Creates a history: each user is identified and has events. Some lines are equal; three lines are invalid. */
 function history(): string {
   const users = Array.from({ length: USERS }, (_, n) => ({
     type: 'identify',
@@ -79,7 +79,7 @@ async function lastLine(): Promise<number> {
 /** Kills an import at some point after a line: before, during or after publishing a chunk. */
 async function killBehind(line: number): Promise<void> {
   const { child, ended } = startImport()
-  await eventually(lastLine, (reached) => reached > line || child.exitCode !== null, 60_000)
+  await eventually(lastLine, (reached) => reached > line || child.exitCode !== null, 60_000, 10)
   await sleep(Math.random() * 60)
   child.kill('SIGKILL')
   expect(await ended).toMatch(/SIGKILL$/)
@@ -158,7 +158,7 @@ export function describeImport(stackOf: () => ThrowAwayStack): void {
       })
 
       for (let kill = 0; kill < KILLS; kill += 1) {
-        await killBehind(kill === 0 ? 0 : (kill * IMPORTED) / (KILLS + 1))
+        await killBehind((kill * IMPORTED) / (KILLS + 2))
         if (kill === 0) await copyFile(stateFile(), `${file}.first-state`)
       }
       const last = await startImport().ended
