@@ -13,11 +13,11 @@ const CALM_MS = 3_000
 const ROUTES = 4
 
 /** Returns true if no call sent after `since` has failed recently, and calls on every route were acknowledged. */
-export function isCalm(calls: readonly RecordedCall[], since: number, now: number): boolean {
+export function isCalm(calls: readonly RecordedCall[], since: number, now: number, calmMs = CALM_MS): boolean {
   const sent = calls.filter(({ sentAt }) => sentAt >= since)
   const quietSince = Math.max(since, ...sent.filter(isRefused).map(({ sentAt, elapsedMs }) => sentAt + elapsedMs))
   const acknowledged = sent.filter((call) => call.sentAt >= quietSince && isAcknowledged(call))
-  return now - quietSince >= CALM_MS && new Set(acknowledged.map(({ route }) => route)).size === ROUTES
+  return now - quietSince >= calmMs && new Set(acknowledged.map(({ route }) => route)).size === ROUTES
 }
 
 /**

@@ -27,11 +27,15 @@ interface Struck extends Recovery {
   readonly healedAt: number
 }
 
-/** Injects a fault under load, heals it, waits until consumers have caught up, and audits the stack. */
+/**
+ * Injects a fault under load, heals it, waits until consumers have caught up, and audits the stack. `calmMs`: time without
+ * failed requests after which the load may end.
+ */
 export async function runFault(
   fault: Fault,
   seed: number,
   context: Omit<FaultContext, 'random'>,
+  calmMs?: number,
 ): Promise<FaultResult> {
   const { stack, client } = context
   const startedAt = performance.now()
@@ -41,7 +45,7 @@ export async function runFault(
   let struck: Struck
   traffic.start()
   try {
-    struck = await strike(fault, { ...context, random: createRandom(seed, fault.name) })
+    struck = await strike(fault, { ...context, random: createRandom(seed, fault.name) }, calmMs)
   } finally {
     await traffic.stop()
   }
@@ -78,7 +82,7 @@ function answeredAfterMs(call: RecordedCall, { from, to }: Span): number {
 }
 
 /** Strikes under load, heals, and waits until the gateway is ready and the calls are calm, within a time limit. */
-async function strike(fault: Fault, context: FaultContext): Promise<Struck> {
+async function strike(fault: Fault, context: FaultContext, calmMs: number | undefined): Promise<Struck> {
   const acknowledgedSince = (instant: number) => async () =>
     context.client.calls().filter((call) => call.sentAt >= instant && isAcknowledged(call)).length
   await eventually(acknowledgedSince(performance.now()), (count) => count >= ACKNOWLEDGED_BEFORE, AT_WORK_WITHIN_MS, 20)
@@ -92,7 +96,8 @@ async function strike(fault: Fault, context: FaultContext): Promise<Struck> {
   const healedAt = performance.now()
   const isBack = await eventually(() => isReady(context.stack.gatewayUrl), Boolean, READY_WITHIN_MS)
   const calmSince = performance.now()
-  await eventually(async () => isCalm(context.client.calls(), calmSince, performance.now()), Boolean, CALM_WITHIN_MS)
+  const areCalm = async () => isCalm(context.client.calls(), calmSince, performance.now(), calmMs)
+  await eventually(areCalm, Boolean, CALM_WITHIN_MS)
   return { injected, struckAt, healedAt, isReady: isBack, calmSince }
 }
 

@@ -15,10 +15,12 @@ interface SeedOptions {
   readonly onResult?: (result: FaultResult) => void | Promise<void>
   /** A running campaign, which its owner removes. Default: a new campaign. */
   readonly campaign?: CampaignContext
+  /** Time without failed requests after which the load of a fault may end. Default: 3 s. */
+  readonly calmMs?: number
 }
 
 /** Runs faults one after the other against one stack. The order depends on the seed; a subset of faults keeps it. */
-export async function runSeed({ seed, faults, onResult, campaign }: SeedOptions): Promise<FaultResult[]> {
+export async function runSeed({ seed, faults, onResult, campaign, calmMs }: SeedOptions): Promise<FaultResult[]> {
   const order = faults
     .map((fault) => ({ fault, place: createRandom(seed, `place of ${fault.name}`).next() }))
     .toSorted((one, other) => one.place - other.place)
@@ -31,7 +33,9 @@ export async function runSeed({ seed, faults, onResult, campaign }: SeedOptions)
   try {
     for (const { fault } of order) {
       context ??= await startCampaign(seed)
-      const result = await runFault(fault, seed, context).catch((error: unknown) => brokenRun(fault, seed, error))
+      const result = await runFault(fault, seed, context, calmMs).catch((error: unknown) =>
+        brokenRun(fault, seed, error),
+      )
       results.push(result)
       await onResult?.(result)
       if (result.differences.length === 0) continue
