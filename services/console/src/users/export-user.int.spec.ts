@@ -36,7 +36,7 @@ async function givenExport(program: string, maxBytes?: number) {
     if (result.outcome === 'answered') return result.answer
     throw new Error(result.message)
   }
-  return { start, startFile, logged }
+  return { start, startFile, close: exports.close, logged }
 }
 
 it('sends the output of the command, which gets only its settings and ids, and logs no value', async () => {
@@ -92,6 +92,15 @@ it('ends if its reader has left before the first byte, so that another can run',
   onTestFinished(() => void server.close())
   await once(server, 'listening')
   await expect(fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)).rejects.toThrow('fetch failed')
+  await expect.poll(() => logged, SOON).toMatchObject([{ outcome: 'SIGTERM' }])
+})
+
+it('ends with the console although nobody reads it', async () => {
+  const { startFile, close, logged } = await givenExport(`setInterval(() => console.log('x'.repeat(100_000)), 1)`)
+  const { body } = (await startFile()).parts
+  body.on('error', () => undefined)
+  await expect.poll(() => body.readableLength, SOON).toBeGreaterThan(0)
+  await close()
   await expect.poll(() => logged, SOON).toMatchObject([{ outcome: 'SIGTERM' }])
 })
 

@@ -83,6 +83,8 @@ export function createUserExport({ cli, environment, logger, maxBytes = MAX_BYTE
     const child = running
     if (!child) return
     const ended = once(child, 'close')
+    // Output that nobody reads would delay the end.
+    child.stdout.destroy()
     child.kill()
     await ended
   }
