@@ -81,6 +81,11 @@ export function describeUsersExport(): void {
         1,
         /Nothing is known about nobody-at-all in main-job\/shop.*To search/,
       ],
+      [
+        ['main-job/shop', '--user-id', '018f0000-0000-7000-8000-000000000000'],
+        1,
+        /Nothing is known about 018f0000-\S+ in main-job\/shop. A userId belongs to one project. To search/,
+      ],
       [['main-job/shopp', '--user', 'kim'], 2, /There is no project main-job\/shopp/],
       [['main-job/shop'], 2, /--user or by --user-id/],
       [['main-job/shop', '--user', ' '], 2, /--user: userName must/],

@@ -86,7 +86,7 @@ export async function exportUser({ project: name, user, userId }: ExportFlags, t
   }).finally(progress.end)
   if (exported.outcome === 'unknown') {
     await requireProject(project, env, topics.catalog)
-    throw unknownPerson(project, user ?? userId ?? '')
+    throw user === undefined ? unknownUserId(project, userId ?? '') : unknownPerson(project, user)
   }
   await complete()
   const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
@@ -101,5 +101,12 @@ function unknownPerson(project: ProjectRef, named: string): CliError {
   return new CliError(
     `Nothing is known about ${named} in ${place}. Names must be exactly as given to identify-user. To search, use the console's page Users, ` +
       `or look for a part of the name in all records: nextvisit export --project ${place} --out - | grep -i <part>`,
+  )
+}
+
+function unknownUserId(project: ProjectRef, userId: string): CliError {
+  return new CliError(
+    `Nothing is known about ${userId} in ${projectName(project)}. A userId belongs to one project. To search, look for it in the records ` +
+      `of all projects: nextvisit export --out - | grep ${userId}`,
   )
 }

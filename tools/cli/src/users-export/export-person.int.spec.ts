@@ -18,6 +18,7 @@ import { createTestTopic } from '@nextvisit/testing'
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { givenReplay, onTopic } from '../../test/given-replay.ts'
 import { exportPerson } from './export-person.ts'
+import type { Person } from './person-writer.ts'
 import { TYPE_OF_TABLE } from './row-line.ts'
 
 const PARTITIONS = 3
@@ -134,14 +135,17 @@ async function givenProduct() {
     key: { name: 'backend', kind: 'admin', environment: 'P' },
     userId: personOf('ada').userId,
   } satisfies KeptRefusal
-  const refusals = (userId: string | undefined) => (userId === refusal.userId ? [refusal] : [])
-  const ofGateway = serveCalls(gatewayCalls, { readRefusals: async ({ userId }) => ({ refusals: refusals(userId) }) })
+  const isOfRefusal = (project: string, userId: string | undefined) =>
+    project === PLACE.project && userId === refusal.userId
+  const ofGateway = serveCalls(gatewayCalls, {
+    readRefusals: async ({ project, userId }) => ({ refusals: isOfRefusal(project, userId) ? [refusal] : [] }),
+  })
   servers.set('gateway', await serve(ofGateway))
 
-  async function exported(userName: string) {
+  async function exported(person: Person) {
     let text = ''
     const end = await exportPerson({
-      person: personOf(userName),
+      person,
       connection,
       services: Object.fromEntries([...servers].map(([service, url]) => [service, [url]])),
       token: TOKEN,
@@ -169,7 +173,7 @@ async function tablesOf(databases: ReadonlyMap<string, Db>): Promise<readonly st
 
 it('contains everything of a person between a header and a summary, and nothing of or about others', async () => {
   const { exported, databases, userEvents, formEvents } = await givenProduct()
-  const { end, text, lines } = await exported('ada')
+  const { end, text, lines } = await exported(personOf('ada'))
   expect(end).toMatchObject({ outcome: 'written', missing: [] })
   const sources = [...consumers.map(({ name }) => name), 'gateway', userEvents, formEvents]
   expect(lines[0]).toMatchObject({ type: 'export', ...personOf('ada'), sources })
@@ -214,7 +218,11 @@ it('contains everything of a person between a header and a summary, and nothing 
   expect(records[1]).toMatchObject({
     value: { eventName: 'Checkout Completed', properties: { coupon: 'ada-property' } },
   })
-  expect(await exported('carol')).toEqual({ end: { outcome: 'unknown' }, text: '', lines: [] })
+  const ofUserId = { ...personOf('ada'), userName: undefined }
+  expect((await exported(ofUserId)).lines.at(-1)).toEqual(lines.at(-1))
+  const unknown = { end: { outcome: 'unknown' }, text: '', lines: [] }
+  expect(await exported(personOf('carol'))).toEqual(unknown)
+  expect(await exported({ ...ofUserId, project: 'blog' })).toEqual(unknown)
   // A new table gets a type of its own.
   expect(await tablesOf(databases)).toEqual(Object.keys(TYPE_OF_TABLE).toSorted())
 })

@@ -13,6 +13,9 @@ interface Missing {
   readonly reason: string
 }
 
+/** The project that the value of a record names, if it names one. */
+export type NamedProject = { readonly [Member in keyof ProjectRef]?: unknown }
+
 export type PersonWriter = ReturnType<typeof createPersonWriter>
 
 interface PersonWriterParts {
@@ -31,7 +34,11 @@ interface PersonWriterParts {
 export function createPersonWriter({ person, sources, exportedAt, write }: PersonWriterParts) {
   const counts = new Map<string, number>()
   const missing: Missing[] = []
+  /** Sources with records that name no project, read before the person was found. */
+  const leftOut = new Set<string>()
   let hasHeader = false
+  /** A userName is of this project: the userId was computed from both, or the project's rows have it. */
+  let isFound = person.userName !== undefined
 
   async function header(): Promise<void> {
     if (hasHeader) return
@@ -44,22 +51,44 @@ export function createPersonWriter({ person, sources, exportedAt, write }: Perso
   /** Writes lines of one type that are JSON already, each with its newline. */
   async function writeText(type: string, lines: readonly string[]): Promise<void> {
     if (lines.length === 0) return
+    isFound = true
     await header()
     await write(lines.join(''))
     counts.set(type, (counts.get(type) ?? 0) + lines.length)
   }
 
+  /**
+   * Returns whether a record or dead letter with the person's Kafka key is about the person: a userId may be of another project.
+   * If its value names no project, the person must have been found in this one. Otherwise `missing` names the source.
+   */
+  function owns(source: string, { organization, project }: NamedProject): boolean {
+    if (typeof organization === 'string' && typeof project === 'string') {
+      const isOfProject = organization === person.organization && project === person.project
+      isFound ||= isOfProject
+      return isOfProject
+    }
+    if (!isFound) leftOut.add(source)
+    return isFound
+  }
+
+  function allMissing(): readonly Missing[] {
+    const reason = 'it lacks records that name no project: repeat the export when the user-projector knows the person'
+    return isFound ? [...missing, ...[...leftOut].map((source) => ({ source, reason }))] : missing
+  }
+
   return {
+    owns,
     writeText,
     writeLine: (type: string, source: string, line: object) => writeText(type, [jsonLine({ type, source, ...line })]),
     /** Notes that a source is not, or not completely, in the export. */
     miss: (source: string, reason: string): void => void missing.push({ source, reason }),
-    missing: (): readonly Missing[] => missing,
+    missing: allMissing,
     lineCount: (): number => [...counts.values()].reduce((sum, count) => sum + count, 0),
     /** Writes the last line. */
     end: async (): Promise<void> => {
       await header()
-      const summary = { counts: Object.fromEntries(counts), isComplete: missing.length === 0, missing }
+      const all = allMissing()
+      const summary = { counts: Object.fromEntries(counts), isComplete: all.length === 0, missing: all }
       await write(jsonLine({ type: 'summary', ...summary }))
     },
   }

@@ -3,10 +3,11 @@ import {
   type DeadLetter,
   type gatewayCalls,
   MAX_REFUSALS_ASKED,
+  type RecordContent,
   type RowPlace,
 } from '@nextvisit/contracts'
 import type { CallClient, CallOutcome } from '@nextvisit/service-kit'
-import type { Person, PersonWriter } from './person-writer.ts'
+import type { NamedProject, Person, PersonWriter } from './person-writer.ts'
 import { rowLineOf } from './row-line.ts'
 
 export type ConsumerClient = Pick<CallClient<typeof consumerCalls>, 'readUserRows' | 'listOfKey' | 'read'>
@@ -63,11 +64,17 @@ async function writeDeadLetters(
     for (const { id, valueBytes } of letters) {
       const isWhole = (valueBytes ?? 0) <= MAX_WHOLE_BYTES
       const letter = answerOf(await read({ id, content: isWhole ? 'whole' : 'bounded' }))
+      if (!writer.owns(service, projectIn(letter.content))) continue
       if (!isWhole) writer.miss(service, `dead letter ${id} is cut: see nextvisit dead-letters show ${id}`)
       await writer.writeLine('dead-letter', service, letterLineOf(letter))
     }
     after = next ?? undefined
   } while (after)
+}
+
+function projectIn(content: RecordContent | null): NamedProject {
+  if (content?.value?.form !== 'json') return {}
+  return (JSON.parse(content.value.text) as NamedProject | null) ?? {}
 }
 
 /** The cause is ours. Members of the operators' work are not about the person. */

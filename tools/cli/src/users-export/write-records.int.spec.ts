@@ -8,9 +8,9 @@ import { writeRecords } from './write-records.ts'
 
 const userId = randomUUID()
 
-async function written(connection: LogConnection, topic: string) {
+async function written(connection: LogConnection, topic: string, userName: string | null = 'ada') {
   let text = ''
-  const person = { organization: 'acme', project: 'shop', userName: 'ada', userId }
+  const person = { organization: 'acme', project: 'shop', userName: userName ?? undefined, userId }
   const write = async (lines: string) => void (text += lines)
   const writer = createPersonWriter({ person, sources: [topic], exportedAt: '2026-11-02T10:00:00.000Z', write })
   const progress: number[][] = []
@@ -19,11 +19,11 @@ async function written(connection: LogConnection, topic: string) {
   return { lines: writer.lineCount(), missing: writer.missing(), text, progress }
 }
 
-async function publish(connection: LogConnection, topic: string, keys: readonly string[]): Promise<void> {
+async function publish(connection: LogConnection, topic: string, keys: readonly string[], value = '{}'): Promise<void> {
   const publisher = createPublisher(connection)
   await publisher.start()
   for (const key of keys)
-    await publisher.publish({ topic, partition: 0, key, value: '{}', headers: {} }, performance.now() + 20_000)
+    await publisher.publish({ topic, partition: 0, key, value, headers: {} }, performance.now() + 20_000)
   await publisher.stop(1_000)
 }
 
@@ -32,6 +32,22 @@ it('reads to the end of the log, reports progress, and keeps only records with t
   await publish(connection, topic, [userId, 'another', `${userId}x`, userId])
   const { lines, missing, progress } = await written(connection, topic)
   expect([lines, missing, progress.at(-1)]).toEqual([2, [], [4, 4, 2]])
+})
+
+it('leaves out records of other projects, and those that name none while nothing shows that the person is of this one', async () => {
+  const { topic, connection } = await createTestTopic(inject('kafkaBrokers'))
+  const others = [
+    { organization: 'acme', project: 'blog' },
+    { organization: 'other', project: 'shop' },
+  ]
+  for (const other of others) await publish(connection, topic, [userId], JSON.stringify(other))
+  await publish(connection, topic, [userId], 'null')
+  expect(await written(connection, topic, null)).toMatchObject({ lines: 0, missing: [], text: '' })
+  await publish(connection, topic, [userId], JSON.stringify({ organization: 'acme', project: 'shop' }))
+  await publish(connection, topic, [userId], 'no JSON')
+  const { lines, missing, text } = await written(connection, topic, null)
+  expect([lines, missing]).toEqual([2, [{ source: topic, reason: expect.stringContaining('name no project') }]])
+  expect(text).not.toMatch(/blog|other/)
 })
 
 it('names a batch that cannot be decoded, which may hold records of the person, and continues after it', async () => {

@@ -9,7 +9,7 @@ import {
 } from '@nextvisit/log'
 import { CliError } from '../errors.ts'
 import { exportedRecord } from '../export/record-line.ts'
-import type { PersonWriter } from './person-writer.ts'
+import type { NamedProject, PersonWriter } from './person-writer.ts'
 
 interface RecordsOptions {
   readonly connection: LogConnection
@@ -24,7 +24,7 @@ interface RecordsOptions {
 const FETCH_BYTES = 512 * 1024
 
 /**
- * Writes every record of the person that the topic contains at the start, in order. Reads the person's partition only. A
+ * Writes every record of the person in the project that the topic contains at the start, in order. Reads the person's partition only. A
  * failure, or a batch that cannot be decoded, is noted.
  */
 export async function writeRecords({ connection, topic, userId, writer, onProgress }: RecordsOptions): Promise<void> {
@@ -37,7 +37,7 @@ export async function writeRecords({ connection, topic, userId, writer, onProgre
       until: new Map([[partition, high]]),
       onBatch: async (batch) => {
         for (const { undecodable } of batch.records) if (undecodable) writer.miss(topic, undecodable.error.message)
-        const lines = linesOf(batch, userId)
+        const lines = linesOf(batch, userId, (named) => writer.owns(topic, named))
         await writer.writeText('record', lines)
         records += lines.length
         read += Number(batch.nextOffset - batch.fetchedFrom)
@@ -64,8 +64,10 @@ function locate(connection: LogConnection, topic: string, userId: string) {
   })
 }
 
-function linesOf({ records }: FetchedBatch, userId: string): string[] {
+function linesOf({ records }: FetchedBatch, userId: string, isOwn: (named: NamedProject) => boolean): string[] {
   return records
     .filter(({ key, undecodable }) => !undecodable && key?.toString() === userId)
-    .map((record) => `{"type":"record",${exportedRecord(record).line.slice(1)}`)
+    .map(exportedRecord)
+    .filter(isOwn)
+    .map(({ line }) => `{"type":"record",${line.slice(1)}`)
 }
