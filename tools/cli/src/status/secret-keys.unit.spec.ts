@@ -57,6 +57,31 @@ describe('the keys of NEXTVISIT_SECRET_KEY', () => {
     })
   })
 
+  it.each([
+    ['before the first apply with it', OLD],
+    ['after another shell applied with it', NEW],
+  ])('name a new key that the processes hold and this command lacks, %s', (_, applied) => {
+    expect(statusOf({ shop: applied }, { 'gateway.1': [newId, oldId], 'gateway.2': [oldId] }, OLD)).toEqual({
+      keys: [
+        [oldId, 1, 'encrypts'],
+        [newId, null, 'missing'],
+      ],
+      advice: [
+        `gateway.1 holds key ${newId}: add it to NEXTVISIT_SECRET_KEY here before you apply.`,
+        `gateway.2 lacks key ${newId}: add it to NEXTVISIT_SECRET_KEY there before you apply.`,
+      ],
+    })
+  })
+
+  it('say that an old key can be removed from the processes if this command lacks it already', () => {
+    expect(statusOf({ shop: NEW }, { 'gateway.1': [newId, oldId], 'gateway.2': [oldId] }, NEW)).toMatchObject({
+      keys: [
+        [newId, 1, 'encrypts'],
+        [oldId, null, 'unused'],
+      ],
+    })
+  })
+
   it('say that an old key can be removed once it encrypts nothing', () => {
     expect(statusOf({ shop: NEW }, { 'gateway.1': [newId, oldId] }, NEW, OLD)).toEqual({
       keys: [
