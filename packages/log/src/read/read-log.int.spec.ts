@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 
 import { describe, expect, it, vi } from 'vitest'
 
-import { fetchApiKey } from '@nextvisit/testing'
+import { fetchApiKey, listOffsetsApiKey } from '@nextvisit/testing'
 import { givenConnection, givenFaultProxy, givenPublisher, givenRecords, givenTopic } from '../../test/given-topic.ts'
 import { withRefusal } from '../../test/given-two-brokers.ts'
 import { readLog } from './read-log.ts'
@@ -188,6 +188,27 @@ describe('reading the log', () => {
     await readLog(connection, reading)
     expect(valuesOf(batches)).toEqual(['a'])
     refusals = Infinity
+    await expect(readLog(connection, reading)).rejects.toMatchObject({ code: 'POSITION_OUTSIDE_LOG' })
+  })
+
+  it('passes a former leader that lacks the end of the log when it reads the watermarks', async () => {
+    const topic = await givenTopic(1)
+    await givenRecords(topic, 0, ['a', 'b'])
+    const { proxy, connection } = await givenFaultProxy()
+    let staleEnds = 3
+    proxy.onResponse(({ apiKey, frame }) => {
+      const isEnd = apiKey === listOffsetsApiKey && frame.readBigInt64BE(frame.length - 8) > 0n
+      if (!isEnd || staleEnds === 0) return 'pass'
+      staleEnds -= 1
+      return { replaceBy: Buffer.concat([frame.subarray(0, -8), Buffer.alloc(8)]) }
+    })
+    const batches: FetchedBatch[] = []
+    const onBatch = (batch: FetchedBatch): void => void batches.push(batch)
+    const reading = { topic, from: new Map([[0, 1n]]), onBatch, until: 'end' } as const
+    await readLog(connection, reading)
+    expect(valuesOf(batches)).toEqual(['b'])
+    expect(staleEnds).toBe(0)
+    staleEnds = Infinity
     await expect(readLog(connection, reading)).rejects.toMatchObject({ code: 'POSITION_OUTSIDE_LOG' })
   })
 

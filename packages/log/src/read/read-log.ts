@@ -74,11 +74,10 @@ export async function readLog(connection: LogConnection, options: ReadLogOptions
   }
 
   try {
-    const watermarks = await keepTrying(
-      () => readWatermarks(connection, topic, { ...FETCHER_TIMEOUTS, logger }),
-      trying,
+    const cursor = await keepTrying(
+      async () => createCursor(options, await readWatermarks(connection, topic, { ...FETCHER_TIMEOUTS, logger })),
+      { ...trying, isFinal: createFinality() },
     )
-    const cursor = createCursor(options, watermarks)
     let positions = cursor.positions()
     while (positions.size > 0) {
       const current = positions
@@ -101,7 +100,7 @@ export async function readLog(connection: LogConnection, options: ReadLogOptions
   }
 }
 
-/** Returns a function that finds errors of one fetch final: the first few of an offset outside the log are not. */
+/** Returns a function that finds errors of one request final: the first few of an offset outside the log are not. */
 function createFinality(): (error: unknown) => boolean {
   let outsideLog = 0
   return (error) => {
