@@ -24,7 +24,7 @@ const FAULTS = [
   'tooLarge',
   'notGzip',
   'signature',
-  'signatureUnchecked',
+  'signatureUnverifiable',
   'idempotencyKey',
   'stillRunning',
   'keyOfAnother',
@@ -55,7 +55,7 @@ function headersWith(has: Has) {
 function routeWith(has: Has) {
   const { lock } = givenStages()
   const { stages } = givenStages({
-    checkSignature: () => (has('signature') ? 'invalid' : has('signatureUnchecked') ? 'unchecked' : 'valid'),
+    checkSignature: () => (has('signature') ? 'invalid' : has('signatureUnverifiable') ? 'unverifiable' : 'valid'),
     keptAnswers: {
       lock: async (request) => {
         if (has('stillRunning')) return { outcome: 'running' }

@@ -76,7 +76,7 @@ export function createStages(parts: StagesParts) {
     const body = read.value
     const signature = key.entry.kind === 'sdk' ? checkSignature(project, body) : 'valid'
     if (signature === 'invalid') return refuse(REFUSALS.signature)
-    if (signature === 'unchecked') return refuse(REFUSALS.signatureUnchecked)
+    if (signature === 'unverifiable') return refuse(REFUSALS.signatureUnverifiable)
 
     if (idempotency === 'malformed') return refuse(REFUSALS.idempotencyKey)
     const lock = await keptAnswers.lock(idempotency)

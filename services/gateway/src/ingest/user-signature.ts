@@ -8,8 +8,8 @@ export interface SignedBody {
   readonly userSignature?: string | undefined
 }
 
-/** `unchecked`: this process cannot decrypt the project's signing secret. */
-export type CheckedSignature = 'valid' | 'invalid' | 'unchecked'
+/** `unverifiable`: this process cannot decrypt the project's signing secret. */
+export type CheckedSignature = 'valid' | 'invalid' | 'unverifiable'
 
 /**
  * Creates the check of `userSignature`, the HMAC-SHA256 of userName in hex, of an SDK request (decisions.md, Beyond the
@@ -21,7 +21,7 @@ export function createCheckSignature({ secretOf }: Pick<SigningSecrets, 'secretO
     if (userSignature === undefined || !/^[0-9a-f]{64}$/i.test(userSignature)) return 'invalid'
     const secret = secretOf(project)
     if (secret.outcome === 'none') return 'invalid'
-    if (secret.outcome !== 'decrypted') return 'unchecked'
+    if (secret.outcome !== 'decrypted') return 'unverifiable'
     const expected = createHmac('sha256', secret.secret).update(userName).digest()
     return timingSafeEqual(expected, Buffer.from(userSignature, 'hex')) ? 'valid' : 'invalid'
   }

@@ -73,9 +73,9 @@ describe('a signing secret that a gateway cannot decrypt', () => {
   it.each([
     ['without NEXTVISIT_SECRET_KEY', undefined],
     ['without the key', givenKeyRing(NEW)],
-  ])('leaves signatures unchecked %s, and names the key once', (_, keyRing) => {
+  ])('makes signatures unverifiable %s, and names the key once', (_, keyRing) => {
     const { visit, undecryptable, logged } = gatewayWith(keyRing, signed)
-    for (const name of ['ada', 'bob']) expect(visit(name, sign(name, 'shared secret'))).toBe('unchecked')
+    for (const name of ['ada', 'bob']) expect(visit(name, sign(name, 'shared secret'))).toBe('unverifiable')
     expect(visit('ada', 'malformed')).toBe('invalid')
     expect(undecryptable()).toEqual([{ keyId: oldId, projects: ['acme/shop'] }])
     expect(logged).toEqual([
@@ -89,7 +89,7 @@ describe('a signing secret that a gateway cannot decrypt', () => {
     ['without the name of a key', 'c2VjcmV0'],
   ])('is damaged if it is %s', (_, encrypted) => {
     const { visit, undecryptable } = gatewayWith(oldRing, catalogWith(true, encrypted))
-    expect(visit('ada', sign('ada', 'shared secret'))).toBe('unchecked')
+    expect(visit('ada', sign('ada', 'shared secret'))).toBe('unverifiable')
     expect(undecryptable().map(describeUndecryptable)).toEqual([
       'The signing secret of acme/shop is damaged: apply the workspace file again',
     ])

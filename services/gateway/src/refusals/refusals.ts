@@ -160,7 +160,7 @@ export const REFUSALS = nameRules({
     message: 'userSignature must be the HMAC-SHA256 of userName, in hex',
     when: 'A required signature that is missing or wrong',
   },
-  signatureUnchecked: {
+  signatureUnverifiable: {
     status: 503,
     message: 'userSignature cannot be checked now: try again',
     when: "The service cannot decrypt the project's signing secret",
