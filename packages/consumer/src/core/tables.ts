@@ -1,5 +1,5 @@
 import { defineTable } from '@nextvisit/database'
-import type { FetchedRecord } from '@nextvisit/log'
+import { type FetchedRecord, recordTimeMs } from '@nextvisit/log'
 
 /** The projection, topic and partition that a checkpoint belongs to. */
 export interface CheckpointKey {
@@ -46,5 +46,5 @@ export const outbox = defineTable(
 
 /** Returns Kafka's time of a record for the columns `record_time`, ISO. */
 export function recordTimeOf({ timestampMs }: FetchedRecord): string {
-  return new Date(timestampMs).toISOString()
+  return new Date(recordTimeMs(timestampMs)).toISOString()
 }

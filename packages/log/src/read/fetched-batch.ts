@@ -2,7 +2,7 @@ import { UndecodableBatchError } from '../errors.ts'
 import { type BatchPart, type BatchPlace, type DecodeBounds, decodePart } from '../wire/decode-batch.ts'
 import { dropDecompressed } from '../wire/decompress.ts'
 import type { FetchedPartition } from '../wire/fetch-message.ts'
-import { type FetchedRecord, omittedContent, recordTimeOf } from '../wire/fetched-record.ts'
+import { type FetchedRecord, omittedContent, recordTimeMs } from '../wire/fetched-record.ts'
 import type { EncodedBatch } from '../wire/split-batches.ts'
 
 /** Consecutive records of one partition. Offsets have gaps, so the batch carries the offset at which it begins. */
@@ -85,6 +85,6 @@ function standInFor(batch: EncodedBatch, nextOffset: bigint, cause: Error) {
   const error = new UndecodableBatchError(topic, partition, offset, { cause, lastOffset })
   const { headers, ...content } = omittedContent(error.message, body)
   const ofBatch = { 'omitted-offsets': `${offset}-${lastOffset}`, 'omitted-records': String(count) }
-  const record = { topic, partition, offset, timestampMs: recordTimeOf(maxTimestampMs), ...content }
+  const record = { topic, partition, offset, timestampMs: recordTimeMs(maxTimestampMs), ...content }
   return { ...record, headers: { ...headers, ...ofBatch }, undecodable: { error, lastOffset } }
 }

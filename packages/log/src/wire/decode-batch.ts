@@ -1,7 +1,7 @@
 import { toError } from '../to-error.ts'
 import { ByteReader } from './byte-reader.ts'
 import { decompress, keepDecompressed } from './decompress.ts'
-import { type FetchedRecord, omittedContent, type RecordContent, recordTimeOf } from './fetched-record.ts'
+import { type FetchedRecord, omittedContent, type RecordContent, recordTimeMs } from './fetched-record.ts'
 import type { EncodedBatch } from './split-batches.ts'
 
 /** Bounds of the records that are decoded at once. One record always fits. */
@@ -128,7 +128,7 @@ function readRecords(reading: Reading, place: BatchPlace, { maxRecords, maxBytes
       continue
     }
     bytes += cost
-    const timestampMs = recordTimeOf(
+    const timestampMs = recordTimeMs(
       batch.hasAppendTime ? batch.maxTimestampMs : batch.firstTimestampMs + timestampDelta,
     )
     const { key, value, headers } = readContent(source, at, end, reading.isCopied)

@@ -13,7 +13,7 @@ import {
   varint,
 } from '../../test/encoded-batch.ts'
 import { readFetched } from '../../test/read-fetched.ts'
-import { type FetchedRecord, recordTimeOf } from './fetched-record.ts'
+import { type FetchedRecord, recordTimeMs } from './fetched-record.ts'
 import { ByteReader } from './byte-reader.ts'
 import { type FetchedPartition, fetchMessage } from './fetch-message.ts'
 import { splitBatches } from './split-batches.ts'
@@ -71,7 +71,7 @@ function expectedRecords(encoded: readonly EncodedBatch[], position: bigint): re
       topic: 'any',
       partition: 3,
       offset: firstOffset + BigInt(offsetDelta),
-      timestampMs: recordTimeOf(firstTimestamp + timestampDelta),
+      timestampMs: recordTimeMs(firstTimestamp + timestampDelta),
       key,
       value,
       headers: lastOfEach(headers),

@@ -5,7 +5,7 @@ export interface FetchedRecord {
   readonly topic: string
   readonly partition: number
   readonly offset: bigint
-  /** The broker's or producer's timestamp, ms since the epoch: see {@link recordTimeOf}. */
+  /** The broker's or producer's timestamp, ms since the epoch: see {@link recordTimeMs}. */
   readonly timestampMs: number
   readonly key: Buffer | null
   readonly value: Buffer | null
@@ -23,7 +23,7 @@ const YEAR_10_000_MS = Date.UTC(10_000, 0)
  * Returns the time of a record in ms since the epoch. A producer may send any number, or none: one that is no instant of the
  * years 1970 to 9999 becomes 1970. Readers can therefore format it.
  */
-export function recordTimeOf(timestamp: bigint): number {
+export function recordTimeMs(timestamp: bigint | number): number {
   const ms = Number(timestamp)
   return ms >= 0 && ms < YEAR_10_000_MS ? ms : 0
 }
