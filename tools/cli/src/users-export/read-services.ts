@@ -63,7 +63,10 @@ async function writeDeadLetters(
     const { letters, next } = answerOf(await listOfKey({ key: userId, limit: LETTERS_A_PAGE, after }))
     for (const { id, valueBytes } of letters) {
       const isWhole = (valueBytes ?? 0) <= MAX_WHOLE_BYTES
-      const letter = answerOf(await read({ id, content: isWhole ? 'whole' : 'bounded' }))
+      const asked = await read({ id, content: isWhole ? 'whole' : 'bounded' })
+      // Removed since it was listed.
+      if (asked.outcome === 'not-found') continue
+      const letter = answerOf(asked)
       if (!writer.owns(service, projectIn(letter.content))) continue
       if (!isWhole) writer.miss(service, `dead letter ${id} is cut: see nextvisit dead-letters show ${id}`)
       await writer.writeLine('dead-letter', service, letterLineOf(letter))
