@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isDeeperThan, isObject, MAX_LEVELS } from '../nesting.ts'
 import { parseWithin } from '../parse-within.ts'
 import { SlugId } from '../primitives.ts'
 import { firstCharacters } from '../text-length.ts'
@@ -35,8 +36,6 @@ type ConfigReading =
     }
   | { readonly outcome: 'unreadable'; readonly reason: string }
 
-/** Maximum levels of a form, segment or key, itself included. `apply` refuses deeper ones. */
-const MAX_LEVELS = 64
 /** A longer id or name is none of this version. It is cut, because problems show it. */
 const MAX_ID_CHARACTERS = 200
 
@@ -140,13 +139,6 @@ function readEntry<Value>(schema: z.ZodType<Value>, raw: unknown, idMember: stri
   return parsed.success ? { id, raw, value: parsed.data } : { id, raw, reason: reasonOf(parsed.issues) }
 }
 
-function isDeeperThan(json: unknown, maxLevels: number): boolean {
-  let level: readonly unknown[] = [json]
-  for (let depth = 0; depth < maxLevels && level.length > 0; depth += 1)
-    level = level.filter(isObject).flatMap(Object.values)
-  return level.some(isObject)
-}
-
 /** Marks segments that name a segment which is not understood, directly or through others: their meaning would differ. */
 function withoutUnknownReferences(segments: readonly Entry<Segment>[]): readonly Entry<Segment>[] {
   const names = segments.map(({ value }) => new Set(value && segmentsNamedIn(value.where)))
@@ -205,8 +197,4 @@ function reasonOf([issue]: readonly z.core.$ZodIssue[]): string {
 
 function memberOf(value: unknown, name: string): unknown {
   return isObject(value) && Object.hasOwn(value, name) ? (value as Readonly<Record<string, unknown>>)[name] : undefined
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
 }
