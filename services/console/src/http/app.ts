@@ -9,8 +9,9 @@ import express, {
 import type { ZodError } from 'zod'
 import type { ErrorAnswer } from '../api-routes.ts'
 import { type ApiRefusal, type ApiRoute, refuse } from './api-route.ts'
-import { FileAnswer, sendFile } from './file-answer.ts'
+import { FileAnswer } from './file-answer.ts'
 import { createRequestLimit } from './request-limit.ts'
+import { sendFile } from './send-file.ts'
 import { type Session, type Sessions } from './sessions.ts'
 import type { Site } from './site.ts'
 

@@ -21,6 +21,8 @@ export interface HttpServerOptions {
   readonly maxConnections?: number
   /** Maximum bytes of unread answers; over it, the connections that have waited longest are closed. Default 64 MiB. */
   readonly maxUnreadBytes?: number
+  /** Time to read an answer, or what a file that is sent while it is made has buffered. Default 30 s. */
+  readonly readWithinMs?: number
 }
 
 /** Creates the server for browsers. It is bounded like the gateway's (decisions.md, Slow and large). */
@@ -30,8 +32,9 @@ export function createHttpServer({
   listener,
   maxConnections = MAX_CONNECTIONS,
   maxUnreadBytes = MAX_UNREAD_BYTES,
+  readWithinMs = READ_WITHIN_MS,
 }: HttpServerOptions) {
-  const unread = createUnreadAnswers({ maxBytes: maxUnreadBytes, withinMs: READ_WITHIN_MS })
+  const unread = createUnreadAnswers({ maxBytes: maxUnreadBytes, withinMs: readWithinMs })
   const limits = {
     headersTimeout: 5_000,
     requestTimeout: 10_000,

@@ -3,12 +3,15 @@ import { rm, writeFile, mkdtemp } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { createLogger } from '@nextvisit/service-kit'
 import express from 'express'
 import { expect, it, onTestFinished } from 'vitest'
 import { givenSession } from '../../test/given-session.ts'
-import { FileAnswer, sendFile } from '../http/file-answer.ts'
+import type { FileAnswer } from '../http/file-answer.ts'
+import { createHttpServer } from '../http/http-server.ts'
+import { sendFile } from '../http/send-file.ts'
 import { createUserExport } from './export-user.ts'
 
 const SOON = { timeout: 20_000 }
@@ -69,6 +72,36 @@ it('sends the output of the command, which gets only its settings and ids, and l
 it('refuses with the message of a command that wrote nothing', async () => {
   const { start } = await givenExport(`console.error('Nothing is known.'); process.exitCode = 1`)
   expect(await start()).toMatchObject({ outcome: 'refused', error: 'no-export', message: 'Nothing is known.' })
+})
+
+/** Sends the exports of this program to callers that must read on within a time, and returns the connection of one. */
+async function givenReader(program: string, readWithinMs: number) {
+  const given = await givenExport(program)
+  const listener = express().get('/', async (_request, response) => sendFile(response, await given.startFile()))
+  const server = createHttpServer({ host: '127.0.0.1', port: 0, listener, readWithinMs })
+  const { port } = await server.start()
+  onTestFinished(server.stop)
+  const socket = connect(port, '127.0.0.1').pause()
+  socket.on('error', () => undefined)
+  onTestFinished(() => void socket.destroy())
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+  return { ...given, socket }
+}
+
+it('ends if its reader reads no further, so that another can run', async () => {
+  const program = `setInterval(() => console.log('x'.repeat(1_000_000)), 10)`
+  const { startFile, logged } = await givenReader(program, 200)
+  await expect.poll(() => logged, SOON).toMatchObject([{ outcome: 'SIGTERM' }])
+  await startFile()
+})
+
+it('reaches its reader whole if the command pauses for longer than a reader may', async () => {
+  const program = `
+    console.log('x'.repeat(20_000_000))
+    setTimeout(() => console.log('the end'), 2_000)`
+  const { socket, logged } = await givenReader(program, 1_000)
+  expect(await text(socket)).toContain('the end')
+  await expect.poll(() => logged, SOON).toMatchObject([{ outcome: 'exit code 0' }])
 })
 
 it('runs one at a time, and ends when its reader leaves', async () => {
