@@ -37,7 +37,8 @@ async function givenEvents(count: number, properties: Readonly<Record<string, un
   }
   await publishFacts(connection, forms.topic, [queued])
   const topics = { userEvents: users.topic, formEvents: forms.topic }
-  const query = { userId, depth: 1, mask: SHOW_ALL, signal: new AbortController().signal }
+  const user = { organization: 'acme', project: 'shop', userId }
+  const query = { user, depth: 1, mask: SHOW_ALL, signal: new AbortController().signal }
   const read = (kept?: { readonly entries: number; readonly bytes: number }, own: Partial<typeof query> = {}) =>
     readUserLog(
       {
@@ -91,6 +92,12 @@ describe('the part of the log of one user', () => {
     const log = await read({ entries: 20, bytes: 1_000_000 })
     expect(namesIn(log)).toEqual(eventsFrom(280, 300))
     expect(log.reading.stopped).toBe('size')
+  })
+
+  it('has no facts of another project, although the userId is right', async () => {
+    const { read } = await givenEvents(3, {})
+    const log = await read(undefined, { user: { organization: 'acme', project: 'blog', userId } })
+    expect([log.facts, log.formFacts]).toEqual([[], []])
   })
 
   it('ends with its request', async () => {

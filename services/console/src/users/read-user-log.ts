@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { decodeRecord, FormFact, TOPICS, UserFact } from '@nextvisit/contracts'
+import { decodeRecord, FormFact, TOPICS, UserFact, type UserRef } from '@nextvisit/contracts'
 import { bytesOfRecord, readLog, type FetchedRecord, partitionForKey, withLogAdmin } from '@nextvisit/log'
 import type { ZodType } from 'zod'
 import type { Answer } from '../api-routes.ts'
@@ -16,7 +16,8 @@ export interface UserLog {
 }
 
 export interface UserLogQuery {
-  readonly userId: string
+  /** Records of another project are not the user's, whatever their key. */
+  readonly user: UserRef
   /** Each step reads the same number of records further back. */
   readonly depth: number
   readonly mask: Mask
@@ -53,23 +54,22 @@ const MAX_RECORD_BYTES = 2 ** 20
 /** Reads the user's part of the log backwards, within bounds of records, time and bytes. Rejects while it is unavailable. */
 export async function readUserLog(
   { connection, partitionCount, nowMs, topics = TOPICS, kept = KEPT, withinMs = READ_WITHIN_MS }: UserLogParts,
-  { userId, depth, mask, signal }: UserLogQuery,
+  { user, depth, mask, signal }: UserLogQuery,
 ): Promise<UserLog> {
-  const partition = partitionForKey(userId, partitionCount)
+  const partition = partitionForKey(user.userId, partitionCount)
   const common = {
     partition,
     maxRecords: RECORDS_PER_DEPTH * depth,
     withinMs,
     signal,
   }
-  const ofUser = ({ key }: FetchedRecord) => key?.toString() === userId
   const [userEvents, formEvents] = await Promise.all([
     readBackwards<KeptFact>(connection, {
       ...common,
       topic: topics.userEvents,
       room: kept.userEvents,
       keep: (record) => {
-        const fact = ofUser(record) && factIn(record, UserFact)
+        const fact = factOf(user, record, UserFact)
         return fact ? keptFactOf(fact, mask) : undefined
       },
       bytesOf: ({ entry }) => bytesOfEntry(entry),
@@ -78,7 +78,7 @@ export async function readUserLog(
       ...common,
       topic: topics.formEvents,
       room: kept.formEvents,
-      keep: (record) => (ofUser(record) && factIn(record, FormFact)) || undefined,
+      keep: (record) => factOf(user, record, FormFact),
       bytesOf: (fact) => bytesOfEntry(formEntryOf(fact)),
     }),
   ])
@@ -96,11 +96,17 @@ export async function readUserLog(
   }
 }
 
-/** Decodes a record. An unreadable one is a dead letter of each consumer, and is skipped here. */
-function factIn<Fact>({ value, headers }: FetchedRecord, schema: ZodType<Fact>): Fact | undefined {
-  if ((value?.byteLength ?? 0) > MAX_RECORD_BYTES) return undefined
+/** Decodes a record of the user. An unreadable one is a dead letter of each consumer, and is skipped here. */
+function factOf<Fact extends UserRef>(
+  { organization, project, userId }: UserRef,
+  { key, value, headers }: FetchedRecord,
+  schema: ZodType<Fact>,
+): Fact | undefined {
+  if (key?.toString() !== userId || (value?.byteLength ?? 0) > MAX_RECORD_BYTES) return undefined
   const decoded = decodeRecord(schema, value, headers)
-  return decoded.outcome === 'ok' ? decoded.fact : undefined
+  if (decoded.outcome !== 'ok') return undefined
+  const { fact } = decoded
+  return fact.organization === organization && fact.project === project ? fact : undefined
 }
 
 interface BackwardsReading<Item> {

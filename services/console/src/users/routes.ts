@@ -82,7 +82,7 @@ export function createUserRoutes({ catalog, users, exportUser, readRefusals, now
     },
     readTimeline: async ({ depth, request, ...path }, session, signal) => {
       const mask = maskFor(session, revealedName(path))
-      const query = { userId: path.userId, depth, mask, signal }
+      const query = { user: path, depth, mask, signal }
       const readLog = () => users.readLog(query).then(answered<UserLog>, () => NO_LOG)
       const [read, forms, refusals, known] = await Promise.all([
         limited(session, signal, readLog),
