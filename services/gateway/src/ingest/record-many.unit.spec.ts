@@ -141,6 +141,18 @@ describe('the creation of a user', () => {
     expect(await record('exists', withCreation(undefined))).toEqual({ records: 2, statuses: [200, 200] })
   })
 
+  it('has its events sent again if its look-up gave no verdict and that of an event finds no user', async () => {
+    const unknown = kindWith({ admit: async () => refuse(REFUSALS.user) })
+    const identify = kindWith({ identifies: true })
+    const createUser = () => requestedItem(identify, { userName: 'ada' }, { requestId: 'creation' })
+    const { stages } = givenStages({ knownUsers: { check: async () => 'unchecked' } })
+    const [created, plain] = await createRecordMany(
+      stages,
+      logger,
+    )([requestedItem(unknown, { userName: 'ada' }, {}, createUser), requestedItem(unknown, { userName: 'grace' }, {})])
+    expect([created?.status, plain?.status]).toEqual([503, 404])
+  })
+
   it('refuses its events if it is refused itself', async () => {
     const refused = withCreation(async () => refuse(REFUSALS.mau))
     expect(await record('missing', refused)).toEqual({ records: 0, statuses: [400, 400] })
