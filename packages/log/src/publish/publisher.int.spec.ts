@@ -363,13 +363,14 @@ describe('a publisher whose broker fails', () => {
     const topic = await givenTopic(1)
     const { proxy, connection } = await givenFaultProxy()
     const onRequest = vi.fn<NonNullable<PublisherOptions['onRequest']>>()
-    const publisher = await givenPublisher(connection, { onRequest, requestTimeoutMs: 500 })
+    const publisher = await givenPublisher(connection, { onRequest, requestTimeoutMs: 3_000 })
     await Promise.all([0, 1, 2].map((index) => publisher.publish(recordOf(topic, 0, String(index)), inMs(5_000))))
     expect(onRequest.mock.calls).toEqual([[{ records: 3, durationMs: expect.any(Number), isAcknowledged: true }]])
     proxy.setLink('black-hole')
     await publisher.publish(recordOf(topic, 0, 'lost'), inMs(1_000))
-    await vi.waitFor(() =>
-      expect(onRequest).toHaveBeenLastCalledWith(expect.objectContaining({ records: 1, isAcknowledged: false })),
+    await vi.waitFor(
+      () => expect(onRequest).toHaveBeenLastCalledWith(expect.objectContaining({ records: 1, isAcknowledged: false })),
+      { timeout: 20_000 },
     )
   })
 
