@@ -3,10 +3,9 @@ import { type CallTable, defineCall } from '@nextvisit/contracts'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { createCallClient, type CallContext, type Handlers, type CallRoute, NOT_FOUND, serveCalls } from './calls.ts'
-import { createLogger } from './logger.ts'
 import { createInternalClient } from './internal-client.ts'
-import { createInternalServer, type Health, type InternalServerOptions } from './internal-server.ts'
-import { createMetrics } from './metrics.ts'
+import type { Health, InternalServerOptions } from './internal-server.ts'
+import { givenInternalServer } from '../test/given-internal-server.ts'
 
 const TOKEN = 'a token of some length'
 const question = z.object({ n: z.number() })
@@ -23,22 +22,8 @@ function serving(double: Handlers<typeof calls>['double']) {
 }
 const double = serving(async ({ n }) => ({ twice: 2 * n }))
 
-async function serve(routes: readonly CallRoute[], own: Partial<InternalServerOptions> = {}) {
-  const server = createInternalServer({
-    host: '127.0.0.1',
-    port: 0,
-    token: TOKEN,
-    routes,
-    isLive: () => ({ status: 'available' }),
-    isReady: () => ({ status: 'available' }),
-    metrics: createMetrics('spec'),
-    logger: createLogger('spec', 'silent'),
-    ...own,
-  })
-  const { port } = await server.start()
-  onTestFinished(server.stop)
-  return { url: `http://127.0.0.1:${port}`, port, stop: server.stop }
-}
+const serve = (routes: readonly CallRoute[], own: Partial<InternalServerOptions> = {}) =>
+  givenInternalServer({ token: TOKEN, routes, ...own })
 
 function asksAt(...baseUrls: string[]) {
   return createCallClient(calls, createInternalClient({ baseUrls, token: TOKEN, timeoutMs: 2_000 }))

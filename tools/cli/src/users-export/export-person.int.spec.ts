@@ -12,7 +12,8 @@ import { eventTracked, identifyRequested, organizationConfig } from '@nextvisit/
 import { type Db, sql } from '@nextvisit/database'
 import { userIdOf } from '@nextvisit/domain'
 import { createLogAdmin, createPublisher, type LogConnection, partitionForKey } from '@nextvisit/log'
-import { type CallRoute, createInternalServer, createLogger, createMetrics, serveCalls } from '@nextvisit/service-kit'
+import { type CallRoute, serveCalls } from '@nextvisit/service-kit'
+import { givenInternalServer } from '@nextvisit/service-kit/test/given-internal-server.ts'
 import { consumers } from '@nextvisit/services'
 import { createTestTopic } from '@nextvisit/testing'
 import { expect, inject, it, onTestFinished } from 'vitest'
@@ -58,21 +59,7 @@ function factsOf(name: string): UserFact[] {
   ]
 }
 
-async function serve(routes: readonly CallRoute[]) {
-  const server = createInternalServer({
-    host: '127.0.0.1',
-    port: 0,
-    token: TOKEN,
-    routes,
-    isLive: () => ({ status: 'available' }),
-    isReady: () => ({ status: 'available' }),
-    metrics: createMetrics('spec'),
-    logger: createLogger('spec', 'silent'),
-  })
-  const { port } = await server.start()
-  onTestFinished(() => server.stop())
-  return `http://127.0.0.1:${port}`
-}
+const serve = async (routes: readonly CallRoute[]) => (await givenInternalServer({ token: TOKEN, routes })).url
 
 async function publishAll(connection: LogConnection, userEvents: string, formEvents: string): Promise<void> {
   const publisher = createPublisher(connection)
