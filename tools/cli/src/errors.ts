@@ -8,6 +8,11 @@ export function isOurs(error: unknown): error is Error & { readonly code: string
   return error instanceof Error && 'code' in error && 'retryable' in error
 }
 
+/** Returns whether a service has refused INTERNAL_TOKEN, by the error of a call. */
+export function isTokenRefused({ message }: Error): boolean {
+  return message.includes('answered 401')
+}
+
 /** Returns the first line of a message. Prisma's messages begin with an empty line. */
 export function firstLine({ message }: Error): string {
   return message.trim().split('\n', 1)[0] ?? ''

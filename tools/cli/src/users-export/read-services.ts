@@ -7,6 +7,7 @@ import {
   type RowPlace,
 } from '@nextvisit/contracts'
 import type { CallClient, CallOutcome } from '@nextvisit/service-kit'
+import { isTokenRefused } from '../errors.ts'
 import type { NamedProject, Person, PersonWriter } from './person-writer.ts'
 import { rowLineOf } from './row-line.ts'
 
@@ -117,7 +118,7 @@ function answerOf<Answer>(asked: CallOutcome<Answer>): Answer {
       return asked.answer
     case 'unavailable':
       throw new SourceFailed(
-        asked.cause.message.includes('answered 401')
+        isTokenRefused(asked.cause)
           ? 'it refuses INTERNAL_TOKEN: set the token that it was started with'
           : 'it does not answer. See nextvisit status',
       )

@@ -21,7 +21,7 @@ import {
   internalTokenConfig,
 } from '@nextvisit/service-kit'
 import { logConnection, readSettings } from '../environment/config.ts'
-import { CliError, EXIT } from '../errors.ts'
+import { CliError, EXIT, isTokenRefused } from '../errors.ts'
 import { findProject, knownNames, type ProjectName } from '../find-project.ts'
 
 export interface WhyQuestion {
@@ -71,7 +71,7 @@ export async function askWhy(env: EnvironmentVariables, question: WhyQuestion, t
     )
   }
   if (asked.outcome === 'unavailable') {
-    const because = asked.cause.message.includes('answered 401')
+    const because = isTokenRefused(asked.cause)
       ? 'refuses INTERNAL_TOKEN: set the token that it was started with, or unset it if a local stack runs here'
       : 'cannot answer now: it is unavailable or lags far behind. See nextvisit status'
     const message = `The form trigger evaluator ${because}.`
