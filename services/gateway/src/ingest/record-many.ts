@@ -64,8 +64,8 @@ export function createRecordMany(stages: Stages, logger: Logger) {
       if (creation?.outcome === 'refused') return creation
       const admission = await stages.admit(kind, request, isIdentified)
       // The look-up of the creation gave no verdict in time, and this one did: the next attempt creates the user.
-      const isLeftUncreated = createUser && isRefusedBy(admission, REFUSALS.user)
-      return isLeftUncreated ? refuse(REFUSALS.notRecorded) : admission
+      const isMissing = admission.outcome === 'refused' && admission.reason === REFUSALS.user.reason
+      return createUser && isMissing ? refuse(REFUSALS.notRecorded) : admission
     } catch (err) {
       return broken(step, err)
     }
@@ -127,10 +127,6 @@ export function createRecordMany(stages: Stages, logger: Logger) {
 async function isIdentifiedAfter(admitted: Promise<AdmittedStep>, before?: Promise<boolean>): Promise<boolean> {
   const { admission } = await admitted
   return (admission.outcome !== 'refused' && admission !== NOT_CREATED) || (await before) === true
-}
-
-function isRefusedBy(admission: Admission, { reason }: { readonly reason?: string }): boolean {
-  return admission.outcome === 'refused' && reason !== undefined && admission.reason === reason
 }
 
 /** Admitting or publishing an item costs about half as much as parsing it. */
