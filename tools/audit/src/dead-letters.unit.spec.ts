@@ -12,7 +12,7 @@ const record = (offset: bigint, more: Partial<FetchedRecord> = {}): FetchedRecor
   const value = Buffer.from(`value ${offset}`)
   return { topic: 'user-events', partition: PARTITION, offset, timestampMs: 0, key: null, value, headers: {}, ...more }
 }
-/** The record that stands in for an undecodable batch at these offsets. */
+/** Returns the stand-in of an undecodable batch at these offsets. */
 const batch = (firstOffset: bigint, lastOffset: bigint) =>
   record(firstOffset, { value: Buffer.alloc(0), undecodable: { error: new Error('damaged'), lastOffset } })
 

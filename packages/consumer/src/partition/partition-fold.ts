@@ -42,8 +42,8 @@ export interface PartitionFold extends Pick<PartitionCheckpoint, 'key' | 'open'>
    */
   readonly fold: (batch: FetchedBatch) => Promise<Folded | Stale>
   /**
-   * Makes the record at `offset` a dead letter from now on, for this reason. `isBatch`: only while it stands in for an
-   * undecodable batch, not if the batch turns out to be readable.
+   * Makes the record at `offset` a dead letter from now on, for this reason. `isBatch`: only while its batch is
+   * undecodable, not if the batch turns out to be readable.
    */
   readonly makeDeadLetter: (offset: bigint, reason: string, of: { readonly isBatch: boolean }) => void
   /** Retries dead letters that an operator wants retried, as many as go into one commit. Throws like `tick`. */

@@ -152,7 +152,7 @@ describe('a partition', () => {
 
   describe('that is halted at an undecodable batch', () => {
     const error = new UndecodableBatchError('user-events', 0, 4n, { cause: new RangeError('damaged'), lastOffset: 7n })
-    /** A batch from this offset, in which a record stands in for those at offsets 4 to 7. */
+    /** Returns a batch from this offset. One stand-in replaces its records at offsets 4 to 7. */
     const damagedFrom = (from: number): FetchedBatch => {
       const whole = batchOf(records, from)
       const [standIn] = batchOf(records, 4).records.map((one) => ({ ...one, undecodable: { error, lastOffset: 7n } }))
