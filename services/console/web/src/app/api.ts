@@ -39,20 +39,13 @@ function late(withinMs: number): ErrorAnswer {
   return { error: 'late', message }
 }
 
-/**
- * Calls a route of the console's API. Members of the input that are not in the path go into the query or the body. `leaving`
- * ends the request, and the console's work for it.
- */
-export async function callApi<Name extends ApiName>(
+/** Sends a call. Members of the input that are not in the path go into the query or the body. undefined: no answer came. */
+function send<Name extends ApiName>(
   name: Name,
   input: Input<Name>,
-  withinMs: number = API_ROUTES[name].method === 'GET' ? ANSWER_WITHIN_MS : LONG_ANSWER_WITHIN_MS,
-  leaving?: AbortSignal,
-): Promise<Answer<Name>> {
+  signal?: AbortSignal,
+): Promise<Response | undefined> {
   const { method, path } = API_ROUTES[name]
-  const overdue = AbortSignal.timeout(withinMs)
-  const signal = leaving ? AbortSignal.any([overdue, leaving]) : overdue
-  const failed = () => new ApiError(0, overdue.aborted ? late(withinMs) : UNREACHABLE)
   const members = new Map(Object.entries(input).filter(([, value]) => value !== undefined))
   const address = path.replaceAll(/:(\w+)/g, (_, member: string) => {
     const value = encodeURIComponent(String(members.get(member)))
@@ -61,13 +54,25 @@ export async function callApi<Name extends ApiName>(
   })
   const url = new URL(`api/${address}`, document.baseURI)
   if (method === 'GET') for (const [member, value] of members) url.searchParams.set(member, String(value))
-  const response = await fetch(url, {
+  return fetch(url, {
     method,
     // A page of another site cannot set this header.
     headers: { 'content-type': 'application/json', 'x-nextvisit-console': '1' },
     ...(method === 'POST' && { body: JSON.stringify(Object.fromEntries(members)) }),
-    signal,
+    ...(signal && { signal }),
   }).catch(() => undefined)
+}
+
+/** Calls a route of the console's API. `leaving` ends the request, and the console's work for it. */
+export async function callApi<Name extends ApiName>(
+  name: Name,
+  input: Input<Name>,
+  withinMs: number = API_ROUTES[name].method === 'GET' ? ANSWER_WITHIN_MS : LONG_ANSWER_WITHIN_MS,
+  leaving?: AbortSignal,
+): Promise<Answer<Name>> {
+  const overdue = AbortSignal.timeout(withinMs)
+  const failed = () => new ApiError(0, overdue.aborted ? late(withinMs) : UNREACHABLE)
+  const response = await send(name, input, leaving ? AbortSignal.any([overdue, leaving]) : overdue)
   if (!response) throw failed()
   const answer: unknown = await response.json().catch(() => undefined)
   if (answer === undefined) throw failed()
@@ -77,12 +82,7 @@ export async function callApi<Name extends ApiName>(
 
 /** Calls a route whose answer is a file, and has the browser save it. Resolves to its last bytes as text. */
 export async function download(name: 'exportUser', input: Input<'exportUser'>, fileName: string): Promise<string> {
-  const { method, path } = API_ROUTES[name]
-  const address = path.replaceAll(/:(\w+)/g, (_, member: keyof typeof input) => encodeURIComponent(input[member]))
-  const headers = { 'content-type': 'application/json', 'x-nextvisit-console': '1' }
-  const response = await fetch(new URL(`api/${address}`, document.baseURI), { method, headers, body: '{}' }).catch(
-    () => undefined,
-  )
+  const response = await send(name, input)
   if (!response) throw new ApiError(0, UNREACHABLE)
   if (!response.ok)
     throw new ApiError(response.status, await (response.json() as Promise<ErrorAnswer>).catch(() => UNREACHABLE))
