@@ -78,7 +78,13 @@ export type Form = z.infer<typeof Form>
 export const Segment = z.strictObject({ id: SlugId, name: z.string().optional(), where: Condition })
 export type Segment = z.infer<typeof Segment>
 
-const keyCommon = { name: z.string().min(1), kind: KeyKind, environment: Environment }
+const keyCommon = {
+  name: z.string().min(1),
+  kind: KeyKind,
+  environment: Environment,
+  /** The key may erase users and read erasures (decisions.md, Erasure). Only of admin keys. Default: false. */
+  mayErase: z.boolean().optional(),
+}
 /** A key in the catalog, which has only its SHA-256 in hex. */
 export const KeyEntry = z.strictObject({
   ...keyCommon,

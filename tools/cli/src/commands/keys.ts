@@ -3,6 +3,7 @@ import type { Environment, KeyKind } from '@nextvisit/contracts'
 import { createApiKey, hashApiKey } from '@nextvisit/domain'
 import { Command, Option } from 'commander'
 import { parse } from 'yaml'
+import { CliError, EXIT } from '../errors.ts'
 import { print, styled } from '../output/print.ts'
 
 const PUBLISHABLE = `Every visitor of your pages can read this key. Unless the project sets requireUserSignature, anyone can act as any user
@@ -12,6 +13,7 @@ interface KeyFlags {
   readonly kind: KeyKind
   readonly environment: Environment
   readonly name?: string
+  readonly mayErase?: true
 }
 
 export function createCommand(): Command {
@@ -32,6 +34,7 @@ export function createCommand(): Command {
             .makeOptionMandatory(),
         )
         .option('--name <name>', 'the name of the key in the file (default: a unique name)')
+        .option('--may-erase', 'an admin key that may erase users; give it to no other server')
         .addHelpText(
           'after',
           '\nExits with 0 if done, 2 if the arguments are invalid.\n\nExample:\n  nextvisit keys create --kind admin --environment P --name backend',
@@ -40,7 +43,8 @@ export function createCommand(): Command {
     )
 }
 
-function createKey({ kind, environment, name }: KeyFlags): void {
+function createKey({ kind, environment, name, mayErase }: KeyFlags): void {
+  if (mayErase && kind === 'sdk') throw new CliError('--may-erase: only admin keys may erase users.', EXIT.usage)
   const key = createApiKey(kind, environment, randomBytes(32))
   const sha256 = hashApiKey(key)
   const called = name ?? `${kind}-${sha256.slice(0, 6)}`
@@ -50,6 +54,8 @@ function createKey({ kind, environment, name }: KeyFlags): void {
   print('The key. It is shown only once and not stored:\n')
   print(`  ${styled('bold', key)}\n`)
   print('To enable it, add this line below `keys:` of its project in the workspace file, and apply the file:\n')
-  print(`  - { name: ${shownName}, kind: ${kind}, environment: ${environment}, sha256: ${sha256} }`)
+  print(
+    `  - { name: ${shownName}, kind: ${kind}, environment: ${environment}, sha256: ${sha256}${mayErase ? ', mayErase: true' : ''} }`,
+  )
   if (kind === 'sdk') print(`\n${PUBLISHABLE}`)
 }

@@ -27,6 +27,7 @@ function checkProject(project: YamlNode): readonly Fault[] {
   const forms = items(project, 'forms')
   return [
     ...repeated(items(project, 'keys'), 'name', 'key'),
+    ...items(project, 'keys').flatMap(checkMayErase),
     ...repeated(items(project, 'segments'), 'id', 'segment'),
     ...repeated(forms, 'id', 'form'),
     ...repeated(items(project, 'traits'), 'slug', 'trait'),
@@ -41,6 +42,12 @@ function checkProject(project: YamlNode): readonly Fault[] {
     ...checkPropertyCounts(project),
     ...forms.flatMap(checkForm),
   ]
+}
+
+function checkMayErase(key: YamlNode): readonly Fault[] {
+  const { path, value } = member(key, 'mayErase')
+  if (value === undefined || text(key, 'kind') !== 'sdk') return []
+  return [{ path, message: 'is only for admin keys, because every visitor can read a publishable key' }]
 }
 
 function checkForm(form: YamlNode): readonly Fault[] {

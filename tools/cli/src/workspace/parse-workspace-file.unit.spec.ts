@@ -71,6 +71,14 @@ describe('a workspace file', () => {
     expect(JSON.stringify(parsed)).not.toContain(ADMIN_KEY)
   })
 
+  it('lets admin keys of both environments erase users', () => {
+    const keys = ['P', 'T'].map((environment, nth) => {
+      return { name: environment, kind: 'admin', environment, mayErase: true, sha256: `${nth}`.repeat(64) }
+    })
+    const parsed = parseWorkspaceFile(project(`keys: ${JSON.stringify(keys)}`), ENV)
+    expect(parsed).toMatchObject({ organizations: [{ projects: [{ keys }] }] })
+  })
+
   it('encrypts a signing secret for its project', () => {
     const parsed = parseWorkspaceFile(project('signingSecret: $SIGNING_SECRET'), ENV)
     const encrypted = parsed.outcome === 'ok' ? (parsed.organizations[0]?.projects[0]?.signingSecret ?? '') : ''
@@ -204,6 +212,23 @@ describe('a workspace file', () => {
       'a key with a bad kind',
       project('keys:', '  - { name: b, kind: web, environment: P, secret: $ADMIN_KEY }'),
       /^6 .*kind: must be one of admin, sdk$/,
+    ],
+    [
+      'a publishable key that may erase',
+      project(
+        'keys:',
+        '  - name: b',
+        '    kind: sdk',
+        '    environment: P',
+        '    mayErase: true',
+        `    sha256: ${'a'.repeat(64)}`,
+      ),
+      /^9 .*keys\[0\]\.mayErase: is only for admin keys/,
+    ],
+    [
+      'a permission that is no boolean',
+      project('keys: [{ name: b, kind: admin, environment: P, secret: $ADMIN_KEY, mayErase: yes please }]'),
+      /^5 .*mayErase: must be true or false/,
     ],
     [
       'a bad hash',
