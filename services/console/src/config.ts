@@ -1,9 +1,11 @@
 import { CALLS, type ServiceName } from '@nextvisit/contracts'
+import { SECRET_KEY_VARIABLE } from '@nextvisit/sealing'
 import {
   addressesConfig,
   databaseAddress,
   internalServerConfig,
   kafkaConfig,
+  keyRingConfig,
   logConfig,
   modeConfig,
   port,
@@ -54,7 +56,7 @@ const consoleConfig = z
 
 const SERVICES = Object.keys(CALLS) as ServiceName[]
 
-/** Variables that a command gets from this process' environment: how to reach the log, and trusted certificates. */
+/** Variables that a command gets from this process' environment: how to reach and open the log, and trusted certificates. */
 const HANDED_TO_COMMANDS = [
   'KAFKA_BROKERS',
   'KAFKA_TLS',
@@ -62,6 +64,7 @@ const HANDED_TO_COMMANDS = [
   'KAFKA_SASL_USERNAME',
   'KAFKA_SASL_PASSWORD',
   'KAFKA_PARTITIONS',
+  SECRET_KEY_VARIABLE,
   'NODE_EXTRA_CA_CERTS',
 ]
 
@@ -73,6 +76,7 @@ const schema = consoleConfig
   .and(addressesConfig(...SERVICES))
   .and(commandConfig)
   .and(kafkaConfig)
+  .and(keyRingConfig)
   .and(internalServerConfig)
   .and(logConfig)
   .and(modeConfig)

@@ -12,6 +12,7 @@ const GIVEN = {
   KAFKA_SASL_PASSWORD: 'of-kafka',
   INTERNAL_PORT: '1',
   INTERNAL_TOKEN: 'the-internal-token',
+  NEXTVISIT_SECRET_KEY: 'ab'.repeat(32),
   CONSOLE_TOKEN: 'the-operators-token',
   CONSOLE_VIEWER_TOKEN: 'the-viewers-token',
   CONSOLE_CLI: '/app/main.ts',
@@ -24,11 +25,15 @@ function read(env: Readonly<Record<string, string>>) {
   return readConsoleConfig()
 }
 
-it('the configuration passes the settings for the log to commands, and no token or database of the console', () => {
+it('the configuration passes the settings for the log and its keys to commands, and no token or database of the console', () => {
   const { commandEnvironment, cliEntry, operatorUrl } = read({ ...GIVEN, NODE_OPTIONS: '--max-old-space-size=64' })
-  expect(commandEnvironment).toMatchObject({ KAFKA_BROKERS: 'one:9092', KAFKA_SASL_PASSWORD: 'of-kafka' })
+  expect(commandEnvironment).toMatchObject({
+    KAFKA_BROKERS: 'one:9092',
+    KAFKA_SASL_PASSWORD: 'of-kafka',
+    NEXTVISIT_SECRET_KEY: GIVEN.NEXTVISIT_SECRET_KEY,
+  })
   const names = Object.keys(commandEnvironment).filter((name) => !name.startsWith('KAFKA_'))
-  expect(names.filter((name) => name !== 'NODE_EXTRA_CA_CERTS')).toEqual([])
+  expect(names.filter((name) => name !== 'NODE_EXTRA_CA_CERTS')).toEqual(['NEXTVISIT_SECRET_KEY'])
   expect({ cliEntry, operatorUrl }).toEqual({
     cliEntry: GIVEN.CONSOLE_CLI,
     operatorUrl: GIVEN.CONSOLE_OPERATOR_DATABASE_URL,

@@ -68,6 +68,7 @@ async function consoleProcess(
     CONSOLE_PORT: String(consolePort),
     CONSOLE_TOKEN: secrets.consoleToken,
     CONSOLE_VIEWER_TOKEN: secrets.consoleViewerToken,
+    NEXTVISIT_SECRET_KEY: secrets.secretKey,
     CONSOLE_GATEWAY_URL: `http://127.0.0.1:${gatewayPort}`,
     CONSOLE_DEMO_KEYS_FILE: demoKeysFileIn(dataDirectory),
     CONSOLE_CLI: path.join(CHECKOUT, 'tools/cli/src/main.ts'),
