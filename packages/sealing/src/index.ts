@@ -1,2 +1,4 @@
 export { type KeyRing, type Opened, sealedWith } from './key-ring.ts'
 export { parseKeyRing, SECRET_KEY_VARIABLE } from './parse-key-ring.ts'
+export * from './installation-keys.ts'
+export * from './receipt-signature.ts'
