@@ -42,6 +42,7 @@ export function createVisitsProjection(topic: string = TOPICS.userEvents): Visit
       },
       IdentifyRequested: 'ignored',
       VisitAnswered: 'ignored',
+      UserErased: 'ignored',
     },
     save: ({ users, events }) => ({
       statements: visits.upsert(Array.from(users, ([userId, visit]) => ({ userId, ...visit }))),

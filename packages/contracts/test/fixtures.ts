@@ -1,6 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { z } from 'zod'
-import type { EventTracked, IdentifyRequested, VisitAnswered } from '../src/records/user-events.ts'
+import { KNOWN_FIELDS } from '../src/device-info.ts'
+import type { TraitOperations } from '../src/records/traits.ts'
+import type { EventTracked, IdentifyRequested, UserErased, VisitAnswered } from '../src/records/user-events.ts'
 import { OrganizationConfig } from '../src/workspace/organization-config.ts'
 
 /** Fixtures of records. Each function returns a valid fact, and its argument overrides members. */
@@ -27,16 +29,18 @@ function common(userName: string) {
     environment: 'P' as const,
     source: 'admin' as const,
     keyed: false,
-    userName,
     unchecked: [],
   }
 }
 
 export function identifyRequested(special: Partial<IdentifyRequested> = {}): IdentifyRequested {
+  const { userName = 'ada', operations = {} } = special
   return {
     type: 'IdentifyRequested',
-    ...common(special.userName ?? 'ada'),
-    operations: {},
+    ...common(userName),
+    userName,
+    traits: traitsOf(operations),
+    operations,
     device: {},
     registeredTraits: [],
     strippedTraits: [],
@@ -46,17 +50,27 @@ export function identifyRequested(special: Partial<IdentifyRequested> = {}): Ide
   }
 }
 
+/** Returns the slugs that operations register. */
+function traitsOf({ set, setOnce, increment, decrement }: TraitOperations): string[] {
+  const slugs = [set, setOnce, increment, decrement].flatMap((operands = {}) => Object.keys(operands))
+  return [...new Set(slugs)].filter((slug) => !KNOWN_FIELDS.includes(slug))
+}
+
 /** Returns a visit: an identify with a publishable key. */
 export function visit(special: Partial<IdentifyRequested> = {}): IdentifyRequested {
   return identifyRequested({ source: 'sdk', ...special })
 }
 
-export function eventTracked(special: Partial<EventTracked> = {}): EventTracked {
+/** `userName` names the user; an event contains only the id. */
+export function eventTracked({
+  userName = 'ada',
+  ...special
+}: Partial<EventTracked> & { readonly userName?: string } = {}): EventTracked {
   const received = special.received ?? INSTANT
   const eventName = special.eventName ?? 'Checkout Completed'
   return {
     type: 'EventTracked',
-    ...common(special.userName ?? 'ada'),
+    ...common(userName),
     eventName,
     slug: eventName.toLowerCase().replace(/[^a-z0-9]+/g, '_'),
     occurredAt: received,
@@ -70,8 +84,18 @@ export function eventTracked(special: Partial<EventTracked> = {}): EventTracked 
 export function visitAnswered(
   special: Partial<VisitAnswered> & Pick<VisitAnswered, 'visitId' | 'queuedId' | 'formId'>,
 ): VisitAnswered {
-  const { environment: _e, source: _s, keyed: _k, userName: _u, unchecked: _c, ...facts } = common('ada')
+  const { environment: _e, source: _s, keyed: _k, unchecked: _c, ...facts } = common('ada')
   return { type: 'VisitAnswered', ...facts, ...special }
+}
+
+/** Returns the fence of an erasure. `keysUntil`: a minute after `received`. */
+export function userErased({
+  userName = 'ada',
+  ...special
+}: Partial<UserErased> & { readonly userName?: string } = {}): UserErased {
+  const { environment: _e, source: _s, keyed: _k, unchecked: _c, ...facts } = common(userName)
+  const keysUntil = new Date(Date.parse(special.received ?? INSTANT) + 60_000).toISOString()
+  return { type: 'UserErased', ...facts, erasureId: randomUUID(), keysUntil, ...special }
 }
 
 /** Returns an organization `acme` with the project `shop` and defaults for everything else. */

@@ -1,4 +1,4 @@
-import { type Environment, isRequestFact, type KeyKind, type UserFact } from '@nextvisit/contracts'
+import { type Environment, isRequestFact, type KeyKind, type SealedUserFact } from '@nextvisit/contracts'
 import { projectNamespace, uuidV5 } from './ids.ts'
 
 /** The parts of a request with an `Idempotency-Key` that determine its record's id. */
@@ -30,7 +30,9 @@ export function keyedRecordId(parts: KeyedRequestParts): string {
  * can have none, since its request had no `Idempotency-Key` (decisions.md, Retries) and it was not imported. Imported facts
  * are remembered forever (`Infinity`), because a file can be imported again years later (decisions.md, Import).
  */
-export function idempotentRecordOf(fact: UserFact): { readonly id: string; readonly receivedMs: number } | undefined {
+export function idempotentRecordOf(
+  fact: SealedUserFact,
+): { readonly id: string; readonly receivedMs: number } | undefined {
   if (!isRequestFact(fact)) return undefined
   if (fact.imported) return { id: fact.id, receivedMs: Number.POSITIVE_INFINITY }
   return fact.keyed ? { id: fact.id, receivedMs: Date.parse(fact.received) } : undefined

@@ -17,6 +17,7 @@ export { treeInWords, triggerInWords } from './conditions/condition-words.ts'
 export { type Counted, countedByTrigger, countKeyOf, countKeysOf, countsRaisedBy } from './counts/count-key.ts'
 export { type EventHistory, MAX_EVENT_HISTORY_BYTES, type MissedOccurrence } from './counts/event-history.ts'
 export { countsForOf } from './conditions/property-counts.ts'
+export * from './erasure/fence.ts'
 export * from './event-slug.ts'
 export * from './forms/needed-facts.ts'
 export {

@@ -1,3 +1,11 @@
+export {
+  createDataKey,
+  type DataKey,
+  fingerprintOf,
+  type Unwrapped,
+  unwrapDataKey,
+  type WrappedKey,
+} from './data-key.ts'
 export { type KeyRing, type Opened, sealedWith } from './key-ring.ts'
 export { parseKeyRing, SECRET_KEY_VARIABLE } from './parse-key-ring.ts'
 export * from './installation-keys.ts'

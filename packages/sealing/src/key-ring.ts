@@ -1,8 +1,6 @@
-import { createCipheriv, createDecipheriv, createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { decrypt, encrypt } from './aes-gcm.ts'
 
-const ALGORITHM = 'aes-256-gcm'
-const NONCE_BYTES = 12
-const TAG_BYTES = 16
 const KEY_ID_BYTES = 8
 const KEY_ID_LABEL = 'nextvisit secret key id'
 /** `<key id>.<nonce, tag and ciphertext>`: hex and base64. */
@@ -64,23 +62,4 @@ export function createKeyRing(keys: readonly [Uint8Array, ...Uint8Array[]]): Key
 function namedKey(key: Uint8Array): readonly [keyId: string, key: KeyObject] {
   const digest = createHmac('sha256', key).update(KEY_ID_LABEL).digest()
   return [digest.toString('hex', 0, KEY_ID_BYTES), createSecretKey(key)]
-}
-
-function encrypt(key: KeyObject, bytes: Uint8Array, context: string): Buffer {
-  const nonce = randomBytes(NONCE_BYTES)
-  const cipher = createCipheriv(ALGORITHM, key, nonce).setAAD(Buffer.from(context))
-  const text = Buffer.concat([cipher.update(bytes), cipher.final()])
-  return Buffer.concat([nonce, cipher.getAuthTag(), text])
-}
-
-function decrypt(key: KeyObject, sealed: Buffer, context: string): Buffer | undefined {
-  if (sealed.length < NONCE_BYTES + TAG_BYTES) return undefined
-  const [nonce, tag] = [sealed.subarray(0, NONCE_BYTES), sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES)]
-  const decipher = createDecipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES })
-  decipher.setAAD(Buffer.from(context)).setAuthTag(tag)
-  try {
-    return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()])
-  } catch {
-    return undefined
-  }
 }

@@ -54,7 +54,12 @@ export function createProjection({
     schema: UserFact,
     idempotencyOf: idempotentRecordOf,
     load: loadDraft,
-    evolve: { IdentifyRequested: evolveIdentify, EventTracked: evolveEvent, VisitAnswered: evolveAnswer },
+    evolve: {
+      IdentifyRequested: evolveIdentify,
+      EventTracked: evolveEvent,
+      VisitAnswered: evolveAnswer,
+      UserErased: 'ignored',
+    },
     save: (draft) => ({ statements: saveDraft(draft), outbox: outboxRowsOf(draft.facts) }),
     afterCommit: async (db, { replies, steps }, duplicates) => {
       // Replies never reject. Figures come last: a failure of either loses nothing of the other.

@@ -1,5 +1,5 @@
 import type { Projection, Recorded } from '@nextvisit/consumer'
-import { FormFact, type QueueRow, TOPICS } from '@nextvisit/contracts'
+import { FormFact, type QueueRow, type QueueRowFact, TOPICS } from '@nextvisit/contracts'
 import type { Db } from '@nextvisit/database'
 import { applyFormFactToRow } from '@nextvisit/domain'
 import { partitionForKey } from '@nextvisit/log'
@@ -19,7 +19,13 @@ export function createQueueProjection(userEventsPartitions: number): Projection<
     topic: TOPICS.formEvents,
     schema: FormFact,
     load: readNamedRows,
-    evolve: { FormQueued: evolveRow, FormDelivered: evolveRow, FormCancelled: evolveRow, FormExpired: evolveRow },
+    evolve: {
+      FormQueued: evolveRow,
+      FormDelivered: evolveRow,
+      FormCancelled: evolveRow,
+      FormExpired: evolveRow,
+      QueueErased: 'ignored',
+    },
     save: ({ stored, changed }) => {
       const { updated = [], inserted = [] } = Object.groupBy(changed.values(), ({ id }) =>
         stored.has(id) ? 'updated' : 'inserted',
@@ -32,14 +38,14 @@ export function createQueueProjection(userEventsPartitions: number): Projection<
   }
 }
 
-function evolveRow({ stored, changed }: QueueDraft, { fact }: Recorded<FormFact>): void {
+function evolveRow({ stored, changed }: QueueDraft, { fact }: Recorded<QueueRowFact>): void {
   const before = changed.get(fact.queuedId) ?? stored.get(fact.queuedId)
   const after = applyFormFactToRow(before, fact)
   if (after && after !== before) changed.set(after.id, after)
 }
 
 async function readNamedRows(db: Db, batch: readonly Recorded<FormFact>[]): Promise<QueueDraft> {
-  const named = batch.map(({ fact }) => ({ ...fact, id: fact.queuedId }))
+  const named = batch.flatMap(({ fact }) => ('queuedId' in fact ? { ...fact, id: fact.queuedId } : []))
   const rows = await queues.selectByKeys(db, named)
   return { stored: new Map(rows.map((row) => [row.id, toQueueRow(row)])), changed: new Map() }
 }

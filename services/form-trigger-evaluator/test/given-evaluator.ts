@@ -1,5 +1,5 @@
 import { createPartitionFold, type PartitionFold, type TickContext } from '@nextvisit/consumer'
-import type { EvaluatorReply, FormFact, UserFact } from '@nextvisit/contracts'
+import type { EvaluatorReply, QueueRowFact, UserFact } from '@nextvisit/contracts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { type CommitDbOptions, createAdapter, openCommitDb, sql } from '@nextvisit/database'
 import { FACTS_ARRIVE_WITHIN_MS, type StepTaken } from '@nextvisit/domain'
@@ -105,7 +105,7 @@ export async function givenEvaluator(databaseUrl: string, options: Partial<Commi
       ),
     told: async () => {
       const rows = await prisma.$queryRaw<{ value: string }[]>(sql`SELECT value FROM outbox ORDER BY sequence`)
-      return rows.map(({ value }) => JSON.parse(value) as FormFact).map(({ type, formId }) => `${type} ${formId}`)
+      return rows.map(({ value }) => JSON.parse(value) as QueueRowFact).map(({ type, formId }) => `${type} ${formId}`)
     },
     /** Empties every table except the checkpoints, for the next story. */
     clear: () =>

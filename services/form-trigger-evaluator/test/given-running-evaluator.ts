@@ -4,6 +4,7 @@ import { createPartitionFold, type PartitionFold } from '@nextvisit/consumer'
 import {
   type EvaluatorReply,
   FormFact,
+  type QueueRowFact,
   OrganizationConfig,
   type ProjectConfig,
   type UserFact,
@@ -79,11 +80,11 @@ export async function givenRunningEvaluator(databaseUrl: string) {
       if (due?.includes(PARTITION)) await fold.tick(instant)
     },
     /** Returns the facts for `form-events` since the last call. */
-    takeTold: async (): Promise<readonly FormFact[]> => {
+    takeTold: async (): Promise<readonly QueueRowFact[]> => {
       const rows = await prisma.$queryRaw<{ value: string }[]>(
         sql`WITH taken AS (DELETE FROM outbox RETURNING *) SELECT value FROM taken ORDER BY sequence`,
       )
-      return rows.map(({ value }) => FormFact.parse(JSON.parse(value)))
+      return rows.map(({ value }) => FormFact.parse(JSON.parse(value)) as QueueRowFact)
     },
     /** Empties every table, and begins a new log. */
     begin: async (): Promise<void> => {

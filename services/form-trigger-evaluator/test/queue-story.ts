@@ -1,4 +1,4 @@
-import type { EvaluatorReply, ProjectConfig } from '@nextvisit/contracts'
+import { type EvaluatorReply, isRequestFact, type ProjectConfig } from '@nextvisit/contracts'
 import { expect } from 'vitest'
 import type { RunningEvaluator, Sent } from './given-running-evaluator.ts'
 import { type ModelRow, QueueModel } from './queue-model.ts'
@@ -44,7 +44,7 @@ export function beginStory(project: ProjectConfig): QueueStory {
  */
 export function expectedReply(story: QueueStory, sent: Sent): Expected | undefined {
   const { fact, isHeard } = sent
-  if (fact.type === 'VisitAnswered') return void tell(story, sent)
+  if (!isRequestFact(fact)) return void tell(story, sent)
   const received = Date.parse(fact.received)
   const before = fact.keyed ? story.keyed.get(fact.id) : undefined
   const isCopy = before !== undefined && received - before.received < COPY_WINDOW_MS
@@ -60,6 +60,8 @@ function tell({ model, rowOf }: QueueStory, { fact, isHeard }: Sent): Expected |
       if (row) model.answer(fact, row)
       return undefined
     }
+    case 'UserErased':
+      throw new Error('The model erases nobody')
     case 'EventTracked':
       return { kind: 'track', recordId: fact.id, formsQueued: model.track(fact) }
     case 'IdentifyRequested': {

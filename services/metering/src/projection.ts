@@ -1,5 +1,11 @@
 import type { Projection } from '@nextvisit/consumer'
-import { type EventTracked, type IdentifyRequested, type RequestFact, TOPICS, UserFact } from '@nextvisit/contracts'
+import {
+  type SealedEventTracked,
+  type SealedIdentifyRequested,
+  type SealedRequestFact,
+  SealedUserFact,
+  TOPICS,
+} from '@nextvisit/contracts'
 import { type NewRow, sql } from '@nextvisit/database'
 import { carriedNames, idempotentRecordOf, monthOf } from '@nextvisit/domain'
 import { fulfilLeased } from './leases.ts'
@@ -32,11 +38,11 @@ interface Draft {
  * transaction that moves the checkpoint: no unit is lost or counted twice. Counters are rows of a partition. Folds of two
  * partitions wait for each other only if both bring in the same new name.
  */
-export function createProjection(): Projection<UserFact, Draft> {
+export function createProjection(): Projection<SealedUserFact, Draft> {
   return {
     name: 'metering',
     topic: TOPICS.userEvents,
-    schema: UserFact,
+    schema: SealedUserFact,
     // Imported records only add names, and each name counts once anyway.
     idempotencyOf: (fact) => ('imported' in fact ? undefined : idempotentRecordOf(fact)),
     load: emptyDraft,
@@ -52,6 +58,7 @@ export function createProjection(): Projection<UserFact, Draft> {
         if (!fact.imported) foldIdentify(draft, fact, partition)
       },
       VisitAnswered: 'ignored',
+      UserErased: 'ignored',
     },
 
     // The counters come first: the next statements change their rows.
@@ -92,7 +99,7 @@ function deadlineAt(instant: Date): Date {
 }
 
 /** Counts an event toward the organization's limit if the gateway metered it. An event is never an active user. */
-function foldEvent(draft: Draft, fact: EventTracked, partition: number): void {
+function foldEvent(draft: Draft, fact: SealedEventTracked, partition: number): void {
   const { organization, project, environment, received, id } = fact
   const month = monthOf(received)
   draft.used.push({ organization, project, month, environment, partition, events: 1, identifies: 0, visits: 0 })
@@ -105,7 +112,7 @@ function foldEvent(draft: Draft, fact: EventTracked, partition: number): void {
 }
 
 /** Counts a user once a project and month, with either key, in both environments (decisions.md, Identify). */
-function foldIdentify(draft: Draft, fact: IdentifyRequested, partition: number): void {
+function foldIdentify(draft: Draft, fact: SealedIdentifyRequested, partition: number): void {
   const { organization, project, environment, received, userId } = fact
   const month = monthOf(received)
   const [identifies, visits] = fact.source === 'sdk' ? [0, 1] : [1, 0]
@@ -115,7 +122,7 @@ function foldIdentify(draft: Draft, fact: IdentifyRequested, partition: number):
   draft.memberUnits.push({ ...counter, unit: userId })
 }
 
-function addNames({ names }: Draft, fact: RequestFact): void {
+function addNames({ names }: Draft, fact: SealedRequestFact): void {
   const { organization, project, received } = fact
   const firstMonth = monthOf(received)
   for (const { kind, slug } of carriedNames(fact)) {

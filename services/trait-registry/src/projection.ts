@@ -1,5 +1,5 @@
 import type { Projection, ProjectionParts, Recorded } from '@nextvisit/consumer'
-import { type RequestFact, TOPICS, UserFact } from '@nextvisit/contracts'
+import { type SealedRequestFact, SealedUserFact, TOPICS } from '@nextvisit/contracts'
 import { type RowOf, sql } from '@nextvisit/database'
 import { type CarriedName, carriedNames, idempotentRecordOf } from '@nextvisit/domain'
 import { CLAIM_LIFETIME_MS, dropUnusedClaims, hasClaimsUntil } from './claims.ts'
@@ -23,14 +23,14 @@ type AddedName = { -readonly [Column in keyof NameRows]: NameRows[Column] }
  */
 export function createProjection({
   countKeyPartitions,
-}: Pick<ProjectionParts, 'countKeyPartitions'>): Projection<UserFact, Draft> {
+}: Pick<ProjectionParts, 'countKeyPartitions'>): Projection<SealedUserFact, Draft> {
   return {
     name: 'trait-registry',
     topic: TOPICS.userEvents,
-    schema: UserFact,
+    schema: SealedUserFact,
     idempotencyOf: idempotentRecordOf,
     load: () => new Map(),
-    evolve: { IdentifyRequested: addNames, EventTracked: addNames, VisitAnswered: 'ignored' },
+    evolve: { IdentifyRequested: addNames, EventTracked: addNames, VisitAnswered: 'ignored', UserErased: 'ignored' },
 
     // A registered name needs no claim any more.
     save: (draft) => {
@@ -68,13 +68,13 @@ const CHANGES_DEFINITION = sql`NOT EXISTS (
     AND (given.registered_by IS NULL OR before.registered_by <= given.registered_by)
 )`
 
-function addNames(draft: Draft, { fact, partition }: Recorded<RequestFact>): void {
+function addNames(draft: Draft, { fact, partition }: Recorded<SealedRequestFact>): void {
   for (const name of carriedNames(fact)) addName(draft, fact, partition, name)
 }
 
 function addName(
   draft: Draft,
-  { organization, project, received, id }: RequestFact,
+  { organization, project, received, id }: SealedRequestFact,
   partition: number,
   { kind, slug, name, isNew }: CarriedName,
 ): void {

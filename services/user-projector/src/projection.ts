@@ -35,7 +35,12 @@ export function createProjection({ metrics }: Pick<ProjectionParts, 'metrics'>):
     schema: UserFact,
     idempotencyOf: idempotentRecordOf,
     load: loadDraft,
-    evolve: { IdentifyRequested: evolveIdentify, EventTracked: evolveEvent, VisitAnswered: 'ignored' },
+    evolve: {
+      IdentifyRequested: evolveIdentify,
+      EventTracked: evolveEvent,
+      VisitAnswered: 'ignored',
+      UserErased: 'ignored',
+    },
     save: (draft) => ({ statements: saveDraft(draft) }),
 
     afterCommit: async (_db, { skippedOperations, droppedOperations }) => {

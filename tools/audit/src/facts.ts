@@ -31,13 +31,15 @@ interface OfCaller extends OfUser {
   readonly environment: 'P' | 'T'
   readonly source: 'admin' | 'sdk'
   readonly keyed: boolean
-  readonly userName: string
   /** True for imported history, which fills in unknown values and is not metered (decisions.md, Import). */
   readonly imported?: true
 }
 
 export interface IdentifyRequested extends OfCaller {
   readonly type: 'IdentifyRequested'
+  readonly userName: string
+  /** Slugs that the operations register. */
+  readonly traits: readonly string[]
   readonly operations: Operations
   readonly device: Readonly<Record<string, string>>
   readonly registeredTraits: readonly string[]

@@ -53,7 +53,6 @@ const ofCaller = {
   environment: oneOf('P', 'T'),
   source: oneOf('admin', 'sdk'),
   keyed: bool,
-  userName: text,
   unchecked: texts,
   imported: optional(oneOf(true)),
 }
@@ -63,6 +62,8 @@ type Members = Readonly<Record<string, Check>>
 const USER_FACTS: Readonly<Record<UserFact['type'], Members>> = {
   IdentifyRequested: {
     ...ofCaller,
+    userName: text,
+    traits: texts,
     operations,
     device: objectOf(text),
     registeredTraits: texts,
@@ -100,6 +101,9 @@ const FORM_FACTS: Readonly<Record<FormFact['type'], Members>> = {
   FormExpired: ofForm,
 }
 
+/** The types with personal members have the second version of their schema. */
+const SEALED_TYPES: ReadonlySet<unknown> = new Set(['IdentifyRequested', 'EventTracked'])
+
 type Message = Pick<FetchedRecord, 'value' | 'headers'>
 
 export function readUserFact(message: Message): Reading<UserFact> {
@@ -119,12 +123,13 @@ function readFact<Fact extends { readonly type: string }>(
   types: Readonly<Record<Fact['type'], Members>>,
 ): Reading<Fact> {
   if (value === null) return unreadable('it has no value')
-  if (headers['schema-version'] !== '1') return unreadable('its schema-version is not 1')
   const written = value.toString('utf8')
   const json = parse(written)
   if (!isObject(json)) return unreadable('it is not a JSON object')
   const members = new Map<unknown, Members>(Object.entries(types)).get(json['type'])
   if (!members) return unreadable('its type is unknown')
+  const version = SEALED_TYPES.has(json['type']) ? '2' : '1'
+  if (headers['schema-version'] !== version) return unreadable(`its schema-version is not ${version}`)
   const wrong = Object.entries(members).find(([name, check]) => !check(json[name]))
   if (wrong) return unreadable(`its ${wrong[0]} is invalid`)
   if (mayBeUnstorable.test(written) && !isStorable(json)) {

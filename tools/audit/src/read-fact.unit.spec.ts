@@ -55,7 +55,7 @@ describe('reading a fact', () => {
   it.each([
     ['no value', { ...good, value: null }],
     ['no headers', { ...good, headers: {} }],
-    ['a later version', { ...good, headers: { ...good.headers, 'schema-version': '2' } }],
+    ['a later version', { ...good, headers: { ...good.headers, 'schema-version': '3' } }],
     ['invalid JSON', { ...good, value: Buffer.from('{') }],
     ['a list', { ...good, value: Buffer.from('[]') }],
     ['an unknown type', changed({ type: 'Surprise' })],

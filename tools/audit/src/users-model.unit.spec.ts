@@ -17,6 +17,7 @@ const identified: UserFact = {
   id: 'a',
   source: 'admin',
   received: BEFORE,
+  traits: [],
   operations: {},
   device: {},
   registeredTraits: [],

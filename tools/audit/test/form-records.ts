@@ -33,6 +33,7 @@ export const identify = (minutes: number, set = {}, source: 'admin' | 'sdk' = 'a
   id: idOf(minutes),
   source,
   received: at(minutes),
+  traits: Object.keys(set),
   operations: { set },
   device: {},
   registeredTraits: [],

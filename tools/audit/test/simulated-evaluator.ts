@@ -114,6 +114,7 @@ export function createSimulatedEvaluator(): SimulatedEvaluator {
         if (fact.evaluateTriggers) evaluate(user, fact, eventContextOf(fact))
         return undefined
       }
+      if (fact.type === 'UserErased') throw new Error('The simulation erases nobody')
       applyIdentify(user, fact)
       const startsSession = applyVisit(user, fact)
       if (fact.source === 'admin') return undefined

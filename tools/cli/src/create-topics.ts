@@ -26,6 +26,8 @@ export async function createTopics(
       { topic: TOPICS.formEvents, partitions, config: KEPT_FOR_EVER },
       // The catalog needs one order for all its records, so it has one partition.
       { topic: TOPICS.catalog, partitions: 1, config: COMPACTED },
+      // So do requests to erase users, which are few.
+      { topic: TOPICS.erasures, partitions: 1, config: KEPT_FOR_EVER },
     ]
     for (const { topic, ...own } of wanted) {
       const isNew = await admin.createTopic(topic, settings(own, replicas))

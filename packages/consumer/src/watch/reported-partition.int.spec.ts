@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Db, sql } from '@nextvisit/database'
+import { partitionForKey } from '@nextvisit/log'
 import { createLogger, createMetrics } from '@nextvisit/service-kit'
 import { givenScrape } from '@nextvisit/service-kit/test/given-scrape.ts'
 import { listOffsetsApiKey } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
-import { givenEvents, givenFaultProxy, givenLog, type GivenLog, partitionOf } from '../../test/given-log.ts'
+import { givenEvents, givenFaultProxy, givenLog, type GivenLog, PARTITIONS, partitionOf } from '../../test/given-log.ts'
 import { givenRunner } from '../../test/given-runner.ts'
 import { givenVisitsDatabase } from '../../test/given-visits.ts'
 import { countVisits, createVisitsProjection } from '../../test/visits-projection.ts'
@@ -48,7 +49,7 @@ describe('a partition that makes no progress (design.md, Failures)', () => {
         return load(from, batch, context)
       },
     })
-    const others = givenEvents(20).filter(({ userName }) => partitionOf(userName) !== ADA)
+    const others = givenEvents(20).filter(({ userId }) => partitionForKey(userId, PARTITIONS) !== ADA)
     await log.publish([...others, ...givenEvents(3, () => 'ada')])
     await expect.poll(() => countVisits(db), SOON).toBe(others.length)
     expect(await alarmsIn(db)).toEqual([])

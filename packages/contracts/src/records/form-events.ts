@@ -43,3 +43,17 @@ export const FormExpired = z
   .object({ type: z.literal('FormExpired').describe('As in `ce_type`.'), ...formFactMembers })
   .describe('A waiting form expired.')
 export type FormExpired = z.infer<typeof FormExpired>
+
+/** The evaluator's answer to a `UserErased`, so that replays of `form-events` end the queue too. */
+export const QueueErased = z
+  .object({
+    type: z.literal('QueueErased').describe('As in `ce_type`.'),
+    id: Uuid.describe('As in `ce_id`: stable for each erasure of a user.'),
+    organization: SlugId.describe('The organization of the project.'),
+    project: SlugId.describe('The project of the user.'),
+    userId: Uuid.describe('The user. The Kafka key.'),
+    at: Instant.describe('When the erasure was requested.'),
+    erasureId: Uuid.describe('The erasure.'),
+  })
+  .describe('The user is erased: waiting, offered and shown forms before this record are deleted.')
+export type QueueErased = z.infer<typeof QueueErased>

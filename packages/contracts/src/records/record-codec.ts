@@ -1,6 +1,8 @@
 import type { z } from 'zod'
 import { firstCharacters, isLongerThan } from '../text-length.ts'
-import { RECORDS, type RecordType, schemaVersionOf } from './records.ts'
+import { RECORDS, type RecordType, type SealedUserFact, schemaVersionOf, type UserFact } from './records.ts'
+import { type Seal, sealingContextOf, sealMembers } from './sealed-members.ts'
+import { PERSONAL_MEMBERS } from './user-events.ts'
 
 /** Header names, from CloudEvents' Kafka binding. */
 export const HEADERS = {
@@ -43,6 +45,8 @@ interface EncodeOptions {
   readonly time: string
   readonly traceparent?: string | undefined
   readonly replyTo?: string | undefined
+  /** Seals the personal members of the fact, if it has any. */
+  readonly seal?: Seal | undefined
 }
 
 /** Encodes a fact as the value and headers of a Kafka message. */
@@ -59,10 +63,10 @@ export function encodeRecord(fact: RecordFact, options: EncodeOptions): EncodedR
   }
   if (options.traceparent) headers[HEADERS.traceparent] = options.traceparent
   if (options.replyTo) headers[HEADERS.replyTo] = options.replyTo
-  return { value: JSON.stringify(fact), headers }
+  return { value: JSON.stringify(options.seal ? sealMembers(fact, options.seal) : fact), headers }
 }
 
-type Decoded<Fact> =
+export type Decoded<Fact> =
   | { readonly outcome: 'ok'; readonly fact: Fact }
   | { readonly outcome: 'rejected'; readonly reason: string }
 
@@ -95,7 +99,32 @@ function decode<Fact>(
   const version = Number(headers[HEADERS.schemaVersion])
   if (!Number.isInteger(version) || version < 1)
     return rejected(`header ${HEADERS.schemaVersion} is missing or not a number`)
-  const text = value.toString('utf8')
+  const json = parseStorable(value.toString('utf8'))
+  if (json.outcome === 'rejected') return json
+  const current = upcast(json.fact, version)
+  return current.outcome === 'rejected' ? current : fit(schema, current.fact)
+}
+
+/**
+ * Reads the sealed members of a fact: `open` decrypts base64 with the key that `sealed` names, in a context; undefined: the
+ * bytes were changed, or sealed for another record. Rejects such members, and those that do not fit their schema. A fact
+ * without sealed members is returned as it is.
+ */
+export function openFact(
+  fact: SealedUserFact,
+  open: (bytes: string, context: string) => string | undefined,
+): Decoded<UserFact> {
+  if ((fact.type !== 'IdentifyRequested' && fact.type !== 'EventTracked') || fact.sealed === undefined)
+    return { outcome: 'ok', fact: fact as UserFact }
+  const { sealed, ...clear } = fact
+  const text = open(sealed.bytes, sealingContextOf(fact))
+  if (text === undefined) return rejected('sealed: is damaged, or belongs to another record')
+  const json = parseStorable(text)
+  const members = json.outcome === 'rejected' ? json : fit<object>(PERSONAL_MEMBERS[fact.type], json.fact)
+  return members.outcome === 'rejected' ? members : { outcome: 'ok', fact: { ...clear, ...members.fact } as UserFact }
+}
+
+function parseStorable(text: string): Decoded<unknown> {
   let json: unknown
   try {
     json = JSON.parse(text)
@@ -103,9 +132,11 @@ function decode<Fact>(
     return rejected('value is not JSON')
   }
   if (mayHoldUnstorable(text) && !isStorable(json)) return rejected('value holds U+0000 or a lone surrogate')
-  const current = upcast(json, version)
-  if (current.outcome === 'rejected') return current
-  const parsed = schema.safeParse(current.fact)
+  return { outcome: 'ok', fact: json }
+}
+
+function fit<Fact>(schema: z.ZodType<Fact>, json: unknown): Decoded<Fact> {
+  const parsed = schema.safeParse(json)
   if (parsed.success) return { outcome: 'ok', fact: parsed.data }
   const issue = parsed.error.issues[0]
   const member = issue?.path.map((step) => shortened(String(step))).join('.') || 'value'
@@ -122,9 +153,12 @@ function upcast(json: unknown, version: number): Decoded<unknown> {
   const type = typeof name === 'string' ? TYPES.get(name) : undefined
   if (!type) return rejected('type is unknown')
   const newest = schemaVersionOf(type)
+  const { oldestVersion = 1, upcasters = [] } = type
   if (version > newest) return rejected(`schema-version ${version} is newer than this service knows (${newest})`)
+  if (version < oldestVersion)
+    return rejected(`schema-version ${version} is older than this service reads (${oldestVersion})`)
   let value = json as Record<string, unknown>
-  for (const step of type.upcasters?.slice(version - 1) ?? []) value = step(value)
+  for (const step of upcasters.slice(version - oldestVersion)) value = step(value)
   return { outcome: 'ok', fact: value }
 }
 

@@ -1,13 +1,26 @@
 import { describe, expect, it } from 'vitest'
-import { eventTracked, identifyRequested } from '../../test/fixtures.ts'
-import { decodeRecord, encodeRecord, HEADERS, isStorable } from './record-codec.ts'
-import { UserFact } from './records.ts'
+import { eventTracked, identifyRequested, userErased } from '../../test/fixtures.ts'
+import { decodeRecord, encodeRecord, HEADERS, isStorable, openFact } from './record-codec.ts'
+import { SealedUserFact, UserFact } from './records.ts'
+import type { Seal } from './sealed-members.ts'
+import type { Sealed } from './user-events.ts'
 
 const encode = (fact: Parameters<typeof encodeRecord>[0]) =>
   encodeRecord(fact, { source: 'gateway', time: '2026-11-02T10:00:00.000Z' })
 const decode = (value: string | null, headers: Readonly<Record<string, string>>) =>
   decodeRecord(UserFact, value === null ? null : Buffer.from(value), headers)
-const version1 = { [HEADERS.schemaVersion]: '1' }
+const version2 = { [HEADERS.schemaVersion]: '2' }
+
+const open = (bytes: string, context: string) =>
+  bytes.startsWith(`${context} `) ? bytes.slice(context.length + 1) : undefined
+const seal: Seal = (text, context) => ({ key: '019a4423-5b80-7cc1-8f5d-0c2f6a1b7e44', bytes: `${context} ${text}` })
+
+const inLog = (fact: UserFact) => {
+  const { value, headers } = encodeRecord(fact, { source: 'gateway', time: fact.received, seal })
+  const decoded = decodeRecord(SealedUserFact, Buffer.from(value), headers)
+  if (decoded.outcome !== 'ok') throw new Error(decoded.reason)
+  return decoded.fact
+}
 
 describe('the record codec', () => {
   it('decodes every record that it encoded', () => {
@@ -17,7 +30,7 @@ describe('the record codec', () => {
       ce_id: fact.id,
       ce_type: 'EventTracked',
       ce_specversion: '1.0',
-      'schema-version': '1',
+      'schema-version': '2',
     })
     expect(decode(value, headers)).toEqual({ outcome: 'ok', fact })
   })
@@ -35,18 +48,19 @@ describe('the record codec', () => {
 
   const whole = encode(eventTracked()).value
   it.each([
-    ['a null value', null, version1, 'value is null'],
+    ['a null value', null, version2, 'value is null'],
     ['no headers', whole, {}, 'header schema-version is missing or not a number'],
-    ['text that is not JSON', '{"type":', version1, 'value is not JSON'],
-    ['JSON that is not an object', '7', version1, 'type is unknown'],
-    ['an unknown type', '{"type":"Nonsense"}', version1, 'type is unknown'],
-    ['a newer version', whole, { [HEADERS.schemaVersion]: '2' }, /^schema-version 2 is newer/],
-    ['a missing member', '{"type":"EventTracked"}', version1, /^id: /],
-    ['U+0000', whole.replace('Checkout', 'Check\\u0000out'), version1, /^value holds U\+0000 or a lone surrogate$/],
+    ['text that is not JSON', '{"type":', version2, 'value is not JSON'],
+    ['JSON that is not an object', '7', version2, 'type is unknown'],
+    ['an unknown type', '{"type":"Nonsense"}', version2, 'type is unknown'],
+    ['a newer version', whole, { [HEADERS.schemaVersion]: '3' }, /^schema-version 3 is newer/],
+    ['an older version', whole, { [HEADERS.schemaVersion]: '1' }, /^schema-version 1 is older/],
+    ['a missing member', '{"type":"EventTracked"}', version2, /^id: /],
+    ['U+0000', whole.replace('Checkout', 'Check\\u0000out'), version2, /^value holds U\+0000 or a lone surrogate$/],
     [
       'a lone surrogate',
       whole.replace('Checkout', 'Check\\ud800out'),
-      version1,
+      version2,
       /^value holds U\+0000 or a lone surrogate$/,
     ],
   ])('rejects %s and gives the reason', (_name, value, headers, reason) => {
@@ -83,9 +97,47 @@ describe('the record codec', () => {
     expect(decoded).toMatchObject({ reason: expect.stringMatching(/^operations\.set\.a{100}…: /) })
   })
 
+  describe('of sealed members', () => {
+    it.each([
+      identifyRequested({ operations: { set: { plan: 'pro' } }, device: { $app: 'x' } }),
+      eventTracked({ properties: { total: 1 } }),
+      eventTracked(),
+      userErased(),
+    ])('reads every fact as it was written', (fact) => {
+      expect(openFact(inLog(fact), open)).toEqual({ outcome: 'ok', fact })
+    })
+
+    it('leaves no personal member in clear, and the slugs of traits', () => {
+      const fact = inLog(identifyRequested({ userName: 'ada', operations: { set: { plan: 'pro', email: 'a@b' } } }))
+      expect(fact).not.toHaveProperty('userName')
+      expect(fact).not.toHaveProperty('operations')
+      expect(fact).not.toHaveProperty('device')
+      expect(fact).toMatchObject({ traits: ['plan'] })
+      expect(inLog(eventTracked({ properties: { total: 1 } }))).not.toHaveProperty('properties')
+    })
+
+    it('seals nothing for an event without properties', () => {
+      expect(inLog(eventTracked())).not.toHaveProperty('sealed')
+    })
+
+    it('opens in no other record, and for no other user', () => {
+      const { sealed } = inLog(eventTracked({ properties: { total: 1 } })) as { sealed: Sealed }
+      const rejected = { outcome: 'rejected', reason: expect.stringContaining('sealed') }
+      expect(openFact({ ...eventTracked(), sealed }, open)).toEqual(rejected)
+    })
+
+    it('are checked like members in clear', () => {
+      const fact = inLog(eventTracked({ properties: { total: '\\u0000' } }))
+      const forged = (text: string) => openFact(fact, () => text)
+      expect(forged('{"properties":7}')).toMatchObject({ reason: expect.stringContaining('properties') })
+      expect(forged('{"properties":{"a":"\\u0000"}}')).toMatchObject({ reason: expect.stringContaining('U+0000') })
+      expect(forged('{')).toMatchObject({ outcome: 'rejected' })
+    })
+  })
+
   it('accepts an escaped surrogate pair', () => {
     const value = whole.replace('Checkout', '\\ud83d\\ude00')
-    expect(decode(value, version1)).toMatchObject({ outcome: 'ok', fact: { eventName: '😀 Completed' } })
+    expect(decode(value, version2)).toMatchObject({ outcome: 'ok', fact: { eventName: '😀 Completed' } })
   })
 
   it('finds strings that Postgres cannot store in keys and nested values', () => {

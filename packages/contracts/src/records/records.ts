@@ -1,9 +1,17 @@
 import { z } from 'zod'
 import type { KeyKind } from '../primitives.ts'
 import { OrganizationConfigured } from './catalog.ts'
-import { FormCancelled, FormDelivered, FormExpired, FormQueued } from './form-events.ts'
+import { ErasureCompleted, ErasureRequested, SuppressionLifted } from './erasures.ts'
+import { FormCancelled, FormDelivered, FormExpired, FormQueued, QueueErased } from './form-events.ts'
 import { type Topic, TOPICS } from './topics.ts'
-import { EventTracked, IdentifyRequested, VisitAnswered } from './user-events.ts'
+import {
+  EventTracked,
+  IdentifyRequested,
+  SealedEventTracked,
+  SealedIdentifyRequested,
+  UserErased,
+  VisitAnswered,
+} from './user-events.ts'
 
 /** Converts a value of one schema version to the next. Bytes in the log are never rewritten. */
 type Upcaster = (value: Readonly<Record<string, unknown>>) => Record<string, unknown>
@@ -12,7 +20,9 @@ type Upcaster = (value: Readonly<Record<string, unknown>>) => Record<string, unk
 export interface RecordType<Type extends string = string> {
   readonly topic: Topic
   readonly schema: z.ZodType<{ readonly type: Type }>
-  /** One per earlier schema version, oldest first. Absent: the type has one version. */
+  /** The oldest schema version that can be read. Default: 1. */
+  readonly oldestVersion?: number
+  /** One per readable version before the newest, oldest first. Absent: one version can be read. */
   readonly upcasters?: readonly Upcaster[]
 }
 
@@ -21,14 +31,20 @@ export interface RecordType<Type extends string = string> {
  * then names each place that must handle it.
  */
 export const RECORDS = recordTable({
-  IdentifyRequested: { topic: TOPICS.userEvents, schema: IdentifyRequested },
-  EventTracked: { topic: TOPICS.userEvents, schema: EventTracked },
+  // Version 1 had its personal members in clear, and was never released.
+  IdentifyRequested: { topic: TOPICS.userEvents, schema: SealedIdentifyRequested, oldestVersion: 2 },
+  EventTracked: { topic: TOPICS.userEvents, schema: SealedEventTracked, oldestVersion: 2 },
   VisitAnswered: { topic: TOPICS.userEvents, schema: VisitAnswered },
+  UserErased: { topic: TOPICS.userEvents, schema: UserErased },
   FormQueued: { topic: TOPICS.formEvents, schema: FormQueued },
   FormDelivered: { topic: TOPICS.formEvents, schema: FormDelivered },
   FormCancelled: { topic: TOPICS.formEvents, schema: FormCancelled },
   FormExpired: { topic: TOPICS.formEvents, schema: FormExpired },
+  QueueErased: { topic: TOPICS.formEvents, schema: QueueErased },
   OrganizationConfigured: { topic: TOPICS.catalog, schema: OrganizationConfigured },
+  ErasureRequested: { topic: TOPICS.erasures, schema: ErasureRequested },
+  SuppressionLifted: { topic: TOPICS.erasures, schema: SuppressionLifted },
+  ErasureCompleted: { topic: TOPICS.erasures, schema: ErasureCompleted },
 })
 
 /** The type of a record, as in its `type` and `ce_type`. */
@@ -42,21 +58,35 @@ type FactOn<OneTopic extends Topic> = {
     : never
 }[RecordTypeName]
 
-/** Any record on `user-events`. */
-export const UserFact = schemaOn(TOPICS.userEvents)
-export type UserFact = FactOn<typeof TOPICS.userEvents>
+/** Any record on `user-events`, as it is in the log: personal members are sealed. */
+export const SealedUserFact = schemaOn(TOPICS.userEvents)
+export type SealedUserFact = FactOn<typeof TOPICS.userEvents>
+
+/** Any record on `user-events` whose personal members are readable. */
+export const UserFact = z.discriminatedUnion('type', [IdentifyRequested, EventTracked, VisitAnswered, UserErased])
+export type UserFact = z.infer<typeof UserFact>
 
 /** A fact that records a caller's request or an imported line, with the members that describe it (`requestMembers`). */
 export type RequestFact = Extract<UserFact, { readonly source: KeyKind }>
+/** The same, as it is in the log. */
+export type SealedRequestFact = Extract<SealedUserFact, { readonly source: KeyKind }>
 
-/** Returns true for the facts that callers cause, in contrast to those that the gateway adds, such as `VisitAnswered`. */
-export function isRequestFact(fact: UserFact): fact is RequestFact {
+/** Returns true for the facts that callers cause, in contrast to those that services add, such as `VisitAnswered`. */
+export function isRequestFact<Fact extends SealedUserFact>(
+  fact: Fact,
+): fact is Extract<Fact, { readonly source: KeyKind }> {
   return 'source' in fact
 }
 
 /** Any record on `form-events`: the log of the evaluator's decisions. */
 export const FormFact = schemaOn(TOPICS.formEvents)
 export type FormFact = FactOn<typeof TOPICS.formEvents>
+/** A record about one row of the queue. */
+export type QueueRowFact = Exclude<FormFact, { readonly type: 'QueueErased' }>
+
+/** Any record on `erasures`. */
+export const ErasureFact = schemaOn(TOPICS.erasures)
+export type ErasureFact = FactOn<typeof TOPICS.erasures>
 
 /** Returns the schema of any record on a topic. */
 export function schemaOn<OneTopic extends Topic>(topic: OneTopic): z.ZodType<FactOn<OneTopic>> {
@@ -65,8 +95,8 @@ export function schemaOn<OneTopic extends Topic>(topic: OneTopic): z.ZodType<Fac
 }
 
 /** Returns the schema version that is written now. */
-export function schemaVersionOf({ upcasters = [] }: RecordType): number {
-  return upcasters.length + 1
+export function schemaVersionOf({ oldestVersion = 1, upcasters = [] }: RecordType): number {
+  return oldestVersion + upcasters.length
 }
 
 /** Checks at compile time that each line's key is the `type` in its schema. */

@@ -1,12 +1,20 @@
-/** The three topics. `nextvisit topics create` and the local stack create them with their options. */
+/** The topics of records. `nextvisit topics create` and the local stack create them with their options. */
 export const TOPICS = {
-  /** Facts about users, keyed by userId: `IdentifyRequested`, `EventTracked`, `VisitAnswered`. */
+  /** Facts about users, keyed by userId: `IdentifyRequested`, `EventTracked`, `VisitAnswered`, `UserErased`. */
   userEvents: 'user-events',
-  /** The evaluator's decisions, keyed by userId: `FormQueued`, `FormDelivered`, `FormCancelled`, `FormExpired`. */
+  /** The evaluator's decisions, keyed by userId: `FormQueued`, `FormDelivered`, `FormCancelled`, `FormExpired`, `QueueErased`. */
   formEvents: 'form-events',
   /** Configuration, keyed by organization, revision and id: `OrganizationConfigured`. One partition; compacted. */
   catalog: 'catalog',
+  /** Requests to erase users: `ErasureRequested`, `SuppressionLifted`, `ErasureCompleted`. One partition; kept forever. */
+  erasures: 'erasures',
 } as const
+
+/**
+ * Wrapped data keys of users, in the partitions of `user-events`: `userId/keyId`, and no value once the key is destroyed.
+ * Compacted. It holds no records: a key has no headers.
+ */
+export const USER_KEYS_TOPIC = 'user-keys'
 
 export type Topic = (typeof TOPICS)[keyof typeof TOPICS]
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { eventTracked, identifyRequested } from '../../test/fixtures.ts'
+import { identifyRequested } from '../../test/fixtures.ts'
 import { UserReadModel } from '../public/user-read-model.ts'
 import { decodeRecord, encodeRecord } from './record-codec.ts'
 import { isTraitValue, TraitOperations, TraitValue } from './traits.ts'
@@ -49,7 +49,7 @@ describe('the maximum number of values, and many times more', () => {
   })
 
   it('are checked in the answer of a read', () => {
-    const { userId, userName, received } = eventTracked()
+    const { userId, userName, received } = identifyRequested()
     const seen = { firstSeenAt: received, lastSeenAt: received }
     const user = { userId, userName, traits: values, country: null, device: {}, ...seen, events: {}, segments: [] }
     expect(UserReadModel.safeParse(user).success).toBe(true)

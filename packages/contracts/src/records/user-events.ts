@@ -26,6 +26,18 @@ const userFactMembers = {
 const Unchecked = z.enum(['user', ...PLAN_LIMITS.map(({ unchecked }) => unchecked)])
 export type Unchecked = z.infer<typeof Unchecked>
 
+/**
+ * Personal members of a record in the log, encrypted with a data key of the user (decision 18). Their text is the JSON of the
+ * members, and record id and userId are authenticated with it.
+ */
+const Sealed = z
+  .object({
+    key: Uuid.describe('Id of the data key, UUIDv7: `user-keys` has the key until the user is erased.'),
+    bytes: z.string().describe('Nonce (12 bytes), tag (16 bytes) and ciphertext of AES-256-GCM, in base64.'),
+  })
+  .describe('The personal members, encrypted with a data key of the user.')
+export type Sealed = z.infer<typeof Sealed>
+
 /** Members that describe the request: an identify or a tracked event. */
 const requestMembers = {
   environment: Environment.describe("The key's environment: P is production, T is test. Only metering differs."),
@@ -33,7 +45,6 @@ const requestMembers = {
   keyed: z
     .boolean()
     .describe('An `Idempotency-Key` was given: the record may be in the log twice, less than 24 h apart.'),
-  userName: z.string().describe("The customer's own name for the user, exactly as given."),
   unchecked: listOf(Unchecked, (input): input is Unchecked => Unchecked.options.includes(input as Unchecked)).describe(
     'The checks that could not be made in time. The record was admitted without them, and these limits were not enforced.',
   ),
@@ -46,69 +57,94 @@ const requestMembers = {
     ),
 }
 
-export const IdentifyRequested = z
-  .object({
-    type: z.literal('IdentifyRequested').describe('As in `ce_type`.'),
-    ...userFactMembers,
-    ...requestMembers,
-    operations: TraitOperations.describe(
-      `The changes to traits: ${Object.keys(TraitOperations.shape).join(', ')}, in this order.`,
+const identifyMembers = {
+  type: z.literal('IdentifyRequested').describe('As in `ce_type`.'),
+  ...userFactMembers,
+  ...requestMembers,
+  traits: textList().describe('Slugs of the traits that its operations name, without known fields and `unset`.'),
+  registeredTraits: textList().describe('Slugs that this record registered in the project.'),
+  strippedTraits: textList().describe('Slugs over the unique-traits cap; their values never reach the log.'),
+  droppedTraits: textList().describe('Disabled slugs; their values never reach the log.'),
+  filteredFields: textList().describe(
+    'Known device and personal fields that the project does not keep; their values never reach the log.',
+  ),
+  invalidDeviceFields: textList()
+    .optional()
+    .describe(
+      'Device facts of a visit that were invalid, and dropped; their values never reach the log. Absent: none.',
     ),
-    device: withFewMembers(DeviceFacts, DEVICE_FIELDS.length).describe(
-      'Device facts, validated and filtered; they overwrite known facts.',
-    ),
-    registeredTraits: textList().describe('Slugs that this record registered in the project.'),
-    strippedTraits: textList().describe('Slugs over the unique-traits cap; their values never reach the log.'),
-    droppedTraits: textList().describe('Disabled slugs; their values never reach the log.'),
-    filteredFields: textList().describe(
-      'Known device and personal fields that the project does not keep; their values never reach the log.',
-    ),
-    invalidDeviceFields: textList()
-      .optional()
-      .describe(
-        'Device facts of a visit that were invalid, and dropped; their values never reach the log. Absent: none.',
-      ),
-    occurredAt: Instant.optional().describe(
-      'Time of the identify, if the record was imported and its line has one; otherwise use `received`.',
-    ),
-  })
-  .describe('An identify of a user: admitted trait operations and device facts. With an SDK key it is a visit.')
+  occurredAt: Instant.optional().describe(
+    'Time of the identify, if the record was imported and its line has one; otherwise use `received`.',
+  ),
+}
+
+const identifyPersonalMembers = {
+  userName: z.string().describe("The customer's own name for the user, exactly as given."),
+  operations: TraitOperations.describe(
+    `The changes to traits: ${Object.keys(TraitOperations.shape).join(', ')}, in this order.`,
+  ),
+  device: withFewMembers(DeviceFacts, DEVICE_FIELDS.length).describe(
+    'Device facts, validated and filtered; they overwrite known facts.',
+  ),
+}
+
+/** An identify whose personal members are readable. */
+export const IdentifyRequested = z.object({ ...identifyMembers, ...identifyPersonalMembers })
 export type IdentifyRequested = z.infer<typeof IdentifyRequested>
 
-export const EventTracked = z
-  .object({
-    type: z.literal('EventTracked').describe('As in `ce_type`.'),
-    ...userFactMembers,
-    ...requestMembers,
-    eventName: z.string().describe('The name as the caller wrote it.'),
-    slug: z.string().describe("The event's identity: two names with the same slug are one event."),
-    occurredAt: Instant.describe('Time of the event, as given by the caller; by default `received`.'),
-    newEvent: z.boolean().describe('This record registered the event in the project.'),
-    metered: z.boolean().describe("Counts toward the organization's event limit: environment P, and not imported."),
-    evaluateTriggers: z
-      .boolean()
-      .describe('The event was not older than 15 minutes when it was received, so it may trigger forms. Decided once.'),
-    properties: slugMap(z.unknown(), (_input): _input is unknown => true)
-      .optional()
-      .describe("The caller's data about the event, as given, without `filteredFields`. Absent: none was given."),
-    filteredFields: textList()
-      .optional()
-      .describe(
-        'Known device and personal fields among the properties that the project does not keep; their values never reach ' +
-          'the log. Absent: none.',
-      ),
-    countsFor: textList()
-      .optional()
-      .describe(
-        'Hashes of the property counts that this event counts for. The project used them when the record was ' +
-          'written, and the properties match. Decided once. Absent: none.',
-      ),
-    lease: Uuid.optional().describe(
-      "The lease of room under the organization's event limit that this event used a unit of. Absent: none.",
+/** An identify as it is in the log. */
+export const SealedIdentifyRequested = z
+  .object({ ...identifyMembers, ...z.object(identifyPersonalMembers).partial().shape, sealed: Sealed.optional() })
+  .describe(
+    'An identify of a user: admitted trait operations and device facts. With an SDK key it is a visit. Sealed: ' +
+      '`userName`, `operations` and `device`.',
+  )
+export type SealedIdentifyRequested = z.infer<typeof SealedIdentifyRequested>
+
+const eventMembers = {
+  type: z.literal('EventTracked').describe('As in `ce_type`.'),
+  ...userFactMembers,
+  ...requestMembers,
+  eventName: z.string().describe('The name as the caller wrote it.'),
+  slug: z.string().describe("The event's identity: two names with the same slug are one event."),
+  occurredAt: Instant.describe('Time of the event, as given by the caller; by default `received`.'),
+  newEvent: z.boolean().describe('This record registered the event in the project.'),
+  metered: z.boolean().describe("Counts toward the organization's event limit: environment P, and not imported."),
+  evaluateTriggers: z
+    .boolean()
+    .describe('The event was not older than 15 minutes when it was received, so it may trigger forms. Decided once.'),
+  filteredFields: textList()
+    .optional()
+    .describe(
+      'Known device and personal fields among the properties that the project does not keep; their values never reach ' +
+        'the log. Absent: none.',
     ),
-  })
-  .describe('An event of a user.')
+  countsFor: textList()
+    .optional()
+    .describe(
+      'Hashes of the property counts that this event counts for. The project used them when the record was ' +
+        'written, and the properties match. Decided once. Absent: none.',
+    ),
+  lease: Uuid.optional().describe(
+    "The lease of room under the organization's event limit that this event used a unit of. Absent: none.",
+  ),
+}
+
+const eventPersonalMembers = {
+  properties: slugMap(z.unknown(), (_input): _input is unknown => true).describe(
+    "The caller's data about the event, as given, without `filteredFields`. Absent: none was given.",
+  ),
+}
+
+/** An event whose properties are readable. */
+export const EventTracked = z.object({ ...eventMembers, ...z.object(eventPersonalMembers).partial().shape })
 export type EventTracked = z.infer<typeof EventTracked>
+
+/** An event as it is in the log. */
+export const SealedEventTracked = z
+  .object({ ...eventMembers, ...z.object(eventPersonalMembers).partial().shape, sealed: Sealed.optional() })
+  .describe('An event of a user. Sealed: `properties`. Without properties, nothing is sealed.')
+export type SealedEventTracked = z.infer<typeof SealedEventTracked>
 
 /** Confirms the offer of a form (forms.md, The queue). */
 export const VisitAnswered = z
@@ -122,3 +158,22 @@ export const VisitAnswered = z
   })
   .describe('The gateway has answered a visit with a form.')
 export type VisitAnswered = z.infer<typeof VisitAnswered>
+
+/** The fence of an erasure (decision 18). Every record of the user before it, and every one that a fenced key sealed, is erased. */
+export const UserErased = z
+  .object({
+    type: z.literal('UserErased').describe('As in `ce_type`.'),
+    ...userFactMembers,
+    id: Uuid.describe('As in `ce_id`: UUIDv5 of the erasureId in the namespace of the userId.'),
+    received: Instant.describe('When the erasure was requested.'),
+    erasureId: Uuid.describe('The erasure.'),
+    keysUntil: Instant.describe('Data keys of the user that were created until this instant are destroyed.'),
+  })
+  .describe('The user is erased: everything of the user before this record.')
+export type UserErased = z.infer<typeof UserErased>
+
+/** The personal members of a record, by its type: sealed in the log, readable in a fact. */
+export const PERSONAL_MEMBERS = {
+  IdentifyRequested: z.object(identifyPersonalMembers),
+  EventTracked: z.object(eventPersonalMembers),
+} as const

@@ -4,6 +4,7 @@ import { applyAllowList, applyAllowListToProperties } from '../bodies/apply-allo
 import { reject, type Rejection } from '../bodies/rejection.ts'
 import { countsForOf } from '../conditions/property-counts.ts'
 import { userIdOf } from '../ids.ts'
+import { registeringSlugs } from '../traits/custom-slugs.ts'
 import { toTraitOperations } from '../traits/trait-operators.ts'
 import type { ProjectPolicy } from '../project-policy.ts'
 import type { ImportLine } from './import-line.ts'
@@ -29,7 +30,6 @@ export function importedFact(
     environment: 'P',
     source: 'admin',
     keyed: false,
-    userName,
     unchecked: [],
     imported: true,
   } satisfies Partial<EventTracked>
@@ -52,6 +52,8 @@ export function importedFact(
       type: 'IdentifyRequested',
       id: recordId(),
       ...common,
+      userName,
+      traits: [...registeringSlugs(chosen.changes)],
       operations: toTraitOperations(chosen.changes),
       device: chosen.device,
       registeredTraits: [],

@@ -44,7 +44,6 @@ describe('the record of an imported line (decisions.md, Import)', () => {
         environment: 'P',
         source: 'admin',
         keyed: false,
-        userName: 'ada',
         eventName: 'Signed Up',
         slug: 'signed_up',
         occurredAt: '2001-01-01T00:00:00.000Z',

@@ -1,6 +1,4 @@
-import type { NameKind, RequestFact } from '@nextvisit/contracts'
-import { registeringSlugs } from './custom-slugs.ts'
-import { traitChangesOf } from './trait-operators.ts'
+import type { NameKind, SealedRequestFact } from '@nextvisit/contracts'
 
 /** A name in a record: of its event, or of a trait. */
 export interface CarriedName {
@@ -12,12 +10,12 @@ export interface CarriedName {
 }
 
 /** Returns the names that folding a record registers, whatever its verdict. */
-export function carriedNames(fact: RequestFact): readonly CarriedName[] {
+export function carriedNames(fact: SealedRequestFact): readonly CarriedName[] {
   if (fact.type === 'EventTracked') {
     return [{ kind: 'event', slug: fact.slug, name: fact.eventName, isNew: fact.newEvent }]
   }
   const registered = new Set(fact.registeredTraits)
-  return registeringSlugs(traitChangesOf(fact.operations)).map((slug) => {
+  return fact.traits.map((slug) => {
     return { kind: 'trait', slug, name: slug, isNew: registered.has(slug) }
   })
 }

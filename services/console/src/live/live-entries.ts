@@ -52,7 +52,8 @@ function userEntry(fact: UserFact): KeptEntry {
     ...Array.from(new Set(fact.unchecked), (check) => `unchecked: ${check}`),
   ]
   const event = fact.type === 'EventTracked' ? shortText(fact.slug) : undefined
-  return { entry: { ...common, userName: shortText(fact.userName), marks }, event }
+  const userName = fact.type === 'IdentifyRequested' ? shortText(fact.userName) : null
+  return { entry: { ...common, userName, marks }, event }
 }
 
 function formEntry(fact: FormFact): KeptEntry {
@@ -103,6 +104,7 @@ const OUTCOMES: { readonly [Kind in LiveEntry['kind']]: NonNullable<LiveQuery['o
   expired: 'ended',
   cancelled: 'ended',
   refused: 'refused',
+  erased: 'ended',
 }
 
 export function passesFilter({ entry, event }: KeptEntry, filter: Omit<LiveQuery, 'after'>): boolean {

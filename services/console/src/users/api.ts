@@ -64,6 +64,7 @@ export const TimelineEntry = z.strictObject({
     'expired',
     'cancelled',
     'refused',
+    'erased',
   ]),
   title: z.string(),
   /** Members of the fact. Values may be masked. `cutFromBytes`: size of a value that is not whole here. */

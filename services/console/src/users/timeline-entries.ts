@@ -163,6 +163,7 @@ export function entryOf(fact: UserFact, mask: Mask): FactEntry {
     const title = `Visit answered with form ${fact.formId}`
     return { ...common, requestId: fact.visitId, kind: 'offered', title, details: [] }
   }
+  if (fact.type === 'UserErased') return { ...common, kind: 'erased', title: 'Erased', details: [] }
   const unchecked = Array.from(new Set(fact.unchecked), (check) => detail('unchecked', check))
   const imported = fact.imported ? [detail('imported', 'yes')] : []
   if (fact.type === 'EventTracked') {
@@ -200,6 +201,8 @@ const FORM_TITLES = {
 
 /** Converts a fact of form-events. */
 export function formEntryOf(fact: FormFact): FactEntry {
+  if (fact.type === 'QueueErased')
+    return { id: fact.id, at: fact.at, kind: 'erased', title: 'Queue erased', details: [], requestId: null }
   const { kind, title } = FORM_TITLES[fact.type]
   const details =
     fact.type === 'FormQueued'

@@ -113,12 +113,11 @@ async function claimName(
 /** The fact holds no signature: with it, readers of the log could act as the user. */
 function factOf({ request, body }: ItemToAdmit<TrackBody>, common: ReturnType<typeof commonFields>) {
   const { project } = request
-  const { userName, eventName, slug, occurredAt, evaluateTriggers, properties } = body
+  const { eventName, slug, occurredAt, evaluateTriggers, properties } = body
   const chosen = applyAllowListToProperties(project, properties)
   return {
     type: 'EventTracked',
     ...common,
-    userName,
     eventName,
     slug,
     occurredAt,

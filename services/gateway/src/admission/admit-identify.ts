@@ -110,6 +110,7 @@ function factOf(
     type: 'IdentifyRequested',
     ...common,
     userName: body.userName,
+    traits: [...registeringSlugs(names.kept)],
     operations: toTraitOperations(names.kept),
     device: chosen.device,
     registeredTraits: names.added,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { publicApi } from '@nextvisit/contracts'
+import { userIdOf } from '@nextvisit/domain'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GatewayFixture, type GatewayFixtureOptions, startGateway } from '../../test/gateway-fixture.ts'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
@@ -39,7 +40,9 @@ const shared = ({ requestId, occurredAt, ...rest }: Item = {}) => ({
 const statusesOf = (results: readonly Item[]) => results.map(({ status }) => status)
 const eventsOf = async (gateway: GatewayFixture, userName: string) =>
   (await gateway.records()).flatMap(({ fact }) =>
-    fact.type === 'EventTracked' && fact.userName === userName ? [fact.eventName] : [],
+    fact.type === 'EventTracked' && fact.userId === userIdOf(gateway.config.id, 'shop', userName)
+      ? [fact.eventName]
+      : [],
   )
 
 /** A gateway whose projector knows no user: users exist only if the gateway identified them. */

@@ -115,7 +115,7 @@ describe('a gateway on a real log, without the other services', () => {
       expect((await gateway.track({ userName: 'somchai', eventName })).status).toBe(202)
     const facts = (await gateway.records()).map(({ fact }) => fact)
     const slugs = facts.flatMap((fact) =>
-      fact.type === 'EventTracked' && fact.userName === 'somchai' ? [fact.slug] : [],
+      fact.type === 'EventTracked' && fact.userId === userIdOf(gateway.config.id, 'shop', 'somchai') ? [fact.slug] : [],
     )
     expect(slugs).toEqual(['ปี', 'ปู', 'काल', 'कील', 'किल'])
   })
@@ -219,7 +219,7 @@ describe('a gateway on a real log, without the other services', () => {
     await other.stop()
     expect(answers.map(({ status }) => status)).toEqual([202, 202])
     const facts = (await gateway.records()).map(({ fact }) => fact).filter((fact) => fact.type === 'EventTracked')
-    const ofCarol = facts.filter(({ userName }) => userName === 'carol')
+    const ofCarol = facts.filter(({ userId }) => userId === userIdOf(gateway.config.id, 'shop', 'carol'))
     expect(ofCarol).toHaveLength(2)
     expect(ofCarol.flatMap(({ unchecked }) => unchecked)).not.toContain('user')
   })

@@ -1,4 +1,4 @@
-import type { FormFact, FormQueued, QueueRow, UserRef, VisitAnswered } from '@nextvisit/contracts'
+import type { FormFact, FormQueued, QueueRow, QueueRowFact, UserRef, VisitAnswered } from '@nextvisit/contracts'
 import { formFactIdOf, queuedIdOf } from './form-ids.ts'
 import type { Moment } from '../../time/moment.ts'
 
@@ -36,7 +36,7 @@ export interface ShownForm {
 /** A changed queue, with the facts that record the change, in order. */
 export interface QueueChange {
   readonly queue: Queue
-  readonly facts: readonly FormFact[]
+  readonly facts: readonly QueueRowFact[]
 }
 
 export const EMPTY_QUEUE: Queue = { rows: new Map(), open: new Map(), shown: new Map() }
@@ -68,6 +68,7 @@ export function stateAt(row: OpenRow, instant: number): 'waiting' | 'offered' | 
  * row only moves forward, and a delivery of one row counts once.
  */
 export function applyFormFact(queue: Queue, fact: FormFact): Queue {
+  if (fact.type === 'QueueErased') return EMPTY_QUEUE
   const before = queue.rows.get(fact.queuedId)
   const after = applyFormFactToRow(before, fact)
   if (!after || after === before) return queue
@@ -82,7 +83,7 @@ export function applyFormFact(queue: Queue, fact: FormFact): Queue {
 }
 
 /** Applies a fact to its row. Returns the same object if the row is past that, undefined if it was never queued. */
-export function applyFormFactToRow(row: QueueRow | undefined, fact: FormFact): QueueRow | undefined {
+export function applyFormFactToRow(row: QueueRow | undefined, fact: QueueRowFact): QueueRow | undefined {
   if (fact.type === 'FormQueued') return row ?? waitingRow(fact)
   if (!row) return undefined
   switch (fact.type) {
@@ -159,7 +160,7 @@ export function confirm(
 /** Applies the changes that time alone brings: unconfirmed offers wait again, and due rows expire. */
 export function expireDue(queue: Queue, now: Moment): QueueChange {
   let next = queue
-  const facts: FormFact[] = []
+  const facts: QueueRowFact[] = []
   for (const row of queue.open.values()) {
     const state = stateAt(row, now.ms)
     if (state === 'expired') facts.push(endOf(row, 'FormExpired', now))
@@ -173,7 +174,7 @@ export function cancel(queue: Queue, row: OpenRow, now: Moment): QueueChange {
   return changeBy(queue, endOf(row, 'FormCancelled', now))
 }
 
-function changeBy(queue: Queue, ...facts: readonly FormFact[]): QueueChange {
+function changeBy(queue: Queue, ...facts: readonly QueueRowFact[]): QueueChange {
   return { queue: facts.reduce(applyFormFact, queue), facts }
 }
 
@@ -210,7 +211,7 @@ function subjectOf({ organization, project, userId, id, formId }: QueueRow) {
   return { organization, project, userId, queuedId: id, formId }
 }
 
-function endOf(row: QueueRow, type: 'FormExpired' | 'FormCancelled', now: Moment): FormFact {
+function endOf(row: QueueRow, type: 'FormExpired' | 'FormCancelled', now: Moment): QueueRowFact {
   return { type, id: formFactIdOf(row.id, type), ...subjectOf(row), at: now.iso }
 }
 

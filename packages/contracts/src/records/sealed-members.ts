@@ -1,0 +1,34 @@
+import type { EventTracked, IdentifyRequested, Sealed } from './user-events.ts'
+
+/** Encrypts a text with a data key of the user. The text opens in the same context only. */
+export type Seal = (text: string, context: string) => Sealed
+
+/** Names the record that sealed members belong to, so that they open in no other record. */
+export function sealingContextOf({ id, userId }: { readonly id: string; readonly userId: string }): string {
+  return `${id}/${userId}`
+}
+
+/** Returns a fact as it is in the log. A fact without personal members is returned unchanged. */
+export function sealMembers(fact: { readonly type: string }, seal: Seal): object {
+  if (isA<IdentifyRequested>(fact, 'IdentifyRequested')) {
+    const { userName, operations, device, ...clear } = fact
+    return { ...clear, sealed: seal(JSON.stringify({ userName, operations, device }), sealingContextOf(fact)) }
+  }
+  if (isA<EventTracked>(fact, 'EventTracked') && fact.properties !== undefined) {
+    const { properties, ...clear } = fact
+    return { ...clear, sealed: seal(JSON.stringify({ properties }), sealingContextOf(fact)) }
+  }
+  return fact
+}
+
+/** Returns true if a fact has members that are sealed in the log. Otherwise it needs no key. */
+export function hasPersonalMembers(fact: { readonly type: string }): boolean {
+  return fact.type === 'IdentifyRequested' || (isA<EventTracked>(fact, 'EventTracked') && fact.properties !== undefined)
+}
+
+function isA<Fact extends { readonly type: string }>(
+  fact: { readonly type: string },
+  type: Fact['type'],
+): fact is Fact {
+  return fact.type === type
+}

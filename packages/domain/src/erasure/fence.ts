@@ -1,0 +1,50 @@
+import type { SealedUserFact } from '@nextvisit/contracts'
+
+/**
+ * Keys that were created until this long after the request are fenced too: the clocks of gateways differ, and a gateway that
+ * has not heard of the erasure yet may create one.
+ */
+const CLOCK_SKEW_MS = 60_000
+
+/** The last erasure of a user, as far as the rule needs it. */
+export interface Fence {
+  /** Offset of the `UserErased` in the user's partition of user-events. */
+  readonly offset: bigint
+  /** Keys that were created until this instant are destroyed, ms since the epoch. */
+  readonly keysUntilMs: number
+}
+
+/**
+ * Returns true if an erasure covers a record of its user (decision 18, The fence rule): it is before the fence, or a fenced
+ * key sealed it. The rule reads clear members only, so it does not depend on keys that were destroyed or restored.
+ */
+export function isFenced(
+  { offset, fact }: { readonly offset: bigint; readonly fact: SealedUserFact },
+  fence: Fence,
+): boolean {
+  if (offset < fence.offset) return true
+  return 'sealed' in fact && fact.sealed !== undefined && isFencedKey(fact.sealed.key, fence)
+}
+
+/** Returns true if an erasure destroys a key. */
+export function isFencedKey(keyId: string, { keysUntilMs }: Pick<Fence, 'keysUntilMs'>): boolean {
+  return keyTimeMs(keyId) <= keysUntilMs
+}
+
+/**
+ * Returns `keysUntil` of an erasure. It is later than that of the previous erasure of the user, whose later keys may be in the
+ * future.
+ */
+export function keysUntilMsOf(receivedMs: number, previousKeysUntilMs = Number.NEGATIVE_INFINITY): number {
+  return Math.max(receivedMs, previousKeysUntilMs) + CLOCK_SKEW_MS
+}
+
+/** Returns the instant that a new key of a user must have, so that no erasure covers it. */
+export function newKeyTimeMs(nowMs: number, keysUntilMs = Number.NEGATIVE_INFINITY): number {
+  return Math.max(nowMs, keysUntilMs + 1)
+}
+
+/** Returns the instant of a UUIDv7, ms since the epoch. An id of another version counts as old, so every fence covers it. */
+export function keyTimeMs(keyId: string): number {
+  return keyId[14] === '7' ? Number.parseInt(keyId.slice(0, 8) + keyId.slice(9, 13), 16) : 0
+}
