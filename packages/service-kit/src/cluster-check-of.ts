@@ -1,4 +1,4 @@
-import { TOPICS } from '@nextvisit/contracts'
+import { TOPICS, USER_KEYS_TOPIC } from '@nextvisit/contracts'
 import { type ClusterCheck, type ClusterCheckOptions, createClusterCheck, type LogConnection } from '@nextvisit/log'
 
 export interface ServiceClusterCheckOptions extends Pick<ClusterCheckOptions, 'logger' | 'onUnsafe'> {
@@ -13,7 +13,7 @@ export interface ServiceClusterCheckOptions extends Pick<ClusterCheckOptions, 'l
  * Creates a service's check of the cluster. In production an unsafe cluster ends the service (operate.md, Production mode).
  */
 export function clusterCheckOf(connection: LogConnection, options: ServiceClusterCheckOptions): ClusterCheck {
-  const { mode, locally = 'ignore', topics = Object.values(TOPICS), logger, onUnsafe } = options
+  const { mode, locally = 'ignore', topics = [...Object.values(TOPICS), USER_KEYS_TOPIC], logger, onUnsafe } = options
   return createClusterCheck(connection, {
     topics,
     unsafe: mode === 'production' ? 'refuse' : locally,

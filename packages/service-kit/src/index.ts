@@ -47,6 +47,7 @@ export {
   internalServerConfig,
   internalTokenConfig,
   kafkaConfig,
+  keyRetentionConfig,
   keyRingConfig,
   logConfig,
   modeConfig,

@@ -1,4 +1,4 @@
-import { addressesVariable, DEFAULT_PARTITIONS, type ServiceName } from '@nextvisit/contracts'
+import { addressesVariable, DEFAULT_PARTITIONS, durationMs, type ServiceName } from '@nextvisit/contracts'
 import { type KeyRing, parseKeyRing, SECRET_KEY_VARIABLE } from '@nextvisit/sealing'
 import { z, type ZodType } from 'zod'
 import { ConfigError } from './errors.ts'
@@ -102,6 +102,26 @@ export const kafkaConfig = z
     }
     return { kafka: { ...connection, sasl: { mechanism, username, password } } }
   })
+
+const RETENTION = 'must be a duration such as 24h, 90m or 30s, at least 10s'
+const LEAST_RETENTION_MS = 10_000
+
+/** `keyRetentionMs`: the time within which the keys of erased users leave the log. Digits alone are seconds. */
+export const keyRetentionConfig = z
+  .object({
+    ERASURE_KEY_RETENTION: z
+      .string()
+      .default('24h')
+      .transform((text) => (/^\d+$/.test(text) ? `${text}s` : text))
+      .pipe(
+        z
+          .string()
+          .regex(/^\d{1,9}[smhd]$/, RETENTION)
+          .transform(durationMs),
+      )
+      .refine((ms) => ms >= LEAST_RETENTION_MS, RETENTION),
+  })
+  .transform((env) => ({ keyRetentionMs: env.ERASURE_KEY_RETENTION }))
 
 /** `redisUrl`: address of Redis. */
 export const redisConfig = z

@@ -8,6 +8,7 @@ import {
   type EnvironmentVariables,
   internalServerConfig,
   kafkaConfig,
+  keyRetentionConfig,
   keyRingConfig,
   logConfig,
   modeConfig,
@@ -166,5 +167,23 @@ it('addressesConfig reads the internal addresses of services; the variable of th
   const env = { GATEWAY_INTERNAL_URLS: 'http://127.0.0.1:7100', TRAIT_REGISTRY_URLS: 'https://registry' }
   expect(readConfig(addressesConfig('gateway', 'trait-registry'), env)).toEqual({
     services: { gateway: ['http://127.0.0.1:7100'], 'trait-registry': ['https://registry'] },
+  })
+})
+
+function readRetention(text: string | undefined): number {
+  return readConfig(keyRetentionConfig, { ERASURE_KEY_RETENTION: text }).keyRetentionMs
+}
+
+describe('the retention of keys', () => {
+  it('is a day, or a duration, or seconds', () => {
+    expect([undefined, '10s', '10', '90m', '7d'].map(readRetention)).toEqual([
+      86_400_000, 10_000, 10_000, 5_400_000, 604_800_000,
+    ])
+  })
+
+  it.each(['9s', '9', '0', '-1h', '1.5h', '1w', 'never', '10 s'])('is not %s', (text) => {
+    expect(() => readRetention(text)).toThrow(
+      'ERASURE_KEY_RETENTION is wrong: must be a duration such as 24h, 90m or 30s, at least 10s',
+    )
   })
 })

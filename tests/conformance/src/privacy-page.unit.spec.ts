@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { TOPICS } from '@nextvisit/contracts'
+import { TOPICS, USER_KEYS_TOPIC } from '@nextvisit/contracts'
 import { consumers } from '@nextvisit/services'
 import { describe, expect, it } from 'vitest'
 
@@ -64,7 +64,7 @@ describe('the data map', () => {
   })
 
   it('has a row for every topic, and no other', () => {
-    expect([...rowsOf('Kafka').keys()].toSorted()).toEqual(Object.values(TOPICS).toSorted())
+    expect([...rowsOf('Kafka').keys()].toSorted()).toEqual([...Object.values(TOPICS), USER_KEYS_TOPIC].toSorted())
   })
 
   it('has a row for every kind of key and channel in Redis, and no other', () => {

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import path from 'node:path'
 import type { LogConnection } from '@nextvisit/log'
-import { kafkaConfig, readConfig } from '@nextvisit/service-kit'
+import { kafkaConfig, keyRetentionConfig, readConfig } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
 import { StackError } from './errors.ts'
 
@@ -83,6 +83,11 @@ export function inheritedEnvironment(): NodeJS.ProcessEnv {
 export function logConnection(brokers: string, own: NodeJS.ProcessEnv = {}): LogConnection {
   const { kafka } = readConfig(kafkaConfig, { ...inheritedEnvironment(), ...own, KAFKA_BROKERS: brokers })
   return { ...kafka, clientId: 'local-stack' }
+}
+
+/** Returns the retention of keys for `createTopics`. `own` overrides the inherited environment. Throws a ConfigError. */
+export function readKeyRetention(own: NodeJS.ProcessEnv = {}): { readonly keyRetentionMs: number } {
+  return readConfig(keyRetentionConfig, { ...inheritedEnvironment(), ...own })
 }
 
 /** Returns the folder for downloads, shared by all checkouts of this user. */

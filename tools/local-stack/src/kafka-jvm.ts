@@ -46,6 +46,8 @@ export const SINGLE_NODE = {
   // Groups are in one partition, so one thread does all their work. Each additional thread would wake five times a second.
   'group.coordinator.threads': '1',
   'log.cleaner.dedupe.buffer.size': '4194304',
+  // Otherwise destroyed keys stay in their files for up to 15 s more. It costs an idle broker nothing that can be measured.
+  'log.cleaner.backoff.ms': '1000',
   'num.network.threads': '2',
   'num.io.threads': '2',
   'background.threads': '2',

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { createTopics } from '@nextvisit/cli/create-topics'
 import type { OrganizationConfig } from '@nextvisit/contracts'
 import { consumers as allConsumers } from '@nextvisit/services'
-import { CHECKOUT, type ExternalParts, logConnection } from './config.ts'
+import { CHECKOUT, type ExternalParts, logConnection, readKeyRetention } from './config.ts'
 import { type Connection, removeConnectionFile, writeConnectionFile } from './connection-file.ts'
 import { groupMembers, waitUntilConsumed } from './consumer-groups.ts'
 import { requireSpace, takeDataDirectory } from './data-directory.ts'
@@ -183,7 +183,8 @@ async function prepareLog(
     startKafka({ ...options, ...(port !== undefined && { port }), advertisedPort })
   const brokers = start.external?.kafkaBrokers ?? (await startPart(start, 'Kafka', launch)).brokers
   const connection = logConnection(brokers, start.serviceEnvironment)
-  await step(start, 'Topics', () => createTopics(connection))
+  const retention = readKeyRetention(start.serviceEnvironment)
+  await step(start, 'Topics', () => createTopics(connection, retention))
   await step(start, 'Workspace', () =>
     applyOrganizations({ connection, organizations, secretKey: secrets.secretKey, report: start.report }),
   )

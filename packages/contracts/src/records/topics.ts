@@ -18,6 +18,9 @@ export const USER_KEYS_TOPIC = 'user-keys'
 
 export type Topic = (typeof TOPICS)[keyof typeof TOPICS]
 
+/** Topics whose records have one order. `KAFKA_PARTITIONS` does not apply to them. */
+export const SINGLE_PARTITION_TOPICS: ReadonlySet<string> = new Set([TOPICS.catalog, TOPICS.erasures])
+
 /** Returns the consumer group of a consumer service. */
 export function consumerGroupOf(service: string): string {
   return `nextvisit.${service}`
@@ -26,5 +29,5 @@ export function consumerGroupOf(service: string): string {
 /** The consumer group of the user projector. Its notes contain the number of partitions over which keys are spread. */
 export const USER_PROJECTOR_GROUP = consumerGroupOf('user-projector')
 
-/** Default number of partitions of `user-events` and `form-events`. Adding partitions later would break the order per user. */
+/** Default number of partitions of `user-events`, `form-events` and `user-keys`. Adding partitions later would break the order per user. */
 export const DEFAULT_PARTITIONS = 12

@@ -25,6 +25,8 @@ export interface LogAdmin extends GroupAdmin {
   readonly disconnect: () => Promise<void>
   /** Creates a topic. Returns false if it exists: its settings stay unchanged. */
   readonly createTopic: (topic: string, settings: TopicSettings) => Promise<boolean>
+  /** Changes settings of a topic, and keeps its other ones. Returns false if it has them already. */
+  readonly changeTopic: (topic: string, config: NonNullable<TopicSettings['config']>) => Promise<boolean>
   readonly deleteTopic: (topic: string) => Promise<void>
   /** Returns the number of a topic's partitions, 0 if the topic does not exist. */
   readonly partitionCount: (topic: string) => Promise<number>
@@ -45,6 +47,8 @@ export interface LogAdminOptions {
 /** Kafka's code for topics. An ES module cannot import kafkajs' enum. */
 // oxlint-disable-next-line typescript/no-unsafe-enum-assignment
 const TOPIC_RESOURCE = 2 as ConfigResourceTypes.TOPIC
+/** Kafka's code for the source of a setting that the topic itself has. */
+const OF_TOPIC = 1
 
 /** Creates a client that queries and configures the cluster. It reads and writes no records. */
 export function createLogAdmin(connection: LogConnection, options: LogAdminOptions = {}): LogAdmin {
@@ -80,6 +84,27 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
         config: new Map(entries.map(({ configName, configValue }) => [configName, configValue])),
       }
     })
+  }
+
+  /** Kafka's request replaces all settings of the topic itself. */
+  const changeTopic: LogAdmin['changeTopic'] = async (topic, config) => {
+    const { resources } = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: [{ type: TOPIC_RESOURCE, name: topic }],
+    })
+    const entries = resources[0]?.configEntries ?? []
+    const own = entries.filter(({ configSource }) => (configSource as number) === OF_TOPIC)
+    const before = new Map(own.map(({ configName, configValue }) => [configName, configValue]))
+    if (Object.entries(config).every(([name, value]) => before.get(name) === value)) return false
+    const configEntries = Array.from(new Map([...before, ...Object.entries(config)]), ([name, value]) => ({
+      name,
+      value,
+    }))
+    await admin.alterConfigs({
+      validateOnly: false,
+      resources: [{ type: TOPIC_RESOURCE, name: topic, configEntries }],
+    })
+    return true
   }
 
   const watermarks: LogAdmin['watermarks'] = async (topic) => {
@@ -126,6 +151,7 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
       await keepTrying(() => watermarks(topic), waiting)
       return isNew
     },
+    changeTopic,
     deleteTopic: async (topic) => {
       await admin.deleteTopics({ topics: [topic] })
     },

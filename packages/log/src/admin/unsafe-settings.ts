@@ -24,8 +24,11 @@ interface Expectation {
   readonly because: string
 }
 
-/** Readers of this topic need only the latest record of each key. */
-const COMPACTED_TOPIC = 'catalog'
+/** Readers of these topics need only the latest record of each key. */
+const COMPACTED_TOPICS: ReadonlySet<string> = new Set(['catalog', 'user-keys'])
+/** Without compaction, and without a limit of its delay, destroyed keys stay in this topic. */
+const KEY_TOPIC = 'user-keys'
+const LONGEST_COMPACTION_LAG_MS = 30 * 24 * 60 * 60 * 1_000
 
 const EXPECTATIONS: readonly Expectation[] = [
   {
@@ -48,9 +51,16 @@ const EXPECTATIONS: readonly Expectation[] = [
   },
   {
     setting: 'cleanup.policy',
-    isSafe: (value, topic) => value === 'delete' || (value === 'compact' && topic === COMPACTED_TOPIC),
-    shouldBe: 'delete (with no limit of time or size); for catalog also compact',
-    because: 'compaction drops facts that read models are rebuilt from',
+    isSafe: (value, topic) =>
+      (value === 'delete' && topic !== KEY_TOPIC) || (value === 'compact' && COMPACTED_TOPICS.has(topic)),
+    shouldBe: 'delete (with no limit of time or size); for catalog also compact; for user-keys compact',
+    because: 'compaction drops facts that read models are rebuilt from; without it, destroyed keys stay in user-keys',
+  },
+  {
+    setting: 'max.compaction.lag.ms',
+    isSafe: (value, topic) => topic !== KEY_TOPIC || Number(value) <= LONGEST_COMPACTION_LAG_MS,
+    shouldBe: 'at most 30 days for user-keys: see ERASURE_KEY_RETENTION',
+    because: 'the keys of erased users stay in the log until they are compacted',
   },
   ...['retention.ms', 'retention.bytes'].map((setting) => ({
     setting,

@@ -35,6 +35,20 @@ describe('unsafeSettings', () => {
     expect(unsafeSettings([topic(), catalog('compact,delete')])).toMatchObject([{ topics: ['catalog'] }])
   })
 
+  it('returns user-keys without compaction, or with compaction at any time', () => {
+    const keys = (change: Readonly<Record<string, string>>) => ({
+      ...topic({ 'cleanup.policy': 'compact', 'max.compaction.lag.ms': '21600000', ...change }),
+      topic: 'user-keys',
+    })
+    expect(unsafeSettings([topic(), keys({})])).toEqual([])
+    for (const [setting, is] of [
+      ['cleanup.policy', 'delete'],
+      ['cleanup.policy', 'compact,delete'],
+      ['max.compaction.lag.ms', '9223372036854775807'],
+    ] as const)
+      expect(unsafeSettings([topic(), keys({ [setting]: is })])).toMatchObject([{ topics: ['user-keys'], setting, is }])
+  })
+
   it('returns a setting once for all topics with the same value', () => {
     const others = ['form-events', 'catalog'].map((name) => ({ ...topic({ 'retention.ms': '1' }), topic: name }))
     expect(unsafeSettings([topic(), ...others])).toMatchObject([{ topics: ['form-events', 'catalog'] }])

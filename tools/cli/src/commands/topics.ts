@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { logConnection, readEnvironment } from '../environment/config.ts'
+import { keyRetentionConfig, readConfig } from '@nextvisit/service-kit'
 import { createTopics, type TopicsOptions } from '../create-topics.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { print } from '../output/print.ts'
@@ -10,10 +11,12 @@ export function createCommand(): Command {
     .addHelpText('after', '\nExample:\n  KAFKA_BROKERS=kafka:9092 nextvisit topics create --replicas 3')
     .addCommand(
       new Command('create')
-        .description('Create the missing topics. Existing topics stay unchanged.')
+        .description(
+          'Create the missing topics. Existing topics stay unchanged, except for the retention of user-keys.',
+        )
         .option(
           '--partitions <n>',
-          'number for user-events and form-events; can never be changed. Default: KAFKA_PARTITIONS, or 12. Other than 12: set KAFKA_PARTITIONS for every process',
+          'number for user-events, form-events and user-keys; can never be changed. Default: KAFKA_PARTITIONS, or 12. Other than 12: set KAFKA_PARTITIONS for every process',
           wholeNumber,
         )
         .option(
@@ -23,13 +26,19 @@ export function createCommand(): Command {
         )
         .addHelpText(
           'after',
-          '\nExits with 0 if done, 1 if failed, 2 if the arguments are invalid.\n\nExample:\n  KAFKA_BROKERS=kafka:9092 nextvisit topics create --replicas 3',
+          `
+ERASURE_KEY_RETENTION (24h; at least 10s) is the time within which the keys of erased users leave the files of user-keys. The
+command also applies it to an existing topic. The brokers' log.cleaner.backoff.ms must be much shorter.
+Exits with 0 if done, 1 if failed, 2 if the arguments are invalid.
+
+Example:
+  KAFKA_BROKERS=kafka:9092 nextvisit topics create --replicas 3`,
         )
         .action(create),
     )
 }
 
-async function create(options: TopicsOptions): Promise<void> {
+async function create(options: Omit<TopicsOptions, 'keyRetentionMs'>): Promise<void> {
   const env = readEnvironment()
   const connection = logConnection(env)
   const { partitions } = options
@@ -38,7 +47,7 @@ async function create(options: TopicsOptions): Promise<void> {
     const message = `--partitions is ${partitions}, but KAFKA_PARTITIONS is ${expected}: omit --partitions, or change KAFKA_PARTITIONS for every process.`
     throw new CliError(message, EXIT.usage)
   }
-  const outcomes = await createTopics(connection, options)
+  const outcomes = await createTopics(connection, { ...options, ...readConfig(keyRetentionConfig, env) })
   for (const [topic, outcome] of outcomes) print(`${topic}: ${outcome}`)
 }
 
