@@ -37,6 +37,22 @@ export const idempotentRecords = defineTable(
   ['recordId'],
 )
 
+/** The latest fence of each erased user. */
+export const erasedUsers = defineTable(
+  'erased_users',
+  {
+    organization: 'text',
+    project: 'text',
+    userId: 'uuid',
+    partition: 'int',
+    offset: 'bigint',
+    keysUntil: 'timestamptz',
+    erasureId: 'uuid',
+    rows: 'bigint',
+  },
+  ['userId', 'organization', 'project'],
+)
+
 /** Postgres assigns `sequence`. */
 export const outbox = defineTable(
   'outbox',

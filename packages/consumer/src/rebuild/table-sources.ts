@@ -50,6 +50,12 @@ export const coreTableSources: TableSources = {
         SELECT max(received) FROM ${table} AS last WHERE last.partition = compared.partition AND isfinite(received)
       ) - interval '48 hours'`,
   },
+  erased_users: {
+    carriedColumn: { column: 'rows', when: 'own.rows <> theirs.rows' },
+    notCompared: {
+      rows: 'a rebuild does not write the rows that the live fold had to delete. The live value is kept.',
+    },
+  },
 }
 
 /** The core's tables that a replay treats in its own way, and the tables of migrations. */

@@ -55,6 +55,7 @@ describe('a replay', () => {
     expect(comparisons).toMatchObject([
       { table: 'visits', liveRows: 20, rebuiltRows: 20, onlyLive: 0, onlyRebuilt: 0 },
       { table: 'idempotent_records', onlyLive: 0, onlyRebuilt: 0 },
+      { table: 'erased_users', onlyLive: 0, onlyRebuilt: 0 },
     ])
     await expect.poll(() => countVisits(db), { timeout: 20_000 }).toBe(published)
     expect(onFailure).not.toHaveBeenCalled()
@@ -188,7 +189,7 @@ describe('a replay', () => {
     await db.$executeRaw(sql`INSERT INTO visits VALUES (${MARKER}::uuid, 1, 'unheard')`)
     await db.$executeRaw(sql`DELETE FROM visits WHERE user_id = ${userIdFixture('user-2')}::uuid`)
     const refused = await replay()
-    expect(refused).toMatchObject({ outcome: 'refused', comparisons: [{ onlyLive: 2, onlyRebuilt: 2 }, {}] })
+    expect(refused).toMatchObject({ outcome: 'refused', comparisons: [{ onlyLive: 2, onlyRebuilt: 2 }, {}, {}] })
     expect(new Set(refused.comparisons[0]?.examples)).toEqual(
       new Set([
         { key: `user_id=${MARKER}`, kind: 'only live', columns: [] },
@@ -218,7 +219,7 @@ describe('a replay', () => {
       [2n, 'retried'],
     ])
     const letters = await db.$queryRaw(sql`SELECT id, "offset", state, reason FROM dead_letters ORDER BY "offset"`)
-    expect(await replay()).toMatchObject({ outcome: 'swapped', comparisons: [{ onlyLive: 0, onlyRebuilt: 0 }, {}] })
+    expect(await replay()).toMatchObject({ outcome: 'swapped', comparisons: [{ onlyLive: 0, onlyRebuilt: 0 }, {}, {}] })
     expect(await countVisits(db)).toBe(1)
     expect(await db.$queryRaw(sql`SELECT id, "offset", state, reason FROM dead_letters ORDER BY "offset"`)).toEqual(
       letters,
@@ -243,7 +244,7 @@ describe('a replay', () => {
     await runner.stop()
     const letters = await db.$queryRaw(sql`SELECT id, "offset", reason, headers FROM dead_letters`)
     expect(letters).toHaveLength(1)
-    expect(await replay()).toMatchObject({ outcome: 'swapped', comparisons: [{ onlyLive: 0, onlyRebuilt: 0 }, {}] })
+    expect(await replay()).toMatchObject({ outcome: 'swapped', comparisons: [{ onlyLive: 0, onlyRebuilt: 0 }, {}, {}] })
     expect(await countVisits(db)).toBe(2)
     expect(await db.$queryRaw(sql`SELECT id, "offset", reason, headers FROM dead_letters`)).toEqual(letters)
     await db.$executeRaw(sql`DELETE FROM dead_letters`)

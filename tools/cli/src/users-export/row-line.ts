@@ -11,6 +11,10 @@ export const TYPE_OF_TABLE: Readonly<Record<string, string>> = {
   'form-trigger-evaluator/shown_forms': 'shown-form',
   'form-trigger-evaluator/decisions': 'decision',
   'metering/mau_members': 'active-month',
+  'user-projector/erased_users': 'erasure',
+  'trait-registry/erased_users': 'erasure',
+  'metering/erased_users': 'erasure',
+  'form-trigger-evaluator/erased_users': 'erasure',
 }
 
 /** They are in the header. */

@@ -127,3 +127,20 @@ CREATE TABLE idempotent_records (
 );
 -- Imported records are never pruned: received is infinity.
 CREATE INDEX idempotent_records_by_age ON idempotent_records (partition, received) WHERE received < 'infinity';
+
+-- The fences of erased users (docs/decisions/0018): the latest of each user. The commit that folds a UserErased writes it. userIds
+-- come first in the key, because each commit looks up the users of its records.
+CREATE TABLE erased_users (
+  organization text NOT NULL,
+  project      text NOT NULL,
+  user_id      uuid NOT NULL,
+  partition    int NOT NULL,
+  -- Of the UserErased. Earlier records of the user are fenced,
+  "offset"     bigint NOT NULL,
+  -- and so are records that were sealed with a key which is not later than this.
+  keys_until   timestamptz(3) NOT NULL,
+  erasure_id   uuid NOT NULL,
+  -- How many rows of the user the commit has deleted.
+  rows         bigint NOT NULL DEFAULT 0,
+  PRIMARY KEY (user_id, organization, project)
+);
