@@ -244,7 +244,10 @@ function lookUp(questions: ReturnType<typeof askedOf>[], barrier: Barrier, optio
   return asksWith(barrier).lookUpUsers({ questions }, options)
 }
 
-const answered = (...answers: string[]) => ({ outcome: 'answered', answer: { answers } })
+const answered = (...existences: string[]) => ({
+  outcome: 'answered',
+  answer: { answers: existences.map((existence) => ({ existence })) },
+})
 
 describe('a look-up of users', () => {
   it('answers at once for known users', async () => {

@@ -1,11 +1,11 @@
 import { findCaughtUp, type HandlerParts } from '@nextvisit/consumer'
 import {
-  type Existence,
   MAX_EVENTS_SHOWN,
   type SegmentMembersAnswer,
   type SegmentMembersQuery,
   type SegmentsAnswer,
   type SegmentsQuery,
+  type UserLookedUp,
   type UserLookUp,
   type UserNamesAnswer,
   type UserNamesQuery,
@@ -125,14 +125,14 @@ const BARRIER_WITHIN_MS = 500
 export async function lookUpUsers(
   asked: readonly UserLookUp[],
   { db, ...context }: Pick<HandlerParts, 'db' | 'barrier'> & CallContext,
-): Promise<Existence[]> {
+): Promise<UserLookedUp[]> {
   const existed = await readExistence(db, asked)
   const notFound = asked.filter((_user, index) => !existed[index])
   const partitions = new Set(notFound.map(({ partition }) => partition))
   const folded = await findCaughtUp(partitions, { ...context, withinMs: BARRIER_WITHIN_MS })
   const exists = folded.size > 0 ? await readExistence(db, asked) : existed
   return asked.map(({ partition }, index) => {
-    if (exists[index]) return 'exists'
-    return folded.has(partition) ? 'missing' : 'unknown'
+    if (exists[index]) return { existence: 'exists' }
+    return { existence: folded.has(partition) ? 'missing' : 'unknown' }
   })
 }

@@ -1,14 +1,20 @@
 import { z } from 'zod'
-import { SlugId, staleFields, Uuid } from '../primitives.ts'
+import { Instant, SlugId, staleFields, Uuid } from '../primitives.ts'
 import { SegmentMember, UserReadModel } from '../public/user-read-model.ts'
 import { projectFields, UserQuery } from './call-fields.ts'
 import { type CallTable, defineBatchedCall, defineCall } from './define-call.ts'
 
 const UserLookUp = UserQuery.extend({ partition: z.number().int().min(0) })
 export type UserLookUp = z.infer<typeof UserLookUp>
-/** `unknown`: the user's partition is not folded far enough to say that the user is missing. */
-const Existence = z.enum(['exists', 'missing', 'unknown'])
-export type Existence = z.infer<typeof Existence>
+const UserLookedUp = z.object({
+  /** `unknown`: the user's partition is not folded far enough to say that the user is missing. */
+  existence: z.enum(['exists', 'missing', 'unknown']),
+  /** The user's newest data key, wrapped. Absent: none is known, or all are destroyed. */
+  key: z.object({ keyId: Uuid, wrapped: z.string() }).optional(),
+  /** Keys that were created until this instant are destroyed. Absent: the user was never erased, as far as this is folded. */
+  keysUntil: Instant.optional(),
+})
+export type UserLookedUp = z.infer<typeof UserLookedUp>
 
 const SegmentsQuery = z.object({
   ...projectFields,
@@ -44,8 +50,8 @@ const UserNamesAnswer = z.object({ userNames: z.array(z.string().nullable()) })
 export type UserNamesAnswer = z.infer<typeof UserNamesAnswer>
 
 export const userProjectorCalls = {
-  /** Checks that users exist, behind the barrier of their partition. */
-  lookUpUsers: defineBatchedCall({ path: '/internal/users/look-up', question: UserLookUp, answer: Existence }),
+  /** Checks that users exist, behind the barrier of their partition, and reads their data keys. */
+  lookUpUsers: defineBatchedCall({ path: '/internal/users/look-up', question: UserLookUp, answer: UserLookedUp }),
   /** Not found: the user does not exist. */
   readUser: defineCall({ path: '/internal/users/read', question: UserQuery, answer: UserReadModel }),
   readUserNames: defineCall({ path: '/internal/users/names/read', question: UserNamesQuery, answer: UserNamesAnswer }),

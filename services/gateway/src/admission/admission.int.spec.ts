@@ -3,7 +3,7 @@ import { givenGateway, givenService } from '../../test/given-gateway.ts'
 import { REQUEST_BUDGET_MS } from '../http/request-budget.ts'
 
 const everybodyExists = () =>
-  givenService({ lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'exists') }) })
+  givenService({ lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => ({ existence: 'exists' })) }) })
 const never = () => new Promise<never>(() => undefined)
 const statusesOf = (answers: readonly { status: number }[]) => answers.map(({ status }) => status)
 const count = (values: readonly unknown[], value: unknown) => values.filter((one) => one === value).length
@@ -11,7 +11,7 @@ const count = (values: readonly unknown[], value: unknown) => values.filter((one
 describe('the check that a user exists (decisions.md, Track event: 404)', () => {
   it('asks the user projector for a user without a marker, and refuses unknown ones', async () => {
     const projector = await givenService({
-      lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'missing') }),
+      lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => ({ existence: 'missing' })) }),
     })
     const gateway = await givenGateway({ services: { 'user-projector': projector.url } })
     const answer = await gateway.track({ userName: 'nobody', eventName: 'a' })
@@ -21,7 +21,7 @@ describe('the check that a user exists (decisions.md, Track event: 404)', () => 
 
   it('shares one answer among waiting questions', async () => {
     const projector = await givenService({
-      lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'missing') }),
+      lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => ({ existence: 'missing' })) }),
     })
     const gateway = await givenGateway({ services: { 'user-projector': projector.url } })
     const track = () => gateway.track({ userName: 'nobody', eventName: 'a' })
@@ -33,7 +33,7 @@ describe('the check that a user exists (decisions.md, Track event: 404)', () => 
 
   it('sees an identify on another gateway at once', async () => {
     const projector = await givenService({
-      lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'missing') }),
+      lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => ({ existence: 'missing' })) }),
     })
     const gateway = await givenGateway({ services: { 'user-projector': projector.url } })
     const other = await givenGateway({ besides: gateway })

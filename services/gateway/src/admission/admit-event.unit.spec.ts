@@ -1,5 +1,5 @@
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import type { Existence } from '@nextvisit/contracts'
+import type { UserLookedUp } from '@nextvisit/contracts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import type { TrackBody } from '@nextvisit/domain'
 import { describe, expect, it } from 'vitest'
@@ -23,7 +23,7 @@ const body = { userName: 'ada', eventName: 'A', slug: 'a' } as TrackBody
 
 /** Returns the parts of an admission in which the checks before the name have these verdicts. */
 function partsOf(
-  verdicts: { readonly existence?: Existence | NoVerdict; readonly room?: Reserved['verdict'] },
+  verdicts: { readonly existence?: UserLookedUp['existence'] | NoVerdict; readonly room?: Reserved['verdict'] },
   claimed: ClaimResult,
   released: string[] = [],
 ) {

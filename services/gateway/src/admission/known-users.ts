@@ -1,4 +1,4 @@
-import type { Existence, UserLookUp, userProjectorCalls } from '@nextvisit/contracts'
+import type { UserLookedUp, UserLookUp, userProjectorCalls } from '@nextvisit/contracts'
 import { type BatchedCall, createBatchedCall, type RedisConnection, type ServiceClient } from '@nextvisit/service-kit'
 import { LRUCache } from 'lru-cache'
 import { keptForOthersMs } from './admission-budget.ts'
@@ -25,10 +25,10 @@ export function createKnownUsers(
    * Batched calls by partition. Each waits for its own part of the log, so a lagging partition delays only its own
    * users.
    */
-  const lookUps = new Map<number, BatchedCall<UserLookUp, Existence>>()
+  const lookUps = new Map<number, BatchedCall<UserLookUp, UserLookedUp>>()
   const keyOf = (userId: string) => `${keyPrefix}user:${userId}`
 
-  function lookUpIn(partition: number): BatchedCall<UserLookUp, Existence> {
+  function lookUpIn(partition: number): BatchedCall<UserLookUp, UserLookedUp> {
     const known = lookUps.get(partition)
     if (known) return known
     const lookUp = createBatchedCall(admission.lookUpUsers, {
@@ -51,7 +51,7 @@ export function createKnownUsers(
    * Checks that a user exists. Missing users are never cached: an identify on another gateway must be visible at once,
    * even if its marker is lost.
    */
-  async function check(user: UserLookUp, deadlineAt: number): Promise<Existence | NoVerdict> {
+  async function check(user: UserLookUp, deadlineAt: number): Promise<UserLookedUp['existence'] | NoVerdict> {
     if (marked.get(user.userId)) return 'exists'
     const marker = await redis.get(keyOf(user.userId)).catch(() => null)
     if (marker !== null) {
@@ -60,8 +60,9 @@ export function createKnownUsers(
     }
     // The projector answers behind a barrier, as of the question.
     const found = verdictOf(await lookUpIn(user.partition)(user, deadlineAt - keptMs))
-    if (found === 'exists') void mark(user.userId)
-    return found
+    if (typeof found === 'string') return found
+    if (found.existence === 'exists') void mark(user.userId)
+    return found.existence
   }
 
   return { mark, check }

@@ -47,7 +47,7 @@ describe('a plan’s limits (decisions.md, Track event: metering; Identify: MAU)
 
   it('are checked in this order: user, disabled, metering, cap', async () => {
     const projector = await givenService({
-      lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'missing') }),
+      lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => ({ existence: 'missing' })) }),
     })
     const [metering, names] = [await givenMetering(0), await givenRegistry()]
     const gateway = await givenGateway({

@@ -98,7 +98,7 @@ describe('a lagging partition (design.md, User markers)', () => {
       lookUpUsers: async ({ questions }) => {
         const isBehind = questions.some(({ partition }) => partition === 0)
         if (isBehind) await sleep(400)
-        return { answers: questions.map(({ partition }) => (partition === 0 ? 'unknown' : 'missing')) }
+        return { answers: questions.map(({ partition }) => ({ existence: partition === 0 ? 'unknown' : 'missing' })) }
       },
     })
     const gateway = await givenGateway({ services: { 'user-projector': projector.url } })
@@ -116,7 +116,7 @@ describe('slow reads', () => {
   it('have a breaker of their own, so that admission continues', async () => {
     const projector = await givenService({
       readUser: () => Promise.reject(new Error('too slow')),
-      lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'missing') }),
+      lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => ({ existence: 'missing' })) }),
     })
     const evaluator = await givenService({ readQueue: async () => ({ waiting: [] }) })
     const services = { 'user-projector': projector.url, 'form-trigger-evaluator': evaluator.url }
@@ -159,7 +159,9 @@ describe('an identified user (decisions.md, Identify)', () => {
   it('is found at once on every gateway, even if the marker is lost and the user was missing just before', async () => {
     let isFolded = false
     const projector = await givenService({
-      lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => (isFolded ? 'exists' : 'missing')) }),
+      lookUpUsers: async ({ questions }) => ({
+        answers: questions.map(() => ({ existence: isFolded ? 'exists' : 'missing' })),
+      }),
     })
     const services = { 'user-projector': projector.url }
     const gateway = await givenGateway({ services })

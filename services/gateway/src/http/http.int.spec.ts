@@ -301,7 +301,7 @@ describe('a stop of the server', () => {
     const slow = await startService({
       lookUpUsers: async ({ questions }) => {
         await allArrived
-        return { answers: questions.map(() => 'exists') }
+        return { answers: questions.map(() => ({ existence: 'exists' })) }
       },
     })
     const ending = await startGateway({ besides: gateway, services: { 'user-projector': slow.url } })

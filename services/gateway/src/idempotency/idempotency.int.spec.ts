@@ -27,7 +27,7 @@ beforeAll(async () => {
     claim: async ({ questions }) => ({ answers: questions.map(verdictsOn) }),
     lookUpUsers: async ({ questions }) => {
       await users.gate
-      return { answers: questions.map(() => (users.exist ? 'exists' : 'missing')) }
+      return { answers: questions.map(() => ({ existence: users.exist ? 'exists' : 'missing' })) }
     },
   })
   const services = { 'user-projector': service.url, 'trait-registry': service.url }

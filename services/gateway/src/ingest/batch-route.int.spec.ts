@@ -48,7 +48,7 @@ const eventsOf = async (gateway: GatewayFixture, userName: string) =>
 /** A gateway whose projector knows no user: users exist only if the gateway identified them. */
 async function givenNobody(options: GatewayFixtureOptions = {}) {
   const projector = await givenService({
-    lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'missing') }),
+    lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => ({ existence: 'missing' })) }),
   })
   const gateway = await givenGateway({ ...options, services: { 'user-projector': projector.url, ...options.services } })
   return { gateway, projector }

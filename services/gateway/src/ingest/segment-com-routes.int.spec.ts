@@ -45,7 +45,7 @@ const typesOf = async (gateway: GatewayFixture, userName: string) =>
 /** A gateway whose projector knows no user: users exist only if the gateway identified them. */
 async function givenNobody(options: GatewayFixtureOptions = {}) {
   const projector = await givenService({
-    lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'missing') }),
+    lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => ({ existence: 'missing' })) }),
   })
   return givenGateway({ ...options, services: { 'user-projector': projector.url, ...options.services } })
 }

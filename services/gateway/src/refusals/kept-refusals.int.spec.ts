@@ -26,7 +26,7 @@ async function listOf(gateway: GatewayFixture, count: number, query = ''): Promi
 /** Two gateways of one installation, whose users exist only if a gateway identified them. */
 async function givenTwo() {
   const { url } = await givenService({
-    lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'missing' as const) }),
+    lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => ({ existence: 'missing' as const })) }),
   })
   const services = { 'user-projector': url }
   const project = { events: [{ slug: 'legacy', enabled: false }], requireUserSignature: true }
@@ -77,7 +77,7 @@ describe('a kept refusal (decisions.md, Refusals)', () => {
   it('names a declared event of up to 100 characters, whatever their size', async () => {
     const name = '𠮷'.repeat(100)
     const { url } = await givenService({
-      lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => 'missing' as const) }),
+      lookUpUsers: async ({ questions }) => ({ answers: questions.map(() => ({ existence: 'missing' as const })) }),
     })
     const project = { events: [{ slug: name }] }
     const one = await givenGateway({ services: { 'user-projector': url }, project })

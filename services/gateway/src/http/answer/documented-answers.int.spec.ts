@@ -23,9 +23,9 @@ let service: Awaited<ReturnType<typeof startService>>
 beforeAll(async () => {
   service = await startService({
     lookUpUsers: async ({ questions }) => ({
-      answers: questions.map(({ organization, project, userId }) =>
-        userId === userIdOf(organization, project, 'nobody') ? 'missing' : 'exists',
-      ),
+      answers: questions.map(({ organization, project, userId }) => ({
+        existence: userId === userIdOf(organization, project, 'nobody') ? 'missing' : 'exists',
+      })),
     }),
     readUser: async () => NOT_FOUND,
     readQueue: async () => ({ waiting: [] }),

@@ -177,7 +177,7 @@ describe('bytes in flight (decisions.md, Busy and broken)', () => {
     const slow = await givenService({
       lookUpUsers: async ({ questions }) => {
         await gate
-        return { answers: questions.map(() => 'exists') }
+        return { answers: questions.map(() => ({ existence: 'exists' })) }
       },
     })
     const services = { 'user-projector': slow.url }
@@ -217,7 +217,7 @@ describe('a stop of the server', () => {
     const slow = await givenService({
       lookUpUsers: async ({ questions }) => {
         await gate
-        return { answers: questions.map(() => 'exists') }
+        return { answers: questions.map(() => ({ existence: 'exists' })) }
       },
     })
     const ending = await startGateway({ besides: gateway, services: { 'user-projector': slow.url } })

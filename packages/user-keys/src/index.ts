@@ -1,0 +1,3 @@
+export * from './fences.ts'
+export * from './key-record.ts'
+export * from './sealing-keys.ts'

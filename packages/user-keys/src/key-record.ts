@@ -1,0 +1,12 @@
+import { USER_KEYS_TOPIC } from '@nextvisit/contracts'
+import type { RecordToPublish } from '@nextvisit/log'
+import type { WrappedKey } from '@nextvisit/sealing'
+
+/** Returns the record of a key on `user-keys`. `partition`: the user's partition of user-events. */
+export function keyRecordOf(
+  { userId, keyId, wrapped }: WrappedKey,
+  partition: number,
+  topic: string = USER_KEYS_TOPIC,
+): RecordToPublish {
+  return { topic, partition, key: `${userId}/${keyId}`, value: wrapped, headers: {} }
+}
