@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { audit, type AuditReport, type LedgerEntry, type ReadModel } from '@nextvisit/audit'
@@ -58,7 +59,9 @@ function readModelsOf({ databaseUrls }: ThrowAwayStack): ReadonlyMap<ConsumerNam
 }
 
 /** Runs the audit. It expects that every consumer has folded the whole log. */
-export function auditStack(stack: CampaignStack, ledger: readonly LedgerEntry[]): Promise<AuditReport> {
+export async function auditStack(stack: CampaignStack, ledger: readonly LedgerEntry[]): Promise<AuditReport> {
   const connection = { brokers: stack.brokers, clientId: 'audit' }
-  return audit({ connection, readModels: [...stack.readModels.values()], ledger, isAtRest: true })
+  const secrets = await readFile(path.join(stack.dataDirectory, 'secrets.json'), 'utf8')
+  const { secretKey } = JSON.parse(secrets) as { secretKey: string }
+  return audit({ connection, readModels: [...stack.readModels.values()], secretKey, ledger, isAtRest: true })
 }

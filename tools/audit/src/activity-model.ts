@@ -1,6 +1,15 @@
 import { countNames } from './count-names.ts'
 import { compareRows, userCells } from './compare-rows.ts'
-import { type IdentifyRequested, type EventTracked, type UserFact, type UserRef, userKey, type Value } from './facts.ts'
+import {
+  type ClearFact,
+  type EventTracked,
+  type IdentifyRequested,
+  type UserFact,
+  type UserRef,
+  userKey,
+  userKeyIn,
+  type Value,
+} from './facts.ts'
 import { withLatest } from './latest.ts'
 import { type FoldedFact, type Model, OF_RANGE } from './model.ts'
 import { fillIn, keptDevice, operate, traitBytes } from './operate.ts'
@@ -37,14 +46,22 @@ const ORDER_DEPENDENT = new Set([
   'missedReceivedAt',
 ])
 
-/** Receives each record and the user's activity including the record; undefined if the user's records are out of order. */
-export type OnActivity = (fact: UserFact, how: FoldedFact, activity: ActivityThen | undefined) => void
+/** A record with its opened members, and the user's activity including the record. */
+export interface ActiveRecord {
+  readonly fact: UserFact
+  readonly activity: ActivityThen
+}
+
+/** Receives each record. `active` is undefined if the log does not determine the user's activity. */
+export type OnActivity = (fact: ClearFact, how: FoldedFact, active: ActiveRecord | undefined) => void
 
 /** Creates the model of `users` and `event_occurrences` of the form trigger evaluator (forms.md). */
 export function createActivityModel(onActivity?: OnActivity): Model {
   const users = new Map<string, Activity>()
   const occurrences = new Map<string, Occurrences>()
   const late = new Set<string>()
+  /** Users with records that can no longer be opened. */
+  const lost = new Set<string>()
 
   const activityOf = (key: string): Activity => {
     const user = users.get(key) ?? newActivity()
@@ -103,7 +120,13 @@ export function createActivityModel(onActivity?: OnActivity): Model {
       if (fact.type === 'IdentifyRequested' && fact.imported) fillInHistory(key, fact)
       else if (fact.type === 'IdentifyRequested') startsSession = identify(key, fact)
       else if (fact.type === 'EventTracked') track(key, fact)
-      onActivity?.(fact, how, late.has(key) ? undefined : activityThen(key, startsSession))
+      const isKnown = !late.has(key) && !lost.has(key)
+      onActivity?.(fact, how, isKnown ? { fact, activity: activityThen(key, startsSession) } : undefined)
+    },
+
+    foldLost: (fact, how) => {
+      lost.add(userKey(fact))
+      onActivity?.(fact, how, undefined)
     },
 
     compareUsers: async (snapshot, { first, last }, findings) => {
@@ -121,6 +144,7 @@ export function createActivityModel(onActivity?: OnActivity): Model {
         keyOf: userKey,
         foundIn: userCells,
         isUnknowable: (key, column) => late.has(key) && ORDER_DEPENDENT.has(column),
+        isSkipped: (key) => lost.has(key),
         findings,
       })
       await compareRows({
@@ -135,10 +159,12 @@ export function createActivityModel(onActivity?: OnActivity): Model {
           [first, last],
         ),
         keyOf: (row) => `${userKey(row)}/${row.slug}`,
-        isUnknowable: (key, column) => late.has(key.split('/', 3).join('/')) && ORDER_DEPENDENT.has(column),
+        isUnknowable: (key, column) => late.has(userKeyIn(key)) && ORDER_DEPENDENT.has(column),
+        isSkipped: (key) => lost.has(userKeyIn(key)),
         findings,
       })
       late.clear()
+      lost.clear()
     },
   }
 }

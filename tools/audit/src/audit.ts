@@ -1,24 +1,32 @@
-import { type LogConnection, readWatermarks, type Watermarks } from '@nextvisit/log'
+import { type FetchedRecord, type LogConnection, readWatermarks, type Watermarks } from '@nextvisit/log'
 import { createLedgerModel, type LedgerEntry } from './caller-ledger.ts'
 import { type Catalog, createCatalog } from './catalog.ts'
 import { AuditError } from './errors.ts'
-import { createFindings, type FindingsOfKind } from './findings.ts'
+import { createFenceReader, createFences, type Fence, type Fences, isFenced } from './erasures.ts'
+import { type ClearFact, type QueueErased, userKey } from './facts.ts'
+import { createFindings, type Findings, type FindingsOfKind } from './findings.ts'
 import { createFold } from './fold.ts'
 import { foldDecisions, type FoldDecisionsOptions } from './fold-decisions.ts'
 import type { UserRange } from './model.ts'
 import { createQueueModel } from './queue-model.ts'
 import { createEvaluationModel, type EvaluationModel } from './evaluation-model.ts'
-import { readUserFact } from './read-fact.ts'
+import { type Reading, readUserFact } from './read-fact.ts'
 import { readAll } from './read-all.ts'
-import { openSnapshot, type ReadModel, type Snapshot } from './snapshot.ts'
+import { createSecretKeys } from './secret-keys.ts'
+import { openSnapshot, type ReadModel, recordRefOf, type Snapshot } from './snapshot.ts'
+import { type Opened, readUserKeys, type UserKeys } from './user-keys.ts'
 
-const TOPICS = { userEvents: 'user-events', formEvents: 'form-events', catalog: 'catalog' } as const
-/** Number of users, with all of their records, that one pass over the log keeps in memory. */
+const TOPICS = { userEvents: 'user-events', formEvents: 'form-events', catalog: 'catalog', userKeys: 'user-keys' }
+/** Number of users, with all of their records and keys, that one pass over the log keeps in memory. */
 const USERS_A_PASS = 250_000
 
 interface AuditOptions {
   readonly connection: LogConnection
   readonly readModels: readonly ReadModel[]
+  /** The value of NEXTVISIT_SECRET_KEY, which opens the records of users. Not needed while the log has no sealed record. */
+  readonly secretKey?: string | undefined
+  /** For specs, which use their own topics. */
+  readonly topics?: typeof TOPICS
   /** All requests of all callers, if the callers recorded them. */
   readonly ledger?: readonly LedgerEntry[]
   /** True if there are no writes, so that a checkpoint before the log's end is a difference, not only lag. */
@@ -48,14 +56,14 @@ export interface AuditReport {
  * and the errors of an unavailable Kafka or Postgres.
  */
 export async function audit(options: AuditOptions): Promise<AuditReport> {
-  const { connection, readModels } = options
+  const { connection, readModels, topics = TOPICS } = options
   // The queue's snapshot includes the decisions that are in the log now, and perhaps later ones.
-  const decidedBefore = await readWatermarks(connection, TOPICS.formEvents)
-  const snapshots = await openSnapshots(readModels)
+  const decidedBefore = await readWatermarks(connection, topics.formEvents)
+  const snapshots = await openSnapshots(readModels, topics.userEvents)
   try {
-    const log = await readWatermarks(connection, TOPICS.userEvents)
-    requireWhole(TOPICS.userEvents, log)
-    requireWhole(TOPICS.formEvents, decidedBefore)
+    const log = await readWatermarks(connection, topics.userEvents)
+    requireWhole(topics.userEvents, log)
+    requireWhole(topics.formEvents, decidedBefore)
     return await compareWithLog(options, { snapshots, log, decidedBefore })
   } finally {
     await Promise.allSettled(snapshots.map(({ close }) => close()))
@@ -70,17 +78,22 @@ interface Compared {
 }
 
 async function compareWithLog(
-  { connection, ledger, isAtRest = false, usersAPass = USERS_A_PASS, onProgress = () => {} }: AuditOptions,
+  { connection, ledger, isAtRest = false, usersAPass = USERS_A_PASS, onProgress = () => {}, ...options }: AuditOptions,
   { snapshots, log, decidedBefore }: Compared,
 ): Promise<AuditReport> {
+  const { secretKey, topics = TOPICS } = options
   const findings = createFindings()
-  const catalog = await readCatalog(connection)
+  const catalog = await readCatalog(connection, topics.catalog)
+  const fences = createFences()
+  const readFences = createFenceReader(connection, topics.userEvents, fences)
+  const secretKeys = createSecretKeys(secretKey)
   const queuedBy = ledger && new Map<string, number>()
   const evaluation = createEvaluationModel(findings, catalog)
   const { mayBeOffered } = evaluation
-  const queue = createQueueModel({ findings, catalog, isAtRest, mayBeOffered, queuedBy })
+  const wasErased = (key: string): boolean => fences.ofUser(key).length > 0
+  const queue = createQueueModel({ findings, catalog, isAtRest, mayBeOffered, wasErased, queuedBy })
   const folds = snapshots.map((snapshot) =>
-    createFold({ snapshot, log, catalog, queue, evaluation, isAtRest, findings }),
+    createFold({ snapshot, log, catalog, queue, evaluation, fences, isAtRest, findings }),
   )
   const ledgerModel = ledger && createLedgerModel(ledger)
   const evaluator = snapshots.find(({ service }) => service === 'form-trigger-evaluator')
@@ -89,14 +102,26 @@ async function compareWithLog(
   let records = 0
 
   const foldForm: FoldDecisionsOptions['foldForm'] = (fact, how) => {
+    if (fact.type === 'QueueErased') {
+      if (!how.isLater || isPassed(fact)) queue.eraseQueue(fact)
+      return
+    }
     queue.foldForm(fact, how)
     evaluation.foldForm(fact)
   }
+  /** Returns whether the evaluator's snapshot has passed the fence of the erasure. */
+  const isPassed = (fact: QueueErased): boolean => {
+    const passed = fences.ofUser(userKey(fact)).filter((one) => isBefore(one, evaluator?.checkpoints))
+    return passed.some(({ fact: { erasureId } }) => erasureId === fact.erasureId)
+  }
   for (const [pass, range] of ranges.entries()) {
-    const topic = TOPICS.formEvents
+    const topic = topics.formEvents
     const isOfPass = (userId: string): boolean => isIn(range, userId)
+    const keys = await readUserKeys({ connection, topic: topics.userKeys, secretKeys, isMine: isOfPass })
+    // After the keys: the fence of a user precedes the end of the user's keys.
+    await readFences()
     if (evaluator) await foldDecisions({ connection, topic, decidedBefore, evaluator, foldForm, isMine: isOfPass })
-    await readAll(connection, TOPICS.userEvents, log, (record) => {
+    await readAll(connection, topics.userEvents, log, (record) => {
       records += 1
       if (records % 1_000 === 0) onProgress({ records, ofRecords })
       const reading = readUserFact(record)
@@ -105,7 +130,8 @@ async function compareWithLog(
         ledgerModel?.see(reading.fact)
         queue.see(reading.fact)
       }
-      for (const fold of folds) fold.fold(record, reading, { isMine, isFirstPass: pass === 0 })
+      const open = opener(record, reading, { keys, fences, findings })
+      for (const fold of folds) fold.fold(record, reading, { isMine, isFirstPass: pass === 0, open })
     })
     for (const fold of folds) await fold.compareUsers(range)
   }
@@ -122,8 +148,37 @@ async function compareWithLog(
   }
 }
 
-async function openSnapshots(readModels: readonly ReadModel[]): Promise<Snapshot[]> {
-  const opened = await Promise.allSettled(readModels.map((model) => openSnapshot(model, TOPICS.userEvents)))
+interface OpenerParts {
+  readonly keys: UserKeys
+  readonly fences: Fences
+  readonly findings: Findings
+}
+
+/** Returns a function that opens a record once for all consumers, and reports a key that is missing without an erasure. */
+function opener(
+  record: FetchedRecord,
+  reading: Reading<ClearFact>,
+  { keys, fences, findings }: OpenerParts,
+): () => Opened | undefined {
+  let opened: Opened | undefined
+  return () => {
+    if (opened || reading.outcome === 'unreadable' || reading.fact.type === 'UserErased') return opened
+    const { fact } = reading
+    opened = keys.open(fact)
+    const isAccounted = () => fences.ofUser(userKey(fact)).some((fence) => isFenced(fact, record.offset, fence))
+    if (opened.outcome === 'lost' && !isAccounted()) {
+      findings.add('user-keys: missing', `${userKey(fact)} record ${recordRefOf(record)}`, 'has no key, but no erasure')
+    }
+    return opened
+  }
+}
+
+function isBefore({ partition, offset }: Fence, checkpoints: Snapshot['checkpoints'] | undefined): boolean {
+  return offset < (checkpoints?.get(partition) ?? 0n)
+}
+
+async function openSnapshots(readModels: readonly ReadModel[], topic: string): Promise<Snapshot[]> {
+  const opened = await Promise.allSettled(readModels.map((model) => openSnapshot(model, topic)))
   const snapshots = opened.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
   const failed = opened.find((result) => result.status === 'rejected')
   if (!failed) return snapshots
@@ -171,9 +226,9 @@ function recordsIn(log: ReadonlyMap<number, Watermarks>): number {
   return [...log.values()].reduce((sum, { high }) => sum + Number(high), 0)
 }
 
-async function readCatalog(connection: LogConnection): Promise<Catalog> {
+async function readCatalog(connection: LogConnection, topic: string): Promise<Catalog> {
   const catalog = createCatalog()
-  const watermarks = await readWatermarks(connection, TOPICS.catalog)
-  await readAll(connection, TOPICS.catalog, watermarks, ({ value }) => catalog.observe(value))
+  const watermarks = await readWatermarks(connection, topic)
+  await readAll(connection, topic, watermarks, ({ value }) => catalog.observe(value))
   return catalog
 }

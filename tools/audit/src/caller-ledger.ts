@@ -1,4 +1,4 @@
-import type { UserFact } from './facts.ts'
+import type { ClearFact } from './facts.ts'
 import type { Findings } from './findings.ts'
 import { userIdOf } from './uuid-v5.ts'
 
@@ -31,8 +31,8 @@ export function createLedgerModel(entries: readonly LedgerEntry[]) {
 
   return {
     /** Receives every readable record. */
-    see: (fact: UserFact): void => {
-      if (fact.type === 'VisitAnswered') return
+    see: (fact: ClearFact): void => {
+      if (fact.type === 'VisitAnswered' || fact.type === 'UserErased') return
       const inLog = asked.get(fact.id)
       if (inLog) inLog.times += 1
       else if (!takeOne(unknownOf, fact.userId)) unasked.push(fact.id)

@@ -17,15 +17,18 @@ interface Comparison<Expected, Row> {
   readonly foundIn?: (row: Row) => Cells
   /** Returns whether a cell cannot be derived from the log. */
   readonly isUnknowable?: (key: string, column: string) => boolean
+  /** Returns whether a row, found or expected, is not compared. */
+  readonly isSkipped?: (key: string) => boolean
   readonly findings: Findings
 }
 
 /** Compares the rows of a table with the expected ones: reports differing and missing rows, and rows that are not in the log. */
 export async function compareRows<Expected, Row>(comparison: Comparison<Expected, Row>): Promise<void> {
   const { table, expected, rows, keyOf, isUnknowable, findings } = comparison
-  const { cellsOf = allCells, foundIn = allCells } = comparison
+  const { cellsOf = allCells, foundIn = allCells, isSkipped } = comparison
   for await (const row of rows) {
     const key = keyOf(row)
+    if (isSkipped?.(key)) continue
     const one = expected.get(key)
     if (one === undefined) {
       findings.add(`${table}: not in the log`, key, 'exists, but no record accounts for it')
@@ -38,7 +41,9 @@ export async function compareRows<Expected, Row>(comparison: Comparison<Expected
       for (const says of differencesOf(cell, found[column] ?? null)) findings.add(`${table}: ${column}`, key, says)
     }
   }
-  for (const key of expected.keys()) findings.add(`${table}: missing`, key, 'is missing, but a record accounts for it')
+  for (const key of expected.keys()) {
+    if (!isSkipped?.(key)) findings.add(`${table}: missing`, key, 'is missing, but a record accounts for it')
+  }
   expected.clear()
 }
 

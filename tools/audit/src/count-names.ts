@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { EventTracked } from './facts.ts'
+import type { ClearEvent } from './facts.ts'
 import type { Condition, Tree, TriggerInFile, Where } from './workspace-file.ts'
 
 /** A counted event, optionally restricted by its properties. */
@@ -14,7 +14,7 @@ export function countName({ event, where }: Counted): string {
 }
 
 /** Returns the names of all counts that a record of an event counts for. */
-export function countNames({ slug, countsFor = [] }: EventTracked): readonly string[] {
+export function countNames({ slug, countsFor = [] }: ClearEvent): readonly string[] {
   return [slug, ...countsFor.map((hash) => `${slug}#${hash}`)]
 }
 

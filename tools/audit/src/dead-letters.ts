@@ -1,14 +1,23 @@
 import { createHash } from 'node:crypto'
 import type { FetchedRecord } from '@nextvisit/log'
-import type { UserFact } from './facts.ts'
+import type { Fence } from './erasures.ts'
+import type { ClearFact } from './facts.ts'
 import type { Findings } from './findings.ts'
 import type { Reading } from './read-fact.ts'
 import { type DeadLetter, recordRefOf, type Snapshot } from './snapshot.ts'
 
-/** Checks that exactly the unreadable records were stored, unchanged, as dead letters. */
+/**
+ * Checks that exactly the unreadable records were stored, unchanged, as dead letters, and that those of erased users have
+ * lost their bytes.
+ */
 interface DeadLetterCheck {
   /** Checks a record that the consumer has folded, at least in part. Call it in the order of each partition. */
-  readonly see: (record: FetchedRecord, reading: Reading<UserFact>) => void
+  readonly see: (record: FetchedRecord, reading: Reading<ClearFact>) => void
+  /**
+   * Checks a record whose clear members are readable. `sealed` says whether the consumer can open the others; `unknown`: the
+   * consumer may not have tried.
+   */
+  readonly seeOpened: (record: FetchedRecord, sealed: 'readable' | 'damaged' | 'unknown') => void
   /** Reports the dead letters of records that were not seen. */
   readonly end: () => void
 }
@@ -16,6 +25,7 @@ interface DeadLetterCheck {
 export function createDeadLetterCheck(
   { service, checkpoints, deadLetters }: Pick<Snapshot, 'service' | 'checkpoints' | 'deadLetters'>,
   findings: Pick<Findings, 'add'>,
+  fencesOf: (userId: string) => readonly Fence[] = () => [],
 ): DeadLetterCheck {
   /** Letters of each partition that are not reached yet, the next one last. */
   const ahead = byPartition(deadLetters.values())
@@ -31,12 +41,23 @@ export function createDeadLetterCheck(
     return letters.splice(begin).toReversed()
   }
 
-  function checkRecord(record: FetchedRecord, reading: Reading<UserFact>, letter: DeadLetter | undefined): void {
+  /** Returns whether the record has the key of a user whose fence the consumer has passed since. */
+  function isErased({ partition, offset, key }: FetchedRecord): boolean {
+    const next = checkpoints.get(partition) ?? 0n
+    return key !== null && fencesOf(String(key)).some((fence) => fence.offset > offset && fence.offset < next)
+  }
+
+  function checkRecord(record: FetchedRecord, reading: Reading<ClearFact>, letter: DeadLetter | undefined): void {
+    if (isErased(record)) {
+      if (letter && letter.valueSha256 !== null) add('not erased', letter, 'has bytes, although its user was erased')
+      return
+    }
     if (letter) checkBytes(letter, record)
-    if (!letter && reading.outcome === 'unreadable')
-      add('missing', record, `is unreadable (${reading.because}), but not a dead letter`)
-    if (reading.outcome === 'read' && letter?.state === 'dead')
-      add('readable', letter, 'is a dead letter, although the record is readable: retry or discard it')
+    if (!letter && reading.outcome === 'unreadable') addMissing(record, reading.because)
+  }
+
+  function addMissing(record: FetchedRecord, because: string): void {
+    add('missing', record, `is unreadable (${because}), but not a dead letter`)
   }
 
   /**
@@ -64,6 +85,13 @@ export function createDeadLetterCheck(
   }
 
   return {
+    seeOpened: (record, sealed) => {
+      const letter = deadLetters.get(recordRefOf(record))
+      if (isErased(record)) return
+      if (sealed === 'damaged' && !letter) addMissing(record, 'its sealed members cannot be opened')
+      if (sealed === 'readable' && letter?.state === 'dead')
+        add('readable', letter, 'is a dead letter, although the record is readable: retry or discard it')
+    },
     see: (record, reading) => {
       const { partition, offset, undecodable } = record
       for (const letter of take(partition, offset - 1n)) notInLog(letter)

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { compareRows } from './compare-rows.ts'
-import { type UserFact, type UserRef, userKey } from './facts.ts'
+import { type ClearFact, type UserRef, userKey } from './facts.ts'
 import type { Findings } from './findings.ts'
 import type { GatesThen } from './gates.ts'
 import { OF_RANGE, type UserRange } from './model.ts'
@@ -51,23 +51,23 @@ export function createDecisionsModel() {
   let decided = 0
 
   return {
-    decide: (fact: UserFact, formId: string, possible: readonly PossibleDecision[]): void => {
+    decide: (fact: ClearFact, formId: string, possible: readonly PossibleDecision[]): void => {
       const key = `${userKey(fact)}/${formId}`
       unknown.delete(key)
       last.set(key, { recordId: fact.id, decidedAt: fact.received, possible, nth: decided++ })
     },
 
     /** Marks the last decision as unknown, because it is unknown whether the record triggered the form. */
-    markUnknown: (fact: UserFact, formId: string): void => void unknown.add(`${userKey(fact)}/${formId}`),
+    markUnknown: (fact: ClearFact, formId: string): void => void unknown.add(`${userKey(fact)}/${formId}`),
 
     /** Marks the decisions about all of the user's forms as unknown, from now on. */
-    markUserUnknown: (fact: UserFact): void => void unknown.add(userKey(fact)),
+    markUserUnknown: (fact: ClearFact): void => void unknown.add(userKey(fact)),
 
     /**
      * Marks the decisions about all of the user's forms as unknown until each is decided again, because the set of
      * forms is unknown.
      */
-    markFormsUnknown: (fact: UserFact): void => void unknownUntil.set(userKey(fact), decided),
+    markFormsUnknown: (fact: ClearFact): void => void unknownUntil.set(userKey(fact), decided),
 
     compareUsers: async (snapshot: Snapshot, { first, last: end }: UserRange, findings: Findings): Promise<void> => {
       const isKnown = (key: string) => {

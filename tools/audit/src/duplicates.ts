@@ -1,4 +1,4 @@
-import type { UserFact } from './facts.ts'
+import type { ClearFact } from './facts.ts'
 
 const WINDOW_MS = 24 * 3_600_000
 
@@ -7,11 +7,11 @@ const WINDOW_MS = 24 * 3_600_000
  * (decisions.md, Retries), and of an imported record, at any time. Call it in the order of each partition;
  * a record and its duplicates are in the same partition.
  */
-export function createDuplicateCheck(): (partition: number, fact: UserFact) => boolean {
+export function createDuplicateCheck(): (partition: number, fact: ClearFact) => boolean {
   const partitions = new Map<number, Map<string, number>>()
   const imported = new Set<string>()
   return (partition, fact) => {
-    if (fact.type === 'VisitAnswered') return false
+    if (fact.type === 'VisitAnswered' || fact.type === 'UserErased') return false
     if (fact.imported) {
       const isDuplicate = imported.has(fact.id)
       imported.add(fact.id)

@@ -1,7 +1,7 @@
 import type { OnActivity } from './activity-model.ts'
 import type { Catalog, ProjectOfRevision } from './catalog.ts'
 import { createDecisionsModel, type PossibleDecision } from './decisions-model.ts'
-import { type FormFact, type FormQueued, type UserFact, userKey } from './facts.ts'
+import { type ClearFact, type FormFact, type FormQueued, type UserFact, userKey } from './facts.ts'
 import type { Findings } from './findings.ts'
 import { checkGates, type GatesThen, type QueueThen, TO_QUEUE } from './gates.ts'
 import type { FoldedFact, UserRange } from './model.ts'
@@ -123,19 +123,20 @@ export function createEvaluationModel(findings: Findings, catalog: Catalog): Eva
   return {
     foldForm: history.foldForm,
 
-    judge: (fact, how, activity) => {
+    judge: (fact, how, active) => {
       // A retried dead letter queues and shows nothing.
       if (how.isLate) return
       const queued = history.queuedBy(fact)
       const when = possibleRevisions(fact)
-      if (activity) judgeInOrder({ fact, how, activity, queues: history.at(fact) }, queued, when)
+      if (active) judgeInOrder({ ...active, how, queues: history.at(fact) }, queued, when)
       else {
         decisions.markUserUnknown(fact)
         if (isEvaluated(fact)) counts.undecided += 1
       }
       for (const { catalogRevision } of queued) wait.observe(how.partition, fact.organization, catalogRevision)
       history.pass(fact)
-      if (fact.type === 'IdentifyRequested' && isEvaluated(fact)) checkOffer({ fact, how, activity, runs: when.runs })
+      if (fact.type === 'IdentifyRequested' && isEvaluated(fact))
+        checkOffer({ fact, how, activity: active?.activity, runs: when.runs })
     },
 
     mayBeOffered: history.mayBeOffered,
@@ -151,7 +152,7 @@ export function createEvaluationModel(findings: Findings, catalog: Catalog): Eva
 }
 
 /** Returns the ids of the forms that a record may trigger by one of these revisions, or all ids if a revision is unknown. */
-function formIdsFor(fact: UserFact, { runs }: PossibleRevisions): Set<string> {
+function formIdsFor(fact: ClearFact, { runs }: PossibleRevisions): Set<string> {
   const areKnown = runs.every(({ isKnown }) => isKnown)
   const ofRules = ({ forms, formIdsByEvent, formIdsOfAnyRecord }: ProjectOfRevision): Iterable<string> => {
     if (!areKnown) return forms.keys()

@@ -33,21 +33,35 @@ interface OfCaller extends OfUser {
   readonly keyed: boolean
   /** True for imported history, which fills in unknown values and is not metered (decisions.md, Import). */
   readonly imported?: true
+  /** The members that describe the person, encrypted with a key of the user (records.md, Sealed members). */
+  readonly sealed?: Sealed
 }
 
-export interface IdentifyRequested extends OfCaller {
+export interface Sealed {
+  /** Id of the user's key: a UUIDv7, whose time is that of its creation. */
+  readonly key: string
+  /** Nonce, tag and ciphertext in base64. */
+  readonly bytes: string
+}
+
+/** An identify without the members that describe the person. */
+export interface ClearIdentify extends OfCaller {
   readonly type: 'IdentifyRequested'
-  readonly userName: string
-  /** Slugs that the operations register. */
+  /** Slugs that the operations set or add to. */
   readonly traits: readonly string[]
-  readonly operations: Operations
-  readonly device: Readonly<Record<string, string>>
   readonly registeredTraits: readonly string[]
   /** Time of the identify, only in imported records. */
   readonly occurredAt?: string
 }
 
-export interface EventTracked extends OfCaller {
+export interface IdentifyRequested extends ClearIdentify {
+  readonly userName: string
+  readonly operations: Operations
+  readonly device: Readonly<Record<string, string>>
+}
+
+/** An event without its properties. */
+export interface ClearEvent extends OfCaller {
   readonly type: 'EventTracked'
   readonly eventName: string
   readonly slug: string
@@ -56,10 +70,13 @@ export interface EventTracked extends OfCaller {
   readonly metered: boolean
   /** The gateway's verdict that the event was not too old when it was received. */
   readonly evaluateTriggers: boolean
-  /** The caller's data about the event. */
-  readonly properties?: Readonly<Record<string, unknown>>
   /** Hashes of the property counts that the event counts for. */
   readonly countsFor?: readonly string[]
+}
+
+export interface EventTracked extends ClearEvent {
+  /** The caller's data about the event. */
+  readonly properties?: Readonly<Record<string, unknown>>
 }
 
 export interface VisitAnswered extends OfUser {
@@ -69,7 +86,18 @@ export interface VisitAnswered extends OfUser {
   readonly queuedId: string
 }
 
-/** A record on `user-events`. */
+/** The fence of an erasure: the user's records before it no longer count (records.md, UserErased). */
+export interface UserErased extends OfUser {
+  readonly type: 'UserErased'
+  readonly erasureId: string
+  /** Records that are sealed with a key of this instant or an earlier one do not count, wherever they are in the log. */
+  readonly keysUntil: string
+}
+
+/** A record on `user-events`, as the log contains it. */
+export type ClearFact = ClearIdentify | ClearEvent | VisitAnswered | UserErased
+
+/** A record on `user-events` that changes a user, with its opened members. */
 export type UserFact = IdentifyRequested | EventTracked | VisitAnswered
 
 interface OfForm extends ProjectRef {
@@ -94,7 +122,16 @@ export interface FormDelivered extends OfForm {
   readonly visitId: string
 }
 
-/** A record on `form-events`. */
+/** The end of an erased user's queue: its rows before this record are deleted. */
+export interface QueueErased extends ProjectRef {
+  readonly type: 'QueueErased'
+  readonly id: string
+  readonly userId: string
+  readonly at: string
+  readonly erasureId: string
+}
+
+/** A record on `form-events` about a row of the queue. */
 export type FormFact = FormQueued | FormDelivered | (OfForm & { readonly type: 'FormCancelled' | 'FormExpired' })
 
 /** Identity of a user's rows. */
@@ -107,8 +144,13 @@ export function userKey({ organization, project, userId }: UserRef): string {
   return `${organization}/${project}/${userId}`
 }
 
+/** Returns the key of the user that the key of a row begins with. */
+export function userKeyIn(key: string): string {
+  return key.split('/', 3).join('/')
+}
+
 /** Returns whether this record queued the form, according to the row's id (forms.md, The queue). */
-export function isQueuedBy(queued: FormQueued, record: UserFact): boolean {
+export function isQueuedBy(queued: FormQueued, record: ClearFact): boolean {
   const { queuedId, formId } = queued
   return userKey(queued) === userKey(record) && queuedId === uuidV5(`${record.received}/${formId}`, record.id)
 }

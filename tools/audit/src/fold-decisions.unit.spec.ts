@@ -3,7 +3,7 @@ import type { FormFact } from './facts.ts'
 import { splitAtOutbox } from './fold-decisions.ts'
 
 const published = (partition: number, id: string) => ({ partition, fact: { id } as FormFact })
-const idsOf = (all: readonly ReturnType<typeof published>[]) => all.map(({ fact }) => fact.id)
+const idsOf = (all: readonly { readonly fact: { readonly id: string } }[]) => all.map(({ fact }) => fact.id)
 
 it('the fold of decisions takes later records before the outbox, up to the first of its rows in each partition', () => {
   const later = [published(0, 'a'), published(0, 'b'), published(1, 'x'), published(0, 'c'), published(1, 'y')]

@@ -4,7 +4,8 @@ import type { Catalog } from './catalog.ts'
 import { createCountsForModel } from './counts-for-model.ts'
 import { createDeadLetterCheck } from './dead-letters.ts'
 import { createDuplicateCheck } from './duplicates.ts'
-import type { UserFact } from './facts.ts'
+import { type Fence, type Fences, isFenced } from './erasures.ts'
+import { type ClearFact, type UserRef, userKey } from './facts.ts'
 import type { Findings } from './findings.ts'
 import { createMeteringModel } from './metering-model.ts'
 import type { FoldedFact, Model, UserRange } from './model.ts'
@@ -13,6 +14,8 @@ import type { EvaluationModel } from './evaluation-model.ts'
 import type { Reading } from './read-fact.ts'
 import { createRegistryModel } from './registry-model.ts'
 import { recordRefOf, type Snapshot } from './snapshot.ts'
+import type { Opened } from './user-keys.ts'
+import { createTraitsModel } from './traits-model.ts'
 import { createUsersModel } from './users-model.ts'
 
 interface FoldOptions {
@@ -22,8 +25,17 @@ interface FoldOptions {
   readonly catalog: Catalog
   readonly queue: QueueModel
   readonly evaluation: EvaluationModel
+  readonly fences: Fences
   readonly isAtRest: boolean
   readonly findings: Findings
+}
+
+interface PassOfRecord {
+  /** True if the record's user belongs to this pass. */
+  readonly isMine: boolean
+  readonly isFirstPass: boolean
+  /** Opens the record's sealed members; undefined: it has nothing to fold. */
+  readonly open: () => Opened | undefined
 }
 
 /** Repetition of a consumer's fold with exactly the records that its snapshot has folded. */
@@ -31,12 +43,8 @@ interface Fold {
   readonly service: Snapshot['service']
   /** Number of records between its checkpoints and the log's end. */
   readonly lag: number
-  /** Folds a record. `isMine`: its user belongs to this pass. */
-  readonly fold: (
-    record: FetchedRecord,
-    reading: Reading<UserFact>,
-    pass: { readonly isMine: boolean; readonly isFirstPass: boolean },
-  ) => void
+  /** Folds a record. */
+  readonly fold: (record: FetchedRecord, reading: Reading<ClearFact>, pass: PassOfRecord) => void
   readonly compareUsers: (range: UserRange) => Promise<void>
   readonly compareShared: () => Promise<void>
 }
@@ -46,37 +54,56 @@ const MODELS: Readonly<Record<Snapshot['service'], (options: FoldOptions) => rea
   'user-projector': ({ catalog, isAtRest, findings }) => [
     createUsersModel(catalog, isAtRest),
     createCountsForModel(catalog, findings),
+    createTraitsModel(findings),
   ],
   metering: () => [createMeteringModel()],
   'trait-registry': () => [createRegistryModel()],
   'form-trigger-evaluator': ({ queue, evaluation }) => [createActivityModel(evaluation.judge), queue, evaluation],
 }
 
+/** Consumers that open sealed members, and discard the records before a fence. The others read clear members only. */
+const OPENING: ReadonlySet<Snapshot['service']> = new Set(['user-projector', 'form-trigger-evaluator'])
+
 export function createFold(options: FoldOptions): Fold {
-  const { snapshot, findings } = options
+  const { snapshot, fences, findings } = options
   const { service, checkpoints } = snapshot
   const models = MODELS[service](options)
-  const deadLetters = createDeadLetterCheck(snapshot, findings)
+  const deadLetters = createDeadLetterCheck(snapshot, findings, fences.ofUserId)
   let isDuplicate = createDuplicateCheck()
 
-  const foldFact = (fact: UserFact, how: FoldedFact): void => {
+  /** Returns whether the consumer has discarded the record, or what it folded of it, because of a fence that it has passed. */
+  const isErased = (fact: ClearFact, offset: bigint): boolean => {
+    if (!OPENING.has(service)) return false
+    const fence = lastFence(fences, fact, checkpoints)
+    return fence !== undefined && isFenced(fact, offset, fence)
+  }
+
+  const foldFact = (fact: ClearFact, opened: Opened | undefined, how: FoldedFact): void => {
     for (const model of models) {
-      model.foldUser?.(fact, how)
-      model.foldShared?.(fact)
+      model.foldClear?.(fact)
+      if (opened?.outcome === 'opened') model.foldUser?.(opened.fact, how)
+      else if (opened) model.foldLost?.(fact, how)
     }
   }
 
   const fold: Fold['fold'] = (record, reading, pass) => {
-    if (record.offset >= (checkpoints.get(record.partition) ?? 0n)) return
-    const letter = snapshot.deadLetters.get(recordRefOf(record))
+    const { partition, offset } = record
+    if (offset >= (checkpoints.get(partition) ?? 0n)) return
     if (pass.isFirstPass) deadLetters.see(record, reading)
-    if (reading.outcome === 'unreadable' || (letter && letter.state !== 'retried')) return
+    if (reading.outcome === 'unreadable') return
     const { fact } = reading
+    const letter = snapshot.deadLetters.get(recordRefOf(record))
+    const isFolded = !letter || letter.state === 'retried'
+    let opened: Opened | undefined
+    if (pass.isMine && !isErased(fact, offset)) {
+      if (OPENING.has(service)) opened = pass.open()
+      deadLetters.seeOpened(record, sealedState(fact, opened))
+    }
+    if (!isFolded || (opened?.outcome === 'damaged' && fact.type === 'IdentifyRequested')) return
     // Duplicates of imported records may follow at any time, but concern the same user. Those of other passes are not kept.
     if (!pass.isMine && isImported(fact)) return
-    const { partition, offset } = record
-    if (!isDuplicate(partition, fact) && pass.isMine)
-      foldFact(fact, { partition, offset, isLate: letter !== undefined })
+    if (isDuplicate(partition, fact) || !pass.isMine) return
+    foldFact(fact, opened, { partition, offset, isLate: letter !== undefined })
   }
 
   return {
@@ -94,8 +121,19 @@ export function createFold(options: FoldOptions): Fold {
   }
 }
 
-function isImported(fact: UserFact): boolean {
-  return fact.type !== 'VisitAnswered' && fact.imported === true
+/** Returns the last fence of the record's user that a consumer has passed. */
+export function lastFence(fences: Fences, fact: UserRef, checkpoints: Snapshot['checkpoints']): Fence | undefined {
+  return fences.ofUser(userKey(fact)).findLast(({ partition, offset }) => offset < (checkpoints.get(partition) ?? 0n))
+}
+
+/** The evaluator opens an event only if a trigger needs its properties, and the projector opens none. */
+function sealedState(fact: ClearFact, opened: Opened | undefined): 'readable' | 'damaged' | 'unknown' {
+  if (opened?.outcome !== 'damaged') return 'readable'
+  return fact.type === 'IdentifyRequested' ? 'damaged' : 'unknown'
+}
+
+function isImported(fact: ClearFact): boolean {
+  return 'imported' in fact && fact.imported !== undefined
 }
 
 /** Compares checkpoints with the log. Returns the lag. */

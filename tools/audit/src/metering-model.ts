@@ -1,7 +1,6 @@
 import { compareRows } from './compare-rows.ts'
-import type { ProjectRef, UserFact, UserRef } from './facts.ts'
+import type { ClearFact, ProjectRef, UserRef } from './facts.ts'
 import { type Model, OF_RANGE } from './model.ts'
-import { slugsOf } from './operate.ts'
 
 interface Usage {
   events: number
@@ -38,12 +37,6 @@ export function createMeteringModel(): Model {
   }
 
   return {
-    foldUser: (fact) => {
-      if (fact.type !== 'IdentifyRequested' || fact.imported) return
-      const { organization, project, userId } = fact
-      members.set(`${organization}/${project}/${monthOf(fact)}/${userId}`, true)
-    },
-
     compareUsers: async (snapshot, { first, last }, findings) => {
       for (const member of members.keys()) {
         const [organization, project, month] = member.split('/', 3)
@@ -62,8 +55,8 @@ export function createMeteringModel(): Model {
       })
     },
 
-    foldShared: (fact) => {
-      if (fact.type === 'VisitAnswered') return
+    foldClear: (fact) => {
+      if (fact.type === 'VisitAnswered' || fact.type === 'UserErased') return
       const project = `${fact.organization}/${fact.project}`
       const month = monthOf(fact)
       const inMonth = `${project}/${month}/${fact.environment}`
@@ -74,8 +67,10 @@ export function createMeteringModel(): Model {
         if (fact.metered) count(`${fact.organization}//event/${month}`, 1)
         return
       }
-      for (const slug of slugsOf(fact.operations)) useName(`${project}/trait/${slug}`, month)
-      if (!fact.imported) useOnce(inMonth, fact.source === 'sdk' ? 'visits' : 'identifies')
+      for (const slug of fact.traits) useName(`${project}/trait/${slug}`, month)
+      if (fact.imported) return
+      members.set(`${project}/${month}/${fact.userId}`, true)
+      useOnce(inMonth, fact.source === 'sdk' ? 'visits' : 'identifies')
     },
 
     compareShared: async (snapshot, findings) => {
@@ -131,6 +126,6 @@ function counterKey({ organization, project, kind, month }: CounterRow): string 
   return `${organization}/${project}/${kind}/${month}`
 }
 
-function monthOf({ received }: UserFact): string {
+function monthOf({ received }: ClearFact): string {
   return received.slice(0, 'yyyy-mm'.length)
 }

@@ -1,4 +1,4 @@
-import type { UserFact } from './facts.ts'
+import type { ClearFact, UserFact } from './facts.ts'
 import type { Findings } from './findings.ts'
 import type { Snapshot } from './snapshot.ts'
 
@@ -20,10 +20,15 @@ export interface FoldedFact {
 export interface Model {
   /** Folds a record of a user of this pass. */
   readonly foldUser?: (fact: UserFact, how: FoldedFact) => void
+  /**
+   * Receives a record of a user of this pass that can no longer be opened, of an erasure that the consumer has not folded yet. The
+   * user's rows may or may not contain it.
+   */
+  readonly foldLost?: (fact: ClearFact, how: FoldedFact) => void
   /** Compares the rows of the users of this pass, and drops them. */
   readonly compareUsers?: (snapshot: Snapshot, range: UserRange, findings: Findings) => Promise<void>
-  /** Folds any record, in the pass of its user, for rows shared by users. Only the records of one user are in order. */
-  readonly foldShared?: (fact: UserFact) => void
+  /** Folds any record, fenced or not, in the pass of its user, without opening it. Only the records of one user are in order. */
+  readonly foldClear?: (fact: ClearFact) => void
   /** Compares the rows shared by users, after the last pass. */
   readonly compareShared?: (snapshot: Snapshot, findings: Findings) => Promise<void>
 }

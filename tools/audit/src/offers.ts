@@ -1,4 +1,4 @@
-import { type IdentifyRequested, userKey } from './facts.ts'
+import { type ClearIdentify, userKey } from './facts.ts'
 import type { Findings } from './findings.ts'
 import { AT_VISIT, checkGates } from './gates.ts'
 import { type FoldedFact, NEAR_MS } from './model.ts'
@@ -9,7 +9,7 @@ import type { ActivityThen } from './triggers.ts'
 
 /** A visit that the evaluator has folded. */
 interface FoldedVisit {
-  readonly fact: IdentifyRequested
+  readonly fact: ClearIdentify
   readonly how: FoldedFact
   /** The user's activity; undefined if the user's records are out of order, when the visit may have been offered any row. */
   readonly activity: ActivityThen | undefined

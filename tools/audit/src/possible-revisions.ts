@@ -1,5 +1,5 @@
 import type { Catalog, ProjectOfRevision } from './catalog.ts'
-import type { ProjectRef, UserFact } from './facts.ts'
+import type { ClearFact, ProjectRef } from './facts.ts'
 import { NEAR_MS } from './model.ts'
 
 /** Revisions by which a record may have been evaluated: the current one when it was received, or any later one. */
@@ -22,7 +22,7 @@ export interface RevisionRange {
   readonly isKnown: boolean
 }
 
-export function possibleRevisionsIn(catalog: Catalog): (fact: UserFact) => PossibleRevisions {
+export function possibleRevisionsIn(catalog: Catalog): (fact: ClearFact) => PossibleRevisions {
   const known = new Map<string, readonly RevisionRange[]>()
   return ({ organization, project, received }) => {
     const now = Date.parse(received)

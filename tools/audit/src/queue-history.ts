@@ -1,9 +1,9 @@
 import {
+  type ClearFact,
+  type ClearIdentify,
   type FormFact,
-  type IdentifyRequested,
   isQueuedBy,
   type FormQueued,
-  type UserFact,
   userKey,
   type VisitAnswered,
 } from './facts.ts'
@@ -63,13 +63,13 @@ export interface QueuesThen {
 export interface QueueHistory {
   /** Folds a fact of `form-events`. All facts of a user precede {@link queuedBy}. */
   readonly foldForm: (fact: FormFact) => void
-  readonly queuedBy: (fact: UserFact) => readonly FormQueued[]
+  readonly queuedBy: (fact: ClearFact) => readonly FormQueued[]
   /** Returns the ids of the rows in the answer of a visit. */
-  readonly shownAt: (visit: IdentifyRequested) => readonly string[]
-  readonly at: (fact: UserFact) => QueuesThen
-  readonly undelivered: (fact: UserFact) => readonly Row[]
+  readonly shownAt: (visit: ClearIdentify) => readonly string[]
+  readonly at: (fact: ClearFact) => QueuesThen
+  readonly undelivered: (fact: ClearFact) => readonly Row[]
   /** Applies a record to the queue. */
-  readonly pass: (fact: UserFact) => void
+  readonly pass: (fact: ClearFact) => void
   /** Returns whether a visit received at this instant may have been offered the row. `key` identifies user and row. */
   readonly mayBeOffered: (key: string, at: string) => boolean
   readonly clear: () => void

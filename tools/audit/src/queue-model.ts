@@ -1,6 +1,14 @@
 import type { Catalog } from './catalog.ts'
 import { compareRows } from './compare-rows.ts'
-import { type FormFact, isQueuedBy, type FormQueued, type UserFact, type UserRef, userKey } from './facts.ts'
+import {
+  type ClearFact,
+  type FormFact,
+  isQueuedBy,
+  type FormQueued,
+  type QueueErased,
+  type UserRef,
+  userKey,
+} from './facts.ts'
 import type { Findings } from './findings.ts'
 import { isEnabledSince, misconfigured, wrongEnd } from './form-fact-rules.ts'
 import { type FoldedFact, OF_RANGE, type UserRange } from './model.ts'
@@ -38,10 +46,13 @@ interface StoredRow extends UserRef, Pick<QueueRow, 'formId' | 'expiresAt' | 'ca
 export interface QueueModel {
   /** Receives each fact of `form-events`. `isLater`: it may be newer than the snapshot. Drops repeats by id. */
   readonly foldForm: (fact: FormFact, how: { readonly isLater: boolean }) => void
+  /** Deletes the rows of an erased user whose fence the snapshot has passed. */
+  readonly eraseQueue: (fact: QueueErased) => void
   /** Receives any record of a user of this pass, folded or not, because it may have triggered a form. */
-  readonly see: (fact: UserFact) => void
+  readonly see: (fact: ClearFact) => void
   /** Receives each record that the evaluator has folded. */
-  readonly foldUser: (fact: UserFact, how: FoldedFact) => void
+  readonly foldUser: (fact: ClearFact, how: FoldedFact) => void
+  readonly foldLost: (fact: ClearFact, how: FoldedFact) => void
   readonly compareUsers: (snapshot: Snapshot, range: UserRange, findings: Findings) => Promise<void>
 }
 
@@ -52,6 +63,8 @@ interface QueueModelOptions {
   readonly isAtRest: boolean
   /** Returns true if a visit received at this instant may have been offered the row. `key`: of user and row. */
   readonly mayBeOffered: (key: string, at: string) => boolean
+  /** Returns whether a user was ever erased. `key`: see {@link userKey}. */
+  readonly wasErased?: (key: string) => boolean
   /** Counts the forms that each record queues, by record id. */
   readonly queuedBy?: Map<string, number> | undefined
 }
@@ -70,6 +83,17 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
   const open = new Map<string, number>()
   const shown = new Map<string, number>()
   const partitions = new Map<string, number>()
+  /** Rows of users that were ever erased, by user. */
+  const ofErased = new Map<string, Map<string, QueueRow>>()
+  /** Deleted rows. Records in flight may still name them. */
+  const erased = new Set<string>()
+
+  const setRow = (key: string, user: string, row: QueueRow): void => {
+    rows.set(key, row)
+    if (!options.wasErased?.(user)) return
+    const ofUser = ofErased.get(user) ?? new Map<string, QueueRow>()
+    ofErased.set(user, ofUser.set(key, row))
+  }
 
   const enqueue = (key: string, fact: FormQueued): void => {
     const { formId, priority, at, showFrom, expiresAt = null, causeId, catalogRevision } = fact
@@ -91,7 +115,7 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
     queuedBy?.set(causeId, (queuedBy.get(causeId) ?? 0) + 1)
     causes.set(causeId, [...(causes.get(causeId) ?? []), fact])
     const fixed = { formId, priority, queuedAt: at, showFrom, expiresAt, causeId, catalogRevision }
-    rows.set(key, { ...fixed, state: 'waiting', shownAt: null, visitId: null })
+    setRow(key, userKey(fact), { ...fixed, state: 'waiting', shownAt: null, visitId: null })
   }
 
   const move = (key: string, before: QueueRow, fact: Exclude<FormFact, FormQueued>): void => {
@@ -100,14 +124,25 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
     if (wrong !== undefined) findings.add(`form-events: ${fact.type} by mistake`, slot, `${fact.queuedId} ${wrong}`)
     if (before.state === 'waiting') open.set(slot, (open.get(slot) ?? 1) - 1)
     if (fact.type !== 'FormDelivered') {
-      rows.set(key, { ...before, state: fact.type === 'FormExpired' ? 'expired' : 'cancelled' })
+      setRow(key, userKey(fact), { ...before, state: fact.type === 'FormExpired' ? 'expired' : 'cancelled' })
       return
     }
     if (before.state !== 'delivered') shown.set(slot, (shown.get(slot) ?? 0) + 1)
     const shownAt = before.shownAt !== null && before.shownAt > fact.at ? before.shownAt : fact.at
-    rows.set(key, { ...before, state: 'delivered', shownAt, visitId: fact.visitId })
+    setRow(key, userKey(fact), { ...before, state: 'delivered', shownAt, visitId: fact.visitId })
     visits.set(`${fact.queuedId}/${fact.visitId}/${fact.at}`, key)
     confirmed.add(`${fact.queuedId}/${fact.visitId}`)
+  }
+
+  const foldUser: QueueModel['foldUser'] = (fact, { partition }) => {
+    partitions.set(userKey(fact), partition)
+    if (fact.type !== 'VisitAnswered') return
+    const key = `${userKey(fact)}/${fact.queuedId}`
+    if (erased.has(key)) return
+    if (!rows.has(key)) findings.add('user-events: never queued', key, `the visit ${fact.visitId} was answered with it`)
+    else if (!confirmed.has(`${fact.queuedId}/${fact.visitId}`)) {
+      findings.add('form-events: not delivered', key, `the visit ${fact.visitId} was answered with it`)
+    }
   }
 
   return {
@@ -123,7 +158,19 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
       const before = rows.get(key)
       if (fact.type === 'FormQueued') enqueue(key, fact)
       else if (before) move(key, before, fact)
-      else findings.add('form-events: never queued', key, `${fact.type} for a form that was not queued`)
+      else if (!erased.has(key))
+        findings.add('form-events: never queued', key, `${fact.type} for a form that was not queued`)
+    },
+
+    eraseQueue: (fact) => {
+      const user = userKey(fact)
+      for (const [key, { formId }] of ofErased.get(user) ?? []) {
+        rows.delete(key)
+        erased.add(key)
+        open.delete(`${user}/${formId}`)
+        shown.delete(`${user}/${formId}`)
+      }
+      ofErased.delete(user)
     },
 
     see: (fact) => {
@@ -139,16 +186,9 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
       else causes.set(fact.id, others)
     },
 
-    foldUser: (fact, { partition }) => {
-      partitions.set(userKey(fact), partition)
-      if (fact.type !== 'VisitAnswered') return
-      const key = `${userKey(fact)}/${fact.queuedId}`
-      if (!rows.has(key))
-        findings.add('user-events: never queued', key, `the visit ${fact.visitId} was answered with it`)
-      else if (!confirmed.has(`${fact.queuedId}/${fact.visitId}`)) {
-        findings.add('form-events: not delivered', key, `the visit ${fact.visitId} was answered with it`)
-      }
-    },
+    foldUser,
+
+    foldLost: foldUser,
 
     compareUsers: async (snapshot, { first, last }) => {
       for (const fact of [...causes.values()].flat()) {
@@ -179,6 +219,8 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
         findings,
       })
       for (const each of [known, rows, moving, causes, visits, confirmed, open, shown, partitions]) each.clear()
+      ofErased.clear()
+      erased.clear()
     },
   }
 }

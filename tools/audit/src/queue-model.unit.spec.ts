@@ -7,6 +7,7 @@ import {
   idOf,
   nps,
   over,
+  place,
   queued,
   queueRow,
   revision,
@@ -224,5 +225,35 @@ describe('a row of the queue', () => {
     expect(await kindsWith({ asOf: at(11.1) }, { catalog, isAtRest: true })).toEqual(['forms.queue: overdue'])
     const backAgain = [...catalog, revision(3, 11, [nps()])]
     expect(await kindsWith({ asOf: at(11.1) }, { catalog: backAgain, isAtRest: true })).toEqual([])
+  })
+})
+
+describe('the queue of an erased user', () => {
+  const before = queued(0)
+  const erased = { ...place, type: 'QueueErased', id: idOf('erased'), at: at(5), erasureId: idOf('erasure') } as const
+
+  it('has no rows, and may queue the form again', async () => {
+    const ended = { fenced: [track(0)], records: [], forms: [before, erased] }
+    expect(await kindsOf({ ...ended, queue: [] })).toEqual([])
+    expect(await kindsOf({ ...ended, queue: [queueRow(before)] })).toEqual(['forms.queue: not in the log'])
+    const after = queued(10)
+    const returned = {
+      ...ended,
+      form: { frequency: { repeat: 'once' as const } },
+      records: [track(10)],
+      forms: [before, erased, after],
+    }
+    expect(await kindsOf({ ...returned, queue: [queueRow(after)] })).toEqual([])
+    expect(await kindsOf({ ...returned, queue: [] })).toEqual(['forms.queue: missing'])
+  })
+
+  it('may still be named by records in flight', async () => {
+    const inFlight = {
+      forms: [before, erased],
+      fenced: [track(0)],
+      records: [visit(4), answered(before, 4)],
+      queue: [],
+    }
+    expect(await kindsOf(inFlight)).toEqual([])
   })
 })

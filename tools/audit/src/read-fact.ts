@@ -1,5 +1,5 @@
 import type { FetchedRecord } from '@nextvisit/log'
-import type { FormFact, UserFact } from './facts.ts'
+import type { ClearFact, FormFact, QueueErased } from './facts.ts'
 
 type Json = Readonly<Record<string, unknown>>
 type Check = (value: unknown) => boolean
@@ -47,6 +47,8 @@ const operations: Check = (value) =>
     unset: optional(texts),
   })
 
+const sealed: Check = (value) => fits(value, { key: uuid, bytes: text })
+
 const ofUser = { id: uuid, organization: id, project: id, userId: uuid, received: instant }
 const ofCaller = {
   ...ofUser,
@@ -59,59 +61,95 @@ const ofCaller = {
 const ofForm = { id: uuid, organization: id, project: id, userId: uuid, queuedId: uuid, formId: id, at: instant }
 
 type Members = Readonly<Record<string, Check>>
-const USER_FACTS: Readonly<Record<UserFact['type'], Members>> = {
+interface RecordType {
+  readonly version: string
+  readonly members: Members
+}
+const USER_FACTS: Readonly<Record<ClearFact['type'], RecordType>> = {
   IdentifyRequested: {
-    ...ofCaller,
-    userName: text,
-    traits: texts,
-    operations,
-    device: objectOf(text),
-    registeredTraits: texts,
-    strippedTraits: texts,
-    droppedTraits: texts,
-    filteredFields: texts,
-    invalidDeviceFields: optional(texts),
-    occurredAt: optional(instant),
+    version: '2',
+    members: {
+      ...ofCaller,
+      traits: texts,
+      registeredTraits: texts,
+      strippedTraits: texts,
+      droppedTraits: texts,
+      filteredFields: texts,
+      invalidDeviceFields: optional(texts),
+      occurredAt: optional(instant),
+      sealed: optional(sealed),
+      // In clear until every writer seals.
+      userName: optional(text),
+      operations: optional(operations),
+      device: optional(objectOf(text)),
+    },
   },
   EventTracked: {
-    ...ofCaller,
-    eventName: text,
-    slug: text,
-    occurredAt: instant,
-    newEvent: bool,
-    metered: bool,
-    evaluateTriggers: bool,
-    properties: optional(isObject),
-    filteredFields: optional(texts),
-    countsFor: optional(texts),
+    version: '2',
+    members: {
+      ...ofCaller,
+      eventName: text,
+      slug: text,
+      occurredAt: instant,
+      newEvent: bool,
+      metered: bool,
+      evaluateTriggers: bool,
+      filteredFields: optional(texts),
+      countsFor: optional(texts),
+      sealed: optional(sealed),
+      properties: optional(isObject),
+    },
   },
-  VisitAnswered: { ...ofUser, visitId: uuid, formId: id, queuedId: uuid },
+  VisitAnswered: { version: '1', members: { ...ofUser, visitId: uuid, formId: id, queuedId: uuid } },
+  UserErased: { version: '1', members: { ...ofUser, erasureId: uuid, keysUntil: instant } },
 }
-const FORM_FACTS: Readonly<Record<FormFact['type'], Members>> = {
+/** The sealed members, by type of record. */
+const SEALED_MEMBERS = {
+  IdentifyRequested: { userName: text, operations, device: objectOf(text) },
+  EventTracked: { properties: isObject },
+} satisfies Readonly<Record<string, Members>>
+const FORM_FACTS: Readonly<Record<FormFact['type'] | QueueErased['type'], RecordType>> = {
   FormQueued: {
-    ...ofForm,
-    causeId: uuid,
-    priority: whole,
-    showFrom: instant,
-    expiresAt: optional(instant),
-    catalogRevision: whole,
+    version: '1',
+    members: {
+      ...ofForm,
+      causeId: uuid,
+      priority: whole,
+      showFrom: instant,
+      expiresAt: optional(instant),
+      catalogRevision: whole,
+    },
   },
-  FormDelivered: { ...ofForm, visitId: uuid },
-  FormCancelled: ofForm,
-  FormExpired: ofForm,
+  FormDelivered: { version: '1', members: { ...ofForm, visitId: uuid } },
+  FormCancelled: { version: '1', members: ofForm },
+  FormExpired: { version: '1', members: ofForm },
+  QueueErased: {
+    version: '1',
+    members: { id: uuid, organization: id, project: id, userId: uuid, at: instant, erasureId: uuid },
+  },
 }
 
-/** The types with personal members have the second version of their schema. */
-const SEALED_TYPES: ReadonlySet<unknown> = new Set(['IdentifyRequested', 'EventTracked'])
+const UNSTORABLE = unreadable('it contains U+0000 or a lone surrogate, or is nested too deeply to check')
 
 type Message = Pick<FetchedRecord, 'value' | 'headers'>
 
-export function readUserFact(message: Message): Reading<UserFact> {
+export function readUserFact(message: Message): Reading<ClearFact> {
   return readFact(message, USER_FACTS)
 }
 
-export function readFormFact(message: Message): Reading<FormFact> {
+export function readFormFact(message: Message): Reading<FormFact | QueueErased> {
   return readFact(message, FORM_FACTS)
+}
+
+/** Parses the opened members of a record. */
+export function readSealedMembers(type: 'IdentifyRequested' | 'EventTracked', written: string): Reading<object> {
+  const json = parse(written)
+  if (!isObject(json)) return unreadable('its sealed text is not a JSON object')
+  const members = SEALED_MEMBERS[type]
+  const wrong = wrongMember(json, members)
+  if (wrong !== undefined) return unreadable(`its ${wrong} is invalid`)
+  if (mayBeUnstorable.test(written) && !isStorable(json)) return UNSTORABLE
+  return { outcome: 'read', fact: Object.fromEntries(Object.keys(members).map((name) => [name, json[name]])) }
 }
 
 /**
@@ -120,26 +158,27 @@ export function readFormFact(message: Message): Reading<FormFact> {
  */
 function readFact<Fact extends { readonly type: string }>(
   { value, headers }: Message,
-  types: Readonly<Record<Fact['type'], Members>>,
+  types: Readonly<Record<Fact['type'], RecordType>>,
 ): Reading<Fact> {
   if (value === null) return unreadable('it has no value')
   const written = value.toString('utf8')
   const json = parse(written)
   if (!isObject(json)) return unreadable('it is not a JSON object')
-  const members = new Map<unknown, Members>(Object.entries(types)).get(json['type'])
-  if (!members) return unreadable('its type is unknown')
-  const version = SEALED_TYPES.has(json['type']) ? '2' : '1'
+  const type = new Map<unknown, RecordType>(Object.entries(types)).get(json['type'])
+  if (!type) return unreadable('its type is unknown')
+  const { version, members } = type
   if (headers['schema-version'] !== version) return unreadable(`its schema-version is not ${version}`)
-  const wrong = Object.entries(members).find(([name, check]) => !check(json[name]))
-  if (wrong) return unreadable(`its ${wrong[0]} is invalid`)
-  if (mayBeUnstorable.test(written) && !isStorable(json)) {
-    return unreadable('it contains U+0000 or a lone surrogate, or is nested too deeply to check')
-  }
-  return { outcome: 'read', fact: json as Fact }
+  const wrong = wrongMember(json, members)
+  if (wrong !== undefined) return unreadable(`its ${wrong} is invalid`)
+  return mayBeUnstorable.test(written) && !isStorable(json) ? UNSTORABLE : { outcome: 'read', fact: json as Fact }
+}
+
+function wrongMember(json: Json, members: Members): string | undefined {
+  return Object.entries(members).find(([name, check]) => !check(json[name]))?.[0]
 }
 
 function fits(value: unknown, members: Members): boolean {
-  return isObject(value) && Object.entries(members).every(([name, check]) => check(value[name]))
+  return isObject(value) && wrongMember(value, members) === undefined
 }
 
 /** Matches escapes of unstorable characters. A text without such an escape is storable, however deep it is nested. */
@@ -168,6 +207,6 @@ function parse(json: string): unknown {
   }
 }
 
-function unreadable(because: string): Reading<never> {
+function unreadable(because: string): { readonly outcome: 'unreadable'; readonly because: string } {
   return { outcome: 'unreadable', because }
 }

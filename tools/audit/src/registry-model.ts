@@ -1,7 +1,6 @@
 import { compareRows } from './compare-rows.ts'
-import type { IdentifyRequested, ProjectRef, EventTracked } from './facts.ts'
+import type { ClearEvent, ClearIdentify, ProjectRef } from './facts.ts'
 import type { Model } from './model.ts'
-import { slugsOf } from './operate.ts'
 
 interface Definition {
   name: string
@@ -30,7 +29,7 @@ export function createRegistryModel(): Model {
     slug: string,
     name: string,
     isNew: boolean,
-    fact: IdentifyRequested | EventTracked,
+    fact: ClearIdentify | ClearEvent,
   ) => {
     const key = `${fact.organization}/${fact.project}/${kind}/${slug}`
     const { received, id } = fact
@@ -53,11 +52,11 @@ export function createRegistryModel(): Model {
   }
 
   return {
-    foldShared: (fact) => {
+    foldClear: (fact) => {
       if (fact.type === 'EventTracked') carry('event', fact.slug, fact.eventName, fact.newEvent, fact)
       if (fact.type !== 'IdentifyRequested') return
       const registered = new Set(fact.registeredTraits)
-      for (const slug of slugsOf(fact.operations)) carry('trait', slug, slug, registered.has(slug), fact)
+      for (const slug of fact.traits) carry('trait', slug, slug, registered.has(slug), fact)
     },
 
     compareShared: (snapshot, findings) =>

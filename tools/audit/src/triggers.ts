@@ -1,4 +1,4 @@
-import type { EventTracked, UserFact } from './facts.ts'
+import type { ClearFact, EventTracked, UserFact } from './facts.ts'
 import type { FormRule, TriggerRule } from './form-rules.ts'
 import type { Moment } from './condition.ts'
 import { decideWhere } from './condition.ts'
@@ -20,8 +20,8 @@ export interface ActivityThen extends Pick<Moment, 'traits' | 'device'> {
 }
 
 /** Returns whether a record is evaluated (forms.md, When a record is evaluated). */
-export function isEvaluated(fact: UserFact): boolean {
-  if (fact.type === 'VisitAnswered' || fact.imported) return false
+export function isEvaluated(fact: ClearFact): boolean {
+  if (fact.type === 'VisitAnswered' || fact.type === 'UserErased' || fact.imported) return false
   return fact.type === 'EventTracked' ? fact.evaluateTriggers : fact.source === 'sdk'
 }
 

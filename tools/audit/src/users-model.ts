@@ -1,7 +1,7 @@
 import type { Catalog } from './catalog.ts'
 import { compareRows, userCells } from './compare-rows.ts'
 import { countNames } from './count-names.ts'
-import { type IdentifyRequested, type EventTracked, type UserRef, userKey, type Value } from './facts.ts'
+import { type ClearEvent, type IdentifyRequested, type UserRef, userKey, userKeyIn, type Value } from './facts.ts'
 import { withLatest } from './latest.ts'
 import { type Model, OF_RANGE } from './model.ts'
 import { compareSegmentCounts, compareSegments } from './segments.ts'
@@ -33,6 +33,8 @@ export function createUsersModel(catalog: Catalog, isAtRest: boolean): Model {
   const users = new Map<string, User>()
   const events = new Map<string, EventCount>()
   const late = new Set<string>()
+  /** Users with records that can no longer be opened. */
+  const lost = new Set<string>()
 
   const userOf = (key: string, fact: IdentifyRequested, at: string): User => {
     const user = users.get(key) ?? newUser(at)
@@ -63,14 +65,14 @@ export function createUsersModel(catalog: Catalog, isAtRest: boolean): Model {
     if (fact.received > user.lastSeenAt) user.lastSeenAt = fact.received
   }
 
-  const track = (key: string, fact: EventTracked): void => {
+  const track = (key: string, fact: ClearEvent): void => {
     const user = users.get(key)
     const { source, received } = fact
     if (user && source === 'sdk' && received > user.lastSeenAt) user.lastSeenAt = received
     for (const name of countNames(fact)) count(`${key}/${name}`, fact)
   }
 
-  const count = (key: string, fact: EventTracked): void => {
+  const count = (key: string, fact: ClearEvent): void => {
     const { occurredAt } = fact
     const event = events.get(key) ?? { count: 0, firstAt: occurredAt, lastAt: occurredAt, latest: [] }
     events.set(key, event)
@@ -88,13 +90,19 @@ export function createUsersModel(catalog: Catalog, isAtRest: boolean): Model {
       if (fact.type === 'EventTracked') track(key, fact)
     },
 
+    foldLost: (fact) => {
+      // The projector does not open events.
+      if (fact.type === 'EventTracked') track(userKey(fact), fact)
+      else lost.add(userKey(fact))
+    },
+
     compareUsers: async (snapshot, range, findings) => {
       const { first, last } = range
       for (const [key, { userName }] of users) {
         if (!hasOwnId(key, userName)) findings.add('user-events: userId', key, 'is not the UUID of its userName')
       }
       const stateOf = (key: string) => {
-        const user = late.has(key) ? undefined : users.get(key)
+        const user = late.has(key) || lost.has(key) ? undefined : users.get(key)
         return user && { ...user, eventOf: (counted: string) => events.get(`${key}/${counted}`) }
       }
       await compareSegments({ snapshot, range, catalog, isAtRest, stateOf, findings })
@@ -111,6 +119,7 @@ export function createUsersModel(catalog: Catalog, isAtRest: boolean): Model {
         keyOf: userKey,
         foundIn: userCells,
         isUnknowable: (key, column) => late.has(key) && ORDER_DEPENDENT.has(column),
+        isSkipped: (key) => lost.has(key),
         findings,
       })
       await compareRows({
@@ -123,10 +132,11 @@ export function createUsersModel(catalog: Catalog, isAtRest: boolean): Model {
           [first, last],
         ),
         keyOf: (row) => `${userKey(row)}/${row.slug}`,
-        isUnknowable: (key, column) => column === 'latest' && late.has(key.split('/', 3).join('/')),
+        isUnknowable: (key, column) => column === 'latest' && late.has(userKeyIn(key)),
         findings,
       })
       late.clear()
+      lost.clear()
     },
 
     compareShared: compareSegmentCounts,

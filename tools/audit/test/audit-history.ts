@@ -1,7 +1,7 @@
 import { createActivityModel } from '../src/activity-model.ts'
 import { createCatalog } from '../src/catalog.ts'
 import { createCountsForModel } from '../src/counts-for-model.ts'
-import type { FormFact, UserFact } from '../src/facts.ts'
+import type { FormFact, QueueErased, UserFact } from '../src/facts.ts'
 import { createFindings, type FindingsOfKind } from '../src/findings.ts'
 import { createQueueModel } from '../src/queue-model.ts'
 import { createEvaluationModel, type EvaluationModel } from '../src/evaluation-model.ts'
@@ -15,10 +15,12 @@ export interface History {
   readonly catalog: readonly object[]
   /** Records of `user-events`, in the order of the evaluator's fold. */
   readonly records: readonly UserFact[]
-  /** Records among them that were dead letters first. */
+  /** Earlier records, which a fence covers. */
+  readonly fenced?: readonly UserFact[]
+  /** Records among `records` that were dead letters first. */
   readonly late?: readonly UserFact[]
   /** Records of `form-events`. */
-  readonly forms: readonly FormFact[]
+  readonly forms: readonly (FormFact | QueueErased)[]
   /** Rows of `queue`; absent: they are not compared. */
   readonly queue?: readonly object[] | undefined
   /** Rows of `decisions`; absent: they are not compared. */
@@ -30,18 +32,24 @@ export interface History {
 export async function auditHistory(
   history: History,
 ): Promise<ReturnType<EvaluationModel['counts']> & { findings: readonly FindingsOfKind[] }> {
-  const { records, late = [], forms, queue = [], decisions = [], isAtRest = false } = history
+  const { records, fenced = [], late = [], forms, queue = [], decisions = [], isAtRest = false } = history
   const catalog = createCatalog()
   for (const revision of history.catalog) catalog.observe(Buffer.from(JSON.stringify(revision)))
   const findings = createFindings()
   const evaluation = createEvaluationModel(findings, catalog)
-  const queueModel = createQueueModel({ findings, catalog, isAtRest, mayBeOffered: evaluation.mayBeOffered })
+  const { mayBeOffered } = evaluation
+  const queueModel = createQueueModel({ findings, catalog, isAtRest, mayBeOffered, wasErased: () => true })
   const activity = createActivityModel(evaluation.judge)
   const countsFor = createCountsForModel(catalog, findings)
   for (const fact of forms) {
+    if (fact.type === 'QueueErased') {
+      queueModel.eraseQueue(fact)
+      continue
+    }
     queueModel.foldForm(fact, { isLater: false })
     evaluation.foldForm(fact)
   }
+  fenced.forEach(queueModel.see)
   for (const [offset, fact] of records.entries()) {
     const how = { partition: PARTITION, offset: BigInt(offset), isLate: late.includes(fact) }
     queueModel.see(fact)

@@ -1,8 +1,10 @@
 import { audit, AuditError, type AuditReport, type ReadModel } from '@nextvisit/audit'
+import { SECRET_KEY_VARIABLE } from '@nextvisit/sealing'
 import { consumers } from '@nextvisit/services'
 import { Command } from 'commander'
 import { logConnection, readEnvironment } from '../environment/config.ts'
 import { consumerUrl } from '../environment/consumer-database.ts'
+import { knownKeyRing } from '../environment/key-ring.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { parseCount } from '../options.ts'
 import { print, styled } from '../output/print.ts'
@@ -32,8 +34,10 @@ have been on offer, or the catalog's revision was compacted), the audit counts t
 A pass keeps 250,000 users and their records in memory; a smaller number needs less memory and more passes. Users are identified
 by id, never by a name or a trait value.
 
-Exits with 0 if all rows are equal, 1 if there are differences, 2 if it could not compare. Reads KAFKA_BROKERS and each service's
-database address, such as METERING_DATABASE_URL, or DATABASE_URL for all.
+Opens the records of users that exist, with code of its own. Records of erased users do not count, and rows of them are differences.
+
+Exits with 0 if all rows are equal, 1 if there are differences, 2 if it could not compare. Reads KAFKA_BROKERS, NEXTVISIT_SECRET_KEY and each
+service's database address, such as METERING_DATABASE_URL, or DATABASE_URL for all.
 
 Example:
   nextvisit audit --json | jq '.findings[] | {kind, count}'`,
@@ -49,7 +53,9 @@ async function runAudit({ json, atRest, usersAPass }: AuditFlags): Promise<void>
     const { name: service, schema } = consumer
     return { service, schema, url: consumerUrl(env, consumer) }
   })
-  const options = { connection, readModels, isAtRest: atRest === true }
+  knownKeyRing(env)
+  const secretKey = env[SECRET_KEY_VARIABLE]
+  const options = { connection, readModels, secretKey, isAtRest: atRest === true }
   const report = await audit({
     ...options,
     ...(usersAPass !== undefined && { usersAPass }),

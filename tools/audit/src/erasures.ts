@@ -1,0 +1,79 @@
+import { type FetchedRecord, type LogConnection, readLog, readWatermarks } from '@nextvisit/log'
+import { type ClearFact, type UserErased, userKey } from './facts.ts'
+import { readUserFact } from './read-fact.ts'
+
+/** A `UserErased` record and its position. */
+export interface Fence {
+  readonly partition: number
+  readonly offset: bigint
+  /** In ms. */
+  readonly keysUntilMs: number
+  readonly fact: UserErased
+}
+
+/** The fences of erased users in the log, in its order. */
+export interface Fences {
+  /** Returns the fences of a user. `key`: see {@link userKey}. */
+  readonly ofUser: (key: string) => readonly Fence[]
+  /** Returns the fences of a userId in any project, which a record's Kafka key may be. */
+  readonly ofUserId: (userId: string) => readonly Fence[]
+  /** Receives the records of the log, in the order of each partition. */
+  readonly see: (record: FetchedRecord) => void
+}
+
+const NONE: readonly Fence[] = []
+
+export function createFences(): Fences {
+  const byUser = new Map<string, Fence[]>()
+  const byUserId = new Map<string, Fence[]>()
+
+  return {
+    ofUser: (key) => byUser.get(key) ?? NONE,
+    ofUserId: (userId) => byUserId.get(userId) ?? NONE,
+    see: (record) => {
+      // Parses few other records.
+      if (!record.value?.includes('UserErased')) return
+      const reading = readUserFact(record)
+      if (reading.outcome !== 'read' || reading.fact.type !== 'UserErased') return
+      const { fact } = reading
+      const { partition, offset } = record
+      const known = byUser.get(userKey(fact)) ?? NONE
+      // The log may have further copies, which do nothing.
+      if (known.some((fence) => fence.fact.id === fact.id)) return
+      const fence = { partition, offset, keysUntilMs: Date.parse(fact.keysUntil), fact }
+      byUser.set(userKey(fact), [...known, fence])
+      byUserId.set(fact.userId, [...(byUserId.get(fact.userId) ?? []), fence])
+    },
+  }
+}
+
+/** Returns a function that reads fences, each time from its last position to the present end of the log. */
+export function createFenceReader(connection: LogConnection, topic: string, fences: Fences): () => Promise<void> {
+  const next = new Map<number, bigint>()
+  return async () => {
+    const partitions = [...(await readWatermarks(connection, topic)).keys()]
+    await readLog(connection, {
+      topic,
+      from: new Map(partitions.map((partition) => [partition, next.get(partition) ?? 0n])),
+      until: 'end',
+      withStandIns: true,
+      onBatch: ({ partition, records, nextOffset }) => {
+        next.set(partition, nextOffset)
+        records.forEach(fences.see)
+      },
+    })
+  }
+}
+
+/** Returns whether a record at this offset no longer counts because of a fence (records.md, UserErased). */
+export function isFenced(fact: ClearFact, offset: bigint, { offset: fence, keysUntilMs }: Fence): boolean {
+  if (offset < fence) return true
+  const sealed = 'sealed' in fact ? fact.sealed : undefined
+  return sealed !== undefined && keyTimeMs(sealed.key) <= keysUntilMs
+}
+
+/** Returns the time in a UUIDv7, in ms. Other ids are older than every fence. */
+export function keyTimeMs(key: string): number {
+  const [, time = '', more = ''] = /^(.{8})-(.{4})-7/.exec(key) ?? []
+  return time === '' ? 0 : Number.parseInt(time + more, 16)
+}

@@ -1,0 +1,71 @@
+import { readWatermarks, type LogConnection } from '@nextvisit/log'
+import type { ClearFact, UserFact } from './facts.ts'
+import { readAll } from './read-all.ts'
+import { readSealedMembers } from './read-fact.ts'
+import { decrypt, type SecretKeys } from './secret-keys.ts'
+
+/** Number of unwrapped keys in memory. */
+const UNWRAPPED = 10_000
+
+export type Opened =
+  | { readonly outcome: 'opened'; readonly fact: UserFact }
+  /** The key is destroyed. */
+  | { readonly outcome: 'lost' }
+  /** The bytes were changed or moved, or their text is no valid record. */
+  | { readonly outcome: 'damaged'; readonly because: string }
+
+/** The keys of some users. */
+export interface UserKeys {
+  /** Opens the members of a record that describe the person. */
+  readonly open: (fact: Exclude<ClearFact, { type: 'UserErased' }>) => Opened
+}
+
+interface UserKeysOptions {
+  readonly connection: LogConnection
+  readonly topic: string
+  readonly secretKeys: SecretKeys
+  readonly isMine: (userId: string) => boolean
+}
+
+/** Reads the keys that the topic contains now of the users of a pass: about 300 bytes each. */
+export async function readUserKeys(options: UserKeysOptions): Promise<UserKeys> {
+  const { connection, topic, isMine } = options
+  /** Wrapped keys by `userId/keyId`. */
+  const wrapped = new Map<string, string>()
+  await readAll(connection, topic, await readWatermarks(connection, topic), ({ key, value }) => {
+    const name = String(key)
+    if (!isMine(name.split('/', 1)[0] ?? '')) return
+    if (value === null) wrapped.delete(name)
+    else wrapped.set(name, value.toString('latin1'))
+  })
+  return createUserKeys(wrapped, options.secretKeys)
+}
+
+/** Creates keys from their wrapped texts by `userId/keyId`. */
+export function createUserKeys(wrapped: ReadonlyMap<string, string>, secretKeys: SecretKeys): UserKeys {
+  const unwrapped = new Map<string, Buffer | undefined>()
+
+  const keyOf = (name: string): Buffer | undefined => {
+    if (unwrapped.has(name)) return unwrapped.get(name)
+    if (unwrapped.size === UNWRAPPED) unwrapped.clear()
+    const text = wrapped.get(name)
+    const key = text === undefined ? undefined : secretKeys.unwrap(text, `user-key:${name}`)
+    unwrapped.set(name, key)
+    return key
+  }
+
+  return {
+    open: (fact) => {
+      if (fact.type === 'VisitAnswered') return { outcome: 'opened', fact }
+      const { sealed, ...clear } = fact
+      if (!sealed) return { outcome: 'opened', fact: clear as UserFact }
+      const key = keyOf(`${fact.userId}/${sealed.key}`)
+      if (!key) return { outcome: 'lost' }
+      const bytes = decrypt(key, Buffer.from(sealed.bytes, 'base64'), `${fact.id}/${fact.userId}`)
+      if (!bytes) return { outcome: 'damaged', because: 'its sealed bytes are of another record, or damaged' }
+      const members = readSealedMembers(fact.type, bytes.toString('utf8'))
+      if (members.outcome === 'unreadable') return { outcome: 'damaged', because: members.because }
+      return { outcome: 'opened', fact: { ...clear, ...members.fact } as UserFact }
+    },
+  }
+}
