@@ -7,7 +7,8 @@ export {
   type ProjectionParts,
 } from './process/define-consumer.ts'
 export { type AddressedReply, createReplyPublisher } from './replies/reply-publisher.ts'
-export { runConsumer } from './process/run-consumer.ts'
+export { runConsumer, type WorkParts } from './process/run-consumer.ts'
+export type { NotePublished, PublishedRow } from './outbox/outbox-drain.ts'
 export {
   type CarriedColumn,
   comparedRows,

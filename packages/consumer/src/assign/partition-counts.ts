@@ -1,3 +1,4 @@
+import { SINGLE_PARTITION_TOPICS } from '@nextvisit/contracts'
 import {
   changedSinceFold,
   type ExpectedPartitions,
@@ -23,8 +24,10 @@ export interface PartitionCounts {
 
 const READ_AGAIN_AFTER_MS = 5_000
 
+const SINGLE = { keyPartitions: 1, inTopic: 1 }
+
 /**
- * Without `expected`, the first count of a topic is its expected one. `readFoldedKeyPartitions` returns the numbers of
+ * Topics with one partition have one, whatever `expected` says. Without `expected`, the first count of a topic is its expected one. `readFoldedKeyPartitions` returns the numbers of
  * partitions that the keys of folded records were spread over; empty before the first record.
  */
 export function createPartitionCounts(
@@ -44,6 +47,7 @@ export function createPartitionCounts(
     })
     const first = firstCounts.get(topic) ?? found
     if (isFound(first)) firstCounts.set(topic, first)
+    if (SINGLE_PARTITION_TOPICS.has(topic)) return { found, own: SINGLE }
     return { found, own: expected ?? { keyPartitions: first, inTopic: first } }
   }
 
@@ -56,6 +60,7 @@ export function createPartitionCounts(
     keyPartitionsInLog,
     keyPartitionsOf: async (topic) => {
       const keyPartitions = await keyPartitionsInLog(topic)
+      if (SINGLE_PARTITION_TOPICS.has(topic)) return keyPartitions
       const changed = changedSinceFold(topic, await foldedKeyPartitions(), keyPartitions)
       if (changed) throw changed
       return keyPartitions
@@ -63,6 +68,7 @@ export function createPartitionCounts(
     changeOf: async (topic, partition) => {
       const { found, own } = await count(topic)
       const isAdded = partition >= own.inTopic
+      if (!isAdded && found >= own.inTopic && SINGLE_PARTITION_TOPICS.has(topic)) return undefined
       if (!isAdded && found >= own.inTopic)
         return changedSinceFold(topic, await foldedKeyPartitions(), own.keyPartitions)
       return new PartitionsChangedError(topic, isAdded ? Math.max(found, partition + 1) : found, own.inTopic)

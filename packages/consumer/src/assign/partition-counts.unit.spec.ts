@@ -81,4 +81,12 @@ describe('partition counts', () => {
     }
     expect(await givenCounts([6], TWELVE).changeOf('t', 0)).toMatchObject(refused)
   })
+
+  it('are 1 for a topic with one order, whatever is expected of the others', async () => {
+    const counts = givenCounts([1], TWELVE, async () => [12])
+    expect(await counts.keyPartitionsOf('erasures')).toBe(1)
+    expect(await counts.changeOf('erasures', 0)).toBeUndefined()
+    expect(await counts.changeOf('erasures', 1)).toMatchObject({ code: 'PARTITIONS_CHANGED' })
+    await expect(counts.keyPartitionsOf('t')).rejects.toMatchObject({ code: 'PARTITIONS_CHANGED' })
+  })
 })

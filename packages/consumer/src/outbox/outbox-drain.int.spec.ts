@@ -6,7 +6,7 @@ import { produceApiKey } from '@nextvisit/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { givenFaultProxy, givenLog, type GivenLog } from '../../test/given-log.ts'
 import { givenVisitsDatabase } from '../../test/given-visits.ts'
-import { createOutboxDrain } from './outbox-drain.ts'
+import { createOutboxDrain, type NotePublished } from './outbox-drain.ts'
 import { insertOutbox } from './outbox.ts'
 
 const PLANNED_MS = 100
@@ -29,11 +29,26 @@ async function givenOutbox(
   await db.executeAll(insertOutbox(rows))
 }
 
-function givenDrain(db: Db, publisher: Publisher, owned: readonly number[] = [0], drainAfterMs = 0) {
+function givenDrain(
+  db: CommitDb,
+  publisher: Publisher,
+  owned: readonly number[] = [0],
+  drainAfterMs = 0,
+  note?: NotePublished,
+) {
   const logger = createLogger('spec', 'silent')
   const stopping = new AbortController()
   const { signal } = stopping
-  const outbox = createOutboxDrain({ db, publisher, logger, owned: () => owned, partitionOf, drainAfterMs, signal })
+  const outbox = createOutboxDrain({
+    db,
+    publisher,
+    logger,
+    owned: () => owned,
+    partitionOf,
+    notePublished: note,
+    drainAfterMs,
+    signal,
+  })
   const stop = (): Promise<void> => {
     stopping.abort()
     return outbox.finished()
@@ -41,6 +56,9 @@ function givenDrain(db: Db, publisher: Publisher, owned: readonly number[] = [0]
   onTestFinished(stop)
   return { ...outbox, stop }
 }
+
+const notePublished: NotePublished = (rows) =>
+  rows.map(({ row, offset }) => sql`INSERT INTO places VALUES (${row.value}, ${offset})`)
 
 /** The publisher, and the maximum of its concurrent records and bytes. */
 function watched(publisher: Publisher) {
@@ -195,6 +213,24 @@ describe('the outbox', () => {
     await db.$executeRaw(sql`ALTER TABLE unreachable RENAME TO outbox`)
     await drain()
     expect(await readOut(log)).toEqual(numbers(3))
+  })
+
+  it('notes the places of published records in the transaction that deletes them', async () => {
+    const log = await givenLog()
+    const { db } = await givenVisitsDatabase()
+    await givenOutbox(db, log, 0, numbers(3))
+    await db.$executeRaw(
+      sql`CREATE TABLE places (value text, "offset" bigint CHECK ("offset" <> 2 OR value = 'again'))`,
+    )
+    await givenDrain(db, log.publisher, [0], 0, notePublished).drain()
+    // The constraint refuses an offset. So no row is deleted, and none is noted.
+    expect(await readLeft(db)).toEqual(numbers(3))
+    expect(await db.$queryRaw(sql`SELECT FROM places`)).toEqual([])
+    await givenDrain(db, log.publisher, [0], 0, notePublished).drain()
+    expect(await readLeft(db)).toEqual([])
+    expect(await db.$queryRaw(sql`SELECT value, "offset" FROM places ORDER BY "offset"`)).toEqual(
+      numbers(3).map((value, index) => ({ value, offset: BigInt(3 + index) })),
+    )
   })
 
   it('is left to the next owner if a drain was only planned before the stop', async () => {

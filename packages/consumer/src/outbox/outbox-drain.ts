@@ -1,4 +1,4 @@
-import { type Db, sql } from '@nextvisit/database'
+import { type CommitDb, type Db, type Sql, sql } from '@nextvisit/database'
 import type { Logger, Publisher, PublishOutcome, RecordToPublish } from '@nextvisit/log'
 import type { OutboxRow } from '../core/projection.ts'
 
@@ -9,14 +9,26 @@ const PUBLISH_WITHIN_MS = 5_000
 const DRAIN_AFTER_MS = 250
 const DRAIN_AGAIN_AFTER_MS = 1_000
 
+/** A record of the outbox that the log has acknowledged. */
+export interface PublishedRow {
+  readonly row: OutboxRow
+  /** The place of the record in its topic. A record that was published before, with an unknown outcome, has an earlier place. */
+  readonly partition: number
+  readonly offset: bigint
+}
+
+/** Returns statements for the transaction that deletes published rows from the outbox. */
+export type NotePublished = (rows: readonly PublishedRow[]) => readonly Sql[]
+
 interface OutboxDrainOptions {
-  readonly db: Db
+  readonly db: CommitDb
   readonly publisher: Publisher
   readonly logger: Logger
   /** Returns the partitions that this process owns now. No other process drains their rows. */
   readonly owned: () => readonly number[]
   /** Returns the partition of a topic that a key belongs to. */
   readonly partitionOf: (topic: string, key: string) => Promise<number>
+  readonly notePublished?: NotePublished | undefined
   /** Default: 250. */
   readonly drainAfterMs?: number
   /** Aborted when the runner stops: no drain begins any more. */
@@ -25,7 +37,7 @@ interface OutboxDrainOptions {
 
 /** Publishes the records that commits put into the outbox. */
 export function createOutboxDrain(options: OutboxDrainOptions) {
-  const { db, publisher, logger, owned, partitionOf, drainAfterMs = DRAIN_AFTER_MS, signal } = options
+  const { db, publisher, logger, owned, partitionOf, notePublished, drainAfterMs = DRAIN_AFTER_MS, signal } = options
   let timer: { readonly atMs: number; readonly handle: NodeJS.Timeout } | undefined
   let underWay: Promise<void> = Promise.resolve()
   let next: Promise<void> | undefined
@@ -39,7 +51,7 @@ export function createOutboxDrain(options: OutboxDrainOptions) {
       const rows = await readRows(db, owned())
       if (rows.length === 0) return
       const { published, failed } = await publishInOrder(rows)
-      await deleteRows(db, published)
+      if (published.length > 0) await db.executeAll([...(notePublished?.(published) ?? []), deletePublished(published)])
       for (const [partition, outcome] of failed) logger.warn({ partition, outcome }, 'The outbox waits for the log')
       if (failed.size > 0) return drainAfter(DRAIN_AGAIN_AFTER_MS)
       if (!mayLeaveOthers(rows)) return
@@ -51,22 +63,22 @@ export function createOutboxDrain(options: OutboxDrainOptions) {
     const records = await Promise.all(rows.map(async (row) => [row, await asRecord(row)] as const))
     const deadlineAt = performance.now() + PUBLISH_WITHIN_MS
     const refused = new Set<number>()
-    const publishing = new Map<StoredRow, Promise<PublishOutcome>>()
+    const publishing = new Map<StoredRow, { readonly partition: number; readonly outcome: Promise<PublishOutcome> }>()
     for (const [row, record] of records) {
       if (refused.has(row.partition)) continue
       const outcome = publisher.publish(record, deadlineAt)
-      publishing.set(row, outcome)
+      publishing.set(row, { partition: record.partition, outcome })
       // A refusal comes at once. Other outcomes wait for the request, which all records of this turn of the event loop join.
       const refusal = await Promise.race([outcome, Promise.resolve(undefined)])
       if (refusal && refusal.outcome !== 'published') refused.add(row.partition)
     }
-    const published: StoredRow[] = []
+    const published: (PublishedRow & { readonly row: StoredRow })[] = []
     const failed = new Map<number, PublishOutcome['outcome']>()
-    for (const [row, outcome] of publishing) {
-      const result = (await outcome).outcome
+    for (const [row, { partition, outcome }] of publishing) {
+      const result = await outcome
       if (failed.has(row.partition)) continue
-      if (result === 'published') published.push(row)
-      else failed.set(row.partition, result)
+      if (result.outcome === 'published') published.push({ row, partition, offset: result.offset })
+      else failed.set(row.partition, result.outcome)
     }
     return { published, failed }
   }
@@ -147,7 +159,6 @@ function mayLeaveOthers(rows: readonly StoredRow[]): boolean {
   return rows.length === ROWS_PER_REQUEST || bytes >= BYTES_PER_REQUEST
 }
 
-async function deleteRows(db: Db, rows: readonly StoredRow[]): Promise<void> {
-  if (rows.length === 0) return
-  await db.$executeRaw(sql`DELETE FROM outbox WHERE sequence = ANY(${rows.map(({ sequence }) => sequence)}::bigint[])`)
+function deletePublished(published: readonly { readonly row: StoredRow }[]): Sql {
+  return sql`DELETE FROM outbox WHERE sequence = ANY(${published.map(({ row }) => row.sequence)}::bigint[])`
 }

@@ -7,6 +7,7 @@ import type { FetchedRecord } from '@nextvisit/log'
 import { type CallRoute, type Handlers, serveCalls } from '@nextvisit/service-kit'
 import { Registry } from 'prom-client'
 import type { Projection } from '../core/projection.ts'
+import type { NotePublished } from '../outbox/outbox-drain.ts'
 import type { Barrier } from '../queries/barrier.ts'
 import type { PublishReplies } from '../replies/reply-publisher.ts'
 import type { SettledUntil, TableSources } from '../rebuild/table-sources.ts'
@@ -65,10 +66,12 @@ interface ConsumerDefinition<Name extends string> {
   readonly openDb: (adapter: ReturnType<typeof createAdapter>) => Promise<Db>
   readonly projection: (parts: ProjectionParts) => OwnProjection
   /**
-   * Folds, in a replay, the records that the consumer publishes through its outbox. Absent: it has no outbox. `partitions`:
-   * the number of partitions of its projection's topic.
+   * Folds, in a replay, the records that the consumer publishes through its outbox. Absent: it has no outbox, unless
+   * `notePublished` exists. `partitions`: the number of partitions of user-events.
    */
   readonly published?: (partitions: number) => OwnProjection
+  /** Notes the places of the records that the consumer publishes through its outbox. */
+  readonly notePublished?: NotePublished
   /** The source of the rows of each of its tables. */
   readonly tables: TableSources
   readonly settledUntil?: SettledUntil

@@ -22,7 +22,7 @@ import { RunnerStoppedError } from '../core/errors.ts'
 import type { AnyFact, Projection } from '../core/projection.ts'
 import { createCommitLoop } from '../partition/commit-loop.ts'
 import type { FoldParts } from '../fold/fold-parts.ts'
-import { createOutboxDrain } from '../outbox/outbox-drain.ts'
+import { createOutboxDrain, type NotePublished } from '../outbox/outbox-drain.ts'
 import { createTickRounds } from '../ticks/tick-rounds.ts'
 import { createAlarmWatch } from '../watch/alarm-watch.ts'
 import type { PartitionAlarm, PartitionProgress } from '../partition/partition-progress.ts'
@@ -47,6 +47,7 @@ export interface ProjectionRunnerParts<Fact extends AnyFact, Draft> {
   readonly onFailure: (error: Error) => void
   /** Publishes the outbox. Absent: the projection has none. */
   readonly publisher?: Publisher | undefined
+  readonly notePublished?: NotePublished | undefined
   /** Default: a registry that nothing scrapes. */
   readonly metrics?: Registry
   readonly tickEveryMs?: number
@@ -72,6 +73,10 @@ export interface ProjectionRunner {
   readonly stop: () => Promise<void>
   /** Returns the progress of owned partitions, and of partitions that cannot be opened yet. */
   readonly progress: () => readonly PartitionProgress[]
+  /** Returns true while this process owns the partition. Another one may own it, too, until this one notices its loss. */
+  readonly owns: (partition: number) => boolean
+  /** Publishes new rows of the outbox soon. */
+  readonly drainSoon: () => void
   /** Returns the reason why alarms are not in Postgres, where `nextvisit status` reads them. */
   readonly alarmProblem: () => string | undefined
   /** Returns true if the record of a halted partition can be set aside now: see `deadLetterCalls.setAside`. */
@@ -107,6 +112,7 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
       logger,
       owned: () => owned.all().map(({ partition }) => partition),
       partitionOf: async (to, key) => partitionForKey(key, await partitionCounts.keyPartitionsOf(to)),
+      notePublished: runnerParts.notePublished,
       signal,
     })
   const drainSoon = (): void => outbox?.drainSoon()
@@ -208,6 +214,8 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
       await Promise.race([finish(left), sleep(STOP_WITHIN_MS, undefined, { ref: false })])
     },
     progress,
+    owns: (partition) => owned.find(partition) !== undefined,
+    drainSoon,
     alarmProblem: alarms.problem,
     canSetAside: (partition, alarm) => alarm.recordId !== undefined && alarms.isWritten(partition, alarm),
     fetchNow: pacing.fetchNow,

@@ -1,6 +1,7 @@
 import { createCatalogMetrics, createCatalogView } from '@nextvisit/catalog'
 import { consumerCalls } from '@nextvisit/contracts'
-import { createLogAdmin, createPublisher } from '@nextvisit/log'
+import type { CommitDb } from '@nextvisit/database'
+import { createLogAdmin, createPublisher, type LogAdmin, type LogConnection, type Publisher } from '@nextvisit/log'
 import {
   clusterCheckOf,
   configOrExit,
@@ -8,8 +9,10 @@ import {
   createLogger,
   createMetrics,
   createPublishMetrics,
+  type Logger,
   runService,
   serveCalls,
+  type ServicePart,
 } from '@nextvisit/service-kit'
 import { createPartitionCounts } from '../assign/partition-counts.ts'
 import { answerDeadLetters } from '../dead-letters/answer-dead-letters.ts'
@@ -31,11 +34,34 @@ function now(): Date {
   return new Date()
 }
 
+/** The parts of a consumer's process that its own work may use. */
+export interface WorkParts {
+  readonly db: CommitDb
+  readonly connection: LogConnection
+  /** Is connected while the work runs. */
+  readonly logAdmin: LogAdmin
+  /** Present in a consumer with an outbox. */
+  readonly publisher: Publisher | undefined
+  /** Returns the number of partitions that a topic's keys are spread over. */
+  readonly countKeyPartitions: (topic: string) => Promise<number>
+  /** Returns true while this process owns the partition of the projection's topic. */
+  readonly owns: (partition: number) => boolean
+  /** Publishes new rows of the outbox soon. */
+  readonly drainSoon: () => void
+  readonly logger: Logger
+  readonly now: () => Date
+}
+
+interface RunConsumerOptions {
+  /** Creates parts that the process runs in addition to the fold. They start last and stop first. */
+  readonly createWork?: (parts: WorkParts) => readonly ServicePart[]
+}
+
 /**
  * Runs a consumer as this process until SIGTERM or SIGINT, or until a part fails (see `runService`). Ends the process with
  * 2 if its configuration is wrong.
  */
-export async function runConsumer(consumer: Consumer): Promise<void> {
+export async function runConsumer(consumer: Consumer, { createWork }: RunConsumerOptions = {}): Promise<void> {
   forbidPretenuring()
   const { name, version: serviceVersion, isAwaited, fetchPauseMs } = consumer
   const config = configOrExit(() => readConsumerConfig(consumer))
@@ -49,9 +75,11 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const { foldDb, upkeepDb, admissionDb, readDb } = pools
   const catalog = createCatalogView(connection, { serviceName: name, logger })
   createCatalogMetrics(metrics, catalog)
-  const publisher = consumer.published
-    ? createPublisher(connection, { logger, onRequest: createPublishMetrics(metrics) })
-    : undefined
+  const { published, notePublished } = consumer
+  const publisher =
+    published || notePublished
+      ? createPublisher(connection, { logger, onRequest: createPublishMetrics(metrics) })
+      : undefined
   const logAdmin = createLogAdmin(connection, { logger })
   const partitionCounts = createPartitionCounts(logAdmin, connection.partitions, () =>
     readFoldedKeyPartitions(upkeepDb, name),
@@ -74,6 +102,7 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
     serviceVersion,
     onFailure,
     publisher,
+    notePublished,
     fetchPauseMs,
     isAwaited,
   })
@@ -110,6 +139,17 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
         ? [{ name: 'publisher', start: publisher.start, stop: () => publisher.stop(STOP_PUBLISHING_WITHIN_MS) }]
         : []),
       { name: 'projection', ...runner },
+      ...(createWork?.({
+        db: upkeepDb,
+        connection,
+        logAdmin,
+        publisher,
+        countKeyPartitions: partitionCounts.keyPartitionsOf,
+        owns: runner.owns,
+        drainSoon: runner.drainSoon,
+        logger,
+        now,
+      }) ?? []),
     ],
   })
 }
