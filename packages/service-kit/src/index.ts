@@ -54,6 +54,7 @@ export {
   port,
   readConfig,
   redisConfig,
+  requiredKeyRingConfig,
   token,
 } from './read-config.ts'
 export {

@@ -163,6 +163,14 @@ export const keyRingConfig = z
     return z.NEVER
   })
 
+/** `keyRing`: the same, for a process that cannot do without. */
+export const requiredKeyRingConfig = keyRingConfig.transform(({ keyRing }, context): { readonly keyRing: KeyRing } => {
+  if (keyRing) return { keyRing }
+  const message = 'must be 1 to 8 keys of 64 hexadecimal characters, as of the gateway'
+  context.addIssue({ code: 'custom', path: [SECRET_KEY_VARIABLE], message })
+  return z.NEVER
+})
+
 /** `internalServer`: host, port and token of the internal port. */
 export const internalServerConfig = z
   .object({

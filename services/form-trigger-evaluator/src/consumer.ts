@@ -17,6 +17,7 @@ export const formTriggerEvaluator = defineConsumer({
   directory: path.resolve(import.meta.dirname, '..'),
   version: packageJson.version,
   schema: 'forms',
+  opensRecords: true,
   openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
   projection: ({ publishReplies }) => createProjection({ publishReplies, onSteps: steps.add }),
   published: (partitions) => createQueueProjection(partitions),

@@ -10,6 +10,7 @@ import {
   type EventTracked,
   type IdentifyRequested,
   type RequestFact,
+  type SealedUserFact,
   TOPICS,
   UserFact,
   type VisitAnswered,
@@ -18,6 +19,7 @@ import {
   applyEvent,
   applyIdentify,
   applyVisit,
+  compileForms,
   confirm,
   countKeysOf,
   eventContextOf,
@@ -52,6 +54,7 @@ export function createProjection({
     name: 'form-trigger-evaluator',
     topic: TOPICS.userEvents,
     schema: UserFact,
+    opens: readsPersonalMembers,
     idempotencyOf: idempotentRecordOf,
     load: loadDraft,
     evolve: {
@@ -73,6 +76,14 @@ export function createProjection({
     },
     ticks: createReviewedTicks(createQueueTicks(onSteps)),
   }
+}
+
+/** Returns true for an identify, and for an event whose properties the `where` of a trigger compares: only a live fold evaluates it. */
+function readsPersonalMembers(fact: SealedUserFact, { catalog, mode }: FoldContext): boolean {
+  if (fact.type !== 'EventTracked') return fact.type === 'IdentifyRequested'
+  if (mode !== 'live' || !fact.evaluateTriggers) return false
+  const configured = catalog.project(fact.organization, fact.project)
+  return configured !== undefined && compileForms(configured.config).readsProperties(fact.slug)
 }
 
 function userOf({ users }: Draft, { fact, partition }: Recorded<UserFact>): DraftUser {

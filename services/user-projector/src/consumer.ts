@@ -19,6 +19,7 @@ export const userProjector = defineConsumer({
   version: packageJson.version,
   schema: 'users',
   fetchPauseMs: FETCH_PAUSE_MS,
+  opensRecords: true,
   openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
   projection: (parts) => createProjection(parts),
 

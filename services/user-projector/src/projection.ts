@@ -33,6 +33,7 @@ export function createProjection({ metrics }: Pick<ProjectionParts, 'metrics'>):
     name: 'user-projector',
     topic: TOPICS.userEvents,
     schema: UserFact,
+    opens: ({ type }) => type === 'IdentifyRequested',
     idempotencyOf: idempotentRecordOf,
     load: loadDraft,
     evolve: {

@@ -41,7 +41,7 @@ const PARTITIONS = 5
 
 /** Tests a consumer's projection on real Postgres: no failure of a batch may lose or double a record. */
 export function describeProjection(
-  consumer: Pick<Consumer, 'name' | 'schema' | 'migrations' | 'projection' | 'tables'>,
+  consumer: Pick<Consumer, 'name' | 'schema' | 'migrations' | 'projection' | 'opensRecords' | 'tables'>,
   options: ProjectionSuiteOptions,
 ): void {
   const { schema } = consumer
@@ -175,6 +175,10 @@ export function describeProjection(
       expect(doubled.length, 'some of the facts are idempotent').toBeGreaterThan(records.length)
       await foldAll(await foldOn(db), batchesOf(doubled, 3))
       expect(await readRows(db)).toEqual(expected)
+    })
+
+    it('is given the secret key if it opens sealed records, and only then', () => {
+      expect(consumer.opensRecords ?? false).toBe(createProjection().opens !== undefined)
     })
 
     it('reads and writes nothing for a commit without records', async () => {

@@ -41,10 +41,13 @@ export interface ServiceProcesses {
 export async function serviceProcesses(options: ServicesOptions): Promise<ServiceProcesses> {
   const serviceUrls = new Map<string, string>()
   const consumers: ServiceProcess[] = []
-  for (const { name, databaseVariable, addressesVariable } of allConsumers) {
+  for (const { name, databaseVariable, addressesVariable, opensRecords } of allConsumers) {
     const internalPort = await freePort()
     const url = options.databaseUrls.get(databaseVariable)
-    const consumer = serviceProcess(name, internalPort, options, { [databaseVariable]: url })
+    const consumer = serviceProcess(name, internalPort, options, {
+      [databaseVariable]: url,
+      ...(opensRecords && { NEXTVISIT_SECRET_KEY: options.secrets.secretKey }),
+    })
     serviceUrls.set(addressesVariable, consumer.internalUrl)
     consumers.push(consumer)
   }

@@ -107,6 +107,29 @@ export class LogUnavailableError extends CodedError {
   }
 }
 
+/** Sealed records wait: keys of users cannot be read from Kafka now, or are still being read. */
+export class UserKeysUnreadableError extends CodedError {
+  readonly code = 'USER_KEYS_UNREADABLE'
+  readonly retryable = true
+
+  constructor(reason: string, options?: ErrorOptions) {
+    super(`Sealed records wait for the topic of the users' keys: ${reason}`, options)
+  }
+}
+
+/** Sealed records wait: their data key is wrapped by a key that NEXTVISIT_SECRET_KEY lacks. Needs an operator. */
+export class SecretKeyMissingError extends CodedError {
+  readonly code = 'SECRET_KEY_MISSING'
+  readonly retryable = true
+
+  constructor(secretKeyId: string) {
+    super(
+      `Sealed records wait: a data key is wrapped by the secret key ${secretKeyId}, which this process lacks. Add that key ` +
+        `to NEXTVISIT_SECRET_KEY and restart the process: see docs/runbooks/rotate-secret-key.md.`,
+    )
+  }
+}
+
 /** Returns true if the same work may succeed later. Our own errors state it themselves, whatever their cause. */
 export function mayPass(error: unknown): boolean {
   if (error instanceof Error && 'retryable' in error && typeof error.retryable === 'boolean') return error.retryable

@@ -1,4 +1,5 @@
 import type { CatalogView } from '@nextvisit/catalog'
+import type { SealedUserFact } from '@nextvisit/contracts'
 import type { Db, Sql } from '@nextvisit/database'
 import type { ZodType } from 'zod'
 
@@ -21,6 +22,11 @@ export interface Recorded<Fact> {
   readonly replyTo?: string | undefined
   /** The W3C trace that the record belongs to. */
   readonly traceparent?: string | undefined
+  /**
+   * The user is erased, or the data key destroyed: the ledger of duplicates, counters and the checkpoint move, and the record
+   * never reaches `load` and `evolve`.
+   */
+  readonly isErased?: true
 }
 
 /** The inputs of a fold besides its draft and its record. */
@@ -74,8 +80,16 @@ export interface Projection<Fact extends AnyFact = AnyFact, Draft = unknown> {
   /** Names the checkpoint and the consumer group. */
   readonly name: string
   readonly topic: string
-  /** Records that do not parse become dead letters and never reach `evolve`. */
+  /**
+   * The schema of its facts: of a projection that `opens` some, once they are open. Records that do not parse become dead letters
+   * and never reach `evolve`.
+   */
   readonly schema: ZodType<Fact>
+  /**
+   * Returns true if the fold reads the sealed members of a fact of `user-events`: others keep their clear members only. An identify
+   * needs its sealed members, unless `evolve` ignores it. Absent: none, and the process needs no secret key.
+   */
+  readonly opens?: (fact: SealedUserFact, context: FoldContext) => boolean
   /**
    * Returns a draft with the rows that these facts touch; of several partitions, the facts of each are in order. Returns an
    * empty draft, and reads nothing, for no records and for a projection that only adds. The catalog may change before

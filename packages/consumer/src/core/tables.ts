@@ -53,6 +53,11 @@ export const erasedUsers = defineTable(
   ['userId', 'organization', 'project'],
 )
 
+export const userKeys = defineTable('user_keys', { userId: 'uuid', keyId: 'uuid', wrapped: 'text', partition: 'int' }, [
+  'userId',
+  'keyId',
+])
+
 /** Postgres assigns `sequence`. */
 export const outbox = defineTable(
   'outbox',

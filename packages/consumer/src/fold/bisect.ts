@@ -1,7 +1,7 @@
 import { HEADERS } from '@nextvisit/contracts'
 import { isTransientError, sqlStateOf } from '@nextvisit/database'
 import type { FetchedRecord } from '@nextvisit/log'
-import { asFoldFailure } from '../core/errors.ts'
+import { asFoldFailure, UserKeysUnreadableError } from '../core/errors.ts'
 import {
   type Folded,
   type Outcome,
@@ -62,8 +62,9 @@ function shownIdOf({ headers }: FetchedRecord): string | undefined {
   return headers[HEADERS.id]?.slice(0, MAX_ID_CHARACTERS).replaceAll('\u0000', '').toWellFormed()
 }
 
-/** Fewer records may help, unless Postgres is unavailable or busy. */
+/** Fewer records may help, unless Postgres is unavailable or busy, or Kafka does not serve the keys of users. */
 function isAboutRecords(error: unknown): boolean {
+  if (error instanceof UserKeysUnreadableError) return false
   return !isTransientError(error) || TIMEOUTS.includes(sqlStateOf(error) ?? '')
 }
 

@@ -79,6 +79,20 @@ function nameOf({ projection, topic, partition }: CheckpointKey): string {
   return `${projection}/${topic}/${partition}`
 }
 
+/** Opens checkpoints together. Creates those of partitions that were never seen at offset 0. */
+export async function openCheckpoints(db: Db, keys: readonly CheckpointKey[]): Promise<readonly PartitionCheckpoint[]> {
+  let stored = await readCheckpoints(db, keys)
+  if (stored.includes(undefined)) {
+    for (const [index, key] of keys.entries()) if (!stored[index]) await createCheckpoint(db, key)
+    stored = await readCheckpoints(db, keys)
+  }
+  return keys.map((key, index) => {
+    const checkpoint = createPartitionCheckpoint(db, key)
+    checkpoint.replace(stored[index])
+    return checkpoint
+  })
+}
+
 /** Reads the next offset of each partition of a topic. */
 export async function readNextOffsets(db: Db, projection: string, topic: string): Promise<ReadonlyMap<number, bigint>> {
   const rows = await db.$queryRaw<{ partition: number; next_offset: bigint }[]>(sql`

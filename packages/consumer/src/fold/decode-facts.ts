@@ -1,9 +1,24 @@
-import { decodeRecord, HEADERS } from '@nextvisit/contracts'
+import { decodeRecord, HEADERS, SealedUserFact } from '@nextvisit/contracts'
 import type { FetchedRecord } from '@nextvisit/log'
 import type { ZodType } from 'zod'
 import type { NewDeadLetter } from '../dead-letters/dead-letter-rows.ts'
-import type { Recorded } from '../core/projection.ts'
-import type { PartitionBatch } from './partition-batch.ts'
+import type { AnyFact, Recorded } from '../core/projection.ts'
+import type { FoldParts } from './fold-parts.ts'
+import { openRecords } from './open-records.ts'
+import type { DecodedBatch, PartitionBatch } from './partition-batch.ts'
+
+/** Decodes the records of batches, and opens the sealed members that the projection reads. Throws like both. */
+export function decodeBatches<Fact extends AnyFact, Draft>(
+  parts: FoldParts<Fact, Draft>,
+  batches: readonly Pick<PartitionBatch, 'records' | 'deadBecause'>[],
+): Promise<readonly DecodedBatch<Fact>[]> {
+  const { projection } = parts
+  const schema = projection.opens ? (SealedUserFact as ZodType as ZodType<Fact>) : projection.schema
+  return openRecords(
+    parts,
+    batches.map((batch) => ({ ...decodeFacts(schema, batch), records: batch.records })),
+  )
+}
 
 /**
  * Decodes the records of a batch, and separates those that become dead letters. Throws for the record of an undecodable
@@ -12,7 +27,7 @@ import type { PartitionBatch } from './partition-batch.ts'
 export function decodeFacts<Fact>(
   schema: ZodType<Fact>,
   { records, deadBecause }: Pick<PartitionBatch, 'records' | 'deadBecause'>,
-): { readonly recorded: readonly Recorded<Fact>[]; readonly deadLetters: readonly NewDeadLetter[] } {
+): DecodedBatch<Fact> {
   const recorded: Recorded<Fact>[] = []
   const deadLetters: NewDeadLetter[] = []
   for (const record of records) {

@@ -4,7 +4,7 @@ import { type AnyFact, evolveDraft, type Recorded } from '../core/projection.ts'
 import { bisect } from './bisect.ts'
 import { recordTimeOf } from '../core/tables.ts'
 import { commit } from './commit.ts'
-import { decodeFacts } from './decode-facts.ts'
+import { decodeBatches } from './decode-facts.ts'
 import { dropDuplicates, rememberRecords } from './duplicates.ts'
 import { contextOf, type FoldParts } from './fold-parts.ts'
 import type { Folded, Outcomes, PartitionBatch, Stale } from './partition-batch.ts'
@@ -29,7 +29,7 @@ async function commitBatches<Fact extends AnyFact, Draft>(
   batches: readonly PartitionBatch[],
 ): Promise<Outcomes> {
   const { projection, db, serviceVersion } = parts
-  const decoded = batches.map((batch) => decodeFacts(projection.schema, batch))
+  const decoded = await decodeBatches(parts, batches)
   const recorded = decoded.flatMap((one) => one.recorded)
   const deadLetters = decoded.flatMap((one) => one.deadLetters)
   const { draft, duplicates, statements, outboxRows } = await foldRecords(parts, recorded)
@@ -38,7 +38,8 @@ async function commitBatches<Fact extends AnyFact, Draft>(
     ...statements,
   ])
   if (stale.size > 0) return commitOthers(parts, batches, stale)
-  parts.onCommitted?.({ recorded, duplicates: duplicates.length, outboxRows })
+  const erased = recorded.filter(({ isErased }) => isErased).length
+  parts.onCommitted?.({ recorded, duplicates: duplicates.length, erased, outboxRows })
   const after = runAfterCommit(parts, draft, duplicates)
   const dropped = new Set(duplicates)
   return new Map(
@@ -70,14 +71,15 @@ async function commitOthers<Fact extends AnyFact, Draft>(
   return new Map([...left, ...(others.length > 0 ? await commitBatches(parts, others) : [])])
 }
 
-/** Drops duplicates, then load → evolve* → save. Records of several partitions may be mixed. Writes nothing. */
+/** Drops duplicates and erased records, then load → evolve* → save. Records of several partitions may be mixed. Writes nothing. */
 export async function foldRecords<Fact extends AnyFact, Draft>(
   parts: FoldParts<Fact, Draft>,
   recorded: readonly Recorded<Fact>[],
 ) {
   const { projection, db } = parts
   const context = contextOf(parts)
-  const { records, duplicates, seen } = await dropDuplicates(db, projection.idempotencyOf, recorded)
+  const { records: firsts, duplicates, seen } = await dropDuplicates(db, projection.idempotencyOf, recorded)
+  const records = firsts.filter(({ isErased }) => !isErased)
   const draft = evolveDraft(projection, await projection.load(db, records, context), records, context)
   const { statements, outbox = [] } = projection.save(draft)
   return {

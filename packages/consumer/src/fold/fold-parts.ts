@@ -2,6 +2,7 @@ import type { CatalogView } from '@nextvisit/catalog'
 import type { CommitDb } from '@nextvisit/database'
 import type { Logger } from '@nextvisit/log'
 import type { AnyFact, FoldContext, FoldMode, Projection, Recorded } from '../core/projection.ts'
+import type { UserKeys } from './user-keys.ts'
 
 /** The parts of a process that the fold of a projection uses. */
 export interface FoldParts<Fact extends AnyFact, Draft> {
@@ -12,12 +13,16 @@ export interface FoldParts<Fact extends AnyFact, Draft> {
   readonly serviceVersion: string
   /** Default: `live`. */
   readonly mode?: FoldMode
+  /** Absent: the projection opens no records. */
+  readonly userKeys?: UserKeys | undefined
   /** Default: logs nothing. */
   readonly logger?: Logger
   /** Called after each commit of batches. `recorded`: every decoded record, duplicates included. */
   readonly onCommitted?: (commit: {
     readonly recorded: readonly Recorded<Fact>[]
     readonly duplicates: number
+    /** The number of records that were folded without effect: see {@link Recorded.isErased}. */
+    readonly erased: number
     readonly outboxRows: number
   }) => void
 }

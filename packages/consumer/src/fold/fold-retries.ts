@@ -3,7 +3,7 @@ import type { FetchedRecord } from '@nextvisit/log'
 import { causeOf, FoldFailedError, orFoldFailed } from '../core/errors.ts'
 import type { PartitionCheckpoint } from './checkpoint.ts'
 import { commit } from './commit.ts'
-import { decodeFacts } from './decode-facts.ts'
+import { decodeBatches } from './decode-facts.ts'
 import { foldRecords } from './fold-batches.ts'
 import type { FoldParts } from './fold-parts.ts'
 import { type Folded, NOTHING_FOLDED, type Stale } from './partition-batch.ts'
@@ -55,8 +55,9 @@ async function commitRetries<Fact extends AnyFact, Draft>(
   checkpoint: PartitionCheckpoint,
   retries: readonly FetchedRecord[],
 ): Promise<Folded | Stale> {
-  const { projection, db, serviceVersion } = parts
-  const { recorded, deadLetters } = decodeFacts(projection.schema, { records: retries })
+  const { db, serviceVersion } = parts
+  const [decoded = { recorded: [], deadLetters: [] }] = await decodeBatches(parts, [{ records: retries }])
+  const { recorded, deadLetters } = decoded
   const { duplicates, statements } = await foldRecords(parts, recorded)
   const dead = new Set(deadLetters.map(({ record }) => record))
   const passed = retries.filter((record) => !dead.has(record))

@@ -1,4 +1,6 @@
 import type { FetchedRecord } from '@nextvisit/log'
+import type { Recorded } from '../core/projection.ts'
+import type { NewDeadLetter } from '../dead-letters/dead-letter-rows.ts'
 import type { PartitionCheckpoint } from './checkpoint.ts'
 
 /** The part of a fetched batch that one partition contributes to a commit. It begins at the checkpoint. */
@@ -9,6 +11,12 @@ export interface PartitionBatch {
   readonly nextOffset: bigint
   /** Returns the reason why a record becomes a dead letter although it can be decoded. Absent: none does. */
   readonly deadBecause?: ((record: FetchedRecord) => string | undefined) | undefined
+}
+
+/** The decoded records of a batch, and those that become dead letters. */
+export interface DecodedBatch<Fact> {
+  readonly recorded: readonly Recorded<Fact>[]
+  readonly deadLetters: readonly NewDeadLetter[]
 }
 
 /** The result of one attempt to commit a partition's batch. */

@@ -70,6 +70,11 @@ export function createRunnerMetrics(registry: Registry, progress: () => readonly
       help: 'Duplicates of idempotent records that were dropped',
       registers,
     }),
+    erased: new Counter({
+      name: 'projection_erased_records_total',
+      help: 'Records of erased users that were folded without effect',
+      registers,
+    }),
     staleCommits: new Counter({
       name: 'projection_stale_commits_total',
       help: 'Commits refused by the fence because another owner was faster',

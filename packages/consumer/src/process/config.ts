@@ -7,15 +7,18 @@ import {
   modeConfig,
   readConfig,
   redisConfig,
+  requiredKeyRingConfig,
 } from '@nextvisit/service-kit'
+import type { KeyRing } from '@nextvisit/sealing'
 import { z } from 'zod'
 import type { Consumer } from './define-consumer.ts'
 
 const NO_REDIS = z.unknown().transform((): { redisUrl?: string } => ({}))
+const NO_KEYS = z.unknown().transform((): { keyRing?: KeyRing } => ({}))
 
 /** Reads the configuration of a consumer's process. Throws a `ConfigError` that lists every problem. */
 export function readConsumerConfig(
-  { databaseVariable, isAwaited }: Pick<Consumer, 'databaseVariable' | 'isAwaited'>,
+  { databaseVariable, opensRecords, isAwaited }: Pick<Consumer, 'databaseVariable' | 'opensRecords' | 'isAwaited'>,
   env: EnvironmentVariables = process.env,
 ) {
   const schema = kafkaConfig
@@ -24,5 +27,6 @@ export function readConsumerConfig(
     .and(logConfig)
     .and(modeConfig)
     .and(isAwaited ? redisConfig : NO_REDIS)
+    .and(opensRecords ? requiredKeyRingConfig : NO_KEYS)
   return readConfig(schema, env)
 }

@@ -78,6 +78,8 @@ interface ConsumerDefinition<Name extends string> {
   readonly calls: HandlersOf<Name>
   /** Pause between fetches, in which records gather in the log, while no caller waits. Default: `FETCH_PAUSE_MS`. */
   readonly fetchPauseMs?: number
+  /** Its projection opens sealed records (`Projection.opens`): it needs `NEXTVISIT_SECRET_KEY`. */
+  readonly opensRecords?: true
   /** Returns true if a gateway waits for the reply to a record. Absent: it sends no replies, and needs no `REDIS_URL`. */
   readonly isAwaited?: (record: FetchedRecord) => boolean
 }

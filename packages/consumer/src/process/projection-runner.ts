@@ -23,6 +23,7 @@ import type { AnyFact, Projection } from '../core/projection.ts'
 import { createCommitLoop } from '../partition/commit-loop.ts'
 import type { FoldParts } from '../fold/fold-parts.ts'
 import { createOutboxDrain, type NotePublished } from '../outbox/outbox-drain.ts'
+import type { UserKeys } from '../fold/user-keys.ts'
 import { createTickRounds } from '../ticks/tick-rounds.ts'
 import { createAlarmWatch } from '../watch/alarm-watch.ts'
 import type { PartitionAlarm, PartitionProgress } from '../partition/partition-progress.ts'
@@ -45,6 +46,8 @@ export interface ProjectionRunnerParts<Fact extends AnyFact, Draft> {
   readonly serviceVersion: string
   /** Called when this process can no longer fold. It should exit, and a new process take over. */
   readonly onFailure: (error: Error) => void
+  /** Absent: the projection opens no records. */
+  readonly userKeys?: UserKeys | undefined
   /** Publishes the outbox. Absent: the projection has none. */
   readonly publisher?: Publisher | undefined
   readonly notePublished?: NotePublished | undefined
@@ -95,7 +98,8 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
   runnerParts: ProjectionRunnerParts<Fact, Draft>,
 ): ProjectionRunner {
   const { projection, foldDb, upkeepDb, connection, logAdmin, partitionCounts, catalog, logger, now } = runnerParts
-  const { serviceVersion, onFailure, publisher, metrics: registry = new Registry(), tickEveryMs = 1_000 } = runnerParts
+  const { serviceVersion, onFailure, userKeys, publisher, metrics: registry = new Registry() } = runnerParts
+  const { tickEveryMs = 1_000 } = runnerParts
   const { name, topic } = projection
   const stopping = new AbortController()
   const { signal } = stopping
@@ -122,12 +126,14 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
     db: foldDb,
     catalog,
     serviceVersion,
+    userKeys,
     logger,
-    onCommitted: ({ recorded, duplicates, outboxRows }) => {
+    onCommitted: ({ recorded, duplicates, erased, outboxRows }) => {
       for (const { partition, offset, id, traceparent } of recorded)
         logger.debug({ topic, partition, offset, recordId: id, traceparent }, 'Folded')
       const folded = recorded.length - duplicates
       if (folded > 0) metrics.batchRecords.observe(folded)
+      if (erased > 0) metrics.erased.inc(erased)
       if (outboxRows > 0) drainSoon()
     },
   }
@@ -184,6 +190,7 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
     logger,
     signal,
     everyMs: tickEveryMs,
+    pullKeys: async (partitions) => userKeys?.pull(upkeepDb, partitions),
     onPoll: () => void outbox?.drain(),
   })
   let folding: Promise<void> | undefined

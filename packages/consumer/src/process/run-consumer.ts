@@ -1,5 +1,5 @@
 import { createCatalogMetrics, createCatalogView } from '@nextvisit/catalog'
-import { consumerCalls } from '@nextvisit/contracts'
+import { consumerCalls, USER_KEYS_TOPIC } from '@nextvisit/contracts'
 import type { CommitDb } from '@nextvisit/database'
 import { createLogAdmin, createPublisher, type LogAdmin, type LogConnection, type Publisher } from '@nextvisit/log'
 import {
@@ -17,6 +17,7 @@ import {
 import { createPartitionCounts } from '../assign/partition-counts.ts'
 import { answerDeadLetters } from '../dead-letters/answer-dead-letters.ts'
 import { readFoldedKeyPartitions } from '../fold/checkpoint.ts'
+import { createUserKeys } from '../fold/user-keys.ts'
 import { createBarrier } from '../queries/barrier.ts'
 import { createReplySender } from '../replies/reply-sender.ts'
 import { answerPersonalData } from '../queries/answer-personal-data.ts'
@@ -88,8 +89,19 @@ export async function runConsumer(consumer: Consumer, { createWork }: RunConsume
   const countKeyPartitions = () => partitionCounts.keyPartitionsInLog(projection.topic)
   const replySender = createReplySender({ ...config, name, foldDb, logger })
   const projection = consumer.projection({ metrics, countKeyPartitions, publishReplies: replySender.publishReplies })
+  const userKeys =
+    config.keyRing &&
+    createUserKeys({
+      ring: config.keyRing,
+      projection: name,
+      topic: USER_KEYS_TOPIC,
+      connection,
+      readMarks: logAdmin.watermarks,
+      logger,
+    })
   const runner = createProjectionRunner({
     projection,
+    userKeys,
     foldDb,
     upkeepDb,
     connection,
@@ -138,6 +150,7 @@ export async function runConsumer(consumer: Consumer, { createWork }: RunConsume
       ...(publisher
         ? [{ name: 'publisher', start: publisher.start, stop: () => publisher.stop(STOP_PUBLISHING_WITHIN_MS) }]
         : []),
+      { name: 'user keys', start: () => Promise.resolve(), stop: async () => userKeys?.stop() },
       { name: 'projection', ...runner },
       ...(createWork?.({
         db: upkeepDb,

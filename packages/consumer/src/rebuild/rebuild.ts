@@ -8,7 +8,7 @@ import type { AnyFact } from '../core/projection.ts'
 
 /** `db` is connected to another schema than the live one, with the same migrations. */
 interface RebuildParts<Fact extends AnyFact, Draft>
-  extends Pick<FoldParts<Fact, Draft>, 'projection' | 'db' | 'catalog' | 'serviceVersion'>,
+  extends Pick<FoldParts<Fact, Draft>, 'projection' | 'db' | 'catalog' | 'serviceVersion' | 'userKeys'>,
     Pick<PartitionBatch, 'deadBecause'> {
   readonly connection: LogConnection
   readonly topic: string

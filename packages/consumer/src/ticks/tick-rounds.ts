@@ -16,6 +16,8 @@ interface TickRoundsOptions<Fact extends AnyFact, Draft> {
   readonly now: () => Date
   readonly logger: Logger
   readonly everyMs: number
+  /** Called in every fifth round: reads keys of users that were destroyed. */
+  readonly pullKeys?: (partitions: readonly number[]) => Promise<void>
   /** Called after every fifth round. */
   readonly onPoll: () => void
   /** Aborted when the runner stops. */
@@ -23,27 +25,46 @@ interface TickRoundsOptions<Fact extends AnyFact, Draft> {
 }
 
 /**
- * Every fifth round also polls for retries, which only operators request, and for the log's end, which fetched batches have,
- * too.
+ * Every fifth round also polls for retries, which only operators request, for destroyed keys, and for the log's end, which fetched
+ * batches have, too.
  */
 const ROUNDS_PER_POLL = 5
 
 /** Requests ticks of the due partitions of this process in rounds. Ticks may take longer than their round. */
 export function createTickRounds<Fact extends AnyFact, Draft>(options: TickRoundsOptions<Fact, Draft>): Rounds {
-  const { projection, db, catalog, logAdmin, owned, now, logger, everyMs, onPoll, signal } = options
+  const { projection, db, catalog, logAdmin, owned, now, logger, everyMs, pullKeys, onPoll, signal } = options
   const { topic } = projection
   const ticking = new Map<Partition, Promise<void>>()
   /** The last attempt to read the log's end failed. */
   let isEndUnknown = false
   /** The last poll found retries. A tick folds a part of them. */
   let hasRetries = false
+  /** The failure of the last attempt to read keys. */
+  let keysFailure: { readonly error: unknown } | undefined
   let round = 0
 
   async function runRound(): Promise<void> {
     round += 1
     const isPoll = round % ROUNDS_PER_POLL === 0
     await tickDue(isPoll).catch(onRoundFailed)
-    if (isPoll) onPoll()
+    if (!isPoll) return
+    await pollKeys()
+    onPoll()
+  }
+
+  /** Without it, the key of an erased user who comes no more would stay in the table and in memory. */
+  async function pollKeys(): Promise<void> {
+    const partitions = owned().map(({ partition }) => partition)
+    if (!pullKeys || partitions.length === 0) return
+    try {
+      await pullKeys(partitions)
+      keysFailure = undefined
+    } catch (error) {
+      if (signal.aborted) return
+      if (!keysFailure) logger.warn({ err: error }, 'Cannot read the keys of users; destroyed ones stay')
+      keysFailure = { error }
+      for (const partition of owned()) partition.noticeTickRound(error)
+    }
   }
 
   /** Takes the instant before it reads the log's end: every record in the log at the instant is folded first. */
@@ -57,7 +78,7 @@ export function createTickRounds<Fact extends AnyFact, Draft>(options: TickRound
     for (const partition of partitions) {
       const end = marks?.get(partition.partition)?.high
       if (end !== undefined) partition.noticeEnd(end)
-      if (!due.has(partition.partition)) partition.noticeTickRound()
+      if (!due.has(partition.partition)) partition.noticeTickRound(keysFailure?.error)
       else if (end !== undefined && !ticking.has(partition)) beginTick(partition, instant, end)
     }
   }

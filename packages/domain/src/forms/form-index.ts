@@ -24,6 +24,8 @@ export interface FormIndex {
   readonly gateCounts: ReadonlySet<string>
   /** Returns the keys of the counts that triggers on this slug read. */
   readonly triggerCounts: (slug: string) => readonly string[]
+  /** Returns whether a trigger compares the properties of events of this slug. */
+  readonly readsProperties: (slug: string) => boolean
   /** Returns the forms that a tracked event of this slug may set off. */
   readonly onEvent: (slug: string) => readonly CompiledForm[]
   /** Forms that a visit may set off. */
@@ -57,6 +59,7 @@ function buildIndex(project: ProjectConfig): FormIndex {
     segments: compileSegments(project),
     gateCounts: new Set(forms.flatMap(({ gates }) => countsOfGates(gates, project))),
     triggerCounts: (slug) => bySlug.get(slug)?.counts ?? [],
+    readsProperties: (slug) => bySlug.get(slug)?.readsProperties ?? false,
     onEvent: (slug) => {
       const own = bySlug.get(slug)?.forms ?? []
       if (own.length === 0) return onAnySlug
@@ -74,13 +77,14 @@ function buildIndex(project: ProjectConfig): FormIndex {
 interface OnSlug {
   readonly forms: readonly CompiledForm[]
   readonly counts: readonly string[]
+  readonly readsProperties: boolean
 }
 
 /** Reads each trigger once: a form may name thousands of slugs. */
 function indexBySlug(forms: readonly CompiledForm[]): ReadonlyMap<string, OnSlug> {
   const triggers = forms.flatMap((form) =>
-    form.triggers.flatMap(({ events, countKey }) =>
-      typeof events === 'object' ? [{ slug: events.slug, form, countKey }] : [],
+    form.triggers.flatMap(({ events, countKey, checkWhere }) =>
+      typeof events === 'object' ? [{ slug: events.slug, form, countKey, hasWhere: checkWhere !== undefined }] : [],
     ),
   )
   const indexed = Array.from(
@@ -90,6 +94,7 @@ function indexBySlug(forms: readonly CompiledForm[]): ReadonlyMap<string, OnSlug
       {
         forms: [...new Set(onSlug.map(({ form }) => form))],
         counts: [...new Set(onSlug.flatMap(({ countKey }) => countKey ?? []))],
+        readsProperties: onSlug.some(({ hasWhere }) => hasWhere),
       },
     ],
   )

@@ -20,13 +20,14 @@ interface LogFetcherOptions {
   readonly maxBytesPerPartition: number
   /** Maximum bytes of one fetch, from all brokers together. The first batch of each may be larger. */
   readonly maxBytes: number
+  /** Maximum time in ms for which the broker holds a fetch that finds no records. Default: 100. */
+  readonly maxWaitMs?: number
   readonly logger: Logger
   /** Closes the connection when it is aborted. A fetch in flight rejects. */
   readonly signal: AbortSignal
 }
 
 export const FETCHER_TIMEOUTS = { connectTimeoutMs: 3_000, requestTimeoutMs: 5_000 }
-/** Maximum time for which the broker holds a fetch that finds no records. */
 const MAX_WAIT_MS = 100
 
 /** Creates a fetcher, which connects at its first fetch. */
@@ -82,12 +83,16 @@ async function fetchOnce(
   cluster: LogCluster,
   topic: string,
   positions: ReadonlyMap<number, bigint>,
-  { maxBytesPerPartition, maxBytes }: Pick<LogFetcherOptions, 'maxBytesPerPartition' | 'maxBytes'>,
+  {
+    maxBytesPerPartition,
+    maxBytes,
+    maxWaitMs = MAX_WAIT_MS,
+  }: Pick<LogFetcherOptions, 'maxBytesPerPartition' | 'maxBytes' | 'maxWaitMs'>,
 ): Promise<readonly FetchedPartition[]> {
   const all = Array.from(positions, ([partition, offset]) => ({ topic, partition, offset }))
   const byLeader = cluster.byLeader(all)
   const limits = {
-    maxWaitMs: MAX_WAIT_MS,
+    maxWaitMs,
     maxBytesPerPartition,
     maxBytes: Math.ceil(maxBytes / Math.max(1, byLeader.size)),
   }

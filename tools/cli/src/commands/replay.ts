@@ -2,8 +2,9 @@ import { type CatalogView, lookupsOf, readCatalog } from '@nextvisit/catalog'
 import type { Consumer } from '@nextvisit/consumer'
 import { TOPICS } from '@nextvisit/contracts'
 import type { LogConnection } from '@nextvisit/log'
+import { requiredKeyRingConfig } from '@nextvisit/service-kit'
 import { Command } from 'commander'
-import { logConnection, readEnvironment } from '../environment/config.ts'
+import { logConnection, readEnvironment, readSettings } from '../environment/config.ts'
 import { CONSUMER_NAMES, consumerNamed } from '../environment/consumer-database.ts'
 import { addressesOf } from '../environment/database-addresses.ts'
 import { EXIT } from '../errors.ts'
@@ -42,6 +43,7 @@ Exits with 0 if it swapped or found both equal, 1 if rows differ and were not ac
 are invalid.
 Until it prints "Swapping", a failure leaves the live read models unchanged. After that, they are either completely the old ones or
 completely the rebuilt ones: run it again. DATABASE_URL is the address of a role that may create schemas, as for migrate.
+Of user-projector and form-trigger-evaluator, it opens sealed records with NEXTVISIT_SECRET_KEY.
 --json-lines prints one object per line: type begin (records, resumedFrom), progress (share, records, perSecond, secondsLeft), pause, lost
 (topic, partition, firstOffset, lastOffset), step (compare, carry, swap), comparison (tables), then outcome (compared, refused, swapped;
 isEqual, lockedMs) or error (code, message).
@@ -77,9 +79,10 @@ async function replayWith(consumer: Consumer, flags: ReplayFlags, report: Replay
     acceptsDifferences: flags.acceptDifferences === true,
     restart: flags.restart === true,
   }
+  const { keyRing } = consumer.opensRecords ? readSettings(requiredKeyRingConfig, env) : {}
   const { adminUrl } = addressesOf(consumer, env)
   const catalog = await readCatalogAsItIs(connection)
-  const outcome = await replayConsumer(consumer, request, { adminUrl, connection, catalog, ...report })
+  const outcome = await replayConsumer(consumer, request, { adminUrl, connection, catalog, keyRing, ...report })
   report.onOutcome(outcome)
   return outcome
 }

@@ -1,3 +1,4 @@
+import { USER_KEYS_TOPIC } from '@nextvisit/contracts'
 import type { Client } from '@nextvisit/database'
 import type { Schemas } from './compare-tables.ts'
 import { carryChangedRows } from './carried-columns.ts'
@@ -27,11 +28,12 @@ async function moveTable(client: Client, { live, rebuilt }: Schemas, table: stri
   await client.query(`ALTER TABLE ${live}.${table} SET SCHEMA ${rebuilt}`)
 }
 
-async function copyTable(client: Client, { live, rebuilt }: Schemas, table: string): Promise<void> {
+async function copyTable(client: Client, { live, rebuilt }: Schemas, table: string, where: string): Promise<void> {
   const columns = await readColumns(client, live, table)
-  await client.query(`DELETE FROM ${rebuilt}.${table}`)
+  await client.query(`DELETE FROM ${rebuilt}.${table} WHERE ${where}`)
   await client.query(
-    `INSERT INTO ${rebuilt}.${table} (${columns}) OVERRIDING SYSTEM VALUE SELECT ${columns} FROM ${live}.${table}`,
+    `INSERT INTO ${rebuilt}.${table} (${columns}) OVERRIDING SYSTEM VALUE
+     SELECT ${columns} FROM ${live}.${table} WHERE ${where}`,
   )
 }
 
@@ -77,17 +79,23 @@ async function carryDeadLetters(client: Client, schemas: Schemas): Promise<void>
     ON CONFLICT (${place}) DO NOTHING`)
 }
 
+/** The replay has read the keys of users itself. Their checkpoints may differ from the live ones, and go with its own rows. */
+const IS_OF_RECORDS = `topic <> '${USER_KEYS_TOPIC}'`
+
 /** Carries the checkpoints over with new versions, so that batches loaded from the live rows are stale and load again. */
 async function carryCheckpoints(client: Client, { live, rebuilt }: Schemas): Promise<void> {
-  await copyTable(client, { live, rebuilt }, 'checkpoints')
-  await client.query(`UPDATE ${rebuilt}.checkpoints SET version = version + 1`)
+  await copyTable(client, { live, rebuilt }, 'checkpoints', IS_OF_RECORDS)
+  await client.query(`
+    UPDATE ${rebuilt}.checkpoints AS own SET version = 1 + greatest(own.version, (
+      SELECT version FROM ${live}.checkpoints AS theirs
+      WHERE (theirs.projection, theirs.topic, theirs.partition) = (own.projection, own.topic, own.partition)))`)
 }
 
 /** Throws unless both schemas have folded the same records and the rebuild has published nothing. */
 export async function requireLevel(client: Client, { live, rebuilt }: Schemas): Promise<void> {
   const { rows } = await client.query<{ projection: string; topic: string; partition: number }>(`
     SELECT projection, topic, partition FROM ${live}.checkpoints AS theirs
-    WHERE next_offset IS DISTINCT FROM (
+    WHERE ${IS_OF_RECORDS} AND next_offset IS DISTINCT FROM (
       SELECT next_offset FROM ${rebuilt}.checkpoints AS own
       WHERE (own.projection, own.topic, own.partition) = (theirs.projection, theirs.topic, theirs.partition))`)
   const [place] = rows

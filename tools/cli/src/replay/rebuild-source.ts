@@ -1,5 +1,5 @@
 import type { CatalogView } from '@nextvisit/catalog'
-import type { Projection, SettledUntil } from '@nextvisit/consumer'
+import type { Projection, SettledUntil, UserKeys } from '@nextvisit/consumer'
 import type { LostOffsets } from '@nextvisit/contracts'
 import type { Client, CommitDb } from '@nextvisit/database'
 import { type LogConnection, readWatermarks } from '@nextvisit/log'
@@ -15,6 +15,8 @@ export interface RebuildContext {
   readonly connection: LogConnection
   readonly catalog: CatalogView
   readonly serviceVersion: string
+  /** Absent: the consumer opens no records. */
+  readonly userKeys?: UserKeys | undefined
   readonly onProgress: (offsets: number) => void
   /** Called again for the same offsets whenever the source is folded up. */
   readonly onLost: (lost: LostOffsets) => void

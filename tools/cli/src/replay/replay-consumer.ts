@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CatalogView } from '@nextvisit/catalog'
-import { type Consumer, coreTableSources, offlineParts } from '@nextvisit/consumer'
-import { type LostOffsets, type ReplayStep, TOPICS, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
+import { type Consumer, coreTableSources, createUserKeys, offlineParts, type UserKeys } from '@nextvisit/consumer'
+import { type LostOffsets, type ReplayStep, TOPICS, USER_KEYS_TOPIC, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
 import { type Client, openCommitDb, withClient } from '@nextvisit/database'
-import { type LogConnection, readKeyPartitions, withLogAdmin } from '@nextvisit/log'
+import { createLogAdmin, type LogConnection, readKeyPartitions, withLogAdmin } from '@nextvisit/log'
+import type { KeyRing } from '@nextvisit/sealing'
 import type { Schemas, TableComparison } from './compare-tables.ts'
 import { codeFingerprint } from './code-fingerprint.ts'
 import { dropReplaced } from './foreign-objects.ts'
@@ -26,6 +27,8 @@ export interface ReplayEnvironment {
   readonly adminUrl: string
   readonly connection: LogConnection
   readonly catalog: CatalogView
+  /** Opens sealed records. Absent: for a consumer that opens none. */
+  readonly keyRing?: KeyRing | undefined
   /** Fingerprint of the code. Default: `codeFingerprint`. */
   readonly code?: string
   readonly onBegin: (begin: { readonly resumedFrom: string | undefined; readonly remaining: number }) => void
@@ -104,16 +107,37 @@ async function replayOnce(
     const resumedFrom = await openShadow(client, { adminUrl, role, migrations, live, code, tableSources, restart })
     const url = withoutFlush(adminUrl)
     const db = openCommitDb({ url, schema: schemas.rebuilt, applicationName: `nextvisit replay ${name}` })
+    const keys = await openUserKeys(name, environment)
     try {
-      const context = { ...environment, serviceVersion, settledUntil, client, db, schemas }
+      const { userKeys } = keys
+      const context = { ...environment, serviceVersion, settledUntil, client, db, schemas, userKeys }
       const sources = await sourcesOf(consumer, context)
       const remaining = await Promise.all(sources.map((source) => source.remaining()))
       onBegin({ resumedFrom, remaining: remaining.reduce((sum, records) => sum + records, 0) })
       return await replay({ ...environment, ...request, client, schemas, sources, tableSources, migrations })
     } finally {
+      await keys.close()
       await db.$disconnect()
     }
   })
+}
+
+/** Opens the keys of users for a rebuild, which reads them into its own schema. Without a ring, there are none. */
+async function openUserKeys(
+  projection: string,
+  { keyRing: ring, connection }: Pick<ReplayEnvironment, 'keyRing' | 'connection'>,
+): Promise<{ readonly userKeys?: UserKeys; readonly close: () => Promise<void> }> {
+  if (!ring) return { close: () => Promise.resolve() }
+  const logAdmin = createLogAdmin(connection)
+  await logAdmin.connect()
+  const topic = USER_KEYS_TOPIC
+  const parts = { ring, projection, topic, connection, readMarks: logAdmin.watermarks, pullWithinMs: Infinity }
+  const userKeys = createUserKeys(parts)
+  const close = async () => {
+    userKeys.stop()
+    await logAdmin.disconnect().catch(() => {})
+  }
+  return { userKeys, close }
 }
 
 /** Returns the topics that the consumer folds live, and those that it publishes itself. */

@@ -1,3 +1,4 @@
+import { UserKeysUnreadableError } from '@nextvisit/consumer'
 import { isTransientError } from '@nextvisit/database'
 import { isLogUnavailable } from '@nextvisit/log'
 import { CliError, EXIT, firstLine } from '../errors.ts'
@@ -21,6 +22,6 @@ export class UnavailableError extends CliError {
 /** Returns the part that was unavailable or busy according to the error; undefined if another attempt would not help. */
 export function unavailablePart(error: unknown): Part | undefined {
   // First, because an error of Kafka may have a cause like those of Postgres.
-  if (isLogUnavailable(error)) return 'Kafka'
+  if (isLogUnavailable(error) || error instanceof UserKeysUnreadableError) return 'Kafka'
   return isTransientError(error) ? 'Postgres' : undefined
 }

@@ -144,3 +144,15 @@ CREATE TABLE erased_users (
   rows         bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (user_id, organization, project)
 );
+
+-- Data keys of users, wrapped by NEXTVISIT_SECRET_KEY: the values of user-keys, of consumers that open sealed records. The
+-- checkpoint of the projection on user-keys says how far. A destroyed key has no row.
+CREATE TABLE user_keys (
+  user_id   uuid NOT NULL,
+  key_id    uuid NOT NULL,
+  wrapped   text NOT NULL,
+  -- Of user-events and user-keys.
+  partition int NOT NULL,
+  PRIMARY KEY (user_id, key_id)
+);
+ALTER TABLE user_keys ALTER COLUMN wrapped SET STATISTICS 0;

@@ -1,0 +1,240 @@
+import type { CommitDb } from '@nextvisit/database'
+import {
+  createOnDemandReader,
+  type FetchedBatch,
+  type LogConnection,
+  type Logger,
+  type Watermarks,
+} from '@nextvisit/log'
+import { type DataKey, type KeyRing, unwrapDataKey, type WrappedKey } from '@nextvisit/sealing'
+import { LRUCache } from 'lru-cache'
+import { SecretKeyMissingError, UserKeysUnreadableError } from '../core/errors.ts'
+import { userKeys } from '../core/tables.ts'
+import { openCheckpoints, type PartitionCheckpoint } from './checkpoint.ts'
+import { commit } from './commit.ts'
+import { readKeyRecord, type UserKeyRecord } from './read-key-record.ts'
+
+/** A data key that a sealed record names. */
+export interface WantedKey {
+  readonly partition: number
+  readonly userId: string
+  readonly keyId: string
+}
+
+/** The data keys of users, by which a projection opens sealed records. */
+export interface UserKeys {
+  /**
+   * Returns the wanted keys by their names (see {@link nameOf}); `damaged`: the stored text cannot be decrypted. A destroyed key is
+   * missing: keys are acknowledged before the records that they seal, and `user-keys` is read to the end that it has now before a key
+   * counts as destroyed. Throws UserKeysUnreadableError and SecretKeyMissingError, and errors of Postgres. Wanted keys must be
+   * of records that are in the log.
+   */
+  readonly find: (
+    db: CommitDb,
+    wanted: ReadonlyMap<string, WantedKey>,
+  ) => Promise<ReadonlyMap<string, DataKey | 'damaged'>>
+  /** Reads the keys of these partitions that were published or destroyed since the last reading. Throws like `find`. */
+  readonly pull: (db: CommitDb, partitions: readonly number[]) => Promise<void>
+  readonly stop: () => void
+}
+
+interface UserKeysParts {
+  readonly ring: KeyRing
+  readonly projection: string
+  /** `USER_KEYS_TOPIC`, except in specs. */
+  readonly topic: string
+  readonly connection: LogConnection
+  /** Returns the range of each partition of the topic now. */
+  readonly readMarks: (topic: string) => Promise<ReadonlyMap<number, Watermarks>>
+  readonly logger?: Logger | undefined
+  /** Longest duration of a pull, ms: a later attempt continues it. Default: {@link PULL_WITHIN_MS}. */
+  readonly pullWithinMs?: number
+}
+
+/** An open key takes about 0.8 KB. */
+const MAX_IN_MEMORY = 50_000
+/** Bounds a commit of keys. */
+const MAX_KEYS_A_COMMIT = 2_000
+/** A million keys take longer. The process must show that it makes progress, and its alarms why records wait. */
+const PULL_WITHIN_MS = 20_000
+
+/**
+ * Reads the data keys of users: from memory, from the table `user_keys`, or from the topic `user-keys`, whose partition has the
+ * number of the sealed record's. The owner of the records pulls it into the table when it meets an unknown key, and now and then
+ * for destroyed ones. It commits under the checkpoint of the topic, so of two owners only one writes.
+ */
+export function createUserKeys(parts: UserKeysParts): UserKeys {
+  const { ring, projection, topic, connection, readMarks, logger, pullWithinMs = PULL_WITHIN_MS } = parts
+  /** A wrapped key is decrypted when a record needs it. */
+  const cache = new LRUCache<string, DataKey | string>({ max: MAX_IN_MEMORY })
+  const options = { maxBatchRecords: MAX_KEYS_A_COMMIT }
+  const reader = createOnDemandReader(connection, topic, logger ? { ...options, logger } : options)
+  /** Rows that were read before keys were destroyed must not enter the cache. */
+  let destructions = 0
+  let lastPull: Promise<void> = Promise.resolve()
+
+  /** Moves the keys that `lookUp` knows from `missing` to `found`. */
+  function take({ missing, found }: Search, lookUp: (name: string) => DataKey | string | undefined): void {
+    for (const [name, { userId, keyId }] of missing) {
+      const known = lookUp(name)
+      if (known === undefined) continue
+      missing.delete(name)
+      found.set(name, typeof known === 'string' ? unwrap({ userId, keyId, wrapped: known }) : known)
+    }
+  }
+
+  function unwrap(stored: WrappedKey): DataKey | 'damaged' {
+    const unwrapped = unwrapDataKey(ring, stored)
+    if (unwrapped.outcome === 'missing-key') throw new SecretKeyMissingError(unwrapped.keyId)
+    if (unwrapped.outcome === 'damaged') return 'damaged'
+    cache.set(nameOf(stored), unwrapped.key)
+    return unwrapped.key
+  }
+
+  function takeCached(search: Search): void {
+    take(search, (name) => cache.get(name))
+  }
+
+  async function takeStored(db: CommitDb, search: Search): Promise<void> {
+    if (search.missing.size === 0) return
+    const before = destructions
+    const rows = await userKeys.selectByKeys(db, [...search.missing.values()])
+    const wrapped = new Map(rows.map((row) => [nameOf(row), row.wrapped]))
+    take(search, (name) => wrapped.get(name))
+    // Such a row may be of a destroyed key.
+    if (before !== destructions) for (const name of wrapped.keys()) cache.delete(name)
+  }
+
+  /** Pulls one after the other: they would read the same keys. */
+  function inTurn(pullNext: () => Promise<void>): Promise<void> {
+    const own = lastPull.then(pullNext)
+    lastPull = own.catch(() => {})
+    return own
+  }
+
+  /** Reads partitions until `isDone`, and at most up to `ends`: by default, to the ends that they have after a first look. */
+  async function pull(
+    db: CommitDb,
+    partitions: readonly number[],
+    { isDone = () => false, ends: given }: { isDone?: () => boolean; ends?: ReadonlyMap<number, bigint> },
+  ): Promise<void> {
+    const giveUpAt = performance.now() + pullWithinMs
+    const keys = partitions.map((partition) => ({ projection, topic, partition }))
+    let ends = given
+    while (!isDone()) {
+      // Reads them each time: another owner may move them, and a replay may swap the table.
+      const checkpoints = await openCheckpoints(db, keys)
+      const behind = checkpoints.filter(({ key, current }) => {
+        return current().nextOffset < (ends?.get(key.partition) ?? Infinity)
+      })
+      if (behind.length === 0) return
+      if (performance.now() > giveUpAt) throw new UserKeysUnreadableError(leftIn(behind, ends))
+      await pullOnce(db, behind)
+      // Usually, the first look finds the keys.
+      if (!isDone()) ends ??= await readEnds(partitions)
+    }
+  }
+
+  /** Returns the end of each partition. Only the broker's answer to this question includes all acknowledged keys. */
+  async function readEnds(partitions: readonly number[]): Promise<ReadonlyMap<number, bigint>> {
+    const marks = await orUnreadable(readMarks(topic))
+    return new Map(
+      partitions.map((partition) => {
+        const end = marks.get(partition)?.high
+        if (end === undefined) throw new UserKeysUnreadableError(`${topic} lacks the partition ${partition}.`)
+        return [partition, end] as const
+      }),
+    )
+  }
+
+  async function pullOnce(db: CommitDb, checkpoints: readonly PartitionCheckpoint[]): Promise<void> {
+    const positions = new Map(checkpoints.map(({ key, current }) => [key.partition, current().nextOffset]))
+    const batches = await orUnreadable(reader.read(positions))
+    for (const checkpoint of checkpoints) {
+      const own = batches.filter(({ partition }) => partition === checkpoint.key.partition)
+      for (const batch of own) if (!(await store(db, checkpoint, batch))) break
+    }
+  }
+
+  /** Commits a batch of keys. Returns false if another owner was faster. */
+  async function store(db: CommitDb, checkpoint: PartitionCheckpoint, batch: FetchedBatch): Promise<boolean> {
+    // The last value of each key counts.
+    const changes = new Map<string, UserKeyRecord>()
+    for (const record of batch.records) {
+      const change = readKeyRecord(record)
+      if (change) changes.set(nameOf(change), change)
+      else logger?.warn({ topic, partition: batch.partition, offset: String(record.offset) }, NO_KEY)
+    }
+    const { partition } = batch
+    const published = [...changes.values()].flatMap(({ wrapped, ...key }) => {
+      return wrapped === undefined ? [] : { ...key, wrapped, partition }
+    })
+    const destroyed = [...changes.values()].filter(({ wrapped }) => wrapped === undefined)
+    const statements = [...userKeys.upsert(published), ...userKeys.deleteByKeys(destroyed)]
+    const stale = await commit(db, [{ checkpoint, to: { nextOffset: batch.nextOffset } }], statements)
+    if (stale.size > 0) {
+      // The other owner may have destroyed keys.
+      forget()
+      return false
+    }
+    if (destroyed.length > 0) destructions += 1
+    for (const [name, { wrapped }] of changes) {
+      if (wrapped === undefined) cache.delete(name)
+      else cache.set(name, wrapped)
+    }
+    return true
+  }
+
+  function forget(): void {
+    destructions += 1
+    cache.clear()
+  }
+
+  return {
+    find: async (db, wanted) => {
+      const search: Search = { missing: new Map(wanted), found: new Map() }
+      takeCached(search)
+      await takeStored(db, search)
+      if (search.missing.size === 0) return search.found
+      const partitions = new Set(Array.from(search.missing.values(), ({ partition }) => partition))
+      const isDone = (): boolean => {
+        takeCached(search)
+        return search.missing.size === 0
+      }
+      await inTurn(() => pull(db, [...partitions], { isDone }))
+      await takeStored(db, search)
+      return search.found
+    },
+    pull: (db, partitions) => inTurn(async () => pull(db, partitions, { ends: await readEnds(partitions) })),
+    stop: reader.stop,
+  }
+}
+
+/** The keys of one call of `find`. */
+interface Search {
+  readonly missing: Map<string, WantedKey>
+  readonly found: Map<string, DataKey | 'damaged'>
+}
+
+const NO_KEY = 'A record of the topic of user keys is no key; it is ignored'
+
+/** Names a key as the topic does. */
+export function nameOf({ userId, keyId }: Pick<WantedKey, 'userId' | 'keyId'>): string {
+  return `${userId}/${keyId}`
+}
+
+function leftIn(checkpoints: readonly PartitionCheckpoint[], ends: ReadonlyMap<number, bigint> | undefined): string {
+  const left = checkpoints.map(({ key: { topic, partition }, current }) => {
+    return `${topic}/${partition} is read up to ${current().nextOffset} of ${ends?.get(partition) ?? 'unknown'}`
+  })
+  return `${left.join(', ')}. Reading continues.`
+}
+
+/** No failure of Kafka halts a partition here: the records are intact. */
+async function orUnreadable<T>(reading: Promise<T>): Promise<T> {
+  try {
+    return await reading
+  } catch (cause) {
+    throw new UserKeysUnreadableError(cause instanceof Error ? cause.message : String(cause), { cause })
+  }
+}
