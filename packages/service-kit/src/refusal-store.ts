@@ -26,7 +26,7 @@ const COUNTED_HOURS = Array.from({ length: 25 }, (_, hours) => hours)
 
 /**
  * Creates the store of the latest refusals of each project (decisions.md, Refusals). They are in Redis, which may lose them,
- * for every gateway and tool. Both functions reject if Redis fails.
+ * for every gateway and tool. All functions reject if Redis fails.
  */
 export function createRefusalStore(redis: RedisConnection['client'], keyPrefix = 'nextvisit:') {
   const keyOf = ({ organization, project }: ProjectRef) => `${keyPrefix}refusals:${organization}/${project}:`
@@ -59,20 +59,48 @@ export function createRefusalStore(redis: RedisConnection['client'], keyPrefix =
     await run(pipeline)
   }
 
-  /** Reads refusals and counts. `only`: just the refusals of this reason; the counts are of all. */
-  async function read(project: ProjectRef, nowMs: number, only?: string): Promise<StoredRefusals> {
+  async function readCounts(project: ProjectRef, nowMs: number): Promise<ReadonlyMap<string, number>> {
     const hour = Math.floor(nowMs / HOUR_MS)
-    const counting = redis.pipeline()
-    for (const hours of COUNTED_HOURS) counting.hgetall(countsKey(project, hour - hours))
-    const counts = sumOf((await run(counting)) as Record<string, string>[])
-    const listing = redis.pipeline()
-    for (const reason of counts.keys())
-      if (only === undefined || only === reason) listing.lrange(listKey(project, reason), 0, -1)
-    const lists = (await run(listing)) as string[][]
-    return { refusals: lists.flat().flatMap(parse).toSorted(newestFirst), counts: Object.fromEntries(counts) }
+    const pipeline = redis.pipeline()
+    for (const hours of COUNTED_HOURS) pipeline.hgetall(countsKey(project, hour - hours))
+    return sumOf((await run(pipeline)) as Record<string, string>[])
   }
 
-  return { add, read }
+  async function readLists(project: ProjectRef, reasons: readonly string[]): Promise<readonly (readonly string[])[]> {
+    const pipeline = redis.pipeline()
+    for (const reason of reasons) pipeline.lrange(listKey(project, reason), 0, -1)
+    return (await run(pipeline)) as string[][]
+  }
+
+  /** Reads refusals and counts. `only`: just the refusals of this reason; the counts are of all. */
+  async function read(project: ProjectRef, nowMs: number, only?: string): Promise<StoredRefusals> {
+    const counts = await readCounts(project, nowMs)
+    const reasons = [...counts.keys()].filter((reason) => only === undefined || only === reason)
+    const texts = (await readLists(project, reasons)).flat()
+    return { refusals: texts.flatMap(parse).toSorted(newestFirst), counts: Object.fromEntries(counts) }
+  }
+
+  /**
+   * Deletes the refusals of these users, and returns their number. The counts stay. A gateway writes refusals up to a
+   * second late, so an erasure calls this again until it completes; later ones name nobody but the userId.
+   */
+  async function erase(project: ProjectRef, userIds: ReadonlySet<string>, nowMs: number): Promise<number> {
+    const reasons = [...(await readCounts(project, nowMs)).keys()]
+    const pipeline = redis.pipeline()
+    for (const [index, texts] of (await readLists(project, reasons)).entries()) {
+      const list = listKey(project, reasons[index] ?? '')
+      // By content, since a gateway may push others in between.
+      for (const text of texts) if (isOfUsers(text, userIds)) pipeline.lrem(list, 0, text)
+    }
+    const removed = (await run(pipeline)) as number[]
+    return removed.reduce((sum, count) => sum + count, 0)
+  }
+
+  return { add, read, erase }
+}
+
+function isOfUsers(text: string, userIds: ReadonlySet<string>): boolean {
+  return parse(text).some(({ userId }) => userId !== undefined && userIds.has(userId))
 }
 
 function sumOf(hours: readonly Readonly<Record<string, string>>[]): ReadonlyMap<string, number> {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { RateLimit } from '@nextvisit/contracts'
-import { createOutageLog, type Logger } from '@nextvisit/service-kit'
+import { createOutageLog, type Logger, messageOf } from '@nextvisit/service-kit'
 import { LRUCache } from 'lru-cache'
 import { LEASE_MS, LEASE_SCRIPT, TokenLease, type TokenLeaseRequest } from './lease-script.ts'
 import {
@@ -68,7 +68,7 @@ function createPatientLeases(options: SharedRateLimiterOptions): (keyHash: strin
       isAvailable = true
       return lease
     } catch (error) {
-      const because = error instanceof Error ? error.message : 'unknown'
+      const because = messageOf(error)
       unshared.begin({ because })
       isAvailable = false
       return undefined

@@ -9,7 +9,10 @@ export interface IdempotentRequest {
   readonly key: string
   /** Id of its record, and of the request. Requests with one `name` and another route or body have other ids. */
   readonly recordId: string
-  /** Name under which the answer is kept: project, kind and environment of the API key, and the key. */
+  /**
+   * Name under which the answer is kept: a hash of project, kind and environment of the API key, and the key, which may
+   * contain a name.
+   */
   readonly name: string
 }
 
@@ -50,6 +53,6 @@ export function idempotentRequestOf(
   return {
     key,
     recordId: keyedRecordId({ organization, project, kind, environment, route, key: keyOfRecord, bodySha256 }),
-    name: `${organization}/${project}/${kind}/${environment}/${keyOfRecord}`,
+    name: hash('sha256', `${organization}/${project}/${kind}/${environment}/${keyOfRecord}`, 'base64url'),
   }
 }

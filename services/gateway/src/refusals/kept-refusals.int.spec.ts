@@ -230,6 +230,29 @@ describe('a kept refusal (decisions.md, Refusals)', () => {
     expect(read).toEqual({ refusals: [], counts: {} })
   })
 
+  it('of an erased user is deleted, and those of others and the counts stay', async () => {
+    const { one } = await givenTwo()
+    for (const userName of ['erased', 'other', 'erased']) await one.track({ userName, eventName: 'a' })
+    await one.visit({ userName: 'erased' })
+    await one.post(IDENTIFY, {})
+    const before = await listOf(one, 5)
+    const project = { organization: one.config.id, project: 'shop' }
+    const store = createRefusalStore(one.redis, one.redisPrefix)
+    const userIds = new Set([userIdOf(one.config.id, 'shop', 'erased')])
+    const eraseFrom = (name: string) => store.erase({ ...project, project: name }, userIds, Date.now())
+    expect(await eraseFrom('blog')).toBe(0)
+    expect(await eraseFrom('shop')).toBe(3)
+    const { refusals, counts } = await list(one)
+    expect(refusals.map(named)).toEqual([
+      ['noUserName', 401],
+      ['user', 404],
+    ])
+    expect(refusals.map(({ userId }) => userId)).toEqual([undefined, userIdOf(one.config.id, 'shop', 'other')])
+    expect(counts).toEqual(before.counts)
+    expect(await dumpOf(one)).not.toContain([...userIds][0])
+    expect(await eraseFrom('shop')).toBe(0)
+  })
+
   it('is readable on the internal port of any gateway, up to a limit', async () => {
     const { one, other } = await givenTwo()
     await one.visit({ userName: 'a' })

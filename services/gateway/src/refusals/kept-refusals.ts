@@ -8,7 +8,7 @@ import {
   type RouteSignature,
 } from '@nextvisit/contracts'
 import { checkUserName, eventSlug, memberIn, userIdOf, userNameOfUserId, redactMessage } from '@nextvisit/domain'
-import { createOutageLog, type Logger, type RefusalStore } from '@nextvisit/service-kit'
+import { createOutageLog, type Logger, messageOf, type RefusalStore } from '@nextvisit/service-kit'
 import type { Refusal } from './refusals.ts'
 import { createGatheredRefusals } from './gathered-refusals.ts'
 import { createOrderedIds } from './ordered-ids.ts'
@@ -60,8 +60,7 @@ export function createKeptRefusals({ store, onRefused, onDropped, logger }: Kept
       await store.add(taken, Date.now())
       unkept.end()
     } catch (error) {
-      // Without the error itself, which contains the whole command.
-      const because = error instanceof Error ? error.message : 'unknown'
+      const because = messageOf(error)
       const counts = taken.flatMap((project) => [...project.counts.values()])
       onDropped(
         'redis',
