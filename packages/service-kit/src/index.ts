@@ -21,6 +21,7 @@ export { type Breaker, type BreakerWatch, createBreaker } from './breaker.ts'
 export { createDependencyLog, type DependencyLog } from './dependency-log.ts'
 export { createHttpPart } from './http-part.ts'
 export { createLogger } from './logger.ts'
+export { messageOf } from './message-of.ts'
 export {
   createRedis,
   createRedisSubscriber,

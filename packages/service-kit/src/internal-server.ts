@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { BEHIND, type CallRoute, NOT_FOUND } from './calls.ts'
 import { createHttpPart } from './http-part.ts'
+import { messageOf } from './message-of.ts'
 
 export type Health =
   | {
@@ -70,7 +71,7 @@ function createApp({ token, routes, isLive, isReady, metrics, logger }: Internal
 function answerHealth(check: () => Health | Promise<Health>): RequestHandler {
   return async (_request, response) => {
     const health = await healthWithin(check).catch(
-      (error: unknown): Health => ({ status: 'unavailable', because: `the check failed: ${String(error)}` }),
+      (error: unknown): Health => ({ status: 'unavailable', because: `the check failed: ${messageOf(error)}` }),
     )
     response.status(health.status === 'available' ? 200 : 503).json(health)
   }

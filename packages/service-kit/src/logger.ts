@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { type DestinationStream, type Logger, pino } from 'pino'
+import { messageOf } from './message-of.ts'
 
 const MAX_STRING = 300
 
@@ -7,7 +8,7 @@ const MAX_STRING = 300
  * Creates a service's log: one line of JSON per entry, to stdout.
  *
  * It must never contain customers' data, so fields are filtered by type. Numbers, booleans, short strings and errors pass;
- * objects such as records and bodies are dropped. Of an error only type, code, message and stack pass.
+ * objects such as records and bodies are dropped. Of an error only type, code, stack and the message without values pass.
  */
 export function createLogger(service: string, level: string, destination: DestinationStream = stdout()): Logger {
   const options = {
@@ -39,12 +40,7 @@ function passField([name, value]: [string, unknown]): [string, unknown][] {
 function describeError(error: Error, depth = 0): object {
   const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {}
   const cause = error.cause instanceof Error && depth < 3 ? { cause: describeError(error.cause, depth + 1) } : {}
-  return { type: error.name, ...code, message: messageOf(error), stack: framesOf(error), ...cause }
-}
-
-/** Hides the message of JSON.parse, which quotes its input. */
-function messageOf(error: Error): string {
-  return error instanceof SyntaxError ? 'Syntax error' : shorten(error.message)
+  return { type: error.name, ...code, message: shorten(messageOf(error)), stack: framesOf(error), ...cause }
 }
 
 /** Drops the first line, which repeats the message. */

@@ -1,5 +1,6 @@
 import { isTransientError, sqlStateOf } from '@nextvisit/database'
 import { CodedError, UndecodableBatchError } from '@nextvisit/log'
+import { messageOf } from '@nextvisit/service-kit'
 import type { CheckpointKey } from './tables.ts'
 
 function nameOf({ projection, topic, partition }: CheckpointKey): string {
@@ -142,7 +143,7 @@ const MAX_MESSAGE_CHARACTERS = 500
 export function causeOf(error: unknown): { readonly code: string; readonly message: string } {
   const cause = error instanceof FoldFailedError ? error.cause : error
   // A batch that cannot be decoded is no bug of the fold.
-  return { code: codeOf(isUndecodable(error) ? cause : error), message: messageOf(cause) }
+  return { code: codeOf(isUndecodable(error) ? cause : error), message: describeError(cause) }
 }
 
 /** Returns true if a batch of the log cannot be decoded. */
@@ -157,9 +158,10 @@ function codeOf(error: unknown): string {
   return (isOurs ? own : (sqlStateOf(error) ?? own)) ?? 'ERROR'
 }
 
-/** Returns an error's message as text that Postgres can store. */
-function messageOf(error: unknown): string {
-  return String(error).replaceAll('\u0000', '').slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed()
+/** Returns an error's name and message as text that Postgres can store, without values of callers. */
+function describeError(error: unknown): string {
+  const name = error instanceof Error ? `${error.name}: ` : ''
+  return `${name}${messageOf(error)}`.replaceAll('\u0000', '').slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed()
 }
 
 /** Returns the error, or a {@link FoldFailedError} with its place if another attempt cannot help. */

@@ -1,6 +1,6 @@
 import type { Db } from '@nextvisit/database'
 import type { Logger } from '@nextvisit/log'
-import { createOutageLog } from '@nextvisit/service-kit'
+import { createOutageLog, messageOf } from '@nextvisit/service-kit'
 import type { PartitionAlarm, ReportedPartition } from '../partition/partition-progress.ts'
 import { createRounds, type Rounds } from './rounds.ts'
 import { endAlarms, raiseAlarm, readSetAside } from './partition-alarms.ts'
@@ -56,7 +56,7 @@ export function createAlarmWatch({ db, projection, reported, logger, everyMs }: 
       problem = undefined
     } catch (err) {
       unwritten.begin({ err })
-      problem = `alarms cannot be written: ${err instanceof Error ? err.message : String(err)}`
+      problem = `alarms cannot be written: ${messageOf(err)}`
     }
   }
 
