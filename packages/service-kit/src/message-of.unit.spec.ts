@@ -28,7 +28,7 @@ describe('the message of an error, for logs and operators', () => {
     ['[', 'a schema', () => z.strictObject({ a: z.string() }).parse({ [CANARY]: CANARY })],
   ])('is %j… for %s, without the value', (begin, _of, run) => {
     const message = messageOf(thrownBy(run))
-    expect(message).toMatch(new RegExp(`^${RegExp.escape(begin)}`))
+    expect(message.slice(0, begin.length)).toBe(begin)
     expect(message).not.toMatch(/canary|4711/)
   })
 
@@ -53,7 +53,9 @@ describe('the message of an error, for logs and operators', () => {
       (text) => `Key (name)=(${text}) exists`,
     )
     fc.assert(
-      fc.property(value, quoted, (text, quote) => !messageOf(new Error(quote(text))).includes(CANARY)),
+      fc.property(value, quoted, (text, quote) => {
+        expect(messageOf(new Error(quote(text)))).not.toContain(CANARY)
+      }),
     )
   })
 

@@ -13,6 +13,18 @@ import { asPart, type Part, type PartOptions } from './part.ts'
 
 const run = promisify(execFile)
 
+/**
+ * Settings that keep values of rows and parameters out of the server's log (privacy.md, Postgres). The processes log their
+ * failed statements themselves, without values.
+ */
+const WITHOUT_VALUES = {
+  log_min_messages: 'log',
+  log_min_error_statement: 'panic',
+  log_error_verbosity: 'terse',
+  log_parameter_max_length: '0',
+  log_parameter_max_length_on_error: '0',
+}
+
 /** User and group of a Postgres that root starts, because Postgres refuses to run as root. */
 const NOBODY = { uid: 65_534, gid: 65_534 }
 
@@ -51,6 +63,7 @@ function serverPlan(
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
     max_connections: '200',
+    ...WITHOUT_VALUES,
     ...(options.durable === false && { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
   }
   return {

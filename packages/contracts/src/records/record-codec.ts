@@ -1,7 +1,7 @@
 import type { z } from 'zod'
-import { firstCharacters, isLongerThan } from '../text-length.ts'
 import { RECORDS, type RecordType, type SealedUserFact, schemaVersionOf, type UserFact } from './records.ts'
 import { type Seal, sealingContextOf, sealMembers } from './sealed-members.ts'
+import { TraitOperations } from './traits.ts'
 import { PERSONAL_MEMBERS } from './user-events.ts'
 
 /** Header names, from CloudEvents' Kafka binding. */
@@ -22,9 +22,6 @@ export const HEADERS = {
    */
   omittedBecause: 'omitted-because',
 } as const
-
-/** Longer names of members are cut in the reason of a rejection, in characters. */
-const MAX_SHOWN_NAME = 100
 
 const TYPES: ReadonlyMap<string, RecordType> = new Map(Object.entries(RECORDS))
 
@@ -139,13 +136,21 @@ function fit<Fact>(schema: z.ZodType<Fact>, json: unknown): Decoded<Fact> {
   const parsed = schema.safeParse(json)
   if (parsed.success) return { outcome: 'ok', fact: parsed.data }
   const issue = parsed.error.issues[0]
-  const member = issue?.path.map((step) => shortened(String(step))).join('.') || 'value'
-  return rejected(`${member}: ${issue?.message ?? 'does not fit the schema'}`)
+  const message = issue?.message ?? 'does not fit the schema'
+  // This message of zod quotes the names.
+  const shown = message.startsWith('Unrecognized key') ? 'has unknown members' : message
+  return rejected(`${nameOf(issue?.path ?? []) || 'value'}: ${shown}`)
 }
 
-/** Cuts a member's name, which may be a megabyte of a caller's text: reasons group dead letters, and are shown in lists. */
-function shortened(name: string): string {
-  return isLongerThan(name, MAX_SHOWN_NAME) ? `${firstCharacters(name, MAX_SHOWN_NAME)}…` : name
+/**
+ * Returns the name of a member for the reason, which is stored, logged and never erased. Names that callers chose, of traits
+ * and properties, are `…`.
+ */
+function nameOf([member, ...path]: readonly PropertyKey[]): string {
+  if (member === undefined) return ''
+  const free = path.findIndex((step) => typeof step !== 'number' && !(String(step) in TraitOperations.shape))
+  const shown = free === -1 ? path : [...path.slice(0, free), '…']
+  return [member, ...shown].map(String).join('.')
 }
 
 function upcast(json: unknown, version: number): Decoded<unknown> {

@@ -90,11 +90,22 @@ describe('the record codec', () => {
     expect(UserFact.safeParse({ ...identifyRequested(), device: 'x' }).success).toBe(false)
   })
 
-  it('cuts the name of a member in the reason, by which dead letters are grouped and listed', () => {
-    const set = { ['a'.repeat(100_000)]: {} }
-    const { value, headers } = encode(identifyRequested({ operations: { set } as never }))
+  it.each<[string, object, string]>([
+    ['a trait', { operations: { set: { canary: {} } } }, 'operations.set.…: '],
+    ['a device fact', { device: { $app: 7 } }, 'device.…: '],
+    ['an unknown device fact', { device: { canary: 'canary' } }, 'device: has unknown members'],
+    ['a list', { operations: { unset: ['plan', 7] } }, 'operations.unset.1: '],
+    ['a text', { userName: ['canary'] }, 'userName: '],
+  ])('names no word of a caller in the reason, which is kept: %s', (_of, members, reason) => {
+    const { value, headers } = encode({ ...identifyRequested(), ...members })
     const decoded = decode(value, headers)
-    expect(decoded).toMatchObject({ reason: expect.stringMatching(/^operations\.set\.a{100}…: /) })
+    expect(decoded).toMatchObject({ reason: expect.stringContaining(reason) })
+    expect(JSON.stringify(decoded)).not.toContain('canary')
+  })
+
+  it('names no property in the reason', () => {
+    const { value, headers } = encode({ ...eventTracked(), properties: 'canary' } as never)
+    expect(decode(value, headers)).toMatchObject({ reason: expect.stringMatching(/^properties: (?!.*canary)/) })
   })
 
   describe('of sealed members', () => {
