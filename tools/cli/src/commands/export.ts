@@ -1,4 +1,4 @@
-import { TOPICS, type Topic } from '@nextvisit/contracts'
+import { type Topic, TOPICS, USER_KEYS_TOPIC } from '@nextvisit/contracts'
 import { Command, Option } from 'commander'
 import { logConnection, readEnvironment } from '../environment/config.ts'
 import { CliError, EXIT } from '../errors.ts'
@@ -8,6 +8,7 @@ import { completeProject, PROJECT_HELP, projectName, type ProjectName } from '..
 import { parseInstant, parseProject } from '../options.ts'
 import { complain } from '../output/print.ts'
 import { createProgress, formatCount } from '../output/progress.ts'
+import { showTopic } from '../shown-records/show-topic.ts'
 
 interface ExportFlags {
   readonly topic: Topic
@@ -30,7 +31,10 @@ export function createCommand(): Command {
       `
 A line: {"topic","partition","offset","timestamp","key","headers","value"}; docs/reference/records.md describes every value. Times are
 times of publishing. The export reads the records that exist when it begins, partition by partition. The same past range therefore
-always gives the same lines. An incomplete file is named FILE.<random>.part; remove such files of killed exports.
+gives the same lines, until a user is erased: records before an erasure are left out, whatever keys there are. Sealed members of
+user-events are opened, and take the place of "sealed". The file contains personal data: later erasures do not reach it.
+An incomplete file is named FILE.<random>.part; remove such files of killed exports.
+Reads KAFKA_BROKERS, and for user-events NEXTVISIT_SECRET_KEY.
 Exits with 0 if done, 1 if failed or if the reader of standard output closed it before the end, 2 if the arguments are invalid.
 
 Example:
@@ -38,6 +42,12 @@ Example:
   nextvisit export --topic form-events --out - | jq .value`,
     )
     .action(runExport)
+}
+
+/** Topics with records about users. */
+const ABOUT_USERS: Readonly<Partial<Record<Topic, 'userEvents' | 'formEvents'>>> = {
+  [TOPICS.userEvents]: 'userEvents',
+  [TOPICS.formEvents]: 'formEvents',
 }
 
 async function runExport({ topic, from, to, project: name, out }: ExportFlags): Promise<void> {
@@ -48,6 +58,13 @@ async function runExport({ topic, from, to, project: name, out }: ExportFlags): 
   const env = readEnvironment()
   const connection = logConnection(env)
   const project = name && (await completeProject(name, env, TOPICS.catalog))
+  const counts = { erased: 0, closed: 0 }
+  const onErased = () => void (counts.erased += 1)
+  const onClosed = () => void (counts.closed += 1)
+  const of = ABOUT_USERS[topic]
+  const showPartition = of
+    ? await showTopic({ connection, of, env, onErased, onClosed })
+    : async () => () => 'published' as const
   const output = await openOutput(out)
   const startedAt = performance.now()
   const progress = createProgress()
@@ -58,6 +75,7 @@ async function runExport({ topic, from, to, project: name, out }: ExportFlags): 
       fromMs: from,
       toMs: to,
       project,
+      showPartition,
       write: output.write,
       onUndecodable: (error) => complain(`Records are missing: ${error.message}`),
       onProgress: (read, whole, exported) => progress.report(whole === 0 ? 1 : read / whole, exported),
@@ -68,6 +86,11 @@ async function runExport({ topic, from, to, project: name, out }: ExportFlags): 
     complain(
       `Wrote ${formatCount(records)} records of ${topic} to ${out === '-' ? 'standard output' : out} in ${seconds} s.`,
     )
+    if (counts.erased > 0) complain(`Left out ${formatCount(counts.erased)} records of erased users.`)
+    if (counts.closed > 0)
+      complain(
+        `The sealed members of ${formatCount(counts.closed)} records stay sealed: their key is not in ${USER_KEYS_TOPIC}, or they are damaged.`,
+      )
     if (records === 0 && project)
       complain(`${projectName(project)} has no record in that time; nextvisit status lists the organizations.`)
   } catch (error) {

@@ -37,7 +37,8 @@ The first line has the type export and lists the sources, the last one has the t
 without it is truncated. In between: profile, event-count, segment, queued-form, shown-form, decision (with the values that gates
 compared), active-month, erasure, dead-letter, refusal, record. docs/reference/cli.md describes them. Reads the person's partitions of user-events
 and form-events from the beginning; progress is on standard error. The file contains personal data: store it accordingly.
-Reads KAFKA_BROKERS, INTERNAL_TOKEN and the …_URLS of all services.
+Reads KAFKA_BROKERS, NEXTVISIT_SECRET_KEY, which opens the records, INTERNAL_TOKEN and the …_URLS of all services.
+Nothing of an erased person is written: records before the erasure are left out, whatever keys there are.
 Exits with 0 if everything was read, 1 if there is no such person or a source could not be read (named on standard error and in the
 summary), 2 if the arguments are invalid.
 
@@ -55,8 +56,7 @@ function parseUserId(text: string): string {
   throw new InvalidArgumentError('It must be a UUID, as answered by identify-user.')
 }
 
-/** Runs the command. Specs pass their own `topics`. */
-export async function exportUser({ project: name, user, userId }: ExportFlags, topics = TOPICS): Promise<void> {
+async function exportUser({ project: name, user, userId }: ExportFlags): Promise<void> {
   if ((user === undefined) === (userId === undefined))
     throw new CliError('Name the person by --user or by --user-id.', EXIT.usage)
   const rejection = user === undefined ? undefined : checkUserName(user)
@@ -67,7 +67,7 @@ export async function exportUser({ project: name, user, userId }: ExportFlags, t
     addressesConfig(...ASKED_SERVICES).and(internalTokenConfig),
     env,
   )
-  const project = await completeProject(name, env, topics.catalog)
+  const project = await completeProject(name, env, TOPICS.catalog)
   const { write, complete } = await openOutput('-')
   const startedAt = performance.now()
   const progress = createProgress()
@@ -80,12 +80,12 @@ export async function exportUser({ project: name, user, userId }: ExportFlags, t
     connection,
     services,
     token,
-    topics,
+    env,
     write,
     onProgress: (read, whole, records) => progress.report(whole === 0 ? 1 : read / whole, records),
   }).finally(progress.end)
   if (exported.outcome === 'unknown') {
-    await requireProject(project, env, topics.catalog)
+    await requireProject(project, env, TOPICS.catalog)
     throw user === undefined ? unknownUserId(project, userId ?? '') : unknownPerson(project, user)
   }
   await complete()

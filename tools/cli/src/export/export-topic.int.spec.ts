@@ -52,6 +52,7 @@ async function exported(special: Partial<ExportOptions> = {}): Promise<string[]>
   const records = await exportTopic({
     connection,
     topic,
+    showPartition: async () => () => 'published',
     write,
     onUndecodable: (error) => expect.unreachable(error.message),
     onProgress: () => {},

@@ -1,5 +1,6 @@
 import type { ProjectRef } from '@nextvisit/contracts'
 import { readLog, type FetchedBatch, type FetchedRecord, type LogConnection, withLogAdmin } from '@nextvisit/log'
+import type { ShowContent } from '../shown-records/shown-content.ts'
 import { exportedRecord } from './record-line.ts'
 
 /** Search margin after `toMs`, because gateways set timestamps by their own clocks. */
@@ -15,6 +16,8 @@ export interface ExportOptions {
   readonly toMs?: number | undefined
   /** Exports only records of this project. */
   readonly project?: ProjectRef | undefined
+  /** Returns what may be shown of the records of a partition. Called once for each partition, before its records. */
+  readonly showPartition: (partition: number) => Promise<ShowContent>
   /** Writes several complete lines. */
   readonly write: (text: string) => Promise<void>
   /** Called for each batch of the log that cannot be decoded: its records are missing. */
@@ -25,17 +28,21 @@ export interface ExportOptions {
 
 /**
  * Writes the records that the topic contained at the start, partition by partition, each in order. The same past range
- * therefore always gives the same bytes. A batch of the log that cannot be decoded is one line, whose headers describe it, but
- * none in the export of a project. Returns the number of records.
+ * therefore always gives the same bytes, until one of its users is erased. A batch of the log that cannot be decoded is one line,
+ * whose headers describe it, but none in the export of a project. Returns the number of records.
  */
 export async function exportTopic(options: ExportOptions): Promise<number> {
   const { connection, topic, write, onUndecodable, onProgress } = options
   const { starts, ends, whole } = await readRange(options)
   let read = 0
   let records = 0
+  let shown: { readonly partition: number; readonly showContent: ShowContent } | undefined
   const onBatch = async (batch: FetchedBatch): Promise<void> => {
+    const { partition } = batch
+    if (shown?.partition !== partition) shown = { partition, showContent: await options.showPartition(partition) }
+    const { showContent } = shown
     for (const { undecodable } of batch.records) if (undecodable) onUndecodable(undecodable.error)
-    const lines = batch.records.flatMap((record) => lineOf(record, options) ?? [])
+    const lines = batch.records.flatMap((record) => lineOf(record, showContent, options) ?? [])
     if (lines.length > 0) await write(lines.join(''))
     records += lines.length
     read += Number(batch.nextOffset - batch.fetchedFrom)
@@ -53,13 +60,15 @@ export async function exportTopic(options: ExportOptions): Promise<number> {
   return records
 }
 
-/** Returns the record's line, or undefined if the record is out of range. */
+/** Returns the record's line, or undefined if the record is out of range or erased. */
 function lineOf(
   record: FetchedRecord,
+  showContent: ShowContent,
   { fromMs = -Infinity, toMs = Infinity, project }: ExportOptions,
 ): string | undefined {
   if (record.timestampMs < fromMs || record.timestampMs >= toMs) return undefined
-  const exported = exportedRecord(record)
+  const exported = exportedRecord(record, showContent)
+  if (!exported) return undefined
   const isOfProject = exported.organization === project?.organization && exported.project === project?.project
   return !project || isOfProject ? exported.line : undefined
 }

@@ -1,17 +1,22 @@
 import type { FetchedRecord } from '@nextvisit/log'
+import type { ShowContent } from '../shown-records/shown-content.ts'
 
-/**
- * Formats a record as a line of an export, with its newline. The members and their order are fixed (records.md,
- * Exports). If the value is not JSON, `value` is null and `valueBase64` has the bytes.
- */
-export function exportedRecord(record: FetchedRecord): {
+interface ExportedRecord {
   readonly line: string
   readonly organization: unknown
   readonly project: unknown
-} {
+}
+
+/**
+ * Formats a record as a line of an export, with its newline. The members and their order are fixed (records.md,
+ * Exports). If the value is not JSON, `value` is null and `valueBase64` has the bytes. undefined: the record is erased.
+ */
+export function exportedRecord(record: FetchedRecord, showContent: ShowContent): ExportedRecord | undefined {
   const { topic, partition, offset, timestampMs, key, headers } = record
   const text = record.value?.toString('utf8')
   const value = text === undefined ? undefined : parse(text)
+  const shown = showContent(record, value)
+  if (shown === 'erased') return undefined
   const beginning = JSON.stringify({
     topic,
     partition,
@@ -22,7 +27,8 @@ export function exportedRecord(record: FetchedRecord): {
   })
   const bytes =
     value === undefined && record.value !== null ? `,"valueBase64":"${record.value.toString('base64')}"` : ''
-  const line = `${beginning.slice(0, -1)},"value":${onOneLine(text, value)}${bytes}}\n`
+  const json = shown === 'published' ? onOneLine(text, value) : JSON.stringify(shown)
+  const line = `${beginning.slice(0, -1)},"value":${json}${bytes}}\n`
   const { organization, project } = isObject(value) ? value : {}
   return { line, organization, project }
 }

@@ -2,6 +2,8 @@ import type { FetchedRecord } from '@nextvisit/log'
 import { expect, it } from 'vitest'
 import { exportedRecord } from './record-line.ts'
 
+const lineOf = (record: FetchedRecord) => exportedRecord(record, () => 'published')
+
 function recordOf(value: string | Buffer | null): FetchedRecord {
   const bytes = typeof value === 'string' ? Buffer.from(value) : value
   const key = Buffer.from('user "7"')
@@ -21,7 +23,7 @@ const BEGINNING =
 
 it('an exported line is the record with its JSON as it was published', () => {
   const value = '{"organization":"acme","project":"shop","__proto__":{"a":1.0},"text":"\\n\\u00e9"}'
-  expect(exportedRecord(recordOf(value))).toEqual({
+  expect(lineOf(recordOf(value))).toEqual({
     line: `${BEGINNING},"value":${value}}\n`,
     organization: 'acme',
     project: 'shop',
@@ -29,12 +31,12 @@ it('an exported line is the record with its JSON as it was published', () => {
 })
 
 it('an exported line is one line although its JSON has several', () => {
-  expect(exportedRecord(recordOf('{\r\n  "a": [1,\n 2]\n}')).line).toBe(`${BEGINNING},"value":{"a":[1,2]}}\n`)
+  expect(lineOf(recordOf('{\r\n  "a": [1,\n 2]\n}'))?.line).toBe(`${BEGINNING},"value":{"a":[1,2]}}\n`)
 })
 
 it('an exported line is one line although its JSON is nested too deep to be written again', () => {
   const [begin, end] = ['['.repeat(100_000), ']'.repeat(100_000)]
-  expect(exportedRecord(recordOf(`${begin}\r\n${end}`)).line).toBe(`${BEGINNING},"value":${begin}  ${end}}\n`)
+  expect(lineOf(recordOf(`${begin}\r\n${end}`))?.line).toBe(`${BEGINNING},"value":${begin}  ${end}}\n`)
 })
 
 it.each([
@@ -43,5 +45,12 @@ it.each([
   ['text', 'not JSON', '"value":null,"valueBase64":"bm90IEpTT04="'],
   ['nothing', '', '"value":null,"valueBase64":""'],
 ])('an exported line shows %s', (_what, value, shown) => {
-  expect(exportedRecord(recordOf(value)).line).toBe(`${BEGINNING},${shown}}\n`)
+  expect(lineOf(recordOf(value))?.line).toBe(`${BEGINNING},${shown}}\n`)
+})
+
+it('an exported line has opened members, and an erased record has none', () => {
+  const sealed = recordOf('{"organization":"acme","project":"shop","sealed":{}}')
+  const opened = exportedRecord(sealed, () => ({ organization: 'acme', project: 'shop', userName: 'ada' }))
+  expect(opened?.line).toBe(`${BEGINNING},"value":{"organization":"acme","project":"shop","userName":"ada"}}\n`)
+  expect(exportedRecord(sealed, () => 'erased')).toBeUndefined()
 })

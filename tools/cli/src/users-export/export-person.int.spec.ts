@@ -15,14 +15,14 @@ import { createLogAdmin, createPublisher, type LogConnection, partitionForKey } 
 import { type CallRoute, serveCalls } from '@nextvisit/service-kit'
 import { givenInternalServer } from '@nextvisit/service-kit/test/given-internal-server.ts'
 import { consumers } from '@nextvisit/services'
-import { createTestTopic } from '@nextvisit/testing'
-import { expect, inject, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { givenReplay, onTopic } from '../../test/given-replay.ts'
+import { givenSealedLog, PARTITIONS, SECRET_ENV } from '../../test/given-sealed-log.ts'
+import type { RecordTopics } from '../shown-records/fences.ts'
 import { exportPerson } from './export-person.ts'
 import type { Person } from './person-writer.ts'
 import { TYPE_OF_TABLE } from './row-line.ts'
 
-const PARTITIONS = 3
 const SOON = { timeout: 30_000 }
 const TOKEN = 'a-token-for-this-spec'
 const PLACE = { organization: 'acme', project: 'shop' }
@@ -61,7 +61,7 @@ function factsOf(name: string): UserFact[] {
 
 const serve = async (routes: readonly CallRoute[]) => (await givenInternalServer({ token: TOKEN, routes })).url
 
-async function publishAll(connection: LogConnection, userEvents: string, formEvents: string): Promise<void> {
+async function publishAll(connection: LogConnection, { userEvents, formEvents }: RecordTopics): Promise<void> {
   const publisher = createPublisher(connection)
   await publisher.start()
   const ofName = (name: string) => {
@@ -83,15 +83,15 @@ async function publishAll(connection: LogConnection, userEvents: string, formEve
 }
 
 async function givenLogOfPeople() {
-  const { topic: userEvents, connection } = await createTestTopic(inject('kafkaBrokers'), { partitions: PARTITIONS })
-  const { topic: formEvents } = await createTestTopic(inject('kafkaBrokers'), { partitions: PARTITIONS })
-  await publishAll(connection, userEvents, formEvents)
-  return { connection, userEvents, formEvents }
+  const log = await givenSealedLog()
+  await publishAll(log.connection, log.topics)
+  return log
 }
 
 /** Starts the consumers, over records of ada and bob, and servers that answer the calls of an export. */
 async function givenProduct() {
-  const { connection, userEvents, formEvents } = await givenLogOfPeople()
+  const { connection, topics } = await givenLogOfPeople()
+  const { userEvents, formEvents } = topics
   const logAdmin = createLogAdmin(connection)
   await logAdmin.connect()
   onTestFinished(logAdmin.disconnect)
@@ -136,7 +136,8 @@ async function givenProduct() {
       connection,
       services: Object.fromEntries([...servers].map(([service, url]) => [service, [url]])),
       token: TOKEN,
-      topics: { userEvents, formEvents },
+      env: SECRET_ENV,
+      topics,
       write: async (lines) => void (text += lines),
       onProgress: () => {},
     })
@@ -215,14 +216,15 @@ it('contains everything of a person between a header and a summary, and nothing 
 })
 
 it('names services that do not answer, and contains the rest', async () => {
-  const { connection, userEvents, formEvents } = await givenLogOfPeople()
+  const { connection, topics } = await givenLogOfPeople()
   let text = ''
   const end = await exportPerson({
     person: personOf('ada'),
     connection,
     services: { gateway: ['http://127.0.0.1:1'] },
     token: TOKEN,
-    topics: { userEvents, formEvents },
+    env: SECRET_ENV,
+    topics,
     write: async (lines) => void (text += lines),
     onProgress: () => {},
   })
@@ -230,4 +232,57 @@ it('names services that do not answer, and contains the rest', async () => {
   expect(end).toMatchObject({ outcome: 'written', missing })
   const summary = JSON.parse(text.trimEnd().split('\n').at(-1) ?? '') as object
   expect(summary).toMatchObject({ isComplete: false, missing, counts: { record: 4 } })
+})
+
+/** Starts consumers that have only the rows that remain of an erased person, and exports the person. */
+async function exportedWithTraces({ connection, topics }: Awaited<ReturnType<typeof givenSealedLog>>) {
+  const rowsOf = (name: string) => [
+    { table: 'erased_users', row: { erasure_id: 'the-erasure' } },
+    ...(name === 'metering' ? [{ table: 'mau_members', row: { month: '2026-11' } }] : []),
+  ]
+  const services: Record<string, string[]> = {
+    gateway: [await serve(serveCalls(gatewayCalls, { readRefusals: async () => ({ refusals: [] }) }))],
+  }
+  for (const { name } of consumers) {
+    const routes = serveCalls(
+      { readUserRows: personalDataCalls.readUserRows, listOfKey: deadLetterCalls.listOfKey },
+      {
+        readUserRows: async () => ({ rows: rowsOf(name), next: null }),
+        listOfKey: async () => ({ letters: [], next: null }),
+      },
+    )
+    services[name] = [await serve(routes)]
+  }
+  let text = ''
+  const end = await exportPerson({
+    person: personOf('ada'),
+    connection,
+    services,
+    token: TOKEN,
+    env: SECRET_ENV,
+    topics,
+    write: async (lines) => void (text += lines),
+    onProgress: () => {},
+  })
+  return { end, text }
+}
+
+it('opens the records of a person, and knows nothing of an erased one until the person returns', async () => {
+  const log = await givenSealedLog()
+  const facts = factsOf('ada')
+  for (const fact of facts) await log.record(fact)
+  const before = await exportedWithTraces(log)
+  expect(before.end).toMatchObject({ outcome: 'written', lines: 2 + consumers.length + 1 })
+  for (const word of ['trait', 'browser', 'property']) expect(before.text).toContain(`ada-${word}`)
+
+  const destroyed = await log.erase(personOf('ada'))
+  expect(await exportedWithTraces(log)).toEqual({ end: { outcome: 'unknown' }, text: '' })
+  await log.publishKey(destroyed)
+  expect(await exportedWithTraces(log)).toEqual({ end: { outcome: 'unknown' }, text: '' })
+
+  await log.record({ ...identifyRequested({ operations: { set: { colour: 'new' } } }), ...personOf('ada') })
+  const { end, text } = await exportedWithTraces(log)
+  expect(end).toMatchObject({ outcome: 'written', lines: 1 + consumers.length + 1 })
+  expect(text).toContain('"colour":"new"')
+  expect(text).not.toMatch(/ada-(trait|browser|property)/)
 })

@@ -13,6 +13,9 @@ interface Missing {
   readonly reason: string
 }
 
+/** Types of lines that remain of an erased person, and alone make nobody known: they name nobody. */
+const TRACES: ReadonlySet<string> = new Set(['active-month', 'erasure'])
+
 /** The project that the value of a record names, if it names one. */
 export type NamedProject = { readonly [Member in keyof ProjectRef]?: unknown }
 
@@ -36,6 +39,8 @@ export function createPersonWriter({ person, sources, exportedAt, write }: Perso
   const missing: Missing[] = []
   /** Sources with records that name no project, read before the person was found. */
   const leftOut = new Set<string>()
+  /** Lines of {@link TRACES} before the first other line. */
+  const traces: { readonly type: string; readonly line: string }[] = []
   let hasHeader = false
   /** A userName is of this project: the userId was computed from both, or the project's rows have it. */
   let isFound = person.userName !== undefined
@@ -53,8 +58,22 @@ export function createPersonWriter({ person, sources, exportedAt, write }: Perso
     if (lines.length === 0) return
     isFound = true
     await header()
+    await writeTraces()
     await write(lines.join(''))
     counts.set(type, (counts.get(type) ?? 0) + lines.length)
+  }
+
+  async function writeTraces(): Promise<void> {
+    for (const { type, line } of traces.splice(0)) {
+      await write(line)
+      counts.set(type, (counts.get(type) ?? 0) + 1)
+    }
+  }
+
+  async function writeLine(type: string, source: string, line: object): Promise<void> {
+    const text = jsonLine({ type, source, ...line })
+    if (TRACES.has(type) && counts.size === 0) traces.push({ type, line: text })
+    else await writeText(type, [text])
   }
 
   /**
@@ -79,14 +98,15 @@ export function createPersonWriter({ person, sources, exportedAt, write }: Perso
   return {
     owns,
     writeText,
-    writeLine: (type: string, source: string, line: object) => writeText(type, [jsonLine({ type, source, ...line })]),
+    writeLine,
     /** Notes that a source is not, or not completely, in the export. */
     miss: (source: string, reason: string): void => void missing.push({ source, reason }),
     missing: allMissing,
     lineCount: (): number => [...counts.values()].reduce((sum, count) => sum + count, 0),
-    /** Writes the last line. */
+    /** Writes the last line. An export that lacks a source contains the traces, too. */
     end: async (): Promise<void> => {
       await header()
+      await writeTraces()
       const all = allMissing()
       const summary = { counts: Object.fromEntries(counts), isComplete: all.length === 0, missing: all }
       await write(jsonLine({ type: 'summary', ...summary }))

@@ -2,6 +2,7 @@ import {
   type consumerCalls,
   type DeadLetter,
   type gatewayCalls,
+  type LogPosition,
   MAX_REFUSALS_ASKED,
   type RecordContent,
   type RowPlace,
@@ -10,6 +11,13 @@ import type { CallClient, CallOutcome } from '@nextvisit/service-kit'
 import { isTokenRefused } from '../errors.ts'
 import type { NamedProject, Person, PersonWriter } from './person-writer.ts'
 import { rowLineOf } from './row-line.ts'
+
+interface PersonParts {
+  readonly person: Person
+  readonly writer: PersonWriter
+  /** Returns whether an erasure covers the record of a dead letter. */
+  readonly isErased: (letter: LogPosition) => boolean
+}
 
 export type ConsumerClient = Pick<CallClient<typeof consumerCalls>, 'readUserRows' | 'listOfKey' | 'read'>
 
@@ -21,16 +29,19 @@ const MAX_WHOLE_BYTES = 2 * 2 ** 20
 /** A source that failed, and why. */
 class SourceFailed extends Error {}
 
-/** Writes the rows and dead letters of a consumer. A failure is noted, and does not end the export. */
+/**
+ * Writes the rows and dead letters of a consumer, without letters of records that an erasure covers. A failure is noted, and does
+ * not end the export.
+ */
 export async function writeConsumer(
   service: string,
   consumer: ConsumerClient,
-  person: Person,
-  writer: PersonWriter,
+  parts: PersonParts,
 ): Promise<void> {
+  const { person, writer } = parts
   await noting(service, writer, async () => {
     await writeRows(service, consumer, person, writer)
-    await writeDeadLetters(service, consumer, person, writer)
+    await writeDeadLetters(service, consumer, parts)
   })
 }
 
@@ -56,13 +67,13 @@ async function writeRows(
 async function writeDeadLetters(
   service: string,
   { listOfKey, read }: ConsumerClient,
-  { userId }: Person,
-  writer: PersonWriter,
+  { person: { userId }, writer, isErased }: PersonParts,
 ): Promise<void> {
   let after: string | undefined
   do {
     const { letters, next } = answerOf(await listOfKey({ key: userId, limit: LETTERS_A_PAGE, after }))
-    for (const { id, valueBytes } of letters) {
+    for (const { id, valueBytes, ...position } of letters) {
+      if (isErased(position)) continue
       const isWhole = (valueBytes ?? 0) <= MAX_WHOLE_BYTES
       const asked = await read({ id, content: isWhole ? 'whole' : 'bounded' })
       // Removed since it was listed.

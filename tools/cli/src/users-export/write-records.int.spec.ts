@@ -15,7 +15,8 @@ async function written(connection: LogConnection, topic: string, userName: strin
   const writer = createPersonWriter({ person, sources: [topic], exportedAt: '2026-11-02T10:00:00.000Z', write })
   const progress: number[][] = []
   const onProgress = (...numbers: number[]) => void progress.push(numbers)
-  await writeRecords({ connection, topic, userId, writer, onProgress })
+  const showContent = () => 'published' as const
+  await writeRecords({ connection, topic, userId, showContent, writer, onProgress })
   return { lines: writer.lineCount(), missing: writer.missing(), text, progress }
 }
 
