@@ -14,6 +14,11 @@ import type { RecordTopics } from '../src/shown-records/fences.ts'
 export const SECRET_ENV = { NEXTVISIT_SECRET_KEY: 'ab'.repeat(32) }
 export const PARTITIONS = 3
 
+interface Content {
+  readonly key: string
+  readonly value: string | null
+  readonly headers?: Readonly<Record<string, string>>
+}
 type Member = SealedUserFact | { readonly type: string; readonly id: string; readonly userId: string }
 
 /** Creates topics of its own, and functions that publish sealed records, keys and erasures to them. */
@@ -33,10 +38,10 @@ export async function givenSealedLog() {
   /** The newest key of each user. */
   const keys = new Map<string, ReturnType<typeof createDataKey>>()
 
-  async function publish(topic: string, record: { key: string; value: string | null; headers?: Record<string, string> }) {
-    const partition = topic === topics.erasures ? 0 : partitionForKey(record.key.split('/', 1)[0] ?? '', PARTITIONS)
+  async function publish(topic: string, { key, value, headers = {} }: Content) {
+    const partition = topic === topics.erasures ? 0 : partitionForKey(key.split('/', 1)[0] ?? '', PARTITIONS)
     const deadlineAt = performance.now() + 20_000
-    const outcome = await publisher.publish({ topic, partition, headers: {}, ...record }, deadlineAt)
+    const outcome = await publisher.publish({ topic, partition, key, value, headers }, deadlineAt)
     expect(outcome.outcome).toBe('published')
   }
 
@@ -71,7 +76,14 @@ export async function givenSealedLog() {
     const { wrapped } = await keyOf(userId)
     const [received, erasureId] = [new Date().toISOString(), randomUUID()]
     const place = { organization, project, received }
-    const requested = { type: 'ErasureRequested', id: erasureId, ...place, userIds: [userId], unknown: 0, suppress: false }
+    const requested = {
+      type: 'ErasureRequested',
+      id: erasureId,
+      ...place,
+      userIds: [userId],
+      unknown: 0,
+      suppress: false,
+    }
     const options = { source: 'spec', time: received }
     await publish(topics.erasures, { key: erasureId, ...encodeRecord(requested, options) })
     const keysUntilMs = keysUntilMsOf(Date.parse(received))

@@ -43,7 +43,12 @@ const DISORDER_MS = 3_600_000
  * Reads the fences that a topic contains now. Without erasures it reads only the topic `erasures`; otherwise the records since
  * the first request, of which it parses few.
  */
-export async function readFences({ connection, topics = RECORD_TOPICS, of, userId }: ReadFencesOptions): Promise<Fences> {
+export async function readFences({
+  connection,
+  topics = RECORD_TOPICS,
+  of,
+  userId,
+}: ReadFencesOptions): Promise<Fences> {
   const firstMs = await readFirstRequestMs(connection, topics.erasures, userId)
   const last = new Map<string, FenceInLog>()
   if (firstMs === undefined) return fencesOf(last)
@@ -108,7 +113,11 @@ function fenceIn({ partition, offset, value, headers }: FetchedRecord) {
 }
 
 function fencesOf(last: ReadonlyMap<string, FenceInLog>): Fences {
-  const isErasedFor = (userId: unknown, { partition, offset }: Pick<FetchedRecord, 'partition' | 'offset'>, value: unknown) => {
+  const isErasedFor = (
+    userId: unknown,
+    { partition, offset }: Pick<FetchedRecord, 'partition' | 'offset'>,
+    value: unknown,
+  ) => {
     const fence = typeof userId === 'string' ? last.get(userId) : undefined
     if (!fence) return false
     if (partition === fence.partition && offset < fence.offset) return true
@@ -119,7 +128,8 @@ function fencesOf(last: ReadonlyMap<string, FenceInLog>): Fences {
     ofUser: (userId) => last.get(userId),
     isErased: (record, value) =>
       last.size > 0 &&
-      (isErasedFor(record.key?.toString('utf8'), record, value) || isErasedFor(memberOf(value, 'userId'), record, value)),
+      (isErasedFor(record.key?.toString('utf8'), record, value) ||
+        isErasedFor(memberOf(value, 'userId'), record, value)),
   }
 }
 

@@ -11,6 +11,8 @@ const identify = (userName: string) =>
   identifyRequested({ ...userOf(userName), operations: { set: { plan: `${userName}-plan` } } })
 const event = (userName: string) => eventTracked({ ...userOf(userName), properties: { coupon: `${userName}-coupon` } })
 
+const decision = (id: string) => ({ ...userOf('ada'), type: 'FormCancelled', id })
+
 /** Exports a topic. Returns its lines, their text and the numbers of records that were left out or stay sealed. */
 async function exported(
   { connection, topics }: Awaited<ReturnType<typeof givenSealedLog>>,
@@ -100,7 +102,6 @@ describe('an export of user-events', () => {
 
 it('an export of form-events leaves out the decisions before the end of an erased queue', async () => {
   const log = await givenSealedLog()
-  const decision = (id: string) => ({ type: 'FormCancelled', ...identify('ada'), id, formId: 'nps' })
   await log.record(decision(event('ada').id), log.topics.formEvents)
   await log.erase(identify('ada'))
   const after = decision(event('ada').id)
@@ -113,14 +114,14 @@ it('an export of form-events leaves out the decisions before the end of an erase
 /** Publishes an identify of a user, and returns it as it is in the log. */
 async function givenSealedBy(log: Awaited<ReturnType<typeof givenSealedLog>>, userName: string) {
   await log.record(identify(userName))
-  const found: { key: string; value: string; headers: Record<string, string> }[] = []
+  const found: { key: string; value: string; headers: Readonly<Record<string, string>> }[] = []
   const from = new Map([0, 1, 2].map((partition) => [partition, 0n]))
   await readLog(log.connection, {
     topic: log.topics.userEvents,
     from,
     until: 'end',
     onBatch: ({ records }) => {
-      for (const { key, value, headers } of records) found.push({ key: `${key}`, value: `${value}`, headers })
+      for (const { key, value, headers } of records) found.push({ key: String(key), value: String(value), headers })
     },
   })
   const [first] = found

@@ -59,6 +59,7 @@ function factsOf(name: string): UserFact[] {
   ]
 }
 
+const countKeyPartitions = async () => PARTITIONS
 const serve = async (routes: readonly CallRoute[]) => (await givenInternalServer({ token: TOKEN, routes })).url
 
 async function publishAll(connection: LogConnection, { userEvents, formEvents }: RecordTopics): Promise<void> {
@@ -102,7 +103,6 @@ async function givenProduct() {
     const { db, startLive } = await givenReplay(onTopic(consumer, userEvents), { connection, catalog: CATALOG })
     await startLive()
     const barrier = createBarrier({ db, logAdmin, projection: name, topic: userEvents })
-    const countKeyPartitions = async () => PARTITIONS
     await barrier([0, 1, 2], AbortSignal.timeout(SOON.timeout))
     const routes = serveCalls(
       { ...deadLetterCalls, ...personalDataCalls },
@@ -234,12 +234,14 @@ it('names services that do not answer, and contains the rest', async () => {
   expect(summary).toMatchObject({ isComplete: false, missing, counts: { record: 4 } })
 })
 
+/** Returns the rows that remain of an erased person. */
+const tracesIn = (name: string) => [
+  { table: 'erased_users', row: { erasure_id: 'the-erasure' } },
+  ...(name === 'metering' ? [{ table: 'mau_members', row: { month: '2026-11' } }] : []),
+]
+
 /** Starts consumers that have only the rows that remain of an erased person, and exports the person. */
 async function exportedWithTraces({ connection, topics }: Awaited<ReturnType<typeof givenSealedLog>>) {
-  const rowsOf = (name: string) => [
-    { table: 'erased_users', row: { erasure_id: 'the-erasure' } },
-    ...(name === 'metering' ? [{ table: 'mau_members', row: { month: '2026-11' } }] : []),
-  ]
   const services: Record<string, string[]> = {
     gateway: [await serve(serveCalls(gatewayCalls, { readRefusals: async () => ({ refusals: [] }) }))],
   }
@@ -247,7 +249,7 @@ async function exportedWithTraces({ connection, topics }: Awaited<ReturnType<typ
     const routes = serveCalls(
       { readUserRows: personalDataCalls.readUserRows, listOfKey: deadLetterCalls.listOfKey },
       {
-        readUserRows: async () => ({ rows: rowsOf(name), next: null }),
+        readUserRows: async () => ({ rows: tracesIn(name), next: null }),
         listOfKey: async () => ({ letters: [], next: null }),
       },
     )

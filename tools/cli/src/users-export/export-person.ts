@@ -1,10 +1,4 @@
-import {
-  CALLS,
-  consumerCalls,
-  gatewayCalls,
-  type LogPosition,
-  userProjectorCalls,
-} from '@nextvisit/contracts'
+import { CALLS, consumerCalls, gatewayCalls, type LogPosition, userProjectorCalls } from '@nextvisit/contracts'
 import { type LogConnection, toError } from '@nextvisit/log'
 import { createCallClient, createInternalClient, type EnvironmentVariables, type Send } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'

@@ -33,11 +33,7 @@ class SourceFailed extends Error {}
  * Writes the rows and dead letters of a consumer, without letters of records that an erasure covers. A failure is noted, and does
  * not end the export.
  */
-export async function writeConsumer(
-  service: string,
-  consumer: ConsumerClient,
-  parts: PersonParts,
-): Promise<void> {
+export async function writeConsumer(service: string, consumer: ConsumerClient, parts: PersonParts): Promise<void> {
   const { person, writer } = parts
   await noting(service, writer, async () => {
     await writeRows(service, consumer, person, writer)

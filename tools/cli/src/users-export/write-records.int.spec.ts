@@ -7,6 +7,7 @@ import { createPersonWriter } from './person-writer.ts'
 import { writeRecords } from './write-records.ts'
 
 const userId = randomUUID()
+const showContent = () => 'published' as const
 
 async function written(connection: LogConnection, topic: string, userName: string | null = 'ada') {
   let text = ''
@@ -15,7 +16,6 @@ async function written(connection: LogConnection, topic: string, userName: strin
   const writer = createPersonWriter({ person, sources: [topic], exportedAt: '2026-11-02T10:00:00.000Z', write })
   const progress: number[][] = []
   const onProgress = (...numbers: number[]) => void progress.push(numbers)
-  const showContent = () => 'published' as const
   await writeRecords({ connection, topic, userId, showContent, writer, onProgress })
   return { lines: writer.lineCount(), missing: writer.missing(), text, progress }
 }

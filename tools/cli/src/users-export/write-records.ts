@@ -1,11 +1,4 @@
-import {
-  type LogConnection,
-  partitionForKey,
-  readKeyPartitions,
-  readLog,
-  toError,
-  withLogAdmin,
-} from '@nextvisit/log'
+import { type LogConnection, partitionForKey, readKeyPartitions, readLog, toError, withLogAdmin } from '@nextvisit/log'
 import { CliError } from '../errors.ts'
 import { exportedRecord } from '../export/record-line.ts'
 import type { ShowContent } from '../shown-records/shown-content.ts'
