@@ -4,8 +4,13 @@ import path from 'node:path'
 import { DryRunLine, encodeRecord, ErrorLine, FormFact, type UserFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, userIdFixture, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { createPublisher, type LogConnection, partitionForKey, readWatermarks, withLogAdmin } from '@nextvisit/log'
+import { createDataKey } from '@nextvisit/sealing'
+import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
 import { createTestTopic } from '@nextvisit/testing'
+import { keyRecordOf, sealWith } from '@nextvisit/user-keys'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest'
+import { givenSealedLog, SECRET_ENV } from '../../test/given-sealed-log.ts'
+import type { Topics } from '../forms-dry-run/read-past.ts'
 import { applyWorkspace } from '../workspace/apply-workspace.ts'
 import { parseWorkspaceFile } from '../workspace/parse-workspace-file.ts'
 import { dryRunForms } from './forms.ts'
@@ -100,14 +105,21 @@ function formFact(type: 'FormQueued' | 'FormDelivered', { userId }: typeof ada, 
   })
 }
 
+const keyRing = givenKeyRing(SECRET_ENV.NEXTVISIT_SECRET_KEY)
 const connection: LogConnection = { brokers: inject('kafkaBrokers').split(','), clientId: 'cli-spec' }
 let folder: string
-let topics: { userEvents: string; formEvents: string; catalog: string }
+let topics: Topics
 let printed: string[]
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
-  topics = { userEvents: await topicOf(PARTITIONS), formEvents: await topicOf(PARTITIONS), catalog: await topicOf(1) }
+  topics = {
+    userEvents: await topicOf(PARTITIONS),
+    formEvents: await topicOf(PARTITIONS),
+    userKeys: await topicOf(PARTITIONS),
+    erasures: await topicOf(1),
+    catalog: await topicOf(1),
+  }
   const parsed = parseWorkspaceFile(TODAY, {})
   if (parsed.outcome !== 'ok') throw new Error('The workspace is invalid')
   await applyWorkspace({ connection, organizations: parsed.organizations, appliedBy: 'spec', topic: topics.catalog })
@@ -121,6 +133,7 @@ beforeEach(() => {
   vi.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line ?? ''))
   vi.spyOn(process.stderr, 'write').mockReturnValue(true)
   vi.stubEnv('KAFKA_BROKERS', inject('kafkaBrokers'))
+  vi.stubEnv('NEXTVISIT_SECRET_KEY', SECRET_ENV.NEXTVISIT_SECRET_KEY)
 })
 afterEach(() => {
   vi.unstubAllEnvs()
@@ -130,9 +143,14 @@ afterEach(() => {
 async function publish(topic: string, facts: readonly (UserFact | FormFact)[]): Promise<void> {
   const publisher = createPublisher(connection)
   await publisher.start()
+  const keys = new Map<string, ReturnType<typeof createDataKey>>()
   for (const fact of facts) {
-    const record = encodeRecord(fact, { source: 'spec', time: at(0) })
     const partition = partitionForKey(fact.userId, PARTITIONS)
+    const known = keys.get(fact.userId)
+    const { key, wrapped } = known ?? createDataKey(keyRing, fact.userId, FROM)
+    keys.set(fact.userId, { key, wrapped })
+    if (!known) await publisher.publish(keyRecordOf(wrapped, partition, topics.userKeys), performance.now() + 10_000)
+    const record = encodeRecord(fact, { source: 'spec', time: at(0), seal: sealWith(key) })
     await publisher.publish({ topic, partition, key: fact.userId, ...record }, performance.now() + 10_000)
   }
   await publisher.stop(5_000)
@@ -249,6 +267,33 @@ describe('nextvisit forms dry-run', () => {
     printed = []
     await dryRunForms(await fileOf(FILE), { from: FROM, to: NOW, maxRecords: PARTITIONS }, topics)
     expect(printed[1]).toContain('All records were read only since 2')
+  })
+
+  it('needs NEXTVISIT_SECRET_KEY, because the records are sealed', async () => {
+    vi.stubEnv('NEXTVISIT_SECRET_KEY', '')
+    const run = dryRunForms(await fileOf(FILE), { from: FROM, to: NOW }, topics)
+    await expect(run).rejects.toThrow(/NEXTVISIT_SECRET_KEY is not set/)
+  })
+
+  it('counts no erased user, whatever keys there are, until the person returns', async () => {
+    const log = await givenSealedLog()
+    const ofUser = { ...log.topics, catalog: topics.catalog }
+    const [identified, tracked] = [FACTS[0], checkout(ada, 1 * HOUR)]
+    const counted = async () => {
+      printed = []
+      await dryRunForms(await fileOf(FILE), { from: FROM, to: NOW, json: true }, ofUser)
+      const { users, unreadable, projects } = JSON.parse(printed.join('\n'))
+      return [users, unreadable, projects[0].forms[0].proposed.users]
+    }
+    for (const fact of [identified, tracked]) if (fact) await log.record(fact)
+    expect(await counted()).toEqual([1, 0, 1])
+    await log.publish(log.topics.userEvents, { key: ada.userId, value: 'poison' })
+    const destroyed = await log.erase(tracked)
+    expect(await counted()).toEqual([0, 0, 0])
+    await log.publishKey(destroyed)
+    expect(await counted()).toEqual([0, 0, 0])
+    await log.record(checkout(ada, 2 * HOUR))
+    expect(await counted()).toEqual([1, 0, 0])
   })
 
   it('reads no secret that the file names from the environment', async () => {

@@ -10,6 +10,7 @@ import { type ComparedProject, createSimulation } from '../forms-dry-run/simulat
 import { createProgressLines, endedByLine, printLine } from '../output/json-lines.ts'
 import { parseCount, parseInstant, parseProject } from '../options.ts'
 import { print } from '../output/print.ts'
+import { RECORD_TOPICS } from '../shown-records/fences.ts'
 import { createProgress } from '../output/progress.ts'
 import { readWorkspaceWithoutSecrets } from '../workspace/read-workspace.ts'
 
@@ -49,6 +50,7 @@ Reads the whole log, because a user's state depends on all records. Evaluates th
 rules. The queue and the times at which forms were shown start in their state at --from. From then on, every visit shows
 the form that it is offered. TODAY: the same for the currently applied forms. The command changes nothing: it publishes
 and commits nothing, and uses no database. It reads no keys or signing secrets that the file names.
+It opens sealed records and leaves out erased users. A user takes about 2 KB of memory: traits, counts and key.
 
 USERS: users for whom the form would have been queued. QUEUED: how often it would have been queued. EVALUATED: how often one of its
 triggers matched. DELIVERED: how often a visit showed it.
@@ -57,7 +59,7 @@ were all read.
 --json prints one object. --json-lines prints one per line: type progress (share, records, perSecond, secondsLeft), then outcome or error
 (code, message, faults of the file with line, path and message).
 
-Exits with 0 if done, 1 if the log is unavailable, 2 if the file or the arguments are invalid.
+Exits with 0 if done, 1 if the log is unavailable, 2 if the file or the arguments are invalid. Reads KAFKA_BROKERS and NEXTVISIT_SECRET_KEY.
 
 Example:
   nextvisit forms dry-run workspace.yaml --from 7d
@@ -68,7 +70,7 @@ Example:
 }
 
 /** Runs the command. Specs pass their own `topics`. */
-export async function dryRunForms(file: string, flags: DryRunFlags, topics: Topics = TOPICS): Promise<void> {
+export async function dryRunForms(file: string, flags: DryRunFlags, topics: Topics = { ...RECORD_TOPICS, catalog: TOPICS.catalog }): Promise<void> {
   const { json = false, jsonLines = false } = flags
   await endedByLine(jsonLines, async () => {
     const found = await simulate(file, flags, topics)
@@ -82,12 +84,13 @@ async function simulate(file: string, flags: DryRunFlags, topics: Topics): Promi
   const { from, to = Date.now(), jsonLines, maxRecords } = flags
   if (from >= to) throw new CliError('--from must be before --to.', EXIT.usage)
   const organizations = await readWorkspaceWithoutSecrets(file)
-  const connection = logConnection(readEnvironment())
+  const env = readEnvironment()
+  const connection = logConnection(env)
   const { state } = await readCatalog(connection, topics.catalog)
   const projects = comparedProjects(organizations, lookupsOf(state).project, flags.project)
   const simulation = createSimulation(projects, { from, to })
   const progress = jsonLines ? createProgressLines() : createProgress()
-  const read = await readPast({ connection, topics, simulation, maxRecords, progress })
+  const read = await readPast({ connection, topics, env, simulation, maxRecords, progress })
   return { ...read, users: simulation.users(), period: { from, to }, projects: simulation.result() }
 }
 

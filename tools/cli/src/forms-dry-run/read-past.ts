@@ -1,15 +1,35 @@
-import { decodeRecord, type DryRunOutcome, FormFact, UserFact } from '@nextvisit/contracts'
-import { readLog, type FetchedBatch, type LogConnection, readWatermarks, type Watermarks } from '@nextvisit/log'
-import type { ZodType } from 'zod'
+import {
+  type Decoded,
+  decodeRecord,
+  type DryRunOutcome,
+  FormFact,
+  openFact,
+  SealedUserFact,
+  type UserFact,
+} from '@nextvisit/contracts'
+import {
+  readLog,
+  type FetchedBatch,
+  type FetchedRecord,
+  type LogConnection,
+  readWatermarks,
+  type Watermarks,
+} from '@nextvisit/log'
+import type { EnvironmentVariables } from '@nextvisit/service-kit'
+import { readUserKeys } from '@nextvisit/user-keys'
 import type { Progress } from '../output/progress.ts'
+import { type Fences, readFences, type RecordTopics } from '../shown-records/fences.ts'
+import { createUserKeyOpener, type UserKeyOpener } from '../shown-records/user-key-opener.ts'
 import type { Simulation } from './simulate-forms.ts'
 
 /** Topics of the log; specs use their own. */
-export type Topics = Readonly<Record<'userEvents' | 'formEvents' | 'catalog', string>>
+export type Topics = RecordTopics & { readonly catalog: string }
 
 interface ReadPastOptions {
   readonly connection: LogConnection
   readonly topics: Topics
+  /** With NEXTVISIT_SECRET_KEY, which opens sealed records. */
+  readonly env: EnvironmentVariables
   readonly simulation: Simulation
   /** Approximate number of the newest records of each topic to read, evenly from all partitions; undefined: all. */
   readonly maxRecords: number | undefined
@@ -17,13 +37,13 @@ interface ReadPastOptions {
 }
 
 /**
- * Feeds a simulation with the current records of the log. The reader has no group, and commits and publishes nothing.
- * `form-events` comes first, because it has the contents of the queues.
+ * Feeds a simulation with the current records of the log, opened, and without those that an erasure covers. The reader has no group, and
+ * commits and publishes nothing. `form-events` comes first, because it has the contents of the queues.
  */
 export async function readPast(
   options: ReadPastOptions,
 ): Promise<Pick<DryRunOutcome, 'records' | 'unreadable' | 'since'>> {
-  const { connection, topics, simulation, maxRecords, progress } = options
+  const { connection, topics, env, simulation, maxRecords, progress } = options
   const forms = partsOf(await readWatermarks(connection, topics.formEvents), maxRecords)
   const users = partsOf(await readWatermarks(connection, topics.userEvents), maxRecords)
   const whole = sizeOf(forms) + sizeOf(users)
@@ -33,7 +53,7 @@ export async function readPast(
   const readTopic = async <Fact>(
     topic: string,
     parts: ReadonlyMap<number, Part>,
-    schema: ZodType<Fact>,
+    decode: (record: FetchedRecord) => Read<Fact>,
     take: (fact: Fact) => void,
   ): Promise<void> => {
     const from = new Map(Array.from(parts, ([partition, { begin }]) => [partition, begin]))
@@ -41,10 +61,10 @@ export async function readPast(
     const onBatch = ({ partition, records, fetchedFrom, nextOffset }: FetchedBatch): void => {
       const [first] = records
       if (first && cut.delete(partition)) sinceMs = Math.max(sinceMs, first.timestampMs)
-      for (const { value, headers } of records) {
-        const decoded = decodeRecord(schema, value, headers)
-        if (decoded.outcome === 'ok') take(decoded.fact)
-        else counts.unreadable += 1
+      for (const record of records) {
+        const read = decode(record)
+        if (read.outcome === 'ok') take(read.fact)
+        else if (read.outcome === 'rejected') counts.unreadable += 1
       }
       counts.records += records.length
       passed += Number(nextOffset - fetchedFrom)
@@ -54,12 +74,59 @@ export async function readPast(
   }
 
   try {
-    await readTopic(topics.formEvents, forms, FormFact, simulation.takeFormFact)
-    await readTopic(topics.userEvents, users, UserFact, simulation.takeUserFact)
+    const ofForms = await readFences({ connection, topics, of: 'formEvents' })
+    const ofUsers = await readFences({ connection, topics, of: 'userEvents' })
+    const keys = await readKeysFor(users, options)
+    const opener = createUserKeyOpener(keys, env)
+    await readTopic(topics.formEvents, forms, (record) => readFormFact(record, ofForms), simulation.takeFormFact)
+    await readTopic(topics.userEvents, users, (record) => readUserFact(record, ofUsers, opener), simulation.takeUserFact)
   } finally {
     progress.end()
   }
   return { ...counts, since: sinceMs === 0 ? null : new Date(sinceMs).toISOString() }
+}
+
+/** `erased`: an erasure covers the record, or has destroyed its key. */
+type Read<Fact> = Decoded<Fact> | { readonly outcome: 'erased' }
+const ERASED = { outcome: 'erased' } as const
+
+function readFormFact(record: FetchedRecord, fences: Fences): Read<FormFact> {
+  const decoded = decodeRecord(FormFact, record.value, record.headers)
+  return fences.isErased(record, factOf(decoded)) ? ERASED : decoded
+}
+
+/** An event whose key is destroyed keeps its clear members, as in the consumers. */
+function readUserFact(record: FetchedRecord, fences: Fences, { keyOf }: UserKeyOpener): Read<UserFact> {
+  const decoded = decodeRecord(SealedUserFact, record.value, record.headers)
+  if (fences.isErased(record, factOf(decoded))) return ERASED
+  if (decoded.outcome === 'rejected') return decoded
+  const { fact } = decoded
+  if (!('sealed' in fact) || !fact.sealed) return openFact(fact, () => undefined)
+  const key = keyOf(fact.userId, fact.sealed.key)
+  if (key) return openFact(fact, key.open)
+  const { sealed: _, ...clear } = fact
+  return fact.type === 'EventTracked' ? { outcome: 'ok', fact: clear as UserFact } : ERASED
+}
+
+function factOf<Fact>(decoded: Decoded<Fact>): Fact | undefined {
+  return decoded.outcome === 'ok' ? decoded.fact : undefined
+}
+
+/** Reads the keys of all users, or of the users with records in the parts if these are cut: then memory is bounded by them. */
+async function readKeysFor(
+  parts: ReadonlyMap<number, Part>,
+  { connection, topics, maxRecords }: Pick<ReadPastOptions, 'connection' | 'topics' | 'maxRecords'>,
+) {
+  if (maxRecords === undefined) return readUserKeys(connection, { topic: topics.userKeys })
+  const users = new Set<string>()
+  await readLog(connection, {
+    topic: topics.userEvents,
+    from: new Map(Array.from(parts, ([partition, { begin }]) => [partition, begin])),
+    until: 'end',
+    onBatch: ({ records }) => records.forEach(({ key }) => void users.add(String(key))),
+    withStandIns: true,
+  })
+  return readUserKeys(connection, { topic: topics.userKeys, isWanted: (userId) => users.has(userId) })
 }
 
 /** The offsets of a partition to read. */
