@@ -1,5 +1,5 @@
 import { readWatermarks, type LogConnection } from '@nextvisit/log'
-import type { ClearFact, UserFact } from './facts.ts'
+import type { ClearEvent, ClearFact, ClearIdentify, UserFact } from './facts.ts'
 import { readAll } from './read-all.ts'
 import { readSealedMembers } from './read-fact.ts'
 import { decrypt, type SecretKeys } from './secret-keys.ts'
@@ -43,13 +43,13 @@ export async function readUserKeys(options: UserKeysOptions): Promise<UserKeys> 
 
 /** Creates keys from their wrapped texts by `userId/keyId`. */
 export function createUserKeys(wrapped: ReadonlyMap<string, string>, secretKeys: SecretKeys): UserKeys {
-  const unwrapped = new Map<string, Buffer | undefined>()
+  const unwrapped = new Map<string, Buffer | 'damaged' | undefined>()
 
-  const keyOf = (name: string): Buffer | undefined => {
+  const keyOf = (name: string): Buffer | 'damaged' | undefined => {
     if (unwrapped.has(name)) return unwrapped.get(name)
     if (unwrapped.size === UNWRAPPED) unwrapped.clear()
     const text = wrapped.get(name)
-    const key = text === undefined ? undefined : secretKeys.unwrap(text, `user-key:${name}`)
+    const key = text === undefined ? undefined : (secretKeys.unwrap(text, `user-key:${name}`) ?? 'damaged')
     unwrapped.set(name, key)
     return key
   }
@@ -58,9 +58,11 @@ export function createUserKeys(wrapped: ReadonlyMap<string, string>, secretKeys:
     open: (fact) => {
       if (fact.type === 'VisitAnswered') return { outcome: 'opened', fact }
       const { sealed, ...clear } = fact
-      if (!sealed) return { outcome: 'opened', fact: clear as UserFact }
+      // In clear until every writer seals.
+      if (!sealed) return openClear(clear)
       const key = keyOf(`${fact.userId}/${sealed.key}`)
       if (!key) return { outcome: 'lost' }
+      if (key === 'damaged') return { outcome: 'damaged', because: 'its key is damaged' }
       const bytes = decrypt(key, Buffer.from(sealed.bytes, 'base64'), `${fact.id}/${fact.userId}`)
       if (!bytes) return { outcome: 'damaged', because: 'its sealed bytes are of another record, or damaged' }
       const members = readSealedMembers(fact.type, bytes.toString('utf8'))
@@ -68,4 +70,10 @@ export function createUserKeys(wrapped: ReadonlyMap<string, string>, secretKeys:
       return { outcome: 'opened', fact: { ...clear, ...members.fact } as UserFact }
     },
   }
+}
+
+function openClear(fact: Omit<ClearIdentify, 'sealed'> | Omit<ClearEvent, 'sealed'>): Opened {
+  if (fact.type === 'IdentifyRequested' && !('userName' in fact && 'operations' in fact && 'device' in fact))
+    return { outcome: 'damaged', because: 'it has no sealed members' }
+  return { outcome: 'opened', fact: fact as UserFact }
 }

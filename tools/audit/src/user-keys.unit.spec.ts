@@ -66,6 +66,10 @@ it('sealed members are damaged if they were moved, changed, or are none of the t
     withText('{"userName":"a\\u0000","operations":{},"device":{}}'),
   ])
     expect(keysWith(OLD).open(damaged)).toMatchObject({ outcome: 'damaged' })
+  const ofOther = createProductKey(OLD, event.id, 0).wrapped
+  expect(keysWith(OLD, new Map([[key.name, ofOther]])).open(read)).toMatchObject({ outcome: 'damaged' })
+  const { sealed: _, ...nothing } = read
+  expect(keysWith(OLD).open(nothing)).toMatchObject({ outcome: 'damaged' })
   // Additional members of the text are ignored, and replace nothing.
   const more = withText('{"userName":"ada","operations":{},"device":{},"userId":"other"}')
   expect(keysWith(OLD).open(more)).toMatchObject({ outcome: 'opened', fact: { userId, userName: 'ada' } })

@@ -70,7 +70,11 @@ Example:
 }
 
 /** Runs the command. Specs pass their own `topics`. */
-export async function dryRunForms(file: string, flags: DryRunFlags, topics: Topics = { ...RECORD_TOPICS, catalog: TOPICS.catalog }): Promise<void> {
+export async function dryRunForms(
+  file: string,
+  flags: DryRunFlags,
+  topics: Topics = { ...RECORD_TOPICS, catalog: TOPICS.catalog },
+): Promise<void> {
   const { json = false, jsonLines = false } = flags
   await endedByLine(jsonLines, async () => {
     const found = await simulate(file, flags, topics)

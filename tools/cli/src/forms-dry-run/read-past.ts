@@ -79,7 +79,12 @@ export async function readPast(
     const keys = await readKeysFor(users, options)
     const opener = createUserKeyOpener(keys, env)
     await readTopic(topics.formEvents, forms, (record) => readFormFact(record, ofForms), simulation.takeFormFact)
-    await readTopic(topics.userEvents, users, (record) => readUserFact(record, ofUsers, opener), simulation.takeUserFact)
+    await readTopic(
+      topics.userEvents,
+      users,
+      (record) => readUserFact(record, ofUsers, opener),
+      simulation.takeUserFact,
+    )
   } finally {
     progress.end()
   }
