@@ -2,10 +2,10 @@ import { type FetchedRecord, type LogConnection, readWatermarks, type Watermarks
 import { createLedgerModel, type LedgerEntry } from './caller-ledger.ts'
 import { type Catalog, createCatalog } from './catalog.ts'
 import { AuditError } from './errors.ts'
-import { createFenceReader, createFences, type Fence, type Fences, isFenced } from './erasures.ts'
-import { type ClearFact, type QueueErased, userKey } from './facts.ts'
+import { createFenceReader, createFences, type Fences, isFenced } from './erasures.ts'
+import { type ClearFact, type FormQueued, userKey } from './facts.ts'
 import { createFindings, type Findings, type FindingsOfKind } from './findings.ts'
-import { createFold } from './fold.ts'
+import { createFold, lastFence } from './fold.ts'
 import { foldDecisions, type FoldDecisionsOptions } from './fold-decisions.ts'
 import type { UserRange } from './model.ts'
 import { createQueueModel } from './queue-model.ts'
@@ -90,29 +90,23 @@ async function compareWithLog(
   const queuedBy = ledger && new Map<string, number>()
   const evaluation = createEvaluationModel(findings, catalog)
   const { mayBeOffered } = evaluation
-  const wasErased = (key: string): boolean => fences.ofUser(key).length > 0
-  const queue = createQueueModel({ findings, catalog, isAtRest, mayBeOffered, wasErased, queuedBy })
+  const evaluator = snapshots.find(({ service }) => service === 'form-trigger-evaluator')
+  const isErased = (fact: FormQueued): boolean => {
+    const fence = lastFence(fences, fact, evaluator?.checkpoints ?? new Map())
+    return fence !== undefined && BigInt(fact.causeOffset ?? -1) < fence.offset
+  }
+  const queue = createQueueModel({ findings, catalog, isAtRest, mayBeOffered, isErased, queuedBy })
   const folds = snapshots.map((snapshot) =>
     createFold({ snapshot, log, catalog, queue, evaluation, fences, isAtRest, findings }),
   )
   const ledgerModel = ledger && createLedgerModel(ledger)
-  const evaluator = snapshots.find(({ service }) => service === 'form-trigger-evaluator')
   const ranges = rangesOf(Math.ceil((await countUsers(snapshots)) / usersAPass))
   const ofRecords = recordsIn(log) * ranges.length
   let records = 0
 
   const foldForm: FoldDecisionsOptions['foldForm'] = (fact, how) => {
-    if (fact.type === 'QueueErased') {
-      if (!how.isLater || isPassed(fact)) queue.eraseQueue(fact)
-      return
-    }
     queue.foldForm(fact, how)
     evaluation.foldForm(fact)
-  }
-  /** Returns whether the evaluator's snapshot has passed the fence of the erasure. */
-  const isPassed = (fact: QueueErased): boolean => {
-    const passed = fences.ofUser(userKey(fact)).filter((one) => isBefore(one, evaluator?.checkpoints))
-    return passed.some(({ fact: { erasureId } }) => erasureId === fact.erasureId)
   }
   for (const [pass, range] of ranges.entries()) {
     const topic = topics.formEvents
@@ -128,7 +122,7 @@ async function compareWithLog(
       const isMine = reading.outcome === 'read' && isOfPass(reading.fact.userId)
       if (isMine) {
         ledgerModel?.see(reading.fact)
-        queue.see(reading.fact)
+        queue.see(reading.fact, record.offset)
       }
       const open = opener(record, reading, { keys, fences, findings })
       for (const fold of folds) fold.fold(record, reading, { isMine, isFirstPass: pass === 0, open })
@@ -171,10 +165,6 @@ function opener(
     }
     return opened
   }
-}
-
-function isBefore({ partition, offset }: Fence, checkpoints: Snapshot['checkpoints'] | undefined): boolean {
-  return offset < (checkpoints?.get(partition) ?? 0n)
 }
 
 async function openSnapshots(readModels: readonly ReadModel[], topic: string): Promise<Snapshot[]> {

@@ -17,6 +17,8 @@ export interface Fences {
   readonly ofUser: (key: string) => readonly Fence[]
   /** Returns the fences of a userId in any project, which a record's Kafka key may be. */
   readonly ofUserId: (userId: string) => readonly Fence[]
+  /** Returns all fences. Those of a user are in order. */
+  readonly all: () => readonly Fence[]
   /** Receives the records of the log, in the order of each partition. */
   readonly see: (record: FetchedRecord) => void
 }
@@ -29,6 +31,7 @@ export function createFences(): Fences {
 
   return {
     ofUser: (key) => byUser.get(key) ?? NONE,
+    all: () => [...byUser.values()].flat(),
     ofUserId: (userId) => byUserId.get(userId) ?? NONE,
     see: (record) => {
       // Parses few other records.

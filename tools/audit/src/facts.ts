@@ -111,6 +111,8 @@ interface OfForm extends ProjectRef {
 export interface FormQueued extends OfForm {
   readonly type: 'FormQueued'
   readonly causeId: string
+  /** Offset of the cause in the user's partition of `user-events`. */
+  readonly causeOffset?: number
   readonly priority: number
   readonly showFrom: string
   readonly expiresAt?: string
@@ -122,7 +124,7 @@ export interface FormDelivered extends OfForm {
   readonly visitId: string
 }
 
-/** The end of an erased user's queue: its rows before this record are deleted. */
+/** Tells readers of `form-events` about an erasure. The cause of a row decides whether it is erased. */
 export interface QueueErased extends ProjectRef {
   readonly type: 'QueueErased'
   readonly id: string

@@ -1,5 +1,5 @@
 import type { FetchedRecord, LogConnection, Watermarks } from '@nextvisit/log'
-import type { FormFact, QueueErased } from './facts.ts'
+import type { FormFact } from './facts.ts'
 import { readAll } from './read-all.ts'
 import { readFormFact } from './read-fact.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -11,14 +11,14 @@ export interface FoldDecisionsOptions {
   readonly decidedBefore: ReadonlyMap<number, Watermarks>
   readonly evaluator: Snapshot
   /** Receives every fact. `isLater`: it may be newer than the snapshot. */
-  readonly foldForm: (fact: FormFact | QueueErased, how: { readonly isLater: boolean }) => void
+  readonly foldForm: (fact: FormFact, how: { readonly isLater: boolean }) => void
   /** Returns whether a user belongs to this pass. */
   readonly isMine: (userId: string) => boolean
 }
 
 interface Published {
   readonly partition: number
-  readonly fact: FormFact | QueueErased
+  readonly fact: FormFact
 }
 
 /**
@@ -27,9 +27,10 @@ interface Published {
  */
 export async function foldDecisions(options: FoldDecisionsOptions): Promise<void> {
   const { connection, topic, decidedBefore, evaluator, foldForm, isMine } = options
-  const factIn = (record: Pick<FetchedRecord, 'value' | 'headers'>): Published['fact'] | undefined => {
+  const factIn = (record: Pick<FetchedRecord, 'value' | 'headers'>): FormFact | undefined => {
     const reading = readFormFact(record)
-    return reading.outcome === 'read' && isMine(reading.fact.userId) ? reading.fact : undefined
+    if (reading.outcome === 'unreadable' || reading.fact.type === 'QueueErased') return undefined
+    return isMine(reading.fact.userId) ? reading.fact : undefined
   }
   const later: Published[] = []
   await readAll(connection, topic, decidedBefore, (record) => {
@@ -39,7 +40,7 @@ export async function foldDecisions(options: FoldDecisionsOptions): Promise<void
     if (offset < (decidedBefore.get(partition)?.high ?? 0n)) foldForm(fact, { isLater: false })
     else later.push({ partition, fact })
   })
-  const waiting: Published['fact'][] = []
+  const waiting: FormFact[] = []
   const outbox = evaluator.rows<{ value: string; headers: Record<string, string> }>(
     'SELECT value, headers FROM outbox WHERE topic = $1 ORDER BY sequence',
     [topic],

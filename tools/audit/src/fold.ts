@@ -4,6 +4,7 @@ import type { Catalog } from './catalog.ts'
 import { createCountsForModel } from './counts-for-model.ts'
 import { createDeadLetterCheck } from './dead-letters.ts'
 import { createDuplicateCheck } from './duplicates.ts'
+import { createErasuresModel } from './erasures-model.ts'
 import { type Fence, type Fences, isFenced } from './erasures.ts'
 import { type ClearFact, type UserRef, userKey } from './facts.ts'
 import type { Findings } from './findings.ts'
@@ -67,7 +68,7 @@ const OPENING: ReadonlySet<Snapshot['service']> = new Set(['user-projector', 'fo
 export function createFold(options: FoldOptions): Fold {
   const { snapshot, fences, findings } = options
   const { service, checkpoints } = snapshot
-  const models = MODELS[service](options)
+  const models = [...MODELS[service](options), createErasuresModel(fences)]
   const deadLetters = createDeadLetterCheck(snapshot, findings, fences.ofUserId)
   let isDuplicate = createDuplicateCheck()
 

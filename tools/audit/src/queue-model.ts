@@ -1,14 +1,6 @@
 import type { Catalog } from './catalog.ts'
 import { compareRows } from './compare-rows.ts'
-import {
-  type ClearFact,
-  type FormFact,
-  isQueuedBy,
-  type FormQueued,
-  type QueueErased,
-  type UserRef,
-  userKey,
-} from './facts.ts'
+import { type ClearFact, type FormFact, isQueuedBy, type FormQueued, type UserRef, userKey } from './facts.ts'
 import type { Findings } from './findings.ts'
 import { isEnabledSince, misconfigured, wrongEnd } from './form-fact-rules.ts'
 import { type FoldedFact, OF_RANGE, type UserRange } from './model.ts'
@@ -46,10 +38,8 @@ interface StoredRow extends UserRef, Pick<QueueRow, 'formId' | 'expiresAt' | 'ca
 export interface QueueModel {
   /** Receives each fact of `form-events`. `isLater`: it may be newer than the snapshot. Drops repeats by id. */
   readonly foldForm: (fact: FormFact, how: { readonly isLater: boolean }) => void
-  /** Deletes the rows of an erased user whose fence the snapshot has passed. */
-  readonly eraseQueue: (fact: QueueErased) => void
   /** Receives any record of a user of this pass, folded or not, because it may have triggered a form. */
-  readonly see: (fact: ClearFact) => void
+  readonly see: (fact: ClearFact, offset: bigint) => void
   /** Receives each record that the evaluator has folded. */
   readonly foldUser: (fact: ClearFact, how: FoldedFact) => void
   readonly foldLost: (fact: ClearFact, how: FoldedFact) => void
@@ -63,8 +53,8 @@ interface QueueModelOptions {
   readonly isAtRest: boolean
   /** Returns true if a visit received at this instant may have been offered the row. `key`: of user and row. */
   readonly mayBeOffered: (key: string, at: string) => boolean
-  /** Returns whether a user was ever erased. `key`: see {@link userKey}. */
-  readonly wasErased?: (key: string) => boolean
+  /** Returns whether an erasure that the snapshot has passed covers the cause of a row. */
+  readonly isErased: (fact: FormQueued) => boolean
   /** Counts the forms that each record queues, by record id. */
   readonly queuedBy?: Map<string, number> | undefined
 }
@@ -83,16 +73,13 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
   const open = new Map<string, number>()
   const shown = new Map<string, number>()
   const partitions = new Map<string, number>()
-  /** Rows of users that were ever erased, by user. */
-  const ofErased = new Map<string, Map<string, QueueRow>>()
-  /** Deleted rows. Records in flight may still name them. */
+  /** Rows that an erasure has deleted. */
   const erased = new Set<string>()
 
-  const setRow = (key: string, user: string, row: QueueRow): void => {
-    rows.set(key, row)
-    if (!options.wasErased?.(user)) return
-    const ofUser = ofErased.get(user) ?? new Map<string, QueueRow>()
-    ofErased.set(user, ofUser.set(key, row))
+  const expectCause = (fact: FormQueued): void => {
+    const { causeId } = fact
+    queuedBy?.set(causeId, (queuedBy.get(causeId) ?? 0) + 1)
+    causes.set(causeId, [...(causes.get(causeId) ?? []), fact])
   }
 
   const enqueue = (key: string, fact: FormQueued): void => {
@@ -112,10 +99,8 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
       findings.add('form-events: too often', slot, `was queued again (${fact.queuedId}); the maximum is ${limit}`)
     }
     open.set(slot, waiting + 1)
-    queuedBy?.set(causeId, (queuedBy.get(causeId) ?? 0) + 1)
-    causes.set(causeId, [...(causes.get(causeId) ?? []), fact])
     const fixed = { formId, priority, queuedAt: at, showFrom, expiresAt, causeId, catalogRevision }
-    setRow(key, userKey(fact), { ...fixed, state: 'waiting', shownAt: null, visitId: null })
+    rows.set(key, { ...fixed, state: 'waiting', shownAt: null, visitId: null })
   }
 
   const move = (key: string, before: QueueRow, fact: Exclude<FormFact, FormQueued>): void => {
@@ -124,12 +109,12 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
     if (wrong !== undefined) findings.add(`form-events: ${fact.type} by mistake`, slot, `${fact.queuedId} ${wrong}`)
     if (before.state === 'waiting') open.set(slot, (open.get(slot) ?? 1) - 1)
     if (fact.type !== 'FormDelivered') {
-      setRow(key, userKey(fact), { ...before, state: fact.type === 'FormExpired' ? 'expired' : 'cancelled' })
+      rows.set(key, { ...before, state: fact.type === 'FormExpired' ? 'expired' : 'cancelled' })
       return
     }
     if (before.state !== 'delivered') shown.set(slot, (shown.get(slot) ?? 0) + 1)
     const shownAt = before.shownAt !== null && before.shownAt > fact.at ? before.shownAt : fact.at
-    setRow(key, userKey(fact), { ...before, state: 'delivered', shownAt, visitId: fact.visitId })
+    rows.set(key, { ...before, state: 'delivered', shownAt, visitId: fact.visitId })
     visits.set(`${fact.queuedId}/${fact.visitId}/${fact.at}`, key)
     confirmed.add(`${fact.queuedId}/${fact.visitId}`)
   }
@@ -156,31 +141,24 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
         findings.add('form-events: id', key, `the id of ${fact.type} does not match its row`)
       }
       const before = rows.get(key)
-      if (fact.type === 'FormQueued') enqueue(key, fact)
+      if (fact.type === 'FormQueued') expectCause(fact)
+      if (fact.type === 'FormQueued' && options.isErased(fact)) erased.add(key)
+      else if (fact.type === 'FormQueued') enqueue(key, fact)
       else if (before) move(key, before, fact)
       else if (!erased.has(key))
         findings.add('form-events: never queued', key, `${fact.type} for a form that was not queued`)
     },
 
-    eraseQueue: (fact) => {
-      const user = userKey(fact)
-      for (const [key, { formId }] of ofErased.get(user) ?? []) {
-        rows.delete(key)
-        erased.add(key)
-        open.delete(`${user}/${formId}`)
-        shown.delete(`${user}/${formId}`)
-      }
-      ofErased.delete(user)
-    },
-
-    see: (fact) => {
+    see: (fact, offset) => {
       if (fact.type === 'VisitAnswered') visits.delete(`${fact.queuedId}/${fact.visitId}/${fact.received}`)
       const waiting = causes.get(fact.id)
       if (!waiting) return
       const { found = [], others = [] } = Object.groupBy(waiting, (one) => (isQueuedBy(one, fact) ? 'found' : 'others'))
-      for (const { queuedId, at } of found) {
-        if (at === fact.received) continue
-        findings.add('form-events: at', `${userKey(fact)}/${queuedId}`, `${at} instead of ${fact.received}`)
+      for (const { queuedId, at, causeOffset } of found) {
+        const about = `${userKey(fact)}/${queuedId}`
+        if (causeOffset !== undefined && BigInt(causeOffset) !== offset)
+          findings.add('form-events: causeOffset', about, `${causeOffset} instead of ${offset}`)
+        if (at !== fact.received) findings.add('form-events: at', about, `${at} instead of ${fact.received}`)
       }
       if (others.length === 0) causes.delete(fact.id)
       else causes.set(fact.id, others)
@@ -219,7 +197,6 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
         findings,
       })
       for (const each of [known, rows, moving, causes, visits, confirmed, open, shown, partitions]) each.clear()
-      ofErased.clear()
       erased.clear()
     },
   }

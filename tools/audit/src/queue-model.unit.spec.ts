@@ -7,7 +7,6 @@ import {
   idOf,
   nps,
   over,
-  place,
   queued,
   queueRow,
   revision,
@@ -230,10 +229,8 @@ describe('a row of the queue', () => {
 
 describe('the queue of an erased user', () => {
   const before = queued(0)
-  const erased = { ...place, type: 'QueueErased', id: idOf('erased'), at: at(5), erasureId: idOf('erasure') } as const
-
   it('has no rows, and may queue the form again', async () => {
-    const ended = { fenced: [track(0)], records: [], forms: [before, erased] }
+    const ended = { fenced: [track(0)], records: [], forms: [before] }
     expect(await kindsOf({ ...ended, queue: [] })).toEqual([])
     expect(await kindsOf({ ...ended, queue: [queueRow(before)] })).toEqual(['forms.queue: not in the log'])
     const after = queued(10)
@@ -241,7 +238,7 @@ describe('the queue of an erased user', () => {
       ...ended,
       form: { frequency: { repeat: 'once' as const } },
       records: [track(10)],
-      forms: [before, erased, after],
+      forms: [before, after],
     }
     expect(await kindsOf({ ...returned, queue: [queueRow(after)] })).toEqual([])
     expect(await kindsOf({ ...returned, queue: [] })).toEqual(['forms.queue: missing'])
@@ -249,7 +246,7 @@ describe('the queue of an erased user', () => {
 
   it('may still be named by records in flight', async () => {
     const inFlight = {
-      forms: [before, erased],
+      forms: [before],
       fenced: [track(0)],
       records: [visit(4), answered(before, 4)],
       queue: [],

@@ -114,6 +114,7 @@ const FORM_FACTS: Readonly<Record<FormFact['type'] | QueueErased['type'], Record
     members: {
       ...ofForm,
       causeId: uuid,
+      causeOffset: optional(whole),
       priority: whole,
       showFrom: instant,
       expiresAt: optional(instant),

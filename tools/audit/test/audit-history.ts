@@ -1,7 +1,7 @@
 import { createActivityModel } from '../src/activity-model.ts'
 import { createCatalog } from '../src/catalog.ts'
 import { createCountsForModel } from '../src/counts-for-model.ts'
-import type { FormFact, QueueErased, UserFact } from '../src/facts.ts'
+import type { FormFact, FormQueued, UserFact } from '../src/facts.ts'
 import { createFindings, type FindingsOfKind } from '../src/findings.ts'
 import { createQueueModel } from '../src/queue-model.ts'
 import { createEvaluationModel, type EvaluationModel } from '../src/evaluation-model.ts'
@@ -20,7 +20,7 @@ export interface History {
   /** Records among `records` that were dead letters first. */
   readonly late?: readonly UserFact[]
   /** Records of `form-events`. */
-  readonly forms: readonly (FormFact | QueueErased)[]
+  readonly forms: readonly FormFact[]
   /** Rows of `queue`; absent: they are not compared. */
   readonly queue?: readonly object[] | undefined
   /** Rows of `decisions`; absent: they are not compared. */
@@ -38,21 +38,18 @@ export async function auditHistory(
   const findings = createFindings()
   const evaluation = createEvaluationModel(findings, catalog)
   const { mayBeOffered } = evaluation
-  const queueModel = createQueueModel({ findings, catalog, isAtRest, mayBeOffered, wasErased: () => true })
+  const isErased = ({ causeId }: FormQueued): boolean => fenced.some(({ id }) => id === causeId)
+  const queueModel = createQueueModel({ findings, catalog, isAtRest, mayBeOffered, isErased })
   const activity = createActivityModel(evaluation.judge)
   const countsFor = createCountsForModel(catalog, findings)
   for (const fact of forms) {
-    if (fact.type === 'QueueErased') {
-      queueModel.eraseQueue(fact)
-      continue
-    }
     queueModel.foldForm(fact, { isLater: false })
     evaluation.foldForm(fact)
   }
-  fenced.forEach(queueModel.see)
+  for (const fact of fenced) queueModel.see(fact, 0n)
   for (const [offset, fact] of records.entries()) {
     const how = { partition: PARTITION, offset: BigInt(offset), isLate: late.includes(fact) }
-    queueModel.see(fact)
+    queueModel.see(fact, how.offset)
     countsFor.foldUser?.(fact, how)
     activity.foldUser?.(fact, how)
     queueModel.foldUser(fact, how)
