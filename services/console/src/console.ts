@@ -18,6 +18,7 @@ import { readWebFiles } from './http/web-files.ts'
 import { progressOf } from './live/folded-up-to.ts'
 import { createLiveFeed } from './live/live-feed.ts'
 import { createLiveRoutes } from './live/routes.ts'
+import { createShownUsers } from './live/shown-users.ts'
 import { createSampler } from './metrics/sampler.ts'
 import { scrape } from './metrics/scrape.ts'
 import { readOperations } from './operations/consumer-operations.ts'
@@ -44,7 +45,7 @@ const nowMs = () => Date.now()
 const WEB = path.resolve(import.meta.dirname, '../generated/web')
 
 interface ConsoleParts
-  extends Pick<ConsoleConfig, 'tokens' | 'publicUrl' | 'demoKeysFile' | 'gatewayUrl' | 'services' | 'kafka'>,
+  extends Pick<ConsoleConfig, 'tokens' | 'publicUrl' | 'demoKeysFile' | 'gatewayUrl' | 'services' | 'kafka' | 'keyRing'>,
     Pick<ConsoleConfig, 'cliEntry' | 'operatorUrl' | 'replayFile' | 'commandEnvironment'> {
   readonly connection: LogConnection
   /** The token that services share. */
@@ -61,6 +62,7 @@ export async function createConsole(parts: ConsoleParts) {
   const dependencies: Dependencies = {
     ...createServices(parts.services, parts.internalToken),
     connection,
+    keyRing: parts.keyRing,
     catalog: createKnownCatalog(connection),
     partitionCount: parts.kafka.partitions.keyPartitions,
     nowMs,
@@ -69,7 +71,8 @@ export async function createConsole(parts: ConsoleParts) {
   const targets = Object.entries(parts.services).flatMap(([service, urls]) => urls.map((url) => ({ service, url })))
   const sampler = createSampler({ targets, scrape, nowMs })
   const readProgress = async () => progressOf(await readOperations(dependencies.processes))
-  const feed = createLiveFeed({ ...dependencies, readProgress })
+  const shownUsers = createShownUsers({ ...dependencies.projector, nowMs })
+  const feed = createLiveFeed({ ...dependencies, readProgress, shownUsers })
   const findDemo = createFindDemo({ ...dependencies, keysFile: parts.demoKeysFile })
   const cli =
     parts.cliEntry === undefined ? undefined : { entry: parts.cliEntry, environment: parts.commandEnvironment }
@@ -83,7 +86,7 @@ export async function createConsole(parts: ConsoleParts) {
       readReachedLimits: createReachedLimits(dependencies),
       countMembers: createCountMembers(connection),
     }),
-    ...createLiveRoutes({ ...dependencies, feed }),
+    ...createLiveRoutes({ ...dependencies, feed, shownUsers }),
     ...createUserRoutes({ ...dependencies, users: createUsers(dependencies), exportUser: userExport.start }),
     ...createFormRoutes(dependencies),
     ...simulation.routes,

@@ -1,4 +1,5 @@
 import type { LogConnection } from '@nextvisit/log'
+import type { KeyRing } from '@nextvisit/sealing'
 import type { Logger } from '@nextvisit/service-kit'
 import type { KnownCatalog } from './catalog/known-catalog.ts'
 import type { Services } from './services.ts'
@@ -6,6 +7,8 @@ import type { Services } from './services.ts'
 /** Dependencies of the screens. Each function picks the ones that it uses. */
 export interface Dependencies extends Services {
   readonly connection: LogConnection
+  /** The keys of NEXTVISIT_SECRET_KEY; undefined if it is not set. */
+  readonly keyRing: KeyRing | undefined
   readonly catalog: () => Promise<KnownCatalog>
   /** Number of partitions of the topics keyed by user. */
   readonly partitionCount: number

@@ -3,7 +3,7 @@ import { catchUp, defineConsumer, READ_BARRIER_WITHIN_MS, staleUnless } from '@n
 import { FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
 import { BEHIND, NOT_FOUND } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
-import { lookUpUsers, readSegmentMembers, readSegments, readUser, readUserNames } from './queries.ts'
+import { lookUpUsers, readSegmentMembers, readSegments, readUser, readUserKeys, readUserNames } from './queries.ts'
 import { createProjection } from './projection.ts'
 
 /**
@@ -69,7 +69,13 @@ export const userProjector = defineConsumer({
       return user ? { ...user, ...staleUnless(isCaughtUp) } : isCaughtUp ? NOT_FOUND : BEHIND
     },
     // A userName never changes, and one that is not folded yet is only missing on a screen.
-    readUserNames: (query, { readDb }) => readUserNames(readDb, query),
+    readUserNames: async ({ questions }, { readDb }) => ({ answers: await readUserNames(readDb, questions) }),
+    readUserKeys: async (query, context) => {
+      const [userId, ...others] = query.userIds
+      const of = userId !== undefined && others.length === 0 ? { userId } : 'all users'
+      const isCaughtUp = await catchUp(of, { ...context, withinMs: READ_BARRIER_WITHIN_MS })
+      return { users: [...(await readUserKeys(context.readDb, query))], ...staleUnless(isCaughtUp) }
+    },
     readSegments: async (query, context) => {
       const isCaughtUp = await catchUp('all users', { ...context, withinMs: READ_BARRIER_WITHIN_MS })
       return { ...(await readSegments(context.readDb, query)), ...staleUnless(isCaughtUp) }

@@ -67,9 +67,15 @@ it('the names of users are read in the order of their ids, and only of identifie
     identifyRequested({ ...place, userName: 'bob' }),
     identifyRequested({ ...elsewhere, userName: 'eve' }),
   ])
-  const userIds = ['bob', 'eve', 'nobody', 'ada', 'bob'].map(userIdFixture)
-  expect(await readUserNames(prisma, { ...place, userIds })).toEqual({ userNames: ['bob', null, null, 'ada', 'bob'] })
-  expect(await readUserNames(prisma, { ...place, userIds: [] })).toEqual({ userNames: [] })
+  const namesOf = async (...asked: readonly string[]) => {
+    const named = await readUserNames(
+      prisma,
+      asked.map((userName) => ({ ...place, userId: userIdFixture(userName) })),
+    )
+    return named.map(({ userName }) => userName)
+  }
+  expect(await namesOf('bob', 'eve', 'nobody', 'ada', 'bob')).toEqual(['bob', null, null, 'ada', 'bob'])
+  expect(await namesOf()).toEqual([])
 })
 
 describe('the read model of a user', () => {

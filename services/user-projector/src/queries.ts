@@ -1,14 +1,16 @@
 import { findCaughtUp, type HandlerParts } from '@nextvisit/consumer'
 import {
   MAX_EVENTS_SHOWN,
+  type NamedUser,
   type SegmentMembersAnswer,
   type SegmentMembersQuery,
   type SegmentsAnswer,
   type SegmentsQuery,
+  type UserFence,
+  type UserKeys,
+  type UserKeysQuery,
   type UserLookedUp,
   type UserLookUp,
-  type UserNamesAnswer,
-  type UserNamesQuery,
   type UserQuery,
   type UserReadModel,
 } from '@nextvisit/contracts'
@@ -46,16 +48,46 @@ export async function readUser(db: Db, query: UserQuery): Promise<UserReadModel 
   }
 }
 
-/** Returns the userNames of these users, in their order; null: no identify was folded. */
-export async function readUserNames(
+interface FenceColumns {
+  readonly offset: bigint | null
+  readonly keysUntil: Date | null
+  readonly erasureId: string | null
+}
+
+const FENCE_COLUMNS = sql`erased."offset", erased.keys_until AS "keysUntil", erased.erasure_id AS "erasureId"`
+
+function fenceOf({ offset, keysUntil, erasureId }: FenceColumns): { readonly fence?: UserFence } {
+  if (offset === null || keysUntil === null || erasureId === null) return {}
+  return { fence: { offset: String(offset), keysUntil: keysUntil.toISOString(), erasureId } }
+}
+
+/** Returns the userNames of these users, in their order, and their last erasures. */
+export async function readUserNames(db: Db, queries: readonly UserQuery[]): Promise<NamedUser[]> {
+  const rows = await db.$queryRaw<(FenceColumns & { readonly userName: string | null })[]>(sql`
+    SELECT known.user_name AS "userName", ${FENCE_COLUMNS}
+    FROM ${users.source('asked', queries)}
+      LEFT JOIN users AS known USING (organization, project, user_id)
+      LEFT JOIN erased_users AS erased USING (organization, project, user_id)
+    ORDER BY position`)
+  return rows.map(({ userName, ...row }) => ({ userName, ...fenceOf(row) }))
+}
+
+/** Returns the stored keys of these users, in their order, and their last erasures. */
+export async function readUserKeys(
   db: Db,
-  { organization, project, userIds }: UserNamesQuery,
-): Promise<UserNamesAnswer> {
-  const rows = await db.$queryRaw<{ userId: string; userName: string }[]>(sql`
-    SELECT user_id AS "userId", user_name AS "userName" FROM users
-    WHERE (organization, project) = (${organization}, ${project}) AND user_id = ANY (${userIds}::uuid[])`)
-  const names = new Map(rows.map(({ userId, userName }) => [userId, userName]))
-  return { userNames: userIds.map((userId) => names.get(userId) ?? null) }
+  { organization, project, userIds }: UserKeysQuery,
+): Promise<readonly UserKeys[]> {
+  const queries = userIds.map((userId) => ({ organization, project, userId }))
+  const [fences, stored] = await Promise.all([
+    readUserNames(db, queries),
+    userKeys.select(db, sql`FROM user_keys WHERE user_id = ANY (${userIds}::uuid[]) ORDER BY key_id`),
+  ])
+  const keys = Map.groupBy(stored, ({ userId }) => userId)
+  return userIds.map((userId, index) => ({
+    userId,
+    ...(fences[index]?.fence && { fence: fences[index].fence }),
+    keys: (keys.get(userId) ?? []).map(({ keyId, wrapped }) => ({ keyId, wrapped })),
+  }))
 }
 
 /** Returns, in the order of the users, true for each with a folded identify. */

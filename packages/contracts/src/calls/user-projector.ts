@@ -41,20 +41,42 @@ export type SegmentMembersQuery = z.infer<typeof SegmentMembersQuery>
 const SegmentMembersAnswer = z.object({ users: z.array(SegmentMember), next: z.string().nullable(), ...staleFields })
 export type SegmentMembersAnswer = z.infer<typeof SegmentMembersAnswer>
 
-/** Maximum number of users in one question about names. */
-const MAX_NAMES_ASKED = 200
-const UserNamesQuery = z.object({ ...projectFields, userIds: z.array(Uuid).max(MAX_NAMES_ASKED) })
-export type UserNamesQuery = z.infer<typeof UserNamesQuery>
-/** In the order of the question; null: no record identifies the user. */
-const UserNamesAnswer = z.object({ userNames: z.array(z.string().nullable()) })
-export type UserNamesAnswer = z.infer<typeof UserNamesAnswer>
+/** The last erasure of a user that the projector has folded (decision 18, The fence rule). */
+const UserFence = z.object({
+  /** Offset of the `UserErased` in the user's partition. */
+  offset: z.string().regex(/^\d{1,18}$/, 'must be a whole number'),
+  keysUntil: Instant,
+  erasureId: Uuid,
+})
+export type UserFence = z.infer<typeof UserFence>
+
+/** `userName`: null: no record identifies the user. `fence`: absent: the user was never erased. */
+const NamedUser = z.object({ userName: z.string().nullable(), fence: UserFence.optional() })
+export type NamedUser = z.infer<typeof NamedUser>
+
+/** Maximum number of users in one question about keys. */
+const MAX_USERS_OF_KEYS = 200
+const UserKeysQuery = z.object({ ...projectFields, userIds: z.array(Uuid).max(MAX_USERS_OF_KEYS) })
+export type UserKeysQuery = z.infer<typeof UserKeysQuery>
+/** The keys of a user that are not destroyed, wrapped by NEXTVISIT_SECRET_KEY. They may include keys that the fence covers. */
+const UserKeys = z.object({
+  userId: Uuid,
+  fence: UserFence.optional(),
+  keys: z.array(z.object({ keyId: Uuid, wrapped: z.string() })),
+})
+export type UserKeys = z.infer<typeof UserKeys>
+/** In the order of the question. */
+const UserKeysAnswer = z.object({ users: z.array(UserKeys), ...staleFields })
+export type UserKeysAnswer = z.infer<typeof UserKeysAnswer>
 
 export const userProjectorCalls = {
   /** Checks that users exist, behind the barrier of their partition, and reads their data keys. */
   lookUpUsers: defineBatchedCall({ path: '/internal/users/look-up', question: UserLookUp, answer: UserLookedUp }),
   /** Not found: the user does not exist. */
   readUser: defineCall({ path: '/internal/users/read', question: UserQuery, answer: UserReadModel }),
-  readUserNames: defineCall({ path: '/internal/users/names/read', question: UserNamesQuery, answer: UserNamesAnswer }),
+  readUserNames: defineBatchedCall({ path: '/internal/users/names/read', question: UserQuery, answer: NamedUser }),
+  /** Reads the keys that open records of these users. */
+  readUserKeys: defineCall({ path: '/internal/users/keys/read', question: UserKeysQuery, answer: UserKeysAnswer }),
   /** Counts the members of these segments. */
   readSegments: defineCall({ path: '/internal/segments/read', question: SegmentsQuery, answer: SegmentsAnswer }),
   readSegmentMembers: defineCall({

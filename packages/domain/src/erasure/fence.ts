@@ -22,8 +22,20 @@ export function isFenced(
   { offset, fact }: { readonly offset: bigint; readonly fact: SealedUserFact },
   fence: Fence,
 ): boolean {
-  if (offset < fence.offset) return true
-  return 'sealed' in fact && fact.sealed !== undefined && isFencedKey(fact.sealed.key, fence)
+  return isFencedPlace({ offset, keyId: keyIdOf(fact) }, fence)
+}
+
+/** Applies the rule of {@link isFenced} to a record whose bytes are not in memory. `keyId`: {@link keyIdOf} it. */
+export function isFencedPlace(
+  { offset, keyId }: { readonly offset: bigint; readonly keyId: string | undefined },
+  fence: Fence,
+): boolean {
+  return offset < fence.offset || (keyId !== undefined && isFencedKey(keyId, fence))
+}
+
+/** Returns the id of the key that sealed the personal members of a record; undefined: nothing is sealed. */
+export function keyIdOf(fact: SealedUserFact): string | undefined {
+  return 'sealed' in fact ? fact.sealed?.key : undefined
 }
 
 /** Returns true if an erasure destroys a key. */

@@ -37,12 +37,12 @@ export function createFormRoutes({
 
   /** Adds the userNames, as far as the projector answers. */
   async function withNames(rows: readonly OpenFormRow[], project: ProjectRef, session: Session, signal: AbortSignal) {
-    const userIds = rows.map(({ userId }) => userId)
-    const read = await projector.readUserNames({ ...project, userIds }, signal)
-    const names = read.outcome === 'answered' ? read.answer.userNames : []
+    const questions = rows.map(({ userId }) => ({ ...project, userId }))
+    const read = await projector.readUserNames({ questions }, signal)
+    const named = read.outcome === 'answered' ? read.answer.answers : []
     return rows.map((row, index) => {
       const { userName: shown } = maskFor(session, revealedName({ ...project, userId: row.userId }))
-      const userName = names[index] ?? null
+      const userName = named[index]?.userName ?? null
       return { ...row, userName: userName === null ? null : shown(userName) }
     })
   }

@@ -5,12 +5,12 @@ import { LIVE_OUTCOMES, MAX_SEARCH_CHARACTERS } from '../shared-with-pages.ts'
 import { TimelineEntry } from '../users/api.ts'
 
 /** A fact that every consumer has folded, an event of a form, or a refusal. */
-const LiveEntry = TimelineEntry.omit({ details: true, moreDetails: true }).extend({
+const LiveEntry = TimelineEntry.omit({ details: true, moreDetails: true, isErased: true }).extend({
   kind: TimelineEntry.shape.kind.exclude(['decision']),
   ...projectFields,
   /** null: the request was refused before it named a user. */
   userId: Uuid.nullable(),
-  /** May be masked. null: no recent fact contains it. */
+  /** May be masked. null: the user is not identified, or erased, or the user projector does not answer. */
   userName: z.string().nullable(),
   /** Remarks such as `unchecked: mau`. */
   marks: z.array(z.string()),

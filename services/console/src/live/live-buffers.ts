@@ -1,7 +1,5 @@
-import type { LiveEntry } from './api.ts'
 import { createEntryBuffer } from './entry-buffer.ts'
 import { type KeptEntry, type LiveQuery, passesFilter } from './live-entries.ts'
-import { createSeenNames } from './seen-names.ts'
 
 /** Size of each buffer: at 2,000 entries a second a page that asks every second misses none. */
 const KEPT = 4_000
@@ -11,16 +9,9 @@ const MAX_ANSWERED = 100
 export function createLiveBuffers(firstPosition: number) {
   const createBuffer = () => createEntryBuffer<KeptEntry>(KEPT, firstPosition)
   const [facts, formEvents, refusals] = [createBuffer(), createBuffer(), createBuffer()]
-  const names = createSeenNames(KEPT)
 
   return {
-    facts: {
-      ...facts,
-      push: (entries: readonly KeptEntry[]) => {
-        names.learn(entries.map(({ entry }) => entry))
-        facts.push(entries)
-      },
-    },
+    facts,
     formEvents,
     refusals,
     /** Reads entries, newest first. The cursor contains the position in each buffer. */
@@ -34,9 +25,9 @@ export function createLiveBuffers(firstPosition: number) {
         }),
       )
       const all = found
-        .flatMap(({ entries }) => entries.map(({ entry }) => entry))
-        .toSorted((one, other) => (one.at < other.at ? 1 : -1))
-      const entries: LiveEntry[] = all.slice(0, MAX_ANSWERED).map(names.name)
+        .flatMap((part) => part.entries)
+        .toSorted((one, other) => (one.entry.at < other.entry.at ? 1 : -1))
+      const entries = all.slice(0, MAX_ANSWERED)
       const counted = filter.refusalsOf.length > 0 ? found : found.slice(0, 2)
       const skipped = counted.reduce((sum, part) => sum + part.skipped, 0)
       return {

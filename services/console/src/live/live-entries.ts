@@ -4,19 +4,22 @@ import {
   isRequestFact,
   type KeptRefusal,
   type ProjectRef,
-  UserFact,
+  SealedUserFact,
 } from '@nextvisit/contracts'
+import { keyIdOf } from '@nextvisit/domain'
 import type { FetchedRecord } from '@nextvisit/log'
 import { isSameProject } from '../catalog/known-catalog.ts'
 import { HIDE_PERSONAL } from '../http/mask.ts'
 import { boundedEntry, shortText } from '../users/bounded-entry.ts'
-import { entryOf, formEntryOf } from '../users/timeline-entries.ts'
+import { entryOf, formEntryOf } from '../users/fact-entries.ts'
 import type { Input } from '../api-routes.ts'
 import type { LiveEntry } from './api.ts'
 
-/** An entry in memory: small, and without values. The userName is masked on read. */
+/** An entry in memory: small, and without values. The user is named on read. */
 export interface KeptEntry {
   readonly entry: LiveEntry
+  /** Of a record on user-events: its offset, and the key that sealed its content. An erasure may cover it. */
+  readonly record?: { readonly offset: bigint; readonly keyId: string | undefined }
   /** Slug of the event; undefined: not about an event, or not known. */
   readonly event: string | undefined
 }
@@ -25,10 +28,17 @@ export interface KeptEntry {
 const MAX_RECORD_BYTES = 2 ** 20
 
 /** Converts a record of user-events. An unreadable one gives no entry: it is a dead letter of each consumer. */
-export function userEntriesOf({ value, headers }: FetchedRecord): readonly KeptEntry[] {
-  if ((value?.byteLength ?? 0) > MAX_RECORD_BYTES) return []
-  const decoded = decodeRecord(UserFact, value, headers)
-  return decoded.outcome === 'ok' ? [userEntry(decoded.fact)] : []
+export function userEntriesOf(record: FetchedRecord): readonly KeptEntry[] {
+  const fact = userFactOf(record)
+  if (!fact) return []
+  return [{ ...userEntry(fact), record: { offset: record.offset, keyId: keyIdOf(fact) } }]
+}
+
+/** Decodes a record of user-events, and opens nothing. undefined: it is unreadable. */
+export function userFactOf({ value, headers }: FetchedRecord): SealedUserFact | undefined {
+  if ((value?.byteLength ?? 0) > MAX_RECORD_BYTES) return undefined
+  const decoded = decodeRecord(SealedUserFact, value, headers)
+  return decoded.outcome === 'ok' ? decoded.fact : undefined
 }
 
 /** Converts a record of form-events. */
@@ -38,11 +48,11 @@ export function formEntriesOf({ value, headers }: FetchedRecord): readonly KeptE
   return decoded.outcome === 'ok' ? [formEntry(decoded.fact)] : []
 }
 
-function userEntry(fact: UserFact): KeptEntry {
+function userEntry(fact: SealedUserFact): KeptEntry {
   const { organization, project, userId } = fact
   const { details: _, moreDetails: __, ...entry } = boundedEntry(entryOf(fact, HIDE_PERSONAL))
-  const common = { ...entry, organization, project, userId, refusal: null }
-  if (!isRequestFact(fact)) return { entry: { ...common, userName: null, marks: [] }, event: undefined }
+  const common = { ...entry, organization, project, userId, userName: null, refusal: null }
+  if (!isRequestFact(fact)) return { entry: { ...common, marks: [] }, event: undefined }
   const marks = [
     ...(fact.environment === 'T' ? ['test key'] : []),
     ...(fact.imported ? ['imported'] : []),
@@ -52,8 +62,7 @@ function userEntry(fact: UserFact): KeptEntry {
     ...Array.from(new Set(fact.unchecked), (check) => `unchecked: ${check}`),
   ]
   const event = fact.type === 'EventTracked' ? shortText(fact.slug) : undefined
-  const userName = fact.type === 'IdentifyRequested' ? shortText(fact.userName) : null
-  return { entry: { ...common, userName, marks }, event }
+  return { entry: { ...common, marks }, event }
 }
 
 function formEntry(fact: FormFact): KeptEntry {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { encodeRecord, type FormFact, type KeptRefusal, type UserFact } from '@nextvisit/contracts'
-import { eventTracked } from '@nextvisit/contracts/fixtures'
+import { encodeRecord, type FormFact, type KeptRefusal, type UserErased, type UserFact } from '@nextvisit/contracts'
+import { eventTracked, userErased } from '@nextvisit/contracts/fixtures'
 import { createPublisher } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
 import { createTestTopic } from '@nextvisit/testing'
@@ -44,6 +44,7 @@ async function givenFeed() {
   await publisher.start()
   const checkpoints = { metering: 0, 'user-projector': 0 }
   const refusals: KeptRefusal[] = []
+  const erased: string[] = []
   const clock = { nowMs: Date.parse(AT) }
   const progressReads = { count: 0, isFailing: false }
   const logged: string[] = []
@@ -59,6 +60,7 @@ async function givenFeed() {
         partitions: partitionsAt(offset),
       }))
     },
+    shownUsers: { erase: ({ userId }) => void erased.push(userId) },
     readRefusals: async () => refusals,
     nowMs: () => clock.nowMs,
     logger: createLogger('console', 'info', { write: (line: string) => void logged.push(line) }),
@@ -103,10 +105,11 @@ async function givenFeed() {
   }
   const track = (...names: readonly string[]) => trackIn(0, names)
   const decide = (fact: FormFact) => publish(forms.topic, [fact])
-  return { feed, checkpoints, refusals, clock, progressReads, logged, readUntil, track, trackIn, decide }
+  const erase = (fact: UserErased) => publish(users.topic, [fact])
+  return { feed, checkpoints, refusals, erased, erase, clock, progressReads, logged, readUntil, track, trackIn, decide }
 }
 
-const titlesIn = ({ entries }: LiveReading) => entries.map(({ title }) => title).toSorted()
+const titlesIn = ({ entries }: LiveReading) => entries.map(({ entry }) => entry.title).toSorted()
 const follows = ({ state }: LiveReading) => state === 'follows'
 
 describe('the feed of Live', () => {
@@ -137,6 +140,17 @@ describe('the feed of Live', () => {
       titlesIn(await readUntil(({ entries }) => entries.length > 0, { ...query, after: cursor ?? undefined })),
     ).toEqual(['Slow down'])
     expect(titlesIn(await readUntil(() => true, { outcome: 'delivered' }))).toEqual(['Form nps delivered'])
+  })
+
+  it('shows an erasure at once, although a consumer is halted before it', async () => {
+    const { erased, erase, readUntil, track } = await givenFeed()
+    await track('a')
+    const fact = userErased({ ...shop, id: randomUUID() })
+    await erase(fact)
+    const reading = await readUntil(({ entries }) => entries.length > 0)
+    expect(titlesIn(reading)).toEqual(['User erased'])
+    expect(reading.entries[0]?.record).toEqual({ offset: 1n, keyId: undefined })
+    expect(erased).toEqual([fact.userId])
   })
 
   it('skips entries beyond the limit, and counts them', async () => {

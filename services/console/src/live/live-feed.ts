@@ -1,23 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { TOPICS } from '@nextvisit/contracts'
+import { HEADERS, TOPICS } from '@nextvisit/contracts'
+import type { FetchedRecord } from '@nextvisit/log'
 import type { Answer } from '../api-routes.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { isLate } from '../shared-with-pages.ts'
 import { type ConsumerProgress, type FoldedUpTo, foldedUpTo, withLastReports } from './folded-up-to.ts'
 import { followTopic } from './follow-topic.ts'
-import { formEntriesOf, type LiveQuery, userEntriesOf } from './live-entries.ts'
+import { formEntriesOf, type KeptEntry, type LiveQuery, userEntriesOf, userFactOf } from './live-entries.ts'
 import { createLiveBuffers } from './live-buffers.ts'
 import { createNewRefusals } from './new-refusals.ts'
 import { createPendingRecords } from './pending-records.ts'
+import type { ShownUsers } from './shown-users.ts'
 
 interface LiveFeedParts extends Pick<Dependencies, 'connection' | 'readRefusals' | 'nowMs' | 'logger'> {
   /** Reads how far each consumer has folded the log. */
   readonly readProgress: () => Promise<readonly ConsumerProgress[]>
+  readonly shownUsers: Pick<ShownUsers, 'erase'>
   /** For specs, which use their own topics. */
   readonly topics?: { readonly userEvents: string; readonly formEvents: string }
 }
 
-export interface LiveReading extends Omit<Answer<'readLive'>, 'refusals'> {
+export interface LiveReading extends Omit<Answer<'readLive'>, 'refusals' | 'entries'> {
+  /** Newest first; their users are not named. */
+  readonly entries: readonly KeptEntry[]
   /** The last read of refusals succeeded. */
   readonly hasRefusals: boolean
 }
@@ -58,7 +63,7 @@ export function createLiveFeed(parts: LiveFeedParts): LiveFeed {
 
 /** Follows the log from the first read until {@link WATCHED_MS} after the last one. */
 function startWatch(parts: LiveFeedParts, readFolded: () => Promise<FoldedUpTo>) {
-  const { connection, nowMs, topics = TOPICS } = parts
+  const { connection, shownUsers, nowMs, topics = TOPICS } = parts
   const ending = new AbortController()
   const { signal } = ending
   const buffers = createLiveBuffers(nowMs() * 1_000)
@@ -86,6 +91,15 @@ function startWatch(parts: LiveFeedParts, readFolded: () => Promise<FoldedUpTo>)
       signal,
     })
 
+  /** Erasures appear although a consumer is halted: pages hide the names that they show. */
+  function showErasures(records: readonly FetchedRecord[]): void {
+    for (const record of records) {
+      const fact = userFactOf(record)
+      if (fact?.type === 'UserErased') shownUsers.erase(fact, record.offset)
+    }
+    buffers.facts.push(records.flatMap(userEntriesOf))
+  }
+
   async function release(): Promise<void> {
     await foldedFacts.release()
     if (current.size === 2) hasReleased = true
@@ -93,7 +107,11 @@ function startWatch(parts: LiveFeedParts, readFolded: () => Promise<FoldedUpTo>)
 
   const repeating = { ...parts, isWatched, signal }
   const running = Promise.all([
-    follow(topics.userEvents, NEWEST.userEvents, foldedFacts.add),
+    follow(topics.userEvents, NEWEST.userEvents, (partition, records) => {
+      const erasures = records.filter(isErasure)
+      showErasures(erasures)
+      foldedFacts.add(partition, erasures.length === 0 ? records : records.filter((record) => !isErasure(record)))
+    }),
     follow(topics.formEvents, NEWEST.formEvents, (_, records) => {
       const newest = records.slice(-DECODED_AT_ONCE)
       buffers.formEvents.skip(records.length - newest.length)
@@ -124,6 +142,10 @@ function startWatch(parts: LiveFeedParts, readFolded: () => Promise<FoldedUpTo>)
       await running
     },
   }
+}
+
+function isErasure({ headers }: FetchedRecord): boolean {
+  return headers[HEADERS.type] === 'UserErased'
 }
 
 /** Holds the records of `user-events` back until every consumer has folded them. */

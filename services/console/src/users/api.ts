@@ -69,6 +69,8 @@ export const TimelineEntry = z.strictObject({
   title: z.string(),
   /** Members of the fact. Values may be masked. `cutFromBytes`: size of a value that is not whole here. */
   details: z.array(named.extend({ ...withInstants, cutFromBytes: z.number().int().optional() })),
+  /** An erasure covers the fact: its content is gone. */
+  isErased: z.literal(true).optional(),
   /** Number of further members; absent: none. */
   moreDetails: z.number().int().optional(),
   /** The request that caused the entry. */
@@ -97,6 +99,8 @@ export const usersApi = {
     answer: UserPath.extend({
       /** Personal data is masked. */
       isMasked: z.boolean(),
+      /** The last erasure of the user; null: none. With a profile: the user has returned since. */
+      erasureId: Uuid.nullable(),
       /** null: the user was never identified. */
       profile: z
         .strictObject({

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { decodeRecord, HEADERS, TOPICS, UserFact } from '@nextvisit/contracts'
+import { decodeRecord, HEADERS, SealedUserFact, TOPICS } from '@nextvisit/contracts'
 import { readLog, type FetchedBatch, type FetchedRecord, type LogConnection, withLogAdmin } from '@nextvisit/log'
 
 /** A record enters the log within this time of its id: a request takes at most 5 s, and clocks differ. */
@@ -15,7 +15,7 @@ const BATCH_RECORDS = 500
 const FETCH_BYTES_PER_PARTITION = 256 * 1024
 
 export type FoundRequest =
-  | { readonly outcome: 'found'; readonly fact: UserFact }
+  | { readonly outcome: 'found'; readonly fact: SealedUserFact }
   /**
    * The whole surrounding log was read. Also the outcome for an id without a time: of a request with an
    * `Idempotency-Key`, or of an import.
@@ -71,7 +71,7 @@ export async function findRequest(
   signal?.throwIfAborted()
   isCut ||= deadline.aborted && !record
   if (isCut) return { outcome: 'too-many-records', read, fromMs, untilMs }
-  const decoded = record && decodeRecord(UserFact, record.value, record.headers)
+  const decoded = record && decodeRecord(SealedUserFact, record.value, record.headers)
   return decoded?.outcome === 'ok' ? { outcome: 'found', fact: decoded.fact } : { outcome: 'missing' }
 }
 

@@ -1,16 +1,27 @@
 import { randomUUID } from 'node:crypto'
 import type { FormFact } from '@nextvisit/contracts'
-import { eventTracked, userIdFixture } from '@nextvisit/contracts/fixtures'
+import { eventTracked, userErased, userIdFixture } from '@nextvisit/contracts/fixtures'
+import { createDataKey } from '@nextvisit/sealing'
+import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
 import { createTestTopic } from '@nextvisit/testing'
 import { describe, expect, inject, it } from 'vitest'
 import { publishFacts } from '../../test/publish-facts.ts'
 import { SHOW_ALL } from '../http/mask.ts'
 import { bytesOfEntry } from './bounded-entry.ts'
+import { answered } from '../http/api-route.ts'
+import { createRecordOpener } from './open-records.ts'
 import { readUserLog } from './read-user-log.ts'
 
 const userId = userIdFixture('ada')
+const PLACE = { organization: 'acme', project: 'shop' }
 /** Values like those of the largest event that the gateway takes: 31 KB. */
 const LARGE = Object.fromEntries(Array.from({ length: 16 }, (_, nth) => [`text ${nth}`, 'é'.repeat(1_000)]))
+
+const ring = givenKeyRing('aa'.repeat(32))
+const AT_MS = Date.parse('2026-11-23T03:00:00.000Z')
+/** Opens records with keys that the user projector has. It has folded no erasure. */
+const openerOf = (keys: readonly ReturnType<typeof createDataKey>['wrapped'][]) =>
+  createRecordOpener({ keyRing: ring, keys: answered({ userId, keys: [...keys] }) }, { ...PLACE, userId })
 
 /** Topics with large events of one user, numbered by their names. */
 async function givenEvents(count: number, properties: Readonly<Record<string, unknown>> = LARGE) {
@@ -38,7 +49,7 @@ async function givenEvents(count: number, properties: Readonly<Record<string, un
   await publishFacts(connection, forms.topic, [queued])
   const topics = { userEvents: users.topic, formEvents: forms.topic }
   const user = { organization: 'acme', project: 'shop', userId }
-  const query = { user, depth: 1, mask: SHOW_ALL, signal: new AbortController().signal }
+  const query = { user, depth: 1, mask: SHOW_ALL, opener: openerOf([]), signal: new AbortController().signal }
   const read = (kept?: { readonly entries: number; readonly bytes: number }, own: Partial<typeof query> = {}) =>
     readUserLog(
       {
@@ -53,6 +64,39 @@ async function givenEvents(count: number, properties: Readonly<Record<string, un
       { ...query, ...own },
     )
   return { read }
+}
+
+/** A topic of sealed events and an erasure, which the user projector has not folded, and may be in the log again. */
+async function givenErasure() {
+  const brokers = inject('kafkaBrokers')
+  const [users, forms] = await Promise.all([createTestTopic(brokers), createTestTopic(brokers)])
+  const [old, other] = [createDataKey(ring, userId, AT_MS), createDataKey(ring, userId, AT_MS + 120_000)]
+  const erased = userErased({ received: new Date(AT_MS + 1).toISOString() })
+  const track = (eventName: string, { key }: typeof old) => {
+    const fact = eventTracked({ id: randomUUID(), eventName, properties: { card: '4242' } })
+    return publishFacts(users.connection, users.topic, [fact], { key })
+  }
+  const read = async () => {
+    const log = await readUserLog(
+      {
+        connection: users.connection,
+        partitionCount: 1,
+        nowMs: () => 0,
+        topics: { userEvents: users.topic, formEvents: forms.topic },
+        withinMs: 60_000,
+      },
+      {
+        user: { ...PLACE, userId },
+        depth: 1,
+        mask: SHOW_ALL,
+        opener: openerOf([old.wrapped, other.wrapped]),
+        signal: new AbortController().signal,
+      },
+    )
+    return log.facts.map(({ entry }) => [entry.title, entry.details.find(({ name }) => name === 'card')?.value])
+  }
+  const erase = () => publishFacts(users.connection, users.topic, [erased])
+  return { old, other, track, erase, read }
 }
 
 const namesIn = ({ facts }: Awaited<ReturnType<typeof readUserLog>>) => facts.map(({ entry }) => entry.title)
@@ -98,6 +142,24 @@ describe('the part of the log of one user', () => {
     const { read } = await givenEvents(3, {})
     const log = await read(undefined, { user: { organization: 'acme', project: 'blog', userId } })
     expect([log.facts, log.formFacts]).toEqual([[], []])
+  })
+
+  it('opens sealed facts, and shows none that an erasure in the log covers, although its key is there', async () => {
+    const { old, other, track, erase, read } = await givenErasure()
+    await track('before', old)
+    expect(await read()).toEqual([['Event before', '"4242"']])
+    await erase()
+    await track('in flight', old)
+    await track('returned', other)
+    // A copy of the erasure covers nothing more.
+    await erase()
+    expect(await read()).toEqual([
+      ['Event before', undefined],
+      ['User erased', undefined],
+      ['Event in flight', undefined],
+      ['Event returned', '"4242"'],
+      ['User erased', undefined],
+    ])
   })
 
   it('ends with its request', async () => {

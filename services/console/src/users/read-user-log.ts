@@ -1,12 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { decodeRecord, FormFact, TOPICS, UserFact, type UserRef } from '@nextvisit/contracts'
+import { decodeRecord, FormFact, SealedUserFact, TOPICS, type UserRef } from '@nextvisit/contracts'
+import { keyIdOf } from '@nextvisit/domain'
 import { bytesOfRecord, readLog, type FetchedRecord, partitionForKey, withLogAdmin } from '@nextvisit/log'
 import type { ZodType } from 'zod'
 import type { Answer } from '../api-routes.ts'
 import type { Dependencies } from '../dependencies.ts'
 import type { Mask } from '../http/mask.ts'
 import { bytesOfEntry } from './bounded-entry.ts'
-import { formEntryOf, keptFactOf, type KeptFact } from './timeline-entries.ts'
+import { behindFence, keptFactOf, type KeptFact } from './kept-fact.ts'
+import { fenceOfFact, type NamedFence, type RecordOpener } from './open-records.ts'
+import { formEntryOf } from './fact-entries.ts'
 
 export interface UserLog {
   /** Oldest first, like `formFacts`. */
@@ -21,6 +24,8 @@ export interface UserLogQuery {
   /** Each step reads the same number of records further back. */
   readonly depth: number
   readonly mask: Mask
+  /** Opens the user's records. */
+  readonly opener: RecordOpener
   /** Ends the reading. */
   readonly signal: AbortSignal
 }
@@ -54,7 +59,7 @@ const MAX_RECORD_BYTES = 2 ** 20
 /** Reads the user's part of the log backwards, within bounds of records, time and bytes. Rejects while it is unavailable. */
 export async function readUserLog(
   { connection, partitionCount, nowMs, topics = TOPICS, kept = KEPT, withinMs = READ_WITHIN_MS }: UserLogParts,
-  { user, depth, mask, signal }: UserLogQuery,
+  { user, depth, mask, opener, signal }: UserLogQuery,
 ): Promise<UserLog> {
   const partition = partitionForKey(user.userId, partitionCount)
   const common = {
@@ -63,14 +68,18 @@ export async function readUserLog(
     withinMs,
     signal,
   }
+  const fences = createFences(opener.fence)
   const [userEvents, formEvents] = await Promise.all([
     readBackwards<KeptFact>(connection, {
       ...common,
       topic: topics.userEvents,
       room: kept.userEvents,
       keep: (record) => {
-        const fact = factOf(user, record, UserFact)
-        return fact ? keptFactOf(fact, mask) : undefined
+        const { offset } = record
+        const fact = factOf(user, record, SealedUserFact)
+        if (!fact) return undefined
+        if (fact.type === 'UserErased') fences.add(fenceOfFact(fact, offset))
+        return keptFactOf(opener.open({ offset, fact }), { offset, keyId: keyIdOf(fact) }, mask)
       },
       bytesOf: ({ entry }) => bytesOfEntry(entry),
     }),
@@ -84,8 +93,9 @@ export async function readUserLog(
   ])
   const cut = [userEvents, formEvents].filter(({ stopped }) => stopped !== 'beginning')
   const sinceMs = Math.max(...cut.map(({ sinceMs: since = nowMs() }) => since))
+  const fence = fences.last()
   return {
-    facts: userEvents.kept,
+    facts: fence ? userEvents.kept.map((fact) => behindFence(fact, fence)) : userEvents.kept,
     formFacts: formEvents.kept,
     reading: {
       partition,
@@ -93,6 +103,24 @@ export async function readUserLog(
       stopped: cut[0]?.stopped ?? 'beginning',
       since: cut.length === 0 ? null : new Date(sinceMs).toISOString(),
     },
+  }
+}
+
+/**
+ * Collects the erasures of the user in the log: the last one may be newer than the one that the user projector has folded.
+ * Of several copies of an erasure, the first one counts.
+ */
+function createFences(folded: NamedFence | undefined) {
+  const fences = new Map<string, NamedFence>()
+  const add = (fence: NamedFence): void => {
+    const known = fences.get(fence.erasureId)
+    if (!known || fence.offset < known.offset) fences.set(fence.erasureId, fence)
+  }
+  if (folded) add(folded)
+  return {
+    add,
+    last: (): NamedFence | undefined =>
+      [...fences.values()].toSorted((one, other) => (one.offset < other.offset ? 1 : -1))[0],
   }
 }
 

@@ -26,6 +26,7 @@ const routes = {
     nowMs: () => 0,
     users: createUsers({
       connection: { brokers: [], clientId: 'test' },
+      keyRing: undefined,
       projector,
       evaluator,
       partitionCount: 1,

@@ -55,13 +55,17 @@ export function createUserRoutes({ catalog, users, exportUser, readRefusals, now
       return answered({ organization, project, userId: userIdOf(organization, project, userName) })
     },
     readUser: async (path, session, signal) => {
-      const [known, user] = await Promise.all([knownCatalog(), users.readUser(path, signal)])
+      const [known, user, fence] = await Promise.all([
+        knownCatalog(),
+        users.readUser(path, signal),
+        users.readFence(path, signal),
+      ])
       const found = known?.project(path.organization, path.project)
       if (known && !found) return NO_PROJECT
       if (user.outcome === 'refused') return user
       const mask = maskFor(session, revealedName(path))
       const profile = user.answer ? profileOf(user.answer, found?.config, mask) : null
-      return answered({ ...path, isMasked: mask.isMasked, profile })
+      return answered({ ...path, isMasked: mask.isMasked, profile, erasureId: fence?.erasureId ?? null })
     },
     readUserForms: async (path, session, signal) => {
       const [known, forms] = await Promise.all([knownCatalog(), users.readForms(path, signal)])
@@ -112,6 +116,15 @@ function formLineOf({ waitsFor, missed, decision, ...line }: FormExplanation): F
   }
 }
 
+/** Names each obstacle to reading the content of records once. */
+function unreadInWords(facts: UserLog['facts']): readonly string[] {
+  const reasons = facts.flatMap(({ unread }) => unread ?? [])
+  return Array.from(Map.groupBy(reasons, (reason) => reason), ([reason, { length }]) => {
+    const records = length === 1 ? 'one record' : `${length} records`
+    return `Traits, device facts and properties of ${records} are missing: ${reason}`
+  })
+}
+
 function timelineOf({
   path,
   log: { facts, formFacts, reading },
@@ -136,6 +149,7 @@ function timelineOf({
     ...(forms.outcome === 'refused'
       ? [`Decisions that queued nothing, and offers, are missing: ${forms.message}`]
       : []),
+    ...unreadInWords(facts),
     ...(refusals ? [] : ['Requests that were refused are missing: no gateway answers, or Redis does not.']),
   ]
   const entries = entriesWithin(all, MAX_TIMELINE_BYTES)

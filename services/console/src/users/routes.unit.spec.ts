@@ -29,6 +29,7 @@ const refusal: KeptRefusal = {
 /** A log without records, a projector without users, and a silent evaluator. */
 const users: Users = {
   readUser: async () => answered(undefined),
+  readFence: async () => undefined,
   readForms: async () => noAnswerOf('form-trigger-evaluator'),
   readTriggerProgress: async () => new Map(),
   readLog: async () => ({

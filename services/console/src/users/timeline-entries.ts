@@ -1,51 +1,18 @@
 import {
-  firstCharacters,
   type FormDecision,
   type FormFact,
   type FormsReadModel,
-  isRequestFact,
   type KeptRefusal,
   MAX_QUEUED_FORMS,
   type ProjectConfig,
   type QueuedForm,
-  type UserFact,
 } from '@nextvisit/contracts'
-import { compileForms, explainGates, TRAIT_OPERATORS, traitChangesOf } from '@nextvisit/domain'
+import { compileForms, explainGates } from '@nextvisit/domain'
 import type { TimelineEntry } from './api.ts'
 import { boundedEntry } from './bounded-entry.ts'
 import type { Mask } from '../http/mask.ts'
-import { namedValues } from './profile.ts'
-
-type Detail = TimelineEntry['details'][number]
-/** Entry of a fact in the log. Refusals, and decisions that queued nothing, are not in the log. */
-type FactEntry = TimelineEntry & { readonly kind: Exclude<TimelineEntry['kind'], 'decision' | 'refused'> }
-
-const detail = (name: string, value: string): Detail => ({ name, value, withInstants: false })
-const instantDetail = (name: string, value: string): Detail => ({ name, value, withInstants: true })
-/** Details with values of a user or an event. */
-const valueDetails = (values: Readonly<Record<string, unknown>>, mask: Mask): Detail[] =>
-  namedValues(values, mask).map(({ name, value }) => detail(name, value))
-
-/** A fact as the timeline holds it: its bounded entry, without the values that the entry does not show. */
-export interface KeptFact {
-  readonly entry: FactEntry
-  /** Event or visit for which the project's forms were evaluated; undefined: the fact evaluates no forms. */
-  readonly asked: { readonly event: string } | 'visit' | undefined
-}
-
-export function keptFactOf(fact: UserFact, mask: Mask): KeptFact {
-  return { entry: boundedEntry(entryOf(fact, mask)), asked: askedBy(fact) }
-}
-
-/** More than any slug of the product. */
-const MAX_SLUG = 300
-
-function askedBy(fact: UserFact): KeptFact['asked'] {
-  if (!isRequestFact(fact)) return undefined
-  if (fact.type === 'EventTracked')
-    return fact.evaluateTriggers ? { event: firstCharacters(fact.slug, MAX_SLUG) } : undefined
-  return fact.source === 'sdk' ? 'visit' : undefined
-}
+import { detail, formEntryOf, instantDetail } from './fact-entries.ts'
+import type { KeptFact } from './kept-fact.ts'
 
 interface TimelineParts {
   readonly facts: readonly KeptFact[]
@@ -154,65 +121,6 @@ function refusalEntryOf({ id, at, message, status, reason, route, item, key, req
     detail('key', key.name),
   ]
   return { id, at, kind: 'refused', title: `Refused: ${message}`, details, requestId }
-}
-
-/** Converts a fact of user-events. */
-export function entryOf(fact: UserFact, mask: Mask): FactEntry {
-  const common = { id: fact.id, at: fact.received, requestId: fact.id }
-  if (fact.type === 'VisitAnswered') {
-    const title = `Visit answered with form ${fact.formId}`
-    return { ...common, requestId: fact.visitId, kind: 'offered', title, details: [] }
-  }
-  if (fact.type === 'UserErased') return { ...common, kind: 'erased', title: 'Erased', details: [] }
-  const unchecked = Array.from(new Set(fact.unchecked), (check) => detail('unchecked', check))
-  const imported = fact.imported ? [detail('imported', 'yes')] : []
-  if (fact.type === 'EventTracked') {
-    const details = [
-      ...(fact.newEvent ? [detail('new event', 'yes')] : []),
-      ...imported,
-      ...(fact.evaluateTriggers
-        ? []
-        : [detail('triggers', `not evaluated: ${fact.imported ? 'imported' : 'too old on arrival'}`)]),
-      ...(fact.occurredAt === fact.received ? [] : [instantDetail('occurred at', fact.occurredAt)]),
-      ...unchecked,
-      ...valueDetails(fact.properties ?? {}, mask),
-    ]
-    return { ...common, kind: 'event', title: `Event ${fact.eventName}`, details }
-  }
-  const isVisit = fact.source === 'sdk'
-  const details = [
-    ...traitChangesOf(fact.operations).map(({ operator, slug, value }) =>
-      detail(`${TRAIT_OPERATORS[operator].words} ${slug}`, value === undefined ? '' : mask.value(value)),
-    ),
-    ...valueDetails(fact.device, mask),
-    ...(fact.invalidDeviceFields ?? []).map((field) => detail(field, 'dropped: not a valid value')),
-    ...unchecked,
-    ...imported,
-  ]
-  return { ...common, kind: isVisit ? 'visit' : 'identify', title: isVisit ? 'Visit' : 'Identified', details }
-}
-
-const FORM_TITLES = {
-  FormQueued: { kind: 'queued', title: 'queued' },
-  FormDelivered: { kind: 'delivered', title: 'delivered' },
-  FormExpired: { kind: 'expired', title: 'expired' },
-  FormCancelled: { kind: 'cancelled', title: 'cancelled: the workspace removed or disabled it' },
-} as const
-
-/** Converts a fact of form-events. */
-export function formEntryOf(fact: FormFact): FactEntry {
-  if (fact.type === 'QueueErased')
-    return { id: fact.id, at: fact.at, kind: 'erased', title: 'Queue erased', details: [], requestId: null }
-  const { kind, title } = FORM_TITLES[fact.type]
-  const details =
-    fact.type === 'FormQueued'
-      ? [
-          ...(fact.showFrom === fact.at ? [] : [instantDetail('shown from', fact.showFrom)]),
-          ...(fact.expiresAt ? [instantDetail('expires', fact.expiresAt)] : []),
-        ]
-      : []
-  const requestId = fact.type === 'FormQueued' ? fact.causeId : fact.type === 'FormDelivered' ? fact.visitId : null
-  return { id: fact.id, at: fact.at, kind, title: `Form ${fact.formId} ${title}`, details, requestId }
 }
 
 function decisionEntryOf(decision: FormDecision, mask: Mask): TimelineEntry {

@@ -3,7 +3,9 @@ import { eventTracked, identifyRequested, organizationConfig } from '@nextvisit/
 import { describe, expect, it } from 'vitest'
 import { AT, OTHER_REQUEST, REQUEST, refused, row } from '../../test/user-forms.ts'
 import { HIDE_PERSONAL, SHOW_ALL } from '../http/mask.ts'
-import { entryOf, keptFactOf, timelineEntriesOf, whyNoForm } from './timeline-entries.ts'
+import { entryOf } from './fact-entries.ts'
+import { keptFactOf } from './kept-fact.ts'
+import { timelineEntriesOf, whyNoForm } from './timeline-entries.ts'
 
 describe('timelineEntriesOf', () => {
   const fact = {
@@ -16,7 +18,6 @@ describe('timelineEntriesOf', () => {
     environment: 'P' as const,
     source: 'admin' as const,
     keyed: false,
-    userName: 'ada@example.com',
     unchecked: [],
     eventName: 'Checkout',
     slug: 'checkout',
@@ -27,7 +28,9 @@ describe('timelineEntriesOf', () => {
     properties: { card: '4242' },
   }
   const parts = {
-    facts: [fact, fact].map((one) => keptFactOf(one, SHOW_ALL)),
+    facts: [fact, fact].map((one) =>
+      keptFactOf({ outcome: 'opened', fact: one }, { offset: 0n, keyId: undefined }, SHOW_ALL),
+    ),
     formFacts: [],
     forms: { forms: [refused], queue: [] },
     refusals: [],
@@ -47,16 +50,20 @@ describe('timelineEntriesOf', () => {
   it('shows a text as a text: "150" is no number', () => {
     const [entry] = timelineEntriesOf({
       ...parts,
-      facts: [keptFactOf({ ...fact, properties: { total: '150', count: 150 } }, SHOW_ALL)],
+      facts: [
+        keptFactOf(
+          { outcome: 'opened', fact: { ...fact, properties: { total: '150', count: 150 } } },
+          { offset: 0n, keyId: undefined },
+          SHOW_ALL,
+        ),
+      ],
     }).filter(({ kind }) => kind === 'event')
     expect(entry?.details.map(({ name, value }) => `${name} ${value}`)).toEqual(['total "150"', 'count 150'])
   })
 
   it('hides values of properties', () => {
-    const facts = [keptFactOf(fact, HIDE_PERSONAL)]
-    expect(JSON.stringify(timelineEntriesOf({ ...parts, facts, mask: HIDE_PERSONAL }))).not.toMatch(
-      /4242|ada@example.com/,
-    )
+    const facts = [keptFactOf({ outcome: 'opened', fact }, { offset: 0n, keyId: undefined }, HIDE_PERSONAL)]
+    expect(JSON.stringify(timelineEntriesOf({ ...parts, facts, mask: HIDE_PERSONAL }))).not.toContain('4242')
   })
 
   it('names the device facts of a visit that were dropped', () => {

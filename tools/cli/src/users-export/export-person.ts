@@ -122,13 +122,10 @@ function isErasedLetter(
 
 async function withUserName(person: Person, send: Send): Promise<Person> {
   const { organization, project, userId } = person
-  const asked = await createCallClient(userProjectorCalls, send).readUserNames({
-    organization,
-    project,
-    userIds: [userId],
-  })
-  const [userName] = asked.outcome === 'answered' ? asked.answer.userNames : []
-  return { ...person, userName: userName ?? undefined }
+  const questions = [{ organization, project, userId }]
+  const asked = await createCallClient(userProjectorCalls, send).readUserNames({ questions })
+  const [named] = asked.outcome === 'answered' ? asked.answer.answers : []
+  return { ...person, userName: named?.userName ?? undefined }
 }
 
 /** Services that the export asks. */
