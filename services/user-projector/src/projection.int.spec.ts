@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto'
+import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import { type Barrier, evolveDraft, offlineParts } from '@nextvisit/consumer'
+import { type Barrier, erasedUsers, evolveDraft, offlineParts, userKeys } from '@nextvisit/consumer'
 import { type TraitOperations, type UserFact, userProjectorCalls, type UserReadModel } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, userIdFixture, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, createAdapter, openCommitDb } from '@nextvisit/database'
@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { userProjector } from './consumer.ts'
 import { emptyDraft } from './draft.ts'
-import { readUser, readUserNames } from './queries.ts'
+import { readUser, readUserKeys, readUserNames } from './queries.ts'
 import { createProjection } from './projection.ts'
 
 const context = { catalog: staticCatalog([]), mode: 'live', partition: 0 } as const
@@ -76,6 +76,31 @@ it('the names of users are read in the order of their ids, and only of identifie
   }
   expect(await namesOf('bob', 'eve', 'nobody', 'ada', 'bob')).toEqual(['bob', null, null, 'ada', 'bob'])
   expect(await namesOf()).toEqual([])
+})
+
+it('the keys of users are read in the order of their ids, with their erasures in the project', async () => {
+  const [place, elsewhere] = [newPlace(), newPlace()]
+  const [ada, bob, eve] = [randomUUID(), randomUUID(), randomUUID()]
+  const [first, second, erasureId] = [randomUUIDv7(), randomUUIDv7(), randomUUIDv7()]
+  const keysUntil = '2026-11-02T10:01:00.000Z'
+  const fenced = { ...place, partition: 0, offset: '7', keysUntil, erasureId, rows: '3' }
+  await db.executeAll([
+    ...erasedUsers.upsert([
+      { ...fenced, userId: ada },
+      { ...fenced, ...elsewhere, userId: bob },
+    ]),
+    ...userKeys.upsert(
+      [first, second].map((keyId) => ({ userId: ada, keyId, wrapped: `wrapped ${keyId}`, partition: 0 })),
+    ),
+  ])
+  const fence = { offset: '7', keysUntil, erasureId }
+  const keys = [first, second].map((keyId) => ({ keyId, wrapped: `wrapped ${keyId}` }))
+  expect(await readUserKeys(prisma, { ...place, userIds: [bob, ada, eve] })).toEqual([
+    { userId: bob, keys: [] },
+    { userId: ada, fence, keys },
+    { userId: eve, keys: [] },
+  ])
+  expect(await readUserNames(prisma, [{ ...place, userId: ada }])).toEqual([{ userName: null, fence }])
 })
 
 describe('the read model of a user', () => {

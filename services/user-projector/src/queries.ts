@@ -1,4 +1,4 @@
-import { findCaughtUp, type HandlerParts } from '@nextvisit/consumer'
+import { findCaughtUp, type HandlerParts, userKeys } from '@nextvisit/consumer'
 import {
   MAX_EVENTS_SHOWN,
   type NamedUser,

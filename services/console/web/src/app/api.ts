@@ -30,7 +30,7 @@ const LAST_BYTES = 64 * 1_024
 
 /** The server waits at most 3 s for a service. */
 const ANSWER_WITHIN_MS = 8_000
-const RELOAD_AFTER_MS = 10_000
+export const RELOAD_AFTER_MS = 10_000
 /** For changes, and for routes that read much of the log. */
 export const LONG_ANSWER_WITHIN_MS = 20_000
 

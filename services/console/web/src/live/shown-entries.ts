@@ -16,15 +16,27 @@ export const NOTHING_SHOWN: ShownEntries = { entries: [], waiting: [], skipped: 
 /** More would slow the page down. */
 export const MAX_SHOWN = 200
 
-/** Adds an answer. While paused, the screen does not change. */
+/** Adds an answer. While paused, the screen does not change, except that an erasure removes names. */
 export function withAnswer(
   { entries, waiting, skipped }: ShownEntries,
   answer: Pick<Answer<'readLive'>, 'entries' | 'skipped'>,
   isPaused: boolean,
 ): ShownEntries {
   const all = skipped + answer.skipped
-  if (isPaused) return { entries, waiting: merged(waiting, answer.entries), skipped: all }
-  return { entries: merged(entries, answer.entries), waiting, skipped: all }
+  const erased = new Set(answer.entries.flatMap((entry) => (entry.kind === 'erased' ? userOf(entry) : [])))
+  const shown = { entries: withoutNames(entries, erased), waiting: withoutNames(waiting, erased), skipped: all }
+  if (isPaused) return { ...shown, waiting: merged(shown.waiting, answer.entries) }
+  return { ...shown, entries: merged(shown.entries, answer.entries) }
+}
+
+/** Removes the names of users who were erased, also while the page is paused. */
+function withoutNames(entries: readonly LiveEntry[], erased: ReadonlySet<string>): readonly LiveEntry[] {
+  if (erased.size === 0) return entries
+  return entries.map((entry) => (userOf(entry).some((user) => erased.has(user)) ? { ...entry, userName: null } : entry))
+}
+
+function userOf({ organization, project, userId }: LiveEntry): readonly string[] {
+  return userId === null ? [] : [`${organization}/${project}/${userId}`]
 }
 
 /** Ends a pause: adds the entries that arrived meanwhile. */

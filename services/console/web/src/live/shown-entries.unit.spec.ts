@@ -44,4 +44,13 @@ describe('the entries that Live shows', () => {
     const after = followed(paused)
     expect([secondsIn(after.entries), after.waiting]).toEqual([[3, 2, 1], []])
   })
+
+  it.each([true, false])('lose the name of an erased user (paused: %s)', (isPaused) => {
+    const ofUser = (second: number, userId: string) => ({ ...entryAt(second), userId, userName: userId })
+    const before = withAnswer(NOTHING_SHOWN, { entries: [ofUser(2, 'bob'), ofUser(1, 'ada')], skipped: 0 }, false)
+    const waits = withAnswer(before, { entries: [ofUser(3, 'ada')], skipped: 0 }, true)
+    const erased = { ...ofUser(4, 'ada'), kind: 'erased' as const, userName: null }
+    const { entries, waiting } = withAnswer(waits, { entries: [erased], skipped: 0 }, isPaused)
+    expect([...entries, ...waiting].flatMap(({ userName }) => userName ?? [])).toEqual(['bob'])
+  })
 })

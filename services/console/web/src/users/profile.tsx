@@ -5,7 +5,8 @@ import { NamedRow, right, TableCard } from '../components/table-card.tsx'
 import { Time } from '../components/time.tsx'
 
 /** The read model of the user projector. */
-export function Profile({ user: { profile } }: { readonly user: Answer<'readUser'> }) {
+export function Profile({ user: { profile, erasureId } }: { readonly user: Answer<'readUser'> }) {
+  if (!profile && erasureId !== null) return <EmptyNote>The profile of this user was erased.</EmptyNote>
   if (!profile)
     return (
       <EmptyNote>

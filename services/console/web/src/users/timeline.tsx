@@ -113,7 +113,8 @@ interface EntryProps {
   readonly isFirstSought: boolean
 }
 
-function Entry({ entry: { at, kind, title, details, moreDetails, requestId }, isSought, isFirstSought }: EntryProps) {
+function Entry({ entry, isSought, isFirstSought }: EntryProps) {
+  const { at, kind, title, details, moreDetails, requestId, isErased } = entry
   const row = useRef<HTMLLIElement>(null)
   useEffect(() => {
     if (!isFirstSought) return
@@ -129,7 +130,15 @@ function Entry({ entry: { at, kind, title, details, moreDetails, requestId }, is
     >
       <Time at={at} />
       <div>
-        <p className="title">{title}</p>
+        <p className="title">
+          {title}
+          {isErased && (
+            <>
+              {' '}
+              <span className="pill expired">erased</span>
+            </>
+          )}
+        </p>
         {details.length > 0 && (
           <dl className="details">
             {details.map(({ name, value, withInstants, cutFromBytes }) => (

@@ -1,9 +1,10 @@
 import * as Tabs from '@radix-ui/react-tabs'
-import { skipToken, useQuery } from '@tanstack/react-query'
+import { skipToken, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { useEffect, useRef } from 'react'
 import type { Answer } from '../../../src/api-routes.ts'
 import type { UserPath } from '../../../src/users/api.ts'
-import { ApiError, apiQuery } from '../app/api.ts'
+import { ApiError, apiQuery, RELOAD_AFTER_MS } from '../app/api.ts'
 import { useIsOperator } from '../app/session.ts'
 import { Reveal } from '../components/reveal.tsx'
 import { Time } from '../components/time.tsx'
@@ -30,7 +31,8 @@ export function User() {
   const { organization, project } = path
   const { tab = 'timeline' } = useSearch({ from: ROUTE })
   const navigate = useNavigate()
-  const query = useQuery(apiQuery('readUser', path))
+  const query = useQuery({ ...apiQuery('readUser', path), refetchInterval: RELOAD_AFTER_MS })
+  useErasure(path, query.data)
   const isNoProject = query.error instanceof ApiError && query.error.status === 404
   return (
     <>
@@ -78,13 +80,27 @@ export function User() {
   )
 }
 
+/** Reloads what the page shows once the user is erased, and forgets the name that was searched for. */
+function useErasure({ userId }: UserPath, user: Answer<'readUser'> | undefined): void {
+  const client = useQueryClient()
+  const erasureId = user?.erasureId
+  const seen = useRef(erasureId)
+  useEffect(() => {
+    // undefined: the page loads.
+    const isNew = seen.current !== undefined && seen.current !== erasureId
+    seen.current = erasureId
+    if (isNew) for (const name of ['readTimeline', 'readUserForms']) void client.invalidateQueries({ queryKey: [name] })
+    if (typeof erasureId === 'string') client.removeQueries({ queryKey: searchedName(userId) })
+  }, [client, erasureId, userId])
+}
+
 function Head({ user, path }: { readonly user: Answer<'readUser'>; readonly path: UserPath }) {
   const { profile } = user
   const isOperator = useIsOperator()
   return (
     <header className="page-head user-head">
       <div>
-        <h1>{profile ? profile.userName : 'Not identified'}</h1>
+        <h1>{profile ? profile.userName : user.erasureId ? 'Erased' : 'Not identified'}</h1>
         <p className="quiet">
           <code>{user.userId}</code>
         </p>
@@ -94,8 +110,16 @@ function Head({ user, path }: { readonly user: Answer<'readUser'>; readonly path
             {profile.country && <>, {profile.country}</>}
             {profile.isStale && <>. The user projector lags, so the latest records may be missing.</>}
           </p>
-        ) : (
+        ) : user.erasureId === null ? (
           <Unknown user={user} />
+        ) : (
+          <p className="note empty">
+            This user was erased. Names, traits, device facts and properties are gone; ids, times and event names remain.
+            The same person may return as a new user.
+          </p>
+        )}
+        {profile && user.erasureId !== null && (
+          <p className="quiet">An earlier user of this name was erased. Entries from before have no content.</p>
         )}
       </div>
       {user.isMasked && <Reveal name="revealUser" input={path} />}
