@@ -45,7 +45,10 @@ const nowMs = () => Date.now()
 const WEB = path.resolve(import.meta.dirname, '../generated/web')
 
 interface ConsoleParts
-  extends Pick<ConsoleConfig, 'tokens' | 'publicUrl' | 'demoKeysFile' | 'gatewayUrl' | 'services' | 'kafka' | 'keyRing'>,
+  extends Pick<
+      ConsoleConfig,
+      'tokens' | 'publicUrl' | 'demoKeysFile' | 'gatewayUrl' | 'services' | 'kafka' | 'keyRing'
+    >,
     Pick<ConsoleConfig, 'cliEntry' | 'operatorUrl' | 'replayFile' | 'commandEnvironment'> {
   readonly connection: LogConnection
   /** The token that services share. */

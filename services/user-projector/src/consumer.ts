@@ -74,7 +74,7 @@ export const userProjector = defineConsumer({
       const [userId, ...others] = query.userIds
       const of = userId !== undefined && others.length === 0 ? { userId } : 'all users'
       const isCaughtUp = await catchUp(of, { ...context, withinMs: READ_BARRIER_WITHIN_MS })
-      return { users: [...(await readUserKeys(context.readDb, query))], ...staleUnless(isCaughtUp) }
+      return { users: await readUserKeys(context.readDb, query), ...staleUnless(isCaughtUp) }
     },
     readSegments: async (query, context) => {
       const isCaughtUp = await catchUp('all users', { ...context, withinMs: READ_BARRIER_WITHIN_MS })

@@ -83,7 +83,7 @@ it('the keys of users are read in the order of their ids, with their erasures in
   const [ada, bob, eve] = [randomUUID(), randomUUID(), randomUUID()]
   const [first, second, erasureId] = [randomUUIDv7(), randomUUIDv7(), randomUUIDv7()]
   const keysUntil = '2026-11-02T10:01:00.000Z'
-  const fenced = { ...place, partition: 0, offset: '7', keysUntil, erasureId, rows: '3' }
+  const fenced = { ...place, partition: 0, offset: 7, keysUntil, erasureId, rows: 3 }
   await db.executeAll([
     ...erasedUsers.upsert([
       { ...fenced, userId: ada },

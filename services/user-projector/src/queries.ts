@@ -73,10 +73,7 @@ export async function readUserNames(db: Db, queries: readonly UserQuery[]): Prom
 }
 
 /** Returns the stored keys of these users, in their order, and their last erasures. */
-export async function readUserKeys(
-  db: Db,
-  { organization, project, userIds }: UserKeysQuery,
-): Promise<readonly UserKeys[]> {
+export async function readUserKeys(db: Db, { organization, project, userIds }: UserKeysQuery): Promise<UserKeys[]> {
   const queries = userIds.map((userId) => ({ organization, project, userId }))
   const [fences, stored] = await Promise.all([
     readUserNames(db, queries),

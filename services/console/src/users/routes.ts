@@ -119,10 +119,13 @@ function formLineOf({ waitsFor, missed, decision, ...line }: FormExplanation): F
 /** Names each obstacle to reading the content of records once. */
 function unreadInWords(facts: UserLog['facts']): readonly string[] {
   const reasons = facts.flatMap(({ unread }) => unread ?? [])
-  return Array.from(Map.groupBy(reasons, (reason) => reason), ([reason, { length }]) => {
-    const records = length === 1 ? 'one record' : `${length} records`
-    return `Traits, device facts and properties of ${records} are missing: ${reason}`
-  })
+  return Array.from(
+    Map.groupBy(reasons, (reason) => reason),
+    ([reason, { length }]) => {
+      const records = length === 1 ? 'one record' : `${length} records`
+      return `Traits, device facts and properties of ${records} are missing: ${reason}`
+    },
+  )
 }
 
 function timelineOf({

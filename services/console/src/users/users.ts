@@ -39,7 +39,10 @@ export function createUsers({
   evaluator,
   ...parts
 }: Pick<Dependencies, 'connection' | 'projector' | 'evaluator' | 'partitionCount' | 'nowMs' | 'keyRing'>): Users {
-  async function readKeys({ organization, project, userId }: UserRef, signal: AbortSignal): Promise<ApiResult<UserKeys>> {
+  async function readKeys(
+    { organization, project, userId }: UserRef,
+    signal: AbortSignal,
+  ): Promise<ApiResult<UserKeys>> {
     const read = await projector.readUserKeys({ organization, project, userIds: [userId] }, signal)
     if (read.outcome === 'refused') return read
     const [keys] = read.answer.users

@@ -114,8 +114,8 @@ function Head({ user, path }: { readonly user: Answer<'readUser'>; readonly path
           <Unknown user={user} />
         ) : (
           <p className="note empty">
-            This user was erased. Names, traits, device facts and properties are gone; ids, times and event names remain.
-            The same person may return as a new user.
+            This user was erased. Names, traits, device facts and properties are gone; ids, times and event names
+            remain. The same person may return as a new user.
           </p>
         )}
         {profile && user.erasureId !== null && (
