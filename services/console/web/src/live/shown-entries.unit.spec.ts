@@ -15,6 +15,7 @@ const entryAt = (second: number): LiveEntry => ({
   refusal: null,
   requestId: null,
 })
+const ofUser = (second: number, userId: string): LiveEntry => ({ ...entryAt(second), userId, userName: userId })
 const answerOf = (...seconds: number[]) => ({ entries: seconds.map(entryAt), skipped: 0 })
 const secondsIn = (entries: ShownEntries['entries']) => entries.map(({ at }) => Date.parse(at) / 1_000)
 
@@ -46,7 +47,6 @@ describe('the entries that Live shows', () => {
   })
 
   it.each([true, false])('lose the name of an erased user (paused: %s)', (isPaused) => {
-    const ofUser = (second: number, userId: string) => ({ ...entryAt(second), userId, userName: userId })
     const before = withAnswer(NOTHING_SHOWN, { entries: [ofUser(2, 'bob'), ofUser(1, 'ada')], skipped: 0 }, false)
     const waits = withAnswer(before, { entries: [ofUser(3, 'ada')], skipped: 0 }, true)
     const erased = { ...ofUser(4, 'ada'), kind: 'erased' as const, userName: null }
