@@ -6,7 +6,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { TOPICS } from '@nextvisit/contracts'
+import { TOPICS, USER_KEYS_TOPIC } from '@nextvisit/contracts'
 import { startKafka } from '@nextvisit/local-stack'
 import { withLogAdmin } from '@nextvisit/log'
 import { fillLog } from '@nextvisit/testing/black-box'
@@ -17,6 +17,7 @@ const PARTITIONS = 12
 const USERS = 19_997
 /** Records in flight, as from a busy gateway. Most of the log's batches then have a few records. */
 const IN_FLIGHT = 64
+const SECRET_KEY = 'ab'.repeat(32)
 const REFERENCE = path.join(import.meta.dirname, 'reference-export.ts')
 const [records = 150_000, rounds = 3] = process.argv.slice(2).map(Number)
 
@@ -35,9 +36,10 @@ const kafka = await startKafka({
 
 try {
   const brokers = kafka.brokers.split(',')
-  await withLogAdmin({ brokers, clientId: 'benchmark' }, (admin) =>
-    admin.createTopic(TOPICS.userEvents, { partitions: PARTITIONS }),
-  )
+  await withLogAdmin({ brokers, clientId: 'benchmark' }, async (admin) => {
+    for (const topic of [TOPICS.userEvents, USER_KEYS_TOPIC]) await admin.createTopic(topic, { partitions: PARTITIONS })
+    await admin.createTopic(TOPICS.erasures, { partitions: 1 })
+  })
   console.log(`Publishing ${records} records …`)
   const projects = [{ organization: 'acme', project: 'shop' }]
   await fillLog(brokers, { projects, facts: records, users: USERS, inFlight: IN_FLIGHT })
@@ -86,7 +88,8 @@ function exportArguments(name: string, wanted: number): readonly string[] {
 
 async function run(args: readonly string[], wanted: number): Promise<Run> {
   const before = await readEndedChildrenCpuSeconds()
-  const output = await runNode(args, { KAFKA_BROKERS: kafka.brokers, NEXTVISIT_DATA: folder })
+  const env = { KAFKA_BROKERS: kafka.brokers, NEXTVISIT_DATA: folder, NEXTVISIT_SECRET_KEY: SECRET_KEY }
+  const output = await runNode(args, env)
   const [, written = '', seconds = ''] = /Wrote ([\d,]+) .* in ([\d.]+) s\./.exec(output) ?? []
   if (Number(written.replaceAll(',', '')) !== wanted)
     throw new Error(`${args.join(' ')} did not write ${wanted} records:\n${output}`)
