@@ -31,6 +31,8 @@ export {
 export * from './core/errors.ts'
 export { isDuplicate, pruneOldRecords } from './fold/duplicates.ts'
 export { decodeFacts } from './fold/decode-facts.ts'
+export { eraseRows, type ErasedUser, erasedSource, erasedUserOf } from './fold/erase-users.ts'
+export { readFences } from './fold/fence-records.ts'
 export { foldRecords } from './fold/fold-batches.ts'
 export { createUserKeys, type UserKeys } from './fold/user-keys.ts'
 export { createPartitionFold, type PartitionFold } from './partition/partition-fold.ts'

@@ -1,6 +1,8 @@
 import { encodeRecord, TOPICS, UserFact } from '@nextvisit/contracts'
 import { type Db, defineTable, sql } from '@nextvisit/database'
+import { idempotentRecordOf } from '@nextvisit/domain'
 import type { Projection } from '../src/core/projection.ts'
+import { type ErasedUser, erasedUserOf, eraseRows } from '../src/fold/erase-users.ts'
 
 /** Holds the example's migrations, in `prisma/migrations`. */
 export const VISITS_DIRECTORY = import.meta.dirname
@@ -10,6 +12,7 @@ const visits = defineTable('visits', { userId: 'uuid', count: 'int', lastEvent: 
 export interface VisitsDraft {
   readonly users: Map<string, { count: number; lastEvent: string }>
   readonly events: { readonly fact: UserFact; readonly partition: number }[]
+  readonly erased: ErasedUser[]
 }
 
 /** The example's projection, which has ticks. */
@@ -22,16 +25,11 @@ export function createVisitsProjection(topic: string = TOPICS.userEvents): Visit
     name: 'visits',
     topic,
     schema: UserFact,
-    idempotencyOf: (fact) => {
-      if ('imported' in fact) return { id: fact.id, receivedMs: Infinity }
-      return 'keyed' in fact && fact.keyed ? { id: fact.id, receivedMs: Date.parse(fact.received) } : undefined
-    },
+    idempotencyOf: idempotentRecordOf,
     load: async (db, batch) => {
-      const rows = await visits.selectByKeys(
-        db,
-        batch.map(({ fact }) => fact),
-      )
-      return { users: new Map(rows.map(({ userId, ...visit }) => [userId, visit])), events: [] }
+      const facts = batch.flatMap(({ fact }) => (fact.type === 'EventTracked' ? fact : []))
+      const rows = await visits.selectByKeys(db, facts)
+      return { users: new Map(rows.map(({ userId, ...visit }) => [userId, visit])), events: [], erased: [] }
     },
     evolve: {
       EventTracked: (draft, { fact, partition }, { mode }) => {
@@ -42,10 +40,13 @@ export function createVisitsProjection(topic: string = TOPICS.userEvents): Visit
       },
       IdentifyRequested: 'ignored',
       VisitAnswered: 'ignored',
-      UserErased: 'ignored',
+      UserErased: ({ erased }, record) => void erased.push(erasedUserOf(record)),
     },
-    save: ({ users, events }) => ({
-      statements: visits.upsert(Array.from(users, ([userId, visit]) => ({ userId, ...visit }))),
+    save: ({ users, events, erased }) => ({
+      statements: [
+        ...eraseRows('visits', erased, { columns: ['user_id'] }),
+        ...visits.upsert(Array.from(users, ([userId, visit]) => ({ userId, ...visit }))),
+      ],
       outbox: events.map(({ fact, partition }) => ({
         partition,
         topic: `${topic}.out`,

@@ -28,11 +28,13 @@ export function keyedRecordId(parts: KeyedRequestParts): string {
 /**
  * Returns the id and the time of receipt (ms since the epoch) by which duplicates of a fact are recognized. undefined: it
  * can have none, since its request had no `Idempotency-Key` (decisions.md, Retries) and it was not imported. Imported facts
- * are remembered forever (`Infinity`), because a file can be imported again years later (decisions.md, Import).
+ * are remembered forever (`Infinity`), because a file can be imported again years later (decisions.md, Import). So are erasures:
+ * a restored eraser publishes them again, and a later copy must not erase a user who has returned.
  */
 export function idempotentRecordOf(
   fact: SealedUserFact,
 ): { readonly id: string; readonly receivedMs: number } | undefined {
+  if (fact.type === 'UserErased') return { id: fact.id, receivedMs: Number.POSITIVE_INFINITY }
   if (!isRequestFact(fact)) return undefined
   if (fact.imported) return { id: fact.id, receivedMs: Number.POSITIVE_INFINITY }
   return fact.keyed ? { id: fact.id, receivedMs: Date.parse(fact.received) } : undefined

@@ -85,6 +85,7 @@ export function openForm(special: OpenFormInput = {}): OpenRow {
     shownAt: null,
     visitId: null,
     causeId: '00000000-0000-7000-8000-000000000001',
+    causeOffset: 0,
     catalogRevision: 1,
     ...members,
   }

@@ -55,6 +55,7 @@ export const QueueRow = [
     shownAt: 'timestamptz?',
     visitId: 'uuid?',
     causeId: 'uuid',
+    causeOffset: 'bigint?',
     catalogRevision: 'int',
     partition: 'int',
   } satisfies ColumnsOf<prisma.QueueRow>,
@@ -98,6 +99,7 @@ export const IdempotentOutcome = [
   'idempotent_outcomes',
   {
     recordId: 'uuid',
+    userId: 'uuid',
     partition: 'int',
     received: 'timestamptz',
     reply: 'jsonb',

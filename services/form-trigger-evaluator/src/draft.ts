@@ -1,5 +1,5 @@
 import type { CatalogProject, CatalogView } from '@nextvisit/catalog'
-import type { AddressedReply } from '@nextvisit/consumer'
+import type { AddressedReply, ErasedUser } from '@nextvisit/consumer'
 import type { GateOutcome, GateReason, ProjectRef, Trigger, UserRef } from '@nextvisit/contracts'
 import type { NewRow } from '@nextvisit/database'
 import {
@@ -50,6 +50,8 @@ export interface Draft {
    */
   readonly projects: Map<string, CatalogProject | undefined>
   readonly users: Map<string, DraftUser>
+  /** The core folds no other record of these users with them. */
+  readonly erased: ErasedUser[]
   /** The last decision for each user and form. */
   readonly decisions: Map<string, DecisionRow>
   /** Facts for `form-events`, in order. */
@@ -65,6 +67,7 @@ export function emptyDraft(): Draft {
   return {
     projects: new Map(),
     users: new Map(),
+    erased: [],
     decisions: new Map(),
     facts: [],
     replies: [],

@@ -1,4 +1,4 @@
-import type { FoldContext } from '@nextvisit/consumer'
+import type { FoldContext, Recorded } from '@nextvisit/consumer'
 import type { IdentifyRequested, RequestFact, VisitReply } from '@nextvisit/contracts'
 import {
   chooseForm,
@@ -18,14 +18,15 @@ import { changeQueue, type DraftUser, type Draft, projectOf } from './draft.ts'
 export function evaluateRecord(
   draft: Draft,
   user: DraftUser,
-  { fact, trigger }: { readonly fact: RequestFact; readonly trigger: TriggerContext },
+  { record, trigger }: { readonly record: Recorded<RequestFact>; readonly trigger: TriggerContext },
   { catalog }: FoldContext,
 ): number {
+  const { fact, offset } = record
   const { id: recordId, organization, project, userId, received: decidedAt } = fact
   const configured = projectOf(draft, fact, catalog)
   if (!configured) return 0
   const { config, revision: catalogRevision } = configured
-  const cause = { user, recordId, catalogRevision }
+  const cause = { user, recordId, catalogRevision, offset: Number(offset) }
   const { decisions, ...change } = queueForms(compileForms(config), user, trigger, cause)
   changeQueue(draft, user, change)
   for (const decision of decisions) {

@@ -69,7 +69,9 @@ describe('a duplicate of a keyed record (decisions.md, Retries)', () => {
         throw new Error('a bug')
       },
     })
-    await expect(afterCommit?.(given.db, emptyDraft(), [recorded(first)])).rejects.toThrow('a bug')
+    await expect(afterCommit?.(given.db, emptyDraft(), { duplicates: [recorded(first)], erased: [] })).rejects.toThrow(
+      'a bug',
+    )
     expect(sent).toMatchObject([{ channel: GATEWAY, reply: { recordId: first.id, formsQueued: 1 } }])
   })
 })

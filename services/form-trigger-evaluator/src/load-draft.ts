@@ -34,10 +34,12 @@ interface Stored {
  */
 export async function loadDraft(
   db: Db,
-  batch: readonly Recorded<UserFact>[],
+  records: readonly Recorded<UserFact>[],
   { catalog, mode }: Pick<FoldContext, 'catalog' | 'mode'>,
 ): Promise<Draft> {
   const draft = emptyDraft()
+  // An erasure deletes rows without reading them.
+  const batch = records.filter(({ fact }) => fact.type !== 'UserErased')
   if (batch.length === 0) return draft
   for (const { fact, partition } of batch) draft.users.set(userKeyOf(fact), newUser(fact, partition))
   const touched = [...draft.users.values()]

@@ -60,16 +60,18 @@ function traits(from: number, count: number) {
   return Object.fromEntries(Array.from({ length: count }, (_, nth) => [`trait_${from + nth}`, nth]))
 }
 
-/** All columns, except numbers that the database generates. */
+/** All columns, except numbers that the database generates, and offsets, which duplicates and poison move. */
 async function readRows(db: Db): Promise<unknown> {
   return {
     ...(await readRebuiltRows(db)),
-    queue: await db.$queryRaw(sql`SELECT to_jsonb(queue)::text FROM queue ORDER BY organization, project, user_id, id`),
+    queue: await db.$queryRaw(sql`
+      SELECT (to_jsonb(queue) - 'cause_offset')::text FROM queue ORDER BY organization, project, user_id, id`),
     decisions: await db.$queryRaw(sql`SELECT to_jsonb(decisions)::text FROM decisions ORDER BY user_id, form_id`),
     outcomes: await db.$queryRaw(
       sql`SELECT to_jsonb(idempotent_outcomes)::text FROM idempotent_outcomes ORDER BY record_id`,
     ),
-    outbox: await db.$queryRaw(sql`SELECT topic, key, value, headers::text FROM outbox ORDER BY sequence`),
+    outbox: await db.$queryRaw(sql`
+      SELECT topic, key, (value::jsonb - 'causeOffset')::text AS value, headers::text FROM outbox ORDER BY sequence`),
   }
 }
 

@@ -1,5 +1,7 @@
 import {
+  type AddressedReply,
   createReviewedTicks,
+  erasedUserOf,
   type FoldContext,
   type Projection,
   type ProjectionParts,
@@ -9,9 +11,11 @@ import {
   type EvaluatorReply,
   type EventTracked,
   type IdentifyRequested,
+  isRequestFact,
   type RequestFact,
   type SealedUserFact,
   TOPICS,
+  type UserErased,
   UserFact,
   type VisitAnswered,
 } from '@nextvisit/contracts'
@@ -24,6 +28,7 @@ import {
   countKeysOf,
   eventContextOf,
   idempotentRecordOf,
+  queueErasedBy,
   type StepTaken,
   userKeyOf,
   visitContextOf,
@@ -61,13 +66,14 @@ export function createProjection({
       IdentifyRequested: evolveIdentify,
       EventTracked: evolveEvent,
       VisitAnswered: evolveAnswer,
-      UserErased: 'ignored',
+      UserErased: evolveErased,
     },
     save: (draft) => ({ statements: saveDraft(draft), outbox: outboxRowsOf(draft.facts) }),
-    afterCommit: async (db, { replies, steps }, duplicates) => {
+    afterCommit: async (db, { replies, steps }, { duplicates, erased }) => {
+      const all = erased.length > 0 ? [...replies, ...erased.flatMap(replyToErased)] : replies
       // Replies never reject. Figures come last: a failure of either loses nothing of the other.
       try {
-        if (replies.length > 0) await publishReplies(replies)
+        if (all.length > 0) await publishReplies(all)
         const repeated = duplicates.length > 0 ? await readRepliesTo(db, duplicates) : []
         if (repeated.length > 0) await publishReplies(repeated)
       } finally {
@@ -104,7 +110,7 @@ function evolveIdentify(draft: Draft, record: Recorded<IdentifyRequested>, conte
   const startsSession = applyVisit(user, fact)
   user.isChanged = true
   if (fact.source === 'admin' || context.mode !== 'live') return
-  evaluateRecord(draft, user, { fact, trigger: visitContextOf(fact, startsSession) }, context)
+  evaluateRecord(draft, user, { record, trigger: visitContextOf(fact, startsSession) }, context)
   reply(draft, record, replyTo ? offerForm(draft, user, fact, context) : offerNothing(fact))
 }
 
@@ -118,7 +124,7 @@ function evolveEvent(draft: Draft, record: Recorded<EventTracked>, context: Fold
   user.isChanged ||= source === 'sdk'
   if (context.mode !== 'live') return
   const formsQueued = evaluateTriggers
-    ? evaluateRecord(draft, user, { fact, trigger: eventContextOf(fact) }, context)
+    ? evaluateRecord(draft, user, { record, trigger: eventContextOf(fact) }, context)
     : 0
   reply(draft, record, { kind: 'track', recordId: fact.id, formsQueued })
 }
@@ -129,12 +135,28 @@ function evolveAnswer(draft: Draft, record: Recorded<VisitAnswered>, { mode }: F
   if (mode !== 'rebuild') changeQueue(draft, user, confirm(user.queue, record.fact))
 }
 
+/**
+ * Deletes everything about a user, and tells the readers of `form-events`. A rebuild publishes nothing. It finds what the user's queue
+ * was before by `cause_offset`, because the queue comes from another topic.
+ */
+function evolveErased(draft: Draft, record: Recorded<UserErased>, { mode }: FoldContext): void {
+  draft.erased.push(erasedUserOf(record))
+  if (mode !== 'rebuild') draft.facts.push({ fact: queueErasedBy(record.fact), partition: record.partition })
+}
+
+/** Returns the reply to a gateway that waits for a record of a user who is erased: no form. */
+function replyToErased({ fact, replyTo: channel }: Recorded<UserFact>): readonly AddressedReply[] {
+  if (!channel || !isRequestFact(fact)) return []
+  if (fact.type === 'EventTracked') return [{ channel, reply: { kind: 'track', recordId: fact.id, formsQueued: 0 } }]
+  return [{ channel, reply: offerNothing(fact) }]
+}
+
 /** Replies to a waiting gateway, and keeps the reply for duplicates of an idempotent record (decisions.md, Retries). */
 function reply(
   draft: Draft,
-  { fact: { id, keyed, received }, partition, replyTo }: Recorded<RequestFact>,
+  { fact: { id, keyed, received, userId }, partition, replyTo }: Recorded<RequestFact>,
   given: EvaluatorReply,
 ): void {
   if (replyTo) draft.replies.push({ channel: replyTo, reply: given })
-  if (keyed) draft.outcomes.push({ recordId: id, partition, received, reply: JSON.stringify(given) })
+  if (keyed) draft.outcomes.push({ recordId: id, userId, partition, received, reply: JSON.stringify(given) })
 }

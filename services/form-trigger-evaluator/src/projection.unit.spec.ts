@@ -20,7 +20,7 @@ function fold(context: FoldContext, ...records: (UserFact | Recorded<UserFact>)[
     queue: rows.map(({ formId, state }) => `${formId} ${state}`),
     rows,
     decisions: [...draft.decisions.values()].map(({ formId, outcome }) => `${formId} ${outcome}`),
-    facts: draft.facts.map(({ fact: { type, formId } }) => `${type} ${formId}`),
+    facts: draft.facts.map(({ fact }) => ('formId' in fact ? `${fact.type} ${fact.formId}` : fact.type)),
     factIds: draft.facts.map(({ fact }) => fact.id),
     replies: draft.replies.map(({ reply }) => reply),
     channels: draft.replies.map(({ channel }) => channel),

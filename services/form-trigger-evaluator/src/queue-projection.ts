@@ -1,7 +1,7 @@
-import type { Projection, Recorded } from '@nextvisit/consumer'
-import { FormFact, type QueueRow, type QueueRowFact, TOPICS } from '@nextvisit/contracts'
+import { type Projection, readFences, type Recorded } from '@nextvisit/consumer'
+import { FormFact, type FormQueued, type QueueRow, type QueueRowFact, TOPICS } from '@nextvisit/contracts'
 import type { Db } from '@nextvisit/database'
-import { applyFormFactToRow } from '@nextvisit/domain'
+import { applyFormFactToRow, userKeyOf } from '@nextvisit/domain'
 import { partitionForKey } from '@nextvisit/log'
 import { toQueueRow, writeQueues } from './queue-rows.ts'
 import { queues } from './tables.ts'
@@ -10,9 +10,14 @@ import { queues } from './tables.ts'
 interface QueueDraft {
   readonly stored: ReadonlyMap<string, QueueRow>
   readonly changed: Map<string, QueueRow>
+  /** The fences of erased users, by `userKeyOf`. */
+  readonly fences: ReadonlyMap<string, { readonly offset: bigint }>
 }
 
-/** Creates the projection of the queue from the evaluator's own decisions, for rebuilds alone (forms.md, The queue). */
+/**
+ * Creates the projection of the queue from the evaluator's own decisions, for rebuilds alone (forms.md, The queue). `user-events` says
+ * which rows an erasure has deleted, so `QueueErased` has no effect: the log may contain it, or an erased row, a second time.
+ */
 export function createQueueProjection(userEventsPartitions: number): Projection<FormFact, QueueDraft> {
   return {
     name: 'form-trigger-evaluator.queue',
@@ -20,7 +25,9 @@ export function createQueueProjection(userEventsPartitions: number): Projection<
     schema: FormFact,
     load: readNamedRows,
     evolve: {
-      FormQueued: evolveRow,
+      FormQueued: (draft, record) => {
+        if (!isErased(draft, record.fact)) evolveRow(draft, record)
+      },
       FormDelivered: evolveRow,
       FormCancelled: evolveRow,
       FormExpired: evolveRow,
@@ -44,8 +51,15 @@ function evolveRow({ stored, changed }: QueueDraft, { fact }: Recorded<QueueRowF
   if (after && after !== before) changed.set(after.id, after)
 }
 
+/** An erasure that is folded later deletes the row. */
+function isErased({ fences }: QueueDraft, fact: FormQueued): boolean {
+  const fence = fences.get(userKeyOf(fact))
+  return fence !== undefined && (fact.causeOffset ?? -1) < fence.offset
+}
+
 async function readNamedRows(db: Db, batch: readonly Recorded<FormFact>[]): Promise<QueueDraft> {
   const named = batch.flatMap(({ fact }) => ('queuedId' in fact ? { ...fact, id: fact.queuedId } : []))
   const rows = await queues.selectByKeys(db, named)
-  return { stored: new Map(rows.map((row) => [row.id, toQueueRow(row)])), changed: new Map() }
+  const fences = await readFences(db, new Set(batch.map(({ fact }) => fact.userId)))
+  return { stored: new Map(rows.map((row) => [row.id, toQueueRow(row)])), changed: new Map(), fences }
 }

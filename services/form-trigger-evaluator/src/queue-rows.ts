@@ -1,11 +1,11 @@
 import type { OutboxRow } from '@nextvisit/consumer'
-import { encodeRecord, type QueueRow, type QueueRowFact, TOPICS } from '@nextvisit/contracts'
+import { encodeRecord, type FormFact, type QueueRow, TOPICS } from '@nextvisit/contracts'
 import type { RowOf, Sql } from '@nextvisit/database'
 import { queues, shownForms } from './tables.ts'
 
 /** A fact for `form-events`, and the partition of `user-events` whose owner publishes it. */
 export interface QueueFact {
-  readonly fact: QueueRowFact
+  readonly fact: FormFact
   readonly partition: number
 }
 

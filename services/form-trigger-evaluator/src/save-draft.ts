@@ -1,4 +1,5 @@
-import { isoOf, type Sql } from '@nextvisit/database'
+import { type ErasedUser, erasedSource, eraseRows } from '@nextvisit/consumer'
+import { isoOf, type Sql, sql } from '@nextvisit/database'
 import { formatChangedTraits } from '@nextvisit/domain'
 import type { DecisionRow, DraftUser, Draft } from './draft.ts'
 import { keepOutcomes } from './idempotent-outcomes.ts'
@@ -12,11 +13,34 @@ export function saveDraft(draft: Draft): readonly Sql[] {
   const [updated, inserted] = [all.flatMap(changedRows), all.flatMap(newRows)]
   const stored = new Map(all.flatMap(({ storedQueue }) => [...storedQueue.rows]))
   return [
+    ...eraseEverything(draft.erased),
     ...users.upsertKeeping('traits', changed.map(userRowOf)),
     ...eventOccurrences.upsert(all.flatMap(changedOccurrences)),
     ...decisions.upsert(Array.from(draft.decisions.values(), decisionRowOf)),
     ...writeQueues({ updated, stored, inserted }),
     ...keepOutcomes(draft.outcomes),
+  ]
+}
+
+/**
+ * Deletes all rows of erased users. Rows of the queue are older than the erasure if a record before it has queued them: a rebuild may
+ * have read later ones from `form-events` already.
+ */
+function eraseEverything(erased: readonly ErasedUser[]): readonly Sql[] {
+  if (erased.length === 0) return []
+  return [
+    ...eraseRows('users', erased),
+    ...eraseRows('event_occurrences', erased),
+    ...eraseRows('decisions', erased),
+    ...eraseRows('idempotent_outcomes', erased, { columns: ['user_id'] }),
+    ...eraseRows('queue', erased, { only: sql`coalesce(own.cause_offset, -1) < erased."offset"` }),
+    ...eraseRows('shown_forms', erased),
+    sql`
+    INSERT INTO shown_forms (organization, project, user_id, form_id, times, last_at)
+    SELECT organization, project, user_id, form_id, count(*), max(shown_at)
+    FROM queue JOIN ${erasedSource(erased)} USING (organization, project, user_id)
+    WHERE state = 'delivered' GROUP BY organization, project, user_id, form_id
+    ORDER BY organization, project, user_id, form_id`,
   ]
 }
 

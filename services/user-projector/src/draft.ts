@@ -1,3 +1,4 @@
+import type { ErasedUser } from '@nextvisit/consumer'
 import type { UserRef } from '@nextvisit/contracts'
 import { EMPTY_PROFILE, type Profile, type SegmentedUser } from '@nextvisit/domain'
 import type { ProjectSegments } from './project-segments.ts'
@@ -24,13 +25,15 @@ export interface DraftUser extends UserRef, SegmentedUser {
 /** The users that a batch touches, by `userKeyOf`. */
 export interface Draft {
   readonly users: Map<string, DraftUser>
+  /** The core folds no other record of these users with them. */
+  readonly erased: ErasedUser[]
   /** Numbers of the batch's operations without effect, for metrics. */
   skippedOperations: number
   droppedOperations: number
 }
 
 export function emptyDraft(): Draft {
-  return { users: new Map(), skippedOperations: 0, droppedOperations: 0 }
+  return { users: new Map(), erased: [], skippedOperations: 0, droppedOperations: 0 }
 }
 
 export function newUser(

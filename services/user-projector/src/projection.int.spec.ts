@@ -51,7 +51,7 @@ async function foldOnce(facts: readonly UserFact[]) {
   const draft = evolveDraft(projection, await projection.load(db, batch, context), batch, context)
   const { statements } = projection.save(draft)
   await db.executeAll(statements)
-  await projection.afterCommit?.(db, draft, [])
+  await projection.afterCommit?.(db, draft, { duplicates: [], erased: [] })
   const counted = await parts.metrics.getSingleMetric('skipped_increments_total')?.get()
   return { skipped: counted?.values[0]?.value ?? 0, statements }
 }

@@ -1,4 +1,10 @@
-import { createReviewedTicks, type Projection, type ProjectionParts, type Recorded } from '@nextvisit/consumer'
+import {
+  createReviewedTicks,
+  erasedUserOf,
+  type Projection,
+  type ProjectionParts,
+  type Recorded,
+} from '@nextvisit/consumer'
 import { type EventTracked, type IdentifyRequested, type RequestFact, TOPICS, UserFact } from '@nextvisit/contracts'
 import {
   applyEvent,
@@ -40,7 +46,7 @@ export function createProjection({ metrics }: Pick<ProjectionParts, 'metrics'>):
       IdentifyRequested: evolveIdentify,
       EventTracked: evolveEvent,
       VisitAnswered: 'ignored',
-      UserErased: 'ignored',
+      UserErased: ({ erased }, record) => void erased.push(erasedUserOf(record)),
     },
     save: (draft) => ({ statements: saveDraft(draft) }),
 

@@ -1,4 +1,5 @@
-import { isoOf, type Sql } from '@nextvisit/database'
+import { type ErasedUser, erasedSource, eraseRows } from '@nextvisit/consumer'
+import { isoOf, type Sql, sql } from '@nextvisit/database'
 import { formatChangedTraits } from '@nextvisit/domain'
 import { segmentCounts, segmentMembers, segmentProgress, userEvents, users } from './tables.ts'
 import type { Draft, DraftUser } from './draft.ts'
@@ -8,12 +9,37 @@ export function saveDraft(draft: Draft): readonly Sql[] {
   const all = [...draft.users.values()]
   const changed = all.filter(({ isChanged, firstSeenAt }) => isChanged && firstSeenAt !== undefined)
   return [
+    ...eraseEverything(draft.erased),
     ...users.upsertKeeping('traits', changed.flatMap(userRowOf)),
     ...userEvents.upsert(all.flatMap(changedEvents)),
     ...segmentMembers.upsert(changed.flatMap(joined)),
     ...segmentMembers.deleteByKeys(changed.flatMap(left)),
     ...segmentCounts.upsert(changed.flatMap(memberCounts)),
     ...segmentProgress.upsert(changed.flatMap(progress)),
+  ]
+}
+
+/** Deletes all rows of erased users, and takes them from the counts. */
+function eraseEverything(erased: readonly ErasedUser[]): readonly Sql[] {
+  if (erased.length === 0) return []
+  return [
+    sql`
+    UPDATE segment_counts AS own SET members = own.members - gone.members FROM (
+      SELECT organization, project, segment_id, erased.partition, count(*) AS members
+      FROM segment_members JOIN ${erasedSource(erased)} USING (organization, project, user_id) GROUP BY 1, 2, 3, 4
+    ) AS gone
+    WHERE (own.organization, own.project, own.segment_id, own.partition)
+        = (gone.organization, gone.project, gone.segment_id, gone.partition)`,
+    ...eraseRows('segment_members', erased),
+    sql`
+    UPDATE segment_progress AS own SET users = own.users - gone.users FROM (
+      SELECT organization, project, definitions, users.partition, count(*) AS users
+      FROM users JOIN ${erasedSource(erased)} USING (organization, project, user_id) GROUP BY 1, 2, 3, 4
+    ) AS gone
+    WHERE (own.organization, own.project, own.definitions, own.partition)
+        = (gone.organization, gone.project, gone.definitions, gone.partition)`,
+    ...eraseRows('users', erased),
+    ...eraseRows('user_events', erased),
   ]
 }
 

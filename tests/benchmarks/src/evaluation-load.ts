@@ -152,6 +152,7 @@ function openRow(formId: string): OpenRow {
     shownAt: null,
     visitId: null,
     causeId,
+    causeOffset: null,
     catalogRevision: 1,
   }
 }

@@ -16,18 +16,27 @@ import {
 import { type CommitDb, type Db, openCommitDb, sql } from '@nextvisit/database'
 import { type FetchedBatch, type FetchedRecord, partitionForKey } from '@nextvisit/log'
 import { afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { ERASED_USER, erasuresOf, readUserTables, storeKeyBefore } from './erased-users.ts'
 import { batchesOf, batchOf, factsAsRecords } from './facts-as-records.ts'
 import { interceptCommits } from './intercept-commits.ts'
 import { createTestDatabase, type TestDatabase } from './test-database.ts'
 
 interface ProjectionSuiteOptions {
   /** At least a dozen facts of one partition in log order, with each type of record and everything that the fold handles. */
-  readonly facts: readonly { readonly id: string; readonly type: string; readonly userId: string }[]
+  readonly facts: readonly {
+    readonly id: string
+    readonly type: string
+    readonly organization: string
+    readonly project: string
+    readonly userId: string
+  }[]
   /** Reads all rows of the fold in a comparable form. */
   readonly readRows: (db: Db) => Promise<unknown>
   /** Reads the rows that a rebuild writes. Default: all rows. */
   readonly readRebuiltRows?: (db: Db) => Promise<unknown>
   readonly catalog?: CatalogView
+  /** Tables whose rows name a user and stay after an erasure. */
+  readonly keptTables?: readonly string[]
 }
 
 interface FoldOptions {
@@ -48,7 +57,9 @@ export function describeProjection(
   const { readRows, readRebuiltRows = readRows, catalog = staticCatalog([]) } = options
   const openDb = (url: string) => openCommitDb({ url, schema, applicationName: 'spec' })
   const createProjection = () => consumer.projection(offlineParts(() => Promise.resolve(1)))
-  const records = factsAsRecords(options.facts)
+  const foldsErasures = 'UserErased' in createProjection().evolve
+  const facts: ProjectionSuiteOptions['facts'] = foldsErasures ? [...options.facts, ...ERASED_USER] : options.facts
+  const records = factsAsRecords(facts)
   let database: TestDatabase
   let db: CommitDb
   /** The rows of an undisturbed fold, record by record. */
@@ -81,7 +92,7 @@ export function describeProjection(
     })
 
     it('is tested with every type of record that it folds or ignores', () => {
-      const types = new Set(options.facts.map(({ type }) => type))
+      const types = new Set(facts.map(({ type }) => type))
       expect([...types].toSorted()).toEqual(Object.keys(createProjection().evolve).toSorted())
     })
 
@@ -170,11 +181,22 @@ export function describeProjection(
     it('drops the duplicate of an idempotent record', async () => {
       const projection = createProjection()
       const doubled = factsAsRecords(
-        options.facts.flatMap((fact) => (projection.idempotencyOf?.(fact) ? [fact, fact] : [fact])),
+        facts.flatMap((fact) => (projection.idempotencyOf?.(fact) ? [fact, fact] : [fact])),
       )
       expect(doubled.length, 'some of the facts are idempotent').toBeGreaterThan(records.length)
       await foldAll(await foldOn(db), batchesOf(doubled, 3))
       expect(await readRows(db)).toEqual(expected)
+    })
+
+    it.runIf(foldsErasures)('deletes every row of erased users, of every table with a user_id', async () => {
+      await foldAll(await foldOn(db), batchesOf(records, 1_000))
+      await storeKeyBefore(db, options.facts[0]?.userId)
+      const before = await readUserTables(db)
+      expect([...before].filter(([, hasRows]) => !hasRows)).toEqual([])
+      const all = factsAsRecords([...facts, ...erasuresOf(options.facts)])
+      await foldAll(await foldOn(db), [batchOf(all, records.length)])
+      const kept = ['erased_users', ...(options.keptTables ?? [])].toSorted()
+      expect([...(await readUserTables(db))].flatMap(([table, hasRows]) => (hasRows ? table : []))).toEqual(kept)
     })
 
     it('is given the secret key if it opens sealed records, and only then', () => {
@@ -217,7 +239,7 @@ export function describeProjection(
 
     it('writes the same rows in a rebuild with another order of partitions', async () => {
       const partitions = Array.from({ length: PARTITIONS }, (_, partition) => {
-        const own = options.facts.filter(({ userId }) => partitionForKey(userId, PARTITIONS) === partition)
+        const own = facts.filter(({ userId }) => partitionForKey(userId, PARTITIONS) === partition)
         return { partition, records: factsAsRecords(own, { partition }) }
       })
       expect(partitions.filter((one) => one.records.length > 0).length).toBeGreaterThan(1)

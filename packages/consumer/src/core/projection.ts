@@ -46,6 +46,13 @@ export interface TickContext extends FoldContext {
   readonly partition: number
 }
 
+/** The records of a commit that never reached `load` and `evolve`. */
+export interface WithoutEffect<Fact> {
+  readonly duplicates: readonly Recorded<Fact>[]
+  /** Their sealed members may be closed. */
+  readonly erased: readonly Recorded<Fact>[]
+}
+
 /** Identifies the duplicates of a record. */
 export interface IdempotentRecord {
   readonly id: string
@@ -103,10 +110,10 @@ export interface Projection<Fact extends AnyFact = AnyFact, Draft = unknown> {
    */
   readonly save: (draft: Draft) => Writes
   /**
-   * Sends replies, counts, evicts caches. May be lost in a crash. `duplicates`: records that were dropped, for gateways that
-   * wait for a reply to one. Not called in a rebuild, nor after a retry of dead letters: no gateway waits for them any more.
+   * Sends replies, counts, evicts caches. May be lost in a crash. `without`: records without effect, for gateways that wait
+   * for a reply to one. Not called in a rebuild, nor after a retry of dead letters: no gateway waits for them any more.
    */
-  readonly afterCommit?: (db: Db, draft: Draft, duplicates: readonly Recorded<Fact>[]) => Promise<void>
+  readonly afterCommit?: (db: Db, draft: Draft, without: WithoutEffect<Fact>) => Promise<void>
   /**
    * Returns the key of a record whose request had an `Idempotency-Key`: a duplicate whose predecessor was received less than
    * 24 h before is dropped (decisions.md, Retries).

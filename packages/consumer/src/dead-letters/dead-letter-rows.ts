@@ -69,20 +69,37 @@ export async function readRetries(db: Db, { projection, topic, partition }: Chec
   }))
 }
 
-/** Returns the statement that ends a retry: folded records become `retried`, the others `dead` again with their new reason. */
+/** The cause of dead letters that are never folded, because their user was erased. */
+export const REFUSED_CAUSE = 'the user was erased, and this record with it'
+
+/**
+ * Returns the statement that ends a retry: folded records become `retried`, the dead ones `dead` again with their new reason, and
+ * the refused ones `discarded`, because their user was erased.
+ */
 export function endRetries(
   { projection, topic, partition }: CheckpointKey,
   serviceVersion: string,
-  folded: readonly FetchedRecord[],
-  failed: readonly NewDeadLetter[],
+  {
+    folded = [],
+    dead = [],
+    refused = [],
+  }: {
+    readonly folded?: readonly FetchedRecord[]
+    readonly dead?: readonly NewDeadLetter[]
+    readonly refused?: readonly FetchedRecord[]
+  },
 ): Sql {
+  const ended = [
+    ...folded.map(({ offset }) => ({ offset, state: 'retried', reason: null })),
+    ...dead.map(({ record: { offset }, reason }) => ({ offset, state: 'dead', reason })),
+    ...refused.map(({ offset }) => ({ offset, state: 'discarded', reason: REFUSED_CAUSE })),
+  ]
   return sql`
     UPDATE dead_letters SET state = given.state, reason = coalesce(given.reason, dead_letters.reason),
       service_version = ${serviceVersion}
     FROM unnest(
-      ${[...folded, ...failed.map(({ record }) => record)].map(({ offset }) => offset)}::bigint[],
-      ${[...folded.map(() => 'retried'), ...failed.map(() => 'dead')]}::text[],
-      ${[...folded.map(() => null), ...failed.map(({ reason }) => reason)]}::text[]
+      ${ended.map(({ offset }) => offset)}::bigint[], ${ended.map(({ state }) => state)}::text[],
+      ${ended.map(({ reason }) => reason)}::text[]
     ) AS given ("offset", state, reason)
     WHERE projection = ${projection} AND topic = ${topic} AND partition = ${partition}
       AND dead_letters."offset" = given."offset" AND dead_letters.state = 'retry'`

@@ -4,20 +4,23 @@ import type { ZodType } from 'zod'
 import type { NewDeadLetter } from '../dead-letters/dead-letter-rows.ts'
 import type { AnyFact, Recorded } from '../core/projection.ts'
 import type { FoldParts } from './fold-parts.ts'
+import { fenceRecords, holdsPersonalRows } from './fence-records.ts'
 import { openRecords } from './open-records.ts'
 import type { DecodedBatch, PartitionBatch } from './partition-batch.ts'
 
-/** Decodes the records of batches, and opens the sealed members that the projection reads. Throws like both. */
-export function decodeBatches<Fact extends AnyFact, Draft>(
+/**
+ * Decodes the records of batches, marks those that an erasure covers, and opens the sealed members that the projection reads of the
+ * others. May cut batches. Throws like these three.
+ */
+export async function decodeBatches<Fact extends AnyFact, Draft>(
   parts: FoldParts<Fact, Draft>,
   batches: readonly Pick<PartitionBatch, 'records' | 'deadBecause'>[],
 ): Promise<readonly DecodedBatch<Fact>[]> {
   const { projection } = parts
-  const schema = projection.opens ? (SealedUserFact as ZodType as ZodType<Fact>) : projection.schema
-  return openRecords(
-    parts,
-    batches.map((batch) => ({ ...decodeFacts(schema, batch), records: batch.records })),
-  )
+  const schema =
+    projection.opens || holdsPersonalRows(projection) ? (SealedUserFact as ZodType as ZodType<Fact>) : projection.schema
+  const decoded = batches.map((batch) => ({ ...decodeFacts(schema, batch), records: batch.records }))
+  return openRecords(parts, await fenceRecords(parts, decoded))
 }
 
 /**

@@ -99,7 +99,7 @@ describe.each([1, 10])('duplicates that were dropped, in batches of %i', (batchR
     const visits = createVisitsProjection()
     const projection: typeof visits = {
       ...visits,
-      afterCommit: (own, _draft, duplicates) => onDuplicates(own, duplicates),
+      afterCommit: (own, _draft, { duplicates }) => onDuplicates(own, duplicates),
     }
     const own = { topic: 'user-events', partition: 0, catalog: staticCatalog([]), serviceVersion: 'test' }
     const fold = createPartitionFold({ projection, db, ...own, mode })

@@ -46,7 +46,8 @@ export function isDuplicate({ receivedMs }: IdempotentRecord, predecessorMs: num
   return predecessorMs === Infinity || receivedMs - predecessorMs < DUPLICATE_WINDOW_MS
 }
 
-async function readLedger(db: Db, ids: readonly string[]): Promise<Map<string, number>> {
+/** Reads when idempotent records were received, by id: ms since the epoch. */
+export async function readLedger(db: Db, ids: readonly string[]): Promise<Map<string, number>> {
   const rows = await db.$queryRaw<{ record_id: string; received: Date | null }[]>(sql`
     SELECT record_id, CASE WHEN isfinite(received) THEN received END AS received
     FROM idempotent_records WHERE record_id = ANY(${ids}::uuid[])`)

@@ -1,11 +1,13 @@
 import { insertDeadLetters } from '../dead-letters/dead-letter-rows.ts'
 import { insertOutbox } from '../outbox/outbox.ts'
-import { type AnyFact, evolveDraft, type Recorded } from '../core/projection.ts'
+import { type AnyFact, evolveDraft, type Recorded, type WithoutEffect } from '../core/projection.ts'
 import { bisect } from './bisect.ts'
 import { recordTimeOf } from '../core/tables.ts'
 import { commit } from './commit.ts'
 import { decodeBatches } from './decode-facts.ts'
 import { dropDuplicates, rememberRecords } from './duplicates.ts'
+import { eraseUsers } from './erase-users.ts'
+import { erasuresOf } from './fence-records.ts'
 import { contextOf, type FoldParts } from './fold-parts.ts'
 import type { Folded, Outcomes, PartitionBatch, Stale } from './partition-batch.ts'
 
@@ -33,14 +35,15 @@ async function commitBatches<Fact extends AnyFact, Draft>(
   const recorded = decoded.flatMap((one) => one.recorded)
   const deadLetters = decoded.flatMap((one) => one.deadLetters)
   const { draft, duplicates, statements, outboxRows } = await foldRecords(parts, recorded)
-  const stale = await commit(db, batches.map(moveOf), [
+  const moves = batches.map((batch, index) => moveOf(batch, decoded[index]?.cutAt))
+  const stale = await commit(db, moves, [
     ...insertDeadLetters(projection.name, serviceVersion, deadLetters),
     ...statements,
   ])
   if (stale.size > 0) return commitOthers(parts, batches, stale)
-  const erased = recorded.filter(({ isErased }) => isErased).length
-  parts.onCommitted?.({ recorded, duplicates: duplicates.length, erased, outboxRows })
-  const after = runAfterCommit(parts, draft, duplicates)
+  const erased = recorded.filter(({ isErased }) => isErased)
+  parts.onCommitted?.({ recorded, duplicates: duplicates.length, erased: erased.length, outboxRows })
+  const after = runAfterCommit(parts, draft, { duplicates, erased })
   const dropped = new Set(duplicates)
   return new Map(
     batches.map((batch, index) => {
@@ -53,8 +56,8 @@ async function commitBatches<Fact extends AnyFact, Draft>(
   )
 }
 
-function moveOf({ checkpoint, records, nextOffset }: PartitionBatch) {
-  const last = records.at(-1)
+function moveOf({ checkpoint, records, nextOffset: end }: PartitionBatch, nextOffset = end) {
+  const last = records.findLast(({ offset }) => offset < nextOffset)
   return { checkpoint, to: { nextOffset, recordTime: last && recordTimeOf(last) } }
 }
 
@@ -85,7 +88,12 @@ export async function foldRecords<Fact extends AnyFact, Draft>(
   return {
     draft,
     duplicates,
-    statements: [...rememberRecords(seen), ...statements, ...insertOutbox(outbox)],
+    statements: [
+      ...rememberRecords(seen),
+      ...eraseUsers(projection, erasuresOf(records)),
+      ...statements,
+      ...insertOutbox(outbox),
+    ],
     outboxRows: outbox.length,
   }
 }
@@ -94,11 +102,11 @@ export async function foldRecords<Fact extends AnyFact, Draft>(
 async function runAfterCommit<Fact extends AnyFact, Draft>(
   { projection, db, mode = 'live', logger }: FoldParts<Fact, Draft>,
   draft: Draft,
-  duplicates: readonly Recorded<Fact>[],
+  without: WithoutEffect<Fact>,
 ): Promise<void> {
   if (mode !== 'live') return
   try {
-    await projection.afterCommit?.(db, draft, duplicates)
+    await projection.afterCommit?.(db, draft, without)
   } catch (err) {
     logger?.warn({ err }, 'The work after a commit failed; continuing')
   }

@@ -44,7 +44,7 @@ async function foldOrBury<Fact extends AnyFact, Draft>(
     if (!(error instanceof FoldFailedError)) throw error
     if (others.length > 0) return foldOrBury(parts, checkpoint, [first])
     const reason = causeOfFailedRetry(causeOf(error).message)
-    const buried = endRetries(checkpoint.key, serviceVersion, [], [{ record: first, reason }])
+    const buried = endRetries(checkpoint.key, serviceVersion, { dead: [{ record: first, reason }] })
     const stale = await commit(db, [{ checkpoint }], [buried])
     return stale.get(checkpoint) ?? { ...NOTHING_FOLDED, deadLetters: 1 }
   }
@@ -57,11 +57,13 @@ async function commitRetries<Fact extends AnyFact, Draft>(
 ): Promise<Folded | Stale> {
   const { db, serviceVersion } = parts
   const [decoded = { recorded: [], deadLetters: [] }] = await decodeBatches(parts, [{ records: retries }])
-  const { recorded, deadLetters } = decoded
+  const { recorded, deadLetters, cutAt = Infinity } = decoded
   const { duplicates, statements } = await foldRecords(parts, recorded)
   const dead = new Set(deadLetters.map(({ record }) => record))
-  const passed = retries.filter((record) => !dead.has(record))
-  const settled = endRetries(checkpoint.key, serviceVersion, passed, deadLetters)
+  const erased = new Set(recorded.flatMap(({ offset, isErased }) => (isErased ? offset : [])))
+  const folded = retries.filter((record) => record.offset < cutAt && !dead.has(record) && !erased.has(record.offset))
+  const refused = retries.filter(({ offset }) => erased.has(offset))
+  const settled = endRetries(checkpoint.key, serviceVersion, { folded, dead: deadLetters, refused })
   const stale = await commit(db, [{ checkpoint }], [settled, ...statements])
   const records = recorded.length - duplicates.length
   return stale.get(checkpoint) ?? { outcome: 'folded', records, deadLetters: dead.size, duplicates: duplicates.length }

@@ -67,7 +67,7 @@ function openBatch<Fact extends AnyFact>(
       else bury(record, opened.reason)
     }
   }
-  return { recorded, deadLetters }
+  return { ...batch, recorded, deadLetters }
 }
 
 /** Until every writer seals, an identify may have its personal members in clear. */

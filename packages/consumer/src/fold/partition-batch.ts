@@ -17,6 +17,8 @@ export interface PartitionBatch {
 export interface DecodedBatch<Fact> {
   readonly recorded: readonly Recorded<Fact>[]
   readonly deadLetters: readonly NewDeadLetter[]
+  /** Present if the batch ends before this offset: the next commit continues there. */
+  readonly cutAt?: bigint
 }
 
 /** The result of one attempt to commit a partition's batch. */

@@ -12,6 +12,7 @@ import { SecretKeyMissingError, UserKeysUnreadableError } from '../core/errors.t
 import { userKeys } from '../core/tables.ts'
 import { openCheckpoints, type PartitionCheckpoint } from './checkpoint.ts'
 import { commit } from './commit.ts'
+import { deleteFencedKeys } from './erase-users.ts'
 import { readKeyRecord, type UserKeyRecord } from './read-key-record.ts'
 
 /** A data key that a sealed record names. */
@@ -170,7 +171,11 @@ export function createUserKeys(parts: UserKeysParts): UserKeys {
       return wrapped === undefined ? [] : { ...key, wrapped, partition }
     })
     const destroyed = [...changes.values()].filter(({ wrapped }) => wrapped === undefined)
-    const statements = [...userKeys.upsert(published), ...userKeys.deleteByKeys(destroyed)]
+    const statements = [
+      ...userKeys.upsert(published),
+      ...userKeys.deleteByKeys(destroyed),
+      ...deleteFencedKeys(published.map(({ userId }) => userId)),
+    ]
     const stale = await commit(db, [{ checkpoint, to: { nextOffset: batch.nextOffset } }], statements)
     if (stale.size > 0) {
       // The other owner may have destroyed keys.

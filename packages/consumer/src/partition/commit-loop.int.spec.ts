@@ -232,7 +232,7 @@ describe('a commit loop', () => {
 
   it('returns the outcome of each partition', async () => {
     const reported: (readonly [partition: number, offset: bigint])[] = []
-    const afterCommit: typeof visits.afterCommit = async (_db, _draft, duplicates) =>
+    const afterCommit: typeof visits.afterCommit = async (_db, _draft, { duplicates }) =>
       void reported.push(...duplicates.map(({ partition, offset }) => [partition, offset] as const))
     const { db, folds } = await given({ ...visits, afterCommit })
     const keyed: EventTracked = eventTracked({ userName: userOf(1), keyed: true })

@@ -20,6 +20,7 @@ import { readFoldedKeyPartitions } from '../fold/checkpoint.ts'
 import { createUserKeys } from '../fold/user-keys.ts'
 import { createBarrier } from '../queries/barrier.ts'
 import { createReplySender } from '../replies/reply-sender.ts'
+import { answerErasedUsers } from '../queries/answer-erased-users.ts'
 import { answerPersonalData } from '../queries/answer-personal-data.ts'
 import { answerOperations } from './answer-operations.ts'
 import { readConsumerConfig } from './config.ts'
@@ -131,6 +132,7 @@ export async function runConsumer(consumer: Consumer, { createWork }: RunConsume
         ...answerOperations(runner),
         ...answerDeadLetters(name, readDb),
         ...personalData,
+        ...answerErasedUsers({ projection: name, topic: projection.topic }, readDb),
       }),
     ],
     ...consumerHealth({ runner, catalog, db: upkeepDb }),

@@ -1,5 +1,6 @@
 import { deadLetterCalls } from './dead-letters.ts'
 import type { CallTable } from './define-call.ts'
+import { erasedUserCalls } from './erased-users.ts'
 import { formTriggerEvaluatorCalls } from './form-trigger-evaluator.ts'
 import { gatewayCalls } from './gateway.ts'
 import { meteringCalls } from './metering.ts'
@@ -9,7 +10,12 @@ import { traitRegistryCalls } from './trait-registry.ts'
 import { userProjectorCalls } from './user-projector.ts'
 
 /** Answered by every consumer, in addition to its own calls. */
-export const consumerCalls = { ...operationsCalls, ...deadLetterCalls, ...personalDataCalls } satisfies CallTable
+export const consumerCalls = {
+  ...operationsCalls,
+  ...deadLetterCalls,
+  ...personalDataCalls,
+  ...erasedUserCalls,
+} satisfies CallTable
 
 /** The calls of each service, by its name. Consumers also answer `consumerCalls`. */
 export const CALLS = {

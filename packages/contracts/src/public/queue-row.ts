@@ -25,6 +25,8 @@ export const QueueRow = z.strictObject({
   /** The visit that showed the form. */
   visitId: Uuid.nullable(),
   causeId: Uuid.describe('The record that queued the form.'),
+  /** Its offset in the partition of the user; null: unknown. */
+  causeOffset: z.number().int().nullable(),
   /** The revision of the organization's configuration at the decision. */
   catalogRevision: z.number().int(),
 })

@@ -17,6 +17,12 @@ export const FormQueued = z
     type: z.literal('FormQueued').describe('As in `ce_type`.'),
     ...formFactMembers,
     causeId: Uuid.describe('The record of user-events that queued the form.'),
+    causeOffset: z
+      .number()
+      .int()
+      .min(0)
+      .optional()
+      .describe('Its offset in the partition of the user: an erasure deletes what earlier records queued.'),
     priority: z.number().int().describe('Forms with a higher priority are shown first.'),
     showFrom: Instant.describe('Shown no earlier than this.'),
     expiresAt: Instant.optional().describe('Not shown at or after this; absent: never expires.'),

@@ -147,14 +147,17 @@ async function givenProduct() {
   return { exported, databases, userEvents, formEvents }
 }
 
-/** Returns the tables with rows of people. */
+/** Keys decrypt records, and outcomes repeat ids of records. */
+const NOT_EXPORTED: ReadonlySet<string> = new Set(['user_keys', 'idempotent_outcomes'])
+
+/** Returns the tables with rows of people that an export contains. */
 async function tablesOf(databases: ReadonlyMap<string, Db>): Promise<readonly string[]> {
   const found: string[] = []
   for (const [name, db] of databases) {
     const tables = await db.$queryRaw<{ table: string }[]>(sql`
       SELECT table_name AS "table" FROM information_schema.columns
       WHERE table_schema = current_schema() AND column_name = 'user_id'`)
-    found.push(...tables.map(({ table }) => `${name}/${table}`))
+    found.push(...tables.flatMap(({ table }) => (NOT_EXPORTED.has(table) ? [] : `${name}/${table}`)))
   }
   return found.toSorted()
 }

@@ -6,6 +6,11 @@ export function queuedIdOf(recordId: string, received: string, formId: string): 
   return uuidV5(`${received}/${formId}`, recordId)
 }
 
+/** Returns the id of the fact that an erasure has ended a queue. */
+export function queueErasedIdOf(userErasedId: string): string {
+  return uuidV5('QueueErased', userErasedId)
+}
+
 /**
  * Returns the id of a fact on `form-events`. It is the same for the same change of a row, so that readers can drop
  * duplicates. `visitId`: for `FormDelivered` only, because a form may be shown at two visits.

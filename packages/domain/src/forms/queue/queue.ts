@@ -1,5 +1,14 @@
-import type { FormFact, FormQueued, QueueRow, QueueRowFact, UserRef, VisitAnswered } from '@nextvisit/contracts'
-import { formFactIdOf, queuedIdOf } from './form-ids.ts'
+import type {
+  FormFact,
+  FormQueued,
+  QueueErased,
+  QueueRow,
+  QueueRowFact,
+  UserErased,
+  UserRef,
+  VisitAnswered,
+} from '@nextvisit/contracts'
+import { formFactIdOf, queuedIdOf, queueErasedIdOf } from './form-ids.ts'
 import type { Moment } from '../../time/moment.ts'
 
 /**
@@ -110,6 +119,8 @@ export interface FormToQueue {
 export interface QueueCause {
   readonly user: UserRef
   readonly recordId: string
+  /** Of the record in its partition. Absent: a simulation. */
+  readonly offset?: number
   readonly received: Moment
   readonly catalogRevision: number
 }
@@ -118,7 +129,7 @@ export interface QueueCause {
 export function enqueue(
   queue: Queue,
   form: FormToQueue,
-  { user, recordId, received, catalogRevision }: QueueCause,
+  { user, recordId, offset, received, catalogRevision }: QueueCause,
 ): QueueChange {
   const queuedId = queuedIdOf(recordId, received.iso, form.formId)
   return changeBy(queue, {
@@ -131,6 +142,7 @@ export function enqueue(
     formId: form.formId,
     at: received.iso,
     causeId: recordId,
+    ...(offset === undefined ? {} : { causeOffset: offset }),
     priority: form.priority,
     showFrom: isoOf(form.showFrom),
     ...(form.expiresAt === undefined ? {} : { expiresAt: isoOf(form.expiresAt) }),
@@ -174,6 +186,11 @@ export function cancel(queue: Queue, row: OpenRow, now: Moment): QueueChange {
   return changeBy(queue, endOf(row, 'FormCancelled', now))
 }
 
+/** Returns the fact that an erasure of a user has ended the queue. */
+export function queueErasedBy({ id, organization, project, userId, received, erasureId }: UserErased): QueueErased {
+  return { type: 'QueueErased', id: queueErasedIdOf(id), organization, project, userId, at: received, erasureId }
+}
+
 function changeBy(queue: Queue, ...facts: readonly QueueRowFact[]): QueueChange {
   return { queue: facts.reduce(applyFormFact, queue), facts }
 }
@@ -202,6 +219,7 @@ function waitingRow({ organization, project, userId, queuedId, formId, at, ...fa
     shownAt: null,
     visitId: null,
     causeId: fact.causeId,
+    causeOffset: fact.causeOffset ?? null,
     catalogRevision: fact.catalogRevision,
   }
 }

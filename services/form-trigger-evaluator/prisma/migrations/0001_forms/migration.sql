@@ -56,6 +56,8 @@ CREATE TABLE queue (
   visit_id         uuid,
   -- The record that matched a trigger, and the revision of the organization's configuration at that moment.
   cause_id         uuid NOT NULL,
+  -- The offset of that record in the partition: an erasure deletes rows that earlier records queued.
+  cause_offset     bigint,
   catalog_revision integer NOT NULL,
   -- The user's partition of user-events. Its owner's ticks change this row.
   partition        integer NOT NULL,
@@ -108,9 +110,11 @@ ALTER TABLE decisions ALTER COLUMN gates SET STATISTICS 0;
 -- The evaluator's reply to a record whose request had an Idempotency-Key. A duplicate of the record gets the same reply.
 CREATE TABLE idempotent_outcomes (
   record_id uuid PRIMARY KEY,
+  user_id   uuid NOT NULL,
   partition int NOT NULL,
   received  timestamptz(3) NOT NULL,
   reply     jsonb NOT NULL
 );
 ALTER TABLE idempotent_outcomes ALTER COLUMN reply SET STATISTICS 0;
+CREATE INDEX idempotent_outcomes_of_user ON idempotent_outcomes (user_id);
 CREATE INDEX idempotent_outcomes_by_age ON idempotent_outcomes (partition, received);

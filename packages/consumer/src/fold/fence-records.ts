@@ -1,0 +1,106 @@
+import type { SealedUserFact, UserErased } from '@nextvisit/contracts'
+import { type Db, sql } from '@nextvisit/database'
+import { type Fence, isFenced, userKeyOf } from '@nextvisit/domain'
+import type { AnyFact, Recorded } from '../core/projection.ts'
+import { readLedger } from './duplicates.ts'
+import type { FoldParts } from './fold-parts.ts'
+import type { DecodedBatch } from './partition-batch.ts'
+
+/**
+ * Marks the records that an erasure of their user covers (decision 18, The fence rule): they are folded without effect, and their
+ * sealed members stay closed. Ends each batch before the first record of a user whom it has erased: the rows that a draft holds of
+ * that user are gone by then. Erasures of the batch cover its earlier records already.
+ */
+export async function fenceRecords<Fact extends AnyFact, Draft, Batch extends DecodedBatch<Fact>>(
+  parts: Pick<FoldParts<Fact, Draft>, 'projection' | 'db'>,
+  batches: readonly Batch[],
+): Promise<readonly Batch[]> {
+  const { projection, db } = parts
+  if (!foldsErasures(projection)) return batches
+  const cut = batches.map(cutBatch)
+  if (!holdsPersonalRows(projection)) return cut
+  const recorded = cut.flatMap((batch) => batch.recorded)
+  const fences = await readFences(db, new Set(recorded.map((record) => factOf(record).userId)))
+  for (const erased of await newErasures(db, recorded)) fences.set(userKeyOf(erased.fact), fenceOf(erased))
+  if (fences.size === 0) return cut
+  return cut.map((batch) => ({ ...batch, recorded: batch.recorded.map((record) => marked(record, fences)) }))
+}
+
+/** Returns true if erasures are among a projection's facts. */
+function foldsErasures({ evolve }: { readonly evolve: object }): boolean {
+  return 'UserErased' in evolve
+}
+
+/** Returns true if erasures have an effect on a projection's rows. Others count erased records, too. */
+export function holdsPersonalRows({ evolve }: { readonly evolve: object }): boolean {
+  return 'UserErased' in evolve && evolve.UserErased !== 'ignored'
+}
+
+/** Returns the erasures among records that a projection folds. */
+export function erasuresOf(recorded: readonly Recorded<AnyFact>[]): readonly Recorded<UserErased>[] {
+  return recorded.filter(isErasure)
+}
+
+function isErasure(record: Recorded<AnyFact>): record is Recorded<UserErased> {
+  return record.fact.type === 'UserErased'
+}
+
+/** Reads the last fences of these users, by `userKeyOf`. */
+export async function readFences(db: Pick<Db, '$queryRaw'>, userIds: ReadonlySet<string>): Promise<Map<string, Fence>> {
+  if (userIds.size === 0) return new Map()
+  const rows = await db.$queryRaw<
+    { organization: string; project: string; userId: string; offset: bigint; keysUntil: Date }[]
+  >(sql`
+    SELECT organization, project, user_id AS "userId", "offset", keys_until AS "keysUntil"
+    FROM erased_users WHERE user_id = ANY(${[...userIds]}::uuid[])`)
+  return new Map(rows.map((row) => [userKeyOf(row), { offset: row.offset, keysUntilMs: row.keysUntil.getTime() }]))
+}
+
+/** Returns the erasures that are not duplicates. The eraser publishes at least once, and only the first copy is a fence. */
+async function newErasures(db: Db, recorded: readonly Recorded<AnyFact>[]): Promise<readonly Recorded<UserErased>[]> {
+  const erasures = erasuresOf(recorded)
+  if (erasures.length === 0) return []
+  const seen = await readLedger(
+    db,
+    erasures.map(({ fact }) => fact.id),
+  )
+  return erasures.filter(({ fact }) => !seen.has(fact.id))
+}
+
+function fenceOf({ fact, offset }: Recorded<UserErased>): Fence {
+  return { offset, keysUntilMs: Date.parse(fact.keysUntil) }
+}
+
+/** The facts of such a projection are those of `user-events`. */
+function factOf({ fact }: Recorded<AnyFact>): SealedUserFact {
+  return fact as SealedUserFact
+}
+
+function marked<Fact extends AnyFact>(record: Recorded<Fact>, fences: ReadonlyMap<string, Fence>): Recorded<Fact> {
+  const fact = factOf(record)
+  const fence = fences.get(userKeyOf(fact))
+  return fence && isFenced({ offset: record.offset, fact }, fence) ? { ...record, isErased: true } : record
+}
+
+function cutBatch<Fact extends AnyFact, Batch extends DecodedBatch<Fact>>(batch: Batch): Batch {
+  const cutAt = cutOf(batch.recorded)
+  if (cutAt === undefined) return batch
+  const isBefore = ({ offset }: { readonly offset: bigint }): boolean => offset < cutAt
+  return {
+    ...batch,
+    recorded: batch.recorded.filter(isBefore),
+    deadLetters: batch.deadLetters.filter(({ record }) => isBefore(record)),
+    cutAt,
+  }
+}
+
+/** Returns the offset of the first record of a user whom an earlier one erases. */
+function cutOf(recorded: readonly Recorded<AnyFact>[]): bigint | undefined {
+  const erased = new Set<string>()
+  for (const record of recorded) {
+    const isErased = erased.size > 0 && erased.has(userKeyOf(factOf(record)))
+    if (isErased) return record.offset
+    if (isErasure(record)) erased.add(userKeyOf(record.fact))
+  }
+  return undefined
+}
