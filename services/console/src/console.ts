@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { addressesVariable } from '@nextvisit/contracts'
+import { addressesVariable, TOPICS } from '@nextvisit/contracts'
 import type { LogConnection } from '@nextvisit/log'
 import type { Logger } from '@nextvisit/service-kit'
 import type { ApiName } from './api-routes.ts'
@@ -29,7 +29,7 @@ import { createReachedLimits } from './registry/reached-limits.ts'
 import { createRegistryRoutes } from './registry/routes.ts'
 import { createReplay } from './replay/routes.ts'
 import { createSegmentRoutes } from './segments/routes.ts'
-import { createServices } from './services.ts'
+import { createServices, topicOf } from './services.ts'
 import type { sessionApi } from './session/api.ts'
 import { createTokenCheck } from './session/check-token.ts'
 import { createSessionRouter } from './session/routes.ts'
@@ -73,7 +73,8 @@ export async function createConsole(parts: ConsoleParts) {
   }
   const targets = Object.entries(parts.services).flatMap(([service, urls]) => urls.map((url) => ({ service, url })))
   const sampler = createSampler({ targets, scrape, nowMs })
-  const readProgress = async () => progressOf(await readOperations(dependencies.processes))
+  const foldingUsers = dependencies.processes.filter(({ service }) => topicOf(service) === TOPICS.userEvents)
+  const readProgress = async () => progressOf(await readOperations(foldingUsers))
   const shownUsers = createShownUsers({ ...dependencies.projector, nowMs })
   const feed = createLiveFeed({ ...dependencies, readProgress, shownUsers })
   const findDemo = createFindDemo({ ...dependencies, keysFile: parts.demoKeysFile })

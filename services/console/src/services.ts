@@ -5,6 +5,9 @@ import {
   type KeptRefusal,
   type ProjectRef,
   type ServiceName,
+  SINGLE_PARTITION_TOPICS,
+  type Topic,
+  TOPICS,
 } from '@nextvisit/contracts'
 import {
   type CallFunction,
@@ -42,6 +45,16 @@ export function isConsumer(service: string): boolean {
 }
 
 export const CONSUMERS = (Object.keys(CALLS) as ServiceName[]).filter(isConsumer)
+
+/** Returns the topic that a consumer folds. */
+export function topicOf(consumer: string): Topic {
+  return consumer === 'user-eraser' ? TOPICS.erasures : TOPICS.userEvents
+}
+
+/** Returns the number of partitions that a consumer folds. `keyPartitions`: of the topics keyed by user. */
+export function partitionsOf(consumer: string, keyPartitions: number): number {
+  return SINGLE_PARTITION_TOPICS.has(topicOf(consumer)) ? 1 : keyPartitions
+}
 
 const WITHIN_MS = 3_000
 /** A retry may select very many dead letters. */

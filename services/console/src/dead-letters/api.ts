@@ -89,7 +89,7 @@ export const deadLettersApi = {
       consumers: z.array(z.strictObject({ service, isAnswering: z.boolean(), letter: DeadLetter.nullable() })),
     }),
   }),
-  /** Sets a record of `user-events` aside in each of these consumers. Refused if it halts none of them. */
+  /** Sets a record of the consumers' topic aside in each of them. Refused if it halts none of them. */
   setRecordAside: defineRoute({
     role: 'operator',
     input: z.strictObject({

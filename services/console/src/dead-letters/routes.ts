@@ -1,4 +1,4 @@
-import { MAX_DECIDED_DEAD_LETTERS, TOPICS } from '@nextvisit/contracts'
+import { MAX_DECIDED_DEAD_LETTERS } from '@nextvisit/contracts'
 import type { Input } from '../api-routes.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { answered, refuse, serveApi } from '../http/api-route.ts'
@@ -7,6 +7,7 @@ import { formatCursor } from '../http/cursor.ts'
 import { createForward } from '../http/forward.ts'
 import type { Session } from '../http/sessions.ts'
 import { maskFor } from '../http/mask.ts'
+import { topicOf } from '../services.ts'
 import { deadLettersApi } from './api.ts'
 import { withVisibleCauses } from './visible-causes.ts'
 
@@ -28,7 +29,12 @@ export function createDeadLetterRoutes({ consumers, logger }: Pick<Dependencies,
 
   const setAside = forward(
     'setAside',
-    ({ partition, offset }: HaltedRecord, { name: by }) => ({ topic: TOPICS.userEvents, partition, offset, by }),
+    ({ service, partition, offset }: HaltedRecord, { name: by }) => ({
+      topic: topicOf(service),
+      partition,
+      offset,
+      by,
+    }),
     (done) =>
       done.outcome === 'refused' ? refuse(409, 'not-halted', `${done.reason} Nothing was done.`) : answered({}),
   )

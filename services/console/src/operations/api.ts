@@ -16,6 +16,8 @@ export type PartitionLine = z.infer<typeof PartitionLine>
 
 const ConsumerOperations = z.strictObject({
   service: z.string(),
+  /** The topic that it folds. */
+  topic: z.string(),
   processes: z.number().int(),
   /** Addresses of the processes that do not answer. */
   silent: z.array(z.string()),

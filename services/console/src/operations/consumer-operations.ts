@@ -1,6 +1,6 @@
 import type { DeadLetterGroup, OperationsAnswer, PartitionStatus } from '@nextvisit/contracts'
 import { withVisibleCauses } from '../dead-letters/visible-causes.ts'
-import type { ConsumerProcess } from '../services.ts'
+import { type ConsumerProcess, partitionsOf, topicOf } from '../services.ts'
 import type { ConsumerOperations, PartitionLine } from './api.ts'
 
 /** The processes of each consumer, by its name. `answer` is undefined for a process that does not answer. */
@@ -28,6 +28,7 @@ interface ConsumerOperationsParts {
   readonly processes: NonNullable<ReturnType<ConsumersOperations['get']>>
   /** Of the whole service; undefined: not counted in time. */
   readonly deadLetters: readonly DeadLetterGroup[] | undefined
+  /** Of the topics keyed by user. */
   readonly partitionCount: number
   /** Include messages of errors, which may quote personal data. */
   readonly withMessages: boolean
@@ -44,10 +45,11 @@ export function consumerOperationsOf(parts: ConsumerOperationsParts): ConsumerOp
   )
   return {
     service,
+    topic: topicOf(service),
     processes: processes.length,
     silent: processes.flatMap(({ url, answer }) => (answer ? [] : [new URL(url).host])),
     partitions: Array.from(
-      { length: partitionCount },
+      { length: partitionsOf(service, partitionCount) },
       (_, partition) => owned.get(partition) ?? withoutOwner(partition),
     ),
     deadLetters: deadLetters ? withVisibleCauses([...deadLetters], withMessages) : null,

@@ -20,7 +20,13 @@ it('the operations of a consumer name the owner of each partition, and partition
     partitionCount: 3,
     withMessages: true,
   })
-  expect(rest).toEqual({ service: 'metering', processes: 3, silent: ['gone:3'], deadLetters: [] })
+  expect(rest).toEqual({
+    service: 'metering',
+    topic: 'user-events',
+    processes: 3,
+    silent: ['gone:3'],
+    deadLetters: [],
+  })
   expect(partitions.map(({ partition, owner, checkpoint }) => [partition, owner, checkpoint])).toEqual([
     [0, null, null],
     [1, 'one:1', '7'],
@@ -60,4 +66,15 @@ it('the operations of a consumer include partitions if dead letters were not cou
   })
   expect(deadLetters).toBeNull()
   expect(partitions).toMatchObject([{ owner: 'one:1' }])
+})
+
+it('the user eraser folds one partition, of its own topic', () => {
+  const { topic, partitions } = consumerOperationsOf({
+    service: 'user-eraser',
+    processes: [],
+    deadLetters: [],
+    partitionCount: 12,
+    withMessages: true,
+  })
+  expect([topic, partitions.length]).toEqual(['erasures', 1])
 })

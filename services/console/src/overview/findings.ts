@@ -2,6 +2,7 @@ import { addressesVariable, type ServiceName } from '@nextvisit/contracts'
 import type { PartitionReading } from '../metrics/read-process.ts'
 import { type Sample, totalOf, totalsOf } from '../metrics/sample.ts'
 import type { ServiceReading } from '../metrics/service-readings.ts'
+import { partitionsOf } from '../services.ts'
 import { isLate } from '../shared-with-pages.ts'
 import type { Finding, FindingLink } from './api.ts'
 import { limitFindings, type LimitParts } from './limit-findings.ts'
@@ -87,8 +88,9 @@ function silenceOf({ service, processes, answering, silentProcesses, isConsumer 
 }
 
 /** Counts the partitions of a consumer without an owner among the answering processes. */
-export function countUnowned({ isConsumer, answering, partitions }: ServiceReading, partitionCount: number): number {
-  return isConsumer && answering > 0 ? Math.max(0, partitionCount - partitions.size) : 0
+export function countUnowned(reading: ServiceReading, partitionCount: number): number {
+  const { service, isConsumer, answering, partitions } = reading
+  return isConsumer && answering > 0 ? Math.max(0, partitionsOf(service, partitionCount) - partitions.size) : 0
 }
 
 /** Names the cause of partitions without a known owner, as far as the size of the consumer's group tells. */
@@ -99,7 +101,7 @@ function unownedInWords(
 ): string {
   const variable = addressesVariable(service)
   const count = members.get(service)
-  const share = `${unowned} of ${partitionCount} partitions of ${service}`
+  const share = `${unowned} of ${partitionsOf(service, partitionCount)} partitions of ${service}`
   if (count !== undefined && count > processes)
     return `${share} belong to processes that the console does not know: ${count} processes fold, but its ${variable} has ${processes === 1 ? 'one address' : `${processes} addresses`}. Add the addresses of the others there, and in the gateways' ${variable}.`
   const cause = count === undefined ? ` If it does not, ${variable} may lack the address of their owner.` : ''

@@ -65,7 +65,7 @@ function Trouble({
 
 /** A consumer. Problems come first. */
 function Consumer({ consumer }: { readonly consumer: ConsumerOperations }) {
-  const { service, silent, processes, partitions, deadLetters } = consumer
+  const { service, topic, silent, processes, partitions, deadLetters } = consumer
   const healthy = partitions.filter(isHealthy)
   return (
     <>
@@ -87,7 +87,12 @@ function Consumer({ consumer }: { readonly consumer: ConsumerOperations }) {
             <DeadLetterCauses service={service} groups={deadLetters} />
           )}
           {healthy.length > 0 && (
-            <HealthyPartitions service={service} partitions={healthy} partitionCount={partitions.length} />
+            <HealthyPartitions
+              service={service}
+              topic={topic}
+              partitions={healthy}
+              partitionCount={partitions.length}
+            />
           )}
         </>
       )}

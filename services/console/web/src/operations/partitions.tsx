@@ -46,12 +46,13 @@ export function Partitions({ title, service, partitions }: PartitionsProps) {
 
 interface HealthyPartitionsProps {
   readonly service: string
+  readonly topic: string
   readonly partitions: readonly PartitionLine[]
   readonly partitionCount: number
 }
 
 /** Partitions that need no attention, in one line that opens. */
-export function HealthyPartitions({ service, partitions, partitionCount }: HealthyPartitionsProps) {
+export function HealthyPartitions({ service, topic, partitions, partitionCount }: HealthyPartitionsProps) {
   const { partitions: shown } = useSearch({ from: '/operations' })
   const navigate = useNavigate({ from: '/operations' })
   const isOpen = shown === 'all'
@@ -70,7 +71,7 @@ export function HealthyPartitions({ service, partitions, partitionCount }: Healt
         <Mark kind="good" /> {partitions.length} of {partitionCount} partitions are healthy: {figure(waiting)} records
         waiting, maximum lag {seconds(lagSeconds)}
       </summary>
-      <Partitions title="Partitions of user-events" service={service} partitions={partitions} />
+      <Partitions title={`Partitions of ${topic}`} service={service} partitions={partitions} />
     </details>
   )
 }

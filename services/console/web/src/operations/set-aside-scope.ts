@@ -22,12 +22,13 @@ export function haltOf({ alarms }: PartitionLine): Halt | undefined {
 
 /** Returns the consumers that the record or batch at `offset` halts now, and those that have not passed it. */
 export function setAsideScopeOf(
-  consumers: readonly Pick<ConsumerOperations, 'service' | 'partitions'>[],
+  consumers: readonly Pick<ConsumerOperations, 'service' | 'topic' | 'partitions'>[],
   { service, partition, offset }: { readonly service: string; readonly partition: number; readonly offset: string },
 ): SetAsideScope {
+  const topic = consumers.find((one) => one.service === service)?.topic
   const others = consumers.flatMap((one) => {
     const line = one.partitions.find((own) => own.partition === partition)
-    return one.service === service || !line ? [] : [{ service: one.service, line }]
+    return one.service === service || one.topic !== topic || !line ? [] : [{ service: one.service, line }]
   })
   const isHalted = (line: PartitionLine): boolean => haltOf(line)?.offset === offset
   const mayMeet = ({ checkpoint }: PartitionLine): boolean =>

@@ -11,12 +11,13 @@ const healthy: PartitionLine = {
   lagSeconds: 0,
   alarms: [],
 }
-const at = (service: string, checkpoint: string | null, haltedAt?: string) => {
+const at = (service: string, checkpoint: string | null, haltedAt?: string, topic = 'user-events') => {
   const halt = { kind: 'halted', recordId: 'none', code: 'BATCH_UNDECODABLE', message: null } as const
   const since = '2026-11-22T07:40:11.000Z'
   const alarms = haltedAt === undefined ? [] : [{ ...halt, offset: haltedAt, since, canSetAside: true }]
   return {
     service,
+    topic,
     partitions: [
       { ...healthy, partition: 0 },
       { ...healthy, checkpoint, alarms },
@@ -31,6 +32,7 @@ it('a batch is set aside in the consumers that it halts, and those that have not
     at('trait-registry', '999'),
     // The halt at this offset is not reported yet.
     at('form-trigger-evaluator', '1704'),
+    at('user-eraser', '7', '1704', 'erasures'),
   ]
   const scope = setAsideScopeOf(consumers, { service: 'metering', partition: PARTITION, offset: '1704' })
   expect(scope).toEqual({
