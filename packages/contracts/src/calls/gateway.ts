@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import { BODY_LIMITS } from '../public/body-limits.ts'
 import { KeptRefusal } from '../public/refusals.ts'
-import { Uuid } from '../primitives.ts'
-import { projectFields } from './call-fields.ts'
+import { Instant, Uuid } from '../primitives.ts'
+import { projectFields, UserQuery } from './call-fields.ts'
 import { type CallTable, defineCall } from './define-call.ts'
 
 /** Maximum number of refusals in one answer. */
@@ -17,6 +18,38 @@ export type RefusalsQuery = z.infer<typeof RefusalsQuery>
 export const RefusalsAnswer = z.object({ refusals: z.array(KeptRefusal).nullable() })
 export type RefusalsAnswer = z.infer<typeof RefusalsAnswer>
 
+/** Asks for an erasure. `erasureId`: of an earlier attempt. Its erasure is returned if it was begun within 24 hours. */
+export const ErasureQuestion = z.object({
+  ...projectFields,
+  userIds: z.array(Uuid).min(1).max(BODY_LIMITS.erasedUserNames),
+  suppress: z.boolean(),
+  erasureId: Uuid.optional(),
+})
+export type ErasureQuestion = z.infer<typeof ErasureQuestion>
+/** `unavailable`: existing users cannot be told from unknown ones, or the log is unavailable. Ask again with the `erasureId`. */
+const ErasureVerdict = z.discriminatedUnion('outcome', [
+  z.object({
+    outcome: z.literal('requested'),
+    erasureId: Uuid,
+    requestedAt: Instant,
+    users: z.number().int(),
+    unknown: z.number().int(),
+  }),
+  z.object({ outcome: z.literal('unavailable'), erasureId: Uuid }),
+])
+export type ErasureVerdict = z.infer<typeof ErasureVerdict>
+/** `unknown`: the user is not suppressed. */
+const LiftVerdict = z.object({ outcome: z.enum(['lifted', 'unknown', 'unavailable']) })
+export type LiftVerdict = z.infer<typeof LiftVerdict>
+
 export const gatewayCalls = {
+  /** Begins an erasure. Operators ask; `POST /v2/admin/erasures` does the same for keys. */
+  requestErasure: defineCall({
+    path: '/internal/erasures/request',
+    question: ErasureQuestion,
+    answer: ErasureVerdict,
+  }),
+  /** Ends the suppression of a user. */
+  liftSuppression: defineCall({ path: '/internal/suppressions/lift', question: UserQuery, answer: LiftVerdict }),
   readRefusals: defineCall({ path: '/internal/refusals/read', question: RefusalsQuery, answer: RefusalsAnswer }),
 } satisfies CallTable

@@ -16,6 +16,8 @@ export const BODY_LIMITS = {
   propertyStringLength: 2_048,
   timezoneLength: 64,
   batchItems: 1_000,
+  /** Maximum number of userNames in one erasure. */
+  erasedUserNames: 1_000,
 } as const
 
 /** Writes a number with thousands separators, as the documents of the public API do. */

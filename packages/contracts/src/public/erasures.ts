@@ -1,7 +1,33 @@
+/** Bodies and answers of the routes that erase users (decisions.md, Erasure). Their keys need `mayErase`. */
 import { z } from 'zod'
 import { Instant, SlugId, Uuid } from '../primitives.ts'
+import { BODY_LIMITS, withSeparators } from './body-limits.ts'
+import { IdentifyUserBody } from './ingest.ts'
 
 const count = z.number().int().min(0)
+
+/** `POST /v2/admin/erasures`. */
+export const ErasureBody = z.object({
+  userNames: z
+    .array(IdentifyUserBody.shape.userName)
+    .min(1)
+    .max(BODY_LIMITS.erasedUserNames)
+    .describe(`The users, exactly as given to identify-user; at most ${withSeparators(BODY_LIMITS.erasedUserNames)}.`),
+  suppress: z
+    .boolean()
+    .nullish()
+    .describe('true: refuse identifies, events, visits and imports of these users from now on. Default: false.'),
+})
+
+/** The answer of `POST /v2/admin/erasures`. */
+export const ErasureBegun = z.strictObject({
+  erasureId: Uuid,
+  users: count.describe('The number of distinct users in the request. All of them are erased.'),
+  unknown: count.describe('The number of users among them that had no profile.'),
+  status: z.literal('running'),
+  requestedAt: Instant,
+})
+export type ErasureBegun = z.infer<typeof ErasureBegun>
 
 /** The places from which an erasure removes a user, in the order in which they usually finish. */
 export const ERASURE_STORES = [
@@ -91,3 +117,18 @@ export const ErasuresPage = z.strictObject({
   next: z.string().nullable().describe('Pass it as `after` for the next page; null: this is the last page.'),
 })
 export type ErasuresPage = z.infer<typeof ErasuresPage>
+
+/** `GET /v2/admin/suppressions`. */
+export const SuppressionsPage = z.strictObject({
+  suppressions: z
+    .array(
+      z.strictObject({
+        hash: z.string().describe('Keyed hash of the user: a guess of the name cannot be compared with it.'),
+        since: Instant,
+        erasureId: Uuid.describe('The erasure that suppressed the user.'),
+      }),
+    )
+    .describe('Oldest first.'),
+  next: z.string().nullable().describe('Pass it as `after` for the next page; null: this is the last page.'),
+})
+export type SuppressionsPage = z.infer<typeof SuppressionsPage>

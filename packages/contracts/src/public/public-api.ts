@@ -1,4 +1,14 @@
 /** The schemas that the document of the public API names. */
+export {
+  ErasureAnswer,
+  ErasureBegun,
+  ErasureBody,
+  ErasureReceipt,
+  ErasuresPage,
+  ErasureStore,
+  ErasureSummary,
+  SuppressionsPage,
+} from './erasures.ts'
 export * from './errors.ts'
 export * from './ingest.ts'
 export * from './reads.ts'

@@ -7,8 +7,8 @@ const MAX_BATCH_BYTES = 512_000
 
 /** Static properties of a public route. */
 export interface RouteSignature {
-  /** `POST` records. The HTTP server dispatches it before Express, so its pattern is fixed. `GET` reads. */
-  readonly method: 'GET' | 'POST'
+  /** `POST` has a body. The HTTP server dispatches it before Express, so its pattern is fixed. `GET` reads. */
+  readonly method: 'GET' | 'POST' | 'DELETE'
   /** Path with `{name}` for a variable part. */
   readonly pattern: string
   /** Other paths of the same route, which some libraries use. */
@@ -17,8 +17,12 @@ export interface RouteSignature {
   readonly keyKind: KeyKind
   /** Location of the key, if not only `X-Api-Key`: the user of HTTP Basic, or `writeKey` in the body. */
   readonly keyIn?: 'basic-or-body'
+  /** The permission that the key needs. Keys without it get 403. */
+  readonly permission?: 'mayErase'
   /** Maximum size of the inflated body. Default: {@link MAX_BODY_BYTES}. */
   readonly maxBodyBytes?: number
+  /** True if a body may have many items, each with an answer of its own. */
+  readonly takesMany?: true
 }
 
 /**
@@ -38,13 +42,15 @@ export function maxBodyBytesOf({ maxBodyBytes = MAX_BODY_BYTES }: RouteSignature
   return maxBodyBytes
 }
 
-const SEGMENT = { keyKind: 'admin', keyIn: 'basic-or-body', maxBodyBytes: MAX_BATCH_BYTES } as const
+const MANY = { keyKind: 'admin', maxBodyBytes: MAX_BATCH_BYTES, takesMany: true } as const
+const SEGMENT = { ...MANY, keyIn: 'basic-or-body' } as const
+const ERASES = { keyKind: 'admin', permission: 'mayErase' } as const
 
 /** All routes that take a key, by operation id. This table drives the HTTP server, Express and OpenAPI. */
 export const ROUTES = {
   identifyUser: { method: 'POST', pattern: '/v2/admin/identify-user', keyKind: 'admin' },
   trackEvent: { method: 'POST', pattern: '/v2/admin/track-event', keyKind: 'admin' },
-  recordBatch: { method: 'POST', pattern: '/v2/admin/batch', keyKind: 'admin', maxBodyBytes: MAX_BATCH_BYTES },
+  recordBatch: { method: 'POST', pattern: '/v2/admin/batch', ...MANY },
   segmentIdentify: { method: 'POST', pattern: '/v1/identify', aliases: ['/v1/i'], ...SEGMENT },
   segmentTrack: { method: 'POST', pattern: '/v1/track', aliases: ['/v1/t'], ...SEGMENT },
   segmentBatch: { method: 'POST', pattern: '/v1/batch', aliases: ['/v1/import', '/v1/b'], ...SEGMENT },
@@ -62,6 +68,11 @@ export const ROUTES = {
   listEvents: { method: 'GET', pattern: '/v2/admin/events', keyKind: 'admin' },
   listSegments: { method: 'GET', pattern: '/v2/admin/segments', keyKind: 'admin' },
   listRefusals: { method: 'GET', pattern: '/v2/admin/refusals', keyKind: 'admin' },
+  requestErasure: { method: 'POST', pattern: '/v2/admin/erasures', ...ERASES, maxBodyBytes: MAX_BATCH_BYTES },
+  listErasures: { method: 'GET', pattern: '/v2/admin/erasures', ...ERASES },
+  getErasure: { method: 'GET', pattern: '/v2/admin/erasures/{erasureId}', ...ERASES },
+  listSuppressions: { method: 'GET', pattern: '/v2/admin/suppressions', ...ERASES },
+  liftSuppression: { method: 'DELETE', pattern: '/v2/admin/suppressions/{userName}', ...ERASES },
   listSegmentUsers: { method: 'GET', pattern: '/v2/admin/segments/{segmentId}/users', keyKind: 'admin' },
 } as const satisfies Record<string, RouteSignature>
 

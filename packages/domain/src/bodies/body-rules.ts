@@ -13,7 +13,7 @@ const countingOperators = operatorsWhere(({ deviceField }) => deviceField === 'r
 
 const { userNameLength, eventNameLength, traitKeyLength, traitOperations, traitStringLength, traitItems, depth } =
   BODY_LIMITS
-const { batchItems, propertiesBytes, propertiesDepth, propertyKeyLength, propertyStringLength } = BODY_LIMITS
+const { batchItems, erasedUserNames, propertiesBytes, propertiesDepth, propertyKeyLength, propertyStringLength } = BODY_LIMITS
 
 /** The rules for the bodies of public routes, by name. A rule for several members is a function of the member's name. */
 export const BODY_RULES = nameRules({
@@ -34,6 +34,17 @@ export const BODY_RULES = nameRules({
   },
   item: (member: string) => ({ message: `${member} must be a JSON object`, when: 'An item that is not an object' }),
   itemType: (member: string) => ({ message: `${member} must be identify or track`, when: 'An item of another type' }),
+
+  // An erasure (decisions.md, Erasure).
+  userNames: {
+    message: `userNames must be an array of 1 to ${erasedUserNames} userNames`,
+    when: `userNames of another type, none, or more than ${erasedUserNames}`,
+  },
+  erasedUserName: (member: string) => ({
+    message: `${member} must be a string that is not empty, of at most ${userNameLength} characters`,
+    when: 'A userName of another type, an empty or blank one, or a long one',
+  }),
+  suppress: { message: 'suppress must be true or false', when: 'A suppress of another type' },
 
   // The user (contract, Track event; decisions.md, Identify).
   noUserName: {

@@ -12,7 +12,7 @@ const OWN_WORDS: ReadonlySet<string> = new Set([
   ...TRAIT_OPERATOR_NAMES.map((name) => `$${name}`),
   ...DEVICE_FIELDS,
 ])
-const ITEM = /^items\[\d{1,3}\]$/
+const ITEM = /^(?:items|userNames)\[\d{1,3}\]$/
 
 /** Removes the caller's own words from a message: `userAttributes.$increment.… must be a finite number`. */
 export function redactMessage({ message, member }: { readonly message: string; readonly member?: string }): string {

@@ -39,6 +39,32 @@ describe('reading the log', () => {
     expect(valuesOf(batches).toSorted()).toEqual(['b', 'c', 'd', 'e', 'x', 'y'])
   })
 
+  it('reports when it is level with the log, at the start and after each fetch', async () => {
+    const topic = await givenTopic(1)
+    const stopping = new AbortController()
+    const seen: (string | number)[] = []
+    const began = performance.now()
+    const reading = readLog(givenConnection(), {
+      topic,
+      from: new Map([[0, 0n]]),
+      onBatch: (batch) => void seen.push(...valuesOf([batch])),
+      onLevel: (asOfMs) => void seen.push(asOfMs),
+      maxWaitMs: 2_000,
+      signal: stopping.signal,
+    })
+    await vi.waitFor(() => expect(seen).toHaveLength(1), { timeout: 1_500 })
+    await givenRecords(topic, 0, ['a', 'b'])
+    await vi.waitFor(() => expect(seen.at(-1)).toBeTypeOf('number'))
+    await vi.waitFor(() => expect(seen.filter((one) => typeof one === 'string')).toEqual(['a', 'b']), { timeout: 1_500 })
+    await vi.waitFor(() => expect(seen.at(-1)).toBeTypeOf('number'))
+    stopping.abort()
+    await reading
+    const instants = seen.filter((one) => typeof one === 'number')
+    expect(instants).toEqual(instants.toSorted((one, other) => one - other))
+    expect(instants[0]).toBeGreaterThanOrEqual(began)
+    expect(instants.at(-1)).toBeLessThanOrEqual(performance.now())
+  })
+
   it('ignores records that are published after the start', async () => {
     const topic = await givenTopic(1)
     await givenRecords(topic, 0, ['a', 'b', 'c'])

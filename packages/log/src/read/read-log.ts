@@ -17,6 +17,11 @@ export interface ReadLogOptions {
   /** Called for one batch at a time, in order within each partition. */
   readonly onBatch: (batch: FetchedBatch) => void | Promise<void>
   /**
+   * Called after a fetch, once its batches are handled, if every partition is read to the end that its broker then had.
+   * `asOfMs`: the `performance.now()` instant before the fetch.
+   */
+  readonly onLevel?: (asOfMs: number) => void
+  /**
    * `end`: reads to the log's end at the start of the call. A map: reads each partition up to this offset, exclusive.
    * Default: reads until `signal` is aborted.
    */
@@ -26,6 +31,8 @@ export interface ReadLogOptions {
   readonly signal?: AbortSignal
   readonly maxBytesPerPartition?: number
   readonly maxBatchRecords?: number
+  /** Maximum time in ms for which the broker holds a fetch that finds no records. Default: 100. */
+  readonly maxWaitMs?: number
   /**
    * True: an undecodable batch becomes one record (`FetchedRecord.undecodable`). Default:
    * false, rejects with UndecodableBatchError.
@@ -48,8 +55,8 @@ const PARTITIONS_A_FETCH = 10
  * PositionOutsideLogError if a position stays outside the log, and if the log is unreachable for `giveUpAfterMs`.
  */
 export async function readLog(connection: LogConnection, options: ReadLogOptions): Promise<void> {
-  const { topic, until, onBatch, withStandIns = false, logger = silentLogger } = options
-  const { maxBatchRecords = 1_000, maxBytesPerPartition = 1024 * 1024 } = options
+  const { topic, until, onBatch, onLevel, withStandIns = false, logger = silentLogger } = options
+  const { maxBatchRecords = 1_000, maxBytesPerPartition = 1024 * 1024, maxWaitMs } = options
   const { giveUpAfterMs = until === undefined ? Infinity : 30_000 } = options
   const ending = new AbortController()
   const signal = options.signal ? AbortSignal.any([options.signal, ending.signal]) : ending.signal
@@ -58,7 +65,13 @@ export async function readLog(connection: LogConnection, options: ReadLogOptions
   const maxBytes = Math.min(MAX_FETCH_BYTES, partitions * maxBytesPerPartition)
   const heldBytes = maxBytes + MAX_BATCH_BYTES
   const decoding = { bounds: { maxRecords: maxBatchRecords, maxBytes: MAX_BATCH_BYTES }, withStandIns }
-  const fetcher = createLogFetcher(connection, topic, { maxBytesPerPartition, maxBytes, logger, signal })
+  const fetcher = createLogFetcher(connection, topic, {
+    maxBytesPerPartition,
+    maxBytes,
+    ...(maxWaitMs !== undefined && { maxWaitMs }),
+    logger,
+    signal,
+  })
   let giveBack: (() => void) | undefined
   let giveBackPrefetched: (() => void) | undefined
 
@@ -73,22 +86,29 @@ export async function readLog(connection: LogConnection, options: ReadLogOptions
     }
   }
 
+  let askedAtMs = performance.now()
+  let prefetchedAtMs: number | undefined
+
   try {
     const cursor = await keepTrying(
       async () => createCursor(options, await readWatermarks(connection, topic, { ...FETCHER_TIMEOUTS, logger })),
       { ...trying, isFinal: createFinality() },
     )
     let positions = cursor.positions()
+    if (cursor.isLevel) onLevel?.(askedAtMs)
     while (positions.size > 0) {
       const current = positions
+      askedAtMs = prefetchedAtMs ?? performance.now()
       giveBack = giveBackPrefetched ?? (await readerBudget.take(heldBytes, signal))
       giveBackPrefetched = undefined
       const fetched = await keepTrying(() => fetcher.fetch(current), { ...trying, isFinal: createFinality() })
       fetched.forEach(cursor.advance)
       positions = cursor.positions()
       if (positions.size > 0) giveBackPrefetched = readerBudget.takeIfFree(heldBytes)
+      prefetchedAtMs = giveBackPrefetched && performance.now()
       if (giveBackPrefetched) fetcher.prefetch(positions)
       await handle(fetched, cursor)
+      if (fetched.every(({ nextOffset, highWatermark }) => nextOffset >= highWatermark)) onLevel?.(askedAtMs)
       giveBack()
     }
   } catch (error) {
@@ -110,6 +130,8 @@ function createFinality(): (error: unknown) => boolean {
 }
 
 interface Cursor {
+  /** True if every partition begins at its end. */
+  readonly isLevel: boolean
   /** Positions of the next fetch, without partitions that are read to the end. */
   readonly positions: () => ReadonlyMap<number, bigint>
   /** Moves past a fetch. */
@@ -133,6 +155,7 @@ function createCursor(
   }
 
   return {
+    isLevel: [...from].every(([partition, position]) => position === watermarks.get(partition)?.high),
     positions: () => new Map(isOneByOne ? [...positions].slice(0, 1) : positions),
     advance: ({ partition, nextOffset }) => {
       if (nextOffset === positions.get(partition)) return
