@@ -1,4 +1,7 @@
+export * from './erasure-metrics.ts'
+export * from './erasure-view.ts'
 export * from './fences.ts'
+export * from './fold-erasures.ts'
 export * from './key-record.ts'
 export * from './read-user-keys.ts'
 export * from './sealing-keys.ts'

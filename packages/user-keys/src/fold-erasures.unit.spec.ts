@@ -1,0 +1,116 @@
+import type { ErasureRequested, SuppressionLifted } from '@nextvisit/contracts'
+import { uuidV5 } from '@nextvisit/domain'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createErasureFold, isSuppressionPlace } from './fold-erasures.ts'
+
+const NAMESPACE = 'e1c55cb5-3a47-5d0c-9a06-2d7f1f1c6a3e'
+const idOf = (name: string) => uuidV5(name, NAMESPACE)
+const place = { organization: 'acme', project: 'shop' }
+const [ADA, BOB] = [idOf('ada'), idOf('bob')] as const
+const T0 = Date.parse('2026-11-02T10:00:00.000Z')
+const at = (seconds: number) => new Date(T0 + seconds * 1_000).toISOString()
+
+function requested(name: string, fields: Partial<ErasureRequested> = {}): ErasureRequested {
+  const own = { type: 'ErasureRequested', id: idOf(name), ...place, received: at(0), unknown: 0 } as const
+  return { ...own, userIds: [ADA], suppress: true, ...fields }
+}
+
+function lifted(userId: string): SuppressionLifted {
+  return { type: 'SuppressionLifted', id: idOf('lift'), ...place, userId, received: at(0) }
+}
+
+describe('the fold of erasures', () => {
+  it('suppresses users until the suppression is lifted, in their project only', () => {
+    const { fold, isSuppressed, suppressedUsers } = createErasureFold()
+    fold(requested('one', { suppress: false }), 0n)
+    expect(isSuppressed({ ...place, userId: ADA })).toBe(false)
+    fold(requested('two', { userIds: [ADA, BOB] }), 1n)
+    fold(requested('three'), 2n)
+    expect(isSuppressed({ ...place, userId: ADA })).toBe(true)
+    expect(isSuppressed({ ...place, project: 'blog', userId: ADA })).toBe(false)
+    expect(suppressedUsers()).toBe(2)
+    fold(lifted(ADA), 3n)
+    fold(lifted(ADA), 4n)
+    expect([ADA, BOB].map((userId) => isSuppressed({ ...place, userId }))).toEqual([false, true])
+    expect(suppressedUsers()).toBe(1)
+  })
+
+  it('keeps the first request of an id, so a repeat suppresses nobody again', () => {
+    const { fold, isSuppressed, requested: read } = createErasureFold()
+    fold(requested('one', { userIds: [ADA, BOB], unknown: 1 }), 0n)
+    fold(lifted(ADA), 1n)
+    fold(requested('one', { received: at(60) }), 2n)
+    expect(isSuppressed({ ...place, userId: ADA })).toBe(false)
+    expect(read(place, idOf('one'))).toMatchObject({ users: 2, unknown: 1, received: at(0) })
+    expect(read({ ...place, project: 'blog' }, idOf('one'))).toBeUndefined()
+  })
+
+  it('lists suppressions in the order of their requests, with the first request of a user', () => {
+    const { fold, suppressionsOf } = createErasureFold()
+    fold(requested('one', { userIds: [BOB], received: at(1) }), 7n)
+    fold(requested('two', { userIds: [ADA, BOB], received: at(2) }), 12n)
+    const first = suppressionsOf({ ...place, limit: 1 })
+    expect(first).toEqual({
+      suppressions: [{ userId: BOB, since: at(1), erasureId: idOf('one'), place: '7-0' }],
+      next: '7-0',
+    })
+    const second = suppressionsOf({ ...place, limit: 1, after: '7-0' })
+    expect(second).toMatchObject({ suppressions: [{ userId: ADA, erasureId: idOf('two') }], next: null })
+    // The cursor stays valid after the suppression that it names has ended.
+    fold(lifted(BOB), 13n)
+    expect(suppressionsOf({ ...place, limit: 1, after: '7-0' })).toEqual(second)
+  })
+
+  it('forgets fences after eight days and requests after one', () => {
+    const { fold, keysUntilOf, requested: read } = createErasureFold()
+    fold(requested('one'), 0n)
+    expect(keysUntilOf(ADA)).toBe(T0 + 60_000)
+    fold(requested('two', { userIds: [BOB], received: at(86_401) }), 1n)
+    expect([read(place, idOf('one')), keysUntilOf(ADA)]).toEqual([undefined, T0 + 60_000])
+    fold(requested('three', { userIds: [BOB], received: at(8 * 86_400 + 1) }), 2n)
+    expect(keysUntilOf(ADA)).toBeUndefined()
+  })
+
+  it('moves the fence of a user forward with each erasure, even in the same instant', () => {
+    const { fold, keysUntilOf } = createErasureFold()
+    for (const [nth, name] of ['one', 'two', 'three'].entries()) fold(requested(name), BigInt(nth))
+    expect(keysUntilOf(ADA)).toBe(T0 + 180_000)
+  })
+
+  it('returns each suppression once, on pages of any size, as a model does', () => {
+    const users = ['a', 'b', 'c', 'd', 'e'].map(idOf)
+    const user = fc.constantFrom(...users)
+    const steps = fc.oneof(
+      fc.record({ userIds: fc.uniqueArray(user, { minLength: 1 }), suppress: fc.boolean() }),
+      fc.record({ lift: user }),
+    )
+    fc.assert(
+      fc.property(fc.array(steps, { maxLength: 20 }), fc.integer({ min: 1, max: 4 }), (commands, limit) => {
+        const { fold, isSuppressed, suppressionsOf, suppressedUsers } = createErasureFold()
+        const model = new Set<string>()
+        for (const [nth, command] of commands.entries()) {
+          if ('lift' in command) {
+            model.delete(command.lift)
+            fold(lifted(command.lift), BigInt(nth))
+          } else {
+            if (command.suppress) for (const one of command.userIds) model.add(one)
+            fold(requested(String(nth), command), BigInt(nth))
+          }
+        }
+        const listed: string[] = []
+        let after: string | undefined
+        do {
+          const page = suppressionsOf({ ...place, limit, after })
+          expect(page.suppressions.length).toBeLessThanOrEqual(limit)
+          listed.push(...page.suppressions.map(({ userId }) => userId))
+          after = page.next ?? undefined
+          expect(after === undefined || isSuppressionPlace(after)).toBe(true)
+        } while (after !== undefined)
+        expect(listed).toEqual([...model])
+        expect(suppressedUsers()).toBe(model.size)
+        expect(users.filter((userId) => isSuppressed({ ...place, userId }))).toEqual(users.filter((one) => model.has(one)))
+      }),
+    )
+  })
+})
