@@ -44,6 +44,8 @@ it('a view of the erasures knows what came before its start, and a new record wi
   await publishFact(suppressing(after))
   await expect.poll(() => view.isSuppressed({ ...place, userId: after }), { timeout: 1_000, interval: 5 }).toBe(true)
   expect(view.keysUntilOf(after)).toBeGreaterThan(Date.now())
+  expect(await view.passes(1n, 1_000)).toBe(true)
+  expect(await view.passes(2n, 50)).toBe(false)
   const read = await readErasures(connection, topic)
   expect([before, after].every((userId) => read.isSuppressed({ ...place, userId }))).toBe(true)
 })

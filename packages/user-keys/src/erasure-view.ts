@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeRecord, ErasureFact, TOPICS } from '@nextvisit/contracts'
-import { type FetchedRecord, type LogConnection, type Logger, readLog } from '@nextvisit/log'
+import { createSleeper, type FetchedRecord, type LogConnection, type Logger, readLog } from '@nextvisit/log'
 import { createErasureFold, type Erasures } from './fold-erasures.ts'
 
 export interface ErasureView extends Erasures {
@@ -11,6 +11,8 @@ export interface ErasureView extends Erasures {
   readonly currentAsOfMs: () => number
   /** Returns the number of records that the view passed because it cannot read them. */
   readonly skipped: () => number
+  /** Resolves to true once the view has passed an offset, and to false after `withinMs`. */
+  readonly passes: (offset: bigint, withinMs: number) => Promise<boolean>
 }
 
 export interface LiveErasureView extends ErasureView {
@@ -39,6 +41,7 @@ export function createErasureView(connection: LogConnection, options: ErasureVie
   const { fold, ...erasures } = createErasureFold()
   const stopping = new AbortController()
   const { signal } = stopping
+  const moved = createSleeper(signal)
   let running: Promise<void> = Promise.resolve()
   let position = 0n
   let currentAsOfMs = 0
@@ -58,6 +61,7 @@ export function createErasureView(connection: LogConnection, options: ErasureVie
       onBatch: ({ records, nextOffset }) => {
         records.forEach(take)
         position = nextOffset
+        moved.wake()
       },
       onLevel: (asOfMs) => {
         currentAsOfMs = asOfMs
@@ -75,8 +79,17 @@ export function createErasureView(connection: LogConnection, options: ErasureVie
     }
   }
 
+  const passes = async (offset: bigint, withinMs: number): Promise<boolean> => {
+    const giveUpAt = performance.now() + withinMs
+    const hasPassed = () => position > offset
+    while (!hasPassed() && performance.now() < giveUpAt && !signal.aborted)
+      await moved.sleep(giveUpAt - performance.now())
+    return hasPassed()
+  }
+
   return {
     ...erasures,
+    passes,
     currentAsOfMs: () => currentAsOfMs,
     skipped: () => skipped,
     start: async () => {

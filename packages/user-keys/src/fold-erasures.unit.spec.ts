@@ -109,7 +109,9 @@ describe('the fold of erasures', () => {
         } while (after !== undefined)
         expect(listed).toEqual([...model])
         expect(suppressedUsers()).toBe(model.size)
-        expect(users.filter((userId) => isSuppressed({ ...place, userId }))).toEqual(users.filter((one) => model.has(one)))
+        expect(users.filter((userId) => isSuppressed({ ...place, userId }))).toEqual(
+          users.filter((one) => model.has(one)),
+        )
       }),
     )
   })

@@ -1,5 +1,13 @@
 import type { CatalogView } from '@nextvisit/catalog'
-import { CALLS, gatewayCalls, ROUTES } from '@nextvisit/contracts'
+import {
+  CALLS,
+  encodeRecord,
+  type ErasureFact,
+  gatewayCalls,
+  ROUTES,
+  TOPICS,
+  userEraserCalls,
+} from '@nextvisit/contracts'
 import type { LogConnection, Publisher } from '@nextvisit/log'
 import {
   createDependencyLog,
@@ -9,6 +17,7 @@ import {
   type RedisConnection,
   serveCalls,
 } from '@nextvisit/service-kit'
+import type { ErasureView } from '@nextvisit/user-keys'
 import { createKnownUsers } from './admission/known-users.ts'
 import { createMetering } from './admission/metering.ts'
 import { createTraitRegistry } from './admission/trait-registry.ts'
@@ -16,6 +25,11 @@ import { UNAVAILABLE_REASONS } from './refusals/refusals.ts'
 import { createSharedRateLimiter } from './billing/shared-rate-limiter.ts'
 import type { GatewayConfig } from './config.ts'
 import type { GatewayMetrics } from './gateway-metrics.ts'
+import { answerErasures } from './erasures/answer-erasures.ts'
+import { createCheckSuppression } from './erasures/check-suppression.ts'
+import { createErasureRoutes } from './erasures/erasure-routes.ts'
+import { createLiftSuppression, createRequestErasure, type PublishErasure } from './erasures/request-erasure.ts'
+import { createSuppressionHashSource } from './erasures/suppression-hash.ts'
 import { createApp } from './http/app.ts'
 import { admissionBudgetMs } from './http/request-budget.ts'
 import { createCallerAddress } from './http/caller-address.ts'
@@ -46,6 +60,7 @@ export interface GatewayParts
   /** Id of this process, which names the channel of its replies. */
   readonly instanceId: string
   readonly catalog: CatalogView
+  readonly erasures: ErasureView
   readonly connection: LogConnection
   readonly publisher: Publisher
   readonly redis: RedisConnection['client']
@@ -56,19 +71,23 @@ export interface GatewayParts
   readonly countryOf: CountryOf
   readonly metrics: GatewayMetrics
   readonly logger: Logger
+  /** Addresses of the user eraser. */
+  readonly userEraserUrls?: readonly string[]
   /** Default `user-events`. */
   readonly topic?: string
+  /** Default `erasures`. */
+  readonly erasuresTopic?: string
   /** Prefix of every key in Redis. Default `nextvisit:`. */
   readonly redisPrefix?: string
   /** Default: the rate limiter's. */
   readonly rateLimits?: { readonly patienceMs: number }
 }
 
-const MAX_CATALOG_AGE_MS = 30_000
+const MAX_VIEW_AGE_MS = 30_000
 
 /** Wires the gateway. Opens nothing. */
 export function createGateway(parts: GatewayParts) {
-  const { requestBudgetMs, catalog, metrics, logger, redis, services, redisPrefix = 'nextvisit:' } = parts
+  const { requestBudgetMs, catalog, erasures, metrics, logger, redis, services, redisPrefix = 'nextvisit:' } = parts
   const dependencies = createDependencyLog(logger)
   const watch = { logger, dependencies, onState: metrics.onBreaker }
 
@@ -81,6 +100,10 @@ export function createGateway(parts: GatewayParts) {
     traitRegistry: clientOf('trait-registry'),
     metering: clientOf('metering'),
     evaluator: clientOf('form-trigger-evaluator'),
+    userEraser: createServiceClient('user-eraser', userEraserCalls, {
+      ...options,
+      baseUrls: parts.userEraserUrls ?? [],
+    }),
   }
   const traitRegistry = createTraitRegistry(clients.traitRegistry, requestBudgetMs)
   const metering = createMetering(clients.metering, requestBudgetMs)
@@ -92,15 +115,39 @@ export function createGateway(parts: GatewayParts) {
   const checkSignature = createCheckSignature(signingSecrets)
   const knownUsers = createKnownUsers(redis, redisPrefix, clients.userProjector, requestBudgetMs)
   const { onRecorded, onLeftOut } = metrics
-  const stages = createStages({ checkSignature, keptAnswers, knownUsers, userEvents, replies, onRecorded })
+  const checkSuppression = createCheckSuppression(erasures)
+  const stages = createStages({
+    checkSignature,
+    checkSuppression,
+    keptAnswers,
+    knownUsers,
+    userEvents,
+    replies,
+    onRecorded,
+  })
   const { identify, visit, track } = createKinds({ knownUsers, metering, traitRegistry }, parts.countryOf)
   const recordMany = createRecordMany(stages, logger)
+
+  const publishErasure = createPublishErasure(parts)
+  const requestErasure = createRequestErasure({
+    userProjector: clients.userProjector.reads,
+    userEvents,
+    view: erasures,
+    publishErasure,
+  })
+  const liftSuppression = createLiftSuppression({ view: erasures, publishErasure })
+  const userEraser = clients.userEraser.reads
+  const suppressionHash = createSuppressionHashSource({ userEraser, keyRing: parts.keyRing, logger })
 
   const refusalStore = createRefusalStore(redis, redisPrefix)
   const { onRefused, onRefusalsDropped: onDropped } = metrics
   const keptRefusals = createKeptRefusals({ store: refusalStore, onRefused, onDropped, logger })
 
-  const notReadyReasons = () => reasonsOf(userEvents.unavailableReason(), catalog.currentAsOfMs(), performance.now())
+  const notReadyReasons = () => [
+    ...[userEvents.unavailableReason()].flatMap((reason) => reason ?? []),
+    ...reasonsOfView('catalog', UNAVAILABLE_REASONS.noCatalog, catalog),
+    ...reasonsOfView('erasures', UNAVAILABLE_REASONS.noErasures, erasures),
+  ]
   const listener = createApp({
     ...parts,
     routes: [
@@ -117,6 +164,14 @@ export function createGateway(parts: GatewayParts) {
         userProjector: clients.userProjector.reads,
       }),
       createListRefusals(refusalStore),
+      ...createErasureRoutes({
+        requestErasure,
+        liftSuppression,
+        keptAnswers,
+        userEraser,
+        view: erasures,
+        suppressionHash,
+      }),
     ],
     documents: createDocuments(),
     rateLimiter: createSharedRateLimiter({
@@ -133,7 +188,10 @@ export function createGateway(parts: GatewayParts) {
   return {
     listener,
     /** Calls that other services may make. */
-    internalRoutes: serveCalls(gatewayCalls, answerRefusals(refusalStore)),
+    internalRoutes: serveCalls(gatewayCalls, {
+      ...answerRefusals(refusalStore),
+      ...answerErasures({ requestErasure, liftSuppression }),
+    }),
     userEvents,
     replies,
     notReadyReasons,
@@ -147,15 +205,33 @@ export function createGateway(parts: GatewayParts) {
   }
 }
 
+/** Erasures are few, and need no breaker: without Kafka, no user has a partition, so none is published. */
+function createPublishErasure({ publisher, erasuresTopic = TOPICS.erasures }: GatewayParts): PublishErasure {
+  return (fact, { deadlineAt, traceparent }) => {
+    const record = encodeRecord(fact, { source: 'gateway', time: timeOf(fact), traceparent })
+    return publisher.publish({ topic: erasuresTopic, partition: 0, key: keyOf(fact), ...record }, deadlineAt)
+  }
+}
+
+function keyOf(fact: ErasureFact): string {
+  return fact.type === 'SuppressionLifted' ? fact.userId : fact.id
+}
+
+function timeOf(fact: ErasureFact): string {
+  return fact.type === 'ErasureCompleted' ? fact.at : fact.received
+}
+
 /**
- * Returns the reasons why requests would fail now; empty if they would succeed. Ingestion continues without Redis and
- * other services, so these give no reason (decisions.md, Busy and broken).
+ * Returns the reasons why requests would fail now because of a view; empty if they would succeed. Ingestion continues
+ * without Redis and other services, so these give no reason (decisions.md, Busy and broken).
  */
-function reasonsOf(logReason: string | undefined, catalogCurrentAsOfMs: number, nowMs: number): readonly string[] {
-  const reasons: string[] = logReason === undefined ? [] : [logReason]
-  const ageMs = nowMs - catalogCurrentAsOfMs
-  if (catalogCurrentAsOfMs === 0) reasons.push(UNAVAILABLE_REASONS.noCatalog)
-  else if (ageMs > MAX_CATALOG_AGE_MS)
-    reasons.push(`The catalog was last known to be current ${Math.round(ageMs / 1_000)} s ago`)
-  return reasons
+function reasonsOfView(
+  name: string,
+  neverRead: string,
+  { currentAsOfMs }: { readonly currentAsOfMs: () => number },
+): readonly string[] {
+  const asOfMs = currentAsOfMs()
+  if (asOfMs === 0) return [neverRead]
+  const ageMs = performance.now() - asOfMs
+  return ageMs > MAX_VIEW_AGE_MS ? [`The ${name} was last known to be current ${Math.round(ageMs / 1_000)} s ago`] : []
 }

@@ -12,6 +12,7 @@ import {
   createRedisSubscriber,
   runService,
 } from '@nextvisit/service-kit'
+import { createErasureMetrics, createErasureView } from '@nextvisit/user-keys'
 import { readGatewayConfig } from './config.ts'
 import { createGatewayMetrics, createSecretMetrics } from './gateway-metrics.ts'
 import { createGateway } from './gateway.ts'
@@ -32,6 +33,8 @@ const catalog = createCatalogView(connection, {
   secretKeyIds: config.keyRing?.keyIds ?? [],
 })
 createCatalogMetrics(metrics, catalog)
+const erasures = createErasureView(connection, { logger })
+createErasureMetrics(metrics, erasures)
 const publisher = createPublisher(connection, {
   requestTimeoutMs: publishTimeoutMs(config.requestBudgetMs),
   logger,
@@ -43,6 +46,7 @@ const gateway = createGateway({
   ...config,
   instanceId,
   catalog,
+  erasures,
   connection,
   publisher,
   redis: redis.client,
@@ -88,6 +92,7 @@ const service = runService({
     { name: 'log', ...gateway.userEvents },
     // Not awaited: until the catalog is read, requests get 503 and /readyz says why.
     { name: 'catalog', start: async () => void catalog.start().catch(onCatalogFailed), stop: catalog.stop },
+    { name: 'erasures', ...erasures },
     { name: 'service clients', start: () => Promise.resolve(), stop: gateway.stop },
     {
       name: 'server',

@@ -1,11 +1,12 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { type IncomingHttpHeaders, request as httpRequest } from 'node:http'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { HEADERS, OrganizationConfig, UserFact } from '@nextvisit/contracts'
 import { createApiKey, hashApiKey } from '@nextvisit/domain'
 import { readLog, createPublisher, type LogConnection, partitionForKey, withLogAdmin } from '@nextvisit/log'
 import { createLogger, createRedis, createRedisSubscriber } from '@nextvisit/service-kit'
 import { until } from '@nextvisit/testing'
+import { createErasureView } from '@nextvisit/user-keys'
+import { givenErasures } from '@nextvisit/user-keys/test/given-erasures.ts'
 import { Registry } from 'prom-client'
 import { inject } from 'vitest'
 import type { z } from 'zod'
@@ -14,6 +15,7 @@ import { createGateway, type GatewayParts } from '../src/gateway.ts'
 import { publishTimeoutMs, REQUEST_BUDGET_MS } from '../src/http/request-budget.ts'
 import { createHttpServer } from '../src/http/http-server.ts'
 import { loadCountries } from '../src/ingest/caller-country.ts'
+import { callOver } from './call-over.ts'
 
 /** Address of a closed port. */
 const NOBODY = 'http://127.0.0.1:1'
@@ -28,7 +30,12 @@ type ProjectInput = NonNullable<z.input<typeof OrganizationConfig>['projects']>[
 export interface GatewayFixtureOptions {
   readonly project?: Partial<ProjectInput>
   readonly plan?: z.input<typeof OrganizationConfig>['plan']
-  readonly services?: Partial<Record<keyof GatewayParts['services'], string>>
+  readonly services?: Partial<Record<keyof GatewayParts['services'] | 'user-eraser', string>>
+  /** True: follows a topic of its own. Default: no erasure is ever requested. */
+  readonly withErasures?: boolean
+  /** Default: true. */
+  readonly waitsForErasures?: boolean
+  readonly keyRing?: GatewayParts['keyRing']
   readonly brokers?: string
   /** Replaces the addresses of brokers, by those of a fault proxy. */
   readonly addressFor?: LogConnection['addressFor']
@@ -49,16 +56,10 @@ export interface GatewayFixtureOptions {
 interface Installation {
   readonly topic: string
   readonly redisPrefix: string
-  readonly keys: { readonly admin: string; readonly adminT: string; readonly sdk: string }
+  /** If it is followed. */
+  readonly erasuresTopic?: string | undefined
+  readonly keys: { readonly admin: string; readonly eraser: string; readonly adminT: string; readonly sdk: string }
   readonly config: OrganizationConfig
-}
-
-export interface Reply {
-  readonly status: number
-  readonly headers: IncomingHttpHeaders
-  readonly text: string
-  /** The parsed body. */
-  readonly body: Record<string, unknown>
 }
 
 export interface Recorded {
@@ -84,6 +85,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
   const redisPrefix = besides?.redisPrefix ?? `test:${randomUUID()}:`
   const keys = besides?.keys ?? {
     admin: newKey('admin', 'P'),
+    eraser: newKey('admin', 'P'),
     adminT: newKey('admin', 'T'),
     sdk: newKey('sdk', 'P'),
   }
@@ -95,18 +97,26 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
     ...(options.addressFor && { addressFor: options.addressFor }),
   }
   const reachable = { brokers: inject('kafkaBrokers').split(','), clientId: 'gateway-test' }
-  if (!besides) await createTopic(reachable, topic)
+  if (!besides) await createTopic(reachable, topic, PARTITIONS)
+  const erasuresTopic = besides?.erasuresTopic ?? (options.withErasures ? `${topic}.erasures` : undefined)
+  if (erasuresTopic && !besides?.erasuresTopic) await createTopic(reachable, erasuresTopic, 1)
 
   const logger = createLogger('gateway-test', 'silent')
   const redisUrl = options.redisUrl ?? inject('redisUrl')
   const redis = createRedis({ url: redisUrl, name: 'gateway-test', logger, commandTimeoutMs: 10_000 })
   const subscriber = createRedisSubscriber({ url: redisUrl, name: 'gateway-test', logger })
   const registry = new Registry()
+  const erasures = erasuresTopic
+    ? createErasureView(connection, { logger, topic: erasuresTopic })
+    : { ...givenErasures(), start: async () => {}, stop: async () => {} }
   const answered: { readonly route: string; readonly status: number }[] = []
   const gateway = createGateway({
     requestBudgetMs,
     instanceId: randomUUID(),
     catalog: options.catalog ?? staticCatalog([config]),
+    erasures,
+    ...(erasuresTopic && { erasuresTopic }),
+    userEraserUrls: [options.services?.['user-eraser'] ?? NOBODY],
     connection,
     publisher: createPublisher(connection, { logger, requestTimeoutMs: publishTimeoutMs(requestBudgetMs) }),
     redis: redis.client,
@@ -118,7 +128,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
       'form-trigger-evaluator': [options.services?.['form-trigger-evaluator'] ?? NOBODY],
     },
     internalToken: TEST_TOKEN,
-    keyRing: undefined,
+    keyRing: options.keyRing,
     maxInFlight: options.maxInFlight ?? 1_000,
     maxBodyBytesInFlight: options.maxBodyBytesInFlight ?? 67_108_864,
     trustedProxies: [...(options.trustedProxies ?? [])],
@@ -137,6 +147,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
   await redis.start()
   await subscriber.start()
   await gateway.userEvents.start()
+  await erasures.start()
   let received = 0
   const server = createHttpServer({
     portVariable: 'GATEWAY_PORT',
@@ -150,6 +161,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
   })
   const { port } = await server.start()
   if (!options.brokers) await until(() => gateway.userEvents.unavailableReason() === undefined)
+  if (!options.brokers && options.waitsForErasures !== false) await until(() => erasures.currentAsOfMs() > 0)
   if (!options.redisUrl) await until(gateway.replies.isUp)
 
   const call = (method: string, path: string, headers: Record<string, string> = {}, body?: string | Buffer) =>
@@ -159,6 +171,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
 
   return {
     topic,
+    erasuresTopic,
     redisPrefix,
     keys,
     config,
@@ -185,6 +198,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
     identify: (body: object, key?: string) => post('/v2/admin/identify-user', body, key),
     track: (body: object, key?: string) => post('/v2/admin/track-event', body, key),
     visit: (body: object) => post('/v2/sdk/identify-user', body, keys.sdk),
+    erase: (body: object, key: string = keys.eraser) => post('/v2/admin/erasures', body, key),
     get: (path: string, key: string = keys.admin) => call('GET', path, { 'x-api-key': key }),
     /** Reads all records of the topic, parsed by their schema. */
     records: () => readRecords(reachable, topic),
@@ -193,6 +207,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
       await server.stop()
       await gateway.stop()
       await gateway.userEvents.stop()
+      await erasures.stop()
       await subscriber.stop()
       await redis.stop()
     },
@@ -219,6 +234,13 @@ function organizationWith(keys: Installation['keys'], { project, plan }: Gateway
         rateLimits: { admin: rateLimit, sdk: rateLimit },
         keys: [
           { name: 'backend', kind: 'admin', environment: 'P', sha256: hashApiKey(keys.admin) },
+          {
+            name: 'privacy',
+            kind: 'admin',
+            environment: 'P',
+            sha256: hashApiKey(keys.eraser),
+            mayErase: true,
+          },
           { name: 'staging', kind: 'admin', environment: 'T', sha256: hashApiKey(keys.adminT) },
           { name: 'web', kind: 'sdk', environment: 'P', sha256: hashApiKey(keys.sdk) },
         ],
@@ -228,10 +250,14 @@ function organizationWith(keys: Installation['keys'], { project, plan }: Gateway
   })
 }
 
-async function createTopic(connection: { brokers: string[]; clientId: string }, topic: string): Promise<void> {
+async function createTopic(
+  connection: { brokers: string[]; clientId: string },
+  topic: string,
+  partitions: number,
+): Promise<void> {
   await withLogAdmin(connection, async (admin) => {
-    await admin.createTopic(topic, { partitions: PARTITIONS, replicationFactor: 1 })
-    await until(async () => (await admin.partitionCount(topic)) === PARTITIONS)
+    await admin.createTopic(topic, { partitions, replicationFactor: 1 })
+    await until(async () => (await admin.partitionCount(topic)) === partitions)
   })
 }
 
@@ -258,29 +284,4 @@ async function readRecords(
       throw new Error('A record is not where its user’s records belong')
   }
   return records
-}
-
-function callOver(
-  port: number,
-  call: { method: string; path: string; headers: Record<string, string>; body?: string | Buffer | undefined },
-): Promise<Reply> {
-  const { method, path, headers, body } = call
-  return new Promise((resolve, reject) => {
-    const request = httpRequest({ port, host: '127.0.0.1', method, path, headers, agent: false }, (response) => {
-      const chunks: Buffer[] = []
-      response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('error', reject)
-      response.on('end', () => {
-        const text = Buffer.concat(chunks).toString()
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          text,
-          body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
-        })
-      })
-    })
-    request.on('error', reject)
-    request.end(body)
-  })
 }

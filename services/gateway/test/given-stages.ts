@@ -68,6 +68,7 @@ export function givenStages(parts: Partial<StagesParts> = {}) {
   }
   const stages: Stages = createStages({
     checkSignature: () => 'valid',
+    checkSuppression: () => undefined,
     keptAnswers: { lock },
     knownUsers: { check: async () => 'exists' },
     userEvents: { partitionOf: (userId) => ({ userId, partition: 0 }), publish: async () => PUBLISHED },

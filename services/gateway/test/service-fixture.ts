@@ -3,6 +3,7 @@ import {
   formTriggerEvaluatorCalls,
   meteringCalls,
   traitRegistryCalls,
+  userEraserCalls,
   userProjectorCalls,
 } from '@nextvisit/contracts'
 import { createInternalServer, createLogger, type Handlers, type CallRoute } from '@nextvisit/service-kit'
@@ -16,6 +17,7 @@ const CALLS_OF_SERVICES = {
   ...traitRegistryCalls,
   ...meteringCalls,
   ...formTriggerEvaluatorCalls,
+  ...userEraserCalls,
 }
 type Calls = typeof CALLS_OF_SERVICES
 

@@ -43,6 +43,7 @@ const LiftVerdict = z.object({ outcome: z.enum(['lifted', 'unknown', 'unavailabl
 export type LiftVerdict = z.infer<typeof LiftVerdict>
 
 export const gatewayCalls = {
+  readRefusals: defineCall({ path: '/internal/refusals/read', question: RefusalsQuery, answer: RefusalsAnswer }),
   /** Begins an erasure. Operators ask; `POST /v2/admin/erasures` does the same for keys. */
   requestErasure: defineCall({
     path: '/internal/erasures/request',
@@ -51,5 +52,4 @@ export const gatewayCalls = {
   }),
   /** Ends the suppression of a user. */
   liftSuppression: defineCall({ path: '/internal/suppressions/lift', question: UserQuery, answer: LiftVerdict }),
-  readRefusals: defineCall({ path: '/internal/refusals/read', question: RefusalsQuery, answer: RefusalsAnswer }),
 } satisfies CallTable

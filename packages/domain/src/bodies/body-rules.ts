@@ -13,7 +13,8 @@ const countingOperators = operatorsWhere(({ deviceField }) => deviceField === 'r
 
 const { userNameLength, eventNameLength, traitKeyLength, traitOperations, traitStringLength, traitItems, depth } =
   BODY_LIMITS
-const { batchItems, erasedUserNames, propertiesBytes, propertiesDepth, propertyKeyLength, propertyStringLength } = BODY_LIMITS
+const { batchItems, erasedUserNames, propertiesBytes, propertiesDepth, propertyKeyLength, propertyStringLength } =
+  BODY_LIMITS
 
 /** The rules for the bodies of public routes, by name. A rule for several members is a function of the member's name. */
 export const BODY_RULES = nameRules({

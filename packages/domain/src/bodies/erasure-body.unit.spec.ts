@@ -9,7 +9,10 @@ const names = (count: number) => Array.from({ length: count }, (_, nth) => `user
 describe('the body of an erasure', () => {
   it.each([
     [{ userNames: ['ada'] }, { userNames: ['ada'], suppress: false }],
-    [{ userNames: ['ada'], suppress: null }, { userNames: ['ada'], suppress: false }],
+    [
+      { userNames: ['ada'], suppress: null },
+      { userNames: ['ada'], suppress: false },
+    ],
     [
       { userNames: ['ada', 'ada', ' Ada '], suppress: true, other: 1 },
       { userNames: ['ada', 'ada', ' Ada '], suppress: true },
@@ -28,14 +31,17 @@ describe('the body of an erasure', () => {
     [{ userNames: ['ada', ' '] }, 'userNames[1] must be'],
     [{ userNames: ['ada', 7] }, 'userNames[1] must be'],
     [{ userNames: [null] }, 'userNames[0] must be'],
-    [{ userNames: [...names(999), 'a'.repeat(256)] }, 'userNames[999] must be a string that is not empty, of at most 255'],
+    [
+      { userNames: [...names(999), 'a'.repeat(256)] },
+      'userNames[999] must be a string that is not empty, of at most 255',
+    ],
     [{ userNames: ['ada'], suppress: 'yes' }, 'suppress must be true or false'],
     [{ userNames: ['ada', ''], suppress: 1 }, 'userNames[1]'],
   ])('is refused: %j', (body, message) => {
     const parsed = parseErasureBody(body)
     expect(parsed).toMatchObject({ outcome: 'rejected', message: expect.stringContaining(message) })
     // The list of refusals keeps the position, which is no word of the caller.
-    if (parsed.outcome === 'rejected') expect(redactMessage(parsed)).toBe(parsed.message)
+    expect(parsed.outcome === 'rejected' && redactMessage(parsed)).toContain(message)
   })
 
   it('is taken and refused as documented', () => {

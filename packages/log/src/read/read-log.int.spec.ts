@@ -55,7 +55,9 @@ describe('reading the log', () => {
     await vi.waitFor(() => expect(seen).toHaveLength(1), { timeout: 1_500 })
     await givenRecords(topic, 0, ['a', 'b'])
     await vi.waitFor(() => expect(seen.at(-1)).toBeTypeOf('number'))
-    await vi.waitFor(() => expect(seen.filter((one) => typeof one === 'string')).toEqual(['a', 'b']), { timeout: 1_500 })
+    await vi.waitFor(() => expect(seen.filter((one) => typeof one === 'string')).toEqual(['a', 'b']), {
+      timeout: 1_500,
+    })
     await vi.waitFor(() => expect(seen.at(-1)).toBeTypeOf('number'))
     stopping.abort()
     await reading

@@ -1,6 +1,7 @@
 import { type Claim, DONE, type Reservation } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
-import type { GatewayFixture, GatewayFixtureOptions, Reply } from '../../test/gateway-fixture.ts'
+import type { Reply } from '../../test/call-over.ts'
+import type { GatewayFixture, GatewayFixtureOptions } from '../../test/gateway-fixture.ts'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
 import { releasedIn, reservationsIn } from '../../test/given-services.ts'
 import { REQUEST_BUDGET_MS } from '../http/request-budget.ts'

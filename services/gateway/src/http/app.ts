@@ -4,7 +4,7 @@ import { pathsOf } from '@nextvisit/contracts'
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
 import { REFUSALS, refuse } from '../refusals/refusals.ts'
 import { type AnswerRequestParts, createAnswerRequest } from './answer-request.ts'
-import { answer, pathOf, type Route, type Result } from './route.ts'
+import { answer as answerWith, pathOf, type Route, type Result } from './route.ts'
 import { createRefusePath } from './refuse-path.ts'
 import { writeAnswer, writePreflight, writeText } from './answer/write-answer.ts'
 
@@ -51,11 +51,11 @@ function createExpressApp(parts: AppParts, answerRequest: ReturnType<typeof crea
   app.enable('case sensitive routing')
   app.enable('strict routing')
 
-  app.get('/livez', (_request, response) => respond(response, answer(200, { status: 'available' })))
+  app.get('/livez', (_request, response) => respond(response, answerWith(200, { status: 'available' })))
   app.get('/readyz', (_request, response) => {
     const reasons = notReadyReasons()
     const isReady = reasons.length === 0
-    const ready = answer(200, { status: 'available', reasons })
+    const ready = answerWith(200, { status: 'available', reasons })
     respond(response, isReady ? ready : refuse(REFUSALS.notReady(reasons)))
   })
   for (const { path, headers, read } of documents) {
@@ -65,8 +65,11 @@ function createExpressApp(parts: AppParts, answerRequest: ReturnType<typeof crea
   }
   for (const route of routes) {
     const paths = pathsOf(route).map(toExpressPath)
-    const register = route.method === 'GET' ? app.get.bind(app) : app.post.bind(app)
-    register(paths, (request, response) => answerRequest(route, parametersOf(request), request, response))
+    const answer = (request: Request, response: Response) =>
+      answerRequest(route, parametersOf(request), request, response)
+    if (route.method === 'GET') app.get(paths, answer)
+    else if (route.method === 'DELETE') app.delete(paths, answer)
+    else app.post(paths, answer)
     if (route.keyKind === 'sdk') app.options(paths, (_request, response) => writePreflight(response))
   }
   for (const [path, methods] of allowedMethods(routes, documents))

@@ -71,7 +71,8 @@ export function createRequestChecks(parts: CheckRequestParts) {
       const key = keyText === undefined ? undefined : findKey(keyText)
       if (!key) return refuse(catalog.currentAsOfMs() === 0 ? REFUSALS.noCatalog : REFUSALS.key)
       state.key = key
-      return key.entry.kind === route.keyKind ? key : refuse(REFUSALS.kindOfKey(route.keyKind))
+      if (key.entry.kind !== route.keyKind) return refuse(REFUSALS.kindOfKey(route.keyKind))
+      return route.permission && key.entry[route.permission] !== true ? refuse(REFUSALS[route.permission]) : key
     },
 
     /** Reads the body, within its key's share of the memory. Undefined: it has arrived, or the route has none. */

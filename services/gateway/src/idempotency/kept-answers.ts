@@ -32,7 +32,7 @@ export interface IdempotencyLock {
   readonly abandon: () => Promise<void>
 }
 
-type LockResult =
+export type LockResult =
   | IdempotencyLock
   | { readonly outcome: 'answered'; readonly answer: KeptAnswer }
   /** Another request holds the lock. */

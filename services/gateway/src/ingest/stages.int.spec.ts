@@ -71,6 +71,7 @@ describe('a request that waits for the evaluator (design.md, Replies)', () => {
     let reply: AwaitedReply | 'not awaited' = 'not awaited'
     const stages = createStages({
       checkSignature: () => 'valid',
+      checkSuppression: () => undefined,
       keptAnswers: createKeptAnswers(publisher.client, `test:${randomUUID()}:`, REQUEST_BUDGET_MS),
       knownUsers: { check: async () => 'exists' },
       userEvents: {

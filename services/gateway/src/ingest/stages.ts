@@ -8,7 +8,8 @@ import { type Answer, type CheckedRequest, isResult, type Result } from '../http
 import { type Refusal, REFUSALS, refuse, refuseBody } from '../refusals/refusals.ts'
 import type { ReplyWaiter } from './reply-waiter.ts'
 import type { Published, UserEventPublisher, UserPartition } from '../publishing/user-event-publisher.ts'
-import type { IdempotencyLock, KeptAnswers } from '../idempotency/kept-answers.ts'
+import type { IdempotencyLock, KeptAnswers, LockResult } from '../idempotency/kept-answers.ts'
+import type { createCheckSuppression } from '../erasures/check-suppression.ts'
 import type { createCheckSignature, SignedBody } from './user-signature.ts'
 
 /** A kind of record that callers send: identify, visit or track. */
@@ -42,6 +43,7 @@ export interface AdmittedItem extends Admitted<UserFact> {
 
 export interface StagesParts {
   readonly checkSignature: ReturnType<typeof createCheckSignature>
+  readonly checkSuppression: ReturnType<typeof createCheckSuppression>
   readonly keptAnswers: KeptAnswers
   readonly knownUsers: Pick<KnownUsers, 'check'>
   readonly userEvents: Pick<UserEventPublisher, 'partitionOf' | 'publish'>
@@ -57,7 +59,7 @@ export type Stages = ReturnType<typeof createStages>
  * Of HTTP, they know only status codes.
  */
 export function createStages(parts: StagesParts) {
-  const { checkSignature, keptAnswers, knownUsers, userEvents, replies, onRecorded } = parts
+  const { checkSignature, checkSuppression, keptAnswers, knownUsers, userEvents, replies, onRecorded } = parts
 
   /** Returns the partition of a user; undefined while publishing is impossible. */
   function partitionOf({ organization, project }: CatalogProject, userName: string): UserPartition | undefined {
@@ -77,14 +79,12 @@ export function createStages(parts: StagesParts) {
     const signature = key.entry.kind === 'sdk' ? checkSignature(project, body) : 'valid'
     if (signature === 'invalid') return refuse(REFUSALS.signature)
     if (signature === 'unverifiable') return refuse(REFUSALS.signatureUnverifiable)
+    const suppression = checkSuppression(project, body.userName)
+    if (suppression) return refuse(suppression)
 
     if (idempotency === 'malformed') return refuse(REFUSALS.idempotencyKey)
     const lock = await keptAnswers.lock(idempotency)
-    if (lock.outcome === 'running') return refuse(REFUSALS.stillRunning)
-    if (lock.outcome === 'taken') return refuse(REFUSALS.keyOfAnother)
-    // Byte for byte, since JSON.stringify is deterministic.
-    if (lock.outcome === 'answered')
-      return { outcome: 'answered', ...lock.answer, headers: { 'Idempotent-Replayed': 'true' } }
+    if (lock.outcome !== 'locked') return resultWithoutLock(lock)
 
     let admitted: AdmittedItem | undefined
     try {
@@ -160,8 +160,16 @@ export async function giveBack({ conclude, lock }: AdmittedItem): Promise<void> 
   }
 }
 
+/** Returns the result of a request whose `Idempotency-Key` has another request, or a kept answer. */
+export function resultWithoutLock(lock: Exclude<LockResult, IdempotencyLock>): Result {
+  if (lock.outcome === 'running') return refuse(REFUSALS.stillRunning)
+  if (lock.outcome === 'taken') return refuse(REFUSALS.keyOfAnother)
+  // Byte for byte, since JSON.stringify is deterministic.
+  return { outcome: 'answered', ...lock.answer, headers: { 'Idempotent-Replayed': 'true' } }
+}
+
 /** Ends a lock. It must end before the answer goes out, because the caller may repeat the request at once. */
-function endLock(lock: IdempotencyLock, published: Published, answer?: Answer): Promise<void> {
+export function endLock(lock: IdempotencyLock, published: Published, answer?: Answer): Promise<void> {
   if (answer) return lock.keep(answer)
   return published === 'not-published' && !lock.isRetry ? lock.abandon() : lock.release()
 }

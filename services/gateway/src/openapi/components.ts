@@ -10,6 +10,7 @@ import {
   SlugId,
   TraitValue,
   Trigger,
+  Uuid,
   WaitingForm,
 } from '@nextvisit/contracts'
 import { z } from 'zod'
@@ -47,6 +48,7 @@ export const PARAMETERS = {
   limit: z.int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT),
   after: z.string().optional(),
   reason: z.string().optional(),
+  erasureId: Uuid,
 }
 
 export type ParameterName = keyof typeof PARAMETERS

@@ -13,6 +13,8 @@ import { type Content, type OperationName, readContent } from './operations.ts'
 import { RATE_LIMIT_HEADERS, refusalResponses, sharedRefusals, takesMany } from './responses.ts'
 
 const READ_METHODS = ['GET', 'HEAD']
+/** Operations whose `after` is an id. */
+const LISTED_BY_ID: readonly OperationName[] = ['listSegmentUsers', 'listRefusals', 'listErasures']
 
 /**
  * Creates the OpenAPI document from the route table, the contracts' schemas, the refusals, and the texts and examples
@@ -34,7 +36,12 @@ export function createOpenApiDocument(): oas32.OpenAPIObject {
       servers: [{ url: '/', description: 'Where this document was found' }],
       tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
       paths: {
-        ...Object.fromEntries(routes.map(([id, route]) => [route.pattern, keyedPath(content, id, route)])),
+        ...Object.fromEntries(
+          [...Map.groupBy(routes, ([, { pattern }]) => pattern)].map(([pattern, ofPath]) => [
+            pattern,
+            keyedPath(content, ofPath),
+          ]),
+        ),
         '/livez': { get: createOperation(content, 'live') },
         '/readyz': { get: createOperation(content, 'ready') },
         '/openapi.json': { get: createOperation(content, 'openApi') },
@@ -62,13 +69,23 @@ export function openApiText(): string {
   return text
 }
 
-function keyedPath(content: Content, id: OperationId, route: RouteSignature): ZodOpenApiPathItemObject {
-  const isForPages = route.keyKind === 'sdk'
-  const recordMethods = isForPages ? ['POST', 'OPTIONS'] : ['POST']
-  const methods = route.method === 'POST' ? recordMethods : READ_METHODS
-  const operation = createOperation(content, id, methods, route)
-  const preflight = { ...createOperation(content, 'preflight', methods), operationId: `${id}Preflight` }
-  return { [route.method.toLowerCase()]: operation, ...(isForPages && { options: preflight }) }
+/** `routes`: all routes of one path. */
+function keyedPath(
+  content: Content,
+  routes: readonly (readonly [OperationId, RouteSignature])[],
+): ZodOpenApiPathItemObject {
+  const methods = routes.flatMap(([, { method, keyKind }]) => [
+    ...(method === 'GET' ? READ_METHODS : [method]),
+    ...(keyKind === 'sdk' ? ['OPTIONS'] : []),
+  ])
+  return Object.fromEntries(
+    routes.flatMap(([id, route]) => {
+      const operation = [route.method.toLowerCase(), createOperation(content, id, methods, route)] as const
+      if (route.keyKind !== 'sdk') return [operation]
+      const preflight = { ...createOperation(content, 'preflight', methods), operationId: `${id}Preflight` }
+      return [operation, ['options', preflight] as const]
+    }),
+  )
 }
 
 /** `methods`: all methods of the path. Operations without a `route` need no key. */
@@ -121,8 +138,7 @@ function parametersOf(content: Content, name: OperationName, pattern: string): Z
   const examples = Object.entries(content.operations[name].parameters ?? {}) as [ParameterName, string | number][]
   const placed = examples.map(([parameter, example]) => {
     const place = pattern.includes(`{${parameter}}`) ? 'path' : parameter === 'Idempotency-Key' ? 'header' : 'query'
-    // Users and refusals are sorted by id.
-    const isId = parameter === 'after' && (name === 'listSegmentUsers' || name === 'listRefusals')
+    const isId = parameter === 'after' && LISTED_BY_ID.includes(name)
     const schema = isId ? Uuid.optional() : PARAMETERS[parameter]
     const described = schema.meta({ param: { description: content.parameters[parameter], example } })
     return { place, parameter, described } as const

@@ -36,6 +36,7 @@ export const REFUSALS_BY_NAME: ReadonlyMap<string, RefusalRule | RuleForMember> 
   ['batch', { status: 400, ...SEGMENT_COM_RULES.batch }],
   ['limit', REFUSALS.limit(MAX_LIMIT)],
   ['catalogNotReady', REFUSALS.notReady([UNAVAILABLE_REASONS.noCatalog])],
+  ['erasuresNotReady', REFUSALS.notReady([UNAVAILABLE_REASONS.noErasures])],
   ['logNotReady', REFUSALS.notReady([UNAVAILABLE_REASONS.noLog])],
 ])
 
@@ -75,8 +76,10 @@ export function sharedRefusals(methods: readonly string[], route?: RouteSignatur
   if (!route) return always
   const { key, busy, noCatalog, notRead } = REFUSALS
   const kindOfKey = REFUSALS.kindOfKey(route.keyKind)
-  const ofKey = { key, kindOfKey, tooFast: REFUSALS.tooFast(100), busy, noCatalog }
+  const ofPermission: DocumentedRefusals = route.permission ? { [route.permission]: REFUSALS[route.permission] } : {}
+  const ofKey = { key, kindOfKey, ...ofPermission, tooFast: REFUSALS.tooFast(100), busy, noCatalog }
   if (route.method === 'GET') return { ...always, ...ofKey, notRead }
+  if (route.method === 'DELETE') return { ...always, ...ofKey, notRecorded: REFUSALS.notRecorded }
   const { contentType } = REFUSALS
   const ofType: DocumentedRefusals = route.keyIn ? {} : { contentType }
   const tooLarge = REFUSALS.tooLarge(maxBodyBytesOf(route))
@@ -84,12 +87,12 @@ export function sharedRefusals(methods: readonly string[], route?: RouteSignatur
 }
 
 /** Returns true if a body may have many items, each with an answer of its own. */
-export function takesMany({ maxBodyBytes }: RouteSignature): boolean {
-  return maxBodyBytes !== undefined
+export function takesMany(route: RouteSignature): boolean {
+  return route.takesMany === true
 }
 
 export const RATE_LIMIT_HEADERS: readonly string[] = ['RateLimit', 'RateLimit-Policy']
-/** Statuses of the checks before the rate limit, which never have its headers. */
+/** Statuses of the checks before the rate limit, which never have its headers. A suppressed user (403) is found after it. */
 const BEFORE_RATE_LIMIT: readonly number[] = [403, 405, 408, 417, 431]
 
 /** Returns one response for each status, with an example for each refusal. `statuses`: descriptions by status. */
@@ -103,7 +106,8 @@ export function refusalResponses(
     [...byStatus].map(([status, ofStatus]) => {
       const description = statuses[status]
       if (description === undefined) throw new Error(`operations.yaml: statuses: ${status} has no text`)
-      const limited = isRateLimited && !BEFORE_RATE_LIMIT.includes(status) ? RATE_LIMIT_HEADERS : []
+      const isBefore = BEFORE_RATE_LIMIT.includes(status) && !ofStatus.some(([name]) => name === 'suppressed')
+      const limited = isRateLimited && !isBefore ? RATE_LIMIT_HEADERS : []
       const examples = ofStatus.map(
         ([name, { when, message }]) => [name, { summary: when, value: errorBody(status, message) }] as const,
       )

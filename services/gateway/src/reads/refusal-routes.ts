@@ -24,7 +24,9 @@ export function createListRefusals({ read }: Pick<RefusalStore, 'read'>): Route 
 }
 
 /** Answers calls about the refusals of all gateways. */
-export function answerRefusals({ read }: Pick<RefusalStore, 'read'>): Handlers<typeof gatewayCalls> {
+export function answerRefusals({
+  read,
+}: Pick<RefusalStore, 'read'>): Pick<Handlers<typeof gatewayCalls>, 'readRefusals'> {
   return {
     readRefusals: async ({ limit, userId, ...project }) => {
       const found = await read(project, Date.now()).catch(() => undefined)

@@ -111,7 +111,8 @@ function describeRefusal(
   refusal: Refusal,
 ): Omit<KeptRefusal, 'id'> {
   const names = route.keyIn ? { user: 'userId', event: 'event' } : { user: 'userName', event: 'eventName' }
-  const userName = userNameOf(memberIn(body, names.user))
+  // A suppressed person leaves no trace, and a userId is a hash of the name.
+  const userName = reason === 'suppressed' ? undefined : userNameOf(memberIn(body, names.user))
   const event = declaredEvent(project, memberIn(body, names.event))
   return {
     at: new Date().toISOString(),

@@ -33,7 +33,11 @@ export interface Refusal extends Partial<RuleName> {
 }
 
 /** Reasons of `/readyz`, under the names of their examples in the document. */
-export const UNAVAILABLE_REASONS = { noCatalog: 'The catalog was not read yet', noLog: 'Kafka is unavailable' } as const
+export const UNAVAILABLE_REASONS = {
+  noCatalog: 'The catalog was not read yet',
+  noErasures: 'The erasures were not read yet',
+  noLog: 'Kafka is unavailable',
+} as const
 
 const KEY_NAMES: Readonly<Record<KeyKind, string>> = { admin: 'an admin key', sdk: 'a publishable SDK key' }
 
@@ -84,6 +88,11 @@ export const REFUSALS = nameRules({
     message: `This route needs ${KEY_NAMES[wanted]}`,
     when: 'The other kind of key',
   }),
+  mayErase: {
+    status: 403,
+    message: 'This route needs a key with mayErase: true in the workspace file',
+    when: 'A key without `mayErase`',
+  },
   /** The headers of the rate limit include `Retry-After`. */
   tooFast: (perSecond: number) => ({
     status: 429,
@@ -166,6 +175,14 @@ export const REFUSALS = nameRules({
     when: "The service cannot decrypt the project's signing secret",
   },
 
+  // The suppression of the user (decisions.md, Erasure). Before Idempotency-Key: a repeat is refused, too.
+  noErasures: {
+    status: 503,
+    message: 'Suppressed users were not read yet: try again',
+    when: 'A gateway that has just started',
+  },
+  suppressed: { status: 403, message: 'User is suppressed', when: 'A user who was erased with `suppress`' },
+
   // Idempotency-Key (decisions.md, Retries).
   idempotencyKey: {
     status: 400,
@@ -185,6 +202,8 @@ export const REFUSALS = nameRules({
 
   // Policy.
   user: { status: 404, message: 'User not found', when: 'A user that was never identified' },
+  erasure: { status: 404, message: 'Erasure not found', when: 'An erasure that the project does not have' },
+  notSuppressed: { status: 404, message: 'User is not suppressed', when: 'A user who is not suppressed' },
   segment: { status: 404, message: 'Segment not found', when: 'A segment that the project does not have' },
   disabled: { status: 400, ...BODY_RULES.disabled },
   eventLimit: {

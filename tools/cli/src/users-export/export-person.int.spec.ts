@@ -23,6 +23,9 @@ import { exportPerson } from './export-person.ts'
 import type { Person } from './person-writer.ts'
 import { TYPE_OF_TABLE } from './row-line.ts'
 
+/** The only call of the gateway that an export makes. */
+const REFUSALS_ONLY = { readRefusals: gatewayCalls.readRefusals }
+
 const SOON = { timeout: 30_000 }
 const TOKEN = 'a-token-for-this-spec'
 const PLACE = { organization: 'acme', project: 'shop' }
@@ -124,9 +127,13 @@ async function givenProduct() {
   } satisfies KeptRefusal
   const isOfRefusal = (project: string, userId: string | undefined) =>
     project === PLACE.project && userId === refusal.userId
-  const ofGateway = serveCalls(gatewayCalls, {
-    readRefusals: async ({ project, userId }) => ({ refusals: isOfRefusal(project, userId) ? [refusal] : [] }),
-  })
+  const { readRefusals } = gatewayCalls
+  const ofGateway = serveCalls(
+    { readRefusals },
+    {
+      readRefusals: async ({ project, userId }) => ({ refusals: isOfRefusal(project, userId) ? [refusal] : [] }),
+    },
+  )
   servers.set('gateway', await serve(ofGateway))
 
   async function exported(person: Person) {
@@ -246,7 +253,7 @@ const tracesIn = (name: string) => [
 /** Starts consumers that have only the rows that remain of an erased person, and exports the person. */
 async function exportedWithTraces({ connection, topics }: Awaited<ReturnType<typeof givenSealedLog>>) {
   const services: Record<string, string[]> = {
-    gateway: [await serve(serveCalls(gatewayCalls, { readRefusals: async () => ({ refusals: [] }) }))],
+    gateway: [await serve(serveCalls(REFUSALS_ONLY, { readRefusals: async () => ({ refusals: [] }) }))],
   }
   for (const { name } of consumers) {
     const routes = serveCalls(

@@ -21,6 +21,8 @@ const PREFLIGHT_HEADERS = {
   'Access-Control-Max-Age': '86400',
 } as const
 
+const NO_CONTENT = 204
+
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
 /**
@@ -33,6 +35,11 @@ export function writeAnswer(
   headers: Readonly<Record<string, string>>,
 ): boolean {
   if (response.headersSent || response.destroyed) return false
+  if (result.status === NO_CONTENT) {
+    response.writeHead(NO_CONTENT, { ...SECURITY_HEADERS, ...headers }).end()
+    discardBody(response.req)
+    return true
+  }
   const text = result.outcome === 'refused' ? JSON.stringify(errorBody(result.status, result.message)) : textOf(result)
   writeText(response, result.status, text, { 'Content-Type': JSON_TYPE, ...headers, ...result.headers })
   return true

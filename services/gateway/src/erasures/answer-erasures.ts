@@ -1,0 +1,34 @@
+import { randomUUIDv7 } from 'node:crypto'
+import type { gatewayCalls } from '@nextvisit/contracts'
+import type { Handlers } from '@nextvisit/service-kit'
+import type { LiftSuppression, RequestErasure } from './request-erasure.ts'
+
+/** Answers calls of operators (the command line and the console), who need no key. */
+export function answerErasures({
+  requestErasure,
+  liftSuppression,
+}: {
+  readonly requestErasure: RequestErasure
+  readonly liftSuppression: LiftSuppression
+}): Pick<Handlers<typeof gatewayCalls>, 'requestErasure' | 'liftSuppression'> {
+  return {
+    requestErasure: async (
+      { organization, project, userIds, suppress, erasureId = randomUUIDv7() },
+      { deadlineAt },
+    ) => {
+      const place = { organization, project }
+      const receivedMs = Date.now()
+      const distinct = [...new Set(userIds)]
+      const wanted = { place, userIds: distinct, suppress, erasureId, receivedMs, deadlineAt }
+      const requested = await requestErasure(wanted)
+      if (requested.outcome !== 'published') return { outcome: 'unavailable', erasureId }
+      const { users, unknown, received: requestedAt } = requested.erasure
+      return { outcome: 'requested', erasureId, requestedAt, users, unknown }
+    },
+    liftSuppression: async ({ organization, project, userId }, { deadlineAt }) => {
+      const place = { organization, project }
+      const outcome = await liftSuppression({ place, userId, id: randomUUIDv7(), receivedMs: Date.now(), deadlineAt })
+      return { outcome }
+    },
+  }
+}

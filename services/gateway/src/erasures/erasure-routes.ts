@@ -1,0 +1,155 @@
+import {
+  BODY_LIMITS,
+  isStorable,
+  MAX_ERASURES_ASKED,
+  type ProjectRef,
+  ROUTES,
+  type SuppressionsPage,
+  type userEraserCalls,
+  Uuid,
+} from '@nextvisit/contracts'
+import { checkUserName, memberOf, parseErasureBody, userIdOf, uuidV5 } from '@nextvisit/domain'
+import type { CallClient } from '@nextvisit/service-kit'
+import { type ErasureView, isSuppressionPlace, type RequestedErasure } from '@nextvisit/user-keys'
+import { answer, type CheckedRequest, type Result, type Route } from '../http/route.ts'
+import type { KeptAnswers } from '../idempotency/kept-answers.ts'
+import { endLock, resultWithoutLock } from '../ingest/stages.ts'
+import { parsePage } from '../reads/page-query.ts'
+import { REFUSALS, refuse, refuseBody } from '../refusals/refusals.ts'
+import type { LiftSuppression, RequestErasure } from './request-erasure.ts'
+import type { SuppressionHash } from './suppression-hash.ts'
+
+interface ErasureRoutesParts {
+  readonly requestErasure: RequestErasure
+  readonly liftSuppression: LiftSuppression
+  readonly keptAnswers: Pick<KeptAnswers, 'lock'>
+  readonly userEraser: Pick<CallClient<typeof userEraserCalls>, 'readErasure' | 'listErasures'>
+  readonly view: Pick<ErasureView, 'requested' | 'suppressionsOf' | 'currentAsOfMs'>
+  readonly suppressionHash: SuppressionHash
+}
+
+const DAY_MS = 24 * 3_600_000
+
+/** Creates the routes that erase users (decisions.md, Erasure). Their keys need `mayErase`. */
+export function createErasureRoutes(parts: ErasureRoutesParts): readonly Route[] {
+  const { userEraser, view, suppressionHash } = parts
+
+  async function getErasure({ parameters, project: place, deadlineAt }: CheckedRequest): Promise<Result> {
+    const { organization, project } = place
+    const erasureId = Uuid.safeParse(parameters.get('erasureId'))
+    if (!erasureId.success) return refuse(REFUSALS.erasure)
+    const asked = await userEraser.readErasure({ organization, project, erasureId: erasureId.data }, { deadlineAt })
+    if (asked.outcome === 'not-found') return refuse(REFUSALS.erasure)
+    return asked.outcome === 'answered' ? answer(200, asked.answer) : refuse(REFUSALS.notRead)
+  }
+
+  async function listErasures({ parameters, project: place, deadlineAt }: CheckedRequest): Promise<Result> {
+    const { organization, project } = place
+    const parsed = parsePage(parameters, (after) => Uuid.safeParse(after).success)
+    if (parsed.outcome === 'refused') return parsed
+    const { after } = parsed.query
+    const limit = Math.min(parsed.query.limit, MAX_ERASURES_ASKED)
+    const asked = await userEraser.listErasures({ organization, project, limit, after }, { deadlineAt })
+    return asked.outcome === 'answered' ? answer(200, asked.answer) : refuse(REFUSALS.notRead)
+  }
+
+  /** Lists suppressions from memory. Only the key of their hashes is asked for, once. */
+  async function listSuppressions({ parameters, project: place, deadlineAt }: CheckedRequest): Promise<Result> {
+    const { organization, project } = place
+    const parsed = parsePage(parameters, (after) => typeof after === 'string' && isSuppressionPlace(after))
+    if (parsed.outcome === 'refused') return parsed
+    if (view.currentAsOfMs() === 0) return refuse(REFUSALS.notRead)
+    const { suppressions, next } = view.suppressionsOf({ organization, project, ...parsed.query })
+    if (suppressions.length === 0) return answer(200, { suppressions: [], next })
+    const hashOf = await suppressionHash(deadlineAt)
+    if (!hashOf) return refuse(REFUSALS.notRead)
+    const page: SuppressionsPage['suppressions'] = suppressions.map(({ userId, since, erasureId }) => {
+      return { hash: hashOf(userId), since, erasureId }
+    })
+    return answer(200, { suppressions: page, next })
+  }
+
+  return [
+    {
+      ...ROUTES.requestErasure,
+      maxItems: BODY_LIMITS.erasedUserNames,
+      itemsOf: ({ body }) => {
+        const parsed = parseErasureBody(body)
+        return parsed.outcome === 'rejected' ? refuseBody(parsed) : parsed.value.userNames
+      },
+      handle: (request, userNames) => beginErasure(parts, request, userNames as readonly string[]),
+    },
+    { ...ROUTES.listErasures, handle: listErasures },
+    { ...ROUTES.getErasure, handle: getErasure },
+    { ...ROUTES.listSuppressions, handle: listSuppressions },
+    { ...ROUTES.liftSuppression, handle: (request) => endSuppression(parts, request) },
+  ]
+}
+
+async function beginErasure(
+  { requestErasure, keptAnswers, view }: ErasureRoutesParts,
+  request: CheckedRequest,
+  userNames: readonly string[],
+): Promise<Result> {
+  const { body, idempotency, project: place, receivedMs, deadlineAt, traceparent } = request
+  const { organization, project } = place
+  if (idempotency === 'malformed') return refuse(REFUSALS.idempotencyKey)
+  const lock = await keptAnswers.lock(idempotency)
+  if (lock.outcome !== 'locked') return resultWithoutLock(lock)
+  let published: 'published' | 'not-published' | 'unknown' = 'unknown'
+  let answered: ReturnType<typeof answer> | undefined
+  try {
+    const requested = await requestErasure({
+      place,
+      userIds: [...new Set(userNames.map((userName) => userIdOf(organization, project, userName)))],
+      suppress: memberOf(body, 'suppress') === true,
+      erasureId: erasureIdOf(request, view),
+      receivedMs,
+      deadlineAt,
+      traceparent,
+    })
+    published = requested.outcome
+    if (requested.outcome !== 'published') return refuse(REFUSALS.notRecorded)
+    answered = answer(202, begunOf(requested.erasure))
+    return answered
+  } finally {
+    await endLock(lock, published, answered)
+  }
+}
+
+/**
+ * Returns the id of an erasure. A repeat under an `Idempotency-Key` has the same, so it begins no second erasure even if
+ * Redis has lost the first answer. The day is part of it: a day later the same request is a new one, since the users may
+ * have returned.
+ */
+function erasureIdOf(
+  { idempotency, requestId, receivedMs, project }: CheckedRequest,
+  view: Pick<ErasureView, 'requested'>,
+): string {
+  if (typeof idempotency !== 'object') return requestId
+  const idOfDay = (ms: number) => uuidV5(new Date(ms).toISOString().slice(0, 10), idempotency.recordId)
+  const yesterdays = idOfDay(receivedMs - DAY_MS)
+  const before = view.requested(project, yesterdays)
+  const isRepeat = before !== undefined && receivedMs - Date.parse(before.received) < DAY_MS
+  return isRepeat ? yesterdays : idOfDay(receivedMs)
+}
+
+function begunOf({ id: erasureId, users, unknown, received: requestedAt }: RequestedErasure) {
+  return { erasureId, users, unknown, status: 'running', requestedAt }
+}
+
+async function endSuppression({ liftSuppression }: ErasureRoutesParts, request: CheckedRequest): Promise<Result> {
+  const { parameters, requestId: id, project: place, receivedMs, deadlineAt, traceparent } = request
+  const userName = parameters.get('userName') ?? ''
+  const rejection = checkUserName(userName)
+  if (rejection) return refuseBody(rejection)
+  if (!isStorable(userName)) return refuse(REFUSALS.notStorable)
+  const userId = userIdIn(place, userName)
+  const outcome = await liftSuppression({ place, userId, id, receivedMs, deadlineAt, traceparent })
+  if (outcome === 'unavailable') return refuse(REFUSALS.notRecorded)
+  return outcome === 'lifted' ? answer(204, {}) : refuse(REFUSALS.notSuppressed)
+}
+
+function userIdIn({ organization, project }: ProjectRef, userName: string): string {
+  return userIdOf(organization, project, userName)
+}

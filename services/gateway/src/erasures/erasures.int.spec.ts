@@ -1,0 +1,359 @@
+import { randomUUID } from 'node:crypto'
+import { decodeRecord, ErasureFact, type ErasureSummary } from '@nextvisit/contracts'
+import { userIdOf } from '@nextvisit/domain'
+import { readLog } from '@nextvisit/log'
+import { NOT_FOUND } from '@nextvisit/service-kit'
+import { createInstallationKeys } from '@nextvisit/sealing'
+import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
+import { describe, expect, inject, it } from 'vitest'
+import type { GatewayFixture, GatewayFixtureOptions } from '../../test/gateway-fixture.ts'
+import { givenGateway, givenService } from '../../test/given-gateway.ts'
+import type { ServiceAnswers } from '../../test/service-fixture.ts'
+
+const PATH = '/v2/admin/erasures'
+const SUPPRESSIONS = '/v2/admin/suppressions'
+const KEY_RING = givenKeyRing('ab'.repeat(32))
+const KEYS = createInstallationKeys(KEY_RING)
+
+/** A gateway that follows erasures. `existing`: the userNames with a profile; the others are missing. */
+async function givenErasingGateway(
+  existing: readonly string[] = [],
+  { answers = {}, ...options }: GatewayFixtureOptions & { readonly answers?: ServiceAnswers } = {},
+) {
+  const names = new Set(existing)
+  const users = await givenService({
+    lookUpUsers: async ({ questions }) => ({
+      answers: questions.map(({ organization, project, userId }) => {
+        const isKnown = [...names].some((name) => userIdOf(organization, project, name) === userId)
+        return { existence: isKnown ? ('exists' as const) : ('missing' as const) }
+      }),
+    }),
+    readInstallationKeys: async () => KEYS,
+    ...answers,
+  })
+  const services = { 'user-projector': users.url, 'user-eraser': users.url }
+  const gateway = await givenGateway({ withErasures: true, keyRing: KEY_RING, services, ...options })
+  return { gateway, users, idOf: (name: string) => userIdOf(gateway.config.id, 'shop', name) }
+}
+
+async function factsOf({ erasuresTopic = '' }: GatewayFixture): Promise<readonly ErasureFact[]> {
+  const facts: ErasureFact[] = []
+  await readLog(
+    { brokers: inject('kafkaBrokers').split(','), clientId: 'spec' },
+    {
+      topic: erasuresTopic,
+      from: new Map([[0, 0n]]),
+      until: 'end',
+      onBatch: ({ records }) => {
+        for (const { value, headers } of records) {
+          const decoded = decodeRecord(ErasureFact, value, headers)
+          if (decoded.outcome === 'ok') facts.push(decoded.fact)
+        }
+      },
+    },
+  )
+  return facts
+}
+
+function identify(on: GatewayFixture, userName: string) {
+  return on.identify({ userName })
+}
+
+const json = { 'content-type': 'application/json' }
+
+describe('POST /v2/admin/erasures', () => {
+  it('publishes the request without names, counts distinct and unknown users, and answers 202', async () => {
+    const { gateway, idOf } = await givenErasingGateway(['ada'])
+    const reply = await gateway.erase({ userNames: ['ada', 'bob', 'ada'] })
+    expect(reply.status).toBe(202)
+    const { requestedAt, ...answered } = reply.body
+    expect(answered).toEqual({ erasureId: reply.headers['x-request-id'], users: 2, unknown: 1, status: 'running' })
+    expect(Math.abs(Date.now() - Date.parse(String(requestedAt)))).toBeLessThan(60_000)
+    const facts = await factsOf(gateway)
+    expect(facts).toEqual([
+      {
+        type: 'ErasureRequested',
+        id: answered['erasureId'],
+        organization: gateway.config.id,
+        project: 'shop',
+        received: requestedAt,
+        userIds: [idOf('ada'), idOf('bob')],
+        unknown: 1,
+        suppress: false,
+      },
+    ])
+    expect(JSON.stringify(facts)).not.toContain('"ada"')
+  })
+
+  it.each([
+    ['a body without names', {}, 400, 'userNames must be an array of 1 to 1000 userNames'],
+    ['a name that is none', { userNames: ['ada', ' '] }, 400, 'userNames[1] must be a string that is not empty'],
+    ['a suppress of another type', { userNames: ['ada'], suppress: 'no' }, 400, 'suppress must be true or false'],
+    ['text that cannot be stored', { userNames: ['a\u0000'] }, 400, 'must not contain U+0000'],
+  ])('refuses %s, keeps the refusal without a name, and publishes nothing', async (_what, body, status, message) => {
+    const { gateway } = await givenErasingGateway()
+    const reply = await gateway.erase(body)
+    expect(reply).toMatchObject({ status, body: { message: expect.stringContaining(message) } })
+    await expect
+      .poll(async () => (await gateway.get('/v2/admin/refusals')).body['refusals'], { timeout: 10_000 })
+      .toMatchObject([{ route: PATH, message: expect.stringContaining(message) }])
+    expect((await gateway.get('/v2/admin/refusals')).text).not.toContain('ada')
+    expect(await factsOf(gateway)).toEqual([])
+  })
+
+  it('takes 1,000 names of 255 characters, for one token each', async () => {
+    const rateLimits = { admin: { perSecond: 1, burst: 1_000 } }
+    const { gateway } = await givenErasingGateway([], { project: { rateLimits } })
+    const userNames = Array.from({ length: 1_000 }, (_, nth) => `${nth}`.padEnd(255, 'x'))
+    const reply = await gateway.erase({ userNames: userNames.slice(0, 990) })
+    expect(reply).toMatchObject({ status: 202, body: { users: 990, unknown: 990 } })
+    expect(reply.headers['ratelimit']).toMatch(/r=(?:9|1\d);/)
+    expect((await gateway.erase({ userNames })).status).toBe(429)
+    const { gateway: other } = await givenErasingGateway()
+    expect(await other.erase({ userNames })).toMatchObject({ status: 202, body: { users: 1_000 } })
+    expect(await other.erase({ userNames: [...userNames, 'one more'] })).toMatchObject({ status: 400 })
+  })
+
+  it('begins one erasure for repeats under an Idempotency-Key, even after Redis lost the answer', async () => {
+    const { gateway } = await givenErasingGateway(['ada'])
+    const headers = { ...json, 'x-api-key': gateway.keys.eraser, 'idempotency-key': 'request-117' }
+    const send = (body: object, extra: object = {}) =>
+      gateway.call('POST', PATH, { ...headers, ...extra }, JSON.stringify(body))
+    const first = await send({ userNames: ['ada'] })
+    const repeat = await send({ userNames: ['ada'] })
+    expect(repeat).toMatchObject({ status: 202, text: first.text, headers: { 'idempotent-replayed': 'true' } })
+    const kept = await gateway.redis.keys(`${gateway.redisPrefix}answer:*`)
+    expect(await gateway.redis.del(...kept)).toBe(1)
+    const afterLoss = await send({ userNames: ['ada'] })
+    expect(afterLoss).toMatchObject({ status: 202, text: first.text })
+    expect(afterLoss.headers['idempotent-replayed']).toBeUndefined()
+    expect(await factsOf(gateway)).toHaveLength(1)
+    expect(await send({ userNames: ['bob'] })).toMatchObject({ status: 422 })
+    expect(await send({ userNames: ['ada'] }, { 'idempotency-key': 'two words' })).toMatchObject({ status: 400 })
+    expect((await gateway.erase({ userNames: ['ada'] })).body['erasureId']).not.toBe(first.body['erasureId'])
+  })
+
+  it('answers 503, and publishes nothing, while it cannot tell which users exist', async () => {
+    const lagging: ServiceAnswers = {
+      lookUpUsers: async ({ questions }) => ({
+        answers: questions.map((_, nth) => ({ existence: nth === 0 ? ('exists' as const) : ('unknown' as const) })),
+      }),
+    }
+    const { gateway } = await givenErasingGateway([], { answers: lagging })
+    const reply = await gateway.erase({ userNames: ['ada', 'bob'] })
+    expect(reply).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
+    const { gateway: alone } = await givenErasingGateway([], { services: {} })
+    expect((await alone.erase({ userNames: ['ada'] })).status).toBe(503)
+    expect([...(await factsOf(gateway)), ...(await factsOf(alone))]).toEqual([])
+  })
+
+  it('is answered for keys of both environments, and returns 405 and 413 like other routes', async () => {
+    const keys = ['P', 'T'] as const
+    const { gateway } = await givenErasingGateway()
+    const { gateway: withT } = await givenErasingGateway([], {
+      project: {
+        keys: keys.map((environment) => {
+          const sha256 = environment.toLowerCase().charCodeAt(0).toString(16).repeat(32)
+          return { name: environment, kind: 'admin', environment, mayErase: true, sha256 } as const
+        }),
+      },
+    })
+    expect(withT.config.projects[0]?.keys.map(({ mayErase }) => mayErase)).toEqual([true, true])
+    const headers = { ...json, 'x-api-key': gateway.keys.eraser }
+    const put = await gateway.call('PUT', PATH, headers)
+    expect(put).toMatchObject({ status: 405, headers: { allow: 'POST, GET, HEAD' } })
+    const post = await gateway.call('POST', `${SUPPRESSIONS}/ada`, headers, '{}')
+    expect(post).toMatchObject({ status: 405, headers: { allow: 'DELETE' } })
+    const large = JSON.stringify({ userNames: ['ada'], x: 'x'.repeat(512_000) })
+    expect((await gateway.call('POST', PATH, headers, large)).status).toBe(413)
+    expect((await gateway.get(`${PATH}/x/y`, gateway.keys.eraser)).status).toBe(404)
+  })
+})
+
+it.each([
+  ['POST', PATH],
+  ['GET', PATH],
+  ['GET', `${PATH}/${randomUUID()}`],
+  ['GET', SUPPRESSIONS],
+  ['DELETE', `${SUPPRESSIONS}/ada`],
+])('%s %s needs a key with mayErase', async (method, path) => {
+  const { gateway } = await givenErasingGateway()
+  const body = method === 'POST' ? JSON.stringify({ userNames: ['ada'] }) : undefined
+  const ask = (key: string) => gateway.call(method, path, { ...json, 'x-api-key': key }, body)
+  const refusal = await ask(gateway.keys.admin)
+  expect(refusal).toMatchObject({ status: 403, body: { message: expect.stringContaining('mayErase: true') } })
+  expect(await ask(gateway.keys.sdk)).toMatchObject({ status: 403, body: { message: 'This route needs an admin key' } })
+  expect((await ask('nv_admin_unknown')).status).toBe(401)
+  expect((await ask(gateway.keys.eraser)).status).not.toBe(403)
+  expect(await factsOf(gateway)).toHaveLength(method === 'POST' ? 1 : 0)
+})
+
+describe('reads of erasures', () => {
+  const summary: ErasureSummary = {
+    erasureId: randomUUID(),
+    requestedAt: '2026-11-02T10:00:00.000Z',
+    status: 'running',
+    users: 1,
+    unknown: 0,
+    suppress: false,
+    stores: [],
+  }
+
+  it('come from the user eraser, for the project of the key', async () => {
+    const { gateway, users } = await givenErasingGateway([], {
+      answers: {
+        readErasure: async () => summary,
+        listErasures: async () => ({ erasures: [summary], next: summary.erasureId }),
+      },
+    })
+    const read = (path: string) => gateway.get(path, gateway.keys.eraser)
+    expect(await read(`${PATH}/${summary.erasureId}`)).toMatchObject({ status: 200, body: summary })
+    const page = await read(`${PATH}?limit=1000&after=${summary.erasureId}`)
+    expect(page).toMatchObject({ status: 200, body: { erasures: [summary], next: summary.erasureId } })
+    expect(users.calls.map(({ name, question }) => [name, question])).toEqual([
+      ['readErasure', { organization: gateway.config.id, project: 'shop', erasureId: summary.erasureId }],
+      ['listErasures', { organization: gateway.config.id, project: 'shop', limit: 200, after: summary.erasureId }],
+    ])
+    expect((await read(`${PATH}?after=ada`)).status).toBe(400)
+    expect((await read(`${PATH}?limit=0`)).status).toBe(400)
+    expect((await read(`${PATH}/ada`)).status).toBe(404)
+  })
+
+  it('are 404 for an unknown erasure, and 503 while the eraser does not answer', async () => {
+    const { gateway } = await givenErasingGateway([], { answers: { readErasure: async () => NOT_FOUND } })
+    const unknown = await gateway.get(`${PATH}/${randomUUID()}`, gateway.keys.eraser)
+    expect(unknown).toMatchObject({ status: 404, body: { message: 'Erasure not found' } })
+    expect((await gateway.get(PATH, gateway.keys.eraser)).status).toBe(503)
+  })
+})
+
+describe('a suppressed user', () => {
+  const VISIT = { userName: 'ada' }
+
+  it('is refused by every gateway within a second, on every route, until the suppression is deleted', async () => {
+    const { gateway, users, idOf } = await givenErasingGateway(['ada', 'bob'])
+    const services = { 'user-projector': users.url, 'user-eraser': users.url }
+    const other = await givenGateway({ besides: gateway, services, keyRing: KEY_RING })
+    expect((await identify(gateway, 'ada')).status).toBe(200)
+    const erased = await gateway.erase({ userNames: ['ada'], suppress: true })
+    expect(erased.status).toBe(202)
+    // The gateway that answered knows it at once.
+    const refused = await identify(gateway, 'ada')
+    expect(refused).toMatchObject({ status: 403, body: { error: 'Forbidden', message: 'User is suppressed' } })
+    await expect.poll(async () => (await identify(other, 'ada')).status, { timeout: 1_000 }).toBe(403)
+
+    expect((await other.track({ userName: 'ada', eventName: 'A' })).status).toBe(403)
+    expect((await other.visit(VISIT)).status).toBe(403)
+    expect((await other.post('/v2/sdk/track-event', { ...VISIT, eventName: 'A' }, other.keys.sdk)).status).toBe(403)
+    const items = [
+      { type: 'identify', userName: 'bob' },
+      { type: 'track', userName: 'ada', eventName: 'A' },
+      { type: 'identify', userName: 'ada' },
+    ]
+    const batch = await other.post('/v2/admin/batch', { items })
+    expect(batch).toMatchObject({ status: 200, body: { results: [{ status: 200 }, { status: 403 }, { status: 403 }] } })
+    const messages = [
+      { type: 'track', userId: 'bob', event: 'A', messageId: '1' },
+      { type: 'track', userId: 'ada', event: 'A', messageId: '2' },
+      { type: 'identify', userId: 'ada', messageId: '3' },
+    ]
+    const segment = await other.post('/v1/batch', { batch: messages })
+    const rejected = { status: 403, message: 'User is suppressed' }
+    expect(segment).toMatchObject({
+      status: 200,
+      body: {
+        success: true,
+        rejected: [
+          { index: 1, messageId: '2', ...rejected },
+          { index: 2, ...rejected },
+        ],
+      },
+    })
+    const recorded = await gateway.records()
+    expect(recorded.filter(({ fact }) => fact.userId === idOf('ada'))).toHaveLength(1)
+
+    const deleted = await other.call('DELETE', `${SUPPRESSIONS}/ada`, { 'x-api-key': other.keys.eraser })
+    expect(deleted).toMatchObject({ status: 204, text: '' })
+    expect((await identify(other, 'ada')).status).toBe(200)
+    await expect.poll(async () => (await identify(gateway, 'ada')).status, { timeout: 1_000 }).toBe(200)
+    const again = await other.call('DELETE', `${SUPPRESSIONS}/ada`, { 'x-api-key': other.keys.eraser })
+    expect(again).toMatchObject({ status: 404, body: { message: 'User is not suppressed' } })
+  })
+
+  it('leaves no userId in the list of refusals, and a repeat with an Idempotency-Key is refused, too', async () => {
+    const { gateway } = await givenErasingGateway(['ada'])
+    const repeat = () =>
+      gateway.call(
+        'POST',
+        '/v2/admin/identify-user',
+        { ...json, 'x-api-key': gateway.keys.admin, 'idempotency-key': 'once' },
+        JSON.stringify({ userName: 'ada' }),
+      )
+    expect((await repeat()).status).toBe(200)
+    await gateway.erase({ userNames: ['ada'], suppress: true })
+    expect((await repeat()).status).toBe(403)
+    await expect
+      .poll(async () => (await gateway.get('/v2/admin/refusals?reason=suppressed')).body['refusals'], {
+        timeout: 10_000,
+      })
+      .toEqual([expect.not.objectContaining({ userId: expect.anything() })])
+  })
+
+  it('is listed by a keyed hash, in pages, and in no other project', async () => {
+    const { gateway, idOf } = await givenErasingGateway()
+    const list = (query = '') => gateway.get(`${SUPPRESSIONS}${query}`, gateway.keys.eraser)
+    expect(await list()).toMatchObject({ status: 200, body: { suppressions: [], next: null } })
+    const one = await gateway.erase({ userNames: ['ada', 'bob'], suppress: true })
+    const two = await gateway.erase({ userNames: ['eve'], suppress: true })
+    const first = await list('?limit=2')
+    const next = String(first.body['next'])
+    const rest = await list(`?limit=2&after=${next}`)
+    const entries = [first, rest].flatMap(({ body }) => body['suppressions'] as { hash: string; erasureId: string }[])
+    expect(entries.map(({ erasureId }) => erasureId)).toEqual([
+      one.body['erasureId'],
+      one.body['erasureId'],
+      two.body['erasureId'],
+    ])
+    expect(rest.body['next']).toBeNull()
+    expect(new Set(entries.map(({ hash }) => hash)).size).toBe(3)
+    expect(first.text).not.toContain(idOf('ada'))
+    expect((await list('?after=ada')).status).toBe(400)
+  })
+
+  it('is not admitted by a gateway that has not read the erasures yet, which is not ready', async () => {
+    const { gateway } = await givenErasingGateway()
+    // Its view reads a topic that does not exist.
+    const unread = await givenGateway({
+      besides: { ...gateway, erasuresTopic: `missing-${randomUUID()}` },
+      waitsForErasures: false,
+    })
+    expect(await unread.identify({ userName: 'ada' })).toMatchObject({
+      status: 503,
+      body: { message: 'Suppressed users were not read yet: try again' },
+    })
+    const ready = await unread.call('GET', '/readyz')
+    expect(ready).toMatchObject({ status: 503, body: { message: 'The erasures were not read yet' } })
+  })
+})
+
+describe('calls of operators', () => {
+  it('request erasures, lift suppressions, and need no key', async () => {
+    const { gateway, idOf } = await givenErasingGateway(['ada'])
+    const ask = async (path: string, question: object) => {
+      const route = gateway.gateway.internalRoutes.find((one) => one.path === path)
+      const context = { signal: new AbortController().signal, deadlineAt: performance.now() + 10_000 }
+      return route?.handle(route.question.parse(question), context)
+    }
+    const place = { organization: gateway.config.id, project: 'shop' }
+    const userIds = [idOf('ada'), idOf('bob')]
+    const erasureId = randomUUID()
+    const request = () => ask('/internal/erasures/request', { ...place, userIds, suppress: true, erasureId })
+    const answer = await request()
+    expect(answer).toMatchObject({ outcome: 'requested', erasureId, users: 2, unknown: 1 })
+    expect(await request()).toEqual(answer)
+    const lift = (userId: string) => ask('/internal/suppressions/lift', { ...place, userId })
+    expect(await lift(idOf('ada'))).toEqual({ outcome: 'lifted' })
+    expect(await lift(idOf('eve'))).toEqual({ outcome: 'unknown' })
+    expect((await factsOf(gateway)).map(({ type }) => type)).toEqual(['ErasureRequested', 'SuppressionLifted'])
+  })
+})

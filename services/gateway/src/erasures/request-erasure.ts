@@ -1,0 +1,114 @@
+import type { ErasureFact, ProjectRef, userProjectorCalls } from '@nextvisit/contracts'
+import { isoInstant } from '@nextvisit/domain'
+import type { PublishOutcome } from '@nextvisit/log'
+import type { CallClient } from '@nextvisit/service-kit'
+import type { ErasureView, RequestedErasure } from '@nextvisit/user-keys'
+import type { UserEventPublisher } from '../publishing/user-event-publisher.ts'
+
+/** How a fact on `erasures` is published. */
+export interface ErasureDelivery {
+  readonly deadlineAt: number
+  readonly traceparent?: string | undefined
+}
+
+export type PublishErasure = (fact: ErasureFact, delivery: ErasureDelivery) => Promise<PublishOutcome>
+
+interface RequestErasureParts {
+  readonly userProjector: Pick<CallClient<typeof userProjectorCalls>, 'lookUpUsers'>
+  readonly userEvents: Pick<UserEventPublisher, 'partitionOf'>
+  readonly view: Pick<ErasureView, 'requested' | 'passes'>
+  readonly publishErasure: PublishErasure
+}
+
+interface WantedErasure extends ErasureDelivery {
+  readonly place: ProjectRef
+  /** Distinct. */
+  readonly userIds: readonly string[]
+  readonly suppress: boolean
+  readonly erasureId: string
+  readonly receivedMs: number
+}
+
+/** `unknown`: the request may be in the log. */
+export type ErasureOutcome =
+  | { readonly outcome: 'published'; readonly erasure: RequestedErasure }
+  | { readonly outcome: 'not-published' | 'unknown' }
+
+/** Most readers have a record within milliseconds. An answer waits for this gateway's view at most so long. */
+const OWN_VIEW_WITHIN_MS = 250
+const NOT_PUBLISHED = { outcome: 'not-published' } as const
+
+export type RequestErasure = ReturnType<typeof createRequestErasure>
+
+/**
+ * Creates the beginning of an erasure (decisions.md, Erasure): counts the users without a profile, and publishes
+ * `ErasureRequested`. A request that is in the log is not published again.
+ */
+export function createRequestErasure({ userProjector, userEvents, view, publishErasure }: RequestErasureParts) {
+  /** Returns the number of users without a profile; undefined if one of them cannot be told. */
+  async function countUnknown({ place, userIds, deadlineAt }: WantedErasure): Promise<number | undefined> {
+    const { organization, project } = place
+    const questions = userIds.flatMap((userId) => {
+      const user = userEvents.partitionOf(userId)
+      return user ? { organization, project, ...user } : []
+    })
+    if (questions.length < userIds.length) return undefined
+    const asked = await userProjector.lookUpUsers({ questions }, { deadlineAt })
+    if (asked.outcome !== 'answered') return undefined
+    const found = asked.answer.answers.map(({ existence }) => existence)
+    return found.includes('unknown') ? undefined : found.filter((existence) => existence === 'missing').length
+  }
+
+  return async (wanted: WantedErasure): Promise<ErasureOutcome> => {
+    const { place, erasureId, userIds, suppress, receivedMs, deadlineAt, traceparent } = wanted
+    const before = view.requested(place, erasureId)
+    if (before) return { outcome: 'published', erasure: before }
+    const unknown = await countUnknown(wanted)
+    if (unknown === undefined) return NOT_PUBLISHED
+    const { organization, project } = place
+    const received = isoInstant(receivedMs)
+    const about = { organization, project, received, userIds: [...userIds], unknown, suppress }
+    const fact = { type: 'ErasureRequested', id: erasureId, ...about } as const
+    const published = await publishErasure(fact, { deadlineAt, traceparent })
+    if (published.outcome !== 'published') return { outcome: published.outcome }
+    // The caller's next request to this gateway finds the users suppressed.
+    await view.passes(published.offset, OWN_VIEW_WITHIN_MS)
+    return { outcome: 'published', erasure: { id: erasureId, users: userIds.length, unknown, received } }
+  }
+}
+
+interface LiftSuppressionParts {
+  readonly view: Pick<ErasureView, 'isSuppressed' | 'currentAsOfMs' | 'passes'>
+  readonly publishErasure: PublishErasure
+}
+
+interface UnwantedSuppression extends ErasureDelivery {
+  readonly place: ProjectRef
+  readonly userId: string
+  readonly id: string
+  readonly receivedMs: number
+}
+
+export type LiftSuppression = ReturnType<typeof createLiftSuppression>
+
+/** Creates the end of a suppression: publishes `SuppressionLifted`. `unknown`: the user is not suppressed. */
+export function createLiftSuppression({ view, publishErasure }: LiftSuppressionParts) {
+  return async (unwanted: UnwantedSuppression): Promise<'lifted' | 'unknown' | 'unavailable'> => {
+    const { place, userId, id, receivedMs, deadlineAt, traceparent } = unwanted
+    const { organization, project } = place
+    if (view.currentAsOfMs() === 0) return 'unavailable'
+    if (!view.isSuppressed({ organization, project, userId })) return 'unknown'
+    const fact = {
+      type: 'SuppressionLifted',
+      id,
+      organization,
+      project,
+      userId,
+      received: isoInstant(receivedMs),
+    } as const
+    const published = await publishErasure(fact, { deadlineAt, traceparent })
+    if (published.outcome !== 'published') return 'unavailable'
+    await view.passes(published.offset, OWN_VIEW_WITHIN_MS)
+    return 'lifted'
+  }
+}
