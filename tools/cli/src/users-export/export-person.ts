@@ -59,10 +59,11 @@ export async function exportPerson({
   for (const name of names)
     await writeConsumer(name, createCallClient(consumerCalls, clientOf(name)), { person, writer, isErased })
   await writeRefusals(createCallClient(gatewayCalls, clientOf('gateway')), person, writer)
-  for (const of of ['userEvents', 'formEvents'] as const) {
-    const topic = topics[of]
+  for (const name of ['userEvents', 'formEvents'] as const) {
+    const topic = topics[name]
     if (log instanceof Error) writer.miss(topic, log.message)
-    else await writeRecords({ connection, topic, userId: person.userId, showContent: log.show[of], writer, onProgress })
+    else
+      await writeRecords({ connection, topic, userId: person.userId, showContent: log.show[name], writer, onProgress })
   }
   if (writer.lineCount() === 0 && writer.missing().length === 0) return { outcome: 'unknown' }
   await writer.end()
