@@ -95,7 +95,8 @@ export async function givenProjector(databaseUrl: string, own: Partial<CommitDbO
     },
     clear: () =>
       prisma.$executeRaw(sql`
-      TRUNCATE users, user_events, segment_members, segment_counts, segment_progress, checkpoints, idempotent_records`),
+      TRUNCATE users, user_events, segment_members, segment_counts, segment_progress, checkpoints,
+        idempotent_records, erased_users`),
     stop: async () => {
       await ownDb.$disconnect()
       await prisma.$disconnect()

@@ -8,12 +8,15 @@ export const ERASED_USER = [
   userErased({ userName: 'carol' }),
 ]
 
-/** Returns an erasure for each user of these facts. */
+/** Returns an erasure for each user of these facts, which also covers every key of the present. */
 export function erasuresOf(
   facts: readonly { readonly organization: string; readonly project: string; readonly userId: string }[],
 ) {
   const users = new Map(facts.map((fact) => [`${fact.project}/${fact.userId}`, fact]))
-  return [...users.values()].map(({ organization, project, userId }) => userErased({ organization, project, userId }))
+  const received = '2100-01-01T00:00:00.000Z'
+  return [...users.values()].map(({ organization, project, userId }) =>
+    userErased({ organization, project, userId, received }),
+  )
 }
 
 /** Of a data key from before every erasure. */
