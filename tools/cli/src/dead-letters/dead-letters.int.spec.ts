@@ -1,7 +1,13 @@
 import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import { answerDeadLetters, coreMigrations, createPartitionFold, type Projection } from '@nextvisit/consumer'
+import {
+  answerDeadLetters,
+  coreMigrations,
+  createPartitionFold,
+  type Projection,
+  REFUSED_CAUSE,
+} from '@nextvisit/consumer'
 import { givenProjectionRunner } from '@nextvisit/consumer/test/given-runner.ts'
 import { deadLetterCalls, type DeadLetterGroup, encodeRecord } from '@nextvisit/contracts'
 import { eventTracked, userIdFixture } from '@nextvisit/contracts/fixtures'
@@ -159,7 +165,7 @@ describe('nextvisit dead-letters', () => {
     expect(await groups()).toMatchObject([
       { cause: COUNT_IS_TEXT, dead: 2 },
       { cause: 'header schema-version is missing or not a number', dead: 1 },
-      { cause: 'schema-version 99 is newer than this service knows (1)', dead: 1 },
+      { cause: 'schema-version 99 is newer than this service knows (2)', dead: 1 },
       { cause: 'type is unknown', dead: 1 },
       { cause: 'value holds U+0000 or a lone surrogate', dead: 1 },
       { cause: 'value is not JSON', dead: 1 },
@@ -191,7 +197,7 @@ describe('nextvisit dead-letters', () => {
   it('shows the position and the cause of a dead letter, and its value on request', async () => {
     const { runner } = await startConsumer(Strict)
     await publish([
-      { ...recordOf({ traits: 'secret' }), headers: { 'schema-version': '1', ce_id: 'a\u001b[2J' } },
+      { ...recordOf({ traits: 'secret' }), headers: { 'schema-version': '2', ce_id: 'a\u001b[2J' } },
       poison[0] as (typeof poison)[0],
     ])
     await expect.poll(groups, { timeout: 20_000 }).toHaveLength(1)
@@ -208,6 +214,20 @@ describe('nextvisit dead-letters', () => {
       exitCode: 1,
       stderr: expect.stringContaining('There is no dead letter metering/999'),
     })
+  })
+
+  it('shows that an erasure has deleted the bytes of a letter, which is not retried', async () => {
+    const { runner } = await startConsumer(Strict)
+    await publish(poison.slice(0, 1))
+    await expect.poll(groups, { timeout: 20_000 }).toHaveLength(1)
+    await runner.stop()
+    const name = `metering/${(await groups())[0]?.example}`
+    await db.$executeRaw(
+      sql`UPDATE dead_letters SET value = NULL, headers = '{}', reason = ${REFUSED_CAUSE}, state = 'discarded'`,
+    )
+    const shown = await nextvisit('show', name, '--value')
+    expect(shown.stdout).toMatch(/value +erased, like the headers/)
+    expect((await nextvisit('retry', '--id', name)).stdout).toContain('None of the selected letters is dead')
   })
 
   it('never folds a discarded letter, and keeps the name of its operator', async () => {

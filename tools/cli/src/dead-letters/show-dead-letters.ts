@@ -1,4 +1,4 @@
-import { escapeControls } from '@nextvisit/consumer'
+import { escapeControls, REFUSED_CAUSE } from '@nextvisit/consumer'
 import type { DeadLetter, deadLetterCalls, DeadLetterGroup, LogPosition, ShownText } from '@nextvisit/contracts'
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
@@ -170,13 +170,14 @@ function printDeadLetter(name: string, { content, ...letter }: z.infer<typeof de
     ['dead since', `${letter.deadAt}, by version ${letter.serviceVersion} of the consumer`],
     ['key', content?.key ? textOf(content.key) : 'none'],
     ...(content?.headers ?? []).map((header) => [`header ${header.name}`, header.value] as const),
-    ['value', content?.value ? textOf(content.value) : describeValue(valueBytes)],
+    ['value', content?.value ? textOf(content.value) : describeValue(letter.cause, valueBytes)],
   ]
   const width = Math.max(...lines.map(([label]) => label.length))
   for (const [label, text] of lines) print(`${label.padEnd(width)}  ${text}`)
 }
 
-function describeValue(bytes: number | null): string {
+function describeValue(cause: string, bytes: number | null): string {
+  if (cause === REFUSED_CAUSE) return 'erased, like the headers'
   return bytes === null ? 'null' : `${bytes} bytes; --value shows them. They may hold personal data.`
 }
 

@@ -1,0 +1,105 @@
+import { audit, type AuditReport, type ReadModel } from '@nextvisit/audit'
+import { createUserKeys, offlineParts } from '@nextvisit/consumer'
+import { startRunner } from '@nextvisit/consumer/test/given-runner.ts'
+import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
+import { sql } from '@nextvisit/database'
+import { userIdOf } from '@nextvisit/domain'
+import { readWatermarks } from '@nextvisit/log'
+import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
+import { consumers } from '@nextvisit/services'
+import { createTestTopic } from '@nextvisit/testing'
+import { expect, inject, it, onTestFinished } from 'vitest'
+import { givenReplay, onTopic } from '../../test/given-replay.ts'
+import { givenSealedLog, SECRET_ENV } from '../../test/given-sealed-log.ts'
+
+const { NEXTVISIT_SECRET_KEY: secretKey } = SECRET_ENV
+const userOf = (userName: string) => ({ userName, userId: userIdOf('acme', 'shop', userName) })
+const identify = (userName: string) =>
+  identifyRequested({ ...userOf(userName), operations: { set: { plan: `${userName}-plan` } } })
+const event = (userName: string) => eventTracked({ ...userOf(userName), properties: { coupon: userName } })
+
+/** Creates a log and the read models of all consumers, and functions that fold the log and audit them. */
+async function givenProduct() {
+  const log = await givenSealedLog()
+  const { connection, topics } = log
+  const { topic: catalog } = await createTestTopic(inject('kafkaBrokers'))
+  const models = await Promise.all(
+    consumers.map(async (described) => {
+      const consumer = onTopic(described, topics.userEvents)
+      const { db, url } = await givenReplay(consumer, { connection })
+      const readModel: ReadModel = { service: described.name, schema: consumer.schema, url }
+      return { consumer, db, readModel }
+    }),
+  )
+  const dbOf = (service: string) => {
+    const found = models.find(({ consumer }) => consumer.name === service)
+    if (!found) throw new Error(`There is no ${service}`)
+    return found.db
+  }
+
+  const report = (): Promise<AuditReport> => {
+    const readModels = models.map(({ readModel }) => readModel)
+    return audit({ connection, topics: { ...topics, catalog }, readModels, secretKey })
+  }
+
+  /** Folds the log to its present end, with processes that then stop. */
+  async function fold(): Promise<void> {
+    for (const { consumer, db } of models) {
+      const projection = consumer.projection(offlineParts(() => Promise.resolve(1)))
+      const userKeys = createUserKeys({
+        ring: givenKeyRing(secretKey),
+        projection: projection.name,
+        topic: topics.userKeys,
+        connection,
+        readMarks: (topic) => readWatermarks(connection, topic),
+      })
+      const { runner, onFailure } = await startRunner(projection, connection, db, { userKeys })
+      onTestFinished(userKeys.stop)
+      await expect
+        .poll(async () => (await report()).lag.find(({ service }) => service === consumer.name)?.records, {
+          timeout: 30_000,
+        })
+        .toBe(0)
+      await runner.stop()
+      userKeys.stop()
+      expect(onFailure).not.toHaveBeenCalled()
+    }
+  }
+
+  const kinds = async () => (await report()).findings.map(({ kind }) => kind)
+  return { ...log, fold, report, kinds, dbOf }
+}
+
+it('the audit finds no difference before, during and after an erasure, but a profile that returns', {
+  timeout: 120_000,
+}, async () => {
+  const { record, publish, publishKey, erase, fold, report, kinds, dbOf, topics } = await givenProduct()
+  for (const name of ['ada', 'bob']) for (const fact of [identify(name), event(name)]) await record(fact)
+  const { userId } = userOf('ada')
+  await publish(topics.userEvents, { key: userId, value: 'poison' })
+  await fold()
+  expect(await kinds()).toEqual([])
+
+  const profile = sql`SELECT to_jsonb(users)::text AS row FROM users WHERE user_id = ${userId}::uuid`
+  const [before] = await dbOf('user-projector').$queryRaw<{ row: string }[]>(profile)
+  const destroyed = await erase(identify('ada'))
+  const behind = await report()
+  expect(behind.findings).toEqual([])
+  expect(behind.lag.map(({ records }) => records)).toEqual([1, 1, 1, 1])
+
+  await fold()
+  expect(await kinds()).toEqual([])
+  await publishKey(destroyed)
+  await fold()
+  expect(await kinds()).toEqual([])
+  expect(await dbOf('user-projector').$queryRaw(profile)).toEqual([])
+
+  await dbOf('user-projector').$executeRaw(sql`
+    INSERT INTO users SELECT * FROM jsonb_populate_record(NULL::users, ${before?.row}::jsonb)`)
+  expect(await kinds()).toEqual(['users.users: not in the log'])
+  await dbOf('user-projector').$executeRaw(sql`DELETE FROM users WHERE user_id = ${userId}::uuid`)
+
+  await record(identify('ada'))
+  await fold()
+  expect(await kinds()).toEqual([])
+})
