@@ -1,6 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeRecord, ErasureFact, TOPICS } from '@nextvisit/contracts'
-import { createSleeper, type FetchedRecord, type LogConnection, type Logger, readLog } from '@nextvisit/log'
+import {
+  createSleeper,
+  type FetchedRecord,
+  type LogConnection,
+  type Logger,
+  readLog,
+  silentLogger,
+} from '@nextvisit/log'
 import { createErasureFold, type Erasures } from './fold-erasures.ts'
 
 export interface ErasureView extends Erasures {
@@ -22,7 +29,8 @@ export interface LiveErasureView extends ErasureView {
 }
 
 interface ErasureViewOptions {
-  readonly logger: Logger
+  /** Default: none. */
+  readonly logger?: Logger
   /** Default: `erasures`. */
   readonly topic?: string
 }
@@ -36,8 +44,8 @@ const CANNOT_FOLLOW = 'Cannot follow the erasures; retrying, and answering from 
  * Creates a view that follows `erasures` from its first record and holds it in memory. A new record is in the view within
  * milliseconds. While the log is unavailable, the view answers from memory. It continues when the log is back.
  */
-export function createErasureView(connection: LogConnection, options: ErasureViewOptions): LiveErasureView {
-  const { logger, topic = TOPICS.erasures } = options
+export function createErasureView(connection: LogConnection, options: ErasureViewOptions = {}): LiveErasureView {
+  const { logger = silentLogger, topic = TOPICS.erasures } = options
   const { fold, ...erasures } = createErasureFold()
   const stopping = new AbortController()
   const { signal } = stopping

@@ -29,7 +29,7 @@ import { answerErasures } from './erasures/answer-erasures.ts'
 import { createCheckSuppression } from './erasures/check-suppression.ts'
 import { createErasureRoutes } from './erasures/erasure-routes.ts'
 import { createLiftSuppression, createRequestErasure, type PublishErasure } from './erasures/request-erasure.ts'
-import { createSuppressionHashSource } from './erasures/suppression-hash.ts'
+import { createReadSuppressions } from './erasures/read-suppressions.ts'
 import { createApp } from './http/app.ts'
 import { admissionBudgetMs } from './http/request-budget.ts'
 import { createCallerAddress } from './http/caller-address.ts'
@@ -137,7 +137,7 @@ export function createGateway(parts: GatewayParts) {
   })
   const liftSuppression = createLiftSuppression({ view: erasures, publishErasure })
   const userEraser = clients.userEraser.reads
-  const suppressionHash = createSuppressionHashSource({ userEraser, keyRing: parts.keyRing, logger })
+  const readSuppressions = createReadSuppressions({ view: erasures, userEraser, keyRing: parts.keyRing, logger })
 
   const refusalStore = createRefusalStore(redis, redisPrefix)
   const { onRefused, onRefusalsDropped: onDropped } = metrics
@@ -170,7 +170,7 @@ export function createGateway(parts: GatewayParts) {
         keptAnswers,
         userEraser,
         view: erasures,
-        suppressionHash,
+        readSuppressions,
       }),
     ],
     documents: createDocuments(),
@@ -190,7 +190,7 @@ export function createGateway(parts: GatewayParts) {
     /** Calls that other services may make. */
     internalRoutes: serveCalls(gatewayCalls, {
       ...answerRefusals(refusalStore),
-      ...answerErasures({ requestErasure, liftSuppression }),
+      ...answerErasures({ requestErasure, liftSuppression, readSuppressions }),
     }),
     userEvents,
     replies,

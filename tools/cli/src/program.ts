@@ -16,7 +16,9 @@ const COMMANDS: Readonly<Record<string, readonly [string, () => Promise<{ readon
     forms: ['Test forms on past records.', () => import('./commands/forms.ts')],
     keys: ['Create API keys.', () => import('./commands/keys.ts')],
     export: ['Export records as NDJSON.', () => import('./commands/export.ts')],
-    users: ['Export the data of a person.', () => import('./commands/users.ts')],
+    users: ['Export the data of a person; list suppressed users.', () => import('./commands/users.ts')],
+    erase: ['Erase users for good.', () => import('./commands/erase.ts')],
+    receipts: ['Verify receipts of erasures.', () => import('./commands/receipts.ts')],
     import: ['Import history from NDJSON.', () => import('./commands/import.ts')],
     'dead-letters': ['List, retry, set aside or discard bad records.', () => import('./commands/dead-letters.ts')],
     audit: ['Compare the read models with the log; read-only.', () => import('./commands/audit.ts')],
@@ -37,6 +39,8 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
     .description('Configures and monitors a local stack, or the system in the environment.')
     .version(cli.version, '--version', 'show the version')
     .option('--verbose', 'show the stack trace of an error')
+    // The command `help` is listed, too. The list must fit on a screen.
+    .configureHelp({ visibleOptions: ({ options }) => [...options] })
     .addHelpText(
       'after',
       '\nCommands exit with 0 if done, 1 if refused or failed, 2 if the arguments or a file are invalid.\nExample:\n  nextvisit apply infra/demo-workspace.yaml',

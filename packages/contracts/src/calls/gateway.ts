@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { BODY_LIMITS } from '../public/body-limits.ts'
+import { SuppressionsPage } from '../public/erasures.ts'
 import { KeptRefusal } from '../public/refusals.ts'
 import { Instant, Uuid } from '../primitives.ts'
 import { projectFields, UserQuery } from './call-fields.ts'
@@ -42,6 +43,15 @@ export type ErasureVerdict = z.infer<typeof ErasureVerdict>
 const LiftVerdict = z.object({ outcome: z.enum(['lifted', 'unknown', 'unavailable']) })
 export type LiftVerdict = z.infer<typeof LiftVerdict>
 
+const SuppressionsQuestion = z.object({
+  ...projectFields,
+  limit: z.number().int().min(1).max(1_000),
+  /** `next` of the previous page. */
+  after: z.string().max(40).optional(),
+})
+/** `page`: null while the gateway, or the key of the hashes, is not ready. */
+const SuppressionsAnswer = z.object({ page: SuppressionsPage.nullable() })
+
 export const gatewayCalls = {
   readRefusals: defineCall({ path: '/internal/refusals/read', question: RefusalsQuery, answer: RefusalsAnswer }),
   /** Begins an erasure. Operators ask; `POST /v2/admin/erasures` does the same for keys. */
@@ -49,6 +59,11 @@ export const gatewayCalls = {
     path: '/internal/erasures/request',
     question: ErasureQuestion,
     answer: ErasureVerdict,
+  }),
+  readSuppressions: defineCall({
+    path: '/internal/suppressions/read',
+    question: SuppressionsQuestion,
+    answer: SuppressionsAnswer,
   }),
   /** Ends the suppression of a user. */
   liftSuppression: defineCall({ path: '/internal/suppressions/lift', question: UserQuery, answer: LiftVerdict }),

@@ -1,16 +1,19 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { gatewayCalls } from '@nextvisit/contracts'
 import type { Handlers } from '@nextvisit/service-kit'
+import type { ReadSuppressions } from './read-suppressions.ts'
 import type { LiftSuppression, RequestErasure } from './request-erasure.ts'
 
 /** Answers calls of operators (the command line and the console), who need no key. */
 export function answerErasures({
   requestErasure,
   liftSuppression,
+  readSuppressions,
 }: {
   readonly requestErasure: RequestErasure
   readonly liftSuppression: LiftSuppression
-}): Pick<Handlers<typeof gatewayCalls>, 'requestErasure' | 'liftSuppression'> {
+  readonly readSuppressions: ReadSuppressions
+}): Omit<Handlers<typeof gatewayCalls>, 'readRefusals'> {
   return {
     requestErasure: async (
       { organization, project, userIds, suppress, erasureId = randomUUIDv7() },
@@ -25,6 +28,9 @@ export function answerErasures({
       const { users, unknown, received: requestedAt } = requested.erasure
       return { outcome: 'requested', erasureId, requestedAt, users, unknown }
     },
+    readSuppressions: async (question, { deadlineAt }) => ({
+      page: (await readSuppressions(question, deadlineAt)) ?? null,
+    }),
     liftSuppression: async ({ organization, project, userId }, { deadlineAt }) => {
       const place = { organization, project }
       const outcome = await liftSuppression({ place, userId, id: randomUUIDv7(), receivedMs: Date.now(), deadlineAt })

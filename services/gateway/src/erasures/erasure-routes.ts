@@ -4,7 +4,6 @@ import {
   MAX_ERASURES_ASKED,
   type ProjectRef,
   ROUTES,
-  type SuppressionsPage,
   type userEraserCalls,
   Uuid,
 } from '@nextvisit/contracts'
@@ -17,22 +16,22 @@ import { endLock, resultWithoutLock } from '../ingest/stages.ts'
 import { parsePage } from '../reads/page-query.ts'
 import { REFUSALS, refuse, refuseBody } from '../refusals/refusals.ts'
 import type { LiftSuppression, RequestErasure } from './request-erasure.ts'
-import type { SuppressionHash } from './suppression-hash.ts'
+import type { ReadSuppressions } from './read-suppressions.ts'
 
 interface ErasureRoutesParts {
   readonly requestErasure: RequestErasure
   readonly liftSuppression: LiftSuppression
   readonly keptAnswers: Pick<KeptAnswers, 'lock'>
   readonly userEraser: Pick<CallClient<typeof userEraserCalls>, 'readErasure' | 'listErasures'>
-  readonly view: Pick<ErasureView, 'requested' | 'suppressionsOf' | 'currentAsOfMs'>
-  readonly suppressionHash: SuppressionHash
+  readonly view: Pick<ErasureView, 'requested'>
+  readonly readSuppressions: ReadSuppressions
 }
 
 const DAY_MS = 24 * 3_600_000
 
 /** Creates the routes that erase users (decisions.md, Erasure). Their keys need `mayErase`. */
 export function createErasureRoutes(parts: ErasureRoutesParts): readonly Route[] {
-  const { userEraser, view, suppressionHash } = parts
+  const { userEraser, readSuppressions } = parts
 
   async function getErasure({ parameters, project: place, deadlineAt }: CheckedRequest): Promise<Result> {
     const { organization, project } = place
@@ -53,20 +52,12 @@ export function createErasureRoutes(parts: ErasureRoutesParts): readonly Route[]
     return asked.outcome === 'answered' ? answer(200, asked.answer) : refuse(REFUSALS.notRead)
   }
 
-  /** Lists suppressions from memory. Only the key of their hashes is asked for, once. */
   async function listSuppressions({ parameters, project: place, deadlineAt }: CheckedRequest): Promise<Result> {
     const { organization, project } = place
     const parsed = parsePage(parameters, (after) => typeof after === 'string' && isSuppressionPlace(after))
     if (parsed.outcome === 'refused') return parsed
-    if (view.currentAsOfMs() === 0) return refuse(REFUSALS.notRead)
-    const { suppressions, next } = view.suppressionsOf({ organization, project, ...parsed.query })
-    if (suppressions.length === 0) return answer(200, { suppressions: [], next })
-    const hashOf = await suppressionHash(deadlineAt)
-    if (!hashOf) return refuse(REFUSALS.notRead)
-    const page: SuppressionsPage['suppressions'] = suppressions.map(({ userId, since, erasureId }) => {
-      return { hash: hashOf(userId), since, erasureId }
-    })
-    return answer(200, { suppressions: page, next })
+    const page = await readSuppressions({ organization, project, ...parsed.query }, deadlineAt)
+    return page ? answer(200, page) : refuse(REFUSALS.notRead)
   }
 
   return [

@@ -1,14 +1,16 @@
 import { existsSync } from 'node:fs'
 import { access, constants, stat } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { readCatalog } from '@nextvisit/catalog'
 import { TOPICS, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
 import { isTimezone, SKIP_REASONS } from '@nextvisit/domain'
 import { createLogAdmin, createPublisher, readKeyPartitions } from '@nextvisit/log'
 import { consumers } from '@nextvisit/services'
+import { createErasureView, type ErasureView } from '@nextvisit/user-keys'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { logConnection, readEnvironment } from '../environment/config.ts'
 import { consumerNamed, openConsumerDatabase } from '../environment/consumer-database.ts'
-import { EXIT } from '../errors.ts'
+import { CliError, EXIT } from '../errors.ts'
 import { fileError } from '../file-error.ts'
 import { findProject, PROJECT_HELP, type ProjectName } from '../find-project.ts'
 import { createImportPace } from '../import/import-pace.ts'
@@ -26,6 +28,8 @@ const DEFAULT_MAX_DELAY_S = 1
 /** Maximum delay of a consumer whose replies callers wait for. */
 const MAX_AWAITED_DELAY_MS = 100
 const REQUEST_TIMEOUT_MS = 5_000
+/** Time to read all erasures before the first line. */
+const ERASURES_WITHIN_MS = 30_000
 
 interface ImportFlags {
   readonly project: ProjectName
@@ -65,6 +69,7 @@ Lines of nextvisit export are records: they have another format and are not acce
 (docs/reference/import-formats.md). Users are created first, with their newest traits.
 An import fills in unknown values: it overwrites no trait, meters no event and no active user, and triggers no form.
 New names count toward their caps (docs/spec/decisions.md, Import).
+Lines of suppressed users are rejected (nextvisit erase --suppress).
 The user of a track line must be identified by an earlier line, or must exist already. Two equal lines of one file are two events;
 lines with the same "id" are one. Equal lines of different files are also one: if you split a history into several files, give
 each line its own "id".
@@ -91,13 +96,17 @@ async function importFile(file: string, flags: ImportFlags): Promise<void> {
   const databases = new Map(consumers.map((consumer) => [consumer.name, openConsumerDatabase(env, consumer)]))
   const projector = openConsumerDatabase(env, consumerNamed('user-projector'))
   const admin = createLogAdmin(connection)
+  const erasures = createErasureView(connection)
   const publisher = createPublisher(connection, { requestTimeoutMs: REQUEST_TIMEOUT_MS })
   const progress = createProgress()
   const release = await lockFile(file)
   try {
     await admin.connect()
     const project = findProject((await readCatalog(connection, TOPICS.catalog)).state, name)
+    const { organization, project: projectId } = project
     await publisher.start()
+    await erasures.start()
+    await requireCurrent(erasures)
     const marks = await admin.watermarks(TOPICS.userEvents)
     const partitions = await readKeyPartitions(admin, {
       topic: TOPICS.userEvents,
@@ -110,6 +119,7 @@ async function importFile(file: string, flags: ImportFlags): Promise<void> {
       timeZone,
       policy: project,
       users: createKnownUsers(project, projector, admin),
+      isSuppressed: (userId) => erasures.isSuppressed({ organization, project: projectId, userId }),
       log: { connection, publisher, partitions },
       ends: new Map([...marks].map(([partition, { high }]) => [partition, high])),
       pace: createImportPace({ admin, databases, maxDelayMs: maxDelayOf(maxDelay * 1_000), onPause: progress.pause }),
@@ -123,10 +133,23 @@ async function importFile(file: string, flags: ImportFlags): Promise<void> {
     await Promise.allSettled([
       release(),
       publisher.stop(1_000),
+      erasures.stop(),
       admin.disconnect(),
       projector.close(),
       ...[...databases.values()].map((database) => database.close()),
     ])
+  }
+}
+
+/** Waits until the view knows who is suppressed. */
+async function requireCurrent({ currentAsOfMs }: ErasureView): Promise<void> {
+  const giveUpAt = performance.now() + ERASURES_WITHIN_MS
+  while (currentAsOfMs() === 0) {
+    if (performance.now() > giveUpAt)
+      throw new CliError(
+        `The topic ${TOPICS.erasures}, which names suppressed users, cannot be read. See nextvisit status.`,
+      )
+    await sleep(20)
   }
 }
 

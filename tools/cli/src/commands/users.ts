@@ -8,6 +8,7 @@ import { openOutput } from '../export/output-file.ts'
 import { completeProject, PROJECT_HELP, projectName, type ProjectName, requireProject } from '../find-project.ts'
 import { parseProject } from '../options.ts'
 import { complain } from '../output/print.ts'
+import { createSuppressionCommands } from '../erasures/suppression-commands.ts'
 import { createProgress, formatCount } from '../output/progress.ts'
 import { ASKED_SERVICES, exportPerson } from '../users-export/export-person.ts'
 
@@ -18,8 +19,8 @@ interface ExportFlags {
 }
 
 export function createCommand(): Command {
-  return new Command('users')
-    .description('Export the data of a person.')
+  const users = new Command('users')
+    .description('Export the data of a person; list suppressed users, and delete suppressions.')
     .addHelpText(
       'after',
       '\nExample:\n  nextvisit users export --project acme/shop --user ada@example.com > ada.ndjson',
@@ -48,6 +49,8 @@ Example:
         )
         .action((flags: ExportFlags) => exportUser(flags)),
     )
+  for (const command of createSuppressionCommands()) users.addCommand(command)
+  return users
 }
 
 function parseUserId(text: string): string {

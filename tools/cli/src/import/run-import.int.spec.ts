@@ -2,6 +2,7 @@ import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/p
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DEFAULT_ALLOWED_FIELDS, ProjectConfig, TOPICS } from '@nextvisit/contracts'
+import { userIdOf } from '@nextvisit/domain'
 import { createPublisher, type LogConnection, type Publisher, withLogAdmin } from '@nextvisit/log'
 import { afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import type { LineFormat } from './line-format.ts'
@@ -40,6 +41,7 @@ function run(isDryRun = false, special: Partial<Parameters<typeof runImport>[0]>
       config: ProjectConfig.parse({ id: 'shop' }),
     },
     users: { add: () => {}, has: () => false, lookUp: async () => new Set() },
+    isSuppressed: () => false,
     log: { connection, publisher: createPublisher(connection), partitions: 1 },
     ends: new Map(),
     pace: async () => {},
@@ -77,6 +79,31 @@ describe('the rejects of an import', () => {
     expect(rejected).toBe(1_200)
     expect(examples.map(({ line }) => line)).toEqual([1, 2, 3, 4, 5])
   })
+})
+
+const lineOf = (userName: string) => `${JSON.stringify({ type: 'identify', userName })}\n`
+const idOf = (userName: string) => userIdOf('acme', 'shop', userName)
+
+it('an import rejects the lines of suppressed users, also of one who is suppressed during the import', async () => {
+  await writeFile(file, ['ada', 'bob', 'eve'].map(lineOf).join(''))
+  const suppressed = new Set([idOf('ada')])
+  const known = new Set<string>()
+  const users = {
+    add: (id: string) => void known.add(id),
+    has: (id: string) => known.has(id),
+    lookUp: async () => known,
+  }
+  const counts = await run(true, { users, isSuppressed: (userId) => suppressed.has(userId) })
+  const error = 'User is suppressed: the user was erased, and must not return'
+  expect(counts).toMatchObject({ read: 3, published: 2, rejected: 1, examples: [{ line: 1, error }] })
+
+  const pace = async () => void suppressed.add(idOf('bob'))
+  const publisher = createPublisher(connection)
+  await publisher.start()
+  const log = { connection, publisher, partitions: 1 }
+  const real = await run(false, { users, isSuppressed: (userId) => suppressed.has(userId), pace, log })
+  await publisher.stop(1_000)
+  expect(real).toMatchObject({ published: 1, rejected: 2, examples: [{ line: 1 }, { line: 2, error }] })
 })
 
 /** Returns a line of an export of Amplitude. */

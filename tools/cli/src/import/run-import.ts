@@ -22,6 +22,8 @@ interface ImportOptions {
   readonly timeZone: string
   readonly policy: ProjectPolicy
   readonly users: KnownUsers
+  /** Returns whether records of a user are refused (decisions.md, Erasure). Asked when the user's lines are published. */
+  readonly isSuppressed: (userId: string) => boolean
   readonly log: ImportLog
   /** End of the log by partition, before this import publishes. */
   readonly ends: ReadonlyMap<number, bigint>
@@ -137,7 +139,7 @@ type ChunkWriter = Awaited<ReturnType<typeof createChunkWriter>>
 
 /** Creates the writer of chunks. The next chunk is read and judged while one is published. */
 async function createChunkWriter(options: ImportOptions, before: ImportState | undefined) {
-  const { format, users, log, isDryRun, pace } = options
+  const { log, isDryRun, pace } = options
   const examples: Reject[] = []
   let state = before ?? newState(options)
   let rejects: Reject[] = []
@@ -155,12 +157,11 @@ async function createChunkWriter(options: ImportOptions, before: ImportState | u
   }
 
   async function publish({ judged, upTo }: Chunk): Promise<void> {
-    const sorted = await sortOut(judged, there, users, format)
+    // Before the lines are sorted: a user may be suppressed meanwhile.
+    if (!isDryRun && judged.some(({ outcome }) => outcome === 'record')) await pace()
+    const sorted = await sortOut(judged, there, options)
     const { facts } = sorted
-    if (!isDryRun && facts.length > 0) {
-      await pace()
-      await publishFacts(facts, positions, log)
-    }
+    if (!isDryRun && facts.length > 0) await publishFacts(facts, positions, log)
     published += facts.length
     examples.push(...sorted.rejects.slice(0, EXAMPLES - examples.length))
     rejects.push(...sorted.rejects)
@@ -201,8 +202,7 @@ async function createChunkWriter(options: ImportOptions, before: ImportState | u
 async function sortOut(
   chunk: readonly JudgedLine[],
   there: ReadonlySet<string>,
-  users: KnownUsers,
-  format: LineFormat,
+  { users, isSuppressed, format }: Pick<ImportOptions, 'users' | 'isSuppressed' | 'format'>,
 ) {
   const asked = chunk.flatMap((judged) => (judged.outcome === 'record' && judged.isOfUnknown ? judged.fact.userId : []))
   const found = await users.lookUp(asked)
@@ -212,6 +212,8 @@ async function sortOut(
   for (const judged of chunk) {
     if (judged.outcome === 'no-record') continue
     if (judged.outcome === 'rejected') rejects.push(rejectOf(judged.line, judged.message, format))
+    else if (judged.outcome === 'record' && isSuppressed(judged.fact.userId))
+      rejects.push(rejectOf(judged.line, USER_SUPPRESSED, format))
     else if (judged.outcome === 'repeat' || there.has(judged.fact.id)) alreadyThere += 1
     else if (judged.isOfUnknown && !found.has(judged.fact.userId))
       rejects.push(rejectOf(judged.line, USER_NOT_FOUND, format))
@@ -220,6 +222,7 @@ async function sortOut(
   return { facts, alreadyThere, rejects }
 }
 
+const USER_SUPPRESSED = 'User is suppressed: the user was erased, and must not return'
 const USER_NOT_FOUND = 'userName names an unknown user: an earlier line, or an earlier call, must identify them'
 
 function newState({ policy: { organization, project }, format, timeZone, ends }: ImportOptions): ImportState {

@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import {
+  type ErasureAnswer,
+  type ErasureQuestion,
+  type ErasureReceipt,
+  type ErasureVerdict,
+  gatewayCalls,
+  type LiftVerdict,
+  userEraserCalls,
+} from '@nextvisit/contracts'
+import { userIdOf } from '@nextvisit/domain'
+import { createInstallationKeys, openReceiptSecret, signReceipt } from '@nextvisit/sealing'
+import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
+import {
+  type CallRoute,
+  createInternalServer,
+  createLogger,
+  createMetrics,
+  NOT_FOUND,
+  serveCalls,
+} from '@nextvisit/service-kit'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { runNextvisit } from '../../test/run-nextvisit.ts'
+
+const TOKEN = 'a-token-for-this-spec'
+const PLACE = { organization: 'acme', project: 'shop' }
+const AT = '2026-11-02T10:00:00.000Z'
+const KEY_RING = givenKeyRing('ab'.repeat(32))
+const KEYS = createInstallationKeys(KEY_RING)
+
+let folder: string
+beforeEach(async () => void (folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))))
+afterEach(() => rm(folder, { recursive: true }))
+
+function receiptOf({
+  erasureId,
+  userIds,
+  suppress,
+}: Pick<ErasureQuestion, 'userIds' | 'suppress'> & { erasureId: string }) {
+  const content = {
+    version: 1,
+    erasureId,
+    ...PLACE,
+    requestedAt: AT,
+    completedAt: AT,
+    suppress,
+    unknown: 0,
+    users: userIds.map((userId) => ({ userId, partition: 0, offset: '7', keyCount: 0, keys: [] })),
+    stores: [],
+    notCovered: ['Exported files.'],
+  } as const
+  return signReceipt(content, openReceiptSecret(KEY_RING, KEYS.receiptSecret)) as unknown as ErasureReceipt
+}
+
+function suppression(hash: string) {
+  return { hash, since: AT, erasureId: randomUUID() }
+}
+
+async function serve(routes: readonly CallRoute[]): Promise<string> {
+  const server = createInternalServer({
+    host: '127.0.0.1',
+    port: 0,
+    token: TOKEN,
+    routes,
+    isLive: () => ({ status: 'available' }),
+    isReady: () => ({ status: 'available' }),
+    metrics: createMetrics('spec'),
+    logger: createLogger('spec', 'silent'),
+  })
+  const { port } = await server.start()
+  onTestFinished(() => server.stop())
+  return `http://127.0.0.1:${port}`
+}
+
+/** A gateway that refuses its first requests, and an eraser that completes an erasure at the second read. */
+async function givenServices({ refusals = 0 } = {}) {
+  const requests: ErasureQuestion[] = []
+  const begun = new Map<string, ErasureQuestion>()
+  const reads = new Map<string, number>()
+  const suppressed = new Set([userIdOf('acme', 'shop', 'ada')])
+  const gateway = serveCalls(gatewayCalls, {
+    readRefusals: async () => ({ refusals: [] }),
+    requestErasure: async (question): Promise<ErasureVerdict> => {
+      requests.push(question)
+      const { erasureId = randomUUID(), userIds } = question
+      if (requests.length <= refusals) return { outcome: 'unavailable', erasureId }
+      begun.set(erasureId, question)
+      return { outcome: 'requested', erasureId, requestedAt: AT, users: userIds.length, unknown: 0 }
+    },
+    readSuppressions: async ({ after }) => {
+      return {
+        page: after
+          ? { suppressions: [suppression('b')], next: null }
+          : { suppressions: [suppression('a')], next: '7-0' },
+      }
+    },
+    liftSuppression: async ({ userId }): Promise<LiftVerdict> => ({
+      outcome: suppressed.delete(userId) ? 'lifted' : 'unknown',
+    }),
+  })
+  const userEraser = serveCalls(userEraserCalls, {
+    readErasure: async ({ erasureId }): Promise<ErasureAnswer | typeof NOT_FOUND> => {
+      const question = begun.get(erasureId)
+      if (!question) return NOT_FOUND
+      const nth = (reads.get(erasureId) ?? 0) + 1
+      reads.set(erasureId, nth)
+      const { userIds, suppress } = question
+      const own = { erasureId, requestedAt: AT, users: userIds.length, unknown: 0, suppress, stores: [] }
+      if (nth === 1) return { ...own, status: 'running' }
+      return { ...own, status: 'complete', completedAt: AT, receipt: receiptOf({ erasureId, userIds, suppress }) }
+    },
+    listErasures: async () => ({ erasures: [], next: null }),
+    readInstallationKeys: async () => KEYS,
+  })
+  const env = {
+    NEXTVISIT_DATA: folder,
+    INTERNAL_TOKEN: TOKEN,
+    GATEWAY_INTERNAL_URLS: await serve(gateway),
+    USER_ERASER_URLS: await serve(userEraser),
+  }
+  return { requests, begun, run: (...args: string[]) => runNextvisit(args, env) }
+}
+
+const fileOf = (name: string) => path.join(folder, name)
+
+describe('nextvisit erase', () => {
+  it('requests one erasure of distinct users, waits until it is complete, and prints a receipt that verifies', async () => {
+    const { run, requests } = await givenServices({ refusals: 2 })
+    const users = ['--user', 'ada', '--user', 'grace', '--user', 'ada']
+    const { exitCode, stdout, stderr } = await run('erase', '--project', 'acme/shop', ...users, '--suppress', '--yes')
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 users, 0 without') })
+    const userIds = ['ada', 'grace'].map((name) => userIdOf('acme', 'shop', name))
+    // Each attempt has the id of the first.
+    expect(requests).toHaveLength(3)
+    expect(new Set(requests.map(({ erasureId }) => erasureId)).size).toBe(1)
+    expect(requests[0]).toMatchObject({ ...PLACE, userIds, suppress: true })
+
+    await writeFile(fileOf('receipt.json'), stdout)
+    const verified = await run('receipts', 'verify', fileOf('receipt.json'), '--key', KEYS.receiptKey)
+    expect(verified).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^Valid: erasure .* of 2 users/) })
+  })
+
+  it('does not wait with --no-wait, and erases nothing without --yes', async () => {
+    const { run, requests } = await givenServices()
+    const named = ['--project', 'acme/shop', '--user', 'ada']
+    expect(await run('erase', ...named)).toMatchObject({ exitCode: 2, stdout: '' })
+    expect(requests).toEqual([])
+    const { exitCode, stdout } = await run('erase', ...named, '--yes', '--no-wait')
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `${requests[0]?.erasureId}\n` })
+  })
+
+  it('repeats the erasures of receipts, except for known ones, and none if a receipt was changed', async () => {
+    const { run, requests, begun } = await givenServices()
+    const lost = receiptOf({ erasureId: randomUUID(), userIds: [randomUUID()], suppress: true })
+    const known = receiptOf({ erasureId: randomUUID(), userIds: [randomUUID()], suppress: false })
+    begun.set(known.erasureId, { ...PLACE, userIds: [], suppress: false })
+    const [one, both] = [fileOf('one.json'), fileOf('both.ndjson')]
+    await writeFile(one, JSON.stringify({ ...lost, suppress: false }))
+    await writeFile(both, `${JSON.stringify(lost)}\n${JSON.stringify(known)}\n`)
+    const changed = await run('erase', '--receipts', both, one, '--yes')
+    expect(changed).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('it was changed') })
+    const unconfirmed = await run('erase', '--receipts', both)
+    expect(unconfirmed).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('repeat 2 erasures of 2 users') })
+    expect(requests).toEqual([])
+
+    const { exitCode, stderr } = await run('erase', '--receipts', both, '--yes')
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('is known') })
+    const { erasureId, users, suppress } = lost
+    expect(requests).toEqual([{ ...PLACE, erasureId, suppress, userIds: users.map(({ userId }) => userId) }])
+  })
+})
+
+describe('nextvisit receipts verify', () => {
+  it('exits with 1 after a change of any character that is no white space, and for another key', async () => {
+    const { run } = await givenServices()
+    const text = JSON.stringify(receiptOf({ erasureId: randomUUID(), userIds: [randomUUID()], suppress: false }))
+    const file = fileOf('receipt.json')
+    await writeFile(file, JSON.stringify(JSON.parse(text), null, 2))
+    expect(await run('receipts', 'verify', file)).toMatchObject({ exitCode: 0 })
+    const other = createInstallationKeys(KEY_RING).receiptKey
+    expect(await run('receipts', 'verify', file, '--key', other)).toMatchObject({ exitCode: 1, stdout: '' })
+    for (let at = 0; at < text.length; at += 7) {
+      await writeFile(file, text.slice(0, at) + (text[at] === '1' ? '2' : '1') + text.slice(at + 1))
+      expect(await run('receipts', 'verify', file), `at ${at}`).toMatchObject({ exitCode: 1, stdout: '' })
+    }
+    await writeFile(file, await readFile(import.meta.filename))
+    expect(await run('receipts', 'verify', file)).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('JSON'),
+    })
+  })
+})
+
+it('nextvisit users lists suppressed users on all pages, and deletes a suppression once', async () => {
+  const { run } = await givenServices()
+  const list = await run('users', 'suppressed', '--project', 'acme/shop')
+  expect(
+    list.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  ).toMatchObject([{ hash: 'a' }, { hash: 'b' }])
+  const lift = () => run('users', 'unsuppress', '--project', 'acme/shop', '--user', 'ada')
+  expect(await lift()).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('is deleted') })
+  expect(await lift()).toMatchObject({ exitCode: 1, stderr: 'ada is not suppressed in acme/shop.\n' })
+})

@@ -1,0 +1,28 @@
+import { readFile } from 'node:fs/promises'
+import { ErasureReceipt } from '@nextvisit/contracts'
+import { verifyReceipt } from '@nextvisit/sealing'
+import { fileError } from '../file-error.ts'
+
+/** A receipt in a file, and what its signature says. */
+export type ReadReceipt =
+  | { readonly outcome: 'valid'; readonly receipt: ErasureReceipt }
+  | { readonly outcome: 'invalid'; readonly reason: string }
+
+/** Reads a file with a receipt, or with one on each line. `expectedKey`: the key of the installation. */
+export async function readReceipts(file: string, expectedKey?: string): Promise<readonly ReadReceipt[]> {
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw fileError(file, 'read', cause)
+  })
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  const isOneALine = lines.length > 1 && lines.every((line) => line.startsWith('{') && line.trimEnd().endsWith('}'))
+  return (isOneALine ? lines : [text]).map((one) => readReceipt(one, expectedKey))
+}
+
+function readReceipt(text: string, expectedKey: string | undefined): ReadReceipt {
+  const verdict = verifyReceipt(text, expectedKey)
+  if (verdict.outcome === 'invalid') return verdict
+  const receipt = ErasureReceipt.safeParse(verdict.receipt)
+  return receipt.success
+    ? { outcome: 'valid', receipt: receipt.data }
+    : { outcome: 'invalid', reason: 'it is signed, but is no receipt of an erasure' }
+}
