@@ -137,7 +137,7 @@ function newKey(kind: 'admin' | 'sdk'): string {
 
 function keysOf({ adminKey, sdkKey }: Pick<CampaignProject, 'adminKey' | 'sdkKey'>) {
   return [
-    { name: 'backend', kind: 'admin', environment: 'P', sha256: hashApiKey(adminKey) },
+    { name: 'backend', kind: 'admin', environment: 'P', sha256: hashApiKey(adminKey), mayErase: true },
     { name: 'web', kind: 'sdk', environment: 'P', sha256: hashApiKey(sdkKey) },
   ]
 }

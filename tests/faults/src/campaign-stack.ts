@@ -11,7 +11,11 @@ import { createCampaignProjects, type CampaignProject, type LimitedProject } fro
 export const CONSUMER_NAMES: readonly ConsumerName[] = consumers.map(({ name }) => name)
 
 const COLLECT_ON_SIGNAL = pathToFileURL(path.join(import.meta.dirname, 'collect-on-signal.ts'))
-const SERVICE_ENVIRONMENT = { NODE_OPTIONS: `--expose-gc --import=${COLLECT_ON_SIGNAL.href}` }
+const SERVICE_ENVIRONMENT = {
+  NODE_OPTIONS: `--expose-gc --import=${COLLECT_ON_SIGNAL.href}`,
+  // The shortest, so that an erasure completes within a fault.
+  ERASURE_KEY_RETENTION: '10s',
+}
 
 /** A stack with several projects, in which every process reaches Kafka through a proxy. */
 export interface CampaignStack extends ThrowAwayStack {

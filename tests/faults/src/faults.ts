@@ -1,4 +1,5 @@
 import { consumerFaults } from './consumer-faults.ts'
+import { erasureFaults } from './erasure-faults.ts'
 import type { Fault } from './fault.ts'
 import { hostileCallers } from './hostile-callers.ts'
 import { hostileRecords } from './hostile-records.ts'
@@ -20,4 +21,5 @@ export const FAULTS: readonly Fault[] = [
   ...hostileCallers,
   ...hostileRecords,
   ...leasedRoomFaults,
+  ...erasureFaults,
 ]

@@ -1,24 +1,37 @@
 import { randomUUID } from 'node:crypto'
 import { type IHeaders, Kafka, logLevel } from 'kafkajs'
 
-/** A record, read without the services' code. */
-export interface TopicRecord {
+/** A message of Kafka, read without the services' code. */
+export interface TopicMessage {
   readonly partition: number
   readonly offset: string
   readonly key: Buffer | null
   readonly headers: IHeaders
+  readonly value: Buffer | null
+}
+
+/** A record: a message whose value is JSON. */
+export interface TopicRecord extends Omit<TopicMessage, 'value'> {
   readonly value: Readonly<Record<string, unknown>>
 }
 
-/** Reads all records of a topic up to its present end, with a separate client that shares no code with the services. */
+/** Reads all records of a topic up to its present end. */
 export async function readTopic(brokers: readonly string[], topic: string): Promise<TopicRecord[]> {
+  return (await readMessages(brokers, topic)).map((message) => ({
+    ...message,
+    value: JSON.parse(message.value?.toString('utf8') ?? 'null') as Record<string, unknown>,
+  }))
+}
+
+/** Reads all messages of a topic up to its present end, with a separate client that shares no code with the services. */
+export async function readMessages(brokers: readonly string[], topic: string): Promise<TopicMessage[]> {
   const kafka = new Kafka({ clientId: 'black-box', brokers: [...brokers], logLevel: logLevel.NOTHING })
   const admin = kafka.admin()
   await admin.connect()
   const ends = new Map((await admin.fetchTopicOffsets(topic)).map((end) => [end.partition, Number(end.high)]))
   await admin.disconnect()
 
-  const records: TopicRecord[] = []
+  const records: TopicMessage[] = []
   const positions = new Map([...ends].map(([partition]) => [partition, 0]))
   const isDone = () => [...ends].every(([partition, end]) => (positions.get(partition) ?? 0) >= end)
   if (isDone()) return records
@@ -37,7 +50,7 @@ export async function readTopic(brokers: readonly string[], topic: string): Prom
             offset: message.offset,
             key: message.key,
             headers: message.headers ?? {},
-            value: JSON.parse(message.value?.toString('utf8') ?? 'null') as Record<string, unknown>,
+            value: message.value,
           })
         }
         positions.set(batch.partition, Number(batch.lastOffset()) + 1)

@@ -1,0 +1,409 @@
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  eventually,
+  readMessages,
+  startThrowAwayStack,
+  type ThrowAwayStack,
+  withProducer,
+} from '@nextvisit/testing/black-box'
+import { analyze, placesWith, readLogs, readRedis, readSegments, readTables } from './erasure-places.ts'
+
+const CLI = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')
+/** Part of every word that tells about the erased people. */
+const CANARY = `canary${randomBytes(8).toString('hex')}`
+/** Part of a record that another program wrote in clear, so that files of the log contain it. */
+const POISON = `poison${randomBytes(8).toString('hex')}`
+/** The erased people: one over the API and one from an import. */
+const [PERSON, IMPORTED] = [`${CANARY}-person@example.com`, `${CANARY}-imported@example.com`]
+const [SUPPRESSED, OTHER] = [`suppressed-${CANARY}`, 'somebody-else@example.com']
+const PROJECT = 'demo/shop'
+const WITHIN_A_MINUTE = 60_000
+
+// Its gates compare a trait and a property of the person, so the decision quotes them.
+const WORKSPACE = `
+organizations:
+  - id: demo
+    projects:
+      - id: shop
+        keys:
+          - { name: backend, kind: admin, environment: P, secret: $DEMO_ADMIN_KEY, mayErase: true }
+          - { name: web, kind: sdk, environment: P, secret: $DEMO_SDK_KEY }
+        rateLimits: { admin: { perSecond: 5000, burst: 9000 } }
+        segments:
+          - { id: members, name: Members, where: { trait: plan, is: pro } }
+        forms:
+          - id: nps
+            name: Nps
+            triggers: [{ event: checkout_completed }]
+            frequency: { repeat: always }
+            priority: 10
+          - id: coupon
+            name: Coupon
+            triggers: [{ event: checkout_completed, where: { property: coupon, is: gold } }]
+            audience: { trait: plan, is: pro }
+          - id: colour
+            name: Colour
+            triggers: [{ event: checkout_completed }]
+            audience: { trait: colour, is: red }
+`
+
+let stack: ThrowAwayStack
+let folder: string
+/** The userId of the person who is not erased. */
+let other: string
+
+interface Answer {
+  readonly status: number
+  readonly body: Record<string, unknown>
+}
+
+interface Sent {
+  readonly body?: object | string
+  readonly key?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+async function send(method: string, where: string, { body, key, headers }: Sent = {}): Promise<Answer> {
+  const response = await fetch(`${stack.gatewayUrl}${where}`, {
+    method,
+    headers: { 'content-type': 'application/json', 'x-api-key': key ?? stack.keys.admin, ...headers },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  const received = await response.text()
+  return { status: response.status, body: (received === '' ? {} : JSON.parse(received)) as Answer['body'] }
+}
+
+/** Sends again while a part is unavailable, as on a busy machine. */
+const carefully = (method: string, where: string, sent: Sent = {}): Promise<Answer> =>
+  eventually(
+    () => send(method, where, sent),
+    ({ status }) => status !== 503,
+    30_000,
+    500,
+  )
+const post = (where: string, body: object | string, rest: Sent = {}) => carefully('POST', where, { body, ...rest })
+const get = (where: string) => carefully('GET', where)
+const identify = (body: object, rest?: Sent) => post('/v2/admin/identify-user', body, rest)
+const track = (body: object, rest?: Sent) => post('/v2/admin/track-event', body, rest)
+const visit = (body: object) => post('/v2/sdk/identify-user', body, { key: stack.keys.sdk })
+const profile = (userName: string) => get(`/v2/admin/users/${encodeURIComponent(userName)}`)
+const keyOf = (write: string) => ({ authorization: `Basic ${Buffer.from(`${write}:`).toString('base64')}` })
+
+interface Ended {
+  readonly exitCode: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+async function nextvisit(...args: readonly string[]): Promise<Ended> {
+  const child = spawn(process.execPath, [CLI, ...args], { env: { NEXTVISIT_DATA: stack.dataDirectory } })
+  const [stdout, stderr, exitCode] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise<number | null>((resolve) => child.once('close', resolve)),
+  ])
+  return { exitCode, stdout, stderr }
+}
+
+async function isSettled(): Promise<boolean> {
+  const { stdout } = await nextvisit('status', '--json')
+  const { consumers } = JSON.parse(stdout) as { consumers: readonly { readonly lagRecords: number }[] }
+  return consumers.every(({ lagRecords }) => lagRecords === 0)
+}
+
+/** Waits until every consumer has folded everything. */
+async function settle(): Promise<void> {
+  expect(await eventually(isSettled, Boolean, WITHIN_A_MINUTE, 500)).toBe(true)
+}
+
+/** Leaves words of the person in every place that the product has. */
+async function plant(): Promise<void> {
+  const words = { plan: 'pro', colour: `${CANARY}-trait`, email: PERSON }
+  const device = { $deviceId: `${CANARY}-device`, $app: `${CANARY}-app`, $browser: `${CANARY}-browser` }
+  const first = await identify({ userName: PERSON, userAttributes: { $set: words }, $deviceInfo: device })
+  expect(first.status).toBe(200)
+  const second = await identify({ userName: OTHER, userAttributes: { $set: { plan: 'pro' } } })
+  expect(second.status).toBe(200)
+  other = String(second.body['userId'])
+
+  const properties = { coupon: 'gold', [`${CANARY}-name`]: `${CANARY}-property` }
+  const keyed = { headers: { 'idempotency-key': `${CANARY}-key` } }
+  const checkout = { userName: PERSON, eventName: 'Checkout Completed', properties }
+  expect(await track(checkout, keyed)).toMatchObject({ status: 202, body: { formsQueued: 2 } })
+  expect((await track({ ...checkout, userName: OTHER })).status).toBe(202)
+  expect(await visit({ userName: PERSON, $deviceInfo: device })).toMatchObject({ status: 200 })
+  expect((await track({ ...checkout, properties: { coupon: `${CANARY}-silver` } })).status).toBe(202)
+
+  const items = [
+    { type: 'identify', userName: PERSON, userAttributes: { $set: { city: `${CANARY}-city` } } },
+    { type: 'track', userName: PERSON, eventName: 'Viewed', properties: { [`${CANARY}-page`]: `${CANARY}-url` } },
+    { type: 'track', userName: PERSON, eventName: 'Viewed', properties: { [`${CANARY}-long`]: CANARY.repeat(500) } },
+    { type: 'track', userName: `${CANARY}-nobody`, eventName: 'Viewed' },
+  ]
+  const batch = await post('/v2/admin/batch', { items }, { headers: { 'idempotency-key': `${CANARY}-batch` } })
+  expect((batch.body['results'] as Answer[]).map(({ status }) => status)).toEqual([200, 202, 400, 404])
+  const message = { userId: PERSON, messageId: `${CANARY}-message`, context: { device: { id: `${CANARY}-segment` } } }
+  const messages = [
+    { ...message, type: 'identify', traits: { phone: `${CANARY}-phone` } },
+    { ...message, messageId: `${CANARY}-2`, type: 'track', event: 'Viewed', properties: { url: `${CANARY}-path` } },
+  ]
+  expect((await post('/v1/batch', { batch: messages }, { headers: keyOf(stack.keys.admin) })).status).toBe(200)
+
+  const rejected = [
+    await identify({ userName: PERSON, userAttributes: { $increment: { visits: `${CANARY}-visits` } } }),
+    await identify({ userName: PERSON, userAttributes: { [`$${CANARY}`]: CANARY } }),
+    await post('/v2/admin/identify-user', `{"userName":"${PERSON}",${CANARY}`),
+    await track({ ...checkout, occurredAt: CANARY }),
+    await track({ ...checkout, eventName: 'form:x' }),
+  ]
+  expect(rejected.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400])
+
+  const file = path.join(folder, 'history.ndjson')
+  const past = { userName: IMPORTED, occurredAt: '2024-01-01T00:00:00Z' }
+  const lines = [
+    { ...past, type: 'identify', userAttributes: { $set: { colour: `${CANARY}-imported` } } },
+    { ...past, type: 'track', eventName: 'Viewed', properties: { url: `${CANARY}-past` } },
+  ]
+  await writeFile(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+  expect(await nextvisit('import', file, '--project', PROJECT)).toMatchObject({ exitCode: 0 })
+
+  const key = String(first.body['userId'])
+  const value = JSON.stringify({ type: 'IdentifyRequested', userName: POISON, operations: { [POISON]: POISON } })
+  const headers = { 'schema-version': '2', ce_id: POISON }
+  await withProducer(stack, (producer) => producer.send({ topic: 'user-events', messages: [{ key, value, headers }] }))
+  const workspace = path.join(folder, 'workspace.yaml')
+  await writeFile(workspace, WORKSPACE)
+  expect(await nextvisit('forms', 'dry-run', workspace, '--from', '1d')).toMatchObject({ exitCode: 0 })
+  await settle()
+}
+
+const ALL = [CANARY, POISON]
+
+/** Returns the places outside of the log that have one of the words. */
+async function findCopies(): Promise<readonly string[]> {
+  const places = [...(await readTables(stack)), ...(await readRedis(stack)), ...(await readLogs(stack))]
+  return ALL.flatMap((word) => placesWith(word, places))
+}
+
+/** Returns the records and the people that exports still tell about. */
+async function findExported(): Promise<readonly string[]> {
+  const topics = ['user-events', 'form-events', 'erasures', 'catalog']
+  const exports = [
+    ...(await Promise.all(topics.map((topic) => nextvisit('export', '--topic', topic, '--out', '-')))),
+    await nextvisit('export', '--project', PROJECT, '--out', '-'),
+    await nextvisit('users', 'export', '--project', PROJECT, '--user', OTHER),
+  ]
+  expect(exports.filter(({ exitCode }) => exitCode !== 0)).toEqual([])
+  return placesWith(
+    CANARY,
+    exports.map(({ stdout }, index) => ({ name: topics[index] ?? `export ${index}`, text: stdout })),
+  )
+}
+
+async function erase(userNames: readonly string[], suppress: boolean): Promise<string> {
+  const { status, body } = await post('/v2/admin/erasures', { userNames, suppress })
+  expect(body).toMatchObject({ status: 'running', users: userNames.length })
+  expect(status).toBe(202)
+  return String(body['erasureId'])
+}
+
+const readErasure = async (id: string) => (await get(`/v2/admin/erasures/${id}`)).body
+const complete = (id: string) =>
+  eventually(
+    () => readErasure(id),
+    ({ status }) => status === 'complete',
+    120_000,
+    1_000,
+  )
+
+/** Reads everything that the routes tell about a person. */
+async function readPerson(): Promise<readonly number[]> {
+  const name = encodeURIComponent(PERSON)
+  const answers = await Promise.all([
+    get(`/v2/admin/users/${name}`),
+    get(`/v2/admin/users?userName=${name}`),
+    get(`/v2/admin/users/${name}/forms`),
+    profile(IMPORTED),
+  ])
+  return answers.map(({ status }) => status)
+}
+
+/** Reads all counters that name nobody. */
+async function readCounts(): Promise<readonly object[]> {
+  const pages = ['usage', 'traits', 'events'].map((page) => get(`/v2/admin/${page}`))
+  return (await Promise.all(pages)).map(({ body }) => body)
+}
+
+type Message = Awaited<ReturnType<typeof readMessages>>[number]
+/** Returns the values of keys that `user-keys` has now. */
+async function keysNow(): Promise<ReadonlyMap<string, Message>> {
+  const messages = await readMessages(stack.brokers, 'user-keys')
+  const latest = new Map(messages.map((message) => [String(message.key), message]))
+  return new Map([...latest].filter(([, { value }]) => value !== null))
+}
+
+const erasedKeys = async () => [...(await keysNow()).keys()].filter((key) => !key.startsWith(`${other}/`))
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
+  stack = await startThrowAwayStack({
+    inMemory: true,
+    workspace: WORKSPACE,
+    serviceEnvironment: { ERASURE_KEY_RETENTION: '10s', LOG_LEVEL: 'debug' },
+  })
+}, 180_000)
+afterAll(async () => {
+  await stack?.remove()
+  await rm(folder, { recursive: true, force: true })
+}, 60_000)
+
+// Each test continues where the one before ended.
+describe('an erasure (issue 40)', { timeout: 240_000 }, () => {
+  let before: { readonly counts: readonly object[]; readonly keys: ReadonlyMap<string, Message> }
+  let erasureId: string
+
+  it('begins with copies of the person in tables, and none in logs, Redis and the files of the log', async () => {
+    await plant()
+    await analyze(stack)
+    const tables = await readTables(stack)
+    expect(placesWith(CANARY, tables).toSorted()).toEqual(['forms.decisions', 'forms.users', 'users.users'])
+    expect(placesWith(POISON, tables).toSorted()).toEqual(
+      ['forms', 'metering', 'registry', 'users'].map((schema) => `${schema}.dead_letters`),
+    )
+    expect(placesWith(CANARY, [...(await readRedis(stack)), ...(await readLogs(stack))])).toEqual([])
+    for (const topic of ['user-events', 'form-events', 'user-keys', 'catalog', 'erasures'])
+      expect(placesWith(CANARY, await readSegments(stack, topic))).toEqual([])
+    expect((await nextvisit('audit')).exitCode).toBe(0)
+    before = { counts: await readCounts(), keys: await keysNow() }
+    expect(before.keys.size).toBeGreaterThan(1)
+  })
+
+  it('hides the person within a minute, and completes', async () => {
+    const beganAt = performance.now()
+    erasureId = await erase([PERSON, IMPORTED, `${CANARY}-nobody`], false)
+    expect(await eventually(readPerson, (all) => all.every((status) => status === 404), WITHIN_A_MINUTE)).toEqual([
+      404, 404, 404, 404,
+    ])
+    expect((await get('/v2/admin/segments/members/users')).body).not.toHaveProperty('users.1')
+    expect(performance.now() - beganAt).toBeLessThan(WITHIN_A_MINUTE)
+    const ended = await complete(erasureId)
+    expect(ended).toMatchObject({ status: 'complete', users: 3, unknown: 1, suppress: false })
+    expect((ended['stores'] as object[]).map((store) => ({ ...store, status: 'complete' }))).toEqual(ended['stores'])
+  })
+
+  it('leaves no word of the person in any table, in Redis, in any log or in a fresh export', async () => {
+    await analyze(stack)
+    expect(await findCopies()).toEqual([])
+    expect(await findExported()).toEqual([])
+    const export_ = await nextvisit('users', 'export', '--project', PROJECT, '--user', PERSON)
+    expect(placesWith(CANARY, [{ name: 'users export', text: export_.stdout }])).toEqual([])
+    expect(await profile(OTHER)).toMatchObject({ status: 200 })
+  })
+
+  it('leaves no key of the person in the files of user-keys', async () => {
+    const erased = [...before.keys].filter(([key]) => !key.startsWith(`${other}/`))
+    expect(erased.length).toBeGreaterThan(0)
+    const files = await readSegments(stack, 'user-keys')
+    for (const [, { value }] of erased) expect(placesWith(String(value), files)).toEqual([])
+    expect(await erasedKeys()).toEqual([])
+  })
+
+  it('changes no counter, and the audit reports no difference', async () => {
+    expect(await readCounts()).toEqual(before.counts)
+    expect(await nextvisit('audit')).toMatchObject({ exitCode: 0 })
+  })
+
+  it('has a receipt that is valid until it is changed', async () => {
+    const { receipt } = await readErasure(erasureId)
+    const file = path.join(folder, 'receipt.json')
+    await writeFile(file, JSON.stringify(receipt))
+    expect(await nextvisit('receipts', 'verify', file)).toMatchObject({ exitCode: 0 })
+    await writeFile(file, JSON.stringify({ ...(receipt as object), unknown: 0 }))
+    expect(await nextvisit('receipts', 'verify', file)).toMatchObject({ exitCode: 1 })
+    expect(JSON.stringify(receipt)).not.toContain(CANARY)
+  })
+
+  it('outlives a restore of older keys and a replay of every consumer', async () => {
+    const messages = [...before.keys.values()].map(({ key, value, partition }) => ({ key, value, partition }))
+    await withProducer(stack, (producer) => producer.send({ topic: 'user-keys', messages }))
+    for (const consumer of ['user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator']) {
+      const replay = await nextvisit('replay', consumer)
+      expect(`${replay.stdout}${replay.stderr}`).toContain('Rebuilt and live rows are equal')
+      expect(replay.exitCode).toBe(0)
+    }
+    expect(await readPerson()).toEqual([404, 404, 404, 404])
+    expect(await findCopies()).toEqual([])
+    expect(await findExported()).toEqual([])
+    expect(await eventually(erasedKeys, (keys) => keys.length === 0, WITHIN_A_MINUTE, 1_000)).toEqual([])
+    expect(await readErasure(erasureId)).toMatchObject({ status: 'complete' })
+    expect(await readCounts()).toEqual(before.counts)
+    expect(await nextvisit('audit')).toMatchObject({ exitCode: 0 })
+  })
+
+  it('lets the person return as a new user, with nothing of the time before', async () => {
+    const returnedAt = new Date().toISOString()
+    expect((await identify({ userName: PERSON, userAttributes: { $set: { plan: 'new' } } })).status).toBe(200)
+    const returned = await eventually(
+      () => profile(PERSON),
+      ({ status }) => status === 200,
+      30_000,
+    )
+    expect(returned.body).toMatchObject({ traits: { plan: 'new' }, events: {} })
+    expect(JSON.stringify(returned.body)).not.toContain(`${CANARY}-trait`)
+    expect(String(returned.body['firstSeenAt']) >= returnedAt).toBe(true)
+    const usage = await get('/v2/admin/usage')
+    expect(usage.body['monthlyActiveUsers']).toEqual(
+      (before.counts[0] as Record<string, unknown>)['monthlyActiveUsers'],
+    )
+    await settle()
+    expect(await nextvisit('audit')).toMatchObject({ exitCode: 0 })
+  })
+
+  it('with a suppression refuses every record of the person until it is lifted', async () => {
+    await identify({ userName: SUPPRESSED })
+    await erase([SUPPRESSED], true)
+    const message = 'User is suppressed'
+    const refused = { status: 403, body: { message: expect.stringContaining(message) } }
+    expect(
+      await eventually(
+        () => identify({ userName: SUPPRESSED }),
+        ({ status }) => status === 403,
+        5_000,
+      ),
+    ).toMatchObject(refused)
+    expect(await track({ userName: SUPPRESSED, eventName: 'Viewed' })).toMatchObject(refused)
+    expect(await visit({ userName: SUPPRESSED })).toMatchObject(refused)
+    const items = [{ type: 'identify', userName: SUPPRESSED }]
+    expect((await post('/v2/admin/batch', { items })).body).toMatchObject({ results: [{ status: 403 }] })
+    const batch = [{ type: 'identify', userId: SUPPRESSED }]
+    const segment = await post('/v1/batch', { batch }, { headers: keyOf(stack.keys.admin) })
+    expect(segment.body).toMatchObject({ rejected: [{ message: expect.stringContaining(message) }] })
+    const file = path.join(folder, 'suppressed.ndjson')
+    await writeFile(
+      file,
+      `${JSON.stringify({ type: 'identify', userName: SUPPRESSED, occurredAt: '2024-01-01T00:00:00Z' })}\n`,
+    )
+    const imported = await nextvisit('import', file, '--project', PROJECT)
+    expect(`${imported.stdout}${imported.stderr}`).toContain('1 rejected')
+    const list = await get('/v2/admin/suppressions')
+    expect(list.body['suppressions']).toHaveLength(1)
+    expect(JSON.stringify(list.body)).not.toContain(CANARY)
+
+    const lift = () => carefully('DELETE', `/v2/admin/suppressions/${encodeURIComponent(SUPPRESSED)}`)
+    expect((await lift()).status).toBe(204)
+    expect(
+      await eventually(
+        () => identify({ userName: SUPPRESSED }),
+        ({ status }) => status === 200,
+        5_000,
+      ),
+    ).toMatchObject({ status: 200 })
+    expect(await eventually(lift, ({ status }) => status === 404, 5_000)).toMatchObject({ status: 404 })
+  })
+})
