@@ -6,13 +6,18 @@ import type { Consumer } from '@nextvisit/consumer'
 import { formTriggerEvaluator } from './form-trigger-evaluator/src/consumer.ts'
 import { metering } from './metering/src/consumer.ts'
 import { traitRegistry } from './trait-registry/src/consumer.ts'
+import { userEraser } from './user-eraser/src/consumer.ts'
 import { userProjector } from './user-projector/src/consumer.ts'
 
-export const consumers = [
+/** Consumers of user-events. */
+export const userConsumers = [
   userProjector,
   traitRegistry,
   metering,
   formTriggerEvaluator,
 ] as const satisfies readonly Consumer[]
 
+export const consumers = [...userConsumers, userEraser] as const satisfies readonly Consumer[]
+
+export type UserConsumerName = (typeof userConsumers)[number]['name']
 export type ConsumerName = (typeof consumers)[number]['name']

@@ -53,7 +53,7 @@ const gatewayConfig = z
   }))
 
 const schema = gatewayConfig
-  .and(addressesConfig('user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator'))
+  .and(addressesConfig('user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator', 'user-eraser'))
   .and(kafkaConfig)
   .and(redisConfig)
   .and(keyRingConfig)

@@ -1,13 +1,5 @@
 import type { CatalogView } from '@nextvisit/catalog'
-import {
-  CALLS,
-  encodeRecord,
-  type ErasureFact,
-  gatewayCalls,
-  ROUTES,
-  TOPICS,
-  userEraserCalls,
-} from '@nextvisit/contracts'
+import { CALLS, encodeRecord, type ErasureFact, gatewayCalls, ROUTES, TOPICS } from '@nextvisit/contracts'
 import type { LogConnection, Publisher } from '@nextvisit/log'
 import {
   createDependencyLog,
@@ -71,8 +63,6 @@ export interface GatewayParts
   readonly countryOf: CountryOf
   readonly metrics: GatewayMetrics
   readonly logger: Logger
-  /** Addresses of the user eraser. */
-  readonly userEraserUrls?: readonly string[]
   /** Default `user-events`. */
   readonly topic?: string
   /** Default `erasures`. */
@@ -100,10 +90,7 @@ export function createGateway(parts: GatewayParts) {
     traitRegistry: clientOf('trait-registry'),
     metering: clientOf('metering'),
     evaluator: clientOf('form-trigger-evaluator'),
-    userEraser: createServiceClient('user-eraser', userEraserCalls, {
-      ...options,
-      baseUrls: parts.userEraserUrls ?? [],
-    }),
+    userEraser: clientOf('user-eraser'),
   }
   const traitRegistry = createTraitRegistry(clients.traitRegistry, requestBudgetMs)
   const metering = createMetering(clients.metering, requestBudgetMs)

@@ -30,7 +30,7 @@ type ProjectInput = NonNullable<z.input<typeof OrganizationConfig>['projects']>[
 export interface GatewayFixtureOptions {
   readonly project?: Partial<ProjectInput>
   readonly plan?: z.input<typeof OrganizationConfig>['plan']
-  readonly services?: Partial<Record<keyof GatewayParts['services'] | 'user-eraser', string>>
+  readonly services?: Partial<Record<keyof GatewayParts['services'], string>>
   /** True: follows a topic of its own. Default: no erasure is ever requested. */
   readonly withErasures?: boolean
   /** Default: true. */
@@ -116,7 +116,6 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
     catalog: options.catalog ?? staticCatalog([config]),
     erasures,
     ...(erasuresTopic && { erasuresTopic }),
-    userEraserUrls: [options.services?.['user-eraser'] ?? NOBODY],
     connection,
     publisher: createPublisher(connection, { logger, requestTimeoutMs: publishTimeoutMs(requestBudgetMs) }),
     redis: redis.client,
@@ -126,6 +125,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
       'trait-registry': [options.services?.['trait-registry'] ?? NOBODY],
       metering: [options.services?.metering ?? NOBODY],
       'form-trigger-evaluator': [options.services?.['form-trigger-evaluator'] ?? NOBODY],
+      'user-eraser': [options.services?.['user-eraser'] ?? NOBODY],
     },
     internalToken: TEST_TOKEN,
     keyRing: options.keyRing,

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { consumers } from '@nextvisit/services'
+import { userConsumers as consumers } from '@nextvisit/services'
 import { failFoldOf, withProducer } from '@nextvisit/testing/black-box'
 import type { Page } from '@nextvisit/testing/browser'
 import { describe, expect, it } from 'vitest'

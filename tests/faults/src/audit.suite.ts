@@ -4,7 +4,7 @@ import type { AuditReport } from '@nextvisit/audit'
 import { readWatermarks } from '@nextvisit/log'
 import { publishCompressed, spaces } from '@nextvisit/log/test/publish-compressed.ts'
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { ConsumerName } from '@nextvisit/services'
+import type { UserConsumerName } from '@nextvisit/services'
 import type { RecordingClient } from './recording-client.ts'
 import { auditStack, type CampaignStack, CONSUMER_NAMES } from './campaign-stack.ts'
 import { queryRows } from './query-rows.ts'
@@ -118,7 +118,7 @@ export function describeAudit(campaignOf: () => CampaignContext): void {
       expect(exitCode).toBe(0)
     })
 
-    it.each<[ConsumerName, string, string, string]>([
+    it.each<[UserConsumerName, string, string, string]>([
       [
         'user-projector',
         'users.user_events: count',

@@ -3,12 +3,12 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { audit, type AuditReport, type LedgerEntry, type ReadModel } from '@nextvisit/audit'
 import { freePort } from '@nextvisit/local-stack'
-import { type ConsumerName, consumers } from '@nextvisit/services'
+import { type UserConsumerName, userConsumers as consumers } from '@nextvisit/services'
 import { createFaultProxy, type FaultProxy } from '@nextvisit/testing'
 import { startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
 import { createCampaignProjects, type CampaignProject, type LimitedProject } from './campaign-projects.ts'
 
-export const CONSUMER_NAMES: readonly ConsumerName[] = consumers.map(({ name }) => name)
+export const CONSUMER_NAMES: readonly UserConsumerName[] = consumers.map(({ name }) => name)
 
 const COLLECT_ON_SIGNAL = pathToFileURL(path.join(import.meta.dirname, 'collect-on-signal.ts'))
 const SERVICE_ENVIRONMENT = {
@@ -25,7 +25,7 @@ export interface CampaignStack extends ThrowAwayStack {
   readonly hostile: CampaignProject
   readonly proxy: FaultProxy
   /** By consumer. */
-  readonly readModels: ReadonlyMap<ConsumerName, ReadModel>
+  readonly readModels: ReadonlyMap<UserConsumerName, ReadModel>
 }
 
 export async function startCampaignStack(options: { readonly inMemory?: boolean } = {}): Promise<CampaignStack> {
@@ -52,7 +52,7 @@ export async function startCampaignStack(options: { readonly inMemory?: boolean 
   }
 }
 
-function readModelsOf({ databaseUrls }: ThrowAwayStack): ReadonlyMap<ConsumerName, ReadModel> {
+function readModelsOf({ databaseUrls }: ThrowAwayStack): ReadonlyMap<UserConsumerName, ReadModel> {
   return new Map(
     consumers.map(({ name: service, schema, databaseVariable }) => {
       const url = databaseUrls.get(databaseVariable)

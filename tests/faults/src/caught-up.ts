@@ -1,11 +1,11 @@
 import { eventually } from '@nextvisit/testing/black-box'
-import type { ConsumerName } from '@nextvisit/services'
+import type { UserConsumerName } from '@nextvisit/services'
 import { type CampaignStack, CONSUMER_NAMES } from './campaign-stack.ts'
 import { kafkaOf, USER_EVENTS } from './kafka-of.ts'
 import { queryRows } from './query-rows.ts'
 
 interface Checkpoint {
-  readonly consumer: ConsumerName
+  readonly consumer: UserConsumerName
   readonly topic: string
   readonly partition: number
   readonly next: string
@@ -27,7 +27,7 @@ export async function isCaughtUp(stack: CampaignStack): Promise<boolean> {
 export async function foldsWithin(
   stack: CampaignStack,
   withinMs: number,
-  isHalted: (consumer: ConsumerName, partition: number) => boolean,
+  isHalted: (consumer: UserConsumerName, partition: number) => boolean,
 ): Promise<boolean> {
   const ends = await endsOf(stack, [USER_EVENTS])
   const isFolded = async (): Promise<boolean> =>

@@ -1,5 +1,5 @@
 import { eventually } from '@nextvisit/testing/black-box'
-import type { ConsumerName } from '@nextvisit/services'
+import type { UserConsumerName } from '@nextvisit/services'
 import type { CampaignStack } from './campaign-stack.ts'
 import { USER_EVENTS } from './kafka-of.ts'
 import { queryRows } from './query-rows.ts'
@@ -8,7 +8,7 @@ import { queryRows } from './query-rows.ts'
 type Commits = ReadonlyMap<number, number>
 
 /** Reads the versions of a consumer's checkpoints from Postgres. */
-export async function commitsOf(stack: CampaignStack, consumer: ConsumerName): Promise<Commits> {
+export async function commitsOf(stack: CampaignStack, consumer: UserConsumerName): Promise<Commits> {
   const rows = await queryRows<{ partition: number; version: string }>(
     stack,
     consumer,
@@ -23,7 +23,7 @@ export function movedSince(before: Commits, now: Commits, partitions: readonly n
 }
 
 /** Resolves to true right after a commit, while other work is in progress; to false if no commit occurred in time. */
-export async function afterCommitOf(stack: CampaignStack, consumer: ConsumerName): Promise<boolean> {
+export async function afterCommitOf(stack: CampaignStack, consumer: UserConsumerName): Promise<boolean> {
   const before = await commitsOf(stack, consumer)
   const partitions = [...before.keys()]
   const count = await eventually(

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '@nextvisit/testing/black-box'
-import type { ConsumerName } from '@nextvisit/services'
+import type { UserConsumerName } from '@nextvisit/services'
 import { CONSUMER_NAMES, type CampaignStack } from './campaign-stack.ts'
 import { commitsOf, movedSince } from './commits-of.ts'
 import type { Fault } from './fault.ts'
@@ -13,7 +13,7 @@ const COMMIT_IN_FLIGHT_MS = 500
 
 /** The loss of the first of two processes of a consumer. */
 interface Loss {
-  readonly consumer: ConsumerName
+  readonly consumer: UserConsumerName
   readonly replica: string
   /** The number of partitions that the other process took over; undefined if it did not take over all of them. */
   readonly takenOver: number | undefined
@@ -23,7 +23,7 @@ interface Loss {
 /** Starts a second process, stops the first one, and waits until the second has committed on all its partitions. */
 async function loseOneOfTwo(
   stack: CampaignStack,
-  consumer: ConsumerName,
+  consumer: UserConsumerName,
   signal: 'SIGKILL' | 'SIGSTOP',
 ): Promise<Loss> {
   const until = (members: number): Promise<readonly GroupMember[]> =>
@@ -53,7 +53,7 @@ async function loseOneOfTwo(
 async function loseOneOfTwoEach(
   stack: CampaignStack,
   signal: 'SIGKILL' | 'SIGSTOP',
-  consumers: readonly ConsumerName[] = CONSUMER_NAMES,
+  consumers: readonly UserConsumerName[] = CONSUMER_NAMES,
 ) {
   const losses = await Promise.all(consumers.map((consumer) => loseOneOfTwo(stack, consumer, signal)))
   const all = losses.map(
@@ -84,7 +84,7 @@ const becomeZombies: Fault['inject'] = async ({ stack }) => {
 }
 
 /** Kills one of two processes. The other takes over, and a new process replaces the killed one. */
-export function failsOver(consumers: readonly ConsumerName[]): Fault['inject'] {
+export function failsOver(consumers: readonly UserConsumerName[]): Fault['inject'] {
   return async ({ stack }) => {
     const { stopReplicas, witness, measured } = await loseOneOfTwoEach(stack, 'SIGKILL', consumers)
     return { lastsMs: 0, heal: stopReplicas, witness: async () => witness, measured }

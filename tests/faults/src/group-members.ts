@@ -1,5 +1,5 @@
 import { AssignerProtocol } from 'kafkajs'
-import type { ConsumerName } from '@nextvisit/services'
+import type { UserConsumerName } from '@nextvisit/services'
 import type { CampaignStack } from './campaign-stack.ts'
 import { kafkaOf, USER_EVENTS } from './kafka-of.ts'
 
@@ -10,7 +10,7 @@ export interface GroupMember {
 }
 
 /** Lists the members of a consumer's group with their partitions; empty during a rebalance. */
-export async function membersOf(stack: CampaignStack, consumer: ConsumerName): Promise<readonly GroupMember[]> {
+export async function membersOf(stack: CampaignStack, consumer: UserConsumerName): Promise<readonly GroupMember[]> {
   const admin = kafkaOf(stack).admin()
   await admin.connect()
   try {

@@ -1,5 +1,5 @@
 import { eventually, failFoldOf, readTopic, withProducer } from '@nextvisit/testing/black-box'
-import type { ConsumerName } from '@nextvisit/services'
+import type { UserConsumerName } from '@nextvisit/services'
 import type { CampaignStack } from './campaign-stack.ts'
 import { foldsWithin } from './caught-up.ts'
 import { type Fault, nothingToHeal } from './fault.ts'
@@ -103,7 +103,7 @@ const readsOfHalted: Fault['inject'] = async (context) => {
     await reading
     measured = await othersSince()
     const halted = await haltedPartitions(stack)
-    const isHalted = (consumer: ConsumerName, partition: number) =>
+    const isHalted = (consumer: UserConsumerName, partition: number) =>
       consumer === 'user-projector' && halted.includes(partition)
     areOthersFolded = halted.length === 1 && (await foldsWithin(stack, NO_LAG_MS, isHalted))
   }

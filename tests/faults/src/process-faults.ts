@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { eventually } from '@nextvisit/testing/black-box'
-import type { ConsumerName } from '@nextvisit/services'
+import type { UserConsumerName } from '@nextvisit/services'
 import { CONSUMER_NAMES, type CampaignStack } from './campaign-stack.ts'
 import { afterCommitOf } from './commits-of.ts'
 import { longOutage, OUTAGE_MS } from './long-outage.ts'
@@ -17,7 +17,7 @@ const HEAVY_PER_SECOND = { refused: 60, taken: 8 }
 
 const pidOf = (stack: CampaignStack, name: string): number | undefined => stack.processes().get(name)?.pid
 
-const isConsumer = (name: PartName): name is ConsumerName => CONSUMER_NAMES.some((consumer) => consumer === name)
+const isConsumer = (name: PartName): name is UserConsumerName => CONSUMER_NAMES.some((consumer) => consumer === name)
 
 /** Ends a process with a signal (a consumer while it works). The supervisor replaces the process. */
 export function ends(name: PartName, signal: 'SIGKILL' | 'SIGTERM'): (context: FaultContext) => Promise<Injected> {

@@ -1,9 +1,9 @@
 import { Client } from 'pg'
-import type { ConsumerName } from '@nextvisit/services'
+import type { UserConsumerName } from '@nextvisit/services'
 import type { CampaignStack } from './campaign-stack.ts'
 
 /** Connects to a consumer's schema with its role. The caller ends the connection. */
-export async function connectTo({ readModels }: CampaignStack, consumer: ConsumerName): Promise<Client> {
+export async function connectTo({ readModels }: CampaignStack, consumer: UserConsumerName): Promise<Client> {
   const model = readModels.get(consumer)
   const client = new Client({ connectionString: model?.url ?? '', connectionTimeoutMillis: 10_000 })
   client.on('error', () => {})
@@ -15,7 +15,7 @@ export async function connectTo({ readModels }: CampaignStack, consumer: Consume
 /** Runs one statement in a consumer's schema, on a new connection. */
 export async function queryRows<Row extends object>(
   stack: CampaignStack,
-  consumer: ConsumerName,
+  consumer: UserConsumerName,
   sql: string,
 ): Promise<Row[]> {
   const client = await connectTo(stack, consumer)

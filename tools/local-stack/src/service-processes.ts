@@ -44,9 +44,12 @@ export async function serviceProcesses(options: ServicesOptions): Promise<Servic
   for (const { name, databaseVariable, addressesVariable, opensRecords } of allConsumers) {
     const internalPort = await freePort()
     const url = options.databaseUrls.get(databaseVariable)
+    const isEraser = name === 'user-eraser'
     const consumer = serviceProcess(name, internalPort, options, {
       [databaseVariable]: url,
-      ...(opensRecords && { NEXTVISIT_SECRET_KEY: options.secrets.secretKey }),
+      // It asks the consumers before it.
+      ...(isEraser && Object.fromEntries(serviceUrls)),
+      ...((opensRecords || isEraser) && { NEXTVISIT_SECRET_KEY: options.secrets.secretKey }),
     })
     serviceUrls.set(addressesVariable, consumer.internalUrl)
     consumers.push(consumer)

@@ -7,6 +7,7 @@ import { meteringCalls } from './metering.ts'
 import { operationsCalls } from './operations.ts'
 import { personalDataCalls } from './personal-data.ts'
 import { traitRegistryCalls } from './trait-registry.ts'
+import { userEraserCalls } from './user-eraser.ts'
 import { userProjectorCalls } from './user-projector.ts'
 
 /** Answered by every consumer, in addition to its own calls. */
@@ -24,6 +25,7 @@ export const CALLS = {
   'trait-registry': traitRegistryCalls,
   metering: meteringCalls,
   'form-trigger-evaluator': formTriggerEvaluatorCalls,
+  'user-eraser': userEraserCalls,
 } satisfies Readonly<Record<string, CallTable>>
 
 /** A service with internal calls. */

@@ -8,7 +8,14 @@ import { createDeadLetterRoutes } from './routes.ts'
 const AT = '2026-11-23T03:00:00.000Z'
 const selected = { by: 'records' as const, records: [{ topic: 'user-events', partition: 3, offset: '1704' }] }
 const { consumers: silent } = createServices(
-  { gateway: [], 'user-projector': [], 'trait-registry': [], metering: [], 'form-trigger-evaluator': [] },
+  {
+    gateway: [],
+    'user-projector': [],
+    'trait-registry': [],
+    metering: [],
+    'form-trigger-evaluator': [],
+    'user-eraser': [],
+  },
   '',
 )
 type Calls = NonNullable<ReturnType<typeof silent.get>>

@@ -73,6 +73,7 @@ const WITHOUT: Readonly<Record<ServiceName, string>> = {
   'trait-registry': 'New names are admitted unchecked.',
   metering: 'Limits are not enforced: requests are admitted unchecked.',
   'form-trigger-evaluator': 'No form is queued or shown until it is back.',
+  'user-eraser': 'Erasures of users wait until it is back.',
 }
 
 function silenceOf({ service, processes, answering, silentProcesses, isConsumer }: ServiceReading): readonly Finding[] {

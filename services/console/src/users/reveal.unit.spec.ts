@@ -14,7 +14,14 @@ const config = organizationConfig({
 const lookups = staticCatalog([config])
 const catalog = async () => ({ ...lookups, projects: () => [...lookups.projects()] })
 const { projector, evaluator } = createServices(
-  { gateway: [], 'user-projector': [], 'trait-registry': [], metering: [], 'form-trigger-evaluator': [] },
+  {
+    gateway: [],
+    'user-projector': [],
+    'trait-registry': [],
+    metering: [],
+    'form-trigger-evaluator': [],
+    'user-eraser': [],
+  },
   '',
 )
 const routes = {

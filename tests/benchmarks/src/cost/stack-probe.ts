@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TOPICS } from '@nextvisit/contracts'
 import { withLogAdmin } from '@nextvisit/log'
-import { consumers } from '@nextvisit/services'
+import { userConsumers as consumers } from '@nextvisit/services'
 import type { ThrowAwayStack } from '@nextvisit/testing/black-box'
 import { Client } from 'pg'
 

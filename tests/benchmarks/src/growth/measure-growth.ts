@@ -1,4 +1,4 @@
-import { consumers } from '@nextvisit/services'
+import { userConsumers as consumers } from '@nextvisit/services'
 import { fillLog, startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
 import { measureCpu } from '../cost/measure-cpu.ts'
 import { readProcessUse } from '../cost/process-use.ts'

@@ -6,7 +6,7 @@ import { sql } from '@nextvisit/database'
 import { userIdOf } from '@nextvisit/domain'
 import { readWatermarks } from '@nextvisit/log'
 import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
-import { consumers } from '@nextvisit/services'
+import { userConsumers } from '@nextvisit/services'
 import { createTestTopic } from '@nextvisit/testing'
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { givenReplay, onTopic } from '../../test/given-replay.ts'
@@ -18,13 +18,13 @@ const identify = (userName: string) =>
   identifyRequested({ ...userOf(userName), operations: { set: { plan: `${userName}-plan` } } })
 const event = (userName: string) => eventTracked({ ...userOf(userName), properties: { coupon: userName } })
 
-/** Creates a log and the read models of all consumers, and functions that fold the log and audit them. */
+/** Creates a log and the read models of all userConsumers, and functions that fold the log and audit them. */
 async function givenProduct() {
   const log = await givenSealedLog()
   const { connection, topics } = log
   const { topic: catalog } = await createTestTopic(inject('kafkaBrokers'))
   const models = await Promise.all(
-    consumers.map(async (described) => {
+    userConsumers.map(async (described) => {
       const consumer = onTopic(described, topics.userEvents)
       const { db, url } = await givenReplay(consumer, { connection })
       const readModel: ReadModel = { service: described.name, schema: consumer.schema, url }

@@ -1,6 +1,6 @@
 import { audit, AuditError, type AuditReport, type ReadModel } from '@nextvisit/audit'
 import { SECRET_KEY_VARIABLE } from '@nextvisit/sealing'
-import { consumers } from '@nextvisit/services'
+import { userConsumers } from '@nextvisit/services'
 import { Command } from 'commander'
 import { logConnection, readEnvironment } from '../environment/config.ts'
 import { consumerUrl } from '../environment/consumer-database.ts'
@@ -49,7 +49,7 @@ async function runAudit({ json, atRest, usersAPass }: AuditFlags): Promise<void>
   const env = readEnvironment()
   const connection = logConnection(env)
   const progress = createProgress()
-  const readModels = consumers.map((consumer): ReadModel => {
+  const readModels = userConsumers.map((consumer): ReadModel => {
     const { name: service, schema } = consumer
     return { service, schema, url: consumerUrl(env, consumer) }
   })

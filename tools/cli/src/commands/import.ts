@@ -5,7 +5,7 @@ import { readCatalog } from '@nextvisit/catalog'
 import { TOPICS, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
 import { isTimezone, SKIP_REASONS } from '@nextvisit/domain'
 import { createLogAdmin, createPublisher, readKeyPartitions } from '@nextvisit/log'
-import { consumers } from '@nextvisit/services'
+import { userConsumers } from '@nextvisit/services'
 import { createErasureView, type ErasureView } from '@nextvisit/user-keys'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { logConnection, readEnvironment } from '../environment/config.ts'
@@ -93,7 +93,7 @@ async function importFile(file: string, flags: ImportFlags): Promise<void> {
   await requireReadable(file)
   const env = readEnvironment()
   const connection = logConnection(env)
-  const databases = new Map(consumers.map((consumer) => [consumer.name, openConsumerDatabase(env, consumer)]))
+  const databases = new Map(userConsumers.map((consumer) => [consumer.name, openConsumerDatabase(env, consumer)]))
   const projector = openConsumerDatabase(env, consumerNamed('user-projector'))
   const admin = createLogAdmin(connection)
   const erasures = createErasureView(connection)
@@ -155,7 +155,7 @@ async function requireCurrent({ currentAsOfMs }: ErasureView): Promise<void> {
 
 /** Returns the maximum delay of each consumer: shorter for those whose replies callers wait for. */
 function maxDelayOf(maxDelayMs: number): (service: string) => number {
-  const awaited = new Set<string>(consumers.flatMap(({ name, isAwaited }) => (isAwaited ? name : [])))
+  const awaited = new Set<string>(userConsumers.flatMap(({ name, isAwaited }) => (isAwaited ? name : [])))
   return (service) => (awaited.has(service) ? Math.min(maxDelayMs, MAX_AWAITED_DELAY_MS) : maxDelayMs)
 }
 

@@ -1,5 +1,5 @@
 import { readCatalog } from '@nextvisit/catalog'
-import { TOPICS } from '@nextvisit/contracts'
+import { SINGLE_PARTITION_TOPICS, TOPICS } from '@nextvisit/contracts'
 import { type LogConnection, PartitionsChangedError, type Watermarks, withLogAdmin } from '@nextvisit/log'
 import type { RunningViews } from '@nextvisit/catalog'
 import type { KeyRing } from '@nextvisit/sealing'
@@ -27,7 +27,7 @@ export interface LogState {
 export async function readLog(connection: LogConnection, keyRing: KeyRing | undefined): Promise<LogState> {
   const { state } = await readCatalog(connection, TOPICS.catalog)
   const services = await awaitViews({ connection, withinMs: 0 })
-  const topics = [TOPICS.userEvents, TOPICS.formEvents]
+  const topics = [TOPICS.userEvents, TOPICS.formEvents, TOPICS.erasures]
   const watermarks = await withLogAdmin(connection, (admin) =>
     Promise.all(topics.map(async (topic) => [topic, await admin.watermarks(topic)] as const)),
   )
@@ -45,6 +45,7 @@ export async function readLog(connection: LogConnection, keyRing: KeyRing | unde
 }
 
 function changeOf({ partitions }: LogConnection, topic: string, found: number): string | undefined {
-  if (!partitions || found === partitions.inTopic) return undefined
-  return new PartitionsChangedError(topic, found, partitions.inTopic).message
+  const expected = SINGLE_PARTITION_TOPICS.has(topic) ? 1 : partitions?.inTopic
+  if (expected === undefined || found === expected) return undefined
+  return new PartitionsChangedError(topic, found, expected).message
 }

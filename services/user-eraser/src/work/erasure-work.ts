@@ -1,0 +1,98 @@
+import { createRounds, type WorkParts } from '@nextvisit/consumer'
+import { createRedis, createRefusalStore, type ServicePart } from '@nextvisit/service-kit'
+import type { WorkConfig } from '../config.ts'
+import { createConsumerStores } from './consumer-stores.ts'
+import { createKeySweep } from './key-sweep.ts'
+import { createReceipts } from './receipts.ts'
+import { createRedisStore } from './redis-store.ts'
+import { settleInstallationKeys } from './settle-installation-keys.ts'
+import { hasRunningErasures, noteFacts } from './running-erasures.ts'
+
+/** `erasures` has one partition. Its owner does the work. */
+const PARTITION = 0
+
+interface ErasureWorkOptions {
+  /** Prefix of keys in Redis. Default: `nextvisit:`. */
+  readonly redisPrefix?: string
+  /** The topic of keys. Default: `user-keys`. */
+  readonly keysTopic?: string
+  /** Default: 1,000. */
+  readonly everyMs?: number
+}
+
+/**
+ * Creates the eraser's work beside its fold, in rounds: asks each consumer whether it has erased the users, deletes copies in
+ * Redis, destroys keys, and publishes receipts. Each step reads its state from Postgres and the log, and repeating it does no
+ * harm. The work therefore resumes after any failure, and a second owner that has not noticed its loss does no damage.
+ */
+export function createErasureWork(
+  {
+    redisUrl,
+    keyRing,
+    internalServer,
+    services,
+  }: Pick<WorkConfig, 'redisUrl' | 'keyRing' | 'internalServer' | 'services'>,
+  parts: WorkParts,
+  { redisPrefix, keysTopic, everyMs = 1_000 }: ErasureWorkOptions = {},
+): readonly ServicePart[] {
+  const { db, logger, now, owns, drainSoon } = parts
+  const redis = createRedis({ url: redisUrl, name: 'nextvisit-user-eraser', logger, commandTimeoutMs: REDIS_WITHIN_MS })
+  const refusals = createRefusalStore(redis.client, redisPrefix)
+  const consumers = createConsumerStores({ db, services, token: internalServer.token, now })
+  const inRedis = createRedisStore({ db, redis: redis.client, refusals, redisPrefix, now })
+  const sweep = createKeySweep({ ...parts, topic: keysTopic })
+  const receipts = createReceipts({ db, keyRing, now, eraseAgain: inRedis.eraseUsers, drainSoon })
+  const reported = new Map<string, number>()
+
+  /** A step that fails must not prevent the others. It is logged once a minute. */
+  async function attempt(step: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+      reported.delete(step)
+    } catch (err) {
+      const beforeMs = reported.get(step) ?? Number.NEGATIVE_INFINITY
+      if (performance.now() - beforeMs < LOG_AGAIN_AFTER_MS) return
+      reported.set(step, performance.now())
+      logger.warn({ err, step }, 'A step of the erasures failed; trying again')
+    }
+  }
+
+  async function runRound(): Promise<void> {
+    if (!owns(PARTITION)) return
+    await attempt('installation keys', () => settleInstallationKeys(db, keyRing))
+    let isRunning = false
+    await attempt('running erasures', async () => {
+      isRunning = await hasRunningErasures(db)
+    })
+    if (!isRunning) return
+    await attempt('user-events', () => noteFacts(db, now()))
+    await Promise.all([attempt('consumers', consumers.ask), attempt('redis', inRedis.erase)])
+    await attempt('receipts', receipts.publish)
+  }
+
+  const rounds = createRounds(runRound, everyMs)
+  const sweeps = createRounds(async () => {
+    if (owns(PARTITION)) await attempt('user-keys', sweep.run)
+  }, everyMs)
+
+  return [
+    { name: 'redis', start: redis.start, stop: redis.stop },
+    {
+      name: 'erasures',
+      start: async () => {
+        rounds.start()
+        sweeps.start()
+      },
+      stop: async () => {
+        rounds.stop()
+        sweeps.stop()
+        sweep.stop()
+        await Promise.all([rounds.finished(), sweeps.finished()])
+      },
+    },
+  ]
+}
+
+/** No caller waits, so a slow Redis is given more time than by a gateway. */
+const REDIS_WITHIN_MS = 2_000
+const LOG_AGAIN_AFTER_MS = 60_000
