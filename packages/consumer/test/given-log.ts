@@ -1,7 +1,7 @@
 import { encodeRecord, type UserFact } from '@nextvisit/contracts'
 import { eventTracked, userIdFixture } from '@nextvisit/contracts/fixtures'
 import { createPublisher, type LogConnection, partitionForKey, type Publisher, withLogAdmin } from '@nextvisit/log'
-import { createTestTopic, startFaultProxy } from '@nextvisit/testing'
+import { createTestTopic, startFaultProxy, testSealOf } from '@nextvisit/testing'
 import { expect, inject, onTestFinished } from 'vitest'
 
 export const PARTITIONS = 4
@@ -34,7 +34,12 @@ export async function givenLog(): Promise<GivenLog> {
     const deadlineAt = performance.now() + PUBLISH_WITHIN_MS
     const records = facts.map((fact) => ({
       key: fact.userId,
-      ...encodeRecord(fact, { source: 'test', time: fact.received, traceparent: TRACEPARENT }),
+      ...encodeRecord(fact, {
+        source: 'test',
+        time: fact.received,
+        traceparent: TRACEPARENT,
+        seal: testSealOf(fact.userId),
+      }),
     }))
     const poison = values.map((value) => ({ key: userIdFixture('ada'), value, headers: { 'schema-version': '1' } }))
     const outcomes = await Promise.all(

@@ -3,7 +3,7 @@ import type { EvaluatorReply, QueueRowFact, UserFact } from '@nextvisit/contract
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { type CommitDbOptions, createAdapter, openCommitDb, sql } from '@nextvisit/database'
 import { FACTS_ARRIVE_WITHIN_MS, type StepTaken } from '@nextvisit/domain'
-import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
+import { batchOf, createTestDatabase, factsAsRecords, storedTestKeys, storeTestKeys } from '@nextvisit/testing'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { formTriggerEvaluator } from '../src/consumer.ts'
 import { createProjection } from '../src/projection.ts'
@@ -32,10 +32,12 @@ export async function givenEvaluator(databaseUrl: string, options: Partial<Commi
     onSteps: (taken) => void steps.push(...taken),
   })
 
+  const userKeys = storedTestKeys(projection.name)
+
   /** A catalog for each batch: stories change the workspace. */
   async function openFold({ catalog, mode, partition }: TickContext): Promise<PartitionFold> {
     const place = { topic: 'user-events', partition, serviceVersion: 'test' }
-    const fold = createPartitionFold({ projection, db, ...place, catalog, mode })
+    const fold = createPartitionFold({ projection, db, userKeys, ...place, catalog, mode })
     await fold.open()
     return fold
   }
@@ -45,6 +47,7 @@ export async function givenEvaluator(databaseUrl: string, options: Partial<Commi
     facts: readonly UserFact[],
     waiting: { readonly replyTo?: string },
   ): Promise<readonly EvaluatorReply[]> {
+    await storeTestKeys(db, facts)
     const fold = await openFold(context)
     const { nextOffset } = fold.checkpoint()
     const records = factsAsRecords(facts, { partition: PARTITION, ...waiting })
@@ -81,7 +84,9 @@ export async function givenEvaluator(databaseUrl: string, options: Partial<Commi
     },
     /** Replaces a dead letter by this fact, and retries it, like an operator. */
     retry: async (context: TickContext, offset: bigint, fact: UserFact): Promise<void> => {
-      const value = JSON.stringify(fact)
+      await storeTestKeys(db, [fact])
+      const [record] = factsAsRecords([fact])
+      const value = String(record?.value)
       await prisma.$executeRaw(sql`
         UPDATE dead_letters SET state = 'retry', value = convert_to(${value}, 'UTF8') WHERE "offset" = ${offset}`)
       const fold = await openFold(context)

@@ -11,7 +11,7 @@ import {
 } from '@nextvisit/contracts'
 import { sql } from '@nextvisit/database'
 import { FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
-import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
+import { batchOf, createTestDatabase, factsAsRecords, storedTestKeys, storeTestKeys } from '@nextvisit/testing'
 import { createProjection } from '../src/projection.ts'
 import { at, GATEWAY, PARTITION } from './evaluator-fixtures.ts'
 import { migrations, openDbs } from './given-evaluator.ts'
@@ -38,12 +38,13 @@ export async function givenRunningEvaluator(databaseUrl: string) {
   const projection = createProjection({
     publishReplies: async (sent) => void replies.push(...sent.map(({ reply }) => reply)),
   })
+  const userKeys = storedTestKeys(projection.name)
   let fold: PartitionFold
   let log: ReturnType<typeof factsAsRecords> = []
 
   const start = async (): Promise<void> => {
     const place = { topic: 'user-events', partition: PARTITION, serviceVersion: 'test' }
-    fold = createPartitionFold({ projection, db, ...place, catalog })
+    fold = createPartitionFold({ projection, db, userKeys, ...place, catalog })
     await fold.open()
   }
 
@@ -61,6 +62,10 @@ export async function givenRunningEvaluator(databaseUrl: string) {
     },
     /** Folds records in one batch. Returns the replies that gateways wait for. */
     send: async (sent: readonly Sent[]): Promise<readonly EvaluatorReply[]> => {
+      await storeTestKeys(
+        db,
+        sent.map(({ fact }) => fact),
+      )
       const from = log.length
       const records = sent.flatMap(({ fact, isHeard }) =>
         factsAsRecords([fact], { partition: PARTITION, ...(isHeard ? { replyTo: GATEWAY } : {}) }),

@@ -1,7 +1,7 @@
 import { createPartitionFold, MAX_BYTES_A_COMMIT, offlineParts } from '@nextvisit/consumer'
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
-import { batchOf, factsAsRecords, watchLoads } from '@nextvisit/testing'
+import { batchOf, factsAsRecords, storedTestKeys, watchLoads } from '@nextvisit/testing'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { catalogOf, givenProjector } from '../test/given-projector.ts'
 import { createProjection } from './projection.ts'
@@ -33,6 +33,7 @@ it('a batch over users with long traits is folded in parts that fit into a commi
   const fold = createPartitionFold({
     projection: watched,
     db: given.db,
+    userKeys: storedTestKeys(watched.name),
     topic: 'user-events',
     partition: 0,
     catalog,

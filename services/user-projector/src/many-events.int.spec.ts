@@ -2,7 +2,7 @@ import { createPartitionFold, MAX_BYTES_A_COMMIT, offlineParts } from '@nextvisi
 import { identifyRequested } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
 import { MAX_EVENT_HISTORY_BYTES } from '@nextvisit/domain'
-import { batchOf, factsAsRecords, watchLoads } from '@nextvisit/testing'
+import { batchOf, factsAsRecords, storedTestKeys, storeTestKeys, watchLoads } from '@nextvisit/testing'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { catalogOf, givenProjector } from '../test/given-projector.ts'
 import { createProjection } from './projection.ts'
@@ -34,9 +34,12 @@ it('a batch over users whose segments count many events is folded in parts', asy
     loaded.push(draft.users.size)
   })
   const place = { topic: 'user-events', partition: 0, serviceVersion: 'test' }
-  const fold = createPartitionFold({ projection: watched, db: given.db, ...place, catalog })
+  const userKeys = storedTestKeys(watched.name)
+  const fold = createPartitionFold({ projection: watched, db: given.db, userKeys, ...place, catalog })
   await fold.open()
-  await fold.fold(batchOf(factsAsRecords(names.map((userName) => identifyRequested({ userName })))))
+  const identifies = names.map((userName) => identifyRequested({ userName }))
+  await storeTestKeys(given.db, identifies)
+  await fold.fold(batchOf(factsAsRecords(identifies)))
   expect(Math.max(...loaded)).toBeLessThanOrEqual(FIT)
   expect(await countMembers()).toBe(USERS)
 })

@@ -1,7 +1,7 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { identifyRequested, organizationConfig } from '@nextvisit/contracts/fixtures'
-import { batchOf, countRowsRead, factsAsRecords, interceptCommits } from '@nextvisit/testing'
+import { batchOf, countRowsRead, factsAsRecords, interceptCommits, storeTestKeys } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { givenProjector, type WrittenSegment } from '../test/given-projector.ts'
 
@@ -86,6 +86,7 @@ describe("the comparison of users with the catalog's segments (design.md, Ticks)
     })
     const fold = await given.openFold({ ...turn, db })
     const fact = identifyRequested({ organization: 'org-7', received: NOW, operations: { set: { plan: 'pro' } } })
+    await storeTestKeys(given.db, [fact])
     await fold.fold(batchOf(factsAsRecords([fact], { partition: 0 })))
     expect(await readMembers()).toEqual(['paying'])
     await given.settle(turn, NOW)

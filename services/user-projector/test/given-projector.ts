@@ -4,7 +4,7 @@ import { createPartitionFold, type FoldMode, offlineParts, type PartitionFold } 
 import type { UserFact } from '@nextvisit/contracts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, type CommitDbOptions, createAdapter, type Db, openCommitDb, sql } from '@nextvisit/database'
-import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
+import { batchOf, createTestDatabase, factsAsRecords, storedTestKeys, storeTestKeys } from '@nextvisit/testing'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { userProjector } from '../src/consumer.ts'
 import { createProjection } from '../src/projection.ts'
@@ -43,18 +43,20 @@ export async function givenProjector(databaseUrl: string, own: Partial<CommitDbO
   const prisma = new PrismaClient({ adapter: createAdapter(options) })
   const ownDb = openCommitDb(options)
   const projection = createProjection(offlineParts(async () => 1))
+  const userKeys = storedTestKeys(projection.name)
 
   async function openFold(
     { catalog, partition = 0, db = ownDb }: Turn,
     mode: FoldMode = 'live',
   ): Promise<PartitionFold> {
     const place = { topic: 'user-events', partition, serviceVersion: 'test' }
-    const fold = createPartitionFold({ projection, db, ...place, catalog, mode })
+    const fold = createPartitionFold({ projection, db, userKeys, ...place, catalog, mode })
     await fold.open()
     return fold
   }
 
   async function foldBatch(turn: Turn, mode: FoldMode, facts: readonly UserFact[]) {
+    await storeTestKeys(turn.db ?? ownDb, facts)
     const fold = await openFold(turn, mode)
     const { nextOffset } = fold.checkpoint()
     const records = factsAsRecords(facts, { partition: turn.partition ?? 0 })

@@ -1,15 +1,17 @@
 import { encodeRecord } from '@nextvisit/contracts'
 import type { FetchedBatch, FetchedRecord } from '@nextvisit/log'
+import { testSealOf } from './test-keys.ts'
 
 const RECORD_TIME = '2026-11-02T10:00:00.000Z'
 
-/** Returns facts as the records of one partition, from offset 0. */
+/** Returns facts as the records of one partition, from offset 0. The keys of {@link testKeyOf} seal their personal members. */
 export function factsAsRecords(
   facts: readonly { readonly id: string; readonly type: string }[],
   { topic = 'user-events', partition = 0, replyTo }: { topic?: string; partition?: number; replyTo?: string } = {},
 ): FetchedRecord[] {
   return facts.map((fact, index) => {
-    const { value, headers } = encodeRecord(fact, { source: 'test', time: RECORD_TIME, replyTo })
+    const seal = 'userId' in fact ? testSealOf(String(fact.userId)) : undefined
+    const { value, headers } = encodeRecord(fact, { source: 'test', time: RECORD_TIME, replyTo, seal })
     return {
       topic,
       partition,

@@ -20,6 +20,7 @@ import { ERASED_USER, erasuresOf, readUserTables, storeKeyBefore } from './erase
 import { batchesOf, batchOf, factsAsRecords } from './facts-as-records.ts'
 import { interceptCommits } from './intercept-commits.ts'
 import { createTestDatabase, type TestDatabase } from './test-database.ts'
+import { storedTestKeys, storeTestKeys } from './test-keys.ts'
 
 interface ProjectionSuiteOptions {
   /** At least a dozen facts of one partition in log order, with each type of record and everything that the fold handles. */
@@ -70,7 +71,8 @@ export function describeProjection(
     { projection = createProjection(), mode = 'live', partition = 0 }: FoldOptions = {},
   ): Promise<PartitionFold> => {
     const place = { topic: 'user-events', partition, catalog, serviceVersion: 'test', mode }
-    const fold = createPartitionFold({ projection, db: target, ...place })
+    const userKeys = projection.opens && storedTestKeys(consumer.name)
+    const fold = createPartitionFold({ projection, db: target, userKeys, ...place })
     await fold.open()
     return fold
   }
@@ -85,6 +87,7 @@ export function describeProjection(
     beforeEach(async () => {
       database = await createTestDatabase(inject('databaseUrl'), consumer)
       db = openDb(database.url)
+      await storeTestKeys(db, options.facts)
     })
     afterEach(async () => {
       await db?.$disconnect()
@@ -260,6 +263,7 @@ export function describeProjection(
     const own = await createTestDatabase(inject('databaseUrl'), consumer)
     const target = openDb(own.url)
     try {
+      await storeTestKeys(target, options.facts)
       await work(target)
     } finally {
       await target.$disconnect()

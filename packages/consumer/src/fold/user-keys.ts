@@ -10,7 +10,7 @@ import { type DataKey, type KeyRing, unwrapDataKey, type WrappedKey } from '@nex
 import { LRUCache } from 'lru-cache'
 import { SecretKeyMissingError, UserKeysUnreadableError } from '../core/errors.ts'
 import { userKeys } from '../core/tables.ts'
-import { openCheckpoints, type PartitionCheckpoint } from './checkpoint.ts'
+import { type Checkpoint, openCheckpoints, type PartitionCheckpoint } from './checkpoint.ts'
 import { commit } from './commit.ts'
 import { deleteFencedKeys } from './erase-users.ts'
 import { readKeyRecord, type UserKeyRecord } from './read-key-record.ts'
@@ -70,6 +70,8 @@ export function createUserKeys(parts: UserKeysParts): UserKeys {
   const cache = new LRUCache<string, DataKey | string>({ max: MAX_IN_MEMORY })
   const options = { maxBatchRecords: MAX_KEYS_A_COMMIT }
   const reader = createOnDemandReader(connection, topic, logger ? { ...options, logger } : options)
+  /** By partition, where this process has left its checkpoint. */
+  const places = new Map<number, string>()
   /** Rows that were read before keys were destroyed must not enter the cache. */
   let destructions = 0
   let lastPull: Promise<void> = Promise.resolve()
@@ -122,18 +124,31 @@ export function createUserKeys(parts: UserKeysParts): UserKeys {
     const giveUpAt = performance.now() + pullWithinMs
     const keys = partitions.map((partition) => ({ projection, topic, partition }))
     let ends = given
-    while (!isDone()) {
+    for (let isFirst = true; ; isFirst = false) {
       // Reads them each time: another owner may move them, and a replay may swap the table.
       const checkpoints = await openCheckpoints(db, keys)
+      if (checkpoints.some(isMoved)) forget()
+      checkpoints.forEach(notePlace)
       const behind = checkpoints.filter(({ key, current }) => {
         return current().nextOffset < (ends?.get(key.partition) ?? Infinity)
       })
       if (behind.length === 0) return
-      if (performance.now() > giveUpAt) throw new UserKeysUnreadableError(leftIn(behind, ends))
+      if (!isFirst && performance.now() > giveUpAt) throw new UserKeysUnreadableError(leftIn(behind, ends))
       await pullOnce(db, behind)
       // Usually, the first look finds the keys.
-      if (!isDone()) ends ??= await readEnds(partitions)
+      if (isDone()) return
+      ends ??= await readEnds(partitions)
     }
+  }
+
+  /** Returns true if another owner has moved a checkpoint since this process did. It may have destroyed keys. */
+  function isMoved({ key, current }: PartitionCheckpoint): boolean {
+    const known = places.get(key.partition)
+    return known !== undefined && known !== placeOf(current())
+  }
+
+  function notePlace({ key, current }: PartitionCheckpoint): void {
+    places.set(key.partition, placeOf(current()))
   }
 
   /** Returns the end of each partition. Only the broker's answer to this question includes all acknowledged keys. */
@@ -177,11 +192,8 @@ export function createUserKeys(parts: UserKeysParts): UserKeys {
       ...deleteFencedKeys(published.map(({ userId }) => userId)),
     ]
     const stale = await commit(db, [{ checkpoint, to: { nextOffset: batch.nextOffset } }], statements)
-    if (stale.size > 0) {
-      // The other owner may have destroyed keys.
-      forget()
-      return false
-    }
+    if (stale.size > 0) return false
+    notePlace(checkpoint)
     if (destroyed.length > 0) destructions += 1
     for (const [name, { wrapped }] of changes) {
       if (wrapped === undefined) cache.delete(name)
@@ -223,6 +235,11 @@ interface Search {
 
 const NO_KEY = 'A record of the topic of user keys is no key; it is ignored'
 
+/** Every commit raises the version, and a replay brings another table. */
+function placeOf({ table, version }: Checkpoint): string {
+  return `${table}/${version}`
+}
+
 /** Names a key as the topic does. */
 export function nameOf({ userId, keyId }: Pick<WantedKey, 'userId' | 'keyId'>): string {
   return `${userId}/${keyId}`
@@ -230,7 +247,7 @@ export function nameOf({ userId, keyId }: Pick<WantedKey, 'userId' | 'keyId'>): 
 
 function leftIn(checkpoints: readonly PartitionCheckpoint[], ends: ReadonlyMap<number, bigint> | undefined): string {
   const left = checkpoints.map(({ key: { topic, partition }, current }) => {
-    return `${topic}/${partition} is read up to ${current().nextOffset} of ${ends?.get(partition) ?? 'unknown'}`
+    return `${topic}/${partition} is read up to ${current().nextOffset} of ${ends?.get(partition)}`
   })
   return `${left.join(', ')}. Reading continues.`
 }

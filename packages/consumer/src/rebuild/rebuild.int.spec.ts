@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import { eventTracked } from '@nextvisit/contracts/fixtures'
+import { eventTracked, identifyRequested, userIdFixture } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, sql } from '@nextvisit/database'
-import { readWatermarks } from '@nextvisit/log'
+import { partitionForKey, readWatermarks } from '@nextvisit/log'
 import { interceptCommits } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
-import { givenEvents, givenLog, type GivenLog } from '../../test/given-log.ts'
+import { createOpeningProjection, givenKeys } from '../../test/given-keys.ts'
+import { givenEvents, givenLog, type GivenLog, PARTITIONS } from '../../test/given-log.ts'
 import { givenRunner } from '../../test/given-runner.ts'
 import { givenVisitsDatabase } from '../../test/given-visits.ts'
 import { countVisits, createVisitsProjection, readVisits } from '../../test/visits-projection.ts'
@@ -35,6 +36,26 @@ describe('a rebuild', () => {
     expect(await readVisits(shadow.db)).toEqual(await readVisits(live.db))
     expect(await shadow.db.$queryRaw(sql`SELECT FROM outbox`)).toEqual([])
     expect(await shadow.db.$queryRaw(sql`SELECT reason FROM dead_letters`)).toEqual([{ reason: 'value is not JSON' }])
+  })
+
+  it('opens sealed records with keys that it reads itself, and erases the records that the live fold has erased', async () => {
+    const log = await givenLog()
+    const keys = await givenKeys(log, (userId) => partitionForKey(userId, PARTITIONS))
+    const [live, shadow] = [await givenVisitsDatabase(), await givenVisitsDatabase()]
+    const names = Array.from({ length: 20 }, (_, index) => `user-${index}`)
+    await keys.publish(...names.map((name) => userIdFixture(name)))
+    await keys.destroy(userIdFixture('user-7'))
+    await log.publish([...names.map((userName) => identifyRequested({ userName })), ...givenEvents(100)])
+    const projection = createOpeningProjection(log.topic)
+    const { runner } = await givenRunner(log, live.db, { projection, userKeys: keys.open() })
+    await expect.poll(() => countVisits(live.db), { timeout: 20_000 }).toBe(119)
+    await runner.stop()
+    const until = await readNextOffsets(live.db, 'visits', log.topic)
+    const parts = { projection, db: shadow.db, ...log, until, catalog: staticCatalog([]), serviceVersion: 'test' }
+    await rebuildInto({ ...parts, userKeys: keys.open({ pullWithinMs: Infinity }) })
+    expect(await readVisits(shadow.db)).toEqual(await readVisits(live.db))
+    const readKeys = (db: CommitDb) => db.$queryRaw(sql`SELECT * FROM user_keys ORDER BY user_id`)
+    expect(await readKeys(shadow.db)).toEqual(await readKeys(live.db))
   })
 
   it('loads one partition while it commits another, and commits one at a time', async () => {
