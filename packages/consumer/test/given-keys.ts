@@ -18,10 +18,16 @@ const PUBLISH_WITHIN_MS = 30_000
 export interface GivenKeys {
   readonly topic: string
   /** Publishes keys in order: of users, by their ids; or any value. */
-  readonly publish: (...keys: readonly (string | { readonly key: string; readonly value: string | null })[]) => Promise<void>
+  readonly publish: (
+    ...keys: readonly (string | { readonly key: string; readonly value: string | null })[]
+  ) => Promise<void>
   readonly destroy: (userId: string) => Promise<void>
   /** Creates the keys of another process. */
-  readonly open: (own?: { readonly ring?: KeyRing; readonly pullWithinMs?: number; readonly topic?: string }) => UserKeys
+  readonly open: (own?: {
+    readonly ring?: KeyRing
+    readonly pullWithinMs?: number
+    readonly topic?: string
+  }) => UserKeys
 }
 
 /** `partitionOf`: where the keys of a user are; by default, in partition 0. */
@@ -82,7 +88,11 @@ export function createOpeningProjection(topic?: string): Projection<UserFact, Vi
 }
 
 /** Opens a fold of partition 0 that opens identifies. */
-export async function givenOpeningFold(db: CommitDb, userKeys: UserKeys, onErased = (_: number) => {}): Promise<PartitionFold> {
+export async function givenOpeningFold(
+  db: CommitDb,
+  userKeys: UserKeys,
+  onErased = (_: number) => {},
+): Promise<PartitionFold> {
   const fold = createPartitionFold({
     ...givenFoldParts(db, createOpeningProjection()),
     userKeys,

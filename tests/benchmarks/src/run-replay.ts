@@ -21,6 +21,7 @@ try {
     projects: [{ organization: organization.id, project: project.id }],
     facts: records,
     users,
+    secretKey: stack.secretKey,
   })
   const isLevel = await eventually(areAllLevel, Boolean, FOLDED_WITHIN_MS, 2_000)
   if (!isLevel) throw new Error('The consumers did not fold the records in time')

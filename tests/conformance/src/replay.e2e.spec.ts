@@ -102,6 +102,7 @@ describe('nextvisit replay', () => {
       projects: [{ organization, project: projects[0]?.id ?? '' }],
       facts: RECORDS,
       users: 499,
+      secretKey: stack.secretKey,
     })
     expect(await eventually(lags, isLevel, 120_000)).toEqual(NO_LAG)
     const queued = await countRows('FORM_TRIGGER_EVALUATOR_DATABASE_URL', 'forms.queue')

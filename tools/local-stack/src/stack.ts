@@ -51,6 +51,8 @@ export interface Stack {
   readonly console: { readonly url: string; readonly token: string; readonly viewerToken: string } | undefined
   /** Keys of the demo. */
   readonly keys: { readonly admin: string; readonly sdk: string }
+  /** NEXTVISIT_SECRET_KEY of its services. */
+  readonly secretKey: string
   readonly organizations: readonly OrganizationConfig[]
   readonly brokers: readonly string[]
   /** Database URLs of the services, by variable (METERING_DATABASE_URL). */
@@ -145,6 +147,7 @@ async function bringUp(start: Start): Promise<Omit<Stack, 'processes' | 'kill' |
             viewerToken: secrets.consoleViewerToken,
           },
     keys: { admin: secrets.adminKey, sdk: secrets.sdkKey },
+    secretKey: secrets.secretKey,
     organizations,
     brokers: kafkaBrokers.split(','),
     databaseUrls,

@@ -98,6 +98,7 @@ export async function measureMemoryAfterLoad(
     projects: [{ organization: organization.id, project: project.id }],
     facts: records,
     users: 19_997,
+    secretKey: stack.secretKey,
   })
   await probe.waitUntilCaughtUp()
   const uses = [...(await readProcessUse(stack.processes()))].filter(([name]) => !PARTS.includes(name))

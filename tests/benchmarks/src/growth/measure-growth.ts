@@ -36,7 +36,7 @@ export async function measureGrowth(
       await Promise.all(NAMES.map((name) => stack.startReplica(name)))
     }
     const probe = await openStackProbe(stack)
-    const filling = { projects: projectsOf(scenario), users: scenario.usersInProject }
+    const filling = { projects: projectsOf(scenario), users: scenario.usersInProject, secretKey: stack.secretKey }
     await fillLog(stack.brokers, { ...filling, facts: scenario.factsBefore })
     await probe.waitUntilCaughtUp()
     const figures = await measureFolding(stack, probe, () => fillLog(stack.brokers, { ...filling, facts }), facts)

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { encodeRecord, type ProjectRef, TOPICS, type UserFact } from '@nextvisit/contracts'
+import { encodeRecord, type ProjectRef, type Seal, TOPICS, USER_KEYS_TOPIC, type UserFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, visit } from '@nextvisit/contracts/fixtures'
 import { userIdOf } from '@nextvisit/domain'
-import { createPublisher, partitionForKey, readWatermarks } from '@nextvisit/log'
+import { createPublisher, partitionForKey, readWatermarks, type RecordToPublish } from '@nextvisit/log'
+import { createDataKey, type DataKey, parseKeyRing } from '@nextvisit/sealing'
 
 const EVENTS = ['Checkout Completed', 'Signed In', 'Page Viewed', 'Export Started', 'Trial Ended']
 const NO_PROJECT = { organization: '', project: '' }
@@ -14,6 +15,8 @@ interface Filling {
   readonly facts: number
   /** Number of users. It must be coprime with 10, so that every user gets every kind of fact. */
   readonly users: number
+  /** NEXTVISIT_SECRET_KEY of the stack. Absent: personal members stay in clear. */
+  readonly secretKey?: string
   /** Maximum number of records in flight. Lower numbers make smaller batches in the log. Default 500. */
   readonly inFlight?: number
 }
@@ -24,24 +27,58 @@ export async function fillLog(brokers: readonly string[], filling: Filling): Pro
   const { facts, inFlight = 500 } = filling
   const partitions = (await readWatermarks(connection, TOPICS.userEvents)).size
   const publisher = createPublisher(connection, { requestTimeoutMs: PUBLISH_WITHIN_MS })
+  const keys = filling.secretKey === undefined ? undefined : createKeys(filling.secretKey)
+  const publish = async (records: readonly Omit<RecordToPublish, 'partition'>[]): Promise<void> => {
+    const outcomes = await Promise.all(
+      records.map((record) => {
+        const partition = partitionForKey(record.key.slice(0, USER_ID_LENGTH), partitions)
+        return publisher.publish({ ...record, partition }, performance.now() + PUBLISH_WITHIN_MS)
+      }),
+    )
+    const failed = outcomes.find(({ outcome }) => outcome !== 'published')
+    if (failed) throw new Error(`Not every record was published: ${failed.outcome}`)
+  }
   await publisher.start()
   try {
     for (let from = 0; from < facts; from += inFlight) {
-      const numbers = Array.from({ length: Math.min(inFlight, facts - from) }, (_, index) => from + index)
-      const outcomes = await Promise.all(
-        numbers.map((number) => {
-          const fact = factOf(number, filling)
-          const { value, headers } = encodeRecord(fact, { source: 'test', time: fact.received })
-          const key = fact.userId
-          const record = { topic: TOPICS.userEvents, partition: partitionForKey(key, partitions), key, value, headers }
-          return publisher.publish(record, performance.now() + PUBLISH_WITHIN_MS)
+      const chunk = Array.from({ length: Math.min(inFlight, facts - from) }, (_, index) =>
+        factOf(from + index, filling),
+      )
+      if (keys) await publish(keys.createMissing(chunk))
+      await publish(
+        chunk.map((fact) => {
+          const encoded = encodeRecord(fact, { source: 'test', time: fact.received, seal: keys?.sealOf(fact.userId) })
+          return { topic: TOPICS.userEvents, key: fact.userId, ...encoded }
         }),
       )
-      const failed = outcomes.find(({ outcome }) => outcome !== 'published')
-      if (failed) throw new Error(`Not every record was published: ${failed.outcome}`)
     }
   } finally {
     await publisher.stop(1_000)
+  }
+}
+
+const USER_ID_LENGTH = 36
+
+/** Creates a data key for each user. */
+function createKeys(secretKey: string) {
+  const parsed = parseKeyRing(secretKey)
+  if (parsed.outcome === 'invalid') throw new TypeError(parsed.reason)
+  const { ring } = parsed
+  const keys = new Map<string, DataKey>()
+  return {
+    /** Returns the records of new keys, to be published before the facts. */
+    createMissing: (facts: readonly UserFact[]) => {
+      const missing = new Set(facts.map(({ userId }) => userId).filter((userId) => !keys.has(userId)))
+      return [...missing].map((userId) => {
+        const { key, wrapped } = createDataKey(ring, userId, Date.now())
+        keys.set(userId, key)
+        return { topic: USER_KEYS_TOPIC, key: `${userId}/${key.id}`, value: wrapped.wrapped, headers: {} }
+      })
+    },
+    sealOf: (userId: string): Seal | undefined => {
+      const key = keys.get(userId)
+      return key && ((text, context) => ({ key: key.id, bytes: key.seal(text, context) }))
+    },
   }
 }
 
