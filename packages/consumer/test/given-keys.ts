@@ -1,16 +1,15 @@
-import { type SealedUserFact, type UserFact } from '@nextvisit/contracts'
+import type { SealedUserFact } from '@nextvisit/contracts'
 import type { CommitDb } from '@nextvisit/database'
 import { withLogAdmin } from '@nextvisit/log'
 import type { KeyRing, WrappedKey } from '@nextvisit/sealing'
 import { testKeyOf, testKeyRing } from '@nextvisit/testing'
 import { expect, onTestFinished } from 'vitest'
-import type { Projection } from '../src/core/projection.ts'
 import { readCheckpoint } from '../src/fold/checkpoint.ts'
 import { createUserKeys, type UserKeys } from '../src/fold/user-keys.ts'
 import { createPartitionFold, type PartitionFold } from '../src/partition/partition-fold.ts'
 import { type GivenLog, PARTITIONS } from './given-log.ts'
 import { givenFoldParts } from './given-visits.ts'
-import { createVisitsProjection, type VisitsDraft } from './visits-projection.ts'
+import { createVisitsProjection, type VisitsProjection } from './visits-projection.ts'
 
 const PUBLISH_WITHIN_MS = 30_000
 
@@ -73,7 +72,7 @@ function recordOf({ userId, keyId, wrapped }: WrappedKey) {
 }
 
 /** Creates the example's projection, but with the name of each user whose identify it opens as the last event. */
-export function createOpeningProjection(topic?: string): Projection<UserFact, VisitsDraft> {
+export function createOpeningProjection(topic?: string): VisitsProjection {
   const visits = createVisitsProjection(topic)
   return {
     ...visits,
@@ -91,14 +90,14 @@ export function createOpeningProjection(topic?: string): Projection<UserFact, Vi
 export async function givenOpeningFold(
   db: CommitDb,
   userKeys: UserKeys,
-  onErased = (_: number) => {},
+  onErased?: (erased: number) => void,
 ): Promise<PartitionFold> {
   const fold = createPartitionFold({
     ...givenFoldParts(db, createOpeningProjection()),
     userKeys,
     topic: 'user-events',
     partition: 0,
-    onCommitted: ({ erased }) => onErased(erased),
+    onCommitted: ({ erased }) => onErased?.(erased),
   })
   await fold.open()
   return fold

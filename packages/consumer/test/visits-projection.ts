@@ -1,4 +1,4 @@
-import { encodeRecord, TOPICS, UserFact } from '@nextvisit/contracts'
+import { encodeRecord, isRequestFact, TOPICS, UserFact } from '@nextvisit/contracts'
 import { type Db, defineTable, sql } from '@nextvisit/database'
 import { idempotentRecordOf } from '@nextvisit/domain'
 import type { Projection } from '../src/core/projection.ts'
@@ -27,7 +27,7 @@ export function createVisitsProjection(topic: string = TOPICS.userEvents): Visit
     schema: UserFact,
     idempotencyOf: idempotentRecordOf,
     load: async (db, batch) => {
-      const facts = batch.flatMap(({ fact }) => (fact.type === 'EventTracked' ? fact : []))
+      const facts = batch.flatMap(({ fact }) => (isRequestFact(fact) ? fact : []))
       const rows = await visits.selectByKeys(db, facts)
       return { users: new Map(rows.map(({ userId, ...visit }) => [userId, visit])), events: [], erased: [] }
     },

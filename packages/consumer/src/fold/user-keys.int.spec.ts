@@ -48,6 +48,11 @@ async function readKeys(): Promise<readonly string[]> {
   return rows.map((row) => row.user_id)
 }
 
+function wanted(userId: string) {
+  const keyId = testKeyOf(userId).key.id
+  return new Map([[`${userId}/${keyId}`, { partition: 0, userId, keyId }]])
+}
+
 /** Counts the queries of a database for keys and for their checkpoints. */
 function countingQueries(counted: CommitDb) {
   const queries = { keys: 0 }
@@ -231,10 +236,6 @@ describe('the keys of a partition', () => {
   it('of several readers at once are all found', async () => {
     await keys.publish(ada, bob, cleo)
     const own = keys.open()
-    const wanted = (userId: string) => {
-      const keyId = testKeyOf(userId).key.id
-      return new Map([[`${userId}/${keyId}`, { partition: 0, userId, keyId }]])
-    }
     const found = await Promise.all([ada, bob, cleo].map((userId) => own.find(db, wanted(userId))))
     expect(found.map(({ size }) => size)).toEqual([1, 1, 1])
   })

@@ -54,7 +54,6 @@ describe('a rebuild', () => {
     const parts = { projection, db: shadow.db, ...log, until, catalog: staticCatalog([]), serviceVersion: 'test' }
     await rebuildInto({ ...parts, userKeys: keys.open({ pullWithinMs: Infinity }) })
     expect(await readVisits(shadow.db)).toEqual(await readVisits(live.db))
-    const readKeys = (db: CommitDb) => db.$queryRaw(sql`SELECT * FROM user_keys ORDER BY user_id`)
     expect(await readKeys(shadow.db)).toEqual(await readKeys(live.db))
   })
 
@@ -86,6 +85,10 @@ describe('a rebuild', () => {
     await expect(rebuild(log, db, new Map([[0, 1n]]))).rejects.toMatchObject({ code: 'CHECKPOINT_OUTSIDE_LOG' })
   })
 })
+
+function readKeys(db: CommitDb): Promise<unknown> {
+  return db.$queryRaw(sql`SELECT * FROM user_keys ORDER BY user_id`)
+}
 
 async function endsOf({ topic, connection }: GivenLog): Promise<ReadonlyMap<number, bigint>> {
   return new Map(Array.from(await readWatermarks(connection, topic), ([partition, { high }]) => [partition, high]))
