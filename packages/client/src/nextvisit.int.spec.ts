@@ -363,6 +363,21 @@ describe('a refusal of a promise that is not awaited', () => {
     expect(onRefused.mock.calls[1]?.[1]).toEqual({ ...track('ada'), type: 'track', idempotencyKey: expect.any(String) })
   })
 
+  it('is final for a suppressed user: it is reported once, not sent again, and delays nobody else', async () => {
+    const onRefused = vi.fn<NonNullable<NextvisitOptions['onRefused']>>()
+    const suppressed = { ...refused(403), message: 'User is suppressed' }
+    const { nextvisit, requests } = await givenClient(
+      ({ items }) => items.map(({ userName }) => (userName === 'ada' ? suppressed : refused(202))),
+      { onRefused },
+    )
+    const [ada, again, grace] = ['ada', 'ada', 'grace'].map((userName) => nextvisit.track(track(userName)))
+    await nextvisit.flush()
+    expect(await ada).toMatchObject({ status: 403, message: 'User is suppressed' })
+    expect([(await again)?.status, (await grace)?.status]).toEqual([403, 202])
+    expect(onRefused.mock.calls.map(([{ message }]) => message)).toEqual(['User is suppressed', 'User is suppressed'])
+    expect(requests.flatMap(({ items }) => items)).toHaveLength(3)
+  })
+
   it('is a line on the console without onRefused, one for all refusals', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     onTestFinished(() => warn.mockRestore())

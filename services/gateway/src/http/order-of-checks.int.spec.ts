@@ -25,6 +25,8 @@ const FAULTS = [
   'notGzip',
   'signature',
   'signatureUnverifiable',
+  'noErasures',
+  'suppressed',
   'idempotencyKey',
   'stillRunning',
   'keyOfAnother',
@@ -56,6 +58,10 @@ function routeWith(has: Has) {
   const { lock } = givenStages()
   const { stages } = givenStages({
     checkSignature: () => (has('signature') ? 'invalid' : has('signatureUnverifiable') ? 'unverifiable' : 'valid'),
+    checkSuppression: () => {
+      if (has('noErasures')) return REFUSALS.noErasures
+      return has('suppressed') ? REFUSALS.suppressed : undefined
+    },
     keptAnswers: {
       lock: async (request) => {
         if (has('stillRunning')) return { outcome: 'running' }
