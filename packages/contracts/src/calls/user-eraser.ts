@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { staleFields, Uuid } from '../primitives.ts'
+import { Uuid } from '../primitives.ts'
 import { ErasureAnswer, ErasuresPage } from '../public/erasures.ts'
 import { projectFields } from './call-fields.ts'
 import { type CallTable, defineCall } from './define-call.ts'
@@ -34,7 +34,7 @@ export const userEraserCalls = {
   listErasures: defineCall({
     path: '/internal/erasures/list',
     question: ErasuresQuery,
-    answer: z.object({ ...ErasuresPage.shape, ...staleFields }),
+    answer: ErasuresPage,
   }),
   /** Behind: the eraser has not created the keys yet. They never change afterwards, so callers cache them. */
   readInstallationKeys: defineCall({

@@ -1,6 +1,6 @@
 /** Bodies and answers of the routes that erase users (decisions.md, Erasure). Their keys need `mayErase`. */
 import { z } from 'zod'
-import { Instant, SlugId, Uuid } from '../primitives.ts'
+import { Instant, SlugId, staleFields, Uuid } from '../primitives.ts'
 import { BODY_LIMITS, withSeparators } from './body-limits.ts'
 import { IdentifyUserBody } from './ingest.ts'
 
@@ -115,6 +115,7 @@ export type ErasureAnswer = z.infer<typeof ErasureAnswer>
 export const ErasuresPage = z.strictObject({
   erasures: z.array(ErasureSummary).describe('Newest first.'),
   next: z.string().nullable().describe('Pass it as `after` for the next page; null: this is the last page.'),
+  ...staleFields,
 })
 export type ErasuresPage = z.infer<typeof ErasuresPage>
 

@@ -1,4 +1,4 @@
-import { gatewayCalls, type ServiceName, userEraserCalls } from '@nextvisit/contracts'
+import { gatewayCalls, userEraserCalls } from '@nextvisit/contracts'
 import {
   addressesConfig,
   type CallClient,
@@ -12,7 +12,6 @@ import { readSettings } from '../environment/config.ts'
 import { CliError, isTokenRefused } from '../errors.ts'
 
 const ANSWER_WITHIN_MS = 10_000
-const USER_ERASER = 'user-eraser' as ServiceName
 
 /** The services that erase users, as clients. */
 export interface ErasureClients {
@@ -22,13 +21,13 @@ export interface ErasureClients {
 
 /** Creates the clients with INTERNAL_TOKEN and the addresses in the environment. */
 export function createErasureClients(env: EnvironmentVariables): ErasureClients {
-  const config = addressesConfig('gateway', USER_ERASER).and(internalTokenConfig)
+  const config = addressesConfig('gateway', 'user-eraser').and(internalTokenConfig)
   const { services, internalToken: token } = readSettings(config, env)
   const clientOf = (baseUrls: readonly string[]) =>
     createInternalClient({ baseUrls, token, timeoutMs: ANSWER_WITHIN_MS })
   return {
     gateway: createCallClient(gatewayCalls, clientOf(services.gateway)),
-    userEraser: createCallClient(userEraserCalls, clientOf(services[USER_ERASER])),
+    userEraser: createCallClient(userEraserCalls, clientOf(services['user-eraser'])),
   }
 }
 
