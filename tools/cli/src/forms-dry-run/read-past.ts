@@ -74,15 +74,14 @@ export async function readPast(
   }
 
   try {
-    const ofForms = await readFences({ connection, topics, of: 'formEvents' })
-    const ofUsers = await readFences({ connection, topics, of: 'userEvents' })
+    const fences = await readFences({ connection, topics, of: 'userEvents' })
     const keys = await readKeysFor(users, options)
     const opener = createUserKeyOpener(keys, env)
-    await readTopic(topics.formEvents, forms, (record) => readFormFact(record, ofForms), simulation.takeFormFact)
+    await readTopic(topics.formEvents, forms, (record) => readFormFact(record, fences), simulation.takeFormFact)
     await readTopic(
       topics.userEvents,
       users,
-      (record) => readUserFact(record, ofUsers, opener),
+      (record) => readUserFact(record, fences, opener),
       simulation.takeUserFact,
     )
   } finally {
@@ -95,9 +94,16 @@ export async function readPast(
 type Read<Fact> = Decoded<Fact> | { readonly outcome: 'erased' }
 const ERASED = { outcome: 'erased' } as const
 
-function readFormFact(record: FetchedRecord, fences: Fences): Read<FormFact> {
-  const decoded = decodeRecord(FormFact, record.value, record.headers)
-  return fences.isErased(record, factOf(decoded)) ? ERASED : decoded
+/** A row of the queue is erased if its cause is before the fence, wherever the outbox has published its facts. */
+function readFormFact({ value, headers }: FetchedRecord, fences: Fences): Read<FormFact> {
+  const decoded = decodeRecord(FormFact, value, headers)
+  if (decoded.outcome === 'rejected') return decoded
+  // The log may have a second copy, which ends no queue.
+  if (decoded.fact.type === 'QueueErased') return ERASED
+  if (decoded.fact.type !== 'FormQueued') return decoded
+  const { userId, causeOffset = -1 } = decoded.fact
+  const fence = fences.ofUser(userId)
+  return fence && BigInt(causeOffset) < fence.offset ? ERASED : decoded
 }
 
 /** An event whose key is destroyed keeps its clear members, as in the consumers. */
