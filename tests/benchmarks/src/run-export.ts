@@ -42,7 +42,7 @@ try {
   })
   console.log(`Publishing ${records} records …`)
   const projects = [{ organization: 'acme', project: 'shop' }]
-  await fillLog(brokers, { projects, facts: records, users: USERS, inFlight: IN_FLIGHT })
+  await fillLog(brokers, { projects, facts: records, users: USERS, inFlight: IN_FLIGHT, secretKey: SECRET_KEY })
   const programs = new Map([
     [
       'reference',

@@ -78,12 +78,7 @@ export async function readPast(
     const keys = await readKeysFor(users, options)
     const opener = createUserKeyOpener(keys, env)
     await readTopic(topics.formEvents, forms, (record) => readFormFact(record, fences), simulation.takeFormFact)
-    await readTopic(
-      topics.userEvents,
-      users,
-      (record) => readUserFact(record, fences, opener),
-      simulation.takeUserFact,
-    )
+    await readTopic(topics.userEvents, users, (record) => readUserFact(record, fences, opener), simulation.takeUserFact)
   } finally {
     progress.end()
   }
