@@ -86,7 +86,7 @@ export function describeProjection(
     beforeEach(async () => {
       database = await createTestDatabase(inject('databaseUrl'), consumer)
       db = openDb(database.url)
-      await storeTestKeys(db, options.facts)
+      await storeTestKeys(db, facts)
     })
     afterEach(async () => {
       await db?.$disconnect()
@@ -197,7 +197,7 @@ export function describeProjection(
       await storeKeyBefore(db, options.facts[0]?.userId)
       const before = await readUserTables(db)
       expect([...before].filter(([, hasRows]) => !hasRows)).toEqual([])
-      const all = factsAsRecords([...facts, ...erasuresOf(options.facts)])
+      const all = factsAsRecords([...facts, ...erasuresOf(facts)])
       await foldAll(await foldOn(db), [batchOf(all, records.length)])
       const kept = ['erased_users', ...(options.keptTables ?? [])].toSorted()
       expect([...(await readUserTables(db))].flatMap(([table, hasRows]) => (hasRows ? table : []))).toEqual(kept)
@@ -260,7 +260,7 @@ export function describeProjection(
     const own = await createTestDatabase(inject('databaseUrl'), consumer)
     const target = openDb(own.url)
     try {
-      await storeTestKeys(target, options.facts)
+      await storeTestKeys(target, facts)
       await work(target)
     } finally {
       await target.$disconnect()
