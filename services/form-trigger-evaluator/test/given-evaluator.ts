@@ -86,9 +86,10 @@ export async function givenEvaluator(databaseUrl: string, options: Partial<Commi
     retry: async (context: TickContext, offset: bigint, fact: UserFact): Promise<void> => {
       await storeTestKeys(db, [fact])
       const [record] = factsAsRecords([fact])
-      const value = String(record?.value)
+      const [value, headers] = [String(record?.value), JSON.stringify(record?.headers)]
       await prisma.$executeRaw(sql`
-        UPDATE dead_letters SET state = 'retry', value = convert_to(${value}, 'UTF8') WHERE "offset" = ${offset}`)
+        UPDATE dead_letters SET state = 'retry', value = convert_to(${value}, 'UTF8'), headers = ${headers}::json
+        WHERE "offset" = ${offset}`)
       const fold = await openFold(context)
       await fold.retry()
     },
