@@ -11,7 +11,14 @@ import {
 import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { createPublisher, type LogConnection, type Publisher, withLogAdmin } from '@nextvisit/log'
 import { createCallClient, createLogger, createRedis, type RedisConnection, sendLocally } from '@nextvisit/service-kit'
-import { createTestDatabase, createTestTopic, type TestDatabase } from '@nextvisit/testing'
+import {
+  createTestDatabase,
+  createTestTopic,
+  type TestDatabase,
+  storedTestKeys,
+  storeTestKeys,
+  testSealOf,
+} from '@nextvisit/testing'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { contextOf, nps } from '../test/evaluator-fixtures.ts'
@@ -52,6 +59,7 @@ beforeAll(async () => {
   const { catalog } = contextOf([nps])
   ;({ runner } = await startRunner(projection, connection, dbs.db, {
     catalog,
+    userKeys: storedTestKeys(projection.name),
     onFailure: (error) => failures.push(error),
   }))
 })
@@ -66,7 +74,9 @@ afterAll(async () => {
 })
 
 async function publish(fact: UserFact, replyTo?: string): Promise<void> {
-  const record = encodeRecord(fact, { source: 'test', time: fact.received, replyTo })
+  await storeTestKeys(dbs.db, [fact])
+  const seal = testSealOf(fact.userId)
+  const record = encodeRecord(fact, { source: 'test', time: fact.received, replyTo, seal })
   const outcome = await publisher.publish(
     { topic, partition: 0, key: fact.userId, ...record },
     performance.now() + 10_000,

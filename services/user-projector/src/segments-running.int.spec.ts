@@ -5,7 +5,7 @@ import { eventTracked, identifyRequested, userIdFixture } from '@nextvisit/contr
 import { sql } from '@nextvisit/database'
 import { createPublisher, partitionForKey, type Publisher } from '@nextvisit/log'
 import { createMetrics } from '@nextvisit/service-kit'
-import { createTestTopic } from '@nextvisit/testing'
+import { createTestTopic, storedTestKeys, storeTestKeys, testSealOf } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { catalogOf, givenProjector } from '../test/given-projector.ts'
 import { createProjection } from './projection.ts'
@@ -57,11 +57,13 @@ describe('segments that several processes compute', () => {
       onFailure: (error) => failures.push(error),
       metrics,
       tickEveryMs: 100,
+      userKeys: storedTestKeys(projection.name),
     })
     return runner
   }
 
   const publish = async (facts: readonly UserFact[]): Promise<void> => {
+    await storeTestKeys(given.db, facts)
     const outcomes = await Promise.all(
       facts.map((fact) =>
         publisher.publish(
@@ -69,7 +71,7 @@ describe('segments that several processes compute', () => {
             topic: log.topic,
             partition: partitionForKey(fact.userId, PARTITIONS),
             key: fact.userId,
-            ...encodeRecord(fact, { source: 'test', time: fact.received }),
+            ...encodeRecord(fact, { source: 'test', time: fact.received, seal: testSealOf(fact.userId) }),
           },
           performance.now() + 30_000,
         ),

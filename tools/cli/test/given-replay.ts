@@ -1,13 +1,15 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import { type Consumer, offlineParts, type Projection } from '@nextvisit/consumer'
+import { type Consumer, createUserKeys, offlineParts, type Projection } from '@nextvisit/consumer'
+import { USER_KEYS_TOPIC } from '@nextvisit/contracts'
 import { asRole, openCommitDb, prepareServiceSchema, withClient } from '@nextvisit/database'
 import type { GivenLog } from '@nextvisit/consumer/test/given-log.ts'
 import { givenProjectionRunner } from '@nextvisit/consumer/test/given-runner.ts'
 import { visitsConsumer } from '@nextvisit/consumer/test/visits-consumer.ts'
-import type { LogConnection } from '@nextvisit/log'
-import { createTestDatabase } from '@nextvisit/testing'
-import { inject, onTestFinished } from 'vitest'
+import { type LogConnection, type Publisher, readWatermarks, withLogAdmin } from '@nextvisit/log'
+import { createTestDatabase, testKeyOf, testKeyRing } from '@nextvisit/testing'
+import { keyRecordOf } from '@nextvisit/user-keys'
+import { expect, inject, onTestFinished } from 'vitest'
 import { replayConsumer, type ReplayEnvironment, type ReplayRequest } from '../src/replay/replay-consumer.ts'
 
 const ignore = (): void => {}
@@ -44,6 +46,7 @@ export async function givenReplay(
         adminUrl,
         connection,
         catalog,
+        keyRing: consumer.opensRecords && testKeyRing,
         onBegin: ignore,
         onProgress: ignore,
         onLost: ignore,
@@ -57,12 +60,31 @@ export async function givenReplay(
   /** Starts the consumer's live fold, until the test ends. */
   const startLive = async () => {
     const projection = consumer.projection(offlineParts(() => Promise.resolve(1)))
-    const { onFailure } = await givenProjectionRunner(projection, connection, db, { catalog, tickEveryMs: 100 })
+    const keys = { ring: testKeyRing, topic: USER_KEYS_TOPIC, connection }
+    const readMarks = (topic: string) => readWatermarks(connection, topic)
+    const userKeys = consumer.opensRecords && createUserKeys({ ...keys, projection: consumer.name, readMarks })
+    onTestFinished(() => userKeys?.stop())
+    const own = { catalog, tickEveryMs: 100, userKeys }
+    const { onFailure } = await givenProjectionRunner(projection, connection, db, own)
     return { onFailure }
   }
 
   const asAdmin = (text: string) => withClient(adminUrl, (client) => client.query(text))
   return { db, url, adminUrl, replay, startLive, asAdmin }
+}
+
+/** Publishes the keys of these users, whose records are in partition 0. A replay knows their topic by its name only. */
+export async function publishTestKeys(
+  connection: LogConnection,
+  publisher: Publisher,
+  userIds: readonly string[],
+): Promise<void> {
+  await withLogAdmin(connection, (admin) => admin.createTopic(USER_KEYS_TOPIC, { partitions: 1 }))
+  const deadlineAt = performance.now() + 20_000
+  for (const userId of new Set(userIds)) {
+    const { outcome } = await publisher.publish(keyRecordOf(testKeyOf(userId).wrapped, 0), deadlineAt)
+    expect(outcome).toBe('published')
+  }
 }
 
 /** Returns the consumer with a topic of the test. */

@@ -4,9 +4,9 @@ import { encodeRecord } from '@nextvisit/contracts'
 import { identifyRequested, organizationConfig } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
 import { createPublisher } from '@nextvisit/log'
-import { createTestTopic } from '@nextvisit/testing'
+import { createTestTopic, testSealOf } from '@nextvisit/testing'
 import { describe, expect, inject, it } from 'vitest'
-import { givenReplay, onTopic } from '../../test/given-replay.ts'
+import { givenReplay, onTopic, publishTestKeys } from '../../test/given-replay.ts'
 import { consumerNamed } from '../environment/consumer-database.ts'
 
 const SOON = { timeout: 30_000 }
@@ -50,7 +50,9 @@ async function givenReplayedProjector() {
     await publisher.start()
     for (const [index, plan] of plans.entries()) {
       const fact = identifyRequested({ userName: `user-${index}`, operations: { set: { plan } } })
-      const { value, headers } = encodeRecord(fact, { source: 'test', time: fact.received })
+      await publishTestKeys(connection, publisher, [fact.userId])
+      const seal = testSealOf(fact.userId)
+      const { value, headers } = encodeRecord(fact, { source: 'test', time: fact.received, seal })
       const record = { topic, partition: 0, key: fact.userId, value, headers }
       expect((await publisher.publish(record, performance.now() + 10_000)).outcome).toBe('published')
     }
