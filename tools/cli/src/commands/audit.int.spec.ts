@@ -18,7 +18,7 @@ const identify = (userName: string) =>
   identifyRequested({ ...userOf(userName), operations: { set: { plan: `${userName}-plan` } } })
 const event = (userName: string) => eventTracked({ ...userOf(userName), properties: { coupon: userName } })
 
-/** Creates a log and the read models of all userConsumers, and functions that fold the log and audit them. */
+/** Creates a log and the read models of all consumers, and functions that fold the log and audit them. */
 async function givenProduct() {
   const log = await givenSealedLog()
   const { connection, topics } = log

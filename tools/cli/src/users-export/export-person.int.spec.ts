@@ -11,10 +11,10 @@ import {
 import { eventTracked, identifyRequested, organizationConfig } from '@nextvisit/contracts/fixtures'
 import { type Db, sql } from '@nextvisit/database'
 import { userIdOf } from '@nextvisit/domain'
-import { createLogAdmin, createPublisher, type LogConnection, partitionForKey } from '@nextvisit/log'
+import { createLogAdmin, createPublisher, type LogConnection, partitionForKey, readWatermarks } from '@nextvisit/log'
 import { type CallRoute, serveCalls } from '@nextvisit/service-kit'
 import { givenInternalServer } from '@nextvisit/service-kit/test/given-internal-server.ts'
-import { consumers } from '@nextvisit/services'
+import { consumers, userConsumers } from '@nextvisit/services'
 import { expect, it, onTestFinished } from 'vitest'
 import { givenReplay, onTopic } from '../../test/given-replay.ts'
 import { givenSealedLog, PARTITIONS, SECRET_ENV } from '../../test/given-sealed-log.ts'
@@ -62,7 +62,6 @@ function factsOf(name: string): UserFact[] {
   ]
 }
 
-const countKeyPartitions = async () => PARTITIONS
 const serve = async (routes: readonly CallRoute[]) => (await givenInternalServer({ token: TOKEN, routes })).url
 
 async function publishAll(connection: LogConnection, { userEvents, formEvents }: RecordTopics): Promise<void> {
@@ -103,10 +102,13 @@ async function givenProduct() {
   const databases = new Map<string, Db>()
   for (const consumer of consumers) {
     const { name } = consumer
-    const { db, startLive } = await givenReplay(onTopic(consumer, userEvents), { connection, catalog: CATALOG })
+    const topic = name === 'user-eraser' ? topics.erasures : userEvents
+    const partitions = [...(await readWatermarks(connection, topic)).keys()]
+    const { db, startLive } = await givenReplay(onTopic(consumer, topic), { connection, catalog: CATALOG })
     await startLive()
-    const barrier = createBarrier({ db, logAdmin, projection: name, topic: userEvents })
-    await barrier([0, 1, 2], AbortSignal.timeout(SOON.timeout))
+    const barrier = createBarrier({ db, logAdmin, projection: name, topic })
+    await barrier(partitions, AbortSignal.timeout(SOON.timeout))
+    const countKeyPartitions = async () => partitions.length
     const routes = serveCalls(
       { ...deadLetterCalls, ...personalDataCalls },
       { ...answerDeadLetters(name, db), ...answerPersonalData({ readDb: db, barrier, countKeyPartitions }) },
@@ -209,7 +211,7 @@ it('contains everything of a person between a header and a summary, and nothing 
     { formId: 'nps', outcome: 'queued' },
   ])
   expect(ofType('active-month', 'metering')).toMatchObject([{ month: '2026-11' }])
-  expect(between.filter(({ type }) => type === 'dead-letter')).toHaveLength(consumers.length)
+  expect(between.filter(({ type }) => type === 'dead-letter')).toHaveLength(userConsumers.length)
   expect(ofType('refusal', 'gateway')).toMatchObject([{ reason: 'event-limit' }])
   const records = between.filter(({ type }) => type === 'record')
   expect(records.map(({ topic }) => topic)).toEqual([userEvents, userEvents, userEvents, formEvents])

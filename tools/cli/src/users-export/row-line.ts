@@ -17,6 +17,8 @@ export const TYPE_OF_TABLE: Readonly<Record<string, string>> = {
   'form-trigger-evaluator/erased_users': 'erasure',
   'user-eraser/erasure_users': 'erasure',
   'user-eraser/erased_users': 'erasure',
+  'user-eraser/erased_keys': 'erasure',
+  'user-eraser/erasure_facts': 'erasure',
 }
 
 /** They are in the header. */
