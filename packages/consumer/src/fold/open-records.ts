@@ -20,58 +20,86 @@ export async function openRecords<Fact extends AnyFact, Draft>(
   parts: FoldParts<Fact, Draft>,
   batches: readonly FetchedAndDecoded<Fact>[],
 ): Promise<readonly DecodedBatch<Fact>[]> {
-  const { projection, userKeys, db } = parts
-  const { opens } = projection
+  const { opens } = parts.projection
   if (!opens) return batches
   const context = contextOf(parts)
   const wanted = new Map<string, WantedKey>()
-  const names = new Map<Recorded<Fact>, string>()
-  for (const { recorded } of batches) {
-    for (const record of recorded) {
+  const sealed = batches.map(({ recorded }) => {
+    const own: SealedRecord[] = []
+    for (const [index, record] of recorded.entries()) {
+      if (record.isErased) continue
       const fact = record.fact as AnyFact as SealedUserFact
-      if (record.isErased || !('sealed' in fact) || !fact.sealed || !opens(fact, context)) continue
-      const key = { partition: record.partition, userId: fact.userId, keyId: fact.sealed.key }
-      const name = nameOf(key)
-      names.set(record, name)
-      wanted.set(name, key)
+      if (!('sealed' in fact) || !fact.sealed) {
+        if (!isReadable(fact)) own.push({ index, name: undefined })
+      } else if (opens(fact, context)) {
+        const key = { partition: record.partition, userId: fact.userId, keyId: fact.sealed.key }
+        const name = nameOf(key)
+        wanted.set(name, key)
+        own.push({ index, name })
+      }
     }
-  }
-  if (wanted.size === 0) return batches.map((batch) => openBatch(batch, names, new Map()))
-  if (!userKeys) throw new Error(`${projection.name} opens sealed records, but was given no keys`)
-  const keys = await userKeys.find(db, wanted)
-  return batches.map((batch) => openBatch(batch, names, keys))
+    return own
+  })
+  const keys = await findKeys(parts, wanted)
+  return batches.map((batch, index) => openBatch(batch, sealed[index] ?? [], keys))
 }
 
+/** A record to open: its index in the batch, and the name of its key. Without one, its personal members are missing. */
+interface SealedRecord {
+  readonly index: number
+  readonly name: string | undefined
+}
+
+async function findKeys<Fact extends AnyFact, Draft>(
+  { projection, userKeys, db }: FoldParts<Fact, Draft>,
+  wanted: ReadonlyMap<string, WantedKey>,
+): Promise<ReadonlyMap<string, DataKey | 'damaged'>> {
+  if (wanted.size === 0) return new Map()
+  if (!userKeys) throw new Error(`${projection.name} opens sealed records, but was given no keys`)
+  return userKeys.find(db, wanted)
+}
+
+/** Copies nothing of a batch without sealed records: most records are events without properties. */
 function openBatch<Fact extends AnyFact>(
   batch: FetchedAndDecoded<Fact>,
-  names: ReadonlyMap<Recorded<Fact>, string>,
+  sealed: readonly SealedRecord[],
   keys: ReadonlyMap<string, DataKey | 'damaged'>,
 ): DecodedBatch<Fact> {
-  const recorded: Recorded<Fact>[] = []
-  const deadLetters = [...batch.deadLetters]
-  const bury = ({ offset }: Recorded<Fact>, reason: string): void => {
-    const record = batch.records.find((one) => one.offset === offset)
-    if (record) deadLetters.push({ record, reason })
+  if (sealed.length === 0) return batch
+  const recorded = [...batch.recorded]
+  const reasons = new Map<bigint, string>()
+  for (const { index, name } of sealed) {
+    const record = recorded[index] as Recorded<Fact>
+    const opened = openRecord(record, name === undefined ? 'absent' : keys.get(name))
+    if (typeof opened === 'string') reasons.set(record.offset, opened)
+    else recorded[index] = opened
   }
-  for (const record of batch.recorded) {
-    const name = names.get(record)
-    const key = name === undefined ? undefined : keys.get(name)
-    if (name === undefined && isReadable(record)) recorded.push(record)
-    else if (name === undefined) bury(record, 'sealed: is missing')
-    else if (key === undefined)
-      recorded.push(record.fact.type === 'EventTracked' ? record : { ...record, isErased: true })
-    else if (key === 'damaged') bury(record, 'sealed: its data key is damaged')
-    else {
-      const opened = openFact(record.fact as AnyFact as SealedUserFact, key.open)
-      if (opened.outcome === 'ok') recorded.push({ ...record, fact: opened.fact as AnyFact as Fact })
-      else bury(record, opened.reason)
-    }
+  if (reasons.size === 0) return { ...batch, recorded }
+  const buried = batch.records.flatMap((record) => {
+    const reason = reasons.get(record.offset)
+    return reason === undefined ? [] : { record, reason }
+  })
+  return {
+    ...batch,
+    recorded: recorded.filter(({ offset }) => !reasons.has(offset)),
+    deadLetters: [...batch.deadLetters, ...buried],
   }
-  return { ...batch, recorded, deadLetters }
+}
+
+/** Returns the opened record, or the reason why it becomes a dead letter. */
+function openRecord<Fact extends AnyFact>(
+  record: Recorded<Fact>,
+  key: DataKey | 'damaged' | 'absent' | undefined,
+): Recorded<Fact> | string {
+  if (key === 'absent') return 'sealed: is missing'
+  if (key === 'damaged') return 'sealed: its data key is damaged'
+  // Destroyed.
+  if (key === undefined) return record.fact.type === 'EventTracked' ? record : { ...record, isErased: true }
+  const opened = openFact(record.fact as AnyFact as SealedUserFact, key.open)
+  return opened.outcome === 'ok' ? { ...record, fact: opened.fact as AnyFact as Fact } : opened.reason
 }
 
 /** Until every writer seals, an identify may have its personal members in clear. */
-function isReadable({ fact, isErased }: Recorded<AnyFact>): boolean {
-  if (isErased || fact.type !== 'IdentifyRequested' || 'sealed' in fact) return true
-  return 'userName' in fact && 'operations' in fact && 'device' in fact
+function isReadable(fact: AnyFact): boolean {
+  return fact.type !== 'IdentifyRequested' || ('userName' in fact && 'operations' in fact && 'device' in fact)
 }
