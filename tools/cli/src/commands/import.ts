@@ -1,18 +1,21 @@
 import { existsSync } from 'node:fs'
 import { access, constants, stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { readCatalog } from '@nextvisit/catalog'
+import { askViews, type CatalogState, readCatalog } from '@nextvisit/catalog'
 import { TOPICS, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
 import { isTimezone, SKIP_REASONS } from '@nextvisit/domain'
-import { createLogAdmin, createPublisher, readKeyPartitions } from '@nextvisit/log'
+import { createLogAdmin, createPublisher, type LogAdmin, readKeyPartitions } from '@nextvisit/log'
+import { type KeyRing, SECRET_KEY_VARIABLE } from '@nextvisit/sealing'
 import { userConsumers } from '@nextvisit/services'
 import { createErasureView, type ErasureView } from '@nextvisit/user-keys'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { logConnection, readEnvironment } from '../environment/config.ts'
 import { consumerNamed, openConsumerDatabase } from '../environment/consumer-database.ts'
 import { CliError, EXIT } from '../errors.ts'
+import { knownKeyRing, noKeyRing } from '../environment/key-ring.ts'
 import { fileError } from '../file-error.ts'
 import { findProject, PROJECT_HELP, type ProjectName } from '../find-project.ts'
+import { createImportKeys } from '../import/import-keys.ts'
 import { createImportPace } from '../import/import-pace.ts'
 import { createKnownUsers } from '../import/known-users.ts'
 import { LINE_FORMATS, type ExportSummary, type LineFormat, type Tally } from '../import/line-format.ts'
@@ -70,6 +73,8 @@ Lines of nextvisit export are records: they have another format and are not acce
 An import fills in unknown values: it overwrites no trait, meters no event and no active user, and triggers no form.
 New names count toward their caps (docs/spec/decisions.md, Import).
 Lines of suppressed users are rejected (nextvisit erase --suppress).
+It seals names, traits and properties, and needs NEXTVISIT_SECRET_KEY with the value of the services. A line that was imported before its user
+was erased is not imported again.
 The user of a track line must be identified by an earlier line, or must exist already. Two equal lines of one file are two events;
 lines with the same "id" are one. Equal lines of different files are also one: if you split a history into several files, give
 each line its own "id".
@@ -92,6 +97,8 @@ async function importFile(file: string, flags: ImportFlags): Promise<void> {
   const { project: name, format, timeZone, maxDelay, dryRun = false } = flags
   await requireReadable(file)
   const env = readEnvironment()
+  const keyRing = knownKeyRing(env)
+  if (!keyRing && !dryRun) throw noKeyRing(env)
   const connection = logConnection(env)
   const databases = new Map(userConsumers.map((consumer) => [consumer.name, openConsumerDatabase(env, consumer)]))
   const projector = openConsumerDatabase(env, consumerNamed('user-projector'))
@@ -102,7 +109,9 @@ async function importFile(file: string, flags: ImportFlags): Promise<void> {
   const release = await lockFile(file)
   try {
     await admin.connect()
-    const project = findProject((await readCatalog(connection, TOPICS.catalog)).state, name)
+    const { state } = await readCatalog(connection, TOPICS.catalog)
+    const project = findProject(state, name)
+    if (keyRing) await requireSharedKey(admin, state, keyRing)
     const { organization, project: projectId } = project
     await publisher.start()
     await erasures.start()
@@ -113,6 +122,7 @@ async function importFile(file: string, flags: ImportFlags): Promise<void> {
       expected: connection.partitions,
       foldedBy: USER_PROJECTOR_GROUP,
     })
+    const log = { connection, publisher, partitions }
     const counts = await runImport({
       file,
       format,
@@ -120,7 +130,8 @@ async function importFile(file: string, flags: ImportFlags): Promise<void> {
       policy: project,
       users: createKnownUsers(project, projector, admin),
       isSuppressed: (userId) => erasures.isSuppressed({ organization, project: projectId, userId }),
-      log: { connection, publisher, partitions },
+      keys: keyRing && !dryRun ? createImportKeys({ project, keyRing, fences: erasures, projector, log }) : undefined,
+      log,
       ends: new Map([...marks].map(([partition, { high }]) => [partition, high])),
       pace: createImportPace({ admin, databases, maxDelayMs: maxDelayOf(maxDelay * 1_000), onPause: progress.pause }),
       isDryRun: dryRun,
@@ -151,6 +162,18 @@ async function requireCurrent({ currentAsOfMs }: ErasureView): Promise<void> {
       )
     await sleep(20)
   }
+}
+
+/** Throws if a running service lacks the key that would wrap new data keys: it could open no record of this import. */
+async function requireSharedKey(admin: LogAdmin, state: CatalogState, { newestKeyId }: KeyRing): Promise<void> {
+  const { secretKeyIds } = await askViews(admin, TOPICS.catalog, state)
+  const lacking = [...secretKeyIds].flatMap(([view, keyIds]) => (keyIds.includes(newestKeyId) ? [] : view))
+  if (lacking.length === 0) return
+  throw new CliError(
+    `${SECRET_KEY_VARIABLE} of ${lacking.join(', ')} lacks key ${newestKeyId}, the first one here: nobody could read the records ` +
+      'of this import. Use the same value as the services: see docs/runbooks/rotate-secret-key.md.',
+    EXIT.usage,
+  )
 }
 
 /** Returns the maximum delay of each consumer: shorter for those whose replies callers wait for. */

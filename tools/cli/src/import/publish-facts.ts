@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { encodeRecord, HEADERS, type RequestFact, TOPICS } from '@nextvisit/contracts'
 import { readLog, type LogConnection, partitionForKey, type Publisher, type RecordToPublish } from '@nextvisit/log'
+import type { DataKey } from '@nextvisit/sealing'
+import { sealWith } from '@nextvisit/user-keys'
 import { CliError } from '../errors.ts'
 
 /**
@@ -12,14 +14,24 @@ export const CHUNK_BYTES = 800_000
 
 /** `ce_source` of imported records. */
 const IMPORT_SOURCE = 'import'
-const PUBLISH_WITHIN_MS = 15_000
-const TRIES = 10
-const TRY_AGAIN_AFTER_MS = 1_000
+export const PUBLISH_WITHIN_MS = 15_000
+export const TRIES = 10
+export const TRY_AGAIN_AFTER_MS = 1_000
 
 export interface ImportLog {
   readonly connection: LogConnection
   readonly publisher: Publisher
   readonly partitions: number
+  /** Default `user-events`. */
+  readonly topic?: string
+  /** Default `user-keys`. */
+  readonly keysTopic?: string
+}
+
+/** A fact with the data key that seals its personal members. undefined: it has none. */
+export interface FactToSeal {
+  readonly fact: RequestFact
+  readonly key: DataKey | undefined
 }
 
 /**
@@ -27,12 +39,13 @@ export interface ImportLog {
  * and sends only missing records again. (If the first one still arrives later, consumers drop the duplicate.)
  */
 export async function publishFacts(
-  facts: readonly RequestFact[],
+  facts: readonly FactToSeal[],
   positions: Map<number, bigint>,
-  { connection, publisher, partitions }: ImportLog,
+  log: ImportLog,
 ): Promise<void> {
+  const { connection, publisher } = log
   const before = new Map(positions)
-  let missing = facts.map((fact) => recordOf(fact, partitions))
+  let missing = facts.map((fact) => recordOf(fact, log))
   for (let tries = 1; ; tries += 1) {
     const deadlineAt = performance.now() + PUBLISH_WITHIN_MS
     const outcomes = await Promise.all(missing.map((record) => publisher.publish(record.toPublish, deadlineAt)))
@@ -42,8 +55,7 @@ export async function publishFacts(
     }
     const lost = missing.filter((_record, index) => outcomes[index]?.outcome !== 'published')
     if (lost.length === 0) return
-    if (tries === TRIES)
-      throw new CliError('Kafka does not accept the records. Nothing is lost: run the import again to continue.')
+    if (tries === TRIES) throw notAcceptedError()
     await sleep(TRY_AGAIN_AFTER_MS)
     const there = await readImportedIds(connection, before)
     missing = lost.filter(({ id }) => !there.has(id))
@@ -72,10 +84,18 @@ export async function readImportedIds(
   return ids
 }
 
-function recordOf(fact: RequestFact, partitions: number): { readonly id: string; readonly toPublish: RecordToPublish } {
-  const encoded = encodeRecord(fact, { source: IMPORT_SOURCE, time: fact.received })
+export function notAcceptedError(): CliError {
+  return new CliError('Kafka does not accept the records. Nothing is lost: run the import again to continue.')
+}
+
+function recordOf(
+  { fact, key }: FactToSeal,
+  { partitions, topic = TOPICS.userEvents }: ImportLog,
+): { readonly id: string; readonly toPublish: RecordToPublish } {
+  const seal = key && sealWith(key)
+  const encoded = encodeRecord(fact, { source: IMPORT_SOURCE, time: fact.received, seal })
   const partition = partitionForKey(fact.userId, partitions)
-  return { id: fact.id, toPublish: { topic: TOPICS.userEvents, partition, key: fact.userId, ...encoded } }
+  return { id: fact.id, toPublish: { topic, partition, key: fact.userId, ...encoded } }
 }
 
 function raise(positions: Map<number, bigint>, partition: number, position: bigint): void {

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
+import type { RequestFact } from '@nextvisit/contracts'
 import { MAX_LINE_BYTES, type ProjectPolicy } from '@nextvisit/domain'
 import { CliError, EXIT } from '../errors.ts'
 import { type ImportState, readState, writeState } from './import-state.ts'
+import type { ImportKeys } from './import-keys.ts'
 import { createJudge, type JudgedLine, type ParsedLine } from './judge-line.ts'
 import type { KnownUsers } from './known-users.ts'
 import { createLineReader, type ExportSummary, type LineFormat, type LineReader } from './line-format.ts'
@@ -11,6 +13,8 @@ import { type Reject, rejectOf, rejectsFileOf, writeRejects } from './rejects.ts
 
 /** Maximum bytes that a record adds to its line: ids, verdicts, headers. */
 const RECORD_OVERHEAD_BYTES = 1_000
+/** Sealed members are base64 of the members' JSON. */
+const SEALED_SHARE = 4 / 3
 const EXAMPLES = 5
 /** Progress is written to disk this often. After a kill, the log tells the rest. */
 const KEEP_EVERY_MS = 100
@@ -24,6 +28,8 @@ interface ImportOptions {
   readonly users: KnownUsers
   /** Returns whether records of a user are refused (decisions.md, Erasure). Asked when the user's lines are published. */
   readonly isSuppressed: (userId: string) => boolean
+  /** Absent: this is a dry run. */
+  readonly keys?: ImportKeys | undefined
   readonly log: ImportLog
   /** End of the log by partition, before this import publishes. */
   readonly ends: ReadonlyMap<number, bigint>
@@ -92,8 +98,8 @@ async function writeLines(
 
   const add = async (line: Line, parsed: ParsedLine, upTo?: () => Chunk['upTo']): Promise<void> => {
     judged.push(judge(line, parsed, new Date()))
-    bytes += line.bytes.length + RECORD_OVERHEAD_BYTES
-    if (judged.length >= CHUNK_RECORDS || bytes + MAX_LINE_BYTES > CHUNK_BYTES) await write(upTo?.())
+    bytes += SEALED_SHARE * line.bytes.length + RECORD_OVERHEAD_BYTES
+    if (judged.length >= CHUNK_RECORDS || bytes + SEALED_SHARE * MAX_LINE_BYTES > CHUNK_BYTES) await write(upTo?.())
   }
   const write = async (upTo: Chunk['upTo']): Promise<void> => {
     const chunk = { judged, ...(upTo && { upTo }) }
@@ -156,11 +162,21 @@ async function createChunkWriter(options: ImportOptions, before: ImportState | u
     keptAt = performance.now()
   }
 
+  /** Adds keys to facts. Leaves out those that were imported before an erasure of their user. */
+  async function withKeys(facts: readonly RequestFact[]) {
+    const found = facts.length > 0 ? await options.keys?.keysFor(facts) : undefined
+    const left = facts.filter(({ id }) => !found?.erased.has(id))
+    return {
+      facts: left.map((fact) => ({ fact, key: found?.keys.get(fact.userId) })),
+      alreadyThere: facts.length - left.length,
+    }
+  }
+
   async function publish({ judged, upTo }: Chunk): Promise<void> {
     // Before the lines are sorted: a user may be suppressed meanwhile.
     if (!isDryRun && judged.some(({ outcome }) => outcome === 'record')) await pace()
     const sorted = await sortOut(judged, there, options)
-    const { facts } = sorted
+    const { facts, alreadyThere } = await withKeys(sorted.facts)
     if (!isDryRun && facts.length > 0) await publishFacts(facts, positions, log)
     published += facts.length
     examples.push(...sorted.rejects.slice(0, EXAMPLES - examples.length))
@@ -169,7 +185,7 @@ async function createChunkWriter(options: ImportOptions, before: ImportState | u
       ...state,
       ...upTo,
       read: state.read + (upTo ? judged.length : 0),
-      inLog: state.inLog + facts.length + sorted.alreadyThere,
+      inLog: state.inLog + facts.length + alreadyThere + sorted.alreadyThere,
       rejected: state.rejected + sorted.rejects.length,
       positions: Object.fromEntries([...positions].map(([partition, at]) => [String(partition), String(at)])),
     }
@@ -206,7 +222,7 @@ async function sortOut(
 ) {
   const asked = chunk.flatMap((judged) => (judged.outcome === 'record' && judged.isOfUnknown ? judged.fact.userId : []))
   const found = await users.lookUp(asked)
-  const facts: Extract<JudgedLine, { outcome: 'record' }>['fact'][] = []
+  const facts: RequestFact[] = []
   const rejects: Reject[] = []
   let alreadyThere = 0
   for (const judged of chunk) {
