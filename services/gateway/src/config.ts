@@ -2,12 +2,12 @@ import {
   addressesConfig,
   internalServerConfig,
   kafkaConfig,
-  keyRingConfig,
   logConfig,
   modeConfig,
   port,
   readConfig,
   redisConfig,
+  requiredKeyRingConfig,
 } from '@nextvisit/service-kit'
 import { z } from 'zod'
 import { REQUEST_BUDGET_MS } from './http/request-budget.ts'
@@ -56,7 +56,7 @@ const schema = gatewayConfig
   .and(addressesConfig('user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator', 'user-eraser'))
   .and(kafkaConfig)
   .and(redisConfig)
-  .and(keyRingConfig)
+  .and(requiredKeyRingConfig)
   .and(internalServerConfig)
   .and(logConfig)
   .and(modeConfig)

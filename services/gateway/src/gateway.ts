@@ -9,7 +9,7 @@ import {
   type RedisConnection,
   serveCalls,
 } from '@nextvisit/service-kit'
-import type { ErasureView } from '@nextvisit/user-keys'
+import { createSealingKeys, type ErasureView } from '@nextvisit/user-keys'
 import { createKnownUsers } from './admission/known-users.ts'
 import { createMetering } from './admission/metering.ts'
 import { createTraitRegistry } from './admission/trait-registry.ts'
@@ -67,6 +67,8 @@ export interface GatewayParts
   readonly topic?: string
   /** Default `erasures`. */
   readonly erasuresTopic?: string
+  /** Default `user-keys`. */
+  readonly keysTopic?: string
   /** Prefix of every key in Redis. Default `nextvisit:`. */
   readonly redisPrefix?: string
   /** Default: the rate limiter's. */
@@ -74,6 +76,8 @@ export interface GatewayParts
 }
 
 const MAX_VIEW_AGE_MS = 30_000
+/** Maximum number of users whose data keys are in memory. An open key takes about 1 KB. */
+const MAX_OPEN_KEYS = 50_000
 
 /** Wires the gateway. Opens nothing. */
 export function createGateway(parts: GatewayParts) {
@@ -100,7 +104,20 @@ export function createGateway(parts: GatewayParts) {
   const keptAnswers = createKeptAnswers(redis, redisPrefix, requestBudgetMs)
   const signingSecrets = createSigningSecrets(parts)
   const checkSignature = createCheckSignature(signingSecrets)
-  const knownUsers = createKnownUsers(redis, redisPrefix, clients.userProjector, requestBudgetMs)
+  const sealingKeys = createSealingKeys({
+    keyRing: parts.keyRing,
+    publish: userEvents.publishKey,
+    fences: erasures,
+    max: MAX_OPEN_KEYS,
+  })
+  const knownUsers = createKnownUsers({
+    redis,
+    keyPrefix: redisPrefix,
+    projector: clients.userProjector,
+    sealingKeys,
+    fences: erasures,
+    requestBudgetMs,
+  })
   const { onRecorded, onLeftOut } = metrics
   const checkSuppression = createCheckSuppression(erasures)
   const stages = createStages({

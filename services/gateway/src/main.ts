@@ -30,7 +30,7 @@ const metrics = createMetrics('gateway')
 const catalog = createCatalogView(connection, {
   serviceName: 'gateway',
   logger,
-  secretKeyIds: config.keyRing?.keyIds ?? [],
+  secretKeyIds: config.keyRing.keyIds,
 })
 createCatalogMetrics(metrics, catalog)
 const erasures = createErasureView(connection, { logger })

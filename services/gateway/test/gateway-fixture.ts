@@ -1,11 +1,13 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import { HEADERS, OrganizationConfig, UserFact } from '@nextvisit/contracts'
+import { OrganizationConfig } from '@nextvisit/contracts'
 import { createApiKey, hashApiKey } from '@nextvisit/domain'
-import { readLog, createPublisher, type LogConnection, partitionForKey, withLogAdmin } from '@nextvisit/log'
+import { createPublisher, type LogConnection, withLogAdmin } from '@nextvisit/log'
+import type { KeyRing } from '@nextvisit/sealing'
+import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
 import { createLogger, createRedis, createRedisSubscriber } from '@nextvisit/service-kit'
 import { until } from '@nextvisit/testing'
-import { createErasureView } from '@nextvisit/user-keys'
+import { createErasureView, type Fences } from '@nextvisit/user-keys'
 import { givenErasures } from '@nextvisit/user-keys/test/given-erasures.ts'
 import { Registry } from 'prom-client'
 import { inject } from 'vitest'
@@ -16,11 +18,12 @@ import { publishTimeoutMs, REQUEST_BUDGET_MS } from '../src/http/request-budget.
 import { createHttpServer } from '../src/http/http-server.ts'
 import { loadCountries } from '../src/ingest/caller-country.ts'
 import { callOver } from './call-over.ts'
+import { PARTITIONS, readRecords, readUserKeys } from './read-records.ts'
 
 /** Address of a closed port. */
 const NOBODY = 'http://127.0.0.1:1'
 export const TEST_TOKEN = 'a-token-for-tests-only'
-const PARTITIONS = 3
+const KEY_RING = givenKeyRing('ab'.repeat(32))
 /** Long enough for a slow machine. Specs about time limits pass the product's budget. */
 const PATIENT_BUDGET_MS = 10 * REQUEST_BUDGET_MS
 const PATIENT_RATE_LIMIT_MS = 5_000
@@ -35,7 +38,6 @@ export interface GatewayFixtureOptions {
   readonly withErasures?: boolean
   /** Default: true. */
   readonly waitsForErasures?: boolean
-  readonly keyRing?: GatewayParts['keyRing']
   readonly brokers?: string
   /** Replaces the addresses of brokers, by those of a fault proxy. */
   readonly addressFor?: LogConnection['addressFor']
@@ -48,6 +50,10 @@ export interface GatewayFixtureOptions {
   /** Default: none. */
   readonly trustedProxies?: readonly string[]
   readonly catalog?: GatewayParts['catalog']
+  /** Default: one key that all gateways of specs share. */
+  readonly keyRing?: KeyRing
+  /** Default: no user is erased. */
+  readonly fences?: Fences
   /** Makes this a second gateway of an installation, with the same topic, organization and keys. */
   readonly besides?: Installation
 }
@@ -62,15 +68,6 @@ interface Installation {
   readonly config: OrganizationConfig
 }
 
-export interface Recorded {
-  /** The value of the record in the log. */
-  readonly text: string
-  readonly fact: UserFact
-  readonly partition: number
-  readonly key: string
-  readonly headers: Readonly<Record<string, string>>
-}
-
 const countryOf = loadCountries()
 
 export type GatewayFixture = Awaited<ReturnType<typeof startGateway>>
@@ -80,8 +77,9 @@ export type GatewayFixture = Awaited<ReturnType<typeof startGateway>>
  * Other services are absent unless they are given.
  */
 export async function startGateway(options: GatewayFixtureOptions = {}) {
-  const { besides, requestBudgetMs = PATIENT_BUDGET_MS } = options
+  const { besides, requestBudgetMs = PATIENT_BUDGET_MS, keyRing = KEY_RING } = options
   const topic = besides?.topic ?? `gateway-test-${randomUUID()}`
+  const keysTopic = `${topic}-keys`
   const redisPrefix = besides?.redisPrefix ?? `test:${randomUUID()}:`
   const keys = besides?.keys ?? {
     admin: newKey('admin', 'P'),
@@ -97,7 +95,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
     ...(options.addressFor && { addressFor: options.addressFor }),
   }
   const reachable = { brokers: inject('kafkaBrokers').split(','), clientId: 'gateway-test' }
-  if (!besides) await createTopic(reachable, topic, PARTITIONS)
+  if (!besides) for (const one of [topic, keysTopic]) await createTopic(reachable, one, PARTITIONS)
   const erasuresTopic = besides?.erasuresTopic ?? (options.withErasures ? `${topic}.erasures` : undefined)
   if (erasuresTopic && !besides?.erasuresTopic) await createTopic(reachable, erasuresTopic, 1)
 
@@ -108,7 +106,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
   const registry = new Registry()
   const erasures = erasuresTopic
     ? createErasureView(connection, { logger, topic: erasuresTopic })
-    : { ...givenErasures(), start: async () => {}, stop: async () => {} }
+    : { ...givenErasures(), ...options.fences, start: async () => {}, stop: async () => {} }
   const answered: { readonly route: string; readonly status: number }[] = []
   const gateway = createGateway({
     requestBudgetMs,
@@ -128,7 +126,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
       'user-eraser': [options.services?.['user-eraser'] ?? NOBODY],
     },
     internalToken: TEST_TOKEN,
-    keyRing: options.keyRing,
+    keyRing,
     maxInFlight: options.maxInFlight ?? 1_000,
     maxBodyBytesInFlight: options.maxBodyBytesInFlight ?? 67_108_864,
     trustedProxies: [...(options.trustedProxies ?? [])],
@@ -140,6 +138,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
     },
     logger,
     topic,
+    keysTopic,
     redisPrefix,
     // The specs' Redis is never unavailable, only slow. Those that pass an address break it.
     ...(!options.redisUrl && { rateLimits: { patienceMs: PATIENT_RATE_LIMIT_MS } }),
@@ -200,8 +199,10 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
     visit: (body: object) => post('/v2/sdk/identify-user', body, keys.sdk),
     erase: (body: object, key: string = keys.eraser) => post('/v2/admin/erasures', body, key),
     get: (path: string, key: string = keys.admin) => call('GET', path, { 'x-api-key': key }),
-    /** Reads all records of the topic, parsed by their schema. */
-    records: () => readRecords(reachable, topic),
+    /** Reads all records of the topic, parsed by their schema and opened with the keys of {@link userKeys}. */
+    records: async () => readRecords(reachable, topic, keyRing, () => readUserKeys(reachable, keysTopic)),
+    /** Reads the published data keys of users, in the order of each partition. */
+    userKeys: () => readUserKeys(reachable, keysTopic),
     stopServer: server.stop,
     stop: async () => {
       await server.stop()
@@ -250,38 +251,9 @@ function organizationWith(keys: Installation['keys'], { project, plan }: Gateway
   })
 }
 
-async function createTopic(
-  connection: { brokers: string[]; clientId: string },
-  topic: string,
-  partitions: number,
-): Promise<void> {
+async function createTopic(connection: LogConnection, topic: string, partitions: number): Promise<void> {
   await withLogAdmin(connection, async (admin) => {
     await admin.createTopic(topic, { partitions, replicationFactor: 1 })
     await until(async () => (await admin.partitionCount(topic)) === partitions)
   })
-}
-
-async function readRecords(
-  connection: { brokers: string[]; clientId: string },
-  topic: string,
-): Promise<readonly Recorded[]> {
-  const records: Recorded[] = []
-  const from = new Map(Array.from({ length: PARTITIONS }, (_, partition) => [partition, 0n]))
-  await readLog(connection, {
-    topic,
-    from,
-    onBatch: (batch) => {
-      for (const { value, key, partition, headers } of batch.records) {
-        const text = value?.toString() ?? ''
-        const fact = UserFact.parse(JSON.parse(text))
-        records.push({ fact, text, partition, key: key?.toString() ?? '', headers })
-      }
-    },
-    until: 'end',
-  })
-  for (const { fact, key, partition, headers } of records) {
-    if (key !== fact.userId || partition !== partitionForKey(key, PARTITIONS) || headers[HEADERS.id] !== fact.id)
-      throw new Error('A record is not where its user’s records belong')
-  }
-  return records
 }

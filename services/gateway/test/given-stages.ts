@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import type { JsonObject } from '@nextvisit/domain'
 import type { PublishOutcome } from '@nextvisit/log'
+import { createDataKey } from '@nextvisit/sealing'
+import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
 import type { Admitted } from '../src/admission/admission.ts'
 import type { Idempotency } from '../src/idempotency/idempotent-request.ts'
 import { answer, type CheckedRequest } from '../src/http/route.ts'
@@ -20,6 +23,8 @@ export const ADMITTED: Admitted<ReturnType<typeof eventTracked>> = {
   fact: eventTracked(),
   conclude: async () => undefined,
 }
+/** A data key of any user. */
+export const KEY = createDataKey(givenKeyRing('ab'.repeat(32)), randomUUID(), Date.now()).key
 export const PUBLISHED: PublishOutcome = { outcome: 'published', offset: 0n }
 
 /** Returns the `Idempotency-Key` of an item. One `key` with two contents stands for two requests. */
@@ -70,7 +75,7 @@ export function givenStages(parts: Partial<StagesParts> = {}) {
     checkSignature: () => 'valid',
     checkSuppression: () => undefined,
     keptAnswers: { lock },
-    knownUsers: { check: async () => 'exists' },
+    knownUsers: { check: async () => 'exists', keyOf: async () => KEY },
     userEvents: { partitionOf: (userId) => ({ userId, partition: 0 }), publish: async () => PUBLISHED },
     replies: { expect },
     onRecorded: () => undefined,

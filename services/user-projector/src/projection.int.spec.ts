@@ -6,6 +6,8 @@ import { type TraitOperations, type UserFact, userProjectorCalls, type UserReadM
 import { eventTracked, identifyRequested, userIdFixture, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, createAdapter, openCommitDb } from '@nextvisit/database'
 import { partitionForKey } from '@nextvisit/log'
+import { createDataKey } from '@nextvisit/sealing'
+import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
 import { createCallClient, type CallOptions, sendLocally } from '@nextvisit/service-kit'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import * as fc from 'fast-check'
@@ -306,6 +308,46 @@ describe('a look-up of users', () => {
     })
     expect(answer).toEqual(answered('missing', 'exists', 'exists', 'missing'))
     expect(waitedFor).toEqual([2, 3])
+  })
+})
+
+function keyOf(place: Place, atMs: number) {
+  const { userId } = askedOf(place, 'hypatia', 1)
+  return createDataKey(givenKeyRing('ab'.repeat(32)), userId, atMs).wrapped
+}
+
+function erase(place: Place, keysUntilMs: number) {
+  return db.executeAll(
+    erasedUsers.upsert([
+      {
+        ...askedOf(place, 'hypatia', 1),
+        offset: 1n,
+        keysUntil: new Date(keysUntilMs).toISOString(),
+        erasureId: randomUUID(),
+        rows: 0n,
+      },
+    ]),
+  )
+}
+
+async function answerOf(place: Place) {
+  const answer = await lookUp([askedOf(place, 'hypatia', 1)], () => Promise.resolve())
+  return (answer as { answer: { answers: unknown[] } }).answer.answers[0]
+}
+
+describe('a look-up of a user with data keys', () => {
+  it('answers the newest key that no erasure has destroyed, and the last erasure', async () => {
+    const place = newPlace()
+    const [older, newest] = [keyOf(place, 1_000), keyOf(place, 2_000)]
+    await fold([identifyRequested({ ...place, userName: 'hypatia' })])
+    await db.executeAll(userKeys.upsert([newest, older].map((key) => ({ ...key, partition: 1 }))))
+    const key = { keyId: newest.keyId, wrapped: newest.wrapped }
+    expect(await answerOf(place)).toEqual({ existence: 'exists', key })
+    await erase(place, 1_999)
+    const keysUntil = '1970-01-01T00:00:01.999Z'
+    expect(await answerOf(place)).toEqual({ existence: 'exists', key, keysUntil })
+    await erase(place, 2_000)
+    expect(await answerOf(place)).toEqual({ existence: 'exists', keysUntil: '1970-01-01T00:00:02.000Z' })
   })
 })
 

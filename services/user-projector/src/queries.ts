@@ -15,6 +15,7 @@ import {
   type UserReadModel,
 } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
+import { isFencedKey } from '@nextvisit/domain'
 import type { CallContext } from '@nextvisit/service-kit'
 import { segmentCounts, segmentMembers, segmentProgress, userEvents, users } from './tables.ts'
 
@@ -87,16 +88,44 @@ export async function readUserKeys(db: Db, { organization, project, userIds }: U
   }))
 }
 
-/** Returns, in the order of the users, true for each with a folded identify. */
-export async function readExistence(db: Db, queries: readonly UserQuery[]): Promise<boolean[]> {
-  const rows = await db.$queryRaw<{ exists: boolean }[]>(sql`
+/** A user as far as the records are folded. */
+type StoredUser = Omit<UserLookedUp, 'existence'> & { readonly exists: boolean }
+
+/**
+ * Returns these users in their order: whether an identify was folded since the last erasure, the newest data key that no erasure
+ * has destroyed, and the last erasure.
+ */
+export async function readStoredUsers(db: Db, queries: readonly UserQuery[]): Promise<readonly StoredUser[]> {
+  const rows = await db.$queryRaw<StoredUserRow[]>(sql`
     SELECT EXISTS (
       SELECT FROM users
       WHERE (users.organization, users.project, users.user_id) = (asked.organization, asked.project, asked.user_id)
-    ) AS "exists"
+    ) AS "exists", newest.key_id AS "keyId", newest.wrapped, erased.keys_until AS "keysUntil"
     FROM ${users.source('asked', queries)}
+    LEFT JOIN LATERAL (
+      SELECT key_id, wrapped FROM user_keys WHERE user_keys.user_id = asked.user_id ORDER BY key_id DESC LIMIT 1
+    ) AS newest ON true
+    LEFT JOIN erased_users AS erased
+      ON (erased.organization, erased.project, erased.user_id) = (asked.organization, asked.project, asked.user_id)
     ORDER BY position`)
-  return rows.map((row) => row.exists)
+  return rows.map(storedUserOf)
+}
+
+interface StoredUserRow {
+  readonly exists: boolean
+  readonly keyId: string | null
+  readonly wrapped: string | null
+  readonly keysUntil: Date | null
+}
+
+function storedUserOf({ exists, keyId, wrapped, keysUntil }: StoredUserRow): StoredUser {
+  const keysUntilMs = keysUntil?.getTime() ?? Number.NEGATIVE_INFINITY
+  const hasKey = keyId !== null && wrapped !== null && !isFencedKey(keyId, { keysUntilMs })
+  return {
+    exists,
+    ...(hasKey && { key: { keyId, wrapped } }),
+    ...(keysUntil && { keysUntil: keysUntil.toISOString() }),
+  }
 }
 
 /** Counts the users in these segments, and the users that were computed with each segment's fingerprint. */
@@ -148,20 +177,21 @@ export async function readSegmentMembers(
 const BARRIER_WITHIN_MS = 500
 
 /**
- * Returns, in order, the existence of each user at the time of the question. Users are never deleted, so only
- * missing ones need the barrier. Partitions are awaited separately: a lagging one leaves only its own users `unknown`.
+ * Returns, in order, what is known of each user at the time of the question. Only an erasure deletes a user, and gateways know
+ * erasures before, so only missing users need the barrier. Partitions are awaited separately: a lagging one leaves only its own users `unknown`.
  */
 export async function lookUpUsers(
   asked: readonly UserLookUp[],
   { db, ...context }: Pick<HandlerParts, 'db' | 'barrier'> & CallContext,
 ): Promise<UserLookedUp[]> {
-  const existed = await readExistence(db, asked)
-  const notFound = asked.filter((_user, index) => !existed[index])
+  const before = await readStoredUsers(db, asked)
+  const notFound = asked.filter((_user, index) => before[index]?.exists === false)
   const partitions = new Set(notFound.map(({ partition }) => partition))
   const folded = await findCaughtUp(partitions, { ...context, withinMs: BARRIER_WITHIN_MS })
-  const exists = folded.size > 0 ? await readExistence(db, asked) : existed
+  const stored = folded.size > 0 ? await readStoredUsers(db, asked) : before
   return asked.map(({ partition }, index) => {
-    if (exists[index]) return { existence: 'exists' }
-    return { existence: folded.has(partition) ? 'missing' : 'unknown' }
+    const { exists = false, ...known } = stored[index] ?? {}
+    if (exists) return { existence: 'exists', ...known }
+    return { existence: folded.has(partition) ? 'missing' : 'unknown', ...known }
   })
 }

@@ -4,7 +4,7 @@ import { raw, sql } from '@nextvisit/database'
 import { countRowsRead } from '@nextvisit/testing'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { catalogOf, givenProjector } from '../test/given-projector.ts'
-import { readExistence, readUser } from './queries.ts'
+import { readStoredUsers, readUser } from './queries.ts'
 
 /** Tables, each with a column by which many copies of a row differ. */
 const UNLIKE = {
@@ -42,7 +42,7 @@ afterAll(() => given?.stop())
 const everyRun: readonly [name: string, connection: 'db' | 'prisma', run: () => Promise<unknown>][] = [
   ['a batch', 'db', () => given.fold(turn, identifyRequested({ keyed: true }), eventTracked({ keyed: true }), visit())],
   ['what is due', 'prisma', () => given.isDue(turn, '2026-11-02T10:00:00.000Z')],
-  ['a look-up', 'prisma', () => readExistence(given.prisma, [ada, { ...ada, userId: crypto.randomUUID() }])],
+  ['a look-up', 'prisma', () => readStoredUsers(given.prisma, [ada, { ...ada, userId: crypto.randomUUID() }])],
   ['a read', 'prisma', () => readUser(given.prisma, ada)],
 ]
 

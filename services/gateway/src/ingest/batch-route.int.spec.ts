@@ -167,7 +167,7 @@ describe('a batch (decisions.md, Batch)', () => {
     expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400, 413, 413, 415, 400, 403])
     expect(answers[3]?.body['message']).toBe('items must be an array of at most 1000 items')
     expect(answers[4]?.body['message']).toBe('The body must be at most 512000 bytes')
-    expect((await gateway.records()).filter(({ text }) => text.includes(user))).toEqual([])
+    expect((await gateway.records()).filter(({ fact }) => JSON.stringify(fact).includes(user))).toEqual([])
   })
 
   describe('with keys (Retries)', () => {

@@ -2,7 +2,15 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createLogger } from '@nextvisit/service-kit'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ADMITTED, givenStages, idempotencyOf, requestedItem, kindWith, PUBLISHED } from '../../test/given-stages.ts'
+import {
+  ADMITTED,
+  givenStages,
+  idempotencyOf,
+  KEY,
+  kindWith,
+  PUBLISHED,
+  requestedItem,
+} from '../../test/given-stages.ts'
 import { REFUSALS, refuse } from '../refusals/refusals.ts'
 import { createRecordMany } from './record-many.ts'
 import type { StagesParts } from './stages.ts'
@@ -131,7 +139,7 @@ describe('the creation of a user', () => {
         return PUBLISHED
       },
     }
-    const { stages } = givenStages({ knownUsers: { check: async () => existence }, userEvents })
+    const { stages } = givenStages({ knownUsers: { check: async () => existence, keyOf: async () => KEY }, userEvents })
     const results = await createRecordMany(stages, logger)([item, item])
     return { records, statuses: results.map(({ status }) => status) }
   }
@@ -145,7 +153,7 @@ describe('the creation of a user', () => {
     const unknown = kindWith({ admit: async () => refuse(REFUSALS.user) })
     const identify = kindWith({ identifies: true })
     const createUser = () => requestedItem(identify, { userName: 'ada' }, { requestId: 'creation' })
-    const { stages } = givenStages({ knownUsers: { check: async () => 'unchecked' } })
+    const { stages } = givenStages({ knownUsers: { check: async () => 'unchecked', keyOf: async () => KEY } })
     const [created, plain] = await createRecordMany(
       stages,
       logger,

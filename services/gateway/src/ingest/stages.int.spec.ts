@@ -7,6 +7,7 @@ import type { PublishOutcome } from '@nextvisit/log'
 import { createDependencyLog, createLogger, createRedis, createRedisSubscriber } from '@nextvisit/service-kit'
 import { until } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
+import { KEY } from '../../test/given-stages.ts'
 import { REFUSALS, refuse } from '../refusals/refusals.ts'
 import { REQUEST_BUDGET_MS } from '../http/request-budget.ts'
 import { answer, type CheckedRequest } from '../http/route.ts'
@@ -73,7 +74,7 @@ describe('a request that waits for the evaluator (design.md, Replies)', () => {
       checkSignature: () => 'valid',
       checkSuppression: () => undefined,
       keptAnswers: createKeptAnswers(publisher.client, `test:${randomUUID()}:`, REQUEST_BUDGET_MS),
-      knownUsers: { check: async () => 'exists' },
+      knownUsers: { check: async () => 'exists', keyOf: async () => KEY },
       userEvents: {
         partitionOf: (userId) => ({ userId, partition: 0 }),
         publish: async (_fact, _user, { replyTo }) => OUTCOMES[await publish(replyTo)],

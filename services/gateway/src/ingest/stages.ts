@@ -1,7 +1,8 @@
 import type { CatalogProject } from '@nextvisit/catalog'
-import type { EvaluatorReply, UserFact } from '@nextvisit/contracts'
+import { type EvaluatorReply, hasPersonalMembers, type UserFact } from '@nextvisit/contracts'
 import { type Rejection, userIdOf } from '@nextvisit/domain'
 import type { RecordSequence } from '@nextvisit/log'
+import type { DataKey } from '@nextvisit/sealing'
 import type { Admitted, ItemToAdmit } from '../admission/admission.ts'
 import type { KnownUsers } from '../admission/known-users.ts'
 import { type Answer, type CheckedRequest, isResult, type Result } from '../http/route.ts'
@@ -38,6 +39,8 @@ export interface AdmittedItem extends Admitted<UserFact> {
   readonly kind: RecordKind
   readonly request: CheckedRequest
   readonly user: UserPartition
+  /** Seals the personal members of the fact. undefined: it has none. */
+  readonly key: DataKey | undefined
   readonly lock: IdempotencyLock
 }
 
@@ -45,7 +48,7 @@ export interface StagesParts {
   readonly checkSignature: ReturnType<typeof createCheckSignature>
   readonly checkSuppression: ReturnType<typeof createCheckSuppression>
   readonly keptAnswers: KeptAnswers
-  readonly knownUsers: Pick<KnownUsers, 'check'>
+  readonly knownUsers: Pick<KnownUsers, 'check' | 'keyOf'>
   readonly userEvents: Pick<UserEventPublisher, 'partitionOf' | 'publish'>
   readonly replies: Pick<ReplyWaiter, 'expect'>
   /** Called for every record that is in the log or may be. */
@@ -66,7 +69,7 @@ export function createStages(parts: StagesParts) {
     return userEvents.partitionOf(userIdOf(organization, project, userName))
   }
 
-  /** Reads the body, locks the `Idempotency-Key` and applies policy. A result ends the request. */
+  /** Reads the body, locks the `Idempotency-Key`, applies policy and gets the data key. A result ends the request. */
   async function admit(
     kind: RecordKind,
     request: CheckedRequest,
@@ -92,16 +95,40 @@ export function createStages(parts: StagesParts) {
       if (!user) return refuse(REFUSALS.notRecorded)
       const admission = await kind.admit({ request, body, user }, isIdentified)
       if (admission.outcome === 'refused') return admission
-      admitted = { ...admission, kind, request, user, lock }
+      const withKey = await addKey(admission, user, request.deadlineAt)
+      if (withKey.outcome === 'refused') return withKey
+      admitted = { ...withKey, kind, request, user, lock }
       return admitted
     } finally {
       if (!admitted) await endLock(lock, 'not-published')
     }
   }
 
+  /**
+   * Adds the data key that the fact needs. A key that could not be published refuses the record as if the record itself could not
+   * be, and gives back what it holds.
+   */
+  async function addKey(
+    admission: Admitted<UserFact>,
+    user: UserPartition,
+    deadlineAt: number,
+  ): Promise<(Admitted<UserFact> & Pick<AdmittedItem, 'key'>) | Refusal> {
+    let added: (Admitted<UserFact> & Pick<AdmittedItem, 'key'>) | undefined
+    try {
+      if (!hasPersonalMembers(admission.fact)) added = { ...admission, key: undefined }
+      else {
+        const key = await knownUsers.keyOf(user, deadlineAt)
+        if (key) added = { ...admission, key }
+      }
+      return added ?? refuse(REFUSALS.notRecorded)
+    } finally {
+      if (!added) await admission.conclude('not-published')
+    }
+  }
+
   /** Hands the record to the log before it returns; then awaits the ack and the reply, and keeps the answer. */
   async function publish(item: AdmittedItem, sequence?: RecordSequence): Promise<Result> {
-    const { kind, request, user, lock, fact, conclude } = item
+    const { kind, request, user, key, lock, fact, conclude } = item
     const { deadlineAt, traceparent, project } = request
     let waiter: ReturnType<ReplyWaiter['expect']>
     let published: Published | undefined
@@ -114,6 +141,7 @@ export function createStages(parts: StagesParts) {
       const outcome = await userEvents.publish(fact, user, {
         deadlineAt,
         traceparent,
+        key,
         replyTo: waiter?.channel,
         sequence,
       })

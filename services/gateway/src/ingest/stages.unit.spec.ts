@@ -1,8 +1,9 @@
+import { eventTracked } from '@nextvisit/contracts/fixtures'
 import type { PublishOutcome } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ADMITTED, givenStages, requestedItem, kindWith, PUBLISHED } from '../../test/given-stages.ts'
+import { ADMITTED, givenStages, KEY, kindWith, PUBLISHED, requestedItem } from '../../test/given-stages.ts'
 import { REFUSALS, refuse } from '../refusals/refusals.ts'
 import { answer, type CheckedRequest } from '../http/route.ts'
 import { createRecordMany } from './record-many.ts'
@@ -19,6 +20,7 @@ const FAULTS = [
   'lock',
   'partition',
   'admit',
+  'keyOf',
   'mayReact',
   'expect',
   'publish',
@@ -34,13 +36,26 @@ const arbitraryCourse = fc.record({
   fault: fc.option(fc.constantFrom(...FAULTS), { nil: undefined }),
   hasPartition: fc.boolean(),
   isAdmitted: fc.boolean(),
+  hasKey: fc.boolean(),
   mayReact: fc.boolean(),
   published: fc.constantFrom(...OUTCOMES),
 })
 type Course = typeof arbitraryCourse extends fc.Arbitrary<infer Value> ? Value : never
 
+/** A course without a fault. */
+const SMOOTH: Course = {
+  fault: undefined,
+  hasPartition: true,
+  isAdmitted: true,
+  hasKey: true,
+  mayReact: true,
+  published: PUBLISHED,
+}
+/** A fact that needs a data key. */
+const SEALED = eventTracked({ properties: { total: 1 } })
+
 /** Stages and a kind that take this course. */
-function givenCourse({ fault, hasPartition, isAdmitted, mayReact, published }: Course) {
+function givenCourse({ fault, hasPartition, isAdmitted, hasKey, mayReact, published }: Course) {
   const at = (part: Fault) => {
     if (part === fault) throw new Error(`a bug in ${part}`)
   }
@@ -57,6 +72,13 @@ function givenCourse({ fault, hasPartition, isAdmitted, mayReact, published }: C
       lock: async (request) => {
         at('lock')
         return base.lock(request)
+      },
+    },
+    knownUsers: {
+      check: async () => 'exists',
+      keyOf: async () => {
+        at('keyOf')
+        return hasKey ? KEY : undefined
       },
     },
     userEvents: {
@@ -95,7 +117,7 @@ function givenCourse({ fault, hasPartition, isAdmitted, mayReact, published }: C
         settled.push(outcome)
         at('conclude')
       }
-      return isAdmitted ? { ...ADMITTED, conclude } : refuse(REFUSALS.user)
+      return isAdmitted ? { ...ADMITTED, fact: SEALED, conclude } : refuse(REFUSALS.user)
     },
     mayReact: () => {
       at('mayReact')
@@ -134,16 +156,24 @@ describe('a lock of an Idempotency-Key', () => {
     )
   })
 
-  it.each(['mayReact', 'expect'] as const)(
+  it.each(['keyOf', 'mayReact', 'expect'] as const)(
     'is abandoned, and room and names are given back, if %s throws before the publish',
     async (fault) => {
-      const course = { fault, hasPartition: true, isAdmitted: true, mayReact: true, published: PUBLISHED }
+      const course = { ...SMOOTH, fault }
       const { stages, item, locks, settled } = givenCourse(course)
       await expect(stages.record(item.kind, item.request)).rejects.toThrow(`a bug in ${fault}`)
       expect(locks.map(({ ends }) => ends)).toEqual([['abandon']])
       expect(settled).toEqual(['not-published'])
     },
   )
+
+  it('is abandoned, and room and names are given back, if the data key of the user could not be published', async () => {
+    const { stages, item, locks, settled, publishes } = givenCourse({ ...SMOOTH, hasKey: false })
+    expect(await stages.record(item.kind, item.request)).toEqual(refuse(REFUSALS.notRecorded))
+    expect(locks.map(({ ends }) => ends)).toEqual([['abandon']])
+    expect(settled).toEqual(['not-published'])
+    expect(publishes()).toBe(0)
+  })
 
   it('is never abandoned after its record was published, or may have been', async () => {
     await fc.assert(

@@ -41,6 +41,7 @@ async function startLog(connection: LogConnection, topic: string) {
     connection,
     publisher,
     topic,
+    keysTopic: topic,
     foldedBy: topic,
     logger: createLogger('spec', 'silent'),
     dependencies: createDependencyLog(createLogger('spec', 'silent')),

@@ -1,4 +1,4 @@
-import { encodeRecord, TOPICS, USER_PROJECTOR_GROUP, type UserFact } from '@nextvisit/contracts'
+import { encodeRecord, TOPICS, USER_KEYS_TOPIC, USER_PROJECTOR_GROUP, type UserFact } from '@nextvisit/contracts'
 import {
   createSleeper,
   readKeyPartitions,
@@ -9,9 +9,13 @@ import {
   type Publisher,
   type PublishOutcome,
   type RecordSequence,
+  type RecordToPublish,
+  requirePartitions,
   withLogAdmin,
 } from '@nextvisit/log'
+import type { DataKey, WrappedKey } from '@nextvisit/sealing'
 import { type BreakerWatch, createBreaker, createOutageLog } from '@nextvisit/service-kit'
+import { keyRecordOf, sealWith } from '@nextvisit/user-keys'
 import { UNAVAILABLE_REASONS } from '../refusals/refusals.ts'
 
 const CONNECT_AGAIN_AFTER_MS = 1_000
@@ -22,6 +26,8 @@ interface UserEventPublisherOptions extends BreakerWatch {
   readonly publisher: Publisher
   /** Default `user-events`. */
   readonly topic?: string
+  /** Default `user-keys`. */
+  readonly keysTopic?: string
   /** Consumer group that stores the number of partitions of keys. Default: the user projector's. */
   readonly foldedBy?: string
 }
@@ -36,6 +42,8 @@ interface PublishOptions {
   readonly deadlineAt: number
   /** The `traceparent` of the request. */
   readonly traceparent: string
+  /** Seals the personal members of the fact. undefined: it has none. */
+  readonly key?: DataKey | undefined
   /** Channel on which a waiter expects the reply. */
   readonly replyTo?: string | undefined
   /** Shared by the records of one user in a batch. */
@@ -51,7 +59,8 @@ export type UserEventPublisher = ReturnType<typeof createUserEventPublisher>
 
 /** Publishes user events with `acks=all`. Fails at once while Kafka is unavailable. */
 export function createUserEventPublisher(options: UserEventPublisherOptions) {
-  const { connection, publisher, topic = TOPICS.userEvents, foldedBy = USER_PROJECTOR_GROUP, ...watch } = options
+  const { connection, publisher, topic = TOPICS.userEvents, keysTopic = USER_KEYS_TOPIC, ...others } = options
+  const { foldedBy = USER_PROJECTOR_GROUP, ...watch } = others
   const stopping = new AbortController()
   const { sleep } = createSleeper(stopping.signal)
   // Around the queue and its deadline, since the caller's wait counts.
@@ -67,6 +76,8 @@ export function createUserEventPublisher(options: UserEventPublisherOptions) {
 
   async function connect(admin: LogAdmin): Promise<void> {
     const keyPartitions = await readKeyPartitions(admin, { topic, expected, foldedBy })
+    const counts = { keyPartitions, inTopic: expected?.inTopic ?? keyPartitions }
+    requirePartitions(keysTopic, await admin.partitionCount(keysTopic), counts)
     if (!isConnected) await publisher.start()
     isConnected = true
     unreachable.end()
@@ -101,6 +112,19 @@ export function createUserEventPublisher(options: UserEventPublisherOptions) {
     } else if (partitions === 0) unreachable.begin({ err })
   }
 
+  /**
+   * Publishes a record; never rejects. While the breaker is open, no record enters the queue. A record that got its
+   * partition before a trial of the breaker is sent beside the trial, since room and names are reserved for it.
+   */
+  async function publishWhileUp(
+    record: RecordToPublish,
+    deadlineAt: number,
+    sequence?: RecordSequence,
+  ): Promise<PublishOutcome> {
+    const publish = () => publisher.publish(record, deadlineAt, sequence)
+    return breaker.isTrying() ? publish() : breaker.run<PublishOutcome>(publish, isKafkaFailure, NOT_TRIED)
+  }
+
   return {
     /** Returns at once, and connects in the background. */
     start: async () => void keepConnecting(),
@@ -114,25 +138,23 @@ export function createUserEventPublisher(options: UserEventPublisherOptions) {
      */
     partitionOf: (userId: string): UserPartition | undefined =>
       partitions === 0 || breaker.isOpen() ? undefined : { userId, partition: partitionForKey(userId, partitions) },
-    /**
-     * Publishes a record; never rejects. While the breaker is open, no record enters the queue. A record that got its
-     * partition before a trial of the breaker is sent beside the trial, since room and names are reserved for it.
-     */
+    /** Publishes a fact with sealed personal members; never rejects. */
     publish: async (
       fact: UserFact,
       { userId, partition }: UserPartition,
-      { deadlineAt, traceparent, replyTo, sequence }: PublishOptions,
+      { deadlineAt, traceparent, key, replyTo, sequence }: PublishOptions,
     ): Promise<PublishOutcome> => {
       if (sequence?.isBroken) return BROKEN_SEQUENCE
-      const encoded = encodeRecord(fact, { source: 'gateway', time: fact.received, traceparent, replyTo })
-      const publish = () => publisher.publish({ topic, partition, key: userId, ...encoded }, deadlineAt, sequence)
-      const published = await (breaker.isTrying()
-        ? publish()
-        : breaker.run<PublishOutcome>(publish, isKafkaFailure, NOT_TRIED))
+      const seal = key && sealWith(key)
+      const encoded = encodeRecord(fact, { source: 'gateway', time: fact.received, traceparent, replyTo, seal })
+      const published = await publishWhileUp({ topic, partition, key: userId, ...encoded }, deadlineAt, sequence)
       // The publisher breaks the sequence of each record that it was given.
       if (sequence && published === NOT_TRIED) sequence.isBroken = true
       return published
     },
+    /** Publishes a data key, which must precede the records that it seals; never rejects. */
+    publishKey: (wrapped: WrappedKey, partition: number, deadlineAt: number): Promise<PublishOutcome> =>
+      publishWhileUp(keyRecordOf(wrapped, partition, keysTopic), deadlineAt),
     /** Returns the reason if publishing is impossible now. */
     unavailableReason: (): string | undefined => {
       if (changed) return changed.message

@@ -4,7 +4,14 @@ import { partitionForKey } from '@nextvisit/log'
 import type { DataKey, KeyRing } from '@nextvisit/sealing'
 import { createSealingKeys, type Fences, keyRecordOf } from '@nextvisit/user-keys'
 import type { ConsumerDatabase } from '../environment/consumer-database.ts'
-import { type ImportLog, notAcceptedError, PUBLISH_WITHIN_MS, TRIES, TRY_AGAIN_AFTER_MS } from './publish-facts.ts'
+import {
+  type FactToSeal,
+  type ImportLog,
+  notAcceptedError,
+  PUBLISH_WITHIN_MS,
+  TRIES,
+  TRY_AGAIN_AFTER_MS,
+} from './publish-facts.ts'
 
 /** Maximum number of users whose data keys are in memory, each with about 1 KB. Keys of the others are read again. */
 const MAX_OPEN_KEYS = 100_000
@@ -92,6 +99,22 @@ export function createImportKeys({ project, keyRing, fences, projector, log }: I
       await create(needed.filter((userId) => keyOf(userId) === undefined))
       return { keys: new Map(needed.flatMap((userId) => pairOf(userId, keyOf(userId)))), erased }
     },
+  }
+}
+
+/**
+ * Adds data keys to facts. Leaves out those that were imported before an erasure of their user. `keys`: undefined in a dry run,
+ * which publishes nothing.
+ */
+export async function addKeys(
+  facts: readonly RequestFact[],
+  keys: ImportKeys | undefined,
+): Promise<{ readonly facts: readonly FactToSeal[]; readonly alreadyThere: number }> {
+  const found = facts.length > 0 ? await keys?.keysFor(facts) : undefined
+  const left = facts.filter(({ id }) => !found?.erased.has(id))
+  return {
+    facts: left.map((fact) => ({ fact, key: found?.keys.get(fact.userId) })),
+    alreadyThere: facts.length - left.length,
   }
 }
 

@@ -3,7 +3,7 @@ import type { RequestFact } from '@nextvisit/contracts'
 import { MAX_LINE_BYTES, type ProjectPolicy } from '@nextvisit/domain'
 import { CliError, EXIT } from '../errors.ts'
 import { type ImportState, readState, writeState } from './import-state.ts'
-import type { ImportKeys } from './import-keys.ts'
+import { addKeys, type ImportKeys } from './import-keys.ts'
 import { createJudge, type JudgedLine, type ParsedLine } from './judge-line.ts'
 import type { KnownUsers } from './known-users.ts'
 import { createLineReader, type ExportSummary, type LineFormat, type LineReader } from './line-format.ts'
@@ -162,21 +162,11 @@ async function createChunkWriter(options: ImportOptions, before: ImportState | u
     keptAt = performance.now()
   }
 
-  /** Adds keys to facts. Leaves out those that were imported before an erasure of their user. */
-  async function withKeys(facts: readonly RequestFact[]) {
-    const found = facts.length > 0 ? await options.keys?.keysFor(facts) : undefined
-    const left = facts.filter(({ id }) => !found?.erased.has(id))
-    return {
-      facts: left.map((fact) => ({ fact, key: found?.keys.get(fact.userId) })),
-      alreadyThere: facts.length - left.length,
-    }
-  }
-
   async function publish({ judged, upTo }: Chunk): Promise<void> {
     // Before the lines are sorted: a user may be suppressed meanwhile.
     if (!isDryRun && judged.some(({ outcome }) => outcome === 'record')) await pace()
     const sorted = await sortOut(judged, there, options)
-    const { facts, alreadyThere } = await withKeys(sorted.facts)
+    const { facts, alreadyThere } = await addKeys(sorted.facts, options.keys)
     if (!isDryRun && facts.length > 0) await publishFacts(facts, positions, log)
     published += facts.length
     examples.push(...sorted.rejects.slice(0, EXAMPLES - examples.length))
