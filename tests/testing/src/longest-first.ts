@@ -5,6 +5,7 @@ const LONGEST: readonly string[] = [
   'conformance.e2e.spec.ts',
   'console.e2e.spec.ts',
   'faults.e2e.spec.ts',
+  'erasure.e2e.spec.ts',
   'admission-races.e2e.spec.ts',
   'replay.e2e.spec.ts',
   'start.e2e.spec.ts',
