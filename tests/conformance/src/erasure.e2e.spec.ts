@@ -136,7 +136,7 @@ async function plant(): Promise<void> {
   const keyed = { headers: { 'idempotency-key': `${CANARY}-key` } }
   const checkout = { userName: PERSON, eventName: 'Checkout Completed', properties }
   expect(await track(checkout, keyed)).toMatchObject({ status: 202, body: { formsQueued: 2 } })
-  expect((await track({ ...checkout, userName: OTHER })).status).toBe(202)
+  expect((await track({ ...checkout, userName: OTHER, properties: { coupon: 'gold' } })).status).toBe(202)
   expect(await visit({ userName: PERSON, $deviceInfo: device })).toMatchObject({ status: 200 })
   expect((await track({ ...checkout, properties: { coupon: `${CANARY}-silver` } })).status).toBe(202)
 
@@ -191,14 +191,13 @@ async function findCopies(): Promise<readonly string[]> {
   return ALL.flatMap((word) => placesWith(word, places))
 }
 
-/** Returns the records and the people that exports still tell about. */
+/** Returns the exports that have a word of the person. */
 async function findExported(): Promise<readonly string[]> {
   const topics = ['user-events', 'form-events', 'erasures', 'catalog']
-  const exports = [
-    ...(await Promise.all(topics.map((topic) => nextvisit('export', '--topic', topic, '--out', '-')))),
-    await nextvisit('export', '--project', PROJECT, '--out', '-'),
-    await nextvisit('users', 'export', '--project', PROJECT, '--user', OTHER),
-  ]
+  const exports = await Promise.all([
+    ...topics.map((topic) => nextvisit('export', '--topic', topic, '--out', '-')),
+    nextvisit('users', 'export', '--project', PROJECT, '--user', OTHER),
+  ])
   expect(exports.filter(({ exitCode }) => exitCode !== 0)).toEqual([])
   return placesWith(
     CANARY,
@@ -343,7 +342,6 @@ describe('an erasure (issue 40)', { timeout: 240_000 }, () => {
     expect(await eventually(erasedKeys, (keys) => keys.length === 0, WITHIN_A_MINUTE, 1_000)).toEqual([])
     expect(await readErasure(erasureId)).toMatchObject({ status: 'complete' })
     expect(await readCounts()).toEqual(before.counts)
-    expect(await nextvisit('audit')).toMatchObject({ exitCode: 0 })
   })
 
   it('lets the person return as a new user, with nothing of the time before', async () => {
