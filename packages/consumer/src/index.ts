@@ -19,7 +19,6 @@ export {
   unknownTables,
 } from './rebuild/table-sources.ts'
 export { answerDeadLetters } from './dead-letters/answer-dead-letters.ts'
-export { REFUSED_CAUSE } from './dead-letters/dead-letter-rows.ts'
 export { answerPersonalData } from './queries/answer-personal-data.ts'
 export {
   type Barrier,

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { catalogApi } from './catalog/api.ts'
 import type { deadLettersApi } from './dead-letters/api.ts'
+import type { erasuresApi } from './erasures/api.ts'
 import type { formsApi } from './forms/api.ts'
 import type { liveApi } from './live/api.ts'
 import type { operationsApi } from './operations/api.ts'
@@ -33,6 +34,12 @@ export const API_ROUTES = {
   readTimeline: { method: 'GET', path: 'users/:organization/:project/:userId/timeline' },
   revealUser: { method: 'POST', path: 'users/:organization/:project/:userId/reveal' },
   exportUser: { method: 'POST', path: 'users/:organization/:project/:userId/export' },
+
+  eraseUser: { method: 'POST', path: 'users/:organization/:project/:userId/erase' },
+  listErasures: { method: 'GET', path: 'erasures/:organization/:project' },
+  readErasure: { method: 'GET', path: 'erasures/:organization/:project/:erasureId' },
+  listSuppressions: { method: 'GET', path: 'suppressions/:organization/:project' },
+  liftSuppression: { method: 'POST', path: 'suppressions/:organization/:project/lift' },
 
   listForms: { method: 'GET', path: 'forms/:organization/:project' },
   readForm: { method: 'GET', path: 'forms/:organization/:project/:formId' },
@@ -80,6 +87,7 @@ export interface ErrorAnswer {
 /** Schemas of every route by name. Only types, so the bundle of the pages contains no zod. */
 export type Api = typeof catalogApi &
   typeof deadLettersApi &
+  typeof erasuresApi &
   typeof formsApi &
   typeof liveApi &
   typeof operationsApi &

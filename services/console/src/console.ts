@@ -9,6 +9,7 @@ import { createCatalogRoutes } from './catalog/routes.ts'
 import type { ConsoleConfig } from './config.ts'
 import { createDeadLetterRoutes } from './dead-letters/routes.ts'
 import type { Dependencies } from './dependencies.ts'
+import { createErasureRoutes } from './erasures/routes.ts'
 import { createFormRoutes } from './forms/routes.ts'
 import type { ApiRoute } from './http/api-route.ts'
 import { createApp } from './http/app.ts'
@@ -92,6 +93,7 @@ export async function createConsole(parts: ConsoleParts) {
     }),
     ...createLiveRoutes({ ...dependencies, feed, shownUsers }),
     ...createUserRoutes({ ...dependencies, users: createUsers(dependencies), exportUser: userExport.start }),
+    ...createErasureRoutes(dependencies),
     ...createFormRoutes(dependencies),
     ...simulation.routes,
     ...createSegmentRoutes(dependencies),

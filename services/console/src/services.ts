@@ -59,6 +59,8 @@ export function partitionsOf(consumer: string, keyPartitions: number): number {
 const WITHIN_MS = 3_000
 /** A retry may select very many dead letters. */
 const DEAD_LETTERS_WITHIN_MS = 5_000
+/** A change is published before the answer. */
+const CHANGE_WITHIN_MS = 10_000
 /** Live and Operations ask again soon. */
 const SOON_AGAIN_WITHIN_MS = 2_000
 /** Number of refusals that Live shows. */
@@ -82,7 +84,7 @@ export function createServices(addresses: Addresses, token: string) {
     baseUrls = addresses[service],
   ) => refusing(service, createCallClient(table, createInternalClient({ baseUrls, token, timeoutMs })))
   const evaluatorCalls = CALLS['form-trigger-evaluator']
-  const gateway = callsOf('gateway', CALLS.gateway, SOON_AGAIN_WITHIN_MS)
+  const live = callsOf('gateway', CALLS.gateway, SOON_AGAIN_WITHIN_MS)
 
   /** Reads the latest refusals of a project. undefined: no gateway answers, or Redis does not. */
   async function readRefusals(
@@ -90,12 +92,14 @@ export function createServices(addresses: Addresses, token: string) {
     limit = LATEST_REFUSALS,
     signal?: AbortSignal,
   ): Promise<readonly KeptRefusal[] | undefined> {
-    const result = await gateway.readRefusals({ organization, project, limit }, signal)
+    const result = await live.readRefusals({ organization, project, limit }, signal)
     return result.outcome === 'answered' ? (result.answer.refusals ?? undefined) : undefined
   }
 
   return {
     readRefusals,
+    gateway: callsOf('gateway', CALLS.gateway, CHANGE_WITHIN_MS),
+    eraser: callsOf('user-eraser', CALLS['user-eraser']),
     projector: callsOf('user-projector', CALLS['user-projector']),
     registry: callsOf('trait-registry', CALLS['trait-registry']),
     metering: callsOf('metering', CALLS.metering),

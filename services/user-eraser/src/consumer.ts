@@ -4,7 +4,7 @@ import { TOPICS, type UserErased } from '@nextvisit/contracts'
 import { BEHIND, NOT_FOUND } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
 import { createProjection } from './projection.ts'
-import { listErasures, readErasure, readInstallationKeys } from './queries.ts'
+import { listErasures, readErasure, readInstallationKeys, readUnfinished } from './queries.ts'
 import { erasureFacts } from './tables.ts'
 
 /**
@@ -40,6 +40,7 @@ export const userEraser = defineConsumer({
       const isCaughtUp = await catchUp('all users', { ...context, withinMs: READ_BARRIER_WITHIN_MS })
       return { ...(await listErasures(context.readDb, query, context.now())), ...staleUnless(isCaughtUp) }
     },
+    readUnfinished: async (_question, { readDb, now }) => ({ erasures: await readUnfinished(readDb, now()) }),
     readInstallationKeys: async (_question, { readDb }) => (await readInstallationKeys(readDb)) ?? BEHIND,
   },
 })

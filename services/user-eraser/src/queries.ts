@@ -9,6 +9,8 @@ import {
   type ErasureStoreName,
   type ErasureSummary,
   type InstallationKeysAnswer,
+  MAX_ERASURES_ASKED,
+  type UnfinishedErasure,
 } from '@nextvisit/contracts'
 import { type Db, type RowOf, type Sql, sql } from '@nextvisit/database'
 import { erasures, erasureStores, installationKeys } from './tables.ts'
@@ -48,6 +50,19 @@ export async function listErasures(
     erasures: await summariesOf(db, page, now),
     next: rows.length > limit ? (page.at(-1)?.erasureId ?? null) : null,
   }
+}
+
+/** Reads the erasures of all projects that are not complete, oldest first. */
+export async function readUnfinished(db: Db, now: Date): Promise<UnfinishedErasure[]> {
+  const rows = await erasures.select(
+    db,
+    sql`FROM erasures WHERE completed_at IS NULL ORDER BY requested_at, erasure_id LIMIT ${MAX_ERASURES_ASKED}`,
+  )
+  const summaries = await summariesOf(db, rows, now)
+  return summaries.flatMap((summary, index) => {
+    const row = rows[index]
+    return row ? [{ ...summary, organization: row.organization, project: row.project }] : []
+  })
 }
 
 /** undefined: they are not created yet. */

@@ -1,3 +1,4 @@
+import { CAUSE_OF_ERASED } from '@nextvisit/contracts'
 import { type Db, sql, type Sql } from '@nextvisit/database'
 import type { FetchedRecord } from '@nextvisit/log'
 import { type CheckpointKey, deadLetters, recordTimeOf } from '../core/tables.ts'
@@ -69,9 +70,6 @@ export async function readRetries(db: Db, { projection, topic, partition }: Chec
   }))
 }
 
-/** The cause of dead letters that are never folded, because their user was erased. */
-export const REFUSED_CAUSE = 'the user was erased, and this record with it'
-
 /**
  * Returns the statement that ends a retry: folded records become `retried`, the dead ones `dead` again with their new reason, and
  * the refused ones `discarded`, because their user was erased.
@@ -92,7 +90,7 @@ export function endRetries(
   const ended = [
     ...folded.map(({ offset }) => ({ offset, state: 'retried', reason: null })),
     ...dead.map(({ record: { offset }, reason }) => ({ offset, state: 'dead', reason })),
-    ...refused.map(({ offset }) => ({ offset, state: 'discarded', reason: REFUSED_CAUSE })),
+    ...refused.map(({ offset }) => ({ offset, state: 'discarded', reason: CAUSE_OF_ERASED })),
   ]
   return sql`
     UPDATE dead_letters SET state = given.state, reason = coalesce(given.reason, dead_letters.reason),

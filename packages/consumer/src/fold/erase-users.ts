@@ -1,8 +1,7 @@
-import type { UserErased, UserRef } from '@nextvisit/contracts'
+import { CAUSE_OF_ERASED, type UserErased, type UserRef } from '@nextvisit/contracts'
 import { empty, raw, type Sql, sql } from '@nextvisit/database'
 import type { Projection, Recorded } from '../core/projection.ts'
 import { erasedUsers } from '../core/tables.ts'
-import { REFUSED_CAUSE } from '../dead-letters/dead-letter-rows.ts'
 
 /** An erased user, and the position of the fence. */
 export interface ErasedUser extends UserRef {
@@ -60,7 +59,7 @@ export function eraseUsers(
   return [
     ...erasedUsers.upsert(fences, { where: IS_LAST_FENCE }),
     sql`
-    UPDATE dead_letters AS own SET value = NULL, headers = '{}', reason = ${REFUSED_CAUSE},
+    UPDATE dead_letters AS own SET value = NULL, headers = '{}', reason = ${CAUSE_OF_ERASED},
       state = CASE WHEN state IN ('dead', 'retry') THEN 'discarded' ELSE state END,
       decided_by = CASE state WHEN 'dead' THEN 'erasure' ELSE decided_by END,
       decided_at = CASE state WHEN 'dead' THEN now() ELSE decided_at END

@@ -1,3 +1,6 @@
+/** The cause of dead letters whose user was erased. They have no bytes any more, and are never folded. */
+export const CAUSE_OF_ERASED = 'the user was erased, and this record with it'
+
 /**
  * Returns the cause of a dead letter that was parsed, but failed to fold. It ends with the error, which may quote personal
  * data: see {@link withoutQuotedError}.

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Uuid } from '../primitives.ts'
-import { ErasureAnswer, ErasuresPage } from '../public/erasures.ts'
+import { ErasureAnswer, ErasuresPage, ErasureSummary } from '../public/erasures.ts'
 import { projectFields } from './call-fields.ts'
 import { type CallTable, defineCall } from './define-call.ts'
 
@@ -17,6 +17,10 @@ const ErasuresQuery = z.object({
   after: Uuid.optional(),
 })
 export type ErasuresQuery = z.infer<typeof ErasuresQuery>
+
+/** An erasure of any project that is not complete. */
+const UnfinishedErasure = ErasureSummary.extend(projectFields)
+export type UnfinishedErasure = z.infer<typeof UnfinishedErasure>
 
 /** Keys that exist once in an installation. */
 const InstallationKeysAnswer = z.object({
@@ -35,6 +39,12 @@ export const userEraserCalls = {
     path: '/internal/erasures/list',
     question: ErasuresQuery,
     answer: ErasuresPage,
+  }),
+  /** Reads the erasures of all projects that are not complete, oldest first: at most {@link MAX_ERASURES_ASKED}. */
+  readUnfinished: defineCall({
+    path: '/internal/erasures/unfinished/read',
+    question: z.object({}),
+    answer: z.object({ erasures: z.array(UnfinishedErasure) }),
   }),
   /** Behind: the eraser has not created the keys yet. They never change afterwards, so callers cache them. */
   readInstallationKeys: defineCall({

@@ -38,8 +38,12 @@ export const deadLettersApi = {
     // `atOnce`: maximum number of dead letters in one decision.
     answer: deadLetterCalls.list.answer.extend({ atOnce: z.number().int() }),
   }),
-  /** `content` is null for a viewer who has not asked for it. */
-  readDeadLetter: defineRoute({ role: 'viewer', input: DeadLetterPath, answer: deadLetterCalls.read.answer }),
+  /** `content` is null for a viewer who has not asked for it. `isErased`: the bytes were erased with their user. */
+  readDeadLetter: defineRoute({
+    role: 'viewer',
+    input: DeadLetterPath,
+    answer: deadLetterCalls.read.answer.extend({ isErased: z.boolean() }),
+  }),
   revealDeadLetter: defineRoute({
     role: 'viewer',
     input: DeadLetterPath,

@@ -1,4 +1,4 @@
-import { MAX_DECIDED_DEAD_LETTERS } from '@nextvisit/contracts'
+import { CAUSE_OF_ERASED, MAX_DECIDED_DEAD_LETTERS } from '@nextvisit/contracts'
 import type { Input } from '../api-routes.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { answered, refuse, serveApi } from '../http/api-route.ts'
@@ -60,7 +60,7 @@ export function createDeadLetterRoutes({ consumers, logger }: Pick<Dependencies,
     readDeadLetter: forward(
       'read',
       (path, session) => ({ id: path.id, content: isVisible(path, session) ? 'bounded' : 'none' }),
-      answered,
+      (letter) => answered({ ...letter, isErased: letter.cause === CAUSE_OF_ERASED }),
     ),
     revealDeadLetter: (path, { revealed }) => {
       revealed.add(nameOf(path))

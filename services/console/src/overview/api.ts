@@ -1,4 +1,4 @@
-import { Instant } from '@nextvisit/contracts'
+import { Instant, projectFields, Uuid } from '@nextvisit/contracts'
 import { z } from 'zod'
 import { defineRoute, Nothing } from '../http/define-route.ts'
 
@@ -7,6 +7,7 @@ const FindingLink = z.discriminatedUnion('screen', [
   z.strictObject({ screen: z.literal('operations'), consumer: z.string() }),
   z.strictObject({ screen: z.literal('catalog') }),
   z.strictObject({ screen: z.literal('registry'), project: z.string() }),
+  z.strictObject({ screen: z.literal('erasure'), ...projectFields, erasureId: Uuid }),
   /** Live, filtered by refusals; null: of all projects. */
   z.strictObject({ screen: z.literal('refusals'), project: z.string().nullable() }),
 ])

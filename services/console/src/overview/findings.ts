@@ -1,10 +1,11 @@
-import { addressesVariable, type ServiceName } from '@nextvisit/contracts'
+import { addressesVariable, type ServiceName, type UnfinishedErasure } from '@nextvisit/contracts'
 import type { PartitionReading } from '../metrics/read-process.ts'
 import { type Sample, totalOf, totalsOf } from '../metrics/sample.ts'
 import type { ServiceReading } from '../metrics/service-readings.ts'
 import { partitionsOf } from '../services.ts'
 import { isLate } from '../shared-with-pages.ts'
 import type { Finding, FindingLink } from './api.ts'
+import { erasureFindings } from './erasure-findings.ts'
 import { limitFindings, type LimitParts } from './limit-findings.ts'
 
 const VERY_LATE_AFTER_S = 60
@@ -27,6 +28,8 @@ interface FindingsParts extends LimitParts {
   /** Samples of the last five minutes. */
   readonly recent: readonly Sample[]
   readonly partitionCount: number
+  /** Erasures that are not complete, as far as known. */
+  readonly erasures: readonly UnfinishedErasure[]
   /** Number of processes in the groups of consumers, where it is known. */
   readonly members: ReadonlyMap<string, number>
 }
@@ -43,6 +46,7 @@ export function findingsOf(parts: FindingsParts): readonly Finding[] {
       ...breakersOf(service, services),
     ]),
     ...deadLettersOf(services),
+    ...erasureFindings(parts.erasures),
     ...answersOf(recent),
     ...limitFindings(parts),
   ]

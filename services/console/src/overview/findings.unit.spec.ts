@@ -13,6 +13,7 @@ const findingsIn = (own: Partial<Parameters<typeof findingsOf>[0]>) =>
     recent: [],
     partitionCount: PARTITIONS,
     reached: [],
+    erasures: [],
     members: new Map(),
     ...own,
   })

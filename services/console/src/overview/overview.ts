@@ -1,3 +1,4 @@
+import type { UnfinishedErasure } from '@nextvisit/contracts'
 import type { Answer } from '../api-routes.ts'
 import type { CounterKind } from '../metrics/read-process.ts'
 import { bucketsOf, quantileMs, type Sample, secondsOf, totalOf, totalsOf } from '../metrics/sample.ts'
@@ -20,6 +21,8 @@ interface OverviewParts extends SamplerState {
   readonly partitionCount: number
   /** Reached limits, as far as known. */
   readonly reached: readonly ReachedLimit[]
+  /** Erasures that are not complete, as far as known. */
+  readonly erasures: readonly UnfinishedErasure[]
   /** Number of processes in the groups of consumers, if it may explain partitions without a known owner. */
   readonly members: ReadonlyMap<string, number>
   readonly nowMs: number

@@ -22,6 +22,7 @@ it('the Overview computes rates over the last minute, and counts over five minut
     services,
     lastAnswers: new Map(),
     reached: [],
+    erasures: [],
     members: new Map(),
     partitionCount: PARTITIONS,
     nowMs: NOW_MS,
@@ -54,6 +55,7 @@ it.each([
     services: [],
     lastAnswers: new Map(),
     reached: [],
+    erasures: [],
     members: new Map(),
     partitionCount: PARTITIONS,
   }
@@ -68,6 +70,7 @@ it('the Overview reports the time of the figures of a silent consumer, and an es
     services: silent,
     lastAnswers,
     reached: [],
+    erasures: [],
     members: new Map(),
     partitionCount: PARTITIONS,
   }
@@ -83,6 +86,7 @@ it('the Overview has no figures before the first sample', () => {
     services: [],
     lastAnswers: new Map(),
     reached: [],
+    erasures: [],
     members: new Map(),
     partitionCount: PARTITIONS,
     nowMs: NOW_MS,

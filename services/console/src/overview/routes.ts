@@ -1,3 +1,4 @@
+import type { UnfinishedErasure } from '@nextvisit/contracts'
 import type { Dependencies } from '../dependencies.ts'
 import { answered, serveApi } from '../http/api-route.ts'
 import type { SamplerState } from '../metrics/sampler.ts'
@@ -6,15 +7,20 @@ import type { ReachedLimit } from '../registry/reached-limits.ts'
 import { overviewApi } from './api.ts'
 import { countUnowned } from './findings.ts'
 import type { CountMembers } from './group-members.ts'
+import { createSharedRead, withLastAnswer } from '../shared-read.ts'
 import { overviewOf } from './overview.ts'
 
-interface OverviewRoutesParts extends Pick<Dependencies, 'partitionCount' | 'nowMs'> {
+interface OverviewRoutesParts extends Pick<Dependencies, 'eraser' | 'partitionCount' | 'nowMs'> {
   readonly readSamples: () => SamplerState
   readonly readReachedLimits: () => Promise<readonly ReachedLimit[]>
   readonly countMembers: CountMembers
 }
 
+/** The Overview shows the last known erasures rather than wait longer. */
+const ERASURES = { againAfterMs: 5_000, waitMs: 500 }
+
 export function createOverviewRoutes({
+  eraser,
   readSamples,
   readReachedLimits,
   countMembers,
@@ -28,11 +34,25 @@ export function createOverviewRoutes({
     return new Map(counts.flatMap(([service, count]) => (count === undefined ? [] : [[service, count] as const])))
   }
 
+  const readErasures = withLastAnswer(
+    createSharedRead(async (): Promise<readonly UnfinishedErasure[]> => {
+      const read = await eraser.readUnfinished({})
+      // A silent eraser is a finding of its own.
+      return read.outcome === 'answered' ? read.answer.erasures : []
+    }, ERASURES.againAfterMs),
+    ERASURES.waitMs,
+    [],
+  )
+
   return serveApi(overviewApi, {
     readOverview: async () => {
       const state = readSamples()
-      const [reached, members] = await Promise.all([readReachedLimits(), readMembers(state.services)])
-      return answered(overviewOf({ ...state, reached, members, partitionCount, nowMs: nowMs() }))
+      const [reached, members, erasures] = await Promise.all([
+        readReachedLimits(),
+        readMembers(state.services),
+        readErasures(),
+      ])
+      return answered(overviewOf({ ...state, reached, members, erasures, partitionCount, nowMs: nowMs() }))
     },
   })
 }

@@ -113,6 +113,7 @@ async function givenServices({ refusals = 0 } = {}) {
       return { ...own, status: 'complete', completedAt: AT, receipt: receiptOf({ erasureId, userIds, suppress }) }
     },
     listErasures: async () => ({ erasures: [], next: null }),
+    readUnfinished: async () => ({ erasures: [] }),
     readInstallationKeys: async () => KEYS,
   })
   const env = {

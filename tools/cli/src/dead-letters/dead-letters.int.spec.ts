@@ -1,15 +1,9 @@
 import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import {
-  answerDeadLetters,
-  coreMigrations,
-  createPartitionFold,
-  type Projection,
-  REFUSED_CAUSE,
-} from '@nextvisit/consumer'
+import { answerDeadLetters, coreMigrations, createPartitionFold, type Projection } from '@nextvisit/consumer'
 import { givenProjectionRunner } from '@nextvisit/consumer/test/given-runner.ts'
-import { deadLetterCalls, type DeadLetterGroup, encodeRecord } from '@nextvisit/contracts'
+import { CAUSE_OF_ERASED, deadLetterCalls, type DeadLetterGroup, encodeRecord } from '@nextvisit/contracts'
 import { eventTracked, userIdFixture } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, prepareServiceSchema, rolePassword, sql } from '@nextvisit/database'
 import { openTestDb } from '@nextvisit/database/testing'
@@ -223,7 +217,7 @@ describe('nextvisit dead-letters', () => {
     await runner.stop()
     const name = `metering/${(await groups())[0]?.example}`
     await db.$executeRaw(
-      sql`UPDATE dead_letters SET value = NULL, headers = '{}', reason = ${REFUSED_CAUSE}, state = 'discarded'`,
+      sql`UPDATE dead_letters SET value = NULL, headers = '{}', reason = ${CAUSE_OF_ERASED}, state = 'discarded'`,
     )
     const shown = await nextvisit('show', name, '--value')
     expect(shown.stdout).toMatch(/value +erased, like the headers/)

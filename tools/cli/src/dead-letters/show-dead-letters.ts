@@ -1,5 +1,12 @@
-import { escapeControls, REFUSED_CAUSE } from '@nextvisit/consumer'
-import type { DeadLetter, deadLetterCalls, DeadLetterGroup, LogPosition, ShownText } from '@nextvisit/contracts'
+import { escapeControls } from '@nextvisit/consumer'
+import {
+  CAUSE_OF_ERASED,
+  type DeadLetter,
+  type deadLetterCalls,
+  type DeadLetterGroup,
+  type LogPosition,
+  type ShownText,
+} from '@nextvisit/contracts'
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
 import type { z } from 'zod'
@@ -177,7 +184,7 @@ function printDeadLetter(name: string, { content, ...letter }: z.infer<typeof de
 }
 
 function describeValue(cause: string, bytes: number | null): string {
-  if (cause === REFUSED_CAUSE) return 'erased, like the headers'
+  if (cause === CAUSE_OF_ERASED) return 'erased, like the headers'
   return bytes === null ? 'null' : `${bytes} bytes; --value shows them. They may hold personal data.`
 }
 

@@ -88,12 +88,17 @@ export async function download(name: 'exportUser', input: Input<'exportUser'>, f
     throw new ApiError(response.status, await (response.json() as Promise<ErrorAnswer>).catch(() => UNREACHABLE))
   const file = await response.blob().catch(() => undefined)
   if (!file) throw new ApiError(0, CUT_OFF)
+  saveFile(fileName, file)
+  return file.slice(-LAST_BYTES).text()
+}
+
+/** Has the browser save a file. */
+export function saveFile(name: string, content: Blob | string): void {
   const link = document.createElement('a')
-  link.href = URL.createObjectURL(file)
-  link.download = fileName
+  link.href = URL.createObjectURL(new Blob([content]))
+  link.download = name
   link.click()
   setTimeout(() => URL.revokeObjectURL(link.href), REVOKE_AFTER_MS)
-  return file.slice(-LAST_BYTES).text()
 }
 
 /** Options of `useQuery` for a route. Its answers are cached by name and input. */

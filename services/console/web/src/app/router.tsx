@@ -11,6 +11,8 @@ import { EmptyNote } from '../components/notes.tsx'
 import { DecidedDeadLetters } from '../dead-letters/decided-dead-letters.tsx'
 import { DeadLetterDetails } from '../dead-letters/dead-letter-details.tsx'
 import { DeadLettersOfCause } from '../dead-letters/dead-letters-of-cause.tsx'
+import { Erasure } from '../erasures/erasure.tsx'
+import { Erasures } from '../erasures/erasures.tsx'
 import { Form } from '../forms/form.tsx'
 import { Forms } from '../forms/forms.tsx'
 import type { LiveSearch } from '../live/feed.tsx'
@@ -25,6 +27,7 @@ import { Simulation } from '../simulation/simulation.tsx'
 import { TryIt } from '../try-it/try-it.tsx'
 import { FindUser } from '../users/find-user.tsx'
 import { User } from '../users/user.tsx'
+import { hoursOf, pageOf, text, whole } from './search-values.ts'
 import { Shell } from './shell.tsx'
 
 /** `tz` is absent for local time. A type alias, because the router requires an index signature. */
@@ -46,11 +49,6 @@ interface DeadLettersSearch {
   readonly after?: number | undefined
   readonly decision?: string | undefined
 }
-
-const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
-
-const whole = (value: unknown, least: number, most = Infinity): number | undefined =>
-  typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most ? value : undefined
 
 const root = createRootRoute({
   component: Shell,
@@ -98,8 +96,23 @@ const user = createRoute({
   }),
 })
 
-const hoursOf = ({ hours }: { readonly hours?: unknown }) => ({ hours: hours === 1 ? (1 as const) : undefined })
-const pageOf = ({ page }: { readonly page?: unknown }) => ({ page: whole(page, 2) })
+const erasures = createRoute({
+  getParentRoute: () => root,
+  path: '/erasures',
+  component: Erasures,
+  staticData: { title: 'Erasures' },
+  validateSearch: (search): { readonly project?: string | undefined; readonly after?: string | undefined } => ({
+    project: text(search['project']),
+    after: text(search['after']),
+  }),
+})
+
+const erasure = createRoute({
+  getParentRoute: () => root,
+  path: '/erasures/$organization/$project/$erasureId',
+  component: Erasure,
+  staticData: { title: 'Erasure' },
+})
 
 /** Type aliases, because the router requires an index signature. */
 type FormsSearch = Partial<ReturnType<typeof hoursOf> & ReturnType<typeof pageOf>> & {
@@ -254,6 +267,8 @@ export const router = createRouter({
     live,
     findUser,
     user,
+    erasures,
+    erasure,
     forms,
     form,
     simulation,

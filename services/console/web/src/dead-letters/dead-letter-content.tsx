@@ -14,11 +14,18 @@ type Shown = NonNullable<Content['value']>
 /** Content of the record. Viewers must ask for it. */
 export function DeadLetterContent({
   path,
-  letter: { content, valueBytes },
+  letter: { content, valueBytes, isErased },
 }: {
   readonly path: Input<'readDeadLetter'>
   readonly letter: Answer<'readDeadLetter'>
 }) {
+  if (isErased)
+    return (
+      <section className="card letter-value">
+        <h2>Key, headers and value</h2>
+        <p className="quiet">Erased with the user of the record. It is never folded.</p>
+      </section>
+    )
   if (content === null) return <Hidden path={path} valueBytes={valueBytes} />
   return (
     <>

@@ -84,6 +84,14 @@ function ScreenLink({ link }: { readonly link: FindingLink }) {
           Usage of {link.project}
         </Link>
       )
+    case 'erasure': {
+      const { organization, project, erasureId } = link
+      return (
+        <Link to="/erasures/$organization/$project/$erasureId" params={{ organization, project, erasureId }}>
+          Status of the erasure
+        </Link>
+      )
+    }
     case 'refusals':
       return (
         <Link to="/live" search={{ project: link.project ?? undefined, outcome: 'refused' }}>

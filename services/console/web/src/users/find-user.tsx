@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Input } from '../../../src/api-routes.ts'
 import { MAX_USER_NAME_CHARACTERS, unitsOf } from '../../../src/shared-with-pages.ts'
@@ -30,6 +30,11 @@ export function FindUser() {
         A userName must match exactly, including capitals and spaces. A requestId is the <code>X-Request-Id</code> of an
         answer. Accepted requests are found in every project. Refused ones are found in the selected project and nine
         others, while they are kept.
+      </p>
+      <p>
+        <Link to="/erasures" search={{ project: chosen }}>
+          Erasures and suppressions
+        </Link>
       </p>
     </>
   )

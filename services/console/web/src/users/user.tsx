@@ -10,6 +10,7 @@ import { Reveal } from '../components/reveal.tsx'
 import { Time } from '../components/time.tsx'
 import { WithAnswer } from '../components/with-answer.tsx'
 import { ProjectCrumbs } from '../components/with-project.tsx'
+import { EraseUser } from './erase-user.tsx'
 import { ExportUser } from './export-user.tsx'
 import { searchedName } from './find-user.tsx'
 import { Profile } from './profile.tsx'
@@ -119,12 +120,25 @@ function Head({ user, path }: { readonly user: Answer<'readUser'>; readonly path
           </p>
         )}
         {profile && user.erasureId !== null && (
-          <p className="quiet">An earlier user of this name was erased. Entries from before have no content.</p>
+          <p className="quiet">
+            An earlier user of this name was erased. Entries from before have no content.{' '}
+            <ErasureLink path={path} erasureId={user.erasureId} />
+          </p>
         )}
       </div>
       {user.isMasked && <Reveal name="revealUser" input={path} />}
       {isOperator && <ExportUser path={path} />}
+      {isOperator && <EraseUser path={path} />}
     </header>
+  )
+}
+
+function ErasureLink({ path, erasureId }: { readonly path: UserPath; readonly erasureId: string }) {
+  const { organization, project } = path
+  return (
+    <Link to="/erasures/$organization/$project/$erasureId" params={{ organization, project, erasureId }}>
+      Status and receipt
+    </Link>
   )
 }
 
