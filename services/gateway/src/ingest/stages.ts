@@ -10,7 +10,7 @@ import { type Refusal, REFUSALS, refuse, refuseBody } from '../refusals/refusals
 import type { ReplyWaiter } from './reply-waiter.ts'
 import type { Published, UserEventPublisher, UserPartition } from '../publishing/user-event-publisher.ts'
 import type { IdempotencyLock, KeptAnswers, LockResult } from '../idempotency/kept-answers.ts'
-import type { createCheckSuppression } from '../erasures/check-suppression.ts'
+import type { createCheckSuppression } from './check-suppression.ts'
 import type { createCheckSignature, SignedBody } from './user-signature.ts'
 
 /** A kind of record that callers send: identify, visit or track. */
