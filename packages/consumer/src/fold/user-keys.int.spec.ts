@@ -117,6 +117,16 @@ describe('a sealed record', () => {
     expect(await readNames()).toEqual(['ada'])
   })
 
+  it('of an erased user stays closed if its key is published again, and the key is not stored', async () => {
+    await db.$executeRaw(sql`
+      INSERT INTO erased_users (organization, project, user_id, partition, "offset", keys_until, erasure_id)
+      VALUES ('acme', 'shop', ${ada}::uuid, 0, 0, now() + interval '1 day', ${randomUUID()}::uuid)`)
+    const fold = await givenOpeningFold(db, keys.open())
+    await keys.publish(ada, bob)
+    await fold.fold(batchFrom(0n, identifyRequested(), identifyRequested({ userName: 'bob' })))
+    expect([await readNames(), await readKeys()]).toEqual([['bob'], [bob]])
+  })
+
   it('is a dead letter if it was changed, or its key was', async () => {
     const fold = await givenOpeningFold(db, keys.open())
     await keys.publish(ada)
