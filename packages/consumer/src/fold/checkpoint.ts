@@ -8,6 +8,11 @@ export interface Checkpoint {
   readonly recordTime?: string | undefined
   /** The oid of the table that it was read from. It changes when a replay swaps the schemas. */
   readonly table: number
+  /**
+   * The ids of all users of the partition with a fence, perhaps of more; `many`: too many for memory. Absent: not read since the
+   * checkpoint was. Only its owner writes fences, so own commits keep it, and after that of another owner it is read again.
+   */
+  readonly erased?: Set<string> | 'many'
 }
 
 /** The checkpoint of one partition, as this process last read or committed it. */

@@ -14,12 +14,15 @@ import type { DecodedBatch, PartitionBatch } from './partition-batch.ts'
  */
 export async function decodeBatches<Fact extends AnyFact, Draft>(
   parts: FoldParts<Fact, Draft>,
-  batches: readonly Pick<PartitionBatch, 'records' | 'deadBecause'>[],
+  batches: readonly Pick<PartitionBatch, 'checkpoint' | 'records' | 'deadBecause'>[],
 ): Promise<readonly DecodedBatch<Fact>[]> {
   const { projection } = parts
   const schema =
     projection.opens || holdsPersonalRows(projection) ? (SealedUserFact as ZodType as ZodType<Fact>) : projection.schema
-  const decoded = batches.map((batch) => ({ ...decodeFacts(schema, batch), records: batch.records }))
+  const decoded = batches.map((batch) => {
+    const { checkpoint, records } = batch
+    return { ...decodeFacts(schema, batch), checkpoint, records }
+  })
   return openRecords(parts, await fenceRecords(parts, decoded))
 }
 

@@ -106,6 +106,19 @@ describe('an erasure', () => {
     expect(new Set(seen.map(({ id }) => id))).toEqual(new Set([fence.id, keyed.id]))
   })
 
+  it('is known to an owner that had lost its partition to another', async () => {
+    const { db, fold } = await givenFold()
+    const other = await givenVisitsFold(db)
+    const fence = userErased({ received: REQUESTED })
+    const records = recordsOf(eventTracked({ userName: 'bob' }), fence, sealedAt('2026-11-02T10:00:30.000Z'))
+    await fold.fold(batchOf(records, 0, 1))
+    await other.open()
+    await foldWhole(other, records.slice(0, 2), 2)
+    expect(await fold.fold(batchOf(records, 1))).toMatchObject({ outcome: 'stale' })
+    await foldWhole(fold, records)
+    expect(await readCounts(db)).toEqual([{ userId: userIdFixture('bob'), count: 1 }])
+  })
+
   it('that comes a second time does nothing', async () => {
     const { db, fold } = await givenFold()
     const [first, second] = [userErased(), userErased({ received: '2026-11-02T11:00:00.000Z' })]

@@ -3,6 +3,7 @@ import { type Db, sql } from '@nextvisit/database'
 import { type Fence, isFenced, userKeyOf } from '@nextvisit/domain'
 import type { AnyFact, Recorded } from '../core/projection.ts'
 import { readLedger } from './duplicates.ts'
+import type { PartitionCheckpoint } from './checkpoint.ts'
 import type { FoldParts } from './fold-parts.ts'
 import type { DecodedBatch } from './partition-batch.ts'
 
@@ -11,7 +12,7 @@ import type { DecodedBatch } from './partition-batch.ts'
  * sealed members stay closed. Ends each batch before the first record of a user whom it has erased: the rows that a draft holds of
  * that user are gone by then. Erasures of the batch cover its earlier records already.
  */
-export async function fenceRecords<Fact extends AnyFact, Draft, Batch extends DecodedBatch<Fact>>(
+export async function fenceRecords<Fact extends AnyFact, Draft, Batch extends OpenedBatch<Fact>>(
   parts: Pick<FoldParts<Fact, Draft>, 'projection' | 'db'>,
   batches: readonly Batch[],
 ): Promise<readonly Batch[]> {
@@ -19,11 +20,57 @@ export async function fenceRecords<Fact extends AnyFact, Draft, Batch extends De
   if (!foldsErasures(projection)) return batches
   const cut = batches.map(cutBatch)
   if (!holdsPersonalRows(projection)) return cut
-  const recorded = cut.flatMap((batch) => batch.recorded)
-  const fences = await readFences(db, new Set(recorded.map((record) => factOf(record).userId)))
-  for (const erased of await newErasures(db, recorded)) fences.set(userKeyOf(erased.fact), fenceOf(erased))
+  await readErased(db, cut)
+  const fences = await readFences(db, usersWithFence(cut))
+  for (const { checkpoint, recorded } of cut) {
+    const { erased } = checkpoint.current()
+    for (const erasure of await newErasures(db, recorded)) {
+      fences.set(userKeyOf(erasure.fact), fenceOf(erasure))
+      if (erased instanceof Set) erased.add(erasure.fact.userId)
+    }
+  }
   if (fences.size === 0) return cut
   return cut.map((batch) => ({ ...batch, recorded: batch.recorded.map((record) => marked(record, fences)) }))
+}
+
+/** A decoded batch of the partition with this checkpoint. */
+interface OpenedBatch<Fact> extends DecodedBatch<Fact> {
+  readonly checkpoint: PartitionCheckpoint
+}
+
+/** Users of a partition with a fence that are kept in memory. For more, each commit asks Postgres for its users. */
+const MAX_ERASED_IN_MEMORY = 10_000
+
+/** Reads the erased users of partitions whose checkpoints were read since, so that nearly no commit asks for fences. */
+async function readErased(db: Db, batches: readonly OpenedBatch<AnyFact>[]): Promise<void> {
+  const unread = batches.filter(({ checkpoint }) => checkpoint.current().erased === undefined)
+  if (unread.length === 0) return
+  const partitions = unread.map(({ checkpoint }) => checkpoint.key.partition)
+  const rows = await db.$queryRaw<{ partition: number; userIds: string[] }[]>(sql`
+    SELECT owned.partition, ARRAY(
+      SELECT user_id::text FROM erased_users WHERE erased_users.partition = owned.partition LIMIT ${MAX_ERASED_IN_MEMORY + 1}
+    ) AS "userIds"
+    FROM unnest(${partitions}::int[]) AS owned (partition)`)
+  const found = new Map(rows.map(({ partition, userIds }) => [partition, userIds]))
+  for (const { checkpoint } of unread) {
+    const userIds = found.get(checkpoint.key.partition) ?? []
+    const erased = userIds.length > MAX_ERASED_IN_MEMORY ? 'many' : new Set(userIds)
+    checkpoint.replace({ ...checkpoint.current(), erased })
+  }
+}
+
+/** Returns the users of batches who have a fence, perhaps also others. */
+function usersWithFence(batches: readonly OpenedBatch<AnyFact>[]): ReadonlySet<string> {
+  const users = new Set<string>()
+  for (const { checkpoint, recorded } of batches) {
+    const { erased = 'many' } = checkpoint.current()
+    if (erased !== 'many' && erased.size === 0) continue
+    for (const record of recorded) {
+      const { userId } = factOf(record)
+      if (erased === 'many' || erased.has(userId)) users.add(userId)
+    }
+  }
+  return users
 }
 
 /** Returns true if erasures are among a projection's facts. */

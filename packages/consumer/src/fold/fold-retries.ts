@@ -56,7 +56,7 @@ async function commitRetries<Fact extends AnyFact, Draft>(
   retries: readonly FetchedRecord[],
 ): Promise<Folded | Stale> {
   const { db, serviceVersion } = parts
-  const [decoded = { recorded: [], deadLetters: [] }] = await decodeBatches(parts, [{ records: retries }])
+  const [decoded = { recorded: [], deadLetters: [] }] = await decodeBatches(parts, [{ checkpoint, records: retries }])
   const { recorded, deadLetters, cutAt = Infinity } = decoded
   const { duplicates, statements } = await foldRecords(parts, recorded)
   const dead = new Set(deadLetters.map(({ record }) => record))

@@ -129,7 +129,7 @@ CREATE TABLE idempotent_records (
 CREATE INDEX idempotent_records_by_age ON idempotent_records (partition, received) WHERE received < 'infinity';
 
 -- The fences of erased users (docs/decisions/0018): the latest of each user. The commit that folds a UserErased writes it. userIds
--- come first in the key, because each commit looks up the users of its records.
+-- come first in the key, because commits look up the users of their records.
 CREATE TABLE erased_users (
   organization text NOT NULL,
   project      text NOT NULL,
@@ -144,6 +144,8 @@ CREATE TABLE erased_users (
   rows         bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (user_id, organization, project)
 );
+-- A process reads the erased users of a partition when it reads the checkpoint.
+CREATE INDEX erased_users_of_partition ON erased_users (partition);
 
 -- Data keys of users, wrapped by NEXTVISIT_SECRET_KEY: the values of user-keys, of consumers that open sealed records. The
 -- checkpoint of the projection on user-keys says how far. A destroyed key has no row.
