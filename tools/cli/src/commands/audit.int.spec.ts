@@ -71,7 +71,7 @@ async function givenProduct() {
 }
 
 it('the audit finds no difference before, during and after an erasure, but a profile that returns', {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async () => {
   const { record, publish, publishKey, erase, fold, report, kinds, dbOf, topics } = await givenProduct()
   for (const name of ['ada', 'bob']) for (const fact of [identify(name), event(name)]) await record(fact)
