@@ -153,7 +153,9 @@ describe('a projection runner', () => {
     await givenRunner(log, db, { projection: withTicks(log, { due: async () => [] }) })
     await expect.poll(visitsOf(db), soon).toBe(6)
     const mended = JSON.stringify(eventTracked({ userName: 'ada', eventName: 'Mended' }))
-    await db.$executeRaw(sql`UPDATE dead_letters SET state = 'retry', value = convert_to(${mended}, 'UTF8')`)
+    await db.$executeRaw(sql`
+      UPDATE dead_letters
+      SET state = 'retry', value = convert_to(${mended}, 'UTF8'), headers = '{"schema-version": "2"}'`)
     await expect.poll(visitsOf(db), soon).toBe(7)
     expect(await db.$queryRaw(sql`SELECT state FROM dead_letters`)).toEqual([{ state: 'retried' }])
   })

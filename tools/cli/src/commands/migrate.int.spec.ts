@@ -46,6 +46,7 @@ describe('nextvisit migrate', () => {
       'trait-registry: schema registry is ready',
       'metering: schema metering is ready',
       'form-trigger-evaluator: schema forms is ready',
+      'user-eraser: schema erasures is ready',
     ])
     await migrate({ printAddresses: true })
     const addresses = new Map(printed.splice(0).map((line) => [line.split('=')[0], line.slice(line.indexOf('=') + 1)]))

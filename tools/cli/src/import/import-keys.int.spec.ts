@@ -93,8 +93,9 @@ describe('the data keys of an import', () => {
 
   it('are those that the projector knows, also of users who left the memory', async () => {
     const [identify] = factsOf(newName())
-    const { wrapped } = createDataKey(keyRing, identify.userId, Date.now())
-    await storedKey(createDataKey(keyRing, identify.userId, Date.now() - 1).wrapped)
+    const now = Date.now()
+    const { wrapped } = createDataKey(keyRing, identify.userId, now)
+    await storedKey(createDataKey(keyRing, identify.userId, now - 1).wrapped)
     await storedKey(wrapped)
     const { keys } = await givenImportKeys().keysFor([identify])
     expect(keys.get(identify.userId)?.id).toBe(wrapped.keyId)
