@@ -159,7 +159,7 @@ export function describeConsoleDeadLetters(): void {
       await mend()
       await openCause(page, 'user-projector', 'set aside by Grace: ')
       await page.getByRole('link', { name: /user-projector\/\d+/ }).click()
-      await page.getByText(`"userName": "${BUGGY}"`).waitFor()
+      await page.getByText(`"type": "IdentifyRequested"`).waitFor()
       expect(await faultsOf(page)).toEqual([])
       await confirm(page, 'Retry', 'Retry this dead letter')
       await page.getByText('1 folded.').waitFor()

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import RudderAnalytics from '@rudderstack/rudder-sdk-node'
 import { Analytics } from '@segment/analytics-node'
-import { eventually, keyNamed, readTopic } from '@nextvisit/testing/black-box'
+import { eventually, keyNamed, readUserEvents } from '@nextvisit/testing/black-box'
 import { describe, expect, it } from 'vitest'
 import { callerOf } from './call.ts'
 import { product } from './product.ts'
@@ -85,7 +85,7 @@ function createSender(name: string, library: Library) {
 /** Reads the record ids of each step of each sender. */
 async function loggedIds(): Promise<ReadonlyMap<string, ReadonlySet<unknown>>> {
   const ids = new Map<string, Set<unknown>>()
-  for (const { value } of await readTopic(product().brokers, 'user-events')) {
+  for (const { value } of await readUserEvents(product())) {
     if (value['type'] !== 'EventTracked' || value['project'] !== PROJECT) continue
     const { id, userName, properties } = value as { id: string; userName: string; properties: { step: number } }
     const name = `${userName.split('-')[0]} ${properties.step}`

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { CallItem, Nextvisit, NextvisitOptions } from '@nextvisit/client'
-import { eventually, keyNamed, readTopic } from '@nextvisit/testing/black-box'
+import { eventually, keyNamed, readUserEvents } from '@nextvisit/testing/black-box'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { callerOf } from './call.ts'
 import { product } from './product.ts'
@@ -38,7 +38,7 @@ interface LoggedEvent {
 
 /** Reads the events of a project in the order of each user's partition. Consumers drop a second record with the same id. */
 async function loggedEvents(project: string): Promise<readonly LoggedEvent[]> {
-  const records = await readTopic(product().brokers, 'user-events')
+  const records = await readUserEvents(product())
   const events = new Map<string, LoggedEvent>()
   for (const { value } of records) {
     if (value['type'] !== 'EventTracked' || value['organization'] !== 'servers' || value['project'] !== project)

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { type Browser, type BrowserContext, type Page, type Request, startBrowser } from '@nextvisit/testing/browser'
 import { expect } from 'vitest'
-import { eventually, keyNamed, readTopic } from '@nextvisit/testing/black-box'
+import { eventually, keyNamed, readUserEvents } from '@nextvisit/testing/black-box'
 import { callerOf } from './call.ts'
 import { product } from './product.ts'
 
@@ -157,7 +157,7 @@ export async function setTraits(context: BrowserContext, traits: string): Promis
 
 /** Counts the identifies of a user in the log, including visits. Consumers drop a second record with the same id. */
 export async function identifiesOf(userName: string): Promise<number> {
-  const records = await readTopic(product().brokers, 'user-events')
+  const records = await readUserEvents(product())
   const own = records.filter(({ value }) => value['type'] === 'IdentifyRequested' && value['userName'] === userName)
   return new Set(own.map(({ value }) => value['id'])).size
 }
