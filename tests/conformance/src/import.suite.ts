@@ -128,7 +128,8 @@ async function readUsers(): Promise<{ users: number; events: number; plans: Set<
 /** Resolves to whether every consumer has folded everything. */
 async function isFolded(): Promise<boolean> {
   const { stdout } = await runNextvisit(['status', '--json'], { NEXTVISIT_DATA: stack.dataDirectory })
-  return [...stdout.matchAll(/"lagRecords": (\d+)/g)].map(([, records]) => records).join() === '0,0,0,0'
+  const lags = [...stdout.matchAll(/"lagRecords": (\d+)/g)].map(([, records]) => records)
+  return lags.length > 0 && lags.every((records) => records === '0')
 }
 
 const WHOLE = { users: USERS, events: EVENTS, plans: new Set(['old']), imports: new Set([1]) }

@@ -156,7 +156,8 @@ export const erasureFaults: readonly Fault[] = [
       family: 'erasure',
       isShort: name === 'user-projector',
       mayRefuse: true,
-      inject: whileErasing(ends(name, 'SIGKILL')),
+      // The erasure is its work, with or without a commit at this moment.
+      inject: whileErasing(ends(name, 'SIGKILL', { duringCommits: false })),
     }),
   ),
   ...(['kafka', 'postgres', 'redis'] as const).map(

@@ -19,11 +19,18 @@ const pidOf = (stack: CampaignStack, name: string): number | undefined => stack.
 
 const isConsumer = (name: PartName): name is UserConsumerName => CONSUMER_NAMES.some((consumer) => consumer === name)
 
-/** Ends a process with a signal (a consumer while it works). The supervisor replaces the process. */
-export function ends(name: PartName, signal: 'SIGKILL' | 'SIGTERM'): (context: FaultContext) => Promise<Injected> {
+/**
+ * Ends a process with a signal. The supervisor replaces the process. `duringCommits`: a consumer ends while it commits, or the
+ * fault did not strike.
+ */
+export function ends(
+  name: PartName,
+  signal: 'SIGKILL' | 'SIGTERM',
+  { duringCommits = true } = {},
+): (context: FaultContext) => Promise<Injected> {
   return async ({ stack }: FaultContext) => {
     const before = pidOf(stack, name)
-    const isAtWork = !isConsumer(name) || (await afterCommitOf(stack, name))
+    const isAtWork = !duringCommits || !isConsumer(name) || (await afterCommitOf(stack, name))
     stack.kill(name, signal)
     return {
       lastsMs: 0,

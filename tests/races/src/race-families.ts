@@ -83,7 +83,7 @@ export const FAMILIES: readonly RaceFamily[] = [
     bodyOf: (sequence) => ({ userName: userOf(sequence), userAttributes: { $set: { [`trait_${sequence}`]: 'set' } } }),
     refusals: [],
     passesAtLimit: REQUESTS / 2,
-    unitsOf: (value) => Object.keys((value['operations'] as { set?: object } | undefined)?.set ?? {}),
+    unitsOf: (value) => (value['traits'] as readonly string[] | undefined) ?? [],
   },
   {
     // Half of the requests use a name that the cap refuses. They must not use the event limit of the others.
