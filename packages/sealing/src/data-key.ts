@@ -1,6 +1,6 @@
 import { createHash, createSecretKey, type KeyObject, randomBytes, randomUUID } from 'node:crypto'
 import { decrypt, encrypt } from './aes-gcm.ts'
-import type { KeyRing } from './key-ring.ts'
+import { type KeyRing, sealedWith } from './key-ring.ts'
 
 const KEY_BYTES = 32
 
@@ -46,6 +46,17 @@ export function unwrapDataKey(ring: KeyRing, stored: WrappedKey): Unwrapped {
   if (opened.outcome !== 'opened') return opened
   if (opened.bytes.length !== KEY_BYTES) return { outcome: 'damaged' }
   return { outcome: 'unwrapped', key: dataKeyOf(stored.keyId, createSecretKey(opened.bytes)) }
+}
+
+/**
+ * Encrypts a stored key, which stays the same, with the newest key of the ring. undefined: that key encrypts it already, or the
+ * ring cannot decrypt it.
+ */
+export function rewrapDataKey(ring: KeyRing, stored: WrappedKey): WrappedKey | undefined {
+  if (sealedWith(stored.wrapped) === ring.newestKeyId) return undefined
+  const context = contextOf(stored)
+  const opened = ring.open(stored.wrapped, context)
+  return opened.outcome === 'opened' ? { ...stored, wrapped: ring.seal(opened.bytes, context) } : undefined
 }
 
 /** Returns what receipts call a stored key: SHA-256 of its wrapped text, hex. */

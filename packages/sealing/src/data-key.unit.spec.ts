@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { givenKeyRing } from '../test/given-key-ring.ts'
-import { createDataKey, fingerprintOf, unwrapDataKey, type WrappedKey } from './data-key.ts'
+import { createDataKey, fingerprintOf, rewrapDataKey, unwrapDataKey, type WrappedKey } from './data-key.ts'
 
 const [A, B] = ['aa', 'bb'].map((byte) => byte.repeat(32)) as [string, string]
 const ring = givenKeyRing(A)
@@ -68,6 +68,17 @@ describe('a wrapped key', () => {
     const other = createDataKey(ring, USER, 0).wrapped
     expect(unwrapDataKey(ring, { ...wrapped, userId: 'c364d31e-0000-5000-8000-000000000002' }).outcome).toBe('damaged')
     expect(unwrapDataKey(ring, { ...wrapped, keyId: other.keyId }).outcome).toBe('damaged')
+  })
+
+  it('stays the same key when the newest key of the ring wraps it again', () => {
+    const both = givenKeyRing(B, A)
+    const again = rewrapDataKey(both, wrapped)
+    expect(again).toMatchObject({ userId: USER, keyId: wrapped.keyId })
+    const sealed = unwrap(wrapped).seal('text', 'x')
+    expect(again && unwrap(again, givenKeyRing(B)).open(sealed, 'x')).toBe('text')
+    expect(again && rewrapDataKey(both, again)).toBeUndefined()
+    expect(rewrapDataKey(givenKeyRing(B), wrapped)).toBeUndefined()
+    expect(rewrapDataKey(both, { ...wrapped, userId: 'c364d31e-0000-5000-8000-000000000002' })).toBeUndefined()
   })
 
   it('is damaged if it has another length', () => {

@@ -2,6 +2,7 @@ export {
   createDataKey,
   type DataKey,
   fingerprintOf,
+  rewrapDataKey,
   type Unwrapped,
   unwrapDataKey,
   type WrappedKey,

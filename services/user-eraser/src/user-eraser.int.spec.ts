@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type ErasureAnswer, TOPICS, type UserErased, USER_KEYS_TOPIC } from '@nextvisit/contracts'
 import { fingerprintOf, verifyReceipt } from '@nextvisit/sealing'
+import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import { type OwnKafka, startOwnKafka, startOwnRedis } from '@nextvisit/testing/own-parts'
 import { Redis } from 'ioredis'
@@ -11,6 +12,7 @@ import {
   PARTITIONS,
   partitionOf,
   readAll,
+  SECRET_KEY,
   startConsumers,
   startEraser,
   startGateway,
@@ -59,8 +61,9 @@ describe('the user eraser', { timeout: 120_000 }, () => {
     arePassed = true
   })
 
-  const givenEraser = () =>
+  const givenEraser = (secretKey = SECRET_KEY) =>
     startEraser({
+      secretKey,
       connection: kafka.connection,
       databaseUrl: database.url,
       redisUrl: redis.url,
@@ -194,5 +197,30 @@ describe('the user eraser', { timeout: 120_000 }, () => {
     expect(page).toMatchObject({ answer: { erasures: [{ erasureId: second.id }], next: second.id } })
     const other = await eraser.calls.readErasure({ organization: 'acme', project: 'blog', erasureId: first.id })
     expect(other).toEqual({ outcome: 'not-found' })
+  })
+
+  // The last one: it leaves the keys of the installation under the new key.
+  it('encrypts keys again after a rotation, and destroys them like others', async () => {
+    const [erased, other] = [newKey(randomUUID()), newKey(randomUUID())]
+    for (const key of [erased, other]) await gateway.publishKey(key)
+    const newSecretKey = 'cd'.repeat(32)
+    const { read } = await givenEraser(`${newSecretKey},${SECRET_KEY}`)
+    const lastValues = async () => {
+      const records = await readAll(kafka.connection, USER_KEYS_TOPIC)
+      return [erased, other].map(({ keyId }) => records.findLast(({ key }) => key.endsWith(keyId))?.value ?? null)
+    }
+    const { newestKeyId } = givenKeyRing(newSecretKey)
+    await vi.waitFor(async () => {
+      for (const value of await lastValues()) expect(value).toMatch(new RegExp(`^${newestKeyId}\\.`))
+    }, PATIENT)
+    const [rewrapped] = await lastValues()
+
+    const request = await gateway.requestErasure([erased.userId])
+    const answer = await untilStatus(() => read(request.id), 'complete')
+    const fingerprint = fingerprintOf({ wrapped: rewrapped ?? '' })
+    expect(answer?.receipt?.users).toMatchObject([{ keyCount: 1, keys: [{ keyId: erased.keyId, fingerprint }] }])
+    const segments = kafka.segmentsOf(USER_KEYS_TOPIC)
+    expect([erased.wrapped, rewrapped ?? ''].filter((value) => segments.includes(value))).toEqual([])
+    expect(await lastValues()).toEqual([null, expect.stringMatching(new RegExp(`^${newestKeyId}\\.`))])
   })
 })

@@ -65,10 +65,13 @@ interface EraserOptions {
   readonly databaseUrl: string
   readonly redisUrl: string
   readonly consumersUrl: string
+  /** NEXTVISIT_SECRET_KEY. Default: {@link SECRET_KEY}. */
+  readonly secretKey?: string
 }
 
 /** Starts a process of the eraser, until the test ends. */
-export async function startEraser({ connection, databaseUrl, redisUrl, consumersUrl }: EraserOptions) {
+export async function startEraser(options: EraserOptions) {
+  const { connection, databaseUrl, redisUrl, consumersUrl, secretKey = SECRET_KEY } = options
   const port = await freePort()
   const child = spawn(process.execPath, [path.join(import.meta.dirname, '../src/main.ts')], {
     env: {
@@ -78,7 +81,7 @@ export async function startEraser({ connection, databaseUrl, redisUrl, consumers
       REDIS_URL: redisUrl,
       INTERNAL_PORT: String(port),
       INTERNAL_TOKEN: TOKEN,
-      NEXTVISIT_SECRET_KEY: SECRET_KEY,
+      NEXTVISIT_SECRET_KEY: secretKey,
       USER_PROJECTOR_URLS: consumersUrl,
       FORM_TRIGGER_EVALUATOR_URLS: consumersUrl,
       METERING_URLS: consumersUrl,

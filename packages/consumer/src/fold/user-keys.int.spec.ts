@@ -173,6 +173,16 @@ describe('a sealed record waits', () => {
     expect(await db.$queryRaw(sql`SELECT FROM dead_letters`)).toEqual([])
   })
 
+  it('for no secret key of an earlier value: a rotation has published the key again', async () => {
+    const other = createDataKey(givenKeyRing(OTHER_SECRET_KEY), ada, Date.now()).wrapped.wrapped
+    await keys.publish({ key: `${ada}/${testKeyOf(ada).key.id}`, value: other })
+    await keys.open().pull(db, [0])
+    await keys.publish(ada)
+    const fold = await givenOpeningFold(db, keys.open())
+    await fold.fold(batchFrom(0n, identifyRequested()))
+    expect(await readNames()).toEqual(['ada'])
+  })
+
   it('is opened by a key that an older secret key wraps', async () => {
     await keys.publish(ada)
     const fold = await givenOpeningFold(db, keys.open({ ring: givenKeyRing(OTHER_SECRET_KEY, TEST_SECRET_KEY) }))

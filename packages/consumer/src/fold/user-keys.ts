@@ -6,7 +6,7 @@ import {
   type Logger,
   type Watermarks,
 } from '@nextvisit/log'
-import { type DataKey, type KeyRing, unwrapDataKey, type WrappedKey } from '@nextvisit/sealing'
+import { type DataKey, type KeyRing, sealedWith, unwrapDataKey, type WrappedKey } from '@nextvisit/sealing'
 import { LRUCache } from 'lru-cache'
 import { SecretKeyMissingError, UserKeysUnreadableError } from '../core/errors.ts'
 import { userKeys } from '../core/tables.ts'
@@ -76,14 +76,22 @@ export function createUserKeys(parts: UserKeysParts): UserKeys {
   let destructions = 0
   let lastPull: Promise<void> = Promise.resolve()
 
-  /** Moves the keys that `lookUp` knows from `missing` to `found`. */
-  function take({ missing, found }: Search, lookUp: (name: string) => DataKey | string | undefined): void {
+  /**
+   * Moves the keys that `lookUp` knows from `missing` to `found`. A value that the ring cannot decrypt counts only at the end of
+   * the topic: after a rotation, a later value of the same key follows.
+   */
+  function take({ missing, found, isAtEnd }: Search, lookUp: (name: string) => DataKey | string | undefined): void {
     for (const [name, { userId, keyId }] of missing) {
       const known = lookUp(name)
-      if (known === undefined) continue
+      if (known === undefined || (typeof known === 'string' && !isAtEnd && !canUnwrap(known))) continue
       missing.delete(name)
       found.set(name, typeof known === 'string' ? unwrap({ userId, keyId, wrapped: known }) : known)
     }
+  }
+
+  function canUnwrap(wrapped: string): boolean {
+    const secretKeyId = sealedWith(wrapped)
+    return secretKeyId === undefined || ring.keyIds.includes(secretKeyId)
   }
 
   function unwrap(stored: WrappedKey): DataKey | 'damaged' {
@@ -209,7 +217,7 @@ export function createUserKeys(parts: UserKeysParts): UserKeys {
 
   return {
     find: async (db, wanted) => {
-      const search: Search = { missing: new Map(wanted), found: new Map() }
+      const search: Search = { missing: new Map(wanted), found: new Map(), isAtEnd: false }
       takeCached(search)
       await takeStored(db, search)
       if (search.missing.size === 0) return search.found
@@ -219,7 +227,7 @@ export function createUserKeys(parts: UserKeysParts): UserKeys {
         return search.missing.size === 0
       }
       await inTurn(() => pull(db, [...partitions], { isDone }))
-      await takeStored(db, search)
+      await takeStored(db, { ...search, isAtEnd: true })
       return search.found
     },
     pull: (db, partitions) => inTurn(async () => pull(db, partitions, { ends: await readEnds(partitions) })),
@@ -231,6 +239,8 @@ export function createUserKeys(parts: UserKeysParts): UserKeys {
 interface Search {
   readonly missing: Map<string, WantedKey>
   readonly found: Map<string, DataKey | 'damaged'>
+  /** The topic was read to its end. */
+  readonly isAtEnd: boolean
 }
 
 const NO_KEY = 'A record of the topic of user keys is no key; it is ignored'

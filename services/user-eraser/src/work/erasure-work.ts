@@ -2,6 +2,7 @@ import { createRounds, type WorkParts } from '@nextvisit/consumer'
 import { createRedis, createRefusalStore, type ServicePart } from '@nextvisit/service-kit'
 import type { WorkConfig } from '../config.ts'
 import { createConsumerStores } from './consumer-stores.ts'
+import { createKeyRotation } from './key-rotation.ts'
 import { createKeySweep } from './key-sweep.ts'
 import { createReceipts } from './receipts.ts'
 import { createRedisStore } from './redis-store.ts'
@@ -22,8 +23,9 @@ interface ErasureWorkOptions {
 
 /**
  * Creates the eraser's work beside its fold, in rounds: asks each consumer whether it has erased the users, deletes copies in
- * Redis, destroys keys, and publishes receipts. Each step reads its state from Postgres and the log, and repeating it does no
- * harm. The work therefore resumes after any failure, and a second owner that has not noticed its loss does no damage.
+ * Redis, destroys keys, publishes receipts, and encrypts keys again after a rotation of NEXTVISIT_SECRET_KEY. Each step reads its
+ * state from Postgres and the log, and repeating it does no harm. The work therefore resumes after any failure, and a second owner
+ * that has not noticed its loss does no damage.
  */
 export function createErasureWork(
   {
@@ -41,6 +43,7 @@ export function createErasureWork(
   const consumers = createConsumerStores({ db, services, token: internalServer.token, now })
   const inRedis = createRedisStore({ db, redis: redis.client, refusals, redisPrefix, now })
   const sweep = createKeySweep({ ...parts, topic: keysTopic })
+  const rotation = createKeyRotation({ ...parts, keyRing, topic: keysTopic })
   const receipts = createReceipts({ db, keyRing, now, eraseAgain: inRedis.eraseUsers, drainSoon })
   const reported = new Map<string, number>()
 
@@ -73,6 +76,8 @@ export function createErasureWork(
   const rounds = createRounds(runRound, everyMs)
   const sweeps = createRounds(async () => {
     if (owns(PARTITION)) await attempt('user-keys', sweep.run)
+    // Never at the same time as the sweep.
+    if (owns(PARTITION)) await attempt('rotation', rotation.run)
   }, everyMs)
 
   return [
@@ -87,6 +92,7 @@ export function createErasureWork(
         rounds.stop()
         sweeps.stop()
         sweep.stop()
+        rotation.stop()
         await Promise.all([rounds.finished(), sweeps.finished()])
       },
     },
