@@ -88,13 +88,20 @@ function printLog({ log, consumers }: Status): void {
   printSecretKeys(log.secretKeys)
 }
 
-/** Prints nothing while a single key encrypts no secret. */
+/** Prints nothing while a single key encrypts no signing secret. */
 function printSecretKeys(keys: readonly SecretKeyStatus[]): void {
   if (keys.length < 2 && keys.every(({ projects }) => projects.length === 0)) return
   print()
   printTable(
-    ['SECRET KEY', 'POSITION', 'SIGNING SECRETS', 'USE'],
-    keys.map(({ keyId, position, projects, use }) => [keyId, position ?? 'not here', projects.length, use]),
+    ['SECRET KEY', 'POSITION', 'SIGNING SECRETS', 'DATA KEYS', 'INSTALLATION KEYS', 'USE'],
+    keys.map(({ keyId, position, projects, dataKeys, installationKeys, use }) => [
+      keyId,
+      position ?? 'not here',
+      projects.length,
+      dataKeys ?? '?',
+      installationKeys ?? '?',
+      use,
+    ]),
   )
   for (const advice of keys.flatMap(adviceOn)) print(styled('yellow', advice))
 }

@@ -5,6 +5,7 @@ import type { RunningViews } from '@nextvisit/catalog'
 import type { KeyRing } from '@nextvisit/sealing'
 import { awaitViews } from '../workspace/await-views.ts'
 import { type SecretKeyStatus, secretKeysOf } from './secret-keys.ts'
+import type { StoredKeys } from './stored-keys.ts'
 
 export interface LogState {
   /** Watermarks by topic and partition. */
@@ -24,8 +25,12 @@ export interface LogState {
 }
 
 /** Reads the ends of the log, the catalog and the running processes. */
-export async function readLog(connection: LogConnection, keyRing: KeyRing | undefined): Promise<LogState> {
-  const { state } = await readCatalog(connection, TOPICS.catalog)
+export async function readLog(
+  connection: LogConnection,
+  keyRing: KeyRing | undefined,
+  storedKeys: Promise<StoredKeys>,
+): Promise<LogState> {
+  const [{ state }, stored] = await Promise.all([readCatalog(connection, TOPICS.catalog), storedKeys])
   const services = await awaitViews({ connection, withinMs: 0 })
   const topics = [TOPICS.userEvents, TOPICS.formEvents, TOPICS.erasures]
   const watermarks = await withLogAdmin(connection, (admin) =>
@@ -40,7 +45,7 @@ export async function readLog(connection: LogConnection, keyRing: KeyRing | unde
     },
   )
   const changedTopics = watermarks.flatMap(([topic, { size }]) => changeOf(connection, topic, size) ?? [])
-  const secretKeys = secretKeysOf(state, services, keyRing)
+  const secretKeys = secretKeysOf(state, services, keyRing, stored)
   return { watermarks: new Map(watermarks), changedTopics, organizations, secretKeys, services }
 }
 

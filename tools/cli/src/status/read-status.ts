@@ -8,6 +8,7 @@ import type { ViewProblem, RunningViews } from '@nextvisit/catalog'
 import { lagOf } from './lag.ts'
 import { askPart, type PartAnswer } from './ask-part.ts'
 import { type ConsumerState, readConsumer } from './read-consumer.ts'
+import { readStoredKeys } from './stored-keys.ts'
 import { type LogState, readLog } from './read-log.ts'
 
 interface ConsumerStatus extends Omit<ConsumerState, 'checkpoints'> {
@@ -41,11 +42,13 @@ export interface Status {
 export async function readStatus(env: EnvironmentVariables, now: Date): Promise<Status> {
   const ring = readKeyRing(env)
   const keyRingFault = ring.outcome === 'invalid' ? ring.message : null
+  const stored = readStoredKeys(env)
   const [log, answers] = await Promise.all([
-    askPart(() => readLog(logConnection(env), ring.outcome === 'ok' ? ring.keyRing : undefined)),
+    askPart(() => readLog(logConnection(env), ring.outcome === 'ok' ? ring.keyRing : undefined, stored)),
     Promise.all(
       consumers.map(async (consumer) => ({ service: consumer.name, part: await askConsumer(consumer, env) })),
     ),
+    stored,
   ])
   const statuses = answers.map(({ service, part }): Status['consumers'][number] => {
     if (part.status === 'away') return { service, ...part }

@@ -3,6 +3,7 @@ import { OrganizationConfig } from '@nextvisit/contracts'
 import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
 import { describe, expect, it } from 'vitest'
 import { adviceOn, secretKeysOf } from './secret-keys.ts'
+import type { StoredKeys } from './stored-keys.ts'
 
 const [OLD, NEW] = ['ab'.repeat(32), 'cd'.repeat(32)]
 const [oldId, newId] = [givenKeyRing(OLD).newestKeyId, givenKeyRing(NEW).newestKeyId]
@@ -28,8 +29,19 @@ function statusOf(
   gateways: Readonly<Record<string, readonly string[]>>,
   ...ring: readonly string[]
 ) {
+  return statusWith({ dataKeys: new Map(), installationKeys: new Map() }, projects, gateways, ...ring)
+}
+
+/** As {@link statusOf}, with keys in Postgres. */
+function statusWith(
+  stored: StoredKeys,
+  projects: Readonly<Record<string, string>>,
+  gateways: Readonly<Record<string, readonly string[]>>,
+  ...ring: readonly string[]
+) {
   const secretKeyIds = new Map(Object.entries(gateways))
-  const keys = secretKeysOf(catalogOf(projects), { secretKeyIds }, ring.length > 0 ? givenKeyRing(...ring) : undefined)
+  const keyRing = ring.length > 0 ? givenKeyRing(...ring) : undefined
+  const keys = secretKeysOf(catalogOf(projects), { secretKeyIds }, keyRing, stored)
   return {
     keys: keys.map(({ keyId, position, use }) => [keyId, position, use]),
     advice: keys.flatMap(adviceOn),
@@ -88,7 +100,42 @@ describe('the keys of NEXTVISIT_SECRET_KEY', () => {
         [newId, 1, 'encrypts'],
         [oldId, 2, 'unused'],
       ],
-      advice: [`Key ${oldId} encrypts no signing secret: remove it from NEXTVISIT_SECRET_KEY.`],
+      advice: [`Key ${oldId} encrypts nothing: remove it from NEXTVISIT_SECRET_KEY.`],
+    })
+  })
+
+  it.each([
+    [{ dataKeys: new Map([[oldId, 2]]) }, `Key ${oldId} still encrypts 2 data keys of users`],
+    [{ installationKeys: new Map([[oldId, 2]]) }, `Key ${oldId} still encrypts keys of the installation`],
+  ])('need an old key while it encrypts anything in Postgres', (stored, advice) => {
+    const none = { dataKeys: new Map([[newId, 3]]), installationKeys: new Map([[newId, 2]]) }
+    expect(statusWith({ ...none, ...stored }, { shop: NEW }, { 'gateway.1': [newId, oldId] }, NEW, OLD)).toEqual({
+      keys: [
+        [newId, 1, 'encrypts'],
+        [oldId, 2, 'needed'],
+      ],
+      advice: [`${advice}: a user eraser whose first key is the newest one encrypts them again.`],
+    })
+    expect(statusWith(none, { shop: NEW }, { 'gateway.1': [newId, oldId] }, NEW, OLD).keys).toContainEqual([
+      oldId,
+      2,
+      'unused',
+    ])
+  })
+
+  it('name a key that only data keys in Postgres need', () => {
+    const stored = { dataKeys: new Map([[oldId, 1]]), installationKeys: new Map<string, number>() }
+    expect(statusWith(stored, {}, { 'gateway.1': [newId] }, NEW).keys).toContainEqual([oldId, null, 'needed'])
+  })
+
+  it.each([['dataKeys'], ['installationKeys']])('do not let go of an old key while the %s are not known', (member) => {
+    const stored = { dataKeys: new Map(), installationKeys: new Map(), [member]: null }
+    expect(statusWith(stored, { shop: NEW }, { 'gateway.1': [newId, oldId] }, NEW, OLD)).toEqual({
+      keys: [
+        [newId, 1, 'encrypts'],
+        [oldId, 2, 'unknown'],
+      ],
+      advice: [`Keep key ${oldId} in NEXTVISIT_SECRET_KEY until Postgres answers: it may encrypt data keys of users.`],
     })
   })
 
