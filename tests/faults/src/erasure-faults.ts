@@ -16,6 +16,8 @@ const REQUESTED_WITHIN_MS = 30_000
 const STEP_WITHIN_MS = 30_000
 const COMPLETE_WITHIN_MS = 180_000
 const HALTED_MS = 5_000
+/** A read may be refused for a moment, because its service has just started again. */
+const GONE_WITHIN_MS = 10_000
 
 /** An erasure that was requested. */
 interface Erasing {
@@ -77,7 +79,12 @@ const isDone = (erasure: ErasureAnswer | undefined, store: ErasureStoreName): bo
 
 /** Returns the erased users that still have a profile. */
 async function usersLeft(stack: CampaignStack, { project, userNames }: Erasing): Promise<readonly string[]> {
-  const read = (name: string) => call(stack, project, `/v2/admin/users/${encodeURIComponent(name)}`)
+  const read = (name: string) =>
+    eventually(
+      () => call(stack, project, `/v2/admin/users/${encodeURIComponent(name)}`),
+      (answer) => answer?.status === 404,
+      GONE_WITHIN_MS,
+    )
   const isThere = await Promise.all(userNames.map(async (name) => (await read(name))?.status !== 404))
   return userNames.filter((_, index) => isThere[index])
 }
@@ -154,7 +161,6 @@ export const erasureFaults: readonly Fault[] = [
     (name): Fault => ({
       name: `kill ${name} during an erasure`,
       family: 'erasure',
-      isShort: name === 'user-projector',
       mayRefuse: true,
       // The erasure is its work, with or without a commit at this moment.
       inject: whileErasing(ends(name, 'SIGKILL', { duringCommits: false })),
