@@ -1,5 +1,6 @@
 import { createHash, createSecretKey, type KeyObject, randomBytes, randomUUID } from 'node:crypto'
 import { decrypt, encrypt } from './aes-gcm.ts'
+import { keyNameOf, type KeyPlace } from './key-name.ts'
 import { type KeyRing, sealedWith } from './key-ring.ts'
 
 const KEY_BYTES = 32
@@ -64,8 +65,8 @@ export function fingerprintOf({ wrapped }: Pick<WrappedKey, 'wrapped'>): string 
   return createHash('sha256').update(wrapped).digest('hex')
 }
 
-function contextOf({ userId, keyId }: Pick<WrappedKey, 'userId' | 'keyId'>): string {
-  return `user-key:${userId}/${keyId}`
+function contextOf(place: KeyPlace): string {
+  return `user-key:${keyNameOf(place)}`
 }
 
 function dataKeyOf(id: string, key: KeyObject): DataKey {

@@ -1,6 +1,6 @@
 import { USER_KEYS_TOPIC } from '@nextvisit/contracts'
 import { type LogConnection, readLog, readWatermarks } from '@nextvisit/log'
-import type { WrappedKey } from '@nextvisit/sealing'
+import { keyNameOf, type WrappedKey } from '@nextvisit/sealing'
 
 interface ReadUserKeysOptions {
   /** Partitions to read. Default: all. */
@@ -47,7 +47,7 @@ export async function readUserKeys(
   return {
     size: wrapped.size,
     find: (userId, keyId) => {
-      const text = wrapped.get(`${userId}/${keyId}`)
+      const text = wrapped.get(keyNameOf({ userId, keyId }))
       return text === undefined ? undefined : { userId, keyId, wrapped: text }
     },
   }

@@ -1,10 +1,10 @@
 import { openFact, type SealedUserFact } from '@nextvisit/contracts'
 import type { FetchedRecord } from '@nextvisit/log'
-import type { DataKey } from '@nextvisit/sealing'
+import { type DataKey, keyNameOf } from '@nextvisit/sealing'
 import type { AnyFact, Recorded } from '../core/projection.ts'
 import { contextOf, type FoldParts } from './fold-parts.ts'
 import type { DecodedBatch } from './partition-batch.ts'
-import { nameOf, type WantedKey } from './user-keys.ts'
+import type { WantedKey } from './user-keys.ts'
 
 interface FetchedAndDecoded<Fact> extends DecodedBatch<Fact> {
   /** As they were fetched. */
@@ -33,7 +33,7 @@ export async function openRecords<Fact extends AnyFact, Draft>(
         if (!isReadable(fact)) own.push({ index, name: undefined })
       } else if (opens(fact, context)) {
         const key = { partition: record.partition, userId: fact.userId, keyId: fact.sealed.key }
-        const name = nameOf(key)
+        const name = keyNameOf(key)
         wanted.set(name, key)
         own.push({ index, name })
       }

@@ -6,7 +6,15 @@ import {
   type Logger,
   type Watermarks,
 } from '@nextvisit/log'
-import { type DataKey, type KeyRing, sealedWith, unwrapDataKey, type WrappedKey } from '@nextvisit/sealing'
+import {
+  type DataKey,
+  keyNameOf,
+  type KeyPlace,
+  type KeyRing,
+  sealedWith,
+  unwrapDataKey,
+  type WrappedKey,
+} from '@nextvisit/sealing'
 import { LRUCache } from 'lru-cache'
 import { SecretKeyMissingError, UserKeysUnreadableError } from '../core/errors.ts'
 import { userKeys } from '../core/tables.ts'
@@ -16,16 +24,14 @@ import { deleteFencedKeys } from './erase-users.ts'
 import { readKeyRecord, type UserKeyRecord } from './read-key-record.ts'
 
 /** A data key that a sealed record names. */
-export interface WantedKey {
+export interface WantedKey extends KeyPlace {
   readonly partition: number
-  readonly userId: string
-  readonly keyId: string
 }
 
 /** The data keys of users, by which a projection opens sealed records. */
 export interface UserKeys {
   /**
-   * Returns the wanted keys by their names (see {@link nameOf}); `damaged`: the stored text cannot be decrypted. A destroyed key is
+   * Returns the wanted keys by their names (see {@link keyNameOf}); `damaged`: the stored text cannot be decrypted. A destroyed key is
    * missing: keys are acknowledged before the records that they seal, and `user-keys` is read to the end that it has now before a key
    * counts as destroyed. Throws UserKeysUnreadableError and SecretKeyMissingError, and errors of Postgres. Wanted keys must be
    * of records that are in the log.
@@ -98,7 +104,7 @@ export function createUserKeys(parts: UserKeysParts): UserKeys {
     const unwrapped = unwrapDataKey(ring, stored)
     if (unwrapped.outcome === 'missing-key') throw new SecretKeyMissingError(unwrapped.keyId)
     if (unwrapped.outcome === 'damaged') return 'damaged'
-    cache.set(nameOf(stored), unwrapped.key)
+    cache.set(keyNameOf(stored), unwrapped.key)
     return unwrapped.key
   }
 
@@ -110,7 +116,7 @@ export function createUserKeys(parts: UserKeysParts): UserKeys {
     if (search.missing.size === 0) return
     const before = destructions
     const rows = await userKeys.selectByKeys(db, [...search.missing.values()])
-    const wrapped = new Map(rows.map((row) => [nameOf(row), row.wrapped]))
+    const wrapped = new Map(rows.map((row) => [keyNameOf(row), row.wrapped]))
     take(search, (name) => wrapped.get(name))
     // Such a row may be of a destroyed key.
     if (before !== destructions) for (const name of wrapped.keys()) cache.delete(name)
@@ -186,7 +192,7 @@ export function createUserKeys(parts: UserKeysParts): UserKeys {
     const changes = new Map<string, UserKeyRecord>()
     for (const record of batch.records) {
       const change = readKeyRecord(record)
-      if (change) changes.set(nameOf(change), change)
+      if (change) changes.set(keyNameOf(change), change)
       else logger?.warn({ topic, partition: batch.partition, offset: String(record.offset) }, NO_KEY)
     }
     const { partition } = batch
@@ -248,11 +254,6 @@ const NO_KEY = 'A record of the topic of user keys is no key; it is ignored'
 /** Every commit raises the version, and a replay brings another table. */
 function placeOf({ table, version }: Checkpoint): string {
   return `${table}/${version}`
-}
-
-/** Names a key as the topic does. */
-export function nameOf({ userId, keyId }: Pick<WantedKey, 'userId' | 'keyId'>): string {
-  return `${userId}/${keyId}`
 }
 
 function leftIn(checkpoints: readonly PartitionCheckpoint[], ends: ReadonlyMap<number, bigint> | undefined): string {

@@ -1,4 +1,4 @@
-import { type DataKey, type KeyRing, SECRET_KEY_VARIABLE, unwrapDataKey } from '@nextvisit/sealing'
+import { type DataKey, keyNameOf, type KeyRing, SECRET_KEY_VARIABLE, unwrapDataKey } from '@nextvisit/sealing'
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import type { StoredUserKeys } from '@nextvisit/user-keys'
 import { knownKeyRing, noKeyRing } from '../environment/key-ring.ts'
@@ -21,7 +21,7 @@ export function createUserKeyOpener(keys: StoredUserKeys, env: EnvironmentVariab
 
   return {
     keyOf: (userId, keyId) => {
-      const name = `${userId}/${keyId}`
+      const name = keyNameOf({ userId, keyId })
       if (opened.has(name)) return opened.get(name)
       if (opened.size >= OPENED_KEYS) opened.clear()
       const wrapped = keys.find(userId, keyId)
