@@ -2,9 +2,10 @@ import type { WorkParts } from '@nextvisit/consumer'
 import { USER_KEYS_TOPIC } from '@nextvisit/contracts'
 import { isFencedKey } from '@nextvisit/domain'
 import { type FetchedRecord, readLog, type Watermarks } from '@nextvisit/log'
-import { type KeyRing, rewrapDataKey, sealedWith, type WrappedKey } from '@nextvisit/sealing'
+import { keyNameOf, type KeyRing, rewrapDataKey, sealedWith, type WrappedKey } from '@nextvisit/sealing'
 import { readKeysUntil } from '../projection.ts'
 import { keyOfRecord } from './key-of-record.ts'
+import { publishKeys } from './publish-keys.ts'
 
 interface KeyRotationParts extends Pick<WorkParts, 'db' | 'connection' | 'publisher' | 'logger'> {
   readonly logAdmin: Pick<WorkParts['logAdmin'], 'watermarks'>
@@ -18,7 +19,6 @@ interface KeyRotationParts extends Pick<WorkParts, 'db' | 'connection' | 'publis
 /** A key of a round takes about 0.5 KB of memory. */
 const KEYS_A_ROUND = 20_000
 const KEYS_A_PUBLISH = 1_000
-const PUBLISH_WITHIN_MS = 5_000
 /** Later, only gateways that were not restarted yet publish keys under an older one. */
 const FOLLOW_EVERY_MS = 10_000
 
@@ -110,22 +110,11 @@ export function createKeyRotation(parts: KeyRotationParts) {
         if (keysUntilMs !== undefined && isFencedKey(key.keyId, { keysUntilMs })) return []
         return rewrapDataKey(keyRing, key) ?? []
       })
-      await publish(partition, rewrapped)
+      const values = rewrapped.map((key) => ({ name: keyNameOf(key), value: key.wrapped }))
+      await publishKeys({ publisher, topic }, partition, values, UNPUBLISHED)
       published += rewrapped.length
     }
     if (published > 0) logger.info({ partition, keys: published, secretKeyId: keyRing.newestKeyId }, REWRAPPED)
-  }
-
-  async function publish(partition: number, keys: readonly WrappedKey[]): Promise<void> {
-    if (!publisher) return
-    const deadlineAt = performance.now() + PUBLISH_WITHIN_MS
-    const outcomes = await Promise.all(
-      keys.map(({ userId, keyId, wrapped }) =>
-        publisher.publish({ topic, partition, key: `${userId}/${keyId}`, value: wrapped, headers: {} }, deadlineAt),
-      ),
-    )
-    const failed = outcomes.find(({ outcome }) => outcome !== 'published')
-    if (failed) throw new RewrappedUnpublishedError(failed)
   }
 
   return { run, stop: () => ending.abort(new Error('The rotation of keys was stopped')) }
@@ -133,13 +122,7 @@ export function createKeyRotation(parts: KeyRotationParts) {
 
 const REWRAPPED = 'Encrypted keys of users with the newest key of NEXTVISIT_SECRET_KEY'
 
-/** The next round tries again. */
-class RewrappedUnpublishedError extends Error {
-  readonly code = 'REWRAPPED_UNPUBLISHED'
-  readonly retryable = true
-
-  constructor(outcome: object) {
-    super('Keys of users could not be published under the newest key now', { cause: outcome })
-    this.name = 'RewrappedUnpublishedError'
-  }
+const UNPUBLISHED = {
+  code: 'REWRAPPED_UNPUBLISHED',
+  message: 'Keys of users could not be published under the newest key now',
 }

@@ -11,6 +11,7 @@ import {
   type WatchedUsers,
 } from './key-rows.ts'
 import { type KeySettings, readKeySettings } from './key-settings.ts'
+import { publishKeys } from './publish-keys.ts'
 import { scanKeys } from './scan-keys.ts'
 
 export interface KeySweepParts
@@ -19,7 +20,6 @@ export interface KeySweepParts
   readonly topic?: string | undefined
 }
 
-const PUBLISH_WITHIN_MS = 5_000
 const SCAN_AT_LEAST_EVERY_MS = 300_000
 const SCAN_AT_MOST_EVERY_MS = 1_000
 /** Scans may take this part of the time. */
@@ -98,34 +98,20 @@ export function createKeySweep(parts: KeySweepParts) {
   ): Promise<void> {
     if (!marks) throw new TopicMissingError([`${topic}/${partition}`])
     const found = await scanKeys({ ...parts, topic, signal, partition, marks, userIds, settings })
-    await publishTombstones(partition, found.toDestroy)
+    const tombstones = found.toDestroy.map((name) => ({ name, value: null }))
+    await publishKeys({ publisher, topic }, partition, tombstones, UNPUBLISHED)
     if (await noteDestroyedKeys(db, partition, found.keys, now())) {
       finishUntilMs = performance.now() + settings.deleteFilesAfterMs + 2 * SCAN_AT_MOST_EVERY_MS
     }
   }
 
-  async function publishTombstones(partition: number, keys: readonly string[]): Promise<void> {
-    if (!publisher || keys.length === 0) return
-    const deadlineAt = performance.now() + PUBLISH_WITHIN_MS
-    const outcomes = await Promise.all(
-      keys.map((key) => publisher.publish({ topic, partition, key, value: null, headers: {} }, deadlineAt)),
-    )
-    const failed = outcomes.find(({ outcome }) => outcome !== 'published')
-    if (failed) throw new TombstoneUnpublishedError(failed)
-  }
-
   return { run, stop: () => ending.abort(new Error('The sweep of keys was stopped')) }
 }
 
-/** A key is not destroyed yet. The next round tries again. */
-class TombstoneUnpublishedError extends Error {
-  readonly code = 'TOMBSTONE_UNPUBLISHED'
-  readonly retryable = true
-
-  constructor(outcome: object) {
-    super('A key of an erased user could not be destroyed now', { cause: outcome })
-    this.name = 'TombstoneUnpublishedError'
-  }
+/** A key is not destroyed yet. */
+const UNPUBLISHED = {
+  code: 'TOMBSTONE_UNPUBLISHED',
+  message: 'A key of an erased user could not be destroyed now',
 }
 
 function reasonOf(error: unknown, topic: string): string {
