@@ -4,7 +4,7 @@ import type { DataKey } from '@nextvisit/sealing'
 
 interface PublishOptions {
   readonly partition?: number
-  /** Seals personal members. Absent: they are in clear. */
+  /** Seals personal members. Required if a fact has any. */
   readonly key?: DataKey
 }
 

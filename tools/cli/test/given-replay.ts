@@ -17,10 +17,20 @@ const ignore = (): void => {}
 /** Wraps the rebuilt projection. */
 type Around = (projection: Projection) => Projection
 
+/** The topic of data keys, and the ring that wraps them. */
+const TEST_KEYS = { ring: testKeyRing, topic: USER_KEYS_TOPIC }
+
+interface ReplayOptions {
+  readonly connection: LogConnection
+  readonly catalog?: CatalogView
+  /** The keys of the live fold. A replay knows their topic by its name only. */
+  readonly keys?: typeof TEST_KEYS
+}
+
 /** Creates a consumer's live read models in a database and with a role of their own, and replays of them. */
 export async function givenReplay(
   described: Consumer,
-  { connection, catalog = staticCatalog([]) }: { readonly connection: LogConnection; readonly catalog?: CatalogView },
+  { connection, catalog = staticCatalog([]), keys = TEST_KEYS }: ReplayOptions,
 ) {
   const { schema } = described
   // Roles are shared by the databases of a server, so this role must not be that of other specs.
@@ -46,7 +56,7 @@ export async function givenReplay(
         adminUrl,
         connection,
         catalog,
-        keyRing: consumer.opensRecords && testKeyRing,
+        keyRing: consumer.opensRecords && keys.ring,
         onBegin: ignore,
         onProgress: ignore,
         onLost: ignore,
@@ -60,9 +70,9 @@ export async function givenReplay(
   /** Starts the consumer's live fold, until the test ends. */
   const startLive = async () => {
     const projection = consumer.projection(offlineParts(() => Promise.resolve(1)))
-    const keys = { ring: testKeyRing, topic: USER_KEYS_TOPIC, connection }
     const readMarks = (topic: string) => readWatermarks(connection, topic)
-    const userKeys = consumer.opensRecords && createUserKeys({ ...keys, projection: consumer.name, readMarks })
+    const userKeys =
+      consumer.opensRecords && createUserKeys({ ...keys, connection, projection: consumer.name, readMarks })
     onTestFinished(() => userKeys?.stop())
     const own = { catalog, tickEveryMs: 100, userKeys }
     const { onFailure } = await givenProjectionRunner(projection, connection, db, own)

@@ -12,6 +12,7 @@ import type { RecordTopics } from '../src/shown-records/fences.ts'
 
 /** The environment of a command that may open records. */
 export const SECRET_ENV = { NEXTVISIT_SECRET_KEY: 'ab'.repeat(32) }
+const ring = givenKeyRing(SECRET_ENV.NEXTVISIT_SECRET_KEY)
 export const PARTITIONS = 3
 
 interface Content {
@@ -55,7 +56,7 @@ export async function givenSealedLog() {
   async function keyOf(userId: string, atMs = Date.now()) {
     const known = keys.get(userId)
     if (known) return known
-    const created = createDataKey(givenKeyRing(SECRET_ENV.NEXTVISIT_SECRET_KEY), userId, atMs)
+    const created = createDataKey(ring, userId, atMs)
     keys.set(userId, created)
     await publishKey(created.wrapped)
     return created
@@ -97,5 +98,5 @@ export async function givenSealedLog() {
     return wrapped
   }
 
-  return { connection, topics, publish, publishKey, record, erase }
+  return { connection, topics, ring, publish, publishKey, record, erase }
 }

@@ -1,6 +1,7 @@
 import { encodeRecord, type FormFact, type UserFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
 import type { FetchedRecord } from '@nextvisit/log'
+import { testSealOf } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
 import { formEntriesOf, passesFilter, refusalEntry, userEntriesOf } from './live-entries.ts'
 
@@ -10,7 +11,7 @@ const userId = '15e46d0f-a922-5800-a3fd-9c536cb14c9a'
 const REQUEST = '01a2066e-3ec0-780c-9db5-05517574891e'
 
 function recordOf(fact: UserFact | FormFact): FetchedRecord {
-  const { value, headers } = encodeRecord(fact, { source: 'spec', time: AT })
+  const { value, headers } = encodeRecord(fact, { source: 'spec', time: AT, seal: testSealOf(fact.userId) })
   return { topic: 't', partition: 0, offset: 0n, timestampMs: 0, key: null, value: Buffer.from(value), headers }
 }
 const track = (own: Parameters<typeof eventTracked>[0] = {}) =>

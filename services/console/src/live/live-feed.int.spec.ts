@@ -4,7 +4,7 @@ import { encodeRecord, type FormFact, type KeptRefusal, type UserErased, type Us
 import { eventTracked, userErased } from '@nextvisit/contracts/fixtures'
 import { createPublisher } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
-import { createTestTopic } from '@nextvisit/testing'
+import { createTestTopic, testSealOf } from '@nextvisit/testing'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import type { ConsumerProgress } from './folded-up-to.ts'
 import type { LiveQuery } from './live-entries.ts'
@@ -75,7 +75,7 @@ async function givenFeed() {
     const deadlineAt = performance.now() + 30_000
     const outcomes = await Promise.all(
       facts.map((fact) => {
-        const { value, headers } = encodeRecord(fact, { source: 'spec', time: AT })
+        const { value, headers } = encodeRecord(fact, { source: 'spec', time: AT, seal: testSealOf(fact.userId) })
         return publisher.publish({ topic, partition, key: fact.id, value, headers }, deadlineAt)
       }),
     )

@@ -31,7 +31,8 @@ async function givenEvents(count: number, properties: Readonly<Record<string, un
   const facts = Array.from({ length: count }, (_, nth) =>
     eventTracked({ id: randomUUID(), userId, eventName: `event ${nth}`, properties }),
   )
-  await publishFacts(connection, users.topic, facts)
+  const { key, wrapped } = createDataKey(ring, userId, AT_MS)
+  await publishFacts(connection, users.topic, facts, { key })
   const queued: FormFact = {
     type: 'FormQueued',
     id: randomUUID(),
@@ -49,7 +50,7 @@ async function givenEvents(count: number, properties: Readonly<Record<string, un
   await publishFacts(connection, forms.topic, [queued])
   const topics = { userEvents: users.topic, formEvents: forms.topic }
   const user = { organization: 'acme', project: 'shop', userId }
-  const query = { user, depth: 1, mask: SHOW_ALL, opener: openerOf([]), signal: new AbortController().signal }
+  const query = { user, depth: 1, mask: SHOW_ALL, opener: openerOf([wrapped]), signal: new AbortController().signal }
   const read = (kept?: { readonly entries: number; readonly bytes: number }, own: Partial<typeof query> = {}) =>
     readUserLog(
       {

@@ -15,8 +15,8 @@ interface Filling {
   readonly facts: number
   /** Number of users. It must be coprime with 10, so that every user gets every kind of fact. */
   readonly users: number
-  /** NEXTVISIT_SECRET_KEY of the stack. Absent: personal members stay in clear. */
-  readonly secretKey?: string
+  /** NEXTVISIT_SECRET_KEY of the stack. */
+  readonly secretKey: string
   /** Maximum number of records in flight. Lower numbers make smaller batches in the log. Default 500. */
   readonly inFlight?: number
 }
@@ -27,7 +27,7 @@ export async function fillLog(brokers: readonly string[], filling: Filling): Pro
   const { facts, inFlight = 500 } = filling
   const partitions = (await readWatermarks(connection, TOPICS.userEvents)).size
   const publisher = createPublisher(connection, { requestTimeoutMs: PUBLISH_WITHIN_MS })
-  const keys = filling.secretKey === undefined ? undefined : createKeys(filling.secretKey)
+  const keys = createKeys(filling.secretKey)
   const publish = async (records: readonly Omit<RecordToPublish, 'partition'>[]): Promise<void> => {
     const outcomes = await Promise.all(
       records.map((record) => {
@@ -44,10 +44,10 @@ export async function fillLog(brokers: readonly string[], filling: Filling): Pro
       const chunk = Array.from({ length: Math.min(inFlight, facts - from) }, (_, index) =>
         factOf(from + index, filling),
       )
-      if (keys) await publish(keys.createMissing(chunk))
+      await publish(keys.createMissing(chunk))
       await publish(
         chunk.map((fact) => {
-          const encoded = encodeRecord(fact, { source: 'test', time: fact.received, seal: keys?.sealOf(fact.userId) })
+          const encoded = encodeRecord(fact, { source: 'test', time: fact.received, seal: keys.sealOf(fact.userId) })
           return { topic: TOPICS.userEvents, key: fact.userId, ...encoded }
         }),
       )

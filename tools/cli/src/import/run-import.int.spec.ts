@@ -4,13 +4,22 @@ import path from 'node:path'
 import { DEFAULT_ALLOWED_FIELDS, ProjectConfig, TOPICS } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
 import { createPublisher, type LogConnection, type Publisher, withLogAdmin } from '@nextvisit/log'
+import { testKeyOf } from '@nextvisit/testing'
 import { afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import type { ImportKeys } from './import-keys.ts'
 import type { LineFormat } from './line-format.ts'
 import { readImportedIds } from './publish-facts.ts'
 import { rejectsFileOf } from './rejects.ts'
 import { type ImportCounts, runImport } from './run-import.ts'
 
 const connection: LogConnection = { brokers: inject('kafkaBrokers').split(','), clientId: 'cli-spec' }
+/** Returns a key for every user. No user is erased. */
+const KEYS: ImportKeys = {
+  keysFor: async (facts) => ({
+    keys: new Map(facts.map(({ userId }) => [userId, testKeyOf(userId).key])),
+    erased: new Set(),
+  }),
+}
 /** A line that is refused, so nothing is published. */
 const LINE = '{"type":"identify"}\n'
 
@@ -42,6 +51,7 @@ function run(isDryRun = false, special: Partial<Parameters<typeof runImport>[0]>
     },
     users: { add: () => {}, has: () => false, lookUp: async () => new Set() },
     isSuppressed: () => false,
+    keys: isDryRun ? undefined : KEYS,
     log: { connection, publisher: createPublisher(connection), partitions: 1 },
     ends: new Map(),
     pace: async () => {},

@@ -28,7 +28,7 @@ interface ImportOptions {
   readonly users: KnownUsers
   /** Returns whether records of a user are refused (decisions.md, Erasure). Asked when the user's lines are published. */
   readonly isSuppressed: (userId: string) => boolean
-  /** Absent: this is a dry run. */
+  /** The keys that seal the records. Absent: this is a dry run. `encodeRecord` refuses to write a record without its key. */
   readonly keys?: ImportKeys | undefined
   readonly log: ImportLog
   /** End of the log by partition, before this import publishes. */

@@ -1,24 +1,16 @@
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { answerDeadLetters, answerPersonalData, createBarrier } from '@nextvisit/consumer'
-import {
-  deadLetterCalls,
-  encodeRecord,
-  gatewayCalls,
-  type KeptRefusal,
-  personalDataCalls,
-  type UserFact,
-} from '@nextvisit/contracts'
+import { deadLetterCalls, gatewayCalls, type KeptRefusal, personalDataCalls, type UserFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, organizationConfig } from '@nextvisit/contracts/fixtures'
 import { type Db, sql } from '@nextvisit/database'
 import { userIdOf } from '@nextvisit/domain'
-import { createLogAdmin, createPublisher, type LogConnection, partitionForKey, readWatermarks } from '@nextvisit/log'
+import { createLogAdmin, readWatermarks } from '@nextvisit/log'
 import { type CallRoute, serveCalls } from '@nextvisit/service-kit'
 import { givenInternalServer } from '@nextvisit/service-kit/test/given-internal-server.ts'
 import { consumers, userConsumers } from '@nextvisit/services'
 import { expect, it, onTestFinished } from 'vitest'
 import { givenReplay, onTopic } from '../../test/given-replay.ts'
-import { givenSealedLog, PARTITIONS, SECRET_ENV } from '../../test/given-sealed-log.ts'
-import type { RecordTopics } from '../shown-records/fences.ts'
+import { givenSealedLog, SECRET_ENV } from '../../test/given-sealed-log.ts'
 import { exportPerson } from './export-person.ts'
 import type { Person } from './person-writer.ts'
 import { TYPE_OF_TABLE } from './row-line.ts'
@@ -64,37 +56,23 @@ function factsOf(name: string): UserFact[] {
 
 const serve = async (routes: readonly CallRoute[]) => (await givenInternalServer({ token: TOKEN, routes })).url
 
-async function publishAll(connection: LogConnection, { userEvents, formEvents }: RecordTopics): Promise<void> {
-  const publisher = createPublisher(connection)
-  await publisher.start()
-  const ofName = (name: string) => {
-    const key = personOf(name).userId
-    const facts = factsOf(name).map((fact) => encodeRecord(fact, { source: 'test', time: fact.received }))
-    const poison = { value: `{"${name}-poison`, headers: { 'schema-version': '1' } }
-    const queued = { value: `{"formOf":"${name}-form"}`, headers: {} }
-    return [
-      ...[...facts, poison].map((record) => ({ topic: userEvents, key, ...record })),
-      { topic: formEvents, key, ...queued },
-    ]
-  }
-  const deadline = performance.now() + 20_000
-  for (const record of ['ada', 'bob'].flatMap(ofName)) {
-    const partition = partitionForKey(record.key, PARTITIONS)
-    expect(await publisher.publish({ partition, ...record }, deadline)).toMatchObject({ outcome: 'published' })
-  }
-  await publisher.stop(1_000)
-}
-
+/** Publishes sealed records of ada and bob, a record of each that cannot be read, and one on `form-events`. */
 async function givenLogOfPeople() {
   const log = await givenSealedLog()
-  await publishAll(log.connection, log.topics)
+  const { userEvents, formEvents } = log.topics
+  for (const name of ['ada', 'bob']) {
+    const key = personOf(name).userId
+    for (const fact of factsOf(name)) await log.record(fact)
+    await log.publish(userEvents, { key, value: `{"${name}-poison`, headers: { 'schema-version': '1' } })
+    await log.publish(formEvents, { key, value: `{"formOf":"${name}-form"}` })
+  }
   return log
 }
 
 /** Starts the consumers, over records of ada and bob, and servers that answer the calls of an export. */
 async function givenProduct() {
-  const { connection, topics } = await givenLogOfPeople()
-  const { userEvents, formEvents } = topics
+  const { connection, topics, ring } = await givenLogOfPeople()
+  const { userEvents, formEvents, userKeys } = topics
   const logAdmin = createLogAdmin(connection)
   await logAdmin.connect()
   onTestFinished(logAdmin.disconnect)
@@ -104,7 +82,11 @@ async function givenProduct() {
     const { name } = consumer
     const topic = name === 'user-eraser' ? topics.erasures : userEvents
     const partitions = [...(await readWatermarks(connection, topic)).keys()]
-    const { db, startLive } = await givenReplay(onTopic(consumer, topic), { connection, catalog: CATALOG })
+    const { db, startLive } = await givenReplay(onTopic(consumer, topic), {
+      connection,
+      catalog: CATALOG,
+      keys: { ring, topic: userKeys },
+    })
     await startLive()
     const barrier = createBarrier({ db, logAdmin, projection: name, topic })
     await barrier(partitions, AbortSignal.timeout(SOON.timeout))

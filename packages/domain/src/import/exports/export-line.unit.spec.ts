@@ -1,4 +1,12 @@
-import { DEFAULT_ALLOWED_FIELDS, decodeRecord, encodeRecord, ProjectConfig, UserFact } from '@nextvisit/contracts'
+import {
+  DEFAULT_ALLOWED_FIELDS,
+  decodeRecord,
+  encodeRecord,
+  openFact,
+  ProjectConfig,
+  type Seal,
+  SealedUserFact,
+} from '@nextvisit/contracts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { checkImportLine, identityOfLine, type ParsedImportLine } from '../import-line.ts'
@@ -128,6 +136,9 @@ const LINES: Readonly<Record<ExportFormat, fc.Arbitrary<object>>> = {
   ),
 }
 
+/** Encrypts nothing, so that the spec needs no key. */
+const seal: Seal = (bytes) => ({ key: '019a4423-5b80-7cc1-8f5d-0c2f6a1b7e44', bytes })
+
 /** Expects that consumers accept the record of a line, if it has one. Returns whether it has one. */
 function expectRecord(parsed: ParsedImportLine): boolean {
   if (parsed.outcome === 'rejected') return false
@@ -135,8 +146,10 @@ function expectRecord(parsed: ParsedImportLine): boolean {
   expect(identityOfLine(parsed.line)).toMatch(/^[0-9a-f]{64}$/)
   const made = importedFact(parsed.line, policy, { received: RECEIVED, recordId: () => id })
   if (made.outcome === 'rejected') return false
-  const { value, headers } = encodeRecord(made.fact, { source: 'import', time: RECEIVED })
-  expect(decodeRecord(UserFact, Buffer.from(value), headers)).toMatchObject({ outcome: 'ok' })
+  const { value, headers } = encodeRecord(made.fact, { source: 'import', time: RECEIVED, seal })
+  const decoded = decodeRecord(SealedUserFact, Buffer.from(value), headers)
+  const opened = decoded.outcome === 'ok' ? openFact(decoded.fact, (bytes) => bytes) : decoded
+  expect(opened).toMatchObject({ outcome: 'ok' })
   return true
 }
 
