@@ -1,4 +1,4 @@
-import { type Environment, isRequestFact, type KeyKind, type SealedUserFact } from '@nextvisit/contracts'
+import { type AnyUserFact, type Environment, isRequestFact, type KeyKind } from '@nextvisit/contracts'
 import { projectNamespace, uuidV5 } from './ids.ts'
 
 /** The parts of a request with an `Idempotency-Key` that determine its record's id. */
@@ -32,7 +32,7 @@ export function keyedRecordId(parts: KeyedRequestParts): string {
  * a restored eraser publishes them again, and a later copy must not erase a user who has returned.
  */
 export function idempotentRecordOf(
-  fact: SealedUserFact,
+  fact: AnyUserFact,
 ): { readonly id: string; readonly receivedMs: number } | undefined {
   if (fact.type === 'UserErased') return { id: fact.id, receivedMs: Number.POSITIVE_INFINITY }
   if (!isRequestFact(fact)) return undefined

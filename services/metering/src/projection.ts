@@ -1,11 +1,5 @@
 import type { Projection } from '@nextvisit/consumer'
-import {
-  type SealedEventTracked,
-  type SealedIdentifyRequested,
-  type SealedRequestFact,
-  SealedUserFact,
-  TOPICS,
-} from '@nextvisit/contracts'
+import { type AnyRequestFact, type AnyUserFact, SealedUserFact, TOPICS } from '@nextvisit/contracts'
 import { type NewRow, sql } from '@nextvisit/database'
 import { carriedNames, idempotentRecordOf, monthOf } from '@nextvisit/domain'
 import { fulfilLeased } from './leases.ts'
@@ -38,7 +32,7 @@ interface Draft {
  * transaction that moves the checkpoint: no unit is lost or counted twice. Counters are rows of a partition. Folds of two
  * partitions wait for each other only if both bring in the same new name.
  */
-export function createProjection(): Projection<SealedUserFact, Draft> {
+export function createProjection(): Projection<AnyUserFact, Draft> {
   return {
     name: 'metering',
     topic: TOPICS.userEvents,
@@ -99,7 +93,7 @@ function deadlineAt(instant: Date): Date {
 }
 
 /** Counts an event toward the organization's limit if the gateway metered it. An event is never an active user. */
-function foldEvent(draft: Draft, fact: SealedEventTracked, partition: number): void {
+function foldEvent(draft: Draft, fact: AnyUserFact<'EventTracked'>, partition: number): void {
   const { organization, project, environment, received, id } = fact
   const month = monthOf(received)
   draft.used.push({ organization, project, month, environment, partition, events: 1, identifies: 0, visits: 0 })
@@ -112,7 +106,7 @@ function foldEvent(draft: Draft, fact: SealedEventTracked, partition: number): v
 }
 
 /** Counts a user once a project and month, with either key, in both environments (decisions.md, Identify). */
-function foldIdentify(draft: Draft, fact: SealedIdentifyRequested, partition: number): void {
+function foldIdentify(draft: Draft, fact: AnyUserFact<'IdentifyRequested'>, partition: number): void {
   const { organization, project, environment, received, userId } = fact
   const month = monthOf(received)
   const [identifies, visits] = fact.source === 'sdk' ? [0, 1] : [1, 0]
@@ -122,7 +116,7 @@ function foldIdentify(draft: Draft, fact: SealedIdentifyRequested, partition: nu
   draft.memberUnits.push({ ...counter, unit: userId })
 }
 
-function addNames({ names }: Draft, fact: SealedRequestFact): void {
+function addNames({ names }: Draft, fact: AnyRequestFact): void {
   const { organization, project, received } = fact
   const firstMonth = monthOf(received)
   for (const { kind, slug } of carriedNames(fact)) {

@@ -1,5 +1,5 @@
 import type { Projection, ProjectionParts, Recorded } from '@nextvisit/consumer'
-import { type SealedRequestFact, SealedUserFact, TOPICS } from '@nextvisit/contracts'
+import { type AnyRequestFact, type AnyUserFact, SealedUserFact, TOPICS } from '@nextvisit/contracts'
 import { type RowOf, sql } from '@nextvisit/database'
 import { type CarriedName, carriedNames, idempotentRecordOf } from '@nextvisit/domain'
 import { CLAIM_LIFETIME_MS, dropUnusedClaims, hasClaimsUntil } from './claims.ts'
@@ -23,7 +23,7 @@ type AddedName = { -readonly [Column in keyof NameRows]: NameRows[Column] }
  */
 export function createProjection({
   countKeyPartitions,
-}: Pick<ProjectionParts, 'countKeyPartitions'>): Projection<SealedUserFact, Draft> {
+}: Pick<ProjectionParts, 'countKeyPartitions'>): Projection<AnyUserFact, Draft> {
   return {
     name: 'trait-registry',
     topic: TOPICS.userEvents,
@@ -68,13 +68,13 @@ const CHANGES_DEFINITION = sql`NOT EXISTS (
     AND (given.registered_by IS NULL OR before.registered_by <= given.registered_by)
 )`
 
-function addNames(draft: Draft, { fact, partition }: Recorded<SealedRequestFact>): void {
+function addNames(draft: Draft, { fact, partition }: Recorded<AnyRequestFact>): void {
   for (const name of carriedNames(fact)) addName(draft, fact, partition, name)
 }
 
 function addName(
   draft: Draft,
-  { organization, project, received, id }: SealedRequestFact,
+  { organization, project, received, id }: AnyRequestFact,
   partition: number,
   { kind, slug, name, isNew }: CarriedName,
 ): void {

@@ -16,6 +16,7 @@ const matching =
   (pattern: RegExp): Check =>
   (value) =>
     typeof value === 'string' && pattern.test(value)
+const absent: Check = (value) => value === undefined
 const optional =
   (check: Check): Check =>
   (value) =>
@@ -77,11 +78,10 @@ const USER_FACTS: Readonly<Record<ClearFact['type'], RecordType>> = {
       filteredFields: texts,
       invalidDeviceFields: optional(texts),
       occurredAt: optional(instant),
-      sealed: optional(sealed),
-      // In clear until every writer seals.
-      userName: optional(text),
-      operations: optional(operations),
-      device: optional(objectOf(text)),
+      sealed,
+      userName: absent,
+      operations: absent,
+      device: absent,
     },
   },
   EventTracked: {
@@ -97,7 +97,7 @@ const USER_FACTS: Readonly<Record<ClearFact['type'], RecordType>> = {
       filteredFields: optional(texts),
       countsFor: optional(texts),
       sealed: optional(sealed),
-      properties: optional(isObject),
+      properties: absent,
     },
   },
   VisitAnswered: { version: '1', members: { ...ofUser, visitId: uuid, formId: id, queuedId: uuid } },

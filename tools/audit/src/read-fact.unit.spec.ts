@@ -1,4 +1,4 @@
-import { decodeRecord, encodeRecord, FormFact, UserFact } from '@nextvisit/contracts'
+import { decodeRecord, encodeRecord, FormFact, type Sealed, sealMembers, SealedUserFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
 import { readFormFact, readUserFact } from './read-fact.ts'
@@ -19,6 +19,9 @@ const queued = {
   catalogRevision: 1,
 } as const
 
+/** Encrypts nothing, so that the spec needs no key. */
+const seal = (text: string): Sealed => ({ key: UUID, bytes: text })
+
 /** Returns a valid fact with an additional member. */
 function nested(innermost: string) {
   const text = JSON.stringify({ ...eventTracked(), extra: 0 })
@@ -27,7 +30,7 @@ function nested(innermost: string) {
 }
 
 function message(fact: { readonly id: string; readonly type: string }) {
-  const { value, headers } = encodeRecord(fact, { source: 'spec', time: '2026-11-02T10:00:00.000Z' })
+  const { value, headers } = encodeRecord(fact, { source: 'spec', time: '2026-11-02T10:00:00.000Z', seal })
   return { value: Buffer.from(value), headers }
 }
 
@@ -39,7 +42,7 @@ describe('reading a fact', () => {
     eventTracked({ properties: { total: 1, items: [{ sku: 'A-1' }] }, filteredFields: ['phone'] }),
     visitAnswered({ visitId: UUID, queuedId: UUID, formId: 'nps' }),
   ])('reads records of the services: $type', (fact) => {
-    expect(readUserFact(message(fact))).toEqual({ outcome: 'read', fact })
+    expect(readUserFact(message(fact))).toEqual({ outcome: 'read', fact: sealMembers(fact, seal) })
   })
 
   it('reads the decisions of the evaluator', () => {
@@ -47,10 +50,11 @@ describe('reading a fact', () => {
   })
 
   const good = message(eventTracked())
-  const changed = (members: object) => ({
+  const changed = (members: object, fact: object = eventTracked()) => ({
     ...good,
-    value: Buffer.from(JSON.stringify({ ...eventTracked(), ...members })),
+    value: Buffer.from(JSON.stringify({ ...fact, ...members })),
   })
+  const identify = sealMembers(identifyRequested(), seal)
 
   it.each([
     ['no value', { ...good, value: null }],
@@ -62,15 +66,20 @@ describe('reading a fact', () => {
     ['no slug', changed({ slug: undefined })],
     ['a time without milliseconds', changed({ received: '2026-11-02T10:00:00Z' })],
     ['an invalid day', changed({ received: '2026-13-02T10:00:00.000Z' })],
-    ['properties that are a list', changed({ properties: [] })],
+    ['properties in clear', changed({ properties: {} })],
     ['properties that are null', changed({ properties: null })],
+    ['an identify without sealed members', changed({ sealed: undefined }, identify)],
+    ['a name in clear beside sealed members', changed({ userName: 'ada' }, identify)],
+    ['operations in clear beside sealed members', changed({ operations: {} }, identify)],
+    ['a device in clear beside sealed members', changed({ device: {} }, identify)],
+    ['an identify in clear', changed({}, identifyRequested())],
     ['filtered fields that are not names', changed({ filteredFields: [1] })],
-    ['U+0000 in its properties', changed({ properties: { items: ['\u0000'] } })],
+    ['U+0000 in a nested member', changed({ more: { items: ['\u0000'] } })],
     ['U+0000', changed({ userName: 'a\u0000' })],
     ['a lone surrogate', changed({ userName: '\ud800' })],
   ])('cannot read %s, like the services', (_what, bad) => {
     expect(readUserFact(bad).outcome).toBe('unreadable')
-    expect(decodeRecord(UserFact, bad.value, bad.headers).outcome).toBe('rejected')
+    expect(decodeRecord(SealedUserFact, bad.value, bad.headers).outcome).toBe('rejected')
   })
 
   it('reads a valid fact with an endlessly nested member, but not one whose escapes cannot be checked', () => {
@@ -79,7 +88,7 @@ describe('reading a fact', () => {
       [nested('"\\u0000"'), false],
     ] as const) {
       expect(readUserFact(value).outcome).toBe(isRead ? 'read' : 'unreadable')
-      expect(decodeRecord(UserFact, value.value, value.headers).outcome).toBe(isRead ? 'ok' : 'rejected')
+      expect(decodeRecord(SealedUserFact, value.value, value.headers).outcome).toBe(isRead ? 'ok' : 'rejected')
     }
   })
 

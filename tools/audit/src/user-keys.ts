@@ -1,5 +1,5 @@
 import { readWatermarks, type LogConnection } from '@nextvisit/log'
-import type { ClearEvent, ClearFact, ClearIdentify, UserFact } from './facts.ts'
+import type { ClearFact, UserFact } from './facts.ts'
 import { readAll } from './read-all.ts'
 import { readSealedMembers } from './read-fact.ts'
 import { decrypt, type SecretKeys } from './secret-keys.ts'
@@ -58,8 +58,7 @@ export function createUserKeys(wrapped: ReadonlyMap<string, string>, secretKeys:
     open: (fact) => {
       if (fact.type === 'VisitAnswered') return { outcome: 'opened', fact }
       const { sealed, ...clear } = fact
-      // In clear until every writer seals.
-      if (!sealed) return openClear(clear)
+      if (!sealed) return { outcome: 'opened', fact: clear as UserFact }
       const key = keyOf(`${fact.userId}/${sealed.key}`)
       if (!key) return { outcome: 'lost' }
       if (key === 'damaged') return { outcome: 'damaged', because: 'its key is damaged' }
@@ -70,10 +69,4 @@ export function createUserKeys(wrapped: ReadonlyMap<string, string>, secretKeys:
       return { outcome: 'opened', fact: { ...clear, ...members.fact } as UserFact }
     },
   }
-}
-
-function openClear(fact: Omit<ClearIdentify, 'sealed'> | Omit<ClearEvent, 'sealed'>): Opened {
-  if (fact.type === 'IdentifyRequested' && !('userName' in fact && 'operations' in fact && 'device' in fact))
-    return { outcome: 'damaged', because: 'it has no sealed members' }
-  return { outcome: 'opened', fact: fact as UserFact }
 }

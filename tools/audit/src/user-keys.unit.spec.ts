@@ -1,7 +1,7 @@
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
 import { expect, it } from 'vitest'
 import { createProductKey, sealedRecord } from '../test/product.ts'
-import type { ClearIdentify } from './facts.ts'
+import type { ClearEvent, ClearIdentify } from './facts.ts'
 import { readUserFact } from './read-fact.ts'
 import { createSecretKeys } from './secret-keys.ts'
 import { createUserKeys } from './user-keys.ts'
@@ -54,23 +54,28 @@ it('a record whose key is destroyed is lost', () => {
 
 it('sealed members are damaged if they were moved, changed, or are none of the type', () => {
   const read = written(identify).fact as ClearIdentify
-  const withText = (text: string) => ({ ...read, sealed: seal(text, `${read.id}/${userId}`) })
+  const readEvent = written(event).fact as ClearEvent
+  const withText = <Fact extends ClearIdentify | ClearEvent>(text: string, fact: Fact) => ({
+    ...fact,
+    sealed: seal(text, `${fact.id}/${userId}`),
+  })
   const bytes = Buffer.from(read.sealed?.bytes ?? '', 'base64')
   bytes[40] = (bytes[40] ?? 0) ^ 1
   for (const damaged of [
     { ...read, id: event.id },
     { ...read, sealed: { key: key.id, bytes: bytes.toString('base64') } },
     { ...read, sealed: { key: key.id, bytes: '' } },
-    withText('{"userName":"ada"}'),
-    withText('no JSON'),
-    withText('{"userName":"a\\u0000","operations":{},"device":{}}'),
+    withText('{"userName":"ada"}', read),
+    withText('no JSON', read),
+    withText('{"userName":"a\\u0000","operations":{},"device":{}}', read),
+    withText('{"properties":[]}', readEvent),
+    withText('{"properties":null}', readEvent),
+    withText('{"properties":{"items":["\\u0000"]}}', readEvent),
   ])
     expect(keysWith(OLD).open(damaged)).toMatchObject({ outcome: 'damaged' })
   const ofOther = createProductKey(OLD, event.id, 0).wrapped
   expect(keysWith(OLD, new Map([[key.name, ofOther]])).open(read)).toMatchObject({ outcome: 'damaged' })
-  const { sealed: _, ...nothing } = read
-  expect(keysWith(OLD).open(nothing)).toMatchObject({ outcome: 'damaged' })
   // Additional members of the text are ignored, and replace nothing.
-  const more = withText('{"userName":"ada","operations":{},"device":{},"userId":"other"}')
+  const more = withText('{"userName":"ada","operations":{},"device":{},"userId":"other"}', read)
   expect(keysWith(OLD).open(more)).toMatchObject({ outcome: 'opened', fact: { userId, userName: 'ada' } })
 })

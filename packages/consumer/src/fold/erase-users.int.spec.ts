@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { encodeRecord, type SealedUserFact, type UserFact } from '@nextvisit/contracts'
+import { type AnyUserFact, encodeRecord, type UserFact } from '@nextvisit/contracts'
 import { eventTracked, userErased, userIdFixture } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, type Db, sql } from '@nextvisit/database'
 import type { FetchedRecord } from '@nextvisit/log'
@@ -16,12 +16,12 @@ const ADA = { organization: 'acme', project: 'shop', userId: userIdFixture('ada'
 const keyAt = (instant: string) => uuidV7({ msecs: Date.parse(instant) })
 
 /** An event whose properties are sealed with a key of this instant. */
-function sealedAt(instant: string, fact: UserFact = eventTracked()): SealedUserFact {
-  return { ...fact, sealed: { key: keyAt(instant), bytes: '' } } as SealedUserFact
+function sealedAt(instant: string, fact: UserFact = eventTracked()): AnyUserFact {
+  return { ...fact, sealed: { key: keyAt(instant), bytes: '' } } as AnyUserFact
 }
 
 /** Records from offset 0 with the keys that a gateway gives them. A text is a value that cannot be read, of ada. */
-function recordsOf(...facts: readonly (SealedUserFact | string)[]): FetchedRecord[] {
+function recordsOf(...facts: readonly (AnyUserFact | string)[]): FetchedRecord[] {
   return facts.map((fact, index) => {
     const encoded =
       typeof fact === 'string'

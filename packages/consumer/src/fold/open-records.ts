@@ -29,14 +29,11 @@ export async function openRecords<Fact extends AnyFact, Draft>(
     for (const [index, record] of recorded.entries()) {
       if (record.isErased) continue
       const fact = record.fact as AnyFact as SealedUserFact
-      if (!('sealed' in fact) || !fact.sealed) {
-        if (!isReadable(fact)) own.push({ index, name: undefined })
-      } else if (opens(fact, context)) {
-        const key = { partition: record.partition, userId: fact.userId, keyId: fact.sealed.key }
-        const name = keyNameOf(key)
-        wanted.set(name, key)
-        own.push({ index, name })
-      }
+      if (!('sealed' in fact) || !fact.sealed || !opens(fact, context)) continue
+      const key = { partition: record.partition, userId: fact.userId, keyId: fact.sealed.key }
+      const name = keyNameOf(key)
+      wanted.set(name, key)
+      own.push({ index, name })
     }
     return own
   })
@@ -44,10 +41,10 @@ export async function openRecords<Fact extends AnyFact, Draft>(
   return batches.map((batch, index) => openBatch(batch, sealed[index] ?? [], keys))
 }
 
-/** A record to open: its index in the batch, and the name of its key. Without one, its personal members are missing. */
+/** A record to open: its index in the batch, and the name of its key. */
 interface SealedRecord {
   readonly index: number
-  readonly name: string | undefined
+  readonly name: string
 }
 
 async function findKeys<Fact extends AnyFact, Draft>(
@@ -70,7 +67,7 @@ function openBatch<Fact extends AnyFact>(
   const reasons = new Map<bigint, string>()
   for (const { index, name } of sealed) {
     const record = recorded[index] as Recorded<Fact>
-    const opened = openRecord(record, name === undefined ? 'absent' : keys.get(name))
+    const opened = openRecord(record, keys.get(name))
     if (typeof opened === 'string') reasons.set(record.offset, opened)
     else recorded[index] = opened
   }
@@ -89,17 +86,11 @@ function openBatch<Fact extends AnyFact>(
 /** Returns the opened record, or the reason why it becomes a dead letter. */
 function openRecord<Fact extends AnyFact>(
   record: Recorded<Fact>,
-  key: DataKey | 'damaged' | 'absent' | undefined,
+  key: DataKey | 'damaged' | undefined,
 ): Recorded<Fact> | string {
-  if (key === 'absent') return 'sealed: is missing'
   if (key === 'damaged') return 'sealed: its data key is damaged'
   // Destroyed.
   if (key === undefined) return record.fact.type === 'EventTracked' ? record : { ...record, isErased: true }
   const opened = openFact(record.fact as AnyFact as SealedUserFact, key.open)
   return opened.outcome === 'ok' ? { ...record, fact: opened.fact as AnyFact as Fact } : opened.reason
-}
-
-/** Until every writer seals, an identify may have its personal members in clear. */
-function isReadable(fact: AnyFact): boolean {
-  return fact.type !== 'IdentifyRequested' || ('userName' in fact && 'operations' in fact && 'device' in fact)
 }

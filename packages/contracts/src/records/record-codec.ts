@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { RECORDS, type RecordType, type SealedUserFact, schemaVersionOf, type UserFact } from './records.ts'
-import { type Seal, sealingContextOf, sealMembers } from './sealed-members.ts'
+import { hasPersonalMembers, type Seal, sealingContextOf, sealMembers } from './sealed-members.ts'
 import { TraitOperations } from './traits.ts'
 import { PERSONAL_MEMBERS } from './user-events.ts'
 
@@ -42,11 +42,11 @@ interface EncodeOptions {
   readonly time: string
   readonly traceparent?: string | undefined
   readonly replyTo?: string | undefined
-  /** Seals the personal members of the fact, if it has any. */
+  /** Seals the personal members of the fact. Required if it has any. */
   readonly seal?: Seal | undefined
 }
 
-/** Encodes a fact as the value and headers of a Kafka message. */
+/** Encodes a fact as the value and headers of a Kafka message. Throws if personal members would be in clear, for lack of a seal. */
 export function encodeRecord(fact: RecordFact, options: EncodeOptions): EncodedRecord {
   const type = TYPES.get(fact.type)
   const headers: Record<string, string> = {
@@ -60,7 +60,13 @@ export function encodeRecord(fact: RecordFact, options: EncodeOptions): EncodedR
   }
   if (options.traceparent) headers[HEADERS.traceparent] = options.traceparent
   if (options.replyTo) headers[HEADERS.replyTo] = options.replyTo
-  return { value: JSON.stringify(options.seal ? sealMembers(fact, options.seal) : fact), headers }
+  return { value: JSON.stringify(factInLog(fact, options.seal)), headers }
+}
+
+function factInLog(fact: RecordFact, seal: Seal | undefined): object {
+  if (seal) return sealMembers(fact, seal)
+  if (hasPersonalMembers(fact)) throw new Error(`${fact.type} ${fact.id} must be sealed`)
+  return fact
 }
 
 export type Decoded<Fact> =

@@ -5,19 +5,19 @@ import { SealedUserFact, UserFact } from './records.ts'
 import type { Seal } from './sealed-members.ts'
 import type { Sealed } from './user-events.ts'
 
-const encode = (fact: Parameters<typeof encodeRecord>[0]) =>
-  encodeRecord(fact, { source: 'gateway', time: '2026-11-02T10:00:00.000Z' })
 const decode = (value: string | null, headers: Readonly<Record<string, string>>) =>
-  decodeRecord(UserFact, value === null ? null : Buffer.from(value), headers)
+  decodeRecord(SealedUserFact, value === null ? null : Buffer.from(value), headers)
 const version2 = { [HEADERS.schemaVersion]: '2' }
 
 const open = (bytes: string, context: string) =>
   bytes.startsWith(`${context} `) ? bytes.slice(context.length + 1) : undefined
 const seal: Seal = (text, context) => ({ key: '019a4423-5b80-7cc1-8f5d-0c2f6a1b7e44', bytes: `${context} ${text}` })
 
-const inLog = (fact: UserFact) => {
-  const { value, headers } = encodeRecord(fact, { source: 'gateway', time: fact.received, seal })
-  const decoded = decodeRecord(SealedUserFact, Buffer.from(value), headers)
+const options = { source: 'gateway', time: '2026-11-02T10:00:00.000Z' }
+const encode = (fact: object) => encodeRecord(fact as UserFact, { ...options, seal })
+const inLog = (fact: object) => {
+  const { value, headers } = encode(fact)
+  const decoded = decode(value, headers)
   if (decoded.outcome !== 'ok') throw new Error(decoded.reason)
   return decoded.fact
 }
@@ -37,10 +37,9 @@ describe('the record codec', () => {
 
   it('keeps a trait named __proto__ as an own property', () => {
     const set = JSON.parse('{"__proto__": 1, "constructor": "x"}') as Record<string, number>
-    const { value, headers } = encode(identifyRequested({ operations: { set } }))
-    const decoded = decode(value, headers)
-    if (decoded.outcome !== 'ok' || decoded.fact.type !== 'IdentifyRequested') throw new Error('not decoded')
-    expect(Object.entries(decoded.fact.operations.set ?? {})).toEqual([
+    const opened = openFact(inLog(identifyRequested({ operations: { set } })), open)
+    if (opened.outcome !== 'ok' || opened.fact.type !== 'IdentifyRequested') throw new Error('not opened')
+    expect(Object.entries(opened.fact.operations.set ?? {})).toEqual([
       ['__proto__', 1],
       ['constructor', 'x'],
     ])
@@ -97,15 +96,14 @@ describe('the record codec', () => {
     ['a list', { operations: { unset: ['plan', 7] } }, 'operations.unset.1: '],
     ['a text', { userName: ['canary'] }, 'userName: '],
   ])('names no word of a caller in the reason, which is kept: %s', (_of, members, reason) => {
-    const { value, headers } = encode({ ...identifyRequested(), ...members })
-    const decoded = decode(value, headers)
-    expect(decoded).toMatchObject({ reason: expect.stringContaining(reason) })
-    expect(JSON.stringify(decoded)).not.toContain('canary')
+    const opened = openFact(inLog({ ...identifyRequested(), ...members }), open)
+    expect(opened).toMatchObject({ outcome: 'rejected', reason: expect.stringContaining(reason) })
+    expect(JSON.stringify(opened)).not.toContain('canary')
   })
 
   it('names no property in the reason', () => {
-    const { value, headers } = encode({ ...eventTracked(), properties: 'canary' } as never)
-    expect(decode(value, headers)).toMatchObject({ reason: expect.stringMatching(/^properties: (?!.*canary)/) })
+    const opened = openFact(inLog({ ...eventTracked(), properties: 'canary' }), open)
+    expect(opened).toMatchObject({ reason: expect.stringMatching(/^properties: (?!.*canary)/) })
   })
 
   describe('of sealed members', () => {
@@ -127,6 +125,30 @@ describe('the record codec', () => {
       expect(inLog(eventTracked({ properties: { total: 1 } }))).not.toHaveProperty('properties')
     })
 
+    it.each<[string, object, string]>([
+      ['an identify that has them in clear', identifyRequested(), 'sealed: '],
+      ['an identify without them', { ...inLog(identifyRequested()), sealed: undefined }, 'sealed: '],
+      ...[{ userName: 'canary' }, { operations: { set: { canary: 1 } } }, { device: { $app: 'canary' } }].map(
+        (member): [string, object, string] => [
+          `an identify with its ${Object.keys(member).join()} in clear, too`,
+          { ...inLog(identifyRequested()), ...member },
+          `${Object.keys(member).join()}: must be sealed`,
+        ],
+      ),
+      ['an event with properties in clear', eventTracked({ properties: { canary: 1 } }), 'properties: must be sealed'],
+    ])('rejects %s, and names no value', (_what, fact, reason) => {
+      const decoded = decode(JSON.stringify(fact), version2)
+      expect(decoded).toMatchObject({ outcome: 'rejected', reason: expect.stringContaining(reason) })
+      expect(JSON.stringify(decoded)).not.toContain('canary')
+    })
+
+    it.each([identifyRequested(), eventTracked({ properties: { total: 1 } })])(
+      'writes none of $type without a seal',
+      (fact) => {
+        expect(() => encodeRecord(fact, options)).toThrow('must be sealed')
+      },
+    )
+
     it('seals nothing for an event without properties', () => {
       expect(inLog(eventTracked())).not.toHaveProperty('sealed')
     })
@@ -134,7 +156,7 @@ describe('the record codec', () => {
     it('opens in no other record, and for no other user', () => {
       const { sealed } = inLog(eventTracked({ properties: { total: 1 } })) as { sealed: Sealed }
       const rejected = { outcome: 'rejected', reason: expect.stringContaining('sealed') }
-      expect(openFact({ ...eventTracked(), sealed }, open)).toEqual(rejected)
+      expect(openFact({ ...inLog(eventTracked()), sealed } as SealedUserFact, open)).toEqual(rejected)
     })
 
     it('are checked like members in clear', () => {

@@ -68,11 +68,17 @@ export type UserFact = z.infer<typeof UserFact>
 
 /** A fact that records a caller's request or an imported line, with the members that describe it (`requestMembers`). */
 export type RequestFact = Extract<UserFact, { readonly source: KeyKind }>
-/** The same, as it is in the log. */
-export type SealedRequestFact = Extract<SealedUserFact, { readonly source: KeyKind }>
+
+/** Any record on `user-events`, sealed or readable, for code that reads other members only. */
+export type AnyUserFact<Type extends UserFact['type'] = UserFact['type']> = Extract<
+  SealedUserFact | UserFact,
+  { readonly type: Type }
+>
+/** The same, of a caller's request or an imported line. */
+export type AnyRequestFact = Extract<AnyUserFact, { readonly source: KeyKind }>
 
 /** Returns true for the facts that callers cause, in contrast to those that services add, such as `VisitAnswered`. */
-export function isRequestFact<Fact extends SealedUserFact>(
+export function isRequestFact<Fact extends AnyUserFact>(
   fact: Fact,
 ): fact is Extract<Fact, { readonly source: KeyKind }> {
   return 'source' in fact

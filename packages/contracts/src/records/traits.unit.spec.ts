@@ -2,9 +2,10 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { identifyRequested } from '../../test/fixtures.ts'
 import { UserReadModel } from '../public/user-read-model.ts'
-import { decodeRecord, encodeRecord } from './record-codec.ts'
+import { openFact } from './record-codec.ts'
 import { isTraitValue, TraitOperations, TraitValue } from './traits.ts'
-import { UserFact } from './records.ts'
+import { type SealedUserFact, UserFact } from './records.ts'
+import { sealMembers } from './sealed-members.ts'
 
 describe('a trait value', () => {
   it('passes the hand-written check exactly if it passes its schema', () => {
@@ -27,11 +28,9 @@ describe('a trait value', () => {
   })
 
   it('is refused if JSON writes a number that is not finite', () => {
-    const { value, headers } = encodeRecord(identifyRequested({ operations: { set: { plan: 0.5 } } }), {
-      source: 'gateway',
-      time: '2026-11-02T10:00:00.000Z',
-    })
-    expect(decodeRecord(UserFact, Buffer.from(value.replace('0.5', '1e999')), headers)).toMatchObject({
+    const identify = identifyRequested({ operations: { set: { plan: 0.5 } } })
+    const inLog = sealMembers(identify, (text) => ({ key: identify.id, bytes: text })) as SealedUserFact
+    expect(openFact(inLog, (text) => text.replace('0.5', '1e999'))).toMatchObject({
       outcome: 'rejected',
       reason: expect.stringMatching(/^operations\.set\.…: /),
     })

@@ -38,6 +38,9 @@ const Sealed = z
   .describe('The personal members, encrypted with a data key of the user.')
 export type Sealed = z.infer<typeof Sealed>
 
+/** A personal member, whose place is in `sealed`. A record that has it in clear becomes a dead letter. */
+const onlySealed = z.never({ error: 'must be sealed' }).optional().describe('Never in clear: its place is in `sealed`.')
+
 /** Members that describe the request: an identify or a tracked event. */
 const requestMembers = {
   environment: Environment.describe("The key's environment: P is production, T is test. Only metering differs."),
@@ -94,7 +97,7 @@ export type IdentifyRequested = z.infer<typeof IdentifyRequested>
 
 /** An identify as it is in the log. */
 export const SealedIdentifyRequested = z
-  .object({ ...identifyMembers, ...z.object(identifyPersonalMembers).partial().shape, sealed: Sealed.optional() })
+  .object({ ...identifyMembers, sealed: Sealed, userName: onlySealed, operations: onlySealed, device: onlySealed })
   .describe(
     'An identify of a user: admitted trait operations and device facts. With an SDK key it is a visit. Sealed: ' +
       '`userName`, `operations` and `device`.',
@@ -142,7 +145,7 @@ export type EventTracked = z.infer<typeof EventTracked>
 
 /** An event as it is in the log. */
 export const SealedEventTracked = z
-  .object({ ...eventMembers, ...z.object(eventPersonalMembers).partial().shape, sealed: Sealed.optional() })
+  .object({ ...eventMembers, sealed: Sealed.optional(), properties: onlySealed })
   .describe('An event of a user. Sealed: `properties`. Without properties, nothing is sealed.')
 export type SealedEventTracked = z.infer<typeof SealedEventTracked>
 

@@ -1,4 +1,4 @@
-import type { SealedUserFact } from '@nextvisit/contracts'
+import type { AnyUserFact } from '@nextvisit/contracts'
 
 /**
  * Keys that were created until this long after the request are fenced too: the clocks of gateways differ, and a gateway that
@@ -19,7 +19,7 @@ export interface Fence {
  * key sealed it. The rule reads clear members only, so it does not depend on keys that were destroyed or restored.
  */
 export function isFenced(
-  { offset, fact }: { readonly offset: bigint; readonly fact: SealedUserFact },
+  { offset, fact }: { readonly offset: bigint; readonly fact: AnyUserFact },
   fence: Fence,
 ): boolean {
   return isFencedPlace({ offset, keyId: keyIdOf(fact) }, fence)
@@ -34,7 +34,7 @@ export function isFencedPlace(
 }
 
 /** Returns the id of the key that sealed the personal members of a record; undefined: nothing is sealed. */
-export function keyIdOf(fact: SealedUserFact): string | undefined {
+export function keyIdOf(fact: AnyUserFact): string | undefined {
   return 'sealed' in fact ? fact.sealed?.key : undefined
 }
 

@@ -1,4 +1,4 @@
-import type { SealedUserFact } from '@nextvisit/contracts'
+import type { AnyUserFact } from '@nextvisit/contracts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import * as fc from 'fast-check'
 import { v7 as uuidV7 } from 'uuid'
@@ -8,7 +8,7 @@ import { type Fence, isFenced, isFencedKey, keysUntilMsOf, keyTimeMs, newKeyTime
 const NOW = Date.parse('2026-11-02T10:00:00.000Z')
 const instant = fc.integer({ min: 1, max: 2 ** 47 })
 const keyIdAt = (msecs: number) => uuidV7({ msecs })
-const sealedBy = (key: string): SealedUserFact => ({ ...eventTracked(), sealed: { key, bytes: '' } })
+const sealedBy = (key: string): AnyUserFact => ({ ...eventTracked(), sealed: { key, bytes: '' } })
 const fence: Fence = { offset: 10n, keysUntilMs: NOW }
 
 describe('the instant of a key', () => {

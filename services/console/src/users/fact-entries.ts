@@ -1,4 +1,4 @@
-import type { FormFact, SealedUserFact } from '@nextvisit/contracts'
+import type { FormFact, SealedUserFact, UserFact } from '@nextvisit/contracts'
 import { TRAIT_OPERATORS, traitChangesOf } from '@nextvisit/domain'
 import type { Mask } from '../http/mask.ts'
 import type { TimelineEntry } from './api.ts'
@@ -14,8 +14,8 @@ export const instantDetail = (name: string, value: string): Detail => ({ name, v
 const valueDetails = (values: Readonly<Record<string, unknown>>, mask: Mask): Detail[] =>
   namedValues(values, mask).map(({ name, value }) => detail(name, value))
 
-/** Converts a fact of user-events. Personal members that are still sealed are missing. */
-export function entryOf(fact: SealedUserFact, mask: Mask): FactEntry {
+/** Converts a fact of user-events. The entry of a sealed fact lacks its personal members. */
+export function entryOf(fact: UserFact | SealedUserFact, mask: Mask): FactEntry {
   const common = { id: fact.id, at: fact.received, requestId: fact.id }
   if (fact.type === 'VisitAnswered') {
     const title = `Visit answered with form ${fact.formId}`

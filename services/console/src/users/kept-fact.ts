@@ -1,4 +1,4 @@
-import { firstCharacters, isRequestFact, type SealedUserFact } from '@nextvisit/contracts'
+import { type AnyUserFact, firstCharacters, isRequestFact } from '@nextvisit/contracts'
 import { type Fence, isFencedPlace } from '@nextvisit/domain'
 import type { Mask } from '../http/mask.ts'
 import { boundedEntry } from './bounded-entry.ts'
@@ -34,26 +34,9 @@ export function keptFactOf(
 
 function shownEntryOf(record: OpenedRecord, mask: Mask): FactEntry {
   if (record.outcome === 'opened') return entryOf(record.fact, mask)
-  const entry = entryOf(withoutPersonalMembers(record.fact), mask)
+  const entry = entryOf(record.fact, mask)
   if (record.outcome === 'erased') return erasedEntryOf(entry)
   return { ...entry, details: [detail('content', record.reason), ...entry.details] }
-}
-
-/** Other programs may have written personal members in clear. */
-function withoutPersonalMembers(fact: SealedUserFact): SealedUserFact {
-  switch (fact.type) {
-    case 'IdentifyRequested': {
-      const { userName: _, operations: __, device: ___, ...clear } = fact
-      return clear
-    }
-    case 'EventTracked': {
-      const { properties: _, ...clear } = fact
-      return clear
-    }
-    case 'VisitAnswered':
-    case 'UserErased':
-      return fact
-  }
 }
 
 /** Returns the entry of a fact that an erasure covers: the fact happened, and its content is gone. */
@@ -69,7 +52,7 @@ export function behindFence(fact: KeptFact, fence: Fence): KeptFact {
 /** More than any slug of the product. */
 const MAX_SLUG = 300
 
-function askedBy(fact: SealedUserFact): KeptFact['asked'] {
+function askedBy(fact: AnyUserFact): KeptFact['asked'] {
   if (!isRequestFact(fact)) return undefined
   if (fact.type === 'EventTracked')
     return fact.evaluateTriggers ? { event: firstCharacters(fact.slug, MAX_SLUG) } : undefined
