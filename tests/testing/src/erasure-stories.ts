@@ -145,6 +145,7 @@ function keysOf(known: readonly (readonly [string, DataKey])[]): UserKeys {
         [...wanted.keys()].flatMap((name) => (keys.has(name) ? [[name, keys.get(name) ?? 'damaged'] as const] : [])),
       ),
     pull: () => Promise.resolve(),
+    keepOnly: () => {},
     stop: () => {},
   }
 }

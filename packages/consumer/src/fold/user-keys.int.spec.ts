@@ -32,6 +32,11 @@ beforeEach(async () => {
   keys = await givenKeys(log)
 })
 
+/** Returns the partition of a user whose records are spread. */
+function partitionOf(userId: string): number {
+  return partitionForKey(userId, PARTITIONS)
+}
+
 /** Returns the next records of partition 0. */
 function batchFrom(offset: bigint, ...facts: Parameters<typeof factsAsRecords>[0]) {
   const records = factsAsRecords(facts).map((record) => ({ ...record, offset: record.offset + offset }))
@@ -48,9 +53,9 @@ async function readKeys(): Promise<readonly string[]> {
   return rows.map((row) => row.user_id)
 }
 
-function wanted(userId: string) {
+function wanted(userId: string, partition = 0) {
   const keyId = testKeyOf(userId).key.id
-  return new Map([[`${userId}/${keyId}`, { partition: 0, userId, keyId }]])
+  return new Map([[`${userId}/${keyId}`, { partition, userId, keyId }]])
 }
 
 /** Counts the queries of a database for keys and for their checkpoints. */
@@ -246,6 +251,39 @@ describe('the keys of a partition', () => {
     expect(await db.$queryRaw(sql`SELECT count FROM visits WHERE user_id = ${ada}::uuid`)).toEqual([{ count: 1 }])
   })
 
+  it('leave memory when their partition is lost, and do not return with work that was in flight', async () => {
+    await keys.publish(ada)
+    const own = keys.open()
+    own.keepOnly([0, 1])
+    await own.find(db, wanted(ada))
+    own.keepOnly([1])
+    expect((await own.find(db, wanted(ada))).size).toBe(1)
+    await keys.destroy(ada)
+    await keys.open().pull(db, [0])
+    expect((await own.find(db, wanted(ada))).size).toBe(0)
+  })
+
+  it('do not enter memory if they are destroyed while their rows are read', async () => {
+    await keys.publish(ada)
+    await keys.open().pull(db, [0])
+    const own = keys.open()
+    let isFirst = true
+    const slow: CommitDb = {
+      ...db,
+      $queryRaw: async <T>(query: Parameters<CommitDb['$queryRaw']>[0]) => {
+        const rows = await db.$queryRaw<T>(query)
+        if (isFirst && query.sql.includes('user_keys')) {
+          isFirst = false
+          await keys.destroy(ada)
+          await own.pull(db, [0])
+        }
+        return rows
+      },
+    }
+    expect((await own.find(slow, wanted(ada))).size).toBe(1)
+    expect((await own.find(db, wanted(ada))).size).toBe(0)
+  })
+
   it('are read beside records of other programs, which are ignored', async () => {
     await keys.publish({ key: 'ada', value: 'x' }, { key: `${ada}/${randomUUID()}`, value: 'no key' }, ada)
     await keys.publish({ key: `${randomUUID()}/${randomUUID()}`, value: null })
@@ -265,15 +303,31 @@ describe('a running consumer of sealed records', () => {
   const soon = { timeout: 30_000 }
 
   it('forgets a destroyed key within seconds, although no record needs it', async () => {
-    const ofUsers = await givenKeys({ ...log, topic: `${log.topic}.users` }, (userId) =>
-      partitionForKey(userId, PARTITIONS),
-    )
+    const ofUsers = await givenKeys({ ...log, topic: `${log.topic}.users` }, partitionOf)
     await ofUsers.publish(ada, bob)
     await log.publish([identifyRequested(), identifyRequested({ userName: 'bob' })])
     await givenRunner(log, db, { projection: createOpeningProjection(log.topic), userKeys: ofUsers.open() })
     await expect.poll(() => readNames(), soon).toEqual(['ada', 'bob'])
     await ofUsers.destroy(ada)
     await expect.poll(() => readKeys(), soon).toEqual([bob])
+  })
+
+  it('forgets the keys of a partition that it loses', async () => {
+    const ofUsers = await givenKeys({ ...log, topic: `${log.topic}.users` }, partitionOf)
+    const names = Array.from({ length: 20 }, (_, index) => `user-${index}`)
+    await ofUsers.publish(...names.map((name) => userIdFixture(name)))
+    await log.publish(names.map((userName) => identifyRequested({ userName })))
+    const projection = createOpeningProjection(log.topic)
+    const userKeys = ofUsers.open()
+    const { runner } = await givenRunner(log, db, { projection, userKeys })
+    await expect.poll(async () => (await readNames()).length, soon).toBe(names.length)
+    await givenRunner(log, openDb(), { projection, userKeys: ofUsers.open() })
+    const findLost = () => names.map((name) => userIdFixture(name)).find((userId) => !runner.owns(partitionOf(userId)))
+    await expect.poll(findLost, soon).toBeDefined()
+    const lost = findLost() as string
+    await ofUsers.destroy(lost)
+    await expect.poll(() => readKeys(), soon).not.toContain(lost)
+    expect((await userKeys.find(db, wanted(lost, partitionOf(lost)))).size).toBe(0)
   })
 
   it('reports a topic of keys that it cannot read as a stall', async () => {

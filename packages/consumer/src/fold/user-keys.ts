@@ -42,6 +42,8 @@ export interface UserKeys {
   ) => Promise<ReadonlyMap<string, DataKey | 'damaged'>>
   /** Reads the keys of these partitions that were published or destroyed since the last reading. Throws like `find`. */
   readonly pull: (db: CommitDb, partitions: readonly number[]) => Promise<void>
+  /** Removes the keys of all other partitions from memory, and caches none of them from now on. */
+  readonly keepOnly: (partitions: readonly number[]) => void
   readonly stop: () => void
 }
 
@@ -78,6 +80,8 @@ export function createUserKeys(parts: UserKeysParts): UserKeys {
   const reader = createOnDemandReader(connection, topic, logger ? { ...options, logger } : options)
   /** By partition, where this process has left its checkpoint. */
   const places = new Map<number, string>()
+  /** The partitions whose keys may be cached. Absent: all, as in a replay. */
+  let owned: ReadonlySet<number> | undefined
   /** Rows that were read before keys were destroyed must not enter the cache. */
   let destructions = 0
   let lastPull: Promise<void> = Promise.resolve()
@@ -87,11 +91,11 @@ export function createUserKeys(parts: UserKeysParts): UserKeys {
    * the topic: after a rotation, a later value of the same key follows.
    */
   function take({ missing, found, isAtEnd }: Search, lookUp: (name: string) => DataKey | string | undefined): void {
-    for (const [name, { userId, keyId }] of missing) {
+    for (const [name, { partition, userId, keyId }] of missing) {
       const known = lookUp(name)
       if (known === undefined || (typeof known === 'string' && !isAtEnd && !canUnwrap(known))) continue
       missing.delete(name)
-      found.set(name, typeof known === 'string' ? unwrap({ userId, keyId, wrapped: known }) : known)
+      found.set(name, typeof known === 'string' ? unwrap({ userId, keyId, wrapped: known }, partition) : known)
     }
   }
 
@@ -100,12 +104,17 @@ export function createUserKeys(parts: UserKeysParts): UserKeys {
     return secretKeyId === undefined || ring.keyIds.includes(secretKeyId)
   }
 
-  function unwrap(stored: WrappedKey): DataKey | 'damaged' {
+  function unwrap(stored: WrappedKey, partition: number): DataKey | 'damaged' {
     const unwrapped = unwrapDataKey(ring, stored)
     if (unwrapped.outcome === 'missing-key') throw new SecretKeyMissingError(unwrapped.keyId)
     if (unwrapped.outcome === 'damaged') return 'damaged'
-    cache.set(keyNameOf(stored), unwrapped.key)
+    remember(keyNameOf(stored), partition, unwrapped.key)
     return unwrapped.key
+  }
+
+  /** Caches no key of a lost partition: this process would not learn that the key was destroyed. */
+  function remember(name: string, partition: number, key: DataKey | string): void {
+    if (!owned || owned.has(partition)) cache.set(name, key)
   }
 
   function takeCached(search: Search): void {
@@ -211,7 +220,7 @@ export function createUserKeys(parts: UserKeysParts): UserKeys {
     if (destroyed.length > 0) destructions += 1
     for (const [name, { wrapped }] of changes) {
       if (wrapped === undefined) cache.delete(name)
-      else cache.set(name, wrapped)
+      else remember(name, partition, wrapped)
     }
     return true
   }
@@ -237,6 +246,11 @@ export function createUserKeys(parts: UserKeysParts): UserKeys {
       return search.found
     },
     pull: (db, partitions) => inTurn(async () => pull(db, partitions, { ends: await readEnds(partitions) })),
+    keepOnly: (partitions) => {
+      const kept = new Set(partitions)
+      if (!owned || [...owned].some((partition) => !kept.has(partition))) forget()
+      owned = kept
+    },
     stop: reader.stop,
   }
 }

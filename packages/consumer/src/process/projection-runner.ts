@@ -165,8 +165,10 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
       ...readerHandlers(owned, pacing, signal),
       positions: (_topic, partitions) => assignments.openPositions(partitions),
       onAssigned: (assigned) => {
+        const partitions = assigned.get(topic) ?? []
         pacing.reassign()
-        assignments.begin(assigned.get(topic) ?? [])
+        userKeys?.keepOnly(partitions)
+        assignments.begin(partitions)
         // The last owner may have left rows.
         if (assigned.size > 0) drainSoon()
       },
