@@ -4,8 +4,8 @@ import { ErasureAnswer, ErasuresPage, ErasureSummary } from '../public/erasures.
 import { projectFields } from './call-fields.ts'
 import { type CallTable, defineCall } from './define-call.ts'
 
-/** Maximum number of erasures in one answer. */
-export const MAX_ERASURES_ASKED = 200
+/** Maximum number of erasures in one answer: about 1 MB. */
+export const MAX_ERASURES_ASKED = 1_000
 
 const ErasureQuery = z.object({ ...projectFields, erasureId: Uuid })
 export type ErasureQuery = z.infer<typeof ErasureQuery>

@@ -1,12 +1,4 @@
-import {
-  BODY_LIMITS,
-  isStorable,
-  MAX_ERASURES_ASKED,
-  type ProjectRef,
-  ROUTES,
-  type userEraserCalls,
-  Uuid,
-} from '@nextvisit/contracts'
+import { BODY_LIMITS, isStorable, type ProjectRef, ROUTES, type userEraserCalls, Uuid } from '@nextvisit/contracts'
 import { checkUserName, memberOf, parseErasureBody, userIdOf, uuidV5 } from '@nextvisit/domain'
 import type { CallClient } from '@nextvisit/service-kit'
 import { type ErasureView, isSuppressionPlace, type RequestedErasure } from '@nextvisit/user-keys'
@@ -46,9 +38,7 @@ export function createErasureRoutes(parts: ErasureRoutesParts): readonly Route[]
     const { organization, project } = place
     const parsed = parsePage(parameters, (after) => Uuid.safeParse(after).success)
     if (parsed.outcome === 'refused') return parsed
-    const { after } = parsed.query
-    const limit = Math.min(parsed.query.limit, MAX_ERASURES_ASKED)
-    const asked = await userEraser.listErasures({ organization, project, limit, after }, { deadlineAt })
+    const asked = await userEraser.listErasures({ organization, project, ...parsed.query }, { deadlineAt })
     return asked.outcome === 'answered' ? answer(200, asked.answer) : refuse(REFUSALS.notRead)
   }
 

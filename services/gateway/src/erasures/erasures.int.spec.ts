@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { decodeRecord, ErasureFact, type ErasureSummary } from '@nextvisit/contracts'
-import { userIdOf } from '@nextvisit/domain'
+import { hashApiKey, userIdOf } from '@nextvisit/domain'
 import { readLog } from '@nextvisit/log'
 import { NOT_FOUND } from '@nextvisit/service-kit'
 import { createInstallationKeys } from '@nextvisit/sealing'
 import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
-import { describe, expect, inject, it } from 'vitest'
-import type { GatewayFixture, GatewayFixtureOptions } from '../../test/gateway-fixture.ts'
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { type GatewayFixture, type GatewayFixtureOptions, newKey } from '../../test/gateway-fixture.ts'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
 import type { ServiceAnswers } from '../../test/service-fixture.ts'
 
@@ -133,6 +133,27 @@ describe('POST /v2/admin/erasures', () => {
     expect((await gateway.erase({ userNames: ['ada'] })).body['erasureId']).not.toBe(first.body['erasureId'])
   })
 
+  it('recognizes a repeat after midnight UTC without the kept answer, and begins a new erasure 24 hours later', async () => {
+    const { gateway } = await givenErasingGateway(['ada'])
+    const headers = { ...json, 'x-api-key': gateway.keys.eraser, 'idempotency-key': 'request-117' }
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const eraseAt = async (instant: string) => {
+      vi.setSystemTime(instant)
+      const reply = await gateway.call('POST', PATH, headers, JSON.stringify({ userNames: ['ada'] }))
+      await gateway.redis.del(...(await gateway.redis.keys(`${gateway.redisPrefix}answer:*`)))
+      expect(reply.status).toBe(202)
+      return reply
+    }
+    const first = await eraseAt('2026-11-02T23:59:59.999Z')
+    expect((await eraseAt('2026-11-03T00:00:00.000Z')).text).toBe(first.text)
+    expect((await eraseAt('2026-11-03T23:59:59.998Z')).text).toBe(first.text)
+    const later = await eraseAt('2026-11-03T23:59:59.999Z')
+    expect(later.body['erasureId']).not.toBe(first.body['erasureId'])
+    expect((await eraseAt('2026-11-04T12:00:00.000Z')).text).toBe(later.text)
+    expect((await factsOf(gateway)).map(({ id }) => id)).toEqual([first.body['erasureId'], later.body['erasureId']])
+  })
+
   it('answers 503, and publishes nothing, while it cannot tell which users exist', async () => {
     const lagging: ServiceAnswers = {
       lookUpUsers: async ({ questions }) => ({
@@ -147,18 +168,36 @@ describe('POST /v2/admin/erasures', () => {
     expect([...(await factsOf(gateway)), ...(await factsOf(alone))]).toEqual([])
   })
 
-  it('is answered for keys of both environments, and returns 405 and 413 like other routes', async () => {
-    const keys = ['P', 'T'] as const
+  it('takes one token for each name, also for a repeated one', async () => {
+    const rateLimits = { admin: { perSecond: 1, burst: 100 } }
+    const { gateway } = await givenErasingGateway([], { project: { rateLimits } })
+    const userNames = Array.from({ length: 80 }, () => 'ada')
+    const reply = await gateway.erase({ userNames })
+    expect(reply).toMatchObject({ status: 202, body: { users: 1 } })
+    expect(reply.headers['ratelimit']).toMatch(/r=(?:2\d|3[0-4]);/)
+    expect((await gateway.erase({ userNames })).status).toBe(429)
+  })
+
+  it('takes a key of environment T with mayErase, which erases the same users as a key of P', async () => {
+    const [production, test, withoutPermission] = [newKey('admin', 'P'), newKey('admin', 'T'), newKey('admin', 'T')]
+    const keys = [
+      { name: 'P', kind: 'admin', environment: 'P', sha256: hashApiKey(production), mayErase: true },
+      { name: 'T', kind: 'admin', environment: 'T', sha256: hashApiKey(test), mayErase: true },
+      { name: 'T without', kind: 'admin', environment: 'T', sha256: hashApiKey(withoutPermission) },
+    ] as const
+    const { gateway, idOf } = await givenErasingGateway(['ada'], { project: { keys: [...keys] } })
+    const body = { userNames: ['ada'] }
+    for (const key of [production, test])
+      expect(await gateway.erase(body, key)).toMatchObject({ status: 202, body: { users: 1, unknown: 0 } })
+    expect((await gateway.erase(body, withoutPermission)).status).toBe(403)
+    const facts = await factsOf(gateway)
+    expect(facts).toMatchObject([{ userIds: [idOf('ada')] }, { userIds: [idOf('ada')] }])
+    expect((await gateway.get(SUPPRESSIONS, test)).status).toBe(200)
+    expect((await gateway.get(SUPPRESSIONS, withoutPermission)).status).toBe(403)
+  })
+
+  it('returns 405 and 413 like other routes', async () => {
     const { gateway } = await givenErasingGateway()
-    const { gateway: withT } = await givenErasingGateway([], {
-      project: {
-        keys: keys.map((environment) => {
-          const sha256 = environment.toLowerCase().charCodeAt(0).toString(16).repeat(32)
-          return { name: environment, kind: 'admin', environment, mayErase: true, sha256 } as const
-        }),
-      },
-    })
-    expect(withT.config.projects[0]?.keys.map(({ mayErase }) => mayErase)).toEqual([true, true])
     const headers = { ...json, 'x-api-key': gateway.keys.eraser }
     const put = await gateway.call('PUT', PATH, headers)
     expect(put).toMatchObject({ status: 405, headers: { allow: 'POST, GET, HEAD' } })
@@ -212,10 +251,10 @@ describe('reads of erasures', () => {
     expect(page).toMatchObject({ status: 200, body: { erasures: [summary], next: summary.erasureId } })
     expect(users.calls.map(({ name, question }) => [name, question])).toEqual([
       ['readErasure', { organization: gateway.config.id, project: 'shop', erasureId: summary.erasureId }],
-      ['listErasures', { organization: gateway.config.id, project: 'shop', limit: 200, after: summary.erasureId }],
+      ['listErasures', { organization: gateway.config.id, project: 'shop', limit: 1_000, after: summary.erasureId }],
     ])
     expect((await read(`${PATH}?after=ada`)).status).toBe(400)
-    expect((await read(`${PATH}?limit=0`)).status).toBe(400)
+    for (const limit of ['0', '1001']) expect((await read(`${PATH}?limit=${limit}`)).status).toBe(400)
     expect((await read(`${PATH}/ada`)).status).toBe(404)
   })
 
