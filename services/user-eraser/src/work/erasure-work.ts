@@ -25,7 +25,7 @@ interface ErasureWorkOptions {
  * Creates the eraser's work beside its fold, in rounds: asks each consumer whether it has erased the users, deletes copies in
  * Redis, destroys keys, publishes receipts, and encrypts keys again after a rotation of NEXTVISIT_SECRET_KEY. Each step reads its
  * state from Postgres and the log, and repeating it does no harm. The work therefore resumes after any failure, and a second owner
- * that has not noticed its loss does no damage.
+ * that has not noticed its loss does no damage. While no erasure runs, a round is one query.
  */
 export function createErasureWork(
   {
@@ -46,6 +46,10 @@ export function createErasureWork(
   const rotation = createKeyRotation({ ...parts, keyRing, topic: keysTopic })
   const receipts = createReceipts({ db, keyRing, now, eraseAgain: inRedis.eraseUsers, drainSoon })
   const reported = new Map<string, number>()
+  /** Since this process owns the work. */
+  let areKeysSettled = false
+  /** Of the last round. Until the first one, some may be. */
+  let areSomeRunning = true
 
   /** A step that fails must not prevent the others. It is logged once a minute. */
   async function attempt(step: string, work: () => Promise<void>): Promise<void> {
@@ -61,21 +65,28 @@ export function createErasureWork(
   }
 
   async function runRound(): Promise<void> {
-    if (!owns(PARTITION)) return
-    await attempt('installation keys', () => settleInstallationKeys(db, keyRing))
-    let isRunning = false
+    if (!owns(PARTITION)) {
+      areKeysSettled = false
+      return
+    }
+    if (!areKeysSettled) await attempt('installation keys', settleKeys)
     await attempt('running erasures', async () => {
-      isRunning = await hasRunningErasures(db)
+      areSomeRunning = await hasRunningErasures(db)
     })
-    if (!isRunning) return
+    if (!areSomeRunning) return
     await attempt('user-events', () => noteFacts(db, now()))
     await Promise.all([attempt('consumers', consumers.ask), attempt('redis', inRedis.erase)])
     await attempt('receipts', receipts.publish)
   }
 
+  async function settleKeys(): Promise<void> {
+    await settleInstallationKeys(db, keyRing)
+    areKeysSettled = true
+  }
+
   const rounds = createRounds(runRound, everyMs)
   const sweeps = createRounds(async () => {
-    if (owns(PARTITION)) await attempt('user-keys', sweep.run)
+    if (owns(PARTITION)) await attempt('user-keys', () => sweep.run({ areSomeRunning }))
     // Never at the same time as the sweep.
     if (owns(PARTITION)) await attempt('rotation', rotation.run)
   }, everyMs)

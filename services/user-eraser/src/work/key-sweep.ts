@@ -22,7 +22,7 @@ export interface KeySweepParts
 
 const SCAN_AT_LEAST_EVERY_MS = 300_000
 const SCAN_AT_MOST_EVERY_MS = 1_000
-/** Scans may take this part of the time. */
+/** Scans may take this part of the time, also those of new erasures. */
 const SCAN_SHARE = 1 / 20
 
 /**
@@ -40,34 +40,44 @@ export function createKeySweep(parts: KeySweepParts) {
   let scanned: ReadonlySet<string> = new Set()
   /** Instants of `performance.now()` at which partitions with work are read again. */
   const scanAt = new Map<number, number>()
+  /** An instant of `performance.now()`, like `finishUntilMs`. */
+  let mayScanAtMs = 0
   let finishUntilMs = 0
   let isFirst = true
+  let hasFailed = false
 
-  async function run(): Promise<void> {
-    const pending = await readPendingIds(db)
+  /** Asks neither Postgres nor Kafka while nothing is due. */
+  async function run({ areSomeRunning }: { readonly areSomeRunning: boolean }): Promise<void> {
+    const pending = areSomeRunning ? await readPendingIds(db) : []
     try {
       await sweep(pending)
+      hasFailed = false
     } catch (error) {
+      hasFailed = true
       if (!signal.aborted) await noteFailure(db, pending, reasonOf(error, topic))
       throw error
     }
   }
 
   async function sweep(pending: readonly string[]): Promise<void> {
-    const settings = await readSettings()
-    const marks = await logAdmin.watermarks(topic)
-    for (const partition of await tail.follow(marks, settings)) scanAt.set(partition, 0)
-    const isNew = pending.some((erasureId) => !scanned.has(erasureId))
-    const isDue = isFirst || isNew || [...scanAt.values()].some((atMs) => atMs <= performance.now())
-    if (isDue) await scanDue(pending, marks, settings)
-    if (isDue || performance.now() < finishUntilMs) {
-      await finishKeys(
-        db,
-        pending.filter((erasureId) => scanned.has(erasureId)),
-        settings,
-        now(),
-      )
+    let mayFinish = hasFailed || performance.now() < finishUntilMs
+    if (tail.isDue() || isScanDue(pending)) {
+      const settings = await readSettings()
+      const marks = await logAdmin.watermarks(topic)
+      for (const partition of await tail.follow(marks, settings)) scanAt.set(partition, 0)
+      if (isScanDue(pending)) {
+        await scanDue(pending, marks, settings)
+        mayFinish = true
+      }
     }
+    const searched = pending.filter((erasureId) => scanned.has(erasureId))
+    if (mayFinish && searched.length > 0) await finishKeys(db, searched, await readSettings(), now())
+  }
+
+  function isScanDue(pending: readonly string[]): boolean {
+    if (performance.now() < mayScanAtMs) return false
+    const isNew = pending.some((erasureId) => !scanned.has(erasureId))
+    return isFirst || isNew || [...scanAt.values()].some((atMs) => atMs <= performance.now())
   }
 
   async function scanDue(
@@ -75,17 +85,17 @@ export function createKeySweep(parts: KeySweepParts) {
     marks: ReadonlyMap<number, Watermarks>,
     settings: KeySettings,
   ): Promise<void> {
+    const beganAtMs = performance.now()
     const watched = await readWatchedUsers(db, pending)
     for (const partition of scanAt.keys()) if (!watched.has(partition)) scanAt.delete(partition)
     for (const [partition, users] of watched) {
       const isNew = users.erasureIds.some((erasureId) => !scanned.has(erasureId))
       if (!isNew && (scanAt.get(partition) ?? 0) > performance.now()) continue
-      const beganAtMs = performance.now()
       await scanOne(partition, users, marks.get(partition), settings)
-      const tookMs = performance.now() - beganAtMs
       const everyMs = Math.min(Math.max(settings.segmentMs / 10, SCAN_AT_MOST_EVERY_MS), SCAN_AT_LEAST_EVERY_MS)
-      scanAt.set(partition, performance.now() + Math.max(everyMs, tookMs / SCAN_SHARE))
+      scanAt.set(partition, performance.now() + everyMs)
     }
+    mayScanAtMs = performance.now() + (performance.now() - beganAtMs) / SCAN_SHARE
     scanned = new Set(pending)
     isFirst = false
   }

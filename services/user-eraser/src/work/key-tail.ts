@@ -23,6 +23,7 @@ interface KeyTailParts {
 /** Creates the search for keys of erased users among the newest records, also long after the erasure has completed. */
 export function createKeyTail({ db, connection, logger, topic, signal }: KeyTailParts) {
   let followAtMs = 0
+  const isDue = (): boolean => performance.now() >= followAtMs
 
   /** Searches the records since the last call. Returns the partitions with such a key. */
   async function follow(
@@ -30,7 +31,7 @@ export function createKeyTail({ db, connection, logger, topic, signal }: KeyTail
     { segmentMs }: KeySettings,
   ): Promise<ReadonlySet<number>> {
     const found = new Set<number>()
-    if (performance.now() < followAtMs) return found
+    if (!isDue()) return found
     const positions = await readPositions(marks)
     if (positions.size > 0) {
       await readLog(connection, {
@@ -80,5 +81,5 @@ export function createKeyTail({ db, connection, logger, topic, signal }: KeyTail
     return keys.length > 0
   }
 
-  return { follow }
+  return { isDue, follow }
 }

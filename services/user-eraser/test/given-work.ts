@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto'
+import type { CommitDb, Sql } from '@nextvisit/database'
+import { openTestDb } from '@nextvisit/database/testing'
+import { createLogAdmin, createPublisher, readWatermarks } from '@nextvisit/log'
+import type { WrappedKey } from '@nextvisit/sealing'
+import { createLogger } from '@nextvisit/service-kit'
+import { createTestDatabase, createTestTopic } from '@nextvisit/testing'
+import { expect, inject, onTestFinished } from 'vitest'
+import { userEraser } from '../src/consumer.ts'
+import { createErasureWork } from '../src/work/erasure-work.ts'
+import { erasureFacts, erasures, erasureUsers } from '../src/tables.ts'
+import { PROJECT, readAll, RING, startConsumers, TOKEN } from './given-eraser.ts'
+
+const WITHIN_MS = 15_000
+/** A round begins after this, ms. */
+const EVERY_MS = 20
+
+/** A topic of keys and a database of the eraser, with the means to erase users in them. */
+export async function givenErasures({ segmentMs = 60_000 }: { readonly segmentMs?: number } = {}) {
+  const { topic, connection } = await createTestTopic(inject('kafkaBrokers'), { name: 'user-keys' })
+  const logAdmin = createLogAdmin(connection)
+  await logAdmin.connect()
+  await logAdmin.changeTopic(topic, { 'segment.ms': String(segmentMs), 'file.delete.delay.ms': '100' })
+  const database = await createTestDatabase(inject('databaseUrl'), userEraser)
+  const db = openTestDb(database.url, userEraser.schema)
+  const publisher = createPublisher(connection, { requestTimeoutMs: WITHIN_MS })
+  await publisher.start()
+  onTestFinished(async () => {
+    await publisher.stop(1_000)
+    await logAdmin.disconnect()
+    await db.$disconnect()
+    await database.drop()
+  })
+
+  const publishKey = async ({ userId, keyId }: WrappedKey, value: string | null): Promise<void> => {
+    const record = { topic, partition: 0, key: `${userId}/${keyId}`, value, headers: {} }
+    expect(await publisher.publish(record, performance.now() + WITHIN_MS)).toMatchObject({ outcome: 'published' })
+  }
+  /** Erases a user, as far as the fold and the outbox do. Returns the erasureId. */
+  const givenErasure = async (userId: string, requestedAt = new Date()): Promise<string> => {
+    const erasureId = randomUUID()
+    const keysUntil = new Date(requestedAt.getTime() + 60_000).toISOString()
+    await db.executeAll([
+      ...erasures.insertMissing([
+        { ...PROJECT, erasureId, requestedAt: requestedAt.toISOString(), users: 1, unknown: 0, suppress: false },
+      ]),
+      ...erasureUsers.insertMissing([{ ...PROJECT, userId, erasureId, keysUntil }]),
+      ...erasureFacts.upsert([{ erasureId, userId, partition: 0, offset: 7n }]),
+    ])
+    return erasureId
+  }
+  /** Returns the last value of each key in the topic. */
+  const lastValues = async (): Promise<ReadonlyMap<string, string | null>> =>
+    new Map((await readAll(connection, topic)).map(({ key, value }) => [key, value]))
+  const parts = { db, connection, logAdmin, publisher, logger: createLogger('spec', 'silent'), now: () => new Date() }
+  return {
+    ...parts,
+    parts,
+    topic,
+    publishKey,
+    givenErasure,
+    lastValues,
+    readMarks: () => readWatermarks(connection, topic),
+  }
+}
+
+interface WorkOptions {
+  readonly arePassed?: () => boolean
+  readonly owns?: () => boolean
+  readonly redisUrl?: string
+}
+
+/** Starts the work of an eraser, until the test ends. Counts its questions to Postgres and Kafka, and whether it owns the work. */
+export async function startWork(
+  { parts, topic }: Pick<Awaited<ReturnType<typeof givenErasures>>, 'parts' | 'topic'>,
+  { arePassed = () => true, owns = () => true, redisUrl = inject('redisUrl') }: WorkOptions = {},
+) {
+  const asked = { owner: 0, marks: 0, statements: [] as string[] }
+  const consumers = await startConsumers(arePassed)
+  const urls = [consumers.url] as const
+  const db = counting(parts.db, ({ sql }) => asked.statements.push(sql))
+  const running = createErasureWork(
+    {
+      redisUrl,
+      keyRing: RING,
+      internalServer: { host: '127.0.0.1', port: 0, token: TOKEN },
+      services: {
+        'user-projector': urls,
+        'form-trigger-evaluator': urls,
+        metering: urls,
+        'trait-registry': urls,
+      },
+    },
+    {
+      ...parts,
+      db,
+      logAdmin: {
+        ...parts.logAdmin,
+        watermarks: (of) => {
+          asked.marks += 1
+          return parts.logAdmin.watermarks(of)
+        },
+      },
+      countKeyPartitions: () => Promise.resolve(1),
+      owns: () => {
+        asked.owner += 1
+        return owns()
+      },
+      drainSoon: () => {},
+    },
+    { redisPrefix: `${topic}:`, keysTopic: topic, everyMs: EVERY_MS },
+  )
+  for (const { start } of running) await start()
+  const stop = async (): Promise<void> => {
+    for (const part of running.toReversed()) await part.stop()
+  }
+  onTestFinished(async () => {
+    await stop()
+    await consumers.stop()
+  })
+  return { asked, stop }
+}
+
+function counting(db: CommitDb, note: (statement: Sql) => void): CommitDb {
+  return {
+    $queryRaw: (statement) => {
+      note(statement)
+      return db.$queryRaw(statement)
+    },
+    $executeRaw: (statement) => {
+      note(statement)
+      return db.$executeRaw(statement)
+    },
+    executeAll: (statements) => {
+      statements.forEach(note)
+      return db.executeAll(statements)
+    },
+    $disconnect: () => db.$disconnect(),
+  }
+}
