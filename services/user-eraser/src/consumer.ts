@@ -9,7 +9,7 @@ import { erasureFacts } from './tables.ts'
 
 /**
  * Erases users: publishes the facts that make every consumer discard a user, destroys the keys of the user, and proves both
- * by a receipt. Its work beside the fold is in `work`.
+ * by a receipt. Its work beside the fold is in `erasing`.
  */
 export const userEraser = defineConsumer({
   name: 'user-eraser',

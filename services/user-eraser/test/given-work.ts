@@ -7,7 +7,7 @@ import { createLogger } from '@nextvisit/service-kit'
 import { createTestDatabase, createTestTopic } from '@nextvisit/testing'
 import { expect, inject, onTestFinished } from 'vitest'
 import { userEraser } from '../src/consumer.ts'
-import { createErasureWork } from '../src/work/erasure-work.ts'
+import { createErasureWork } from '../src/erasing/erasure-work.ts'
 import { erasureFacts, erasures, erasureUsers } from '../src/tables.ts'
 import { PROJECT, readAll, RING, startConsumers, TOKEN } from './given-eraser.ts'
 

@@ -1,11 +1,12 @@
 import type { WorkParts } from '@nextvisit/consumer'
 import { USER_KEYS_TOPIC } from '@nextvisit/contracts'
 import { isFencedKey } from '@nextvisit/domain'
-import { type FetchedRecord, readLog, type Watermarks } from '@nextvisit/log'
+import type { FetchedRecord, Watermarks } from '@nextvisit/log'
 import { keyNameOf, type KeyRing, rewrapDataKey, sealedWith, type WrappedKey } from '@nextvisit/sealing'
 import { readKeysUntil } from '../projection.ts'
 import { keyOfRecord } from './key-of-record.ts'
 import { publishKeys } from './publish-keys.ts'
+import { readPartition } from './read-partition.ts'
 
 interface KeyRotationParts extends Pick<WorkParts, 'db' | 'connection' | 'publisher' | 'logger'> {
   readonly logAdmin: Pick<WorkParts['logAdmin'], 'watermarks'>
@@ -69,9 +70,10 @@ export function createKeyRotation(parts: KeyRotationParts) {
    */
   async function collect(
     partition: number,
-    { low, high }: Watermarks,
+    marks: Watermarks,
   ): Promise<{ readonly keys: readonly WrappedKey[]; readonly nextOffset: bigint }> {
     const keys = new Map<string, WrappedKey>()
+    const { high } = marks
     let nextOffset = high
     const take = (record: FetchedRecord): void => {
       const key = keyOfRecord(record)
@@ -81,16 +83,7 @@ export function createKeyRotation(parts: KeyRotationParts) {
       else if (nextOffset === high && keys.size === keysARound && !keys.has(key.name)) nextOffset = record.offset
       else if (nextOffset === high || keys.has(key.name)) keys.set(key.name, { ...key, wrapped })
     }
-    await readLog(connection, {
-      topic,
-      from: new Map([[partition, low]]),
-      until: new Map([[partition, high]]),
-      withStandIns: true,
-      signal,
-      logger,
-      onBatch: ({ records }) => records.forEach(take),
-    })
-    signal.throwIfAborted()
+    await readPartition({ connection, logger, topic, signal }, partition, marks, take)
     return { keys: [...keys.values()], nextOffset }
   }
 

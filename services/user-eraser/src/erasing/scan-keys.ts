@@ -1,10 +1,11 @@
 import type { CommitDb } from '@nextvisit/database'
 import { isFencedKey } from '@nextvisit/domain'
-import { type FetchedRecord, type LogConnection, type Logger, readLog, type Watermarks } from '@nextvisit/log'
+import type { Watermarks } from '@nextvisit/log'
 import { fingerprintOf } from '@nextvisit/sealing'
 import { readKeysUntil } from '../projection.ts'
 import { keyOfRecord } from './key-of-record.ts'
 import type { KeySettings } from './key-settings.ts'
+import { type PartitionParts, readPartition } from './read-partition.ts'
 
 /** A key of an erased user whose value is still in the topic. */
 export interface FoundKey {
@@ -13,17 +14,13 @@ export interface FoundKey {
   readonly fingerprint: string
 }
 
-interface ScanParts {
+interface ScanParts extends PartitionParts {
   readonly db: CommitDb
-  readonly connection: LogConnection
-  readonly logger: Logger
-  readonly topic: string
   readonly partition: number
   readonly marks: Watermarks
   /** The erased users to look for. */
   readonly userIds: ReadonlySet<string>
   readonly settings: KeySettings
-  readonly signal: AbortSignal
 }
 
 /** For clocks of brokers and gateways that differ slightly, ms. */
@@ -36,11 +33,11 @@ const MARGIN_MS = 200
 export async function scanKeys(
   parts: ScanParts,
 ): Promise<{ readonly keys: readonly FoundKey[]; readonly toDestroy: readonly string[] }> {
-  const { db, partition, userIds, settings } = parts
+  const { db, partition, marks, userIds, settings } = parts
   const keysUntil = await readKeysUntil(db, [...userIds])
   const found = new Map<string, FoundKey & { readonly destroyedMs: number | undefined }>()
   let lastMs = 0
-  await readAll(parts, (record) => {
+  await readPartition(parts, partition, marks, (record) => {
     lastMs = Math.max(lastMs, record.timestampMs)
     const key = keyOfRecord(record)
     const keysUntilMs = key && keysUntil.get(key.userId)
@@ -60,22 +57,4 @@ export async function scanKeys(
       destroyedMs !== undefined && lastMs <= closesAt(destroyedMs) && Date.now() > closesAt(destroyedMs) + MARGIN_MS,
   )
   return { keys: [...found.values()], toDestroy: inOpenSegment ? [...alive, inOpenSegment[0]] : alive }
-}
-
-async function readAll(
-  { connection, logger, topic, partition, marks, signal }: ScanParts,
-  take: (record: FetchedRecord) => void,
-): Promise<void> {
-  if (marks.low >= marks.high) return
-  await readLog(connection, {
-    topic,
-    from: new Map([[partition, marks.low]]),
-    until: new Map([[partition, marks.high]]),
-    withStandIns: true,
-    signal,
-    logger,
-    onBatch: ({ records }) => records.forEach(take),
-  })
-  // An aborted reading resolves, too.
-  signal.throwIfAborted()
 }
