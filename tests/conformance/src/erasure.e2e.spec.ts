@@ -268,7 +268,7 @@ afterAll(async () => {
 }, 60_000)
 
 // Each test continues where the one before ended.
-describe('an erasure (issue 40)', { timeout: 240_000 }, () => {
+describe('an erasure', { timeout: 240_000 }, () => {
   let before: { readonly counts: readonly object[]; readonly keys: ReadonlyMap<string, Message> }
   let erasureId: string
 

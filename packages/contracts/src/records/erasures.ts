@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Instant, SlugId, Uuid } from '../primitives.ts'
 
-/** Maximum number of users of an erasure (issue 40: `userNames` has at most 1,000). */
+/** Maximum number of users of an erasure. */
 export const MAX_ERASED_USERS = 1_000
 
 /** Members of every record on `erasures`. */

@@ -1,23 +1,14 @@
 import { createLogger } from '@nextvisit/service-kit'
 import { expect, it } from 'vitest'
+import { givenNoServices } from '../../test/given-no-services.ts'
 import { callRoute, givenSession } from '../../test/given-session.ts'
 import { answered } from '../http/api-route.ts'
-import { createServices, noAnswerOf } from '../services.ts'
+import { noAnswerOf } from '../services.ts'
 import { createDeadLetterRoutes } from './routes.ts'
 
 const AT = '2026-11-23T03:00:00.000Z'
 const selected = { by: 'records' as const, records: [{ topic: 'user-events', partition: 3, offset: '1704' }] }
-const { consumers: silent } = createServices(
-  {
-    gateway: [],
-    'user-projector': [],
-    'trait-registry': [],
-    metering: [],
-    'form-trigger-evaluator': [],
-    'user-eraser': [],
-  },
-  '',
-)
+const { consumers: silent } = givenNoServices()
 type Calls = NonNullable<ReturnType<typeof silent.get>>
 
 /** The route with the consumers `metering`, which decides, and `user-projector`, which does not answer. */

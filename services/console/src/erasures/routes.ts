@@ -24,6 +24,11 @@ const UNAVAILABLE = refuse(
   'unavailable',
   'The request is not in the log for sure: Kafka or the user projector does not answer. Check the list of erasures, and try again. A second erasure of a person does no harm.',
 )
+const NOT_LIFTED = refuse(
+  503,
+  'unavailable',
+  'The suppression is not lifted for sure: the gateway has not read the erasures yet, or Kafka does not answer. Try again, until the list no longer has it.',
+)
 
 /** Creates the routes that erase people, and that show what has become of it. */
 export function createErasureRoutes({
@@ -71,7 +76,7 @@ export function createErasureRoutes({
       const lifted = await gateway.liftSuppression(user)
       if (lifted.outcome === 'refused') return lifted
       if (lifted.answer.outcome === 'unknown') return NOT_SUPPRESSED
-      if (lifted.answer.outcome === 'unavailable') return UNAVAILABLE
+      if (lifted.answer.outcome === 'unavailable') return NOT_LIFTED
       note('suppression lifted', session, user)
       return answered({})
     }),

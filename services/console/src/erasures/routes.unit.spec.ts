@@ -3,9 +3,10 @@ import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { userIdOf } from '@nextvisit/domain'
 import { createLogger } from '@nextvisit/service-kit'
 import { describe, expect, it } from 'vitest'
+import { givenNoServices } from '../../test/given-no-services.ts'
 import { callRoute, givenSession } from '../../test/given-session.ts'
 import { answered, refuse } from '../http/api-route.ts'
-import { createServices, NOT_FOUND, noAnswerOf } from '../services.ts'
+import { NOT_FOUND, noAnswerOf } from '../services.ts'
 import { createErasureRoutes } from './routes.ts'
 
 const AT = '2026-11-23T03:00:00.000Z'
@@ -13,15 +14,7 @@ const ERASURE = '01a2066e-3ec0-780c-9db5-05517574891e'
 const shop = { organization: 'acme', project: 'shop' }
 const ada = { ...shop, userId: userIdOf('acme', 'shop', 'ada') }
 const lookups = staticCatalog([organizationConfig({ id: 'acme', projects: [{ id: 'shop' }] })])
-const addresses = {
-  gateway: [],
-  'user-projector': [],
-  'trait-registry': [],
-  metering: [],
-  'form-trigger-evaluator': [],
-  'user-eraser': [],
-}
-const { gateway, eraser } = createServices(addresses, '')
+const { gateway, eraser } = givenNoServices()
 
 /** Creates the routes beside a gateway that takes requests, and an eraser that knows one erasure. */
 function givenRoutes(own: Partial<typeof gateway> = {}) {
@@ -44,11 +37,12 @@ function givenRoutes(own: Partial<typeof gateway> = {}) {
     eraser: { ...eraser, readErasure: async () => refuse(404, NOT_FOUND, 'nothing') },
     logger: createLogger('console', 'info', { write: (line: string) => void logged.push(line) }),
   })
+  const ask = (name: keyof typeof routes, input: object) => callRoute(routes[name], input, givenSession('operator'))
   const call = async (name: keyof typeof routes, input: object) => {
-    const result = await callRoute(routes[name], input, givenSession('operator'))
+    const result = await ask(name, input)
     return result.outcome === 'refused' ? result.error : result.answer
   }
-  return { asked, logged, call }
+  return { asked, logged, ask, call }
 }
 
 describe('the erasure of a person', () => {
@@ -89,6 +83,14 @@ describe('a suppression', () => {
     const { call } = givenRoutes()
     expect(await call('liftSuppression', { ...shop, userName: 'ada' })).toEqual({})
     expect(await call('liftSuppression', { ...shop, userName: 'eve' })).toBe('not-suppressed')
+  })
+
+  it('is not lifted for sure if the gateway cannot tell, and the answer says so', async () => {
+    const { ask } = givenRoutes({ liftSuppression: async () => answered({ outcome: 'unavailable' }) })
+    expect(await ask('liftSuppression', { ...shop, userName: 'ada' })).toMatchObject({
+      error: 'unavailable',
+      message: expect.stringMatching(/^The suppression is not lifted/),
+    })
   })
 
   it('cannot be listed by a gateway that has not read the erasures', async () => {

@@ -24,7 +24,7 @@ function findingOf({ organization, project, erasureId, users, stores }: Unfinish
   const words = late.map(({ store, because }) => (because === undefined ? store : `${store} (${because})`)).join(', ')
   return {
     severity: late.some(({ store }) => store !== 'user-keys') ? 'critical' : 'warning',
-    text: `The erasure ${erasureId} of ${whose} in ${organization}/${project} is incomplete: ${words}`,
+    text: `The erasure ${erasureId} of ${whose} in ${organization}/${project} is incomplete: ${words}.`,
     asOf: null,
     runbook: RUNBOOK,
     links: [{ screen: 'erasure', organization, project, erasureId }],

@@ -21,8 +21,8 @@ it('an erasure is a finding if a store is late, and critical unless only its key
   const running = erasureOf(0, [{ store: 'user-projector', status: 'running', rows: 0 }])
   const findings = erasureFindings([running, erasureOf(1, [late, keys]), erasureOf(2, [keys])])
   expect(findings.map(({ severity, text }) => `${severity}: ${text}`)).toEqual([
-    'critical: The erasure 01a2066e-3ec0-780c-9db5-055175748911 of one user in acme/shop is incomplete: user-projector (It lags.), user-keys',
-    'warning: The erasure 01a2066e-3ec0-780c-9db5-055175748912 of one user in acme/shop is incomplete: user-keys',
+    'critical: The erasure 01a2066e-3ec0-780c-9db5-055175748911 of one user in acme/shop is incomplete: user-projector (It lags.), user-keys.',
+    'warning: The erasure 01a2066e-3ec0-780c-9db5-055175748912 of one user in acme/shop is incomplete: user-keys.',
   ])
   expect(findings[0]).toMatchObject({ runbook: 'erasure', links: [{ screen: 'erasure', project: 'shop' }] })
 })

@@ -1,9 +1,9 @@
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { expect, it } from 'vitest'
+import { givenNoServices } from '../../test/given-no-services.ts'
 import { callRoute, givenSession } from '../../test/given-session.ts'
 import { createSegmentRoutes } from '../segments/routes.ts'
-import { createServices } from '../services.ts'
 import { createUserRoutes } from './routes.ts'
 import { createUsers } from './users.ts'
 
@@ -13,17 +13,7 @@ const config = organizationConfig({
 })
 const lookups = staticCatalog([config])
 const catalog = async () => ({ ...lookups, projects: () => [...lookups.projects()] })
-const { projector, evaluator } = createServices(
-  {
-    gateway: [],
-    'user-projector': [],
-    'trait-registry': [],
-    metering: [],
-    'form-trigger-evaluator': [],
-    'user-eraser': [],
-  },
-  '',
-)
+const { projector, evaluator } = givenNoServices()
 const routes = {
   ...createSegmentRoutes({ catalog, projector }),
   ...createUserRoutes({

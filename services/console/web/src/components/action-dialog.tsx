@@ -9,11 +9,12 @@ interface ActionDialogProps {
   readonly isDanger?: boolean
   /** Consequences, and how to undo them. The browser checks required fields. */
   readonly children: ReactNode
+  readonly onOpen?: () => void
   readonly onConfirm: () => Promise<unknown>
 }
 
 /** A button that asks for confirmation. The browser keeps the focus in the dialog, and returns it to the button. */
-export function ActionDialog({ label, action, isDanger = false, children, onConfirm }: ActionDialogProps) {
+export function ActionDialog({ label, action, isDanger = false, children, onOpen, onConfirm }: ActionDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const form = useRef<HTMLFormElement>(null)
   const [title, text] = [useId(), useId()]
@@ -37,7 +38,13 @@ export function ActionDialog({ label, action, isDanger = false, children, onConf
 
   return (
     <>
-      <button type="button" onClick={() => dialog.current?.showModal()}>
+      <button
+        type="button"
+        onClick={() => {
+          onOpen?.()
+          dialog.current?.showModal()
+        }}
+      >
         {label} …
       </button>
       <dialog

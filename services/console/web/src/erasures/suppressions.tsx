@@ -2,12 +2,12 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
 import type { Answer } from '../../../src/api-routes.ts'
-import { MAX_USER_NAME_CHARACTERS, unitsOf } from '../../../src/shared-with-pages.ts'
 import { apiQuery, RELOAD_AFTER_MS, useChange } from '../app/api.ts'
 import { ActionDialog } from '../components/action-dialog.tsx'
 import { EmptyCard } from '../components/notes.tsx'
 import { TableCard } from '../components/table-card.tsx'
 import { Time } from '../components/time.tsx'
+import { UserNameField } from '../components/user-name-field.tsx'
 import { WithAnswer } from '../components/with-answer.tsx'
 import type { ChosenProject } from '../components/with-project.tsx'
 
@@ -82,29 +82,18 @@ function List({
 }
 
 function Lift({ project }: { readonly project: ChosenProject }) {
-  // The dialog empties its field when it closes.
   const userName = useRef<HTMLInputElement>(null)
   const lift = useChange('liftSuppression', 'listSuppressions')
   const onConfirm = () => lift.mutateAsync({ ...project.path, userName: userName.current?.value ?? '' })
   return (
     <div className="toolbar">
       <output className="quiet">{lift.isSuccess && 'The suppression is lifted.'}</output>
-      <ActionDialog label="Lift a suppression" action="Lift the suppression" onConfirm={onConfirm}>
+      <ActionDialog label="Lift a suppression" action="Lift the suppression" onOpen={lift.reset} onConfirm={onConfirm}>
         <p>
           The person may be identified again, as a new user. Nothing that was erased comes back. The list contains
           hashes, so type the userName.
         </p>
-        <label className="wide">
-          userName
-          <input
-            ref={userName}
-            type="text"
-            required
-            maxLength={unitsOf(MAX_USER_NAME_CHARACTERS)}
-            autoComplete="off"
-            spellCheck={false}
-          />
-        </label>
+        <UserNameField label="userName" ref={userName} />
       </ActionDialog>
     </div>
   )

@@ -1,10 +1,14 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useRef } from 'react'
-import { MAX_USER_NAME_CHARACTERS, unitsOf } from '../../../src/shared-with-pages.ts'
 import type { UserPath } from '../../../src/users/api.ts'
 import { callApi } from '../app/api.ts'
 import { ActionDialog } from '../components/action-dialog.tsx'
+import { UserNameField } from '../components/user-name-field.tsx'
+import { searchedName } from './find-user.tsx'
+
+/** Answers in the cache of the page that are about one person. */
+const ABOUT_A_PERSON = ['readUser', 'readTimeline', 'readUserForms'] as const
 
 /** Button for operators that erases the person. The server compares the userName that they type, and logs the request. */
 export function EraseUser({ path }: { readonly path: UserPath }) {
@@ -23,7 +27,10 @@ export function EraseUser({ path }: { readonly path: UserPath }) {
       suppress: suppress.current?.checked ?? false,
     })
     client.removeQueries({ queryKey: ['listErasures'] })
-    void navigate({ to: '/erasures/$organization/$project/$erasureId', params: { organization, project, erasureId } })
+    await navigate({ to: '/erasures/$organization/$project/$erasureId', params: { organization, project, erasureId } })
+    // A removed answer that is still on the screen would be loaded again.
+    for (const name of ABOUT_A_PERSON) client.removeQueries({ queryKey: [name] })
+    client.removeQueries({ queryKey: searchedName(userId) })
   }
   return (
     <div className="reveal">
@@ -33,18 +40,8 @@ export function EraseUser({ path }: { readonly path: UserPath }) {
           become unreadable. Nothing brings them back: no replay, no import and no restored backup. Counters and usage
           stay.
         </p>
-        <p>The console logs who erased whom, by userId.</p>
-        <label className="wide">
-          Type the userName to confirm
-          <input
-            ref={userName}
-            type="text"
-            required
-            maxLength={unitsOf(MAX_USER_NAME_CHARACTERS)}
-            autoComplete="off"
-            spellCheck={false}
-          />
-        </label>
+        <p>The console logs the operator and the userId.</p>
+        <UserNameField label="Type the userName to confirm" ref={userName} />
         <label className="check">
           <input ref={suppress} type="checkbox" />
           Suppress: refuse identifies, events, visits and imports of this person until the suppression is lifted
