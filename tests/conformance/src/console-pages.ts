@@ -21,7 +21,13 @@ const DEMO = path.resolve(import.meta.dirname, '../../../infra/demo-workspace.ya
 export async function startConsole(): Promise<void> {
   const workspace = `${await readFile(DEMO, 'utf8')}\n      - id: empty\n`
   ;[stack, browser] = await Promise.all([
-    startThrowAwayStack({ workspace, consolePort: await freePort(), inMemory: true }),
+    startThrowAwayStack({
+      workspace,
+      consolePort: await freePort(),
+      inMemory: true,
+      // A spec waits for a receipt.
+      serviceEnvironment: { ERASURE_KEY_RETENTION: '10s' },
+    }),
     startBrowser(),
   ])
 }

@@ -5,6 +5,7 @@ import { signInOn } from '@nextvisit/testing/browser'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { describeConsoleCatalog } from './console-catalog.suite.ts'
 import { describeConsoleDeadLetters } from './console-dead-letters.suite.ts'
+import { describeConsoleErasure } from './console-erasure.suite.ts'
 import { describeConsoleForms } from './console-forms.suite.ts'
 import { describeConsoleReplay } from './console-replay.suite.ts'
 import { describeConsoleSegments } from './console-segments.suite.ts'
@@ -267,6 +268,7 @@ describe('the console', { timeout: 120_000 }, () => {
   })
 
   describeConsoleUserExport()
+  describeConsoleErasure()
   describeConsoleLive()
   describeConsoleForms()
   describeConsoleSegments()
