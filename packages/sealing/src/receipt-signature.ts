@@ -28,8 +28,9 @@ export function verifyReceipt(text: string, expectedKey?: string): ReceiptVerdic
   const receipt = parseObject(text)
   if (!receipt) return invalid('it is not a JSON object')
   // Otherwise a repeated member, of which only the last one is parsed, could hold anything.
-  if (withoutSpaces(text).length !== canonicalJson(receipt).length)
-    return invalid('it has members twice, or other spellings')
+  const lengths = lengthsOf(text, receipt)
+  if (!lengths) return invalid('it is nested too deeply')
+  if (lengths.written !== lengths.canonical) return invalid('it has members twice, or other spellings')
   const { signature, ...signed } = receipt
   const { publicKey } = signed
   if (typeof publicKey !== 'string' || typeof signature !== 'string') return invalid('it lacks publicKey or signature')
@@ -64,6 +65,16 @@ function parseKey(x: string): KeyObject | undefined {
     return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
   } catch {
     return undefined
+  }
+}
+
+/** Measures a JSON text without spaces, and its canonical form. undefined: the stack is too small for it. */
+function lengthsOf(text: string, value: object): { readonly written: number; readonly canonical: number } | undefined {
+  try {
+    return { written: withoutSpaces(text).length, canonical: canonicalJson(value).length }
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
   }
 }
 

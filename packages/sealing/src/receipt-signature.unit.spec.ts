@@ -65,6 +65,12 @@ describe('a receipt', () => {
   })
 })
 
+it('a receipt with members nested deeper than the stack is invalid', () => {
+  const [depth, text] = [100_000, JSON.stringify(givenReceipt())]
+  const deep = `{"x":${'['.repeat(depth)}${']'.repeat(depth)},${text.slice(1)}`
+  expect(verifyReceipt(deep)).toEqual({ outcome: 'invalid', reason: 'it is nested too deeply' })
+})
+
 describe('the keys of an installation', () => {
   it('sign receipts, also after a rotation of NEXTVISIT_SECRET_KEY', () => {
     const keys = createInstallationKeys(givenKeyRing(A))

@@ -10,12 +10,19 @@ export type ReadReceipt =
 
 /** Reads a file with a receipt, or with one on each line. `expectedKey`: the key of the installation. */
 export async function readReceipts(file: string, expectedKey?: string): Promise<readonly ReadReceipt[]> {
-  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+  const read = await readFile(file, 'utf8').catch((cause: unknown) => {
     throw fileError(file, 'read', cause)
   })
+  const text = withoutMark(read)
+  if (text.trim() === '') return [{ outcome: 'invalid', reason: 'the file is empty' }]
   const lines = text.split('\n').filter((line) => line.trim() !== '')
   const isOneALine = lines.length > 1 && lines.every((line) => line.startsWith('{') && line.trimEnd().endsWith('}'))
   return (isOneALine ? lines : [text]).map((one) => readReceipt(one, expectedKey))
+}
+
+/** Drops the byte order mark that some editors write. */
+function withoutMark(text: string): string {
+  return text.startsWith('\uFEFF') ? text.slice(1) : text
 }
 
 function readReceipt(text: string, expectedKey: string | undefined): ReadReceipt {
