@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -56,6 +57,7 @@ describe('nextvisit', () => {
     [['receipts']],
     [['receipts', 'verify']],
     [['users']],
+    [['users', 'export']],
     [['users', 'suppressed']],
     [['users', 'unsuppress']],
     [['import']],
@@ -95,6 +97,9 @@ describe('nextvisit', () => {
     [['keys', 'create', '--kind', 'sdk', '--environment', 'P', '--may-erase'], 'only admin keys may erase users'],
     [['erase', '--yes'], 'Name the users by --project and --user'],
     [['erase', '--receipts', DEMO, '--user', 'ada', '--yes'], 'Name the users by --project and --user'],
+    [['erase', '--erasure', randomUUID()], 'an erasure by --project and --erasure'],
+    [['erase', '--project', 'acme/shop', '--erasure', 'latest'], 'It must be the id of an erasure, a UUID.'],
+    [['erase', '--receipts', DEMO, '--suppress'], '--suppress needs --user'],
     [
       ['erase', '--project', 'acme/shop', '--user', ' ', '--yes'],
       '--user: userName must be a string that is not empty',

@@ -3,34 +3,37 @@ import cli from '../package.json' with { type: 'json' }
 import { EXIT, exitCodeOf, isOurs } from './errors.ts'
 import { complain } from './output/print.ts'
 
+interface CommandModule {
+  readonly createCommand: (catalogTopic?: string) => Command
+}
+
 /**
  * All commands, frequent ones first, with their description in the list of commands. A command's code is imported on demand,
  * so that the list and other commands do not wait for it.
  */
-const COMMANDS: Readonly<Record<string, readonly [string, () => Promise<{ readonly createCommand: () => Command }>]>> =
-  {
-    status: ['Show services, lag, alarms and dead letters.', () => import('./commands/status.ts')],
-    why: ['Explain why a form did, or did not, reach a user.', () => import('./commands/why.ts')],
-    apply: ['Apply a workspace file.', () => import('./commands/apply.ts')],
-    refusals: ["Show a project's refused requests.", () => import('./commands/refusals.ts')],
-    forms: ['Test forms on past records.', () => import('./commands/forms.ts')],
-    keys: ['Create API keys.', () => import('./commands/keys.ts')],
-    export: ['Export records as NDJSON.', () => import('./commands/export.ts')],
-    users: ['Export the data of a person; list suppressed users.', () => import('./commands/users.ts')],
-    erase: ['Erase users for good.', () => import('./commands/erase.ts')],
-    receipts: ['Verify receipts of erasures.', () => import('./commands/receipts.ts')],
-    import: ['Import history from NDJSON.', () => import('./commands/import.ts')],
-    'dead-letters': ['List, retry, set aside or discard bad records.', () => import('./commands/dead-letters.ts')],
-    audit: ['Compare the read models with the log; read-only.', () => import('./commands/audit.ts')],
-    replay: ["Rebuild a consumer's read models from the log.", () => import('./commands/replay.ts')],
-    migrate: ['Prepare the databases.', () => import('./commands/migrate.ts')],
-    topics: ['Create the topics of the log.', () => import('./commands/topics.ts')],
-    env: ['Print the settings of the local stack.', () => import('./commands/env.ts')],
-    demo: ['Apply the demo workspace and print commands to try it.', () => import('./commands/demo.ts')],
-  }
+const COMMANDS: Readonly<Record<string, readonly [string, () => Promise<CommandModule>]>> = {
+  status: ['Show services, lag, alarms and dead letters.', () => import('./commands/status.ts')],
+  why: ['Explain why a form did, or did not, reach a user.', () => import('./commands/why.ts')],
+  apply: ['Apply a workspace file.', () => import('./commands/apply.ts')],
+  refusals: ["Show a project's refused requests.", () => import('./commands/refusals.ts')],
+  forms: ['Test forms on past records.', () => import('./commands/forms.ts')],
+  keys: ['Create API keys.', () => import('./commands/keys.ts')],
+  export: ['Export records as NDJSON.', () => import('./commands/export.ts')],
+  users: ['Export the data of a person; list suppressed users.', () => import('./commands/users.ts')],
+  erase: ['Erase users for good.', () => import('./commands/erase.ts')],
+  receipts: ['Verify receipts of erasures.', () => import('./commands/receipts.ts')],
+  import: ['Import history from NDJSON.', () => import('./commands/import.ts')],
+  'dead-letters': ['List, retry, set aside or discard bad records.', () => import('./commands/dead-letters.ts')],
+  audit: ['Compare the read models with the log; read-only.', () => import('./commands/audit.ts')],
+  replay: ["Rebuild a consumer's read models from the log.", () => import('./commands/replay.ts')],
+  migrate: ['Prepare the databases.', () => import('./commands/migrate.ts')],
+  topics: ['Create the topics of the log.', () => import('./commands/topics.ts')],
+  env: ['Print the settings of the local stack.', () => import('./commands/env.ts')],
+  demo: ['Apply the demo workspace and print commands to try it.', () => import('./commands/demo.ts')],
+}
 
-/** Runs the command line `argv`. Resolves to the exit code. */
-export async function runProgram(argv: readonly string[]): Promise<number> {
+/** Runs the command line `argv`. Resolves to the exit code. Specs pass their own `catalogTopic`. */
+export async function runProgram(argv: readonly string[], catalogTopic?: string): Promise<number> {
   process.stdout.on('error', onOutputFailed)
   // A closed standard error is ignored: the exit code reports the outcome.
   process.stderr.on('error', () => {})
@@ -46,7 +49,7 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
       '\nCommands exit with 0 if done, 1 if refused or failed, 2 if the arguments or a file are invalid.\nExample:\n  nextvisit apply infra/demo-workspace.yaml',
     )
   for (const [name, [summary, load]] of Object.entries(COMMANDS)) {
-    const command = argv.includes(name) ? (await load()).createCommand() : new Command(name)
+    const command = argv.includes(name) ? (await load()).createCommand(catalogTopic) : new Command(name)
     program.addCommand(command.summary(summary))
   }
   for (const command of [program, ...program.commands, ...program.commands.flatMap((group) => group.commands)]) {

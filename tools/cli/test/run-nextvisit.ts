@@ -9,8 +9,15 @@ export interface Ended {
   readonly stderr: string
 }
 
-/** Runs the command line in this process with only the variables of `env`. Calls must not overlap: it captures the output. */
-export async function runNextvisit(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
+/**
+ * Runs the command line in this process with only the variables of `env`. Calls must not overlap: it captures the output.
+ * Only some commands read a `catalogTopic` of the spec.
+ */
+export async function runNextvisit(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  catalogTopic?: string,
+): Promise<Ended> {
   const output = { stdout: '', stderr: '' }
   const into = (stream: keyof typeof output, end: string) => (text: unknown) => {
     output[stream] += format(text) + end
@@ -23,7 +30,7 @@ export async function runNextvisit(args: readonly string[], env: Readonly<Record
     vi.spyOn(console, 'error').mockImplementation(into('stderr', '\n')),
   ]
   try {
-    const exitCode = await withEnvironment(env, () => runProgram(['node', 'nextvisit', ...args]))
+    const exitCode = await withEnvironment(env, () => runProgram(['node', 'nextvisit', ...args], catalogTopic))
     return { exitCode, ...output }
   } finally {
     process.exitCode = undefined

@@ -12,6 +12,8 @@ import {
   userEraserCalls,
 } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
+import { OrganizationConfig } from '@nextvisit/contracts'
+import { withLogAdmin } from '@nextvisit/log'
 import { createInstallationKeys, openReceiptSecret, signReceipt } from '@nextvisit/sealing'
 import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
 import {
@@ -22,14 +24,24 @@ import {
   NOT_FOUND,
   serveCalls,
 } from '@nextvisit/service-kit'
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { runNextvisit } from '../../test/run-nextvisit.ts'
+import { applyWorkspace } from '../workspace/apply-workspace.ts'
 
 const TOKEN = 'a-token-for-this-spec'
 const PLACE = { organization: 'acme', project: 'shop' }
 const AT = '2026-11-02T10:00:00.000Z'
 const KEY_RING = givenKeyRing('ab'.repeat(32))
 const KEYS = createInstallationKeys(KEY_RING)
+
+const CATALOG = `test-catalog-${randomUUID().slice(0, 8)}`
+
+beforeAll(async () => {
+  const connection = { brokers: inject('kafkaBrokers').split(','), clientId: 'cli-spec' }
+  await withLogAdmin(connection, (admin) => admin.createTopic(CATALOG, { partitions: 1 }))
+  const organizations = [OrganizationConfig.parse({ id: 'acme', projects: [{ id: 'shop' }] })]
+  await applyWorkspace({ connection, organizations, appliedBy: 'spec', topic: CATALOG })
+})
 
 let folder: string
 beforeEach(async () => void (folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))))
@@ -109,7 +121,11 @@ async function givenServices({ refusals = 0 } = {}) {
       reads.set(erasureId, nth)
       const { userIds, suppress } = question
       const own = { erasureId, requestedAt: AT, users: userIds.length, unknown: 0, suppress, stores: [] }
-      if (nth === 1) return { ...own, status: 'running' }
+      const running = [
+        { store: 'redis', status: 'complete', rows: 0, at: AT },
+        { store: 'user-keys', status: 'running', rows: 1 },
+      ] as const
+      if (nth === 1) return { ...own, status: 'running', stores: [...running] }
       return { ...own, status: 'complete', completedAt: AT, receipt: receiptOf({ erasureId, userIds, suppress }) }
     },
     listErasures: async () => ({ erasures: [], next: null }),
@@ -119,10 +135,13 @@ async function givenServices({ refusals = 0 } = {}) {
   const env = {
     NEXTVISIT_DATA: folder,
     INTERNAL_TOKEN: TOKEN,
+    KAFKA_BROKERS: inject('kafkaBrokers'),
     GATEWAY_INTERNAL_URLS: await serve(gateway),
     USER_ERASER_URLS: await serve(userEraser),
   }
-  return { requests, begun, run: (...args: string[]) => runNextvisit(args, env) }
+  const runWith = (own: Readonly<Record<string, string>>, ...args: readonly string[]) =>
+    runNextvisit(args, { ...env, ...own }, CATALOG)
+  return { requests, begun, runWith, run: (...args: string[]) => runWith({}, ...args) }
 }
 
 const fileOf = (name: string) => path.join(folder, name)
@@ -151,6 +170,44 @@ describe('nextvisit erase', () => {
     expect(requests).toEqual([])
     const { exitCode, stdout } = await run('erase', ...named, '--yes', '--no-wait')
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `${requests[0]?.erasureId}\n` })
+  })
+
+  it('shows the status of an erasure, and prints its receipt once it is complete', async () => {
+    const { run, begun } = await givenServices()
+    const erasureId = randomUUID()
+    begun.set(erasureId, { ...PLACE, userIds: [randomUUID()], suppress: false })
+    const show = () => run('erase', '--project', 'shop', '--erasure', erasureId)
+    expect(await show()).toEqual({
+      exitCode: 1,
+      stdout: '',
+      stderr: `Erasure ${erasureId} of 1 user is running. Requested ${AT}.\nuser-keys running\n`,
+    })
+    const { exitCode, stdout, stderr } = await show()
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('is complete') })
+    expect(JSON.parse(stdout)).toMatchObject({ erasureId, signature: expect.any(String) })
+    const unknown = await run('erase', '--project', 'acme/shop', '--erasure', randomUUID())
+    expect(unknown).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('There is no erasure') })
+  })
+
+  it.each(['acme/shpo', 'other/shop', 'shpo'])('requests nothing in the misspelt project %s', async (project) => {
+    const { run, requests } = await givenServices()
+    const { exitCode, stderr } = await run('erase', '--project', project, '--user', 'ada', '--yes')
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 2,
+      stderr: `There is no project ${project}. Known: acme/shop.\n`,
+    })
+    expect(requests).toEqual([])
+  })
+
+  it.each([
+    ['whose project cannot be checked, as there is no log', { KAFKA_BROKERS: '' }, 2, 'KAFKA_BROKERS is not set'],
+    ['with another INTERNAL_TOKEN', { INTERNAL_TOKEN: 'of another system' }, 1, 'The service refuses INTERNAL_TOKEN'],
+  ])('refuses an erasure %s', async (_, own, exitCode, message) => {
+    const { runWith, requests } = await givenServices()
+    const named = ['--project', 'acme/shop', '--user', 'ada', '--yes']
+    const ended = await runWith(own, 'erase', ...named)
+    expect(ended).toEqual({ exitCode, stdout: '', stderr: expect.stringContaining(message) })
+    expect(requests).toEqual([])
   })
 
   it('repeats the erasures of receipts, except for known ones, and none if a receipt was changed', async () => {
@@ -187,6 +244,13 @@ describe('nextvisit receipts verify', () => {
       await writeFile(file, text.slice(0, at) + (text[at] === '1' ? '2' : '1') + text.slice(at + 1))
       expect(await run('receipts', 'verify', file), `at ${at}`).toMatchObject({ exitCode: 1, stdout: '' })
     }
+    await writeFile(file, `\uFEFF${text}\n`)
+    expect(await run('receipts', 'verify', file)).toMatchObject({ exitCode: 0 })
+    await writeFile(file, '\n')
+    expect(await run('receipts', 'verify', file)).toMatchObject({
+      exitCode: 1,
+      stderr: 'Not valid: the file is empty.\n',
+    })
     await writeFile(file, await readFile(import.meta.filename))
     expect(await run('receipts', 'verify', file)).toMatchObject({
       exitCode: 1,

@@ -1,13 +1,21 @@
 import { randomUUIDv7 } from 'node:crypto'
-import { BODY_LIMITS, type ErasureReceipt, type ProjectRef, TOPICS } from '@nextvisit/contracts'
+import { readCatalog } from '@nextvisit/catalog'
+import { BODY_LIMITS, type ErasureReceipt, TOPICS, Uuid } from '@nextvisit/contracts'
 import { checkUserName, userIdOf } from '@nextvisit/domain'
-import { Command } from 'commander'
-import { createErasureClients, type ErasureClients, requireToken } from '../erasures/ask-erasures.ts'
+import { Command, InvalidArgumentError } from 'commander'
+import { createErasureClients, type ErasureClients } from '../erasures/ask-erasures.ts'
 import { readReceipts } from '../erasures/read-receipts.ts'
-import { awaitErasure, type BegunErasure, beginErasure, type WantedErasure } from '../erasures/run-erasure.ts'
-import { readEnvironment } from '../environment/config.ts'
+import {
+  awaitErasure,
+  type BegunErasure,
+  beginErasure,
+  findErasure,
+  storesLine,
+  type WantedErasure,
+} from '../erasures/run-erasure.ts'
+import { logConnection, readEnvironment } from '../environment/config.ts'
 import { CliError, EXIT } from '../errors.ts'
-import { completeProject, PROJECT_HELP, projectName, type ProjectName, requireProject } from '../find-project.ts'
+import { completeProject, findProject, PROJECT_HELP, projectName, type ProjectName } from '../find-project.ts'
 import { parseProject } from '../options.ts'
 import { complain, print } from '../output/print.ts'
 import { createProgress, formatCount } from '../output/progress.ts'
@@ -16,6 +24,7 @@ interface EraseFlags {
   readonly project?: ProjectName
   readonly user?: readonly string[]
   readonly suppress?: boolean
+  readonly erasure?: string
   readonly receipts?: readonly string[]
   readonly yes?: boolean
   readonly wait: boolean
@@ -23,44 +32,55 @@ interface EraseFlags {
 
 const MAX_NAMES_SHOWN = 20
 
-export function createCommand(): Command {
+/** Creates the command. Specs pass their own `catalogTopic`. */
+export function createCommand(catalogTopic: string = TOPICS.catalog): Command {
   return new Command('erase')
     .description('Erase users for good, in the read models, Redis and the log.')
     .option('--project <project>', PROJECT_HELP, parseProject)
     .option('--user <userName...>', 'exactly as given to identify-user; may be repeated')
     .option('--suppress', 'also refuse records of these users from now on: they must not return')
-    .option(
-      '--receipts <file...>',
-      'instead of --project and --user: repeat the erasures of these receipts, after a restore',
-    )
+    .option('--erasure <erasureId>', 'instead of --user: show the status of an erasure, and print its receipt', parseId)
+    .option('--receipts <file...>', 'instead of --user and --project: repeat these erasures, after a restore')
     .option('--yes', 'erase. Without it, the command only says what it would erase')
     .option('--no-wait', 'do not wait until the erasure is complete')
     .addHelpText(
       'after',
       `
 Within a minute, the profiles are gone and no form waits. The users' data in the log becomes unreadable within ERASURE_KEY_RETENTION
-(default 24 h): only then is the erasure complete. The command waits for it, and shows each store on standard error. Ctrl-C ends
-only the command: the erasure continues. When it is complete, its signed receipt is printed as one line of JSON.
+(default 24 h): only then is the erasure complete. The command waits for it, and shows unfinished stores on standard error. Ctrl-C
+ends only the command: the erasure continues. Then --erasure shows its status at once. Once an erasure is complete, the command prints
+its signed receipt as one line of JSON.
 Keep receipts outside of the installation. If the log itself is restored from a copy before an erasure, --receipts repeats it: see
 docs/runbooks/restored.md. Erasures that the installation knows are skipped.
 Reads INTERNAL_TOKEN, GATEWAY_INTERNAL_URLS, USER_ERASER_URLS and KAFKA_BROKERS.
-Exits with 0 if done, 1 if the erasure could not be requested, 2 without --yes or if the arguments are invalid.
+Exits with 0 if done; 1 if the erasure could not be requested, or the one of --erasure is not complete; 2 without --yes or if the
+arguments are invalid.
 
 Example:
   nextvisit erase --project acme/shop --user ada@example.com --yes > receipt.json
   nextvisit erase --project shop --user ada --user grace --suppress --yes --no-wait
+  nextvisit erase --project shop --erasure 01a2066e-3ec0-780c-9db5-05517574891e > receipt.json
   nextvisit erase --receipts receipts/*.json --yes`,
     )
-    .action((flags: EraseFlags) => erase(flags))
+    .action((flags: EraseFlags) => erase(flags, catalogTopic))
 }
 
-/** Runs the command. Specs pass their own `catalogTopic`. */
-export async function erase(flags: EraseFlags, catalogTopic: string = TOPICS.catalog): Promise<void> {
-  const { project, user, receipts } = flags
-  if (receipts ? project !== undefined || user !== undefined || flags.suppress : !project || !user)
-    throw new CliError('Name the users by --project and --user, or the receipts by --receipts.', EXIT.usage)
-  if (receipts) return eraseAgain(receipts, flags)
+const NAME_ONE =
+  'Name the users by --project and --user, an erasure by --project and --erasure, or the receipts by --receipts.'
+
+async function erase(flags: EraseFlags, catalogTopic: string): Promise<void> {
+  const { project, user, erasure, receipts, suppress } = flags
+  if ([user, erasure, receipts].filter((named) => named !== undefined).length !== 1)
+    throw new CliError(NAME_ONE, EXIT.usage)
+  if (suppress && !user)
+    throw new CliError(
+      '--suppress needs --user: an erasure and its receipt already say whether to suppress.',
+      EXIT.usage,
+    )
+  if (receipts && !project) return eraseAgain(receipts, flags)
   if (project && user) return eraseUsers(project, user, flags, catalogTopic)
+  if (project && erasure) return showErasure(project, erasure, catalogTopic)
+  throw new CliError(NAME_ONE, EXIT.usage)
 }
 
 async function eraseUsers(
@@ -79,9 +99,9 @@ async function eraseUsers(
   if (!yes) throw new CliError(previewOf(projectName(name), userNames, suppress), EXIT.usage)
   const env = readEnvironment()
   const clients = createErasureClients(env)
-  const project = await completeProject(name, env, catalogTopic)
-  // A misspelt project would be erased, too: its users are only unknown.
-  await requireProject(project, env, catalogTopic)
+  // The erasure of a misspelt project would complete, too: its users are only unknown.
+  const { state } = await readCatalog(logConnection(env), catalogTopic)
+  const project = findProject(state, name)
   const userIds = userNames.map((userName) => userIdOf(project.organization, project.project, userName))
   const wanted = { project, userIds, suppress, erasureId: randomUUIDv7() }
   await finish(clients, [[wanted, await beginErasure(clients, wanted)]], wait)
@@ -94,6 +114,20 @@ function previewOf(project: string, userNames: readonly string[], suppress: bool
     `This would erase ${countOf(userNames.length)} of ${project} for good: ${shown}${more}. ` +
     `${suppress ? 'Their records would be refused from then on. ' : ''}Nothing was erased. Add --yes to erase.`
   )
+}
+
+/** Shows the status of an erasure, and prints its receipt once there is one. */
+async function showErasure(name: ProjectName, erasureId: string, catalogTopic: string): Promise<void> {
+  const env = readEnvironment()
+  const project = await completeProject(name, env, catalogTopic)
+  const erasure = await findErasure(createErasureClients(env), { project, erasureId })
+  if (!erasure) throw new CliError(`There is no erasure ${erasureId} in ${projectName(project)}.`)
+  const { status, requestedAt, completedAt, users, receipt } = erasure
+  const since = completedAt === undefined ? '' : `, complete ${completedAt}`
+  complain(`Erasure ${erasureId} of ${countOf(users)} is ${status}. Requested ${requestedAt}${since}.`)
+  if (receipt) return print(JSON.stringify(receipt))
+  complain(storesLine(erasure))
+  process.exitCode = EXIT.failed
 }
 
 /** Repeats the erasures of receipts that the installation does not know. */
@@ -112,7 +146,7 @@ async function eraseAgain(files: readonly string[], { yes, wait }: EraseFlags): 
   const begun: [WantedErasure, BegunErasure][] = []
   for (const receipt of receipts) {
     const wanted = wantedBy(receipt)
-    if (await isKnown(clients, wanted)) complain(`Erasure ${wanted.erasureId} is known, and was not repeated.`)
+    if (await findErasure(clients, wanted)) complain(`Erasure ${wanted.erasureId} is known, and was not repeated.`)
     else begun.push([wanted, await beginErasure(clients, wanted)])
   }
   await finish(clients, begun, wait)
@@ -120,19 +154,6 @@ async function eraseAgain(files: readonly string[], { yes, wait }: EraseFlags): 
 
 function wantedBy({ organization, project, users, suppress, erasureId }: ErasureReceipt): WantedErasure {
   return { project: { organization, project }, userIds: users.map(({ userId }) => userId), suppress, erasureId }
-}
-
-async function isKnown({ userEraser }: ErasureClients, { project, erasureId }: WantedErasure): Promise<boolean> {
-  const asked = await userEraser.readErasure({ ...placeOf(project), erasureId })
-  requireToken(asked)
-  if (asked.outcome === 'answered' || asked.outcome === 'not-found') return asked.outcome === 'answered'
-  throw new CliError(
-    'The user-eraser does not answer, or lags, so known erasures cannot be told from lost ones. See nextvisit status.',
-  )
-}
-
-function placeOf({ organization, project }: ProjectRef): ProjectRef {
-  return { organization, project }
 }
 
 async function finish(
@@ -156,4 +177,9 @@ async function finish(
 
 function countOf(users: number): string {
   return `${formatCount(users)} ${users === 1 ? 'user' : 'users'}`
+}
+
+function parseId(text: string): string {
+  if (Uuid.safeParse(text).success) return text
+  throw new InvalidArgumentError('It must be the id of an erasure, a UUID.')
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ErasureAnswer, ErasureVerdict, ProjectRef } from '@nextvisit/contracts'
+import type { CallOutcome } from '@nextvisit/service-kit'
 import { CliError } from '../errors.ts'
 import type { Progress } from '../output/progress.ts'
 import { type ErasureClients, requireToken } from './ask-erasures.ts'
@@ -23,8 +24,7 @@ export async function beginErasure(
   { gateway }: Pick<ErasureClients, 'gateway'>,
   { project, userIds, suppress, erasureId }: WantedErasure,
 ): Promise<BegunErasure> {
-  const { organization, project: id } = project
-  const question = { organization, project: id, userIds: [...userIds], suppress, erasureId }
+  const question = { ...placeOf(project), userIds: [...userIds], suppress, erasureId }
   const giveUpAt = performance.now() + TRY_WITHIN_MS
   for (;;) {
     const asked = await gateway.requestErasure(question)
@@ -40,29 +40,60 @@ export async function beginErasure(
   }
 }
 
+/**
+ * Reads an erasure; undefined if the project has none by this id. Throws a {@link CliError} while this cannot be told, as
+ * the eraser may not have read the request yet.
+ */
+export async function findErasure(
+  { userEraser }: Pick<ErasureClients, 'userEraser'>,
+  { project, erasureId }: Pick<WantedErasure, 'project' | 'erasureId'>,
+): Promise<ErasureAnswer | undefined> {
+  const asked = await userEraser.readErasure({ ...placeOf(project), erasureId })
+  requireToken(asked)
+  if (asked.outcome === 'answered') return asked.answer
+  if (asked.outcome === 'not-found') return undefined
+  throw new CliError(
+    'The user-eraser does not answer, or lags, so known erasures cannot be told from lost ones. See nextvisit status.',
+  )
+}
+
 /** Waits until an erasure is complete, and shows its stores. Waits as long as a part is unavailable. */
 export async function awaitErasure(
   { userEraser }: Pick<ErasureClients, 'userEraser'>,
   { project, erasureId }: Pick<WantedErasure, 'project' | 'erasureId'>,
   progress: Pick<Progress, 'pause'>,
 ): Promise<ErasureAnswer> {
-  const { organization, project: id } = project
   for (;;) {
-    const asked = await userEraser.readErasure({ organization, project: id, erasureId })
+    const asked = await userEraser.readErasure({ ...placeOf(project), erasureId })
     requireToken(asked)
     if (asked.outcome === 'answered' && asked.answer.status === 'complete') return asked.answer
-    progress.pause(
-      asked.outcome === 'answered' ? storesLine(asked.answer) : 'The user-eraser does not answer. Waiting.',
-    )
+    progress.pause(waitingLine(asked))
     await sleep(READ_EVERY_MS)
   }
 }
 
-/** Formats the stores of an erasure: `user-events ✓  user-projector ✓  user-keys running`. */
+/** Says what a wait for an erasure is about. */
+export function waitingLine(asked: CallOutcome<Pick<ErasureAnswer, 'stores'>>): string {
+  switch (asked.outcome) {
+    case 'answered':
+      return storesLine(asked.answer)
+    case 'not-found':
+    case 'behind':
+      return 'The user-eraser has not read the request yet. Waiting.'
+    case 'unavailable':
+      return 'The user-eraser does not answer. Waiting.'
+  }
+}
+
+/** Lists the stores that have not finished an erasure. A terminal shows only the beginning of a long line. */
 export function storesLine({ stores }: Pick<ErasureAnswer, 'stores'>): string {
-  return stores
-    .map(({ store, status, because }) =>
-      status === 'complete' ? `${store} ✓` : `${store} ${status}${because === undefined ? '' : ` (${because})`}`,
-    )
-    .join('  ')
+  const unfinished = stores.filter(({ status }) => status !== 'complete')
+  if (unfinished.length === 0) return 'Every store has finished. The receipt is not published yet.'
+  return unfinished
+    .map(({ store, status, because }) => `${store} ${status}${because === undefined ? '' : ` (${because})`}`)
+    .join(', ')
+}
+
+function placeOf({ organization, project }: ProjectRef): ProjectRef {
+  return { organization, project }
 }
