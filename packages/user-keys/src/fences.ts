@@ -5,7 +5,9 @@ export interface Fences {
    * undefined: no erasure is known. An erasure must stay known for longer than a copy of a key lives in Redis: 8 days.
    */
   readonly keysUntilOf: (userId: string) => number | undefined
+  /**
+   * Calls the listener with the users of each erasure, once `keysUntilOf` knows it. A cache without expiry must forget them then: it may
+   * keep an entry for longer than the erasure stays known.
+   */
+  readonly onErased: (listener: (userIds: readonly string[]) => void) => void
 }
-
-/** No erasure is known. */
-export const NO_FENCES: Fences = { keysUntilOf: () => undefined }

@@ -57,6 +57,7 @@ export function createErasureFold(): { readonly fold: (fact: ErasureFact, offset
   let suppressedUsers = 0
   /** In the order of the log. */
   const fences = new Map<string, { readonly keysUntilMs: number; readonly receivedMs: number }>()
+  const listeners: ((userIds: readonly string[]) => void)[] = []
   const requests = new Map<string, RequestedErasure & { readonly projectKey: string; readonly receivedMs: number }>()
 
   function request(fact: ErasureRequested, offset: bigint): void {
@@ -74,6 +75,7 @@ export function createErasureFold(): { readonly fold: (fact: ErasureFact, offset
     }
     forget(requests, receivedMs - REQUESTS_KEPT_MS, MAX_REQUESTS)
     forget(fences, receivedMs - FENCES_KEPT_MS, MAX_FENCES)
+    for (const listener of listeners) listener(userIds)
   }
 
   function add(projectKey: string, suppression: Suppression): void {
@@ -92,6 +94,7 @@ export function createErasureFold(): { readonly fold: (fact: ErasureFact, offset
     },
     isSuppressed: (user) => suppressedUsers > 0 && suppressed.get(projectKeyOf(user))?.has(user.userId) === true,
     keysUntilOf: (userId) => fences.get(userId)?.keysUntilMs,
+    onErased: (listener) => void listeners.push(listener),
     suppressionsOf: ({ limit, after, ...project }) => {
       const page: Suppression[] = []
       for (const suppression of suppressed.get(projectKeyOf(project))?.values() ?? []) {

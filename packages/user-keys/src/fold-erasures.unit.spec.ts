@@ -20,6 +20,10 @@ function lifted(userId: string): SuppressionLifted {
   return { type: 'SuppressionLifted', id: idOf('lift'), ...place, userId, received: at(0) }
 }
 
+function thousandUsers(nth: number): string[] {
+  return Array.from({ length: 1_000 }, (_, index) => `user ${nth} ${index}`)
+}
+
 describe('the fold of erasures', () => {
   it('suppresses users until the suppression is lifted, in their project only', () => {
     const { fold, isSuppressed, suppressedUsers } = createErasureFold()
@@ -70,6 +74,35 @@ describe('the fold of erasures', () => {
     expect([read(place, idOf('one')), keysUntilOf(ADA)]).toEqual([undefined, T0 + 60_000])
     fold(requested('three', { userIds: [BOB], received: at(8 * 86_400 + 1) }), 2n)
     expect(keysUntilOf(ADA)).toBeUndefined()
+  })
+
+  it('keeps the last 200,000 fences', () => {
+    const { fold, keysUntilOf } = createErasureFold()
+    fold(requested('one', { userIds: [ADA, BOB] }), 0n)
+    for (let nth = 1; nth < 200; nth += 1) fold(requested(`${nth}`, { userIds: thousandUsers(nth) }), BigInt(nth))
+    fold(requested('two', { userIds: thousandUsers(200).slice(1) }), 200n)
+    expect([ADA, BOB].map(keysUntilOf)).toEqual([undefined, T0 + 60_000])
+  })
+
+  it('keeps the last 100,000 requests', () => {
+    const { fold, requested: read } = createErasureFold()
+    const one = requested('one', { suppress: false })
+    for (let nth = 0; nth <= 100_000; nth += 1) fold({ ...one, id: `${nth}` }, BigInt(nth))
+    expect(['0', '1'].map((id) => read(place, id)?.id)).toEqual([undefined, '1'])
+  })
+
+  it('tells who was erased, once it knows it', () => {
+    const { fold, onErased, keysUntilOf } = createErasureFold()
+    const told: unknown[] = []
+    onErased((userIds) => told.push(userIds.map((userId) => [userId, keysUntilOf(userId)])))
+    fold(requested('one', { userIds: [ADA, BOB] }), 0n)
+    fold(lifted(ADA), 1n)
+    expect(told).toEqual([
+      [
+        [ADA, T0 + 60_000],
+        [BOB, T0 + 60_000],
+      ],
+    ])
   })
 
   it('moves the fence of a user forward with each erasure, even in the same instant', () => {

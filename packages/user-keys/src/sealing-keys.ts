@@ -3,7 +3,7 @@ import { isFencedKey, newKeyTimeMs } from '@nextvisit/domain'
 import type { PublishOutcome } from '@nextvisit/log'
 import { createDataKey, type DataKey, type KeyRing, unwrapDataKey, type WrappedKey } from '@nextvisit/sealing'
 import { LRUCache } from 'lru-cache'
-import { type Fences, NO_FENCES } from './fences.ts'
+import type { Fences } from './fences.ts'
 
 /** A key with its wrapped form, which other processes can open. */
 export interface SealingKey {
@@ -24,7 +24,7 @@ interface SealingKeysOptions {
   readonly keyRing: KeyRing
   /** Publishes a key to the user's partition of `user-keys`. Must not reject. */
   readonly publish: (wrapped: WrappedKey, partition: number, deadlineAt: number) => Promise<PublishOutcome>
-  readonly fences?: Fences
+  readonly fences: Fences
   /** Maximum number of open keys in memory, each about 1 KB. */
   readonly max: number
   /** The clock. Default: that of this process. */
@@ -44,10 +44,13 @@ export type SealingKeys = ReturnType<typeof createSealingKeys>
  * Creates the open data keys of a process that writes sealed records. Two processes may create two keys for one user; both
  * open.
  */
-export function createSealingKeys({ keyRing, publish, fences = NO_FENCES, max, nowMs = Date.now }: SealingKeysOptions) {
+export function createSealingKeys({ keyRing, publish, fences, max, nowMs = Date.now }: SealingKeysOptions) {
   const open = new LRUCache<string, SealingKey>({ max })
   /** Keys that are being published, by user. */
   const creating = new Map<string, Promise<SealingKey | undefined>>()
+  fences.onErased((userIds) => {
+    for (const userId of userIds) open.delete(userId)
+  })
 
   function keysUntilMsOf(userId: string, known = Number.NEGATIVE_INFINITY): number {
     return Math.max(known, fences.keysUntilOf(userId) ?? Number.NEGATIVE_INFINITY)

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { openFact, sealMembers, type SealedUserFact } from '@nextvisit/contracts'
+import { type ErasureRequested, openFact, sealMembers, type SealedUserFact } from '@nextvisit/contracts'
 import { identifyRequested } from '@nextvisit/contracts/fixtures'
 import { keyTimeMs } from '@nextvisit/domain'
 import type { PublishOutcome } from '@nextvisit/log'
 import { createDataKey, unwrapDataKey, type WrappedKey } from '@nextvisit/sealing'
 import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
 import { describe, expect, it } from 'vitest'
+import { createErasureFold } from './fold-erasures.ts'
 import { createSealingKeys, sealWith } from './sealing-keys.ts'
 
 const [OLD, NEW] = ['aa'.repeat(32), 'bb'.repeat(32)] as const
@@ -18,7 +19,12 @@ const options = { deadlineAt: Number.POSITIVE_INFINITY }
 /** Keys of a process whose log answers with these outcomes in turn, and then publishes. */
 function givenKeys({ outcomes = [] as PublishOutcome[], max = 10, ring = keyRing } = {}) {
   const log: { readonly wrapped: WrappedKey; readonly partition: number }[] = []
-  const keysUntil = new Map<string, number>()
+  const { fold, ...fences } = createErasureFold()
+  let offset = 0n
+  const request = (userIds: readonly string[], receivedMs: number) => {
+    fold(requested(userIds, receivedMs), offset)
+    offset += 1n
+  }
   const keys = createSealingKeys({
     keyRing: ring,
     publish: async (wrapped, partition) => {
@@ -26,11 +32,22 @@ function givenKeys({ outcomes = [] as PublishOutcome[], max = 10, ring = keyRing
       await new Promise(setImmediate)
       return outcomes[log.length - 1] ?? PUBLISHED
     },
-    fences: { keysUntilOf: (userId) => keysUntil.get(userId) },
+    fences,
     max,
     nowMs: () => NOW_MS,
   })
-  return { ...keys, log, erase: (userId: string, untilMs: number) => keysUntil.set(userId, untilMs) }
+  return {
+    ...keys,
+    ...fences,
+    log,
+    request,
+    erase: (userId: string, untilMs: number) => request([userId], untilMs - 60_000),
+  }
+}
+
+function requested(userIds: readonly string[], receivedMs: number): ErasureRequested {
+  const about = { organization: 'acme', project: 'shop', received: new Date(receivedMs).toISOString() }
+  return { type: 'ErasureRequested', id: randomUUID(), ...about, userIds: [...userIds], unknown: 0, suppress: false }
 }
 
 describe('a data key of a user', () => {
@@ -108,6 +125,22 @@ describe('after an erasure, of a user', () => {
     const after = await keys.create(userId, 0, options)
     expect([before, after].map((one) => keyTimeMs(one?.key.id ?? ''))).toEqual([NOW_MS, NOW_MS + 60_001])
     expect(keys.get(userId)).toBe(after)
+  })
+
+  it.each([
+    ['8 days and one erasure later', 8 * 86_400_000, 1],
+    ['after 200,000 others were erased', 0, 200_000],
+  ])('the key in memory is not used again %s, when the erasure is forgotten', async (_when, laterMs, others) => {
+    const [keys, userId] = [givenKeys(), randomUUID()]
+    const before = await keys.create(userId, 0, options)
+    keys.erase(userId, NOW_MS + 60_000)
+    for (let from = 0; from < others; from += 1_000) {
+      const userIds = Array.from({ length: Math.min(others, 1_000) }, (_, nth) => `other ${from + nth}`)
+      keys.request(userIds, NOW_MS + laterMs + 1)
+    }
+    expect(keys.keysUntilOf(userId)).toBeUndefined()
+    expect(keys.get(userId)).toBeUndefined()
+    expect((await keys.create(userId, 0, options))?.key.id).not.toBe(before?.key.id)
   })
 
   it('a destroyed key of another process is refused', () => {

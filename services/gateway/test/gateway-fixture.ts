@@ -53,7 +53,7 @@ export interface GatewayFixtureOptions {
   /** Default: one key that all gateways of specs share. */
   readonly keyRing?: KeyRing
   /** Default: no user is erased. */
-  readonly fences?: Fences
+  readonly fences?: Partial<Fences>
   /** Makes this a second gateway of an installation, with the same topic, organization and keys. */
   readonly besides?: Installation
 }

@@ -24,8 +24,6 @@ interface KnownUsersParts {
 
 /** A user that exists. */
 interface KnownUser {
-  /** When this was true, ms since the epoch. */
-  readonly asOfMs: number
   /** `keysUntil` of the user's last erasure, if the projector told it. */
   readonly keysUntilMs?: number | undefined
 }
@@ -33,7 +31,8 @@ interface KnownUser {
 /**
  * Creates the check that a user exists, and the source of users' data keys. Both have the same three sources: the memory of this
  * process, markers in Redis that all gateways share, and the user projector. Redis may be emptied at any moment. A marker holds
- * the wrapped key of a user. An erased user is unknown in memory and in Redis from the moment that `fences` knows the erasure.
+ * the wrapped key of a user. An erased user is unknown in memory and in Redis from the moment that `fences` knows the erasure, and stays so
+ * when `fences` has forgotten it.
  */
 export function createKnownUsers(parts: KnownUsersParts) {
   const { redis, keyPrefix, projector, sealingKeys, fences } = parts
@@ -45,6 +44,9 @@ export function createKnownUsers(parts: KnownUsersParts) {
    * users.
    */
   const lookUps = new Map<number, BatchedCall<UserLookUp, UserLookedUp>>()
+  fences.onErased((userIds) => {
+    for (const userId of userIds) known.delete(userId)
+  })
   const markerOf = (userId: string) => `${keyPrefix}user:${userId}`
 
   function lookUpIn(partition: number): BatchedCall<UserLookUp, UserLookedUp> {
@@ -58,18 +60,13 @@ export function createKnownUsers(parts: KnownUsersParts) {
     return lookUp
   }
 
-  /** Returns the user if memory says that the user exists, and forgets one that was erased since. */
-  function remembered(userId: string): KnownUser | undefined {
-    const user = known.get(userId)
-    if (!user || (fences.keysUntilOf(userId) ?? Number.NEGATIVE_INFINITY) < user.asOfMs) return user
-    known.delete(userId)
-    return undefined
-  }
-
-  /** A key may be later than the clock: that of a user who returned after an erasure. */
+  /**
+   * Keeps in memory that a user exists, unless the user was erased meanwhile. A key may be later than the clock: that of a user who
+   * returned after an erasure.
+   */
   function remember(userId: string, sealingKey: SealingKey | undefined, keysUntilMs?: number): void {
     const asOfMs = Math.max(Date.now(), sealingKey ? keyTimeMs(sealingKey.key.id) : 0)
-    known.set(userId, { asOfMs, keysUntilMs })
+    if (asOfMs > (fences.keysUntilOf(userId) ?? Number.NEGATIVE_INFINITY)) known.set(userId, { keysUntilMs })
   }
 
   /** Resolves once other gateways see the marker, or Redis failed. Never rejects. Without it, they ask the user projector. */
@@ -96,7 +93,7 @@ export function createKnownUsers(parts: KnownUsersParts) {
 
   /** Marks a user whose identify is in the log as known. Resolves once other gateways see the marker, or Redis failed. Never rejects. */
   async function mark(userId: string): Promise<void> {
-    if (remembered(userId)) return
+    if (known.get(userId)) return
     const sealingKey = sealingKeys.get(userId)
     remember(userId, sealingKey)
     if (sealingKey) await writeMarker(userId, sealingKey)
@@ -108,7 +105,7 @@ export function createKnownUsers(parts: KnownUsersParts) {
    */
   async function check(user: UserLookUp, deadlineAt: number): Promise<UserLookedUp['existence'] | NoVerdict> {
     const { userId } = user
-    if (remembered(userId) || (await readMarker(userId))) return 'exists'
+    if (known.get(userId) || (await readMarker(userId))) return 'exists'
     // The projector answers behind a barrier, as of the question.
     const found = verdictOf(await lookUpIn(user.partition)(user, deadlineAt - keptMs))
     if (typeof found === 'string') return found
@@ -134,10 +131,10 @@ export function createKnownUsers(parts: KnownUsersParts) {
     if (inMemory) return inMemory.key
     const marked = (await readMarker(userId)) ? sealingKeys.get(userId) : undefined
     if (marked) return marked.key
-    const keysUntilMs = remembered(userId)?.keysUntilMs
+    const keysUntilMs = known.get(userId)?.keysUntilMs
     const created = await sealingKeys.create(userId, partition, { deadlineAt, keysUntilMs })
     // Other gateways know the user by a marker without a usable key, or by none.
-    if (created && remembered(userId)) void writeMarker(userId, created)
+    if (created && known.has(userId)) void writeMarker(userId, created)
     return created?.key
   }
 

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import type { UserLookedUp } from '@nextvisit/contracts'
+import type { ErasureFact, UserLookedUp } from '@nextvisit/contracts'
 import { keyTimeMs, userIdOf } from '@nextvisit/domain'
 import { createDataKey } from '@nextvisit/sealing'
 import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
 import { createFaultProxy, type FaultProxy, produceApiKey, until } from '@nextvisit/testing'
+import { createErasureFold } from '@nextvisit/user-keys'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import type { GatewayFixture } from '../../test/gateway-fixture.ts'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
@@ -112,6 +113,13 @@ describe('the data key of a user (decision 18, Keys)', () => {
   })
 })
 
+/** The request of an erasure. */
+function erasureOf(userId: string, receivedMs: number): ErasureFact {
+  const received = new Date(receivedMs).toISOString()
+  const about = { organization: 'acme', project: 'shop', received, userIds: [userId], unknown: 0, suppress: false }
+  return { type: 'ErasureRequested', id: randomUUID(), ...about }
+}
+
 describe('the data key of an erased user (decision 18, The fence rule)', () => {
   const DESTROYED_MS = Date.now() - 3_600_000
   const keysUntilMs = DESTROYED_MS + 60_000
@@ -128,18 +136,33 @@ describe('the data key of an erased user (decision 18, The fence rule)', () => {
   })
 
   it('is forgotten with the user as soon as the gateway knows the erasure, and a return creates a later key', async () => {
-    let erasedUntilMs: number | undefined
+    const { fold, ...fences } = createErasureFold()
     const projector = await givenProjector(() => ({ existence: 'missing' }))
-    const services = { 'user-projector': projector.url }
-    const gateway = await givenGateway({ services, fences: { keysUntilOf: () => erasedUntilMs } })
+    const gateway = await givenGateway({ services: { 'user-projector': projector.url }, fences })
     await gateway.identify({ userName: 'ada' })
-    erasedUntilMs = Date.now() + 60_000
+    fold(erasureOf(adaOf(gateway), Date.now()), 0n)
+    const erasedUntilMs = fences.keysUntilOf(adaOf(gateway)) ?? 0
     expect((await track(gateway)).status).toBe(404)
     expect((await gateway.identify({ userName: 'ada' })).status).toBe(200)
     expect((await track(gateway)).status).toBe(202)
     const [first, second] = await gateway.userKeys()
     expect(keyTimeMs(second?.keyId ?? '')).toBe(erasedUntilMs + 1)
     expect(await usedKeysIn(gateway)).toEqual([first, second, second].map((key) => key?.keyId))
+  })
+
+  it('stays forgotten once the gateway has forgotten the erasure', async () => {
+    const { fold, ...fences } = createErasureFold()
+    const projector = await givenProjector(() => ({ existence: 'missing' }))
+    const gateway = await givenGateway({ services: { 'user-projector': projector.url }, fences })
+    await gateway.identify({ userName: 'ada' })
+    fold(erasureOf(adaOf(gateway), Date.now()), 0n)
+    await gateway.redis.del(markerOf(gateway))
+    fold(erasureOf(randomUUID(), Date.now() + 8 * 86_400_000 + 1), 1n)
+    expect(fences.keysUntilOf(adaOf(gateway))).toBeUndefined()
+    expect((await track(gateway)).status).toBe(404)
+    expect((await gateway.identify({ userName: 'ada' })).status).toBe(200)
+    const [first, second] = await usedKeysIn(gateway)
+    expect(second).not.toBe(first)
   })
 
   it('is not taken from a projector that has not folded the erasure, and the event is recorded unchecked', async () => {

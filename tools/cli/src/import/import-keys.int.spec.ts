@@ -7,7 +7,7 @@ import { keyTimeMs } from '@nextvisit/domain'
 import { createPublisher, readLog, type Publisher } from '@nextvisit/log'
 import { createDataKey, type WrappedKey } from '@nextvisit/sealing'
 import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
-import { NO_FENCES } from '@nextvisit/user-keys'
+import { givenErasures } from '@nextvisit/user-keys/test/given-erasures.ts'
 import { createTestDatabase, createTestTopic, type TestDatabase } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { consumerNamed, type ConsumerDatabase, openConsumerDatabase } from '../environment/consumer-database.ts'
@@ -44,7 +44,7 @@ function logOf({ topic, connection } = keysTopic) {
 }
 
 function givenImportKeys() {
-  return createImportKeys({ project, keyRing, fences: NO_FENCES, projector, log: logOf() })
+  return createImportKeys({ project, keyRing, fences: givenErasures(), projector, log: logOf() })
 }
 
 /** Reads the values of a topic of this spec, by key. */
