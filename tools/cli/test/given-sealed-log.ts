@@ -98,5 +98,11 @@ export async function givenSealedLog() {
     return wrapped
   }
 
-  return { connection, topics, ring, publish, publishKey, record, erase }
+  /** Deletes the newest key of a user, without an erasure. */
+  async function loseKey(userId: string): Promise<void> {
+    const { wrapped } = await keyOf(userId)
+    await publish(topics.userKeys, { key: `${userId}/${wrapped.keyId}`, value: null })
+  }
+
+  return { connection, topics, ring, publish, publishKey, record, erase, loseKey }
 }

@@ -28,7 +28,7 @@ async function convert(exported: string) {
   }
 }
 
-it('the script of the runbook converts an export of sealed records to lines of an import', async () => {
+it('the script of the runbook converts an export to lines of an import, and counts records that it cannot read', async () => {
   const log = await givenSealedLog()
   const { connection, topics } = log
   const ada = identifyRequested({
@@ -39,8 +39,13 @@ it('the script of the runbook converts an export of sealed records to lines of a
   const bought = eventTracked({ ...userOf('ada'), properties: { total: 1 } })
   const clicked = eventTracked({ ...userOf('ada'), eventName: 'Test Click' })
   const unnamed = eventTracked(userOf('nobody'))
+  const [eve, read] = [identifyRequested(userOf('eve')), eventTracked({ ...userOf('eve'), properties: { page: 1 } })]
   for (const fact of [ada, bought, clicked, unnamed, identifyRequested(userOf('bob'))]) await log.record(fact)
   await log.erase(identifyRequested(userOf('bob')))
+  for (const value of ['not JSON', '[1]', null]) await log.publish(topics.userEvents, { key: ada.userId, value })
+  // The key of eve is lost without an erasure.
+  for (const fact of [eve, read]) await log.record(fact)
+  await log.loseKey(eve.userId)
   const [onErased, onClosed] = [ignore, ignore]
   let exported = ''
   await exportTopic({
@@ -70,5 +75,5 @@ it('the script of the runbook converts an export of sealed records to lines of a
       properties: { total: 1 },
     },
   ])
-  expect(stderr).toBe('Events of users without an identify, left out: 1\n')
+  expect(stderr).toBe('Left out: {"unreadable":3,"sealed":2,"unnamed":1}\n')
 })
