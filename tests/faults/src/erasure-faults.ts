@@ -1,178 +1,172 @@
-import { performance } from 'node:perf_hooks'
-import { ErasureAnswer, type ErasureStoreName } from '@nextvisit/contracts'
-import { eventually, failFoldOf } from '@nextvisit/testing/black-box'
-import type { CampaignProject } from './campaign-projects.ts'
-import { CONSUMER_NAMES, type CampaignStack } from './campaign-stack.ts'
-import type { Fault, FaultContext } from './fault.ts'
-import { ends, FREEZE_MS, freezes } from './process-faults.ts'
-import type { Random } from './seeded-random.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ErasureStoreName } from '@nextvisit/contracts'
+import type { ConsumerName, UserConsumerName } from '@nextvisit/services'
+import { failFoldOf } from '@nextvisit/testing/black-box'
+import { CONSUMER_NAMES } from './campaign-stack.ts'
+import { beginErasure, endOf, type Erasing, type Missing, named, newNames, reaches } from './erasing.ts'
+import { erasureRaces } from './erasure-races.ts'
+import { type Fault, type Injected, nothingToHeal } from './fault.ts'
+import { OUTAGE_MS } from './long-outage.ts'
+import { ends, freezes, type PartName } from './process-faults.ts'
 
-/** Faults that strike while users are erased (decision 18). The erasure must complete by itself afterwards. */
+/**
+ * Faults that strike while users are erased (decision 18). The status must name what is missing, the erasure must complete
+ * by itself once the part is back, and other users must keep their data.
+ */
 
-/** A fault strikes right after the request, or once one of these stores has finished. */
-const STEPS: readonly (ErasureStoreName | undefined)[] = [undefined, 'user-events', 'user-projector', 'redis']
-const ERASED_USERS = 5
-const REQUESTED_WITHIN_MS = 30_000
-const STEP_WITHIN_MS = 30_000
-const COMPLETE_WITHIN_MS = 180_000
-const HALTED_MS = 5_000
-/** A read may be refused for a moment, because its service has just started again. */
-const GONE_WITHIN_MS = 10_000
+const ERASER = 'user-eraser'
+const EVERY_CONSUMER: readonly ConsumerName[] = [...CONSUMER_NAMES, ERASER]
+/** A kill strikes right after a request, and in other erasures once one of these stores has finished. */
+const STEPS: readonly ErasureStoreName[] = ['user-events', 'user-projector', 'redis']
+const STEP_WITHIN_MS = 60_000
+/** The eraser waits 3 s for an answer of a consumer, and 10 s for one of Kafka, which it may repeat. */
+const NAMED_WITHIN_MS = 40_000
+/** The status calls a store overdue after 60 s. */
+const OVERDUE_WITHIN_MS = 90_000
 
-/** An erasure that was requested. */
-interface Erasing {
-  readonly project: CampaignProject
-  readonly userNames: readonly string[]
-  readonly erasureId: string
+const together = async (injected: Injected, proof: string | undefined): Promise<string | undefined> => {
+  const struck = await injected.witness()
+  return struck && proof && `${struck}; ${proof}`
 }
 
-/** Creates users in a project, and requests to erase them. */
-async function beginErasure(
-  { stack, client }: FaultContext,
-  project: CampaignProject,
-  userNames: readonly string[],
-): Promise<Erasing> {
-  for (const userName of userNames) {
-    const body = { userName, userAttributes: { $set: { plan: 'pro' } } }
-    await client.send(project, { route: '/v2/admin/identify-user', body })
-    await client.send(project, { route: '/v2/admin/track-event', body: { userName, eventName: 'Export Done' } })
-  }
-  const key = crypto.randomUUID()
-  const request = () =>
-    call(stack, project, '/v2/admin/erasures', { body: { userNames, suppress: false }, idempotencyKey: key })
-  const answer = await eventually(request, (given) => given?.status === 202, REQUESTED_WITHIN_MS)
-  const erasureId = (answer?.body as { readonly erasureId?: string } | undefined)?.erasureId
-  if (erasureId === undefined) throw new Error(`A healthy stack answered ${answer?.status} to an erasure`)
-  return { project, userNames, erasureId }
-}
-
-/** Calls the gateway. undefined: no answer. */
-async function call(
-  { gatewayUrl }: CampaignStack,
-  { adminKey }: CampaignProject,
-  path: string,
-  sent?: { readonly body: object; readonly idempotencyKey: string },
-): Promise<{ readonly status: number; readonly body: unknown } | undefined> {
-  try {
-    const response = await fetch(`${gatewayUrl}${path}`, {
-      headers: {
-        'x-api-key': adminKey,
-        'content-type': 'application/json',
-        ...(sent && { 'idempotency-key': sent.idempotencyKey }),
-      },
-      ...(sent && { method: 'POST', body: JSON.stringify(sent.body) }),
-      signal: AbortSignal.timeout(5_000),
-    })
-    return { status: response.status, body: await response.json() }
-  } catch {
-    return undefined
-  }
-}
-
-async function readErasure(stack: CampaignStack, { project, erasureId }: Erasing): Promise<ErasureAnswer | undefined> {
-  const answer = await call(stack, project, `/v2/admin/erasures/${erasureId}`)
-  return ErasureAnswer.safeParse(answer?.body).data
-}
-
-const isDone = (erasure: ErasureAnswer | undefined, store: ErasureStoreName): boolean =>
-  erasure?.stores.find((one) => one.store === store)?.status === 'complete'
-
-/** Returns the erased users that still have a profile. */
-async function usersLeft(stack: CampaignStack, { project, userNames }: Erasing): Promise<readonly string[]> {
-  const read = (name: string) =>
-    eventually(
-      () => call(stack, project, `/v2/admin/users/${encodeURIComponent(name)}`),
-      (answer) => answer?.status === 404,
-      GONE_WITHIN_MS,
-    )
-  const isThere = await Promise.all(userNames.map(async (name) => (await read(name))?.status !== 404))
-  return userNames.filter((_, index) => isThere[index])
-}
-
-/** Waits until the erasure is complete. Returns proof of it; undefined if it is not, or if a user is left. */
-async function completed(stack: CampaignStack, erasing: Erasing): Promise<string | undefined> {
-  const from = performance.now()
-  const ended = await eventually(
-    () => readErasure(stack, erasing),
-    (erasure) => erasure?.status === 'complete',
-    COMPLETE_WITHIN_MS,
-    500,
-  )
-  if (ended?.status !== 'complete' || ended.receipt === undefined) return undefined
-  if ((await usersLeft(stack, erasing)).length > 0) return undefined
-  return `the erasure was complete ${((performance.now() - from) / 1_000).toFixed(1)} s later`
-}
-
-/** Strikes at a random step of an erasure. */
-function whileErasing(inject: Fault['inject']): Fault['inject'] {
+/** Kills a part right after the request of an erasure. */
+function killsAfterRequest(name: PartName): Fault['inject'] {
   return async (context) => {
-    const { stack, random } = context
-    const erasing = await beginErasure(context, random.oneOf(stack.projects), newNames(random))
-    const step = random.oneOf(STEPS)
-    if (step !== undefined)
-      await eventually(
-        () => readErasure(stack, erasing),
-        (erasure) => isDone(erasure, step),
-        STEP_WITHIN_MS,
-      )
-    const injected = await inject(context)
+    const { stack } = context
+    const erasing = await beginErasure(context)
+    // The erasure is its work, with or without a commit at this moment.
+    const injected = await ends(name, 'SIGKILL', { duringCommits: false })(context)
+    const end = endOf(stack, [erasing])
+    return { ...injected, witness: async () => together(injected, await end.proof()), wrong: end.wrong }
+  }
+}
+
+/** Kills a part at each step of an erasure: in one erasure right after the request, in the others after a store. */
+function killsAtEachStep(name: PartName): Fault['inject'] {
+  return async (context) => {
+    const { stack } = context
+    const begun: Erasing[] = []
+    const struck: (string | undefined)[] = []
+    for (const step of [undefined, ...STEPS]) {
+      const erasing = await beginErasure(context)
+      begun.push(erasing)
+      const isThere = step === undefined || (await reaches(stack, erasing, step, STEP_WITHIN_MS))
+      const { witness } = await ends(name, 'SIGKILL', { duringCommits: false })(context)
+      struck.push((await witness()) && (isThere ? `after ${step ?? 'the request'}` : undefined))
+    }
+    const end = endOf(stack, begun)
     return {
-      ...injected,
+      lastsMs: 0,
+      heal: nothingToHeal,
       witness: async () => {
-        const struck = await injected.witness()
-        const proof = await completed(stack, erasing)
-        return struck && proof ? `${struck} after ${step ?? 'the request'}; ${proof}` : undefined
+        const proof = await end.proof()
+        return struck.every(Boolean) ? `killed ${struck.join(', ')}; ${proof}` : undefined
       },
+      wrong: end.wrong,
     }
   }
 }
 
-/** The users are not among those of the traffic, which must not become unknown. */
-function newNames(random: Random): readonly string[] {
-  const prefix = `erased-${random.between(0, 2 ** 30)}`
-  return Array.from({ length: ERASED_USERS }, (_, index) => `${prefix}-${index}`)
+interface Freeze {
+  readonly part: PartName
+  readonly missing: Missing
+  /** The store after which the part is frozen; undefined: right after the request. */
+  readonly after?: ErasureStoreName
+  readonly atLeastMs?: number
 }
 
-/** Halts the partition of a user before the fact of its erasure. The status must name the store that waits. */
-const haltedConsumer: Fault['inject'] = async (context) => {
-  const { stack, hostile, random } = context
-  const [userName = ''] = newNames(random)
-  const mend = await failFoldOf(stack, userName)
-  const erasing = await beginErasure({ ...context, client: hostile.client }, hostile.project, [userName])
-  let atHeal: ErasureAnswer | undefined
-  return {
-    lastsMs: HALTED_MS,
-    heal: async () => {
-      atHeal = await readErasure(stack, erasing)
-      await mend()
-    },
-    witness: async () => {
-      const isNamed = atHeal !== undefined && atHeal.status !== 'complete' && !isDone(atHeal, 'user-projector')
-      const proof = await completed(stack, erasing)
-      return isNamed && proof ? `the status named user-projector, which was halted; ${proof}` : undefined
-    },
+/** Freezes a part during an erasure, for at least a time and until the status names what is missing. */
+function freezesUntilNamed({ part, missing, after, atLeastMs = 0 }: Freeze): Fault['inject'] {
+  return async (context) => {
+    const { stack } = context
+    const erasing = await beginErasure(context)
+    if (after !== undefined) await reaches(stack, erasing, after, STEP_WITHIN_MS)
+    const injected = await freezes(part, 0)(context)
+    const end = endOf(stack, [erasing])
+    let words: string | undefined
+    return {
+      ...injected,
+      heal: async () => {
+        try {
+          const [found] = await Promise.all([named(stack, erasing, missing, NAMED_WITHIN_MS), sleep(atLeastMs)])
+          words = found
+        } finally {
+          await injected.heal()
+        }
+      },
+      witness: async () => together(injected, words && `${words}; ${await end.proof()}`),
+      wrong: end.wrong,
+    }
   }
 }
 
-const PARTS = ['gateway', ...CONSUMER_NAMES, 'kafka', 'postgres', 'redis'] as const
+const doesNotAnswer = (store: UserConsumerName): Missing => ({ store, because: 'does not answer' })
+
+const FREEZES: readonly Freeze[] = [
+  ...CONSUMER_NAMES.map((part) => ({ part, missing: doesNotAnswer(part) })),
+  { part: ERASER, missing: 'unread' },
+  // The work that is left then is that of the keys.
+  {
+    part: 'kafka',
+    missing: { store: 'user-keys', because: 'Kafka does not answer' },
+    after: 'redis',
+    atLeastMs: OUTAGE_MS,
+  },
+  { part: 'postgres', missing: 'unread', atLeastMs: OUTAGE_MS },
+  { part: 'redis', missing: { store: 'redis', because: 'Redis does not answer' }, atLeastMs: OUTAGE_MS },
+]
+
+/** Halts the partition of a user at the fact of its erasure, until the status says that the projector lags. */
+const haltedConsumer: Fault['inject'] = async ({ stack, hostile, random }) => {
+  const userNames = newNames(random, 1)
+  const mend = await failFoldOf(stack, userNames[0] ?? '', 'the erasure')
+  const erasing = await beginErasure({ stack, client: hostile.client, random }, hostile.project, userNames)
+  const end = endOf(stack, [erasing])
+  let words: string | undefined
+  return {
+    lastsMs: 0,
+    heal: async () => {
+      try {
+        words = await named(stack, erasing, HAS_NOT_FOLDED, OVERDUE_WITHIN_MS)
+      } finally {
+        await mend()
+      }
+    },
+    witness: async () => words && `${words}; ${await end.proof()}`,
+    wrong: end.wrong,
+  }
+}
+
+const HAS_NOT_FOLDED: Missing = { store: 'user-projector', because: 'has not folded the erasure' }
+
+const KILLED: readonly PartName[] = ['gateway', ...EVERY_CONSUMER, 'kafka', 'postgres', 'redis']
+/** Parts without which every request is answered. */
+const mayRefuse = (part: PartName): boolean => part !== ERASER
 
 export const erasureFaults: readonly Fault[] = [
-  ...PARTS.map(
-    (name): Fault => ({
-      name: `kill ${name} during an erasure`,
+  {
+    name: 'kill user-projector at the request of an erasure',
+    family: 'erasure',
+    isShort: true,
+    mayRefuse: true,
+    inject: killsAfterRequest('user-projector'),
+  },
+  ...KILLED.map(
+    (part): Fault => ({
+      name: `kill ${part} at each step of an erasure`,
       family: 'erasure',
-      mayRefuse: true,
-      // The erasure is its work, with or without a commit at this moment.
-      inject: whileErasing(ends(name, 'SIGKILL', { duringCommits: false })),
+      mayRefuse: mayRefuse(part),
+      inject: killsAtEachStep(part),
     }),
   ),
-  ...(['kafka', 'postgres', 'redis'] as const).map(
-    (name): Fault => ({
-      name: `freeze ${name} during an erasure`,
+  ...FREEZES.map(
+    (freeze): Fault => ({
+      name: `freeze ${freeze.part} during an erasure`,
       family: 'erasure',
-      mayRefuse: true,
-      inject: whileErasing(freezes(name, FREEZE_MS)),
+      mayRefuse: mayRefuse(freeze.part),
+      inject: freezesUntilNamed(freeze),
     }),
   ),
   { name: 'a halted consumer during an erasure', family: 'erasure', inject: haltedConsumer },
+  ...erasureRaces,
 ]

@@ -1,3 +1,4 @@
+import type { FindingsOfKind } from '@nextvisit/audit'
 import type { CampaignProject } from './campaign-projects.ts'
 import type { CampaignStack } from './campaign-stack.ts'
 import type { Measured } from './fault-result.ts'
@@ -38,6 +39,8 @@ export interface Injected {
   readonly heal: () => Promise<void>
   /** Returns proof that the fault struck; undefined if it did not. Called after `heal`. */
   readonly witness: () => Promise<string | undefined>
+  /** Returns the errors that only this fault can find. Called after `witness`. */
+  readonly wrong?: () => Promise<readonly FindingsOfKind[]>
   /** Returns the values that only this fault can measure. Called at rest. */
   readonly measured?: () => Measured | Promise<Measured>
   /** Returns the time in which the gateway itself was stopped and could not answer. Called after `heal`. */

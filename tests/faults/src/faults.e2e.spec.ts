@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { describeAudit } from './audit.suite.ts'
-import { FAULTS } from './faults.ts'
-import { type CampaignContext, runSeed, startCampaign } from './run-seed.ts'
+import { SHORT_FAULTS } from './faults.ts'
+import { type CampaignContext, runShort, startCampaign } from './run-seed.ts'
 
 const seed = randomInt(1, 1_000_000)
 let campaign: CampaignContext
@@ -15,14 +15,10 @@ afterAll(() => campaign?.stack.remove(), 60_000)
 // Runs before the faults, because the audit judges each of them.
 describeAudit(() => campaign)
 
-/**
- * Runs the short form of `pnpm faults`. It checks only correctness, because a busy machine misses bounds of time. So it need not
- * watch the recovered stack for long, either.
- */
+/** Runs the short form of `pnpm faults`. It checks only correctness, because a busy machine misses bounds of time. */
 it('the system loses and doubles no record during faults', { timeout: 600_000 }, async () => {
-  console.log(`npx -y pnpm faults --seed ${seed}`)
-  const faults = FAULTS.filter(({ isShort }) => isShort)
-  const results = await runSeed({ seed, faults, campaign, calmMs: 500 })
+  console.log(`npx -y pnpm faults --short --seed ${seed}`)
+  const results = await runShort({ seed, faults: SHORT_FAULTS, campaign })
   expect(
     results.filter(({ differences }) => differences.length > 0),
     `seed ${seed}`,

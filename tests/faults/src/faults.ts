@@ -23,3 +23,6 @@ export const FAULTS: readonly Fault[] = [
   ...leasedRoomFaults,
   ...erasureFaults,
 ]
+
+/** The faults that `pnpm test` runs, too. */
+export const SHORT_FAULTS: readonly Fault[] = FAULTS.filter(({ isShort }) => isShort)

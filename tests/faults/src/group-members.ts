@@ -1,16 +1,20 @@
 import { AssignerProtocol } from 'kafkajs'
-import type { UserConsumerName } from '@nextvisit/services'
+import type { ConsumerName } from '@nextvisit/services'
 import type { CampaignStack } from './campaign-stack.ts'
 import { kafkaOf, USER_EVENTS } from './kafka-of.ts'
 
 export interface GroupMember {
   readonly memberId: string
-  /** Assigned partitions of `user-events`. */
+  /** Assigned partitions of the topic. */
   readonly partitions: readonly number[]
 }
 
-/** Lists the members of a consumer's group with their partitions; empty during a rebalance. */
-export async function membersOf(stack: CampaignStack, consumer: UserConsumerName): Promise<readonly GroupMember[]> {
+/** Lists the members of a consumer's group with their partitions of a topic; empty during a rebalance. */
+export async function membersOf(
+  stack: CampaignStack,
+  consumer: ConsumerName,
+  topic = USER_EVENTS,
+): Promise<readonly GroupMember[]> {
   const admin = kafkaOf(stack).admin()
   await admin.connect()
   try {
@@ -18,7 +22,7 @@ export async function membersOf(stack: CampaignStack, consumer: UserConsumerName
     if (group?.state !== 'Stable') return []
     return group.members.map(({ memberId, memberAssignment }) => ({
       memberId,
-      partitions: AssignerProtocol.MemberAssignment.decode(memberAssignment)?.assignment[USER_EVENTS] ?? [],
+      partitions: AssignerProtocol.MemberAssignment.decode(memberAssignment)?.assignment[topic] ?? [],
     }))
   } finally {
     await admin.disconnect()

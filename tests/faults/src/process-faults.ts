@@ -1,14 +1,14 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { eventually } from '@nextvisit/testing/black-box'
-import type { UserConsumerName } from '@nextvisit/services'
+import type { ConsumerName, UserConsumerName } from '@nextvisit/services'
 import { CONSUMER_NAMES, type CampaignStack } from './campaign-stack.ts'
 import { afterCommitOf } from './commits-of.ts'
 import { longOutage, OUTAGE_MS } from './long-outage.ts'
 import { type Fault, type Injected, nothingToHeal, type FaultContext } from './fault.ts'
 
 const PARTS = ['gateway', ...CONSUMER_NAMES, 'kafka', 'postgres', 'redis'] as const
-type PartName = (typeof PARTS)[number]
+export type PartName = (typeof PARTS)[number] | ConsumerName
 
 const BACK_WITHIN_MS = 60_000
 export const FREEZE_MS = 4_000
@@ -114,7 +114,7 @@ export const rollingRestart: Fault = {
   family: 'rolling restart',
   mayRefuse: true,
   inject: async (context) => {
-    const services = ['gateway', ...CONSUMER_NAMES] as const
+    const services = ['gateway', ...CONSUMER_NAMES, 'user-eraser'] as const
     const witnesses: (string | undefined)[] = []
     for (const name of services) {
       const { witness } = await ends(name, 'SIGTERM')(context)

@@ -17,7 +17,8 @@ export interface Request {
 
 /** Sends requests like projects' back ends and pages, and records each one with its answer. */
 export interface RecordingClient {
-  readonly send: (project: CampaignProject, request: Request) => Promise<RecordedCall>
+  /** `through`: the URL of another gateway. */
+  readonly send: (project: CampaignProject, request: Request, through?: string) => Promise<RecordedCall>
   readonly calls: () => readonly RecordedCall[]
 }
 
@@ -25,10 +26,14 @@ export function createRecordingClient(gatewayUrl: string): RecordingClient {
   const calls: RecordedCall[] = []
   return {
     calls: () => calls,
-    send: async ({ organization, project, adminKey, sdkKey }, { route, body, idempotencyKey }) => {
+    send: async (
+      { organization, project, adminKey, sdkKey },
+      { route, body, idempotencyKey },
+      through = gatewayUrl,
+    ) => {
       const apiKey = route.startsWith('/v2/sdk/') ? sdkKey : adminKey
       const keyed = idempotencyKey !== undefined
-      const sent = await callGateway({ gatewayUrl, route, apiKey, body, ...(keyed && { idempotencyKey }) })
+      const sent = await callGateway({ gatewayUrl: through, route, apiKey, body, ...(keyed && { idempotencyKey }) })
       const { userName, eventName } = body
       const { answer, ...known } = sent
       const call: RecordedCall = {

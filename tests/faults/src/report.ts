@@ -36,7 +36,7 @@ export function reportOf(results: readonly FaultResult[]): string {
 Each fault strikes a whole stack that serves identify, track and visit requests in three projects. A witness proves that the fault struck.
 Faults on [leased room](../decisions/0017-room-is-leased-far-from-the-limit.md) add an organization with 200 events per second.
 After each fault, the [auditor](../../tools/audit) recomputes all read models from the log. It compares them with the live tables
-and with the answers that callers got.
+and with the answers that callers got. [Faults on erasures](../guides/test.md#fault-tests) also check the status and the users.
 
 ${totalsOf(results)}
 
@@ -65,7 +65,11 @@ function legend(): string {
       'Requests without an answer or with 503. Their records are in the log once or not at all.',
       UNKNOWN_BOUND,
     ],
-    ['Differences', 'Rows, records or answers that the auditor computes differently.', '0'],
+    [
+      'Differences',
+      'Rows, records or answers that the auditor computes differently; erasures that did not end as they must.',
+      '0',
+    ],
     [
       'Longest',
       'Slowest answer. Excludes the time in which a frozen gateway was stopped.',

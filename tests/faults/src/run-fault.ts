@@ -50,6 +50,7 @@ export async function runFault(
     await traffic.stop()
   }
   const witness = await struck.injected.witness()
+  const wrong = (await struck.injected.wrong?.()) ?? []
   const stoppedAt = performance.now()
   const found = await differencesAtRest(context)
   const calls = client.calls().slice(callsBefore)
@@ -68,7 +69,7 @@ export async function runFault(
     atRestMs: performance.now() - stoppedAt,
     ...(await struck.injected.measured?.()),
     tookMs: performance.now() - startedAt,
-    differences: [...found, ...judgeCalls(calls, struck)],
+    differences: [...found, ...wrong, ...judgeCalls(calls, struck)],
   }
 }
 

@@ -14,7 +14,7 @@ export interface BrokerResponse {
   readonly frame: Buffer
 }
 
-type LinkState = 'open' | 'black-hole' | 'refuse'
+type LinkState = 'open' | 'held' | 'black-hole' | 'refuse'
 
 export interface FaultProxy {
   readonly start: () => Promise<void>
@@ -25,7 +25,8 @@ export interface FaultProxy {
   readonly onResponse: (decide: (response: BrokerResponse) => ResponseFault) => void
   /**
    * Sets the state of the link. `black-hole`: connections are accepted, but no data passes in either direction.
-   * `refuse`: open and new connections are closed. A black-holed connection stays black-holed.
+   * `refuse`: open and new connections are closed. A black-holed connection stays black-holed. `held`: requests wait in the proxy
+   * until another state is set, and arrive even if their client has closed the connection.
    */
   readonly setLink: (state: LinkState) => void
   /** Closes all connections; new ones are accepted. */
@@ -50,6 +51,7 @@ interface Link {
   readonly broker: net.Socket
   /** The API keys of open requests, by correlation id. */
   readonly apiKeys: Map<number, number>
+  readonly held: Buffer[]
   isBlackHole: boolean
 }
 
@@ -87,6 +89,7 @@ export function createFaultProxy(
       client,
       broker: net.connect(broker),
       apiKeys: new Map(),
+      held: [],
       isBlackHole: linkState === 'black-hole',
     }
     links.add(link)
@@ -98,8 +101,17 @@ export function createFaultProxy(
   })
 
   const passRequest = (link: Link, frame: Buffer): void => {
+    if (linkState === 'held') {
+      link.held.push(frame)
+      return
+    }
     link.apiKeys.set(frame.readInt32BE(8), frame.readInt16BE(4))
     link.broker.write(frame)
+  }
+
+  const release = (link: Link): void => {
+    for (const frame of link.held.splice(0)) passRequest(link, frame)
+    if (link.client.destroyed) link.broker.end(() => close(link))
   }
 
   const passResponse = (link: Link, frame: Buffer): void => {
@@ -120,6 +132,7 @@ export function createFaultProxy(
 
   const close = (link: Link): void => {
     if (link.isBlackHole && linkState === 'black-hole') return // the other side must not notice
+    if (link.held.length > 0) return
     links.delete(link)
     link.client.destroy()
     link.broker.destroy()
@@ -156,6 +169,7 @@ export function createFaultProxy(
     },
     setLink: (state) => {
       linkState = state
+      if (state !== 'held') for (const link of links) release(link)
       if (state === 'black-hole') for (const link of links) link.isBlackHole = true
       if (state === 'refuse') cutAll()
     },
