@@ -29,7 +29,7 @@ const together = async (injected: Injected, proof: string | undefined): Promise<
   return struck && proof && `${struck}; ${proof}`
 }
 
-/** Kills a part right after the request of an erasure. */
+/** Kills a part right after the request of an erasure. For the short form: a killed consumer is replaced only after 10 s. */
 function killsAfterRequest(name: PartName): Fault['inject'] {
   return async (context) => {
     const { stack } = context
@@ -145,11 +145,11 @@ const mayRefuse = (part: PartName): boolean => part !== ERASER
 
 export const erasureFaults: readonly Fault[] = [
   {
-    name: 'kill user-projector at the request of an erasure',
+    name: 'kill postgres at the request of an erasure',
     family: 'erasure',
     isShort: true,
     mayRefuse: true,
-    inject: killsAfterRequest('user-projector'),
+    inject: killsAfterRequest('postgres'),
   },
   ...KILLED.map(
     (part): Fault => ({
