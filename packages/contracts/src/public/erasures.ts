@@ -78,7 +78,14 @@ export const ErasureReceipt = z.strictObject({
         .describe('The offset of that fact. A string, because offsets have 64 bits.'),
       keyCount: count.describe('The number of destroyed keys.'),
       keys: z
-        .array(z.strictObject({ keyId: Uuid, fingerprint: z.string() }))
+        .array(
+          z.strictObject({
+            keyId: Uuid,
+            fingerprint: z
+              .string()
+              .describe('SHA-256 of the stored, encrypted key, in hex. It reveals nothing of the key.'),
+          }),
+        )
         .describe('The destroyed keys. A receipt lists 4,000 keys at most.'),
     }),
   ),
