@@ -53,6 +53,15 @@ export async function givenLog(): Promise<GivenLog> {
   return { topic, connection, publisher, publish }
 }
 
+/** Deletes a topic, and creates an empty one of the same name. */
+export async function recreateTopic({ topic, connection }: Pick<GivenLog, 'topic' | 'connection'>): Promise<void> {
+  await withLogAdmin(connection, async (admin) => {
+    await admin.deleteTopic(topic)
+    await expect.poll(() => admin.partitionCount(topic), { timeout: 20_000 }).toBe(0)
+    await admin.createTopic(topic, { partitions: PARTITIONS })
+  })
+}
+
 /** Starts a proxy before the broker that can lose answers, or refuse connections. */
 export async function givenFaultProxy(connection: LogConnection) {
   const { proxy, connection: proxied } = await startFaultProxy(connection)

@@ -177,3 +177,16 @@ export async function orFoldFailed<T>(key: CheckpointKey, failed: bigint, work: 
     throw asFoldFailure(key, failed, error)
   }
 }
+
+/**
+ * Reads from the topic of the users' keys, and throws any error as {@link UserKeysUnreadableError}. Neither a failure of Kafka nor
+ * another log halts a partition: its records are intact.
+ */
+export async function orKeysUnreadable<T>(read: () => T | Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (cause) {
+    if (cause instanceof UserKeysUnreadableError) throw cause
+    throw new UserKeysUnreadableError(messageOf(cause), { cause })
+  }
+}

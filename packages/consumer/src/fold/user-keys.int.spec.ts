@@ -13,7 +13,7 @@ import {
   givenOpeningFold,
   readPosition,
 } from '../../test/given-keys.ts'
-import { givenLog, type GivenLog, PARTITIONS } from '../../test/given-log.ts'
+import { givenLog, type GivenLog, PARTITIONS, recreateTopic } from '../../test/given-log.ts'
 import { givenRunner } from '../../test/given-runner.ts'
 import { givenVisitsDatabase } from '../../test/given-visits.ts'
 import { readVisits } from '../../test/visits-projection.ts'
@@ -200,6 +200,29 @@ describe('a sealed record waits', () => {
     const failed = fold.fold(batchFrom(0n, identifyRequested(), identifyRequested()))
     await expect(failed).rejects.toMatchObject({ code: 'USER_KEYS_UNREADABLE', retryable: true })
     expect(fold.checkpoint().nextOffset).toBe(0n)
+  })
+})
+
+describe('a topic of keys that was created again', () => {
+  it.each([
+    ['has grown past the checkpoint', [ada, bob, cleo], /the checkpoint is 2.*This is another log.*restored\.md/],
+    ['ends before the checkpoint', [ada], /the checkpoint is 2, but the log holds 0 to 1/],
+    ['is empty', [], /Position 1 of .* is not in the log/],
+  ])('and %s makes records and pulls wait, and destroys no key', async (_, again, message) => {
+    await keys.publish(ada, bob)
+    await keys.open().pull(db, [0])
+    await recreateTopic({ ...log, topic: keys.topic })
+    await keys.publish(...again)
+    const fold = await givenOpeningFold(db, keys.open())
+    const failed = fold.fold(batchFrom(0n, identifyRequested({ userName: 'cleo' })))
+    await expect(failed).rejects.toMatchObject({
+      code: 'USER_KEYS_UNREADABLE',
+      retryable: true,
+      message: expect.stringMatching(message),
+    })
+    await expect(keys.open().pull(db, [0])).rejects.toMatchObject({ code: 'USER_KEYS_UNREADABLE' })
+    expect([fold.checkpoint().nextOffset, await readPosition(db, keys)]).toEqual([0n, 2n])
+    expect((await readKeys()).toSorted()).toEqual([ada, bob].toSorted())
   })
 })
 

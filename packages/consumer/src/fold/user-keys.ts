@@ -1,11 +1,5 @@
 import type { CommitDb } from '@nextvisit/database'
-import {
-  createOnDemandReader,
-  type FetchedBatch,
-  type LogConnection,
-  type Logger,
-  type Watermarks,
-} from '@nextvisit/log'
+import { createOnDemandReader, type LogConnection, type Logger, type Watermarks } from '@nextvisit/log'
 import {
   type DataKey,
   keyNameOf,
@@ -16,12 +10,14 @@ import {
   type WrappedKey,
 } from '@nextvisit/sealing'
 import { LRUCache } from 'lru-cache'
-import { SecretKeyMissingError, UserKeysUnreadableError } from '../core/errors.ts'
-import { userKeys } from '../core/tables.ts'
+import { orKeysUnreadable, SecretKeyMissingError, UserKeysUnreadableError } from '../core/errors.ts'
+import { recordTimeOf, userKeys } from '../core/tables.ts'
+import { outsideLog, unfoldedPartOf } from './batch-in-log.ts'
 import { type Checkpoint, openCheckpoints, type PartitionCheckpoint } from './checkpoint.ts'
 import { commit } from './commit.ts'
 import { deleteFencedKeys } from './erase-users.ts'
-import { readKeyRecord, type UserKeyRecord } from './read-key-record.ts'
+import type { PartitionBatch } from './partition-batch.ts'
+import { readKeyRecords } from './read-key-record.ts'
 
 /** A data key that a sealed record names. */
 export interface WantedKey extends KeyPlace {
@@ -138,29 +134,26 @@ export function createUserKeys(parts: UserKeysParts): UserKeys {
     return own
   }
 
-  /** Reads partitions until `isDone`, and at most up to `ends`: by default, to the ends that they have after a first look. */
-  async function pull(
-    db: CommitDb,
-    partitions: readonly number[],
-    { isDone = () => false, ends: given }: { isDone?: () => boolean; ends?: ReadonlyMap<number, bigint> },
-  ): Promise<void> {
+  /** Reads partitions until `isDone`, and at most up to their ends. With `isDone`, it asks for the ends only after a first look. */
+  async function pull(db: CommitDb, partitions: readonly number[], isDone?: () => boolean): Promise<void> {
     const giveUpAt = performance.now() + pullWithinMs
     const keys = partitions.map((partition) => ({ projection, topic, partition }))
-    let ends = given
-    for (let isFirst = true; ; isFirst = false) {
+    let ends: ReadonlyMap<number, bigint> | undefined
+    for (let reads = 0; ; reads += 1) {
       // Reads them each time: another owner may move them, and a replay may swap the table.
       const checkpoints = await openCheckpoints(db, keys)
       if (checkpoints.some(isMoved)) forget()
       checkpoints.forEach(notePlace)
+      if (reads > 0 || !isDone) ends ??= await readEnds(checkpoints)
       const behind = checkpoints.filter(({ key, current }) => {
         return current().nextOffset < (ends?.get(key.partition) ?? Infinity)
       })
       if (behind.length === 0) return
-      if (!isFirst && performance.now() > giveUpAt) throw new UserKeysUnreadableError(leftIn(behind, ends))
-      await pullOnce(db, behind)
+      // The first read may return nothing beyond the checkpoint.
+      if (reads > 1 && performance.now() > giveUpAt) throw new UserKeysUnreadableError(leftIn(behind, ends))
+      await pullOnce(db, behind, { isFirst: reads === 0 })
       // Usually, the first look finds the keys.
-      if (isDone()) return
-      ends ??= await readEnds(partitions)
+      if (isDone?.()) return
     }
   }
 
@@ -174,37 +167,51 @@ export function createUserKeys(parts: UserKeysParts): UserKeys {
     places.set(key.partition, placeOf(current()))
   }
 
-  /** Returns the end of each partition. Only the broker's answer to this question includes all acknowledged keys. */
-  async function readEnds(partitions: readonly number[]): Promise<ReadonlyMap<number, bigint>> {
-    const marks = await orUnreadable(readMarks(topic))
-    return new Map(
-      partitions.map((partition) => {
-        const end = marks.get(partition)?.high
-        if (end === undefined) throw new UserKeysUnreadableError(`${topic} lacks the partition ${partition}.`)
-        return [partition, end] as const
-      }),
-    )
+  /**
+   * Returns the end of each partition. Only the broker's answer to this question includes all acknowledged keys. An end before
+   * the checkpoint, which was read earlier, is that of another log.
+   */
+  async function readEnds(checkpoints: readonly PartitionCheckpoint[]): Promise<ReadonlyMap<number, bigint>> {
+    return orKeysUnreadable(async () => {
+      const marks = await readMarks(topic)
+      return new Map(
+        checkpoints.map(({ key, current }) => {
+          const log = marks.get(key.partition)
+          if (!log) throw new UserKeysUnreadableError(`${topic} lacks the partition ${key.partition}.`)
+          const outside = outsideLog(key, current().nextOffset, log)
+          if (outside) throw outside
+          return [key.partition, log.high] as const
+        }),
+      )
+    })
   }
 
-  async function pullOnce(db: CommitDb, checkpoints: readonly PartitionCheckpoint[]): Promise<void> {
-    const positions = new Map(checkpoints.map(({ key, current }) => [key.partition, current().nextOffset]))
-    const batches = await orUnreadable(reader.read(positions))
+  async function pullOnce(
+    db: CommitDb,
+    checkpoints: readonly PartitionCheckpoint[],
+    { isFirst }: { readonly isFirst: boolean },
+  ): Promise<void> {
+    const positions = new Map(
+      checkpoints.map(({ key, current }) => {
+        return [key.partition, isFirst ? recordBefore(current()) : current().nextOffset]
+      }),
+    )
+    const batches = await orKeysUnreadable(() => reader.read(positions))
     for (const checkpoint of checkpoints) {
       const own = batches.filter(({ partition }) => partition === checkpoint.key.partition)
-      for (const batch of own) if (!(await store(db, checkpoint, batch))) break
+      for (const batch of own) {
+        const unread = await orKeysUnreadable(() => unfoldedPartOf(checkpoint, batch, undefined))
+        if (unread && !(await store(db, unread))) break
+      }
     }
   }
 
   /** Commits a batch of keys. Returns false if another owner was faster. */
-  async function store(db: CommitDb, checkpoint: PartitionCheckpoint, batch: FetchedBatch): Promise<boolean> {
-    // The last value of each key counts.
-    const changes = new Map<string, UserKeyRecord>()
-    for (const record of batch.records) {
-      const change = readKeyRecord(record)
-      if (change) changes.set(keyNameOf(change), change)
-      else logger?.warn({ topic, partition: batch.partition, offset: String(record.offset) }, NO_KEY)
-    }
-    const { partition } = batch
+  async function store(db: CommitDb, { checkpoint, records, nextOffset }: PartitionBatch): Promise<boolean> {
+    const { partition } = checkpoint.key
+    const changes = readKeyRecords(records, ({ offset }) => {
+      logger?.warn({ topic, partition, offset: String(offset) }, NO_KEY)
+    })
     const published = [...changes.values()].flatMap(({ wrapped, ...key }) => {
       return wrapped === undefined ? [] : { ...key, wrapped, partition }
     })
@@ -214,7 +221,9 @@ export function createUserKeys(parts: UserKeysParts): UserKeys {
       ...userKeys.deleteByKeys(destroyed),
       ...deleteFencedKeys(published.map(({ userId }) => userId)),
     ]
-    const stale = await commit(db, [{ checkpoint, to: { nextOffset: batch.nextOffset } }], statements)
+    const last = records.at(-1)
+    const to = { nextOffset, recordTime: last && recordTimeOf(last) }
+    const stale = await commit(db, [{ checkpoint, to }], statements)
     if (stale.size > 0) return false
     notePlace(checkpoint)
     if (destroyed.length > 0) destructions += 1
@@ -241,11 +250,11 @@ export function createUserKeys(parts: UserKeysParts): UserKeys {
         takeCached(search)
         return search.missing.size === 0
       }
-      await inTurn(() => pull(db, [...partitions], { isDone }))
+      await inTurn(() => pull(db, [...partitions], isDone))
       await takeStored(db, { ...search, isAtEnd: true })
       return search.found
     },
-    pull: (db, partitions) => inTurn(async () => pull(db, partitions, { ends: await readEnds(partitions) })),
+    pull: (db, partitions) => inTurn(() => pull(db, partitions)),
     keepOnly: (partitions) => {
       const kept = new Set(partitions)
       if (!owned || [...owned].some((partition) => !kept.has(partition))) forget()
@@ -265,6 +274,14 @@ interface Search {
 
 const NO_KEY = 'A record of the topic of user keys is no key; it is ignored'
 
+/**
+ * Returns the offset of the record before the checkpoint. It must be the one that was read, unless compaction has removed it.
+ * Otherwise this is another log: its keys below the checkpoint would count as destroyed.
+ */
+function recordBefore({ nextOffset, recordTime }: Checkpoint): bigint {
+  return recordTime === undefined ? nextOffset : nextOffset - 1n
+}
+
 /** Every commit raises the version, and a replay brings another table. */
 function placeOf({ table, version }: Checkpoint): string {
   return `${table}/${version}`
@@ -275,13 +292,4 @@ function leftIn(checkpoints: readonly PartitionCheckpoint[], ends: ReadonlyMap<n
     return `${topic}/${partition} is read up to ${current().nextOffset} of ${ends?.get(partition)}`
   })
   return `${left.join(', ')}. Reading continues.`
-}
-
-/** No failure of Kafka halts a partition here: the records are intact. */
-async function orUnreadable<T>(reading: Promise<T>): Promise<T> {
-  try {
-    return await reading
-  } catch (cause) {
-    throw new UserKeysUnreadableError(cause instanceof Error ? cause.message : String(cause), { cause })
-  }
 }

@@ -1,5 +1,6 @@
 import type { FetchedBatch, FetchedRecord } from '@nextvisit/log'
 import { orFoldFailed } from '../core/errors.ts'
+import { unfoldedPartOf } from '../fold/batch-in-log.ts'
 import { createPartitionCheckpoint, type PartitionCheckpoint } from '../fold/checkpoint.ts'
 import { commit } from '../fold/commit.ts'
 import { foldBatches } from '../fold/fold-batches.ts'
@@ -15,7 +16,6 @@ import {
 } from '../fold/partition-batch.ts'
 import { insertOutbox } from '../outbox/outbox.ts'
 import type { AnyFact } from '../core/projection.ts'
-import { unfoldedPartOf } from './batch-in-log.ts'
 
 interface PartitionFoldOptions<Fact extends AnyFact, Draft>
   extends FoldParts<Fact, Draft>,

@@ -1,7 +1,6 @@
 import { type Db, sql } from '@nextvisit/database'
-import { createLogAdmin } from '@nextvisit/log'
 import { describe, expect, it } from 'vitest'
-import { givenEvents, type GivenLog, givenLog, PARTITIONS } from '../../test/given-log.ts'
+import { givenEvents, givenLog, PARTITIONS, recreateTopic } from '../../test/given-log.ts'
 import { givenRunner } from '../../test/given-runner.ts'
 import { givenVisitsDatabase } from '../../test/given-visits.ts'
 import { countVisits } from '../../test/visits-projection.ts'
@@ -17,15 +16,6 @@ async function givenFolded() {
   const { runner } = await givenRunner(log, db)
   await expect.poll(visitsOf(db), soon).toBe(40)
   return { log, db, runner }
-}
-
-async function recreateTopic({ topic, connection }: GivenLog): Promise<void> {
-  const admin = createLogAdmin(connection)
-  await admin.connect()
-  await admin.deleteTopic(topic)
-  await expect.poll(() => admin.partitionCount(topic), soon).toBe(0)
-  await admin.createTopic(topic, { partitions: PARTITIONS })
-  await admin.disconnect()
 }
 
 const readOffsets = (db: Db) => db.$queryRaw(sql`SELECT partition, next_offset FROM checkpoints ORDER BY partition`)

@@ -2,7 +2,7 @@ import type { CommitDb } from '@nextvisit/database'
 import { type FetchedBatch, type LogConnection, readLog, readWatermarks } from '@nextvisit/log'
 import type { FoldParts } from '../fold/fold-parts.ts'
 import type { PartitionBatch } from '../fold/partition-batch.ts'
-import { fetchOffsetOf, outsideLog } from '../partition/batch-in-log.ts'
+import { fetchOffsetOf, outsideLog } from '../fold/batch-in-log.ts'
 import { createPartitionFold, type PartitionFold } from '../partition/partition-fold.ts'
 import type { AnyFact } from '../core/projection.ts'
 

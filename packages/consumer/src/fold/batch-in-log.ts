@@ -1,7 +1,7 @@
 import type { FetchedBatch, FetchedRecord, Watermarks } from '@nextvisit/log'
 import { CheckpointOfAnotherLogError, CheckpointOutsideLogError, GapError } from '../core/errors.ts'
-import type { PartitionCheckpoint } from '../fold/checkpoint.ts'
-import type { PartitionBatch } from '../fold/partition-batch.ts'
+import type { PartitionCheckpoint } from './checkpoint.ts'
+import type { PartitionBatch } from './partition-batch.ts'
 import { type CheckpointKey, recordTimeOf } from '../core/tables.ts'
 
 /**
