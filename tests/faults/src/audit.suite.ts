@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import path from 'node:path'
 import type { AuditReport } from '@nextvisit/audit'
+import { userIdOf } from '@nextvisit/domain'
 import { readWatermarks } from '@nextvisit/log'
 import { publishCompressed, spaces } from '@nextvisit/log/test/publish-compressed.ts'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -11,7 +12,7 @@ import { queryRows } from './query-rows.ts'
 import type { CampaignContext } from './run-seed.ts'
 import { createRandom } from './seeded-random.ts'
 import { createTraffic } from './traffic.ts'
-import { eventually } from '@nextvisit/testing/black-box'
+import { eventually, withProducer } from '@nextvisit/testing/black-box'
 
 /** Number of requests: about four seconds of traffic. */
 const REQUESTS = 400
@@ -50,6 +51,24 @@ async function readPages(): Promise<void> {
   }
 }
 
+/** Identifies and erases a user, with whose Kafka key another program wrote a record in clear. */
+async function eraseOne(): Promise<void> {
+  const [project] = stack.projects
+  if (!project) throw new Error('The campaign has no project')
+  const { organization, adminKey } = project
+  const userName = 'a user that is erased'
+  await client.send(project, { route: '/v2/admin/identify-user', body: { userName } })
+  const key = userIdOf(organization, project.project, userName)
+  const messages = [{ key, value: '{"type":"IdentifyRequested"}', headers: { 'schema-version': '2' } }]
+  await withProducer(stack, (producer) => producer.send({ topic: 'user-events', messages }))
+  const headers = { 'content-type': 'application/json', 'x-api-key': adminKey, 'idempotency-key': crypto.randomUUID() }
+  const sent = { method: 'POST', headers, body: JSON.stringify({ userNames: [userName] }) }
+  const request = async () => (await fetch(`${stack.gatewayUrl}/v2/admin/erasures`, sent)).status
+  expect(await eventually(request, (status) => status === 202, 30_000)).toBe(202)
+  const fences = () => queryRows(stack, 'metering', 'SELECT FROM erased_users')
+  expect(await eventually(fences, ({ length }) => length > 0, 60_000)).toHaveLength(1)
+}
+
 const connectionOf = ({ brokers }: CampaignStack) => ({ brokers, clientId: 'spec' })
 const recount = (ledger = client.calls()) => auditStack(stack, ledger)
 const kindsOf = ({ findings }: AuditReport) => findings.map(({ kind }) => kind).toSorted()
@@ -73,6 +92,9 @@ function nextvisit(...args: readonly string[]): Promise<{ exitCode: number; stdo
 const ONE_USER = '(SELECT user_id FROM users ORDER BY user_id LIMIT 1)'
 const ONE_WITH_EVENTS = '(SELECT user_id FROM user_events ORDER BY user_id LIMIT 1)'
 
+/** Older than every fence. */
+const A_KEY = '00000000-0000-7000-8000-000000000000'
+
 const USED_PARTITION = '(SELECT partition FROM checkpoints WHERE next_offset > 1 ORDER BY partition LIMIT 1)'
 
 /** Tests that the audit finds tampered rows. Each test restores the rows it changes, because later specs use the stack. */
@@ -81,6 +103,7 @@ export function describeAudit(campaignOf: () => CampaignContext): void {
     beforeAll(async () => {
       ;({ stack, client } = campaignOf())
       await sendTraffic()
+      await eraseOne()
     }, 120_000)
 
     it('finds no difference in an unchanged stack', async () => {
@@ -211,6 +234,30 @@ export function describeAudit(campaignOf: () => CampaignContext): void {
       ],
       [
         'trait-registry',
+        'trait-registry erased_users: keysUntil',
+        `UPDATE erased_users SET keys_until = keys_until - interval '1 s'`,
+        `UPDATE erased_users SET keys_until = keys_until + interval '1 s'`,
+      ],
+      [
+        'metering',
+        'metering erased_users: missing',
+        `UPDATE erased_users SET project = project || ' '`,
+        `UPDATE erased_users SET project = trim(project)`,
+      ],
+      [
+        'user-projector',
+        'user-projector user_keys: fenced',
+        `INSERT INTO user_keys (user_id, key_id, wrapped, partition) SELECT user_id, '${A_KEY}', '', partition FROM erased_users`,
+        `DELETE FROM user_keys WHERE key_id = '${A_KEY}'`,
+      ],
+      [
+        'form-trigger-evaluator',
+        'dead letters: not erased',
+        `UPDATE dead_letters SET value = 'kept' WHERE value IS NULL`,
+        `UPDATE dead_letters SET value = NULL WHERE value = 'kept'`,
+      ],
+      [
+        'trait-registry',
         'checkpoints: behind',
         `UPDATE checkpoints SET next_offset = next_offset - 1 WHERE partition = ${USED_PARTITION}`,
         `UPDATE checkpoints SET next_offset = next_offset + 1 WHERE partition = ${USED_PARTITION}`,
@@ -284,7 +331,11 @@ export function describeAudit(campaignOf: () => CampaignContext): void {
         ).toMatchObject({ exitCode: 0 })
       await atRest()
       const move = (by: number) =>
-        queryRows(stack, 'metering', `UPDATE dead_letters SET "offset" = "offset" + ${by} WHERE "offset" >= ${offset}`)
+        queryRows(
+          stack,
+          'metering',
+          `UPDATE dead_letters SET "offset" = "offset" + ${by} WHERE partition = ${partition} AND "offset" >= ${offset}`,
+        )
       // As if the first of the two records had been folded before the batch was damaged.
       await move(1)
       await atRest()
