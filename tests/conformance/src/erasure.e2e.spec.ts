@@ -23,6 +23,7 @@ const POISON = `poison${randomBytes(8).toString('hex')}`
 const [PERSON, IMPORTED] = [`${CANARY}-person@example.com`, `${CANARY}-imported@example.com`]
 const [SUPPRESSED, OTHER] = [`suppressed-${CANARY}`, 'somebody-else@example.com']
 const PROJECT = 'demo/shop'
+const CONSUMERS = ['user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator', 'user-eraser']
 const WITHIN_A_MINUTE = 60_000
 
 // Its gates compare a trait and a property of the person, so the decision quotes them.
@@ -122,6 +123,18 @@ async function settle(): Promise<void> {
   expect(await eventually(isSettled, Boolean, WITHIN_A_MINUTE, 500)).toBe(true)
 }
 
+/** Imports the same history in a file of this name, which has an import of its own. */
+async function importHistory(name: string): Promise<Ended> {
+  const file = path.join(folder, name)
+  const past = { userName: IMPORTED, occurredAt: '2024-01-01T00:00:00Z' }
+  const lines = [
+    { ...past, type: 'identify', userAttributes: { $set: { colour: `${CANARY}-imported` } } },
+    { ...past, type: 'track', eventName: 'Viewed', properties: { url: `${CANARY}-past` } },
+  ]
+  await writeFile(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+  return nextvisit('import', file, '--project', PROJECT)
+}
+
 /** Leaves words of the person in every place that the product has. */
 async function plant(): Promise<void> {
   const words = { plan: 'pro', colour: `${CANARY}-trait`, email: PERSON }
@@ -168,14 +181,7 @@ async function plant(): Promise<void> {
   ]
   expect(rejected.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400])
 
-  const file = path.join(folder, 'history.ndjson')
-  const past = { userName: IMPORTED, occurredAt: '2024-01-01T00:00:00Z' }
-  const lines = [
-    { ...past, type: 'identify', userAttributes: { $set: { colour: `${CANARY}-imported` } } },
-    { ...past, type: 'track', eventName: 'Viewed', properties: { url: `${CANARY}-past` } },
-  ]
-  await writeFile(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
-  expect(await nextvisit('import', file, '--project', PROJECT)).toMatchObject({ exitCode: 0 })
+  expect(await importHistory('history.ndjson')).toMatchObject({ exitCode: 0 })
 
   const key = String(first.body['userId'])
   const value = JSON.stringify({ type: 'IdentifyRequested', userName: POISON, operations: { [POISON]: POISON } })
@@ -195,7 +201,7 @@ async function findCopies(): Promise<readonly string[]> {
   return ALL.flatMap((word) => placesWith(word, places))
 }
 
-/** Returns the exports that have a word of the person. */
+/** Returns the exports that have one of the words. */
 async function findExported(): Promise<readonly string[]> {
   const topics = ['user-events', 'form-events', 'erasures', 'catalog']
   const exports = await Promise.all([
@@ -203,10 +209,8 @@ async function findExported(): Promise<readonly string[]> {
     nextvisit('users', 'export', '--project', PROJECT, '--user', OTHER),
   ])
   expect(exports.filter(({ exitCode }) => exitCode !== 0)).toEqual([])
-  return placesWith(
-    CANARY,
-    exports.map(({ stdout }, index) => ({ name: topics[index] ?? `export ${index}`, text: stdout })),
-  )
+  const places = exports.map(({ stdout }, index) => ({ name: topics[index] ?? `export ${index}`, text: stdout }))
+  return ALL.flatMap((word) => placesWith(word, places))
 }
 
 async function erase(userNames: readonly string[], suppress: boolean): Promise<string> {
@@ -338,16 +342,24 @@ describe('an erasure', { timeout: 240_000 }, () => {
   it('outlives a restore of older keys and a replay of every consumer', async () => {
     const messages = [...before.keys.values()].map(({ key, value, partition }) => ({ key, value, partition }))
     await withProducer(stack, (producer) => producer.send({ topic: 'user-keys', messages }))
-    for (const consumer of ['user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator']) {
-      const replay = await nextvisit('replay', consumer)
-      expect(`${replay.stdout}${replay.stderr}`).toContain('Rebuilt and live rows are equal')
-      expect(replay.exitCode).toBe(0)
+    const replays = await Promise.all(CONSUMERS.map((consumer) => nextvisit('replay', consumer)))
+    for (const { exitCode, stdout, stderr } of replays) {
+      expect(`${stdout}${stderr}`).toContain('Rebuilt and live rows are equal')
+      expect(exitCode).toBe(0)
     }
     expect(await readPerson()).toEqual([404, 404, 404, 404])
     expect(await findCopies()).toEqual([])
     expect(await findExported()).toEqual([])
     expect(await eventually(erasedKeys, (keys) => keys.length === 0, WITHIN_A_MINUTE, 1_000)).toEqual([])
     expect(await readErasure(erasureId)).toMatchObject({ status: 'complete' })
+    expect(await readCounts()).toEqual(before.counts)
+  })
+
+  it('outlives a second import of a file with the person', async () => {
+    expect(await importHistory('again.ndjson')).toMatchObject({ exitCode: 0 })
+    await settle()
+    expect(await readPerson()).toEqual([404, 404, 404, 404])
+    expect(await findCopies()).toEqual([])
     expect(await readCounts()).toEqual(before.counts)
   })
 
