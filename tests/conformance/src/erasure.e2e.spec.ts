@@ -360,6 +360,7 @@ describe('an erasure', { timeout: 240_000 }, () => {
     await settle()
     expect(await readPerson()).toEqual([404, 404, 404, 404])
     expect(await findCopies()).toEqual([])
+    expect(await findExported()).toEqual([])
     expect(await readCounts()).toEqual(before.counts)
   })
 
