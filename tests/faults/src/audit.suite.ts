@@ -5,12 +5,12 @@ import { userIdOf } from '@nextvisit/domain'
 import { readWatermarks } from '@nextvisit/log'
 import { publishCompressed, spaces } from '@nextvisit/log/test/publish-compressed.ts'
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { UserConsumerName } from '@nextvisit/services'
 import type { RecordingClient } from './recording-client.ts'
 import { auditStack, type CampaignStack, CONSUMER_NAMES } from './campaign-stack.ts'
 import { queryRows } from './query-rows.ts'
 import type { CampaignContext } from './run-seed.ts'
 import { createRandom } from './seeded-random.ts'
+import { ONE_USER, TAMPERED_ROWS } from './tampered-rows.ts'
 import { createTraffic } from './traffic.ts'
 import { eventually, withProducer } from '@nextvisit/testing/black-box'
 
@@ -88,15 +88,6 @@ function nextvisit(...args: readonly string[]): Promise<{ exitCode: number; stdo
   })
 }
 
-/** Only one user is changed, but all of them are compared. */
-const ONE_USER = '(SELECT user_id FROM users ORDER BY user_id LIMIT 1)'
-const ONE_WITH_EVENTS = '(SELECT user_id FROM user_events ORDER BY user_id LIMIT 1)'
-
-/** Older than every fence. */
-const A_KEY = '00000000-0000-7000-8000-000000000000'
-
-const USED_PARTITION = '(SELECT partition FROM checkpoints WHERE next_offset > 1 ORDER BY partition LIMIT 1)'
-
 /** Tests that the audit finds tampered rows. Each test restores the rows it changes, because later specs use the stack. */
 export function describeAudit(campaignOf: () => CampaignContext): void {
   describe('the audit of a stack after traffic', { timeout: 120_000 }, () => {
@@ -141,134 +132,7 @@ export function describeAudit(campaignOf: () => CampaignContext): void {
       expect(exitCode).toBe(0)
     })
 
-    it.each<[UserConsumerName, string, string, string]>([
-      [
-        'user-projector',
-        'users.user_events: count',
-        `UPDATE user_events SET count = count + 1 WHERE user_id = ${ONE_WITH_EVENTS}`,
-        `UPDATE user_events SET count = count - 1 WHERE user_id = ${ONE_WITH_EVENTS}`,
-      ],
-      [
-        'user-projector',
-        'users.users: traits',
-        `UPDATE users SET traits = (traits::jsonb - 'plan' || jsonb_build_object('lost', traits->'plan'))::json WHERE user_id = ${ONE_USER}`,
-        `UPDATE users SET traits = (traits::jsonb - 'lost' || jsonb_build_object('plan', traits->'lost'))::json WHERE user_id = ${ONE_USER}`,
-      ],
-      [
-        'user-projector',
-        'users.segment_members: missing',
-        `UPDATE segment_members SET segment_id = 'another' WHERE segment_id = 'paying'`,
-        `UPDATE segment_members SET segment_id = 'paying' WHERE segment_id = 'another'`,
-      ],
-      [
-        'user-projector',
-        'users.segment_counts: members',
-        'UPDATE segment_counts SET members = members + 1',
-        'UPDATE segment_counts SET members = members - 1',
-      ],
-      [
-        'metering',
-        'metering.counters: count',
-        `UPDATE counters SET count = count + 1 WHERE kind = 'mau'`,
-        `UPDATE counters SET count = count - 1 WHERE kind = 'mau'`,
-      ],
-      [
-        'metering',
-        'metering.unique_names: not in the log',
-        `UPDATE unique_names SET slug = 'another' WHERE slug = 'signed_in'`,
-        `UPDATE unique_names SET slug = 'signed_in' WHERE slug = 'another'`,
-      ],
-      [
-        'metering',
-        'metering.usage: events',
-        `UPDATE usage SET events = events - 1`,
-        `UPDATE usage SET events = events + 1`,
-      ],
-      [
-        'trait-registry',
-        'registry.definitions: firstSeenAt',
-        `UPDATE definitions SET first_seen_at = first_seen_at + interval '1 s'`,
-        `UPDATE definitions SET first_seen_at = first_seen_at - interval '1 s'`,
-      ],
-      [
-        'form-trigger-evaluator',
-        'forms.queue: missing',
-        `UPDATE queue SET user_id = id, id = user_id WHERE state = 'delivered'`,
-        `UPDATE queue SET user_id = id, id = user_id WHERE state = 'delivered'`,
-      ],
-      [
-        'form-trigger-evaluator',
-        'forms.decisions: outcome',
-        `UPDATE decisions SET outcome = 'queued ' WHERE outcome = 'queued'`,
-        `UPDATE decisions SET outcome = 'queued' WHERE outcome = 'queued '`,
-      ],
-      [
-        'form-trigger-evaluator',
-        'forms.decisions: gates',
-        `UPDATE decisions SET gates = gates #- '{0,compared,now}' || jsonb_build_object('was', gates)`,
-        `UPDATE decisions SET gates = gates -> -1 -> 'was'`,
-      ],
-      [
-        'form-trigger-evaluator',
-        'forms.decisions: trigger',
-        `UPDATE decisions SET trigger = jsonb_build_object('was', trigger)`,
-        `UPDATE decisions SET trigger = trigger -> 'was'`,
-      ],
-      [
-        'form-trigger-evaluator',
-        'forms.queue: offeredAt',
-        `UPDATE queue SET state = 'offered', offered_at = now() WHERE state = 'waiting'`,
-        `UPDATE queue SET state = 'waiting', offered_at = NULL WHERE state = 'offered'`,
-      ],
-      [
-        'form-trigger-evaluator',
-        'forms.event_occurrences: latest',
-        `UPDATE event_occurrences SET latest_ms[1] = latest_ms[1] - 1`,
-        `UPDATE event_occurrences SET latest_ms[1] = latest_ms[1] + 1`,
-      ],
-      [
-        'form-trigger-evaluator',
-        'forms.event_occurrences: missedAt',
-        `UPDATE event_occurrences SET missed_at = '1970-01-01' WHERE missed_at IS NULL`,
-        `UPDATE event_occurrences SET missed_at = NULL WHERE missed_at = '1970-01-01'`,
-      ],
-      [
-        'trait-registry',
-        'trait-registry erased_users: keysUntil',
-        `UPDATE erased_users SET keys_until = keys_until - interval '1 s'`,
-        `UPDATE erased_users SET keys_until = keys_until + interval '1 s'`,
-      ],
-      [
-        'metering',
-        'metering erased_users: missing',
-        `UPDATE erased_users SET project = project || ' '`,
-        `UPDATE erased_users SET project = trim(project)`,
-      ],
-      [
-        'user-projector',
-        'user-projector user_keys: fenced',
-        `INSERT INTO user_keys (user_id, key_id, wrapped, partition) SELECT user_id, '${A_KEY}', '', partition FROM erased_users`,
-        `DELETE FROM user_keys WHERE key_id = '${A_KEY}'`,
-      ],
-      [
-        'form-trigger-evaluator',
-        'dead letters: not erased',
-        `UPDATE dead_letters SET value = 'kept' WHERE value IS NULL`,
-        `UPDATE dead_letters SET value = NULL WHERE value = 'kept'`,
-      ],
-      [
-        'trait-registry',
-        'checkpoints: behind',
-        `UPDATE checkpoints SET next_offset = next_offset - 1 WHERE partition = ${USED_PARTITION}`,
-        `UPDATE checkpoints SET next_offset = next_offset + 1 WHERE partition = ${USED_PARTITION}`,
-      ],
-      [
-        'metering',
-        'checkpoints: beyond the log',
-        `UPDATE checkpoints SET next_offset = next_offset + 1`,
-        `UPDATE checkpoints SET next_offset = next_offset - 1`,
-      ],
-    ])('finds a changed row: %s %s', async (service, kind, tamper, restore) => {
+    it.each(TAMPERED_ROWS)('finds a changed row: %s %s', async (service, kind, tamper, restore) => {
       await queryRows(stack, service, tamper)
       try {
         expect(kindsOf(await recount())).toContain(kind)
