@@ -84,6 +84,7 @@ describe('nextvisit migrate', () => {
       deadLetters: 2,
       outbox: { records: 0, seconds: 0 },
       alarms: [],
+      leftSchemas: [],
     })
   })
 })

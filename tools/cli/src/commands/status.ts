@@ -9,7 +9,7 @@ import { readStatus, type Status } from '../status/read-status.ts'
 export function createCommand(): Command {
   return new Command('status')
     .description(
-      "Show each consumer's lag, dead letters, outbox and stopped partitions, the catalog's revisions, the running services and the keys of NEXTVISIT_SECRET_KEY.",
+      "Show each consumer's lag, dead letters, outbox, stopped partitions and schemas left from replays, the catalog's revisions, the running services and the keys of NEXTVISIT_SECRET_KEY.",
     )
     .option('--json', 'for scripts')
     .addHelpText(
@@ -50,9 +50,20 @@ function printConsumers({ consumers }: Status): void {
       ]),
   )
   for (const consumer of consumers) {
-    if (consumer.status === 'away') print(styled('red', `${consumer.service} is unavailable: ${consumer.because}`))
-    else for (const alarm of consumer.alarms) print(styled('red', alarmLine(consumer.service, alarm)))
+    if (consumer.status === 'away') {
+      print(styled('red', `${consumer.service} is unavailable: ${consumer.because}`))
+      continue
+    }
+    for (const alarm of consumer.alarms) print(styled('red', alarmLine(consumer.service, alarm)))
+    for (const schema of consumer.leftSchemas) print(styled('yellow', leftSchemaLine(consumer.service, schema)))
   }
+}
+
+function leftSchemaLine(service: string, schema: string): string {
+  return (
+    `The schema ${schema} is left from a replay of ${service}. No erasure reaches it: complete the replay or drop the ` +
+    'schema. See docs/runbooks/replay.md.'
+  )
 }
 
 /** Describes a stopped partition in one line: its position, start, cause and remedy. */

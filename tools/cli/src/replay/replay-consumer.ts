@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { CatalogView } from '@nextvisit/catalog'
 import { type Consumer, coreTableSources, createUserKeys, offlineParts, type UserKeys } from '@nextvisit/consumer'
 import { type LostOffsets, type ReplayStep, TOPICS, USER_KEYS_TOPIC, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
-import { type Client, openCommitDb, withClient } from '@nextvisit/database'
+import { openCommitDb, withClient } from '@nextvisit/database'
 import { createLogAdmin, type LogConnection, readKeyPartitions, withLogAdmin } from '@nextvisit/log'
 import type { KeyRing } from '@nextvisit/sealing'
 import type { Schemas, TableComparison } from './compare-tables.ts'
@@ -13,7 +13,7 @@ import { lostLine } from './lost-offsets.ts'
 import { publishedTopic } from './published-topic.ts'
 import type { RebuildContext, RebuildSource } from './rebuild-source.ts'
 import { replay, type ReplayOutcome } from './replay.ts'
-import { ReplayError } from './replay-error.ts'
+import { requireAlone } from './replay-lock.ts'
 import { openShadow, shadowOf } from './shadow-schema.ts'
 import { unavailablePart } from './unavailable-error.ts'
 
@@ -41,16 +41,13 @@ export interface ReplayEnvironment {
   readonly onPause: (error: Error) => void
 }
 
-/** "NVRP". Class of the advisory lock that allows one replay of a schema; the other half is a hash of the schema's name. */
-const REPLAY_LOCK = 0x4e_56_52_50
-
 const PAUSE_MS = 3_000
 /** Maximum number of consecutive pauses without a folded record. */
 const MAX_PAUSES = 20
 
 /**
  * Replays one consumer. If Kafka or Postgres is unavailable or busy before the swap, the replay resumes afterwards. Throws
- * {@link ReplayError}, and any error that a retry would repeat.
+ * `ReplayError`, and any error that a retry would repeat.
  */
 export async function replayConsumer(
   consumer: Consumer,
@@ -150,16 +147,6 @@ async function sourcesOf(consumer: Consumer, context: RebuildContext): Promise<r
   if (!consumer.published) return [live]
   const published = consumer.published(await countKeyPartitions())
   return [live, publishedTopic(context, published)]
-}
-
-/** Takes the lock of a schema's replay. The lock ends with the connection, however the process ends. */
-async function requireAlone(client: Client, schema: string): Promise<void> {
-  const { rows } = await client.query<{ alone: boolean }>('SELECT pg_try_advisory_lock($1, hashtext($2)) AS alone', [
-    REPLAY_LOCK,
-    schema,
-  ])
-  if (rows[0]?.alone) return
-  throw new ReplayError('REPLAY_RUNS', `Another replay of the schema ${schema} is running. Wait for it, or stop it.`)
 }
 
 /**

@@ -1,4 +1,7 @@
+import type { Consumer } from '@nextvisit/consumer'
 import type { Client } from 'pg'
+import { isReplayRunning } from '../replay/replay-lock.ts'
+import { replacedOf, shadowOf } from '../replay/shadow-schema.ts'
 
 /** Position of a consumer in a partition. */
 export interface StoredCheckpoint {
@@ -16,6 +19,8 @@ export interface ConsumerState {
   /** Number of records waiting for their publish. `seconds`: age of the oldest record; 0 if there is none. */
   readonly outbox: { readonly records: number; readonly seconds: number }
   readonly alarms: readonly Alarm[]
+  /** Schemas of an interrupted replay, which no erasure reaches. Empty while a replay runs. */
+  readonly leftSchemas: readonly string[]
 }
 
 /** A stopped partition, or one whose ticks fail, with the cause. */
@@ -34,14 +39,27 @@ export interface Alarm {
 }
 
 /** Reads the state of a consumer from its schema. Its projection is named after the service. */
-export async function readConsumer(client: Client, service: string): Promise<ConsumerState> {
+export async function readConsumer(
+  client: Client,
+  { name: service, schema }: Pick<Consumer, 'name' | 'schema'>,
+): Promise<ConsumerState> {
   const checkpoints = await readStoredCheckpoints(client, service)
   const deadLetters = await client.query<{ count: string }>(
     `SELECT count(*) FROM dead_letters WHERE projection = $1 AND state IN ('dead', 'retry')`,
     [service],
   )
   const [outbox, alarms] = [await readOutbox(client), await readAlarms(client, service)]
-  return { checkpoints, deadLetters: Number(deadLetters.rows[0]?.count ?? 0), outbox, alarms }
+  const leftSchemas = await readLeftSchemas(client, schema)
+  return { checkpoints, deadLetters: Number(deadLetters.rows[0]?.count ?? 0), outbox, alarms, leftSchemas }
+}
+
+async function readLeftSchemas(client: Client, schema: string): Promise<readonly string[]> {
+  if (await isReplayRunning(client, schema)) return []
+  const { rows } = await client.query<{ name: string }>(
+    'SELECT nspname AS name FROM pg_namespace WHERE nspname = ANY($1) ORDER BY nspname',
+    [[shadowOf(schema), replacedOf(schema)]],
+  )
+  return rows.map(({ name }) => name)
 }
 
 async function readOutbox(client: Client): Promise<ConsumerState['outbox']> {

@@ -61,6 +61,7 @@ export async function readStatus(env: EnvironmentVariables, now: Date): Promise<
       deadLetters: part.deadLetters,
       outbox: part.outbox,
       alarms: part.alarms,
+      leftSchemas: part.leftSchemas,
     }
   })
   if (log.status === 'away') return { at: now.toISOString(), log, consumers: statuses, keyRingFault }
@@ -74,7 +75,7 @@ export async function readStatus(env: EnvironmentVariables, now: Date): Promise<
 }
 
 function askConsumer(consumer: Consumer, env: EnvironmentVariables) {
-  return askPart(() => inConsumerDatabase(env, consumer, (client) => readConsumer(client, consumer.name)))
+  return askPart(() => inConsumerDatabase(env, consumer, (client) => readConsumer(client, consumer)))
 }
 
 function byService({ current, lagging, silent, problems }: RunningViews): readonly ServiceStatus[] {
