@@ -1,5 +1,5 @@
 import type { ErasureFact, ErasureRequested, ProjectRef, UserRef } from '@nextvisit/contracts'
-import { keysUntilMsOf, projectKeyOf } from '@nextvisit/domain'
+import { fencedFromMs, keysUntilMsOf, projectKeyOf } from '@nextvisit/domain'
 import type { Fences } from './fences.ts'
 
 /** A user whose records are refused. */
@@ -56,9 +56,9 @@ export function createErasureFold(): { readonly fold: (fact: ErasureFact, offset
   const suppressed = new Map<string, Map<string, Suppression>>()
   let suppressedUsers = 0
   /** In the order of the log. */
-  const fences = new Map<string, { readonly keysUntilMs: number; readonly receivedMs: number }>()
+  const fences = new Map<string, { readonly keysUntilMs: number; readonly atMs: number }>()
   const listeners: ((userIds: readonly string[]) => void)[] = []
-  const requests = new Map<string, RequestedErasure & { readonly projectKey: string; readonly receivedMs: number }>()
+  const requests = new Map<string, RequestedErasure & { readonly projectKey: string; readonly atMs: number }>()
 
   function request(fact: ErasureRequested, offset: bigint): void {
     const { id, received, userIds, unknown, suppress } = fact
@@ -66,11 +66,12 @@ export function createErasureFold(): { readonly fold: (fact: ErasureFact, offset
     // A repeated request changes nothing: the users may have returned since.
     if (requests.get(id)?.projectKey === projectKey) return
     const receivedMs = Date.parse(received)
-    requests.set(id, { id, unknown, received, users: userIds.length, projectKey, receivedMs })
+    requests.set(id, { id, unknown, received, users: userIds.length, projectKey, atMs: receivedMs })
     for (const [position, userId] of userIds.entries()) {
-      const keysUntilMs = keysUntilMsOf(receivedMs, fences.get(userId)?.keysUntilMs)
+      const keysUntilMs = keysUntilMsOf(fencedFromMs(fact), fences.get(userId)?.keysUntilMs)
       fences.delete(userId)
-      fences.set(userId, { keysUntilMs, receivedMs })
+      // Until it is past, the clock alone makes no key that is late enough.
+      fences.set(userId, { keysUntilMs, atMs: keysUntilMs })
       if (suppress) add(projectKey, { userId, since: received, erasureId: id, place: `${offset}-${position}` })
     }
     forget(requests, receivedMs - REQUESTS_KEPT_MS, MAX_REQUESTS)
@@ -113,9 +114,9 @@ export function createErasureFold(): { readonly fold: (fact: ErasureFact, offset
 }
 
 /** Removes the first entries that are older than an instant, or more than `max`. */
-function forget(entries: Map<string, { readonly receivedMs: number }>, beforeMs: number, max: number): void {
-  for (const [key, { receivedMs }] of entries) {
-    if (receivedMs >= beforeMs && entries.size <= max) return
+function forget(entries: Map<string, { readonly atMs: number }>, beforeMs: number, max: number): void {
+  for (const [key, { atMs }] of entries) {
+    if (atMs >= beforeMs && entries.size <= max) return
     entries.delete(key)
   }
 }

@@ -72,7 +72,20 @@ describe('the fold of erasures', () => {
     expect(keysUntilOf(ADA)).toBe(T0 + 60_000)
     fold(requested('two', { userIds: [BOB], received: at(86_401) }), 1n)
     expect([read(place, idOf('one')), keysUntilOf(ADA)]).toEqual([undefined, T0 + 60_000])
-    fold(requested('three', { userIds: [BOB], received: at(8 * 86_400 + 1) }), 2n)
+    fold(requested('three', { userIds: [BOB], received: at(60 + 8 * 86_400) }), 2n)
+    expect(keysUntilOf(ADA)).toBe(T0 + 60_000)
+    fold(requested('four', { userIds: [BOB], received: at(60 + 8 * 86_400 + 1) }), 3n)
+    expect(keysUntilOf(ADA)).toBeUndefined()
+  })
+
+  it('covers the newest key of a gateway whose clock is ahead, and is kept until the clock has passed it', () => {
+    const { fold, keysUntilOf } = createErasureFold()
+    const day = 86_400
+    fold(requested('one', { newestKeyAt: at(30 * day) }), 0n)
+    expect(keysUntilOf(ADA)).toBe(T0 + 30 * day * 1_000 + 60_000)
+    fold(requested('two', { userIds: [BOB], received: at(20 * day) }), 1n)
+    expect(keysUntilOf(ADA)).toBeDefined()
+    fold(requested('three', { userIds: [BOB], received: at(39 * day) }), 2n)
     expect(keysUntilOf(ADA)).toBeUndefined()
   })
 

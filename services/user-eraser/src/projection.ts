@@ -8,7 +8,7 @@ import {
   type UserErased,
 } from '@nextvisit/contracts'
 import { type Db, type NewRow, type Sql, sql } from '@nextvisit/database'
-import { keysUntilMsOf, uuidV5 } from '@nextvisit/domain'
+import { fencedFromMs, keysUntilMsOf, uuidV5 } from '@nextvisit/domain'
 import { erasures, erasureUsers } from './tables.ts'
 
 interface Draft {
@@ -81,7 +81,7 @@ function evolveRequested(
   const place = { organization, project }
   draft.requested.push({ ...place, erasureId, requestedAt: received, users: userIds.size, unknown, suppress })
   for (const userId of userIds) {
-    const untilMs = keysUntilMsOf(Date.parse(received), draft.keysUntilMs.get(userId))
+    const untilMs = keysUntilMsOf(fencedFromMs(fact), draft.keysUntilMs.get(userId))
     draft.keysUntilMs.set(userId, untilMs)
     const keysUntil = new Date(untilMs).toISOString()
     draft.users.push({ ...place, userId, erasureId, keysUntil })

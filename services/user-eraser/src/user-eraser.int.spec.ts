@@ -173,6 +173,18 @@ describe('the user eraser', { timeout: 120_000 }, () => {
     expect(receipts?.receipt?.users.map(({ userId }) => userId).toSorted()).toEqual(userIds.toSorted())
   })
 
+  it('fences the newest key of a gateway whose clock is ahead', async () => {
+    const userId = randomUUID()
+    await givenEraser()
+    const newestKeyAt = new Date(Date.now() + 3_600_000).toISOString()
+    await gateway.requestErasure([userId], { newestKeyAt })
+    await vi.waitFor(async () => {
+      const fact = (await readAll(kafka.connection, TOPICS.userEvents)).find(({ key }) => key === userId)
+      const { keysUntil } = JSON.parse(fact?.value ?? '{}') as Partial<UserErased>
+      expect(Date.parse(keysUntil ?? '') - Date.parse(newestKeyAt)).toBe(60_000)
+    }, PATIENT)
+  })
+
   it('lists erasures, newest first, and completes two of the same user', async () => {
     const userId = randomUUID()
     const eraser = await givenEraser()

@@ -18,6 +18,9 @@ export const ErasureRequested = z
     ),
     ...erasureFactMembers,
     received: Instant.describe("The gateway's clock once it has read the request."),
+    newestKeyAt: Instant.optional().describe(
+      'The instant of the newest data key of these users. Absent, unless it is later than `received`.',
+    ),
     userIds: z.array(Uuid).min(1).max(MAX_ERASED_USERS).describe('The users, each once. No names.'),
     unknown: z.number().int().min(0).describe('The number of users that had no profile.'),
     suppress: z.boolean().describe('Records of these users are refused until `SuppressionLifted`.'),

@@ -1,4 +1,4 @@
-import type { AnyUserFact } from '@nextvisit/contracts'
+import type { AnyUserFact, ErasureRequested } from '@nextvisit/contracts'
 
 /**
  * Keys that were created until this long after the request are fenced too: the clocks of gateways differ, and a gateway that
@@ -43,12 +43,17 @@ export function isFencedKey(keyId: string, { keysUntilMs }: Pick<Fence, 'keysUnt
   return keyTimeMs(keyId) <= keysUntilMs
 }
 
+/** Returns the instant from which the fences of a request follow, ms since the epoch. No known key of its users is later. */
+export function fencedFromMs({ received, newestKeyAt }: Pick<ErasureRequested, 'received' | 'newestKeyAt'>): number {
+  return Math.max(Date.parse(received), newestKeyAt === undefined ? 0 : Date.parse(newestKeyAt))
+}
+
 /**
  * Returns `keysUntil` of an erasure. It is later than that of the previous erasure of the user, whose later keys may be in the
- * future.
+ * future. `fromMs`: {@link fencedFromMs} the request.
  */
-export function keysUntilMsOf(receivedMs: number, previousKeysUntilMs = Number.NEGATIVE_INFINITY): number {
-  return Math.max(receivedMs, previousKeysUntilMs) + CLOCK_SKEW_MS
+export function keysUntilMsOf(fromMs: number, previousKeysUntilMs = Number.NEGATIVE_INFINITY): number {
+  return Math.max(fromMs, previousKeysUntilMs) + CLOCK_SKEW_MS
 }
 
 /** Returns the instant that a new key of a user must have, so that no erasure covers it. */

@@ -157,7 +157,7 @@ describe('the data key of an erased user (decision 18, The fence rule)', () => {
     await gateway.identify({ userName: 'ada' })
     fold(erasureOf(adaOf(gateway), Date.now()), 0n)
     await gateway.redis.del(markerOf(gateway))
-    fold(erasureOf(randomUUID(), Date.now() + 8 * 86_400_000 + 1), 1n)
+    fold(erasureOf(randomUUID(), Date.now() + 9 * 86_400_000), 1n)
     expect(fences.keysUntilOf(adaOf(gateway))).toBeUndefined()
     expect((await track(gateway)).status).toBe(404)
     expect((await gateway.identify({ userName: 'ada' })).status).toBe(200)

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { decodeRecord, ErasureFact, type ErasureSummary } from '@nextvisit/contracts'
-import { hashApiKey, userIdOf } from '@nextvisit/domain'
+import { decodeRecord, ErasureFact, type ErasureRequested, type ErasureSummary } from '@nextvisit/contracts'
+import { hashApiKey, keyTimeMs, userIdOf } from '@nextvisit/domain'
 import { readLog } from '@nextvisit/log'
 import { NOT_FOUND } from '@nextvisit/service-kit'
-import { createInstallationKeys } from '@nextvisit/sealing'
+import { createDataKey, createInstallationKeys, type WrappedKey } from '@nextvisit/sealing'
 import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { type GatewayFixture, type GatewayFixtureOptions, newKey } from '../../test/gateway-fixture.ts'
@@ -152,6 +152,27 @@ describe('POST /v2/admin/erasures', () => {
     expect(later.body['erasureId']).not.toBe(first.body['erasureId'])
     expect((await eraseAt('2026-11-04T12:00:00.000Z')).text).toBe(later.text)
     expect((await factsOf(gateway)).map(({ id }) => id)).toEqual([first.body['erasureId'], later.body['erasureId']])
+  })
+
+  it('names the newest key of its users if the clock that made it is ahead, so that the fence covers it', async () => {
+    const keys = new Map<string, WrappedKey>()
+    const { gateway, idOf } = await givenErasingGateway([], {
+      answers: {
+        lookUpUsers: async ({ questions }) => ({
+          answers: questions.map(({ userId }) => ({ existence: 'exists', key: keys.get(userId) })),
+        }),
+      },
+    })
+    for (const [name, aheadMs] of [
+      ['ada', -3_600_000],
+      ['bob', 3_600_000],
+    ] as const)
+      keys.set(idOf(name), createDataKey(KEY_RING, idOf(name), Date.now() + aheadMs).wrapped)
+    for (const userNames of [['ada'], ['ada', 'bob']]) expect((await gateway.erase({ userNames })).status).toBe(202)
+    const [ofAda, ofBoth] = (await factsOf(gateway)) as ErasureRequested[]
+    expect(ofAda).not.toHaveProperty('newestKeyAt')
+    expect(Date.parse(ofBoth?.newestKeyAt ?? '')).toBe(keyTimeMs(keys.get(idOf('bob'))?.keyId ?? ''))
+    expect(Date.parse(ofBoth?.received ?? '')).toBeLessThan(Date.now() + 60_000)
   })
 
   it('answers 503, and publishes nothing, while it cannot tell which users exist', async () => {

@@ -1,5 +1,5 @@
 import type { ErasureFact, ProjectRef, userProjectorCalls } from '@nextvisit/contracts'
-import { isoInstant } from '@nextvisit/domain'
+import { isoInstant, keyTimeMs } from '@nextvisit/domain'
 import type { PublishOutcome } from '@nextvisit/log'
 import type { CallClient } from '@nextvisit/service-kit'
 import type { ErasureView, RequestedErasure } from '@nextvisit/user-keys'
@@ -41,12 +41,19 @@ const NOT_PUBLISHED = { outcome: 'not-published' } as const
 export type RequestErasure = ReturnType<typeof createRequestErasure>
 
 /**
- * Creates the beginning of an erasure (decisions.md, Erasure): counts the users without a profile, and publishes
+ * Creates the beginning of an erasure (decisions.md, Erasure): looks the users up, and publishes
  * `ErasureRequested`. A request that is in the log is not published again.
  */
 export function createRequestErasure({ userProjector, userEvents, view, publishErasure }: RequestErasureParts) {
-  /** Returns the number of users without a profile; undefined if one of them cannot be told. */
-  async function countUnknown({ place, userIds, deadlineAt }: WantedErasure): Promise<number | undefined> {
+  /**
+   * Returns the number of users without a profile, and the instant of the newest key; undefined if one of the users cannot be told.
+   * Another gateway, whose clock is ahead, may have created that key.
+   */
+  async function lookUp({
+    place,
+    userIds,
+    deadlineAt,
+  }: WantedErasure): Promise<{ readonly unknown: number; readonly newestKeyMs: number } | undefined> {
     const { organization, project } = place
     const questions = userIds.flatMap((userId) => {
       const user = userEvents.partitionOf(userId)
@@ -55,20 +62,24 @@ export function createRequestErasure({ userProjector, userEvents, view, publishE
     if (questions.length < userIds.length) return undefined
     const asked = await userProjector.lookUpUsers({ questions }, { deadlineAt })
     if (asked.outcome !== 'answered') return undefined
-    const found = asked.answer.answers.map(({ existence }) => existence)
-    return found.includes('unknown') ? undefined : found.filter((existence) => existence === 'missing').length
+    const { answers } = asked.answer
+    if (answers.some(({ existence }) => existence === 'unknown')) return undefined
+    const unknown = answers.filter(({ existence }) => existence === 'missing').length
+    return { unknown, newestKeyMs: Math.max(0, ...answers.map(({ key }) => (key ? keyTimeMs(key.keyId) : 0))) }
   }
 
   return async (wanted: WantedErasure): Promise<ErasureOutcome> => {
     const { place, erasureId, userIds, suppress, receivedMs, deadlineAt, traceparent } = wanted
     const before = view.requested(place, erasureId)
     if (before) return { outcome: 'published', erasure: before }
-    const unknown = await countUnknown(wanted)
-    if (unknown === undefined) return NOT_PUBLISHED
+    const found = await lookUp(wanted)
+    if (found === undefined) return NOT_PUBLISHED
+    const { unknown, newestKeyMs } = found
     const { organization, project } = place
     const received = isoInstant(receivedMs)
     const about = { organization, project, received, userIds: [...userIds], unknown, suppress }
-    const fact = { type: 'ErasureRequested', id: erasureId, ...about } as const
+    const newestKeyAt = newestKeyMs > receivedMs ? isoInstant(newestKeyMs) : undefined
+    const fact = { type: 'ErasureRequested', id: erasureId, ...about, ...(newestKeyAt && { newestKeyAt }) } as const
     const published = await publishErasure(fact, { deadlineAt, traceparent })
     if (published.outcome !== 'published') return { outcome: published.outcome }
     // The caller's next request to this gateway finds the users suppressed.
