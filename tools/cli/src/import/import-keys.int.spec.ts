@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { erasedUsers, userKeys } from '@nextvisit/consumer'
-import type { RequestFact } from '@nextvisit/contracts'
+import type { ErasureRequested, RequestFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, openCommitDb, sql } from '@nextvisit/database'
 import { keyTimeMs } from '@nextvisit/domain'
 import { createPublisher, readLog, type Publisher } from '@nextvisit/log'
 import { createDataKey, type WrappedKey } from '@nextvisit/sealing'
 import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
+import type { Fences } from '@nextvisit/user-keys'
 import { givenErasures } from '@nextvisit/user-keys/test/given-erasures.ts'
 import { createTestDatabase, createTestTopic, type TestDatabase } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
@@ -43,8 +44,8 @@ function logOf({ topic, connection } = keysTopic) {
   return { connection, publisher, partitions: PARTITIONS, keysTopic: topic }
 }
 
-function givenImportKeys() {
-  return createImportKeys({ project, keyRing, fences: givenErasures(), projector, log: logOf() })
+function givenImportKeys(fences: Fences = givenErasures()) {
+  return createImportKeys({ project, keyRing, fences, projector, log: logOf() })
 }
 
 /** Reads the values of a topic of this spec, by key. */
@@ -77,6 +78,9 @@ const erase = (userId: string, keysUntilMs: number) => {
   const row = { ...project, userId, partition: 0, offset: 1n, keysUntil, erasureId: randomUUID(), rows: 0n }
   return db.executeAll(erasedUsers.upsert([row]))
 }
+
+const rememberFolded = ({ id }: RequestFact) =>
+  db.executeAll([sql`INSERT INTO idempotent_records (record_id, partition, received) VALUES (${id}::uuid, 0, now())`])
 
 describe('the data keys of an import', () => {
   it('are created once for each user that needs one, and are in the log before its records', async () => {
@@ -125,11 +129,20 @@ describe('a user who was erased, and whose file is imported again', () => {
     const keysUntilMs = Date.now() + 60_000
     await storedKey(createDataKey(keyRing, before.userId, Date.now()).wrapped)
     await erase(before.userId, keysUntilMs)
-    await db.executeAll([
-      sql`INSERT INTO idempotent_records (record_id, partition, received) VALUES (${before.id}::uuid, 0, now())`,
-    ])
+    await rememberFolded(before)
     const { keys, erased } = await givenImportKeys().keysFor([before, later, after])
     expect(erased).toEqual(new Set([before.id]))
     expect(keyTimeMs(keys.get(before.userId)?.id ?? '')).toBe(keysUntilMs + 1)
+  })
+
+  it('gets no key for records that were folded, while the projector has not folded the erasure', async () => {
+    const [before] = factsOf(newName())
+    await storedKey(createDataKey(keyRing, before.userId, Date.now()).wrapped)
+    await rememberFolded(before)
+    const received = new Date().toISOString()
+    const about = { ...project, received, userIds: [before.userId], unknown: 0, suppress: false }
+    const request: ErasureRequested = { type: 'ErasureRequested', id: randomUUID(), ...about }
+    const { keys, erased } = await givenImportKeys(givenErasures([request])).keysFor([before])
+    expect([[...erased], keys.size]).toEqual([[before.id], 0])
   })
 })

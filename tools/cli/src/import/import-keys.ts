@@ -48,6 +48,8 @@ export function createImportKeys({ project, keyRing, fences, projector, log }: I
   })
   /** `keysUntil` of erased users, ms since the epoch. */
   const erasedUntilMs = new Map<string, number>()
+  /** The projector may not have folded the last erasures yet, and the fences may have forgotten the first. */
+  const wasErased = (userId: string) => erasedUntilMs.has(userId) || fences.keysUntilOf(userId) !== undefined
   const keyOf = (userId: string) => sealingKeys.get(userId, erasedUntilMs.get(userId))?.key
 
   /** Reads the newest keys and the erasures of these users, as far as the projector has folded them. */
@@ -93,7 +95,7 @@ export function createImportKeys({ project, keyRing, fences, projector, log }: I
     keysFor: async (facts) => {
       const userIds = [...new Set(facts.map(({ userId }) => userId))]
       await readStored(userIds.filter((userId) => keyOf(userId) === undefined))
-      const erased = await readFolded(facts.filter(({ userId }) => erasedUntilMs.has(userId)))
+      const erased = await readFolded(facts.filter(({ userId }) => wasErased(userId)))
       const sealed = facts.filter((fact) => hasPersonalMembers(fact) && !erased.has(fact.id))
       const needed = [...new Set(sealed.map(({ userId }) => userId))]
       await create(needed.filter((userId) => keyOf(userId) === undefined))
