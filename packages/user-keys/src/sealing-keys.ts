@@ -102,12 +102,21 @@ export function createSealingKeys({ keyRing, publish, fences, max, nowMs = Date.
     const known = get(userId, options.keysUntilMs)
     if (known) return known
     const isJoining = creating.has(userId)
-    const created = await createOrJoin(userId, partition, options)
-    // The request that began the creation may have had less time left.
-    return created ?? (isJoining ? (get(userId) ?? createOrJoin(userId, partition, options)) : undefined)
+    const created = usable(await createOrJoin(userId, partition, options), options)
+    // The request that began the creation may have had less time left, or may not have known of an erasure.
+    if (created || !isJoining) return created
+    return get(userId, options.keysUntilMs) ?? usable(await createOrJoin(userId, partition, options), options)
   }
 
   return { get, add, create }
+}
+
+/** Returns the key unless the erasure that the caller knows of has destroyed it. */
+function usable(
+  created: SealingKey | undefined,
+  { keysUntilMs = Number.NEGATIVE_INFINITY }: CreateOptions,
+): SealingKey | undefined {
+  return created && !isFencedKey(created.key.id, { keysUntilMs }) ? created : undefined
 }
 
 /** Returns a function that seals text with a key. */

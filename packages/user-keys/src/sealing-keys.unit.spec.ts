@@ -157,6 +157,14 @@ describe('after an erasure, of a user', () => {
     expect(await creation).toBeUndefined()
   })
 
+  it('of which only a request that waits for a key knows, its key is later', async () => {
+    const [keys, userId] = [givenKeys(), randomUUID()]
+    const knowing = { ...options, keysUntilMs: NOW_MS + 5 }
+    const created = await Promise.all([options, knowing, knowing].map((one) => keys.create(userId, 0, one)))
+    expect(created.map((one) => keyTimeMs(one?.key.id ?? ''))).toEqual([NOW_MS, NOW_MS + 6, NOW_MS + 6])
+    expect(keys.log).toHaveLength(2)
+  })
+
   it('of which only the caller knows, the key is later', async () => {
     const [keys, userId] = [givenKeys(), randomUUID()]
     await keys.create(userId, 0, options)
