@@ -11,6 +11,7 @@ import { startKafka } from '@nextvisit/local-stack'
 import { withLogAdmin } from '@nextvisit/log'
 import { fillLog } from '@nextvisit/testing/black-box'
 import { readEndedChildrenCpuSeconds } from './cost/process-use.ts'
+import { readCountsOrExit } from './read-counts.ts'
 import { CLI, runNode } from './run-node.ts'
 
 const PARTITIONS = 12
@@ -19,7 +20,17 @@ const USERS = 19_997
 const IN_FLIGHT = 64
 const SECRET_KEY = 'ab'.repeat(32)
 const REFERENCE = path.join(import.meta.dirname, 'reference-export.ts')
-const [records = 150_000, rounds = 3] = process.argv.slice(2).map(Number)
+const HELP = `Usage: npx -y pnpm benchmark:export [RECORDS] [ROUNDS]
+
+Starts its own Kafka, and measures the throughput and CPU time of nextvisit export beside a reference program. Needs Linux.
+
+  RECORDS   records in the log (default 150000)
+  ROUNDS    measurements of each program (default 3)
+  --help`
+const [records = 0, rounds = 0] = readCountsOrExit(HELP, [
+  { name: 'RECORDS', byDefault: 150_000 },
+  { name: 'ROUNDS', byDefault: 3 },
+])
 
 interface Run {
   /** Time reported by the program, from its first connection to its last byte. */

@@ -14,6 +14,7 @@ import { runPacedLoad, startThrowAwayStack } from '@nextvisit/testing/black-box'
 import { measureCpu } from './cost/measure-cpu.ts'
 import { readEndedChildrenCpuSeconds } from './cost/process-use.ts'
 import { openStackProbe, type StackProbe } from './cost/stack-probe.ts'
+import { readCountsOrExit } from './read-counts.ts'
 import { CLI, runNode } from './run-node.ts'
 
 const PER_SECOND = 50
@@ -28,8 +29,19 @@ const KINDS = { 'no form reacts': 'Page Viewed', 'a form reacts': 'Checkout Comp
 type Kind = keyof typeof KINDS
 const kinds = Object.keys(KINDS) as Kind[]
 
-const [linesText = '150000', ...options] = process.argv.slice(2)
-const lines = Number(linesText)
+const HELP = `Usage: npx -y pnpm benchmark:import [LINES] [OPTION…]
+
+Starts its own stack, and measures nextvisit import alone and beside live events. Needs Linux.
+
+  LINES     lines of the imported file (default 150000)
+  OPTION    passed to nextvisit import, such as --max-delay 2; only after LINES
+  --help`
+const [linesText, ...options] = process.argv.slice(2)
+const [lines = 0] = readCountsOrExit(
+  HELP,
+  [{ name: 'LINES', byDefault: 150_000 }],
+  options.includes('--help') ? ['--help'] : linesText === undefined ? [] : [linesText],
+)
 
 const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
 const stack = await startThrowAwayStack({

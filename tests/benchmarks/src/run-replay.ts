@@ -5,10 +5,21 @@
 import { cpus, loadavg } from 'node:os'
 import { consumers } from '@nextvisit/services'
 import { eventually, fillLog, startThrowAwayStack } from '@nextvisit/testing/black-box'
+import { readCountsOrExit } from './read-counts.ts'
 import { CLI, runNode } from './run-node.ts'
 
 const FOLDED_WITHIN_MS = 900_000
-const [records = 200_000, users = 19_997] = process.argv.slice(2).map(Number)
+const HELP = `Usage: npx -y pnpm benchmark:replay [RECORDS] [USERS]
+
+Starts its own stack, and measures a dry run of nextvisit replay for each consumer.
+
+  RECORDS   records in the log (default 200000)
+  USERS     users of these records (default 19997)
+  --help`
+const [records = 0, users = 0] = readCountsOrExit(HELP, [
+  { name: 'RECORDS', byDefault: 200_000 },
+  { name: 'USERS', byDefault: 19_997 },
+])
 
 const stack = await startThrowAwayStack()
 

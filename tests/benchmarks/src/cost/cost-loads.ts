@@ -1,6 +1,6 @@
 import { requestBytes } from '../load/request-bytes.ts'
 
-export const LOADS = ['events', 'identifies', 'visits', 'forms', 'batches'] as const
+export const LOADS = ['events', 'properties', 'identifies', 'visits', 'forms', 'batches'] as const
 export type LoadName = (typeof LOADS)[number]
 
 /** Requests of one kind, for all users in turn. */
@@ -24,6 +24,7 @@ const SURVEYS = 10
 const EVENTS_PER_BATCH = 100
 const ROUTES = {
   events: '/v2/admin/track-event',
+  properties: '/v2/admin/track-event',
   identifies: '/v2/admin/identify-user',
   visits: '/v2/sdk/identify-user',
   forms: '/v2/admin/track-event',
@@ -31,6 +32,7 @@ const ROUTES = {
 }
 const EXPECTED = {
   events: '"triggersEvaluated":true',
+  properties: '"triggersEvaluated":true',
   identifies: '"userId"',
   visits: '"userId"',
   forms: '"formsQueued":1',
@@ -53,7 +55,14 @@ export function createCostLoad(name: LoadName, { gatewayUrl, keys }: LoadTarget)
 function bodiesOf(name: LoadName): object[] {
   switch (name) {
     case 'events':
+      // Without properties: the gateway drops `note`, which only makes the body as long as that of `properties`.
       return forEveryUser((userName) => ({ userName, eventName: 'Page Viewed', note: 'x'.repeat(200) }))
+    case 'properties':
+      return forEveryUser((userName) => ({
+        userName,
+        eventName: 'Page Viewed',
+        properties: { note: 'x'.repeat(200) },
+      }))
     case 'batches':
       // The same events, in batches.
       return inBatches(bodiesOf('events').map((body) => ({ type: 'track', ...body })))

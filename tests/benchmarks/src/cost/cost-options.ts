@@ -21,7 +21,8 @@ latency of the answers, the lag afterwards, and the memory of each service. In b
 tests/benchmarks/cost-figures.json, those of the last release. It needs Linux, and Kafka, Postgres and Redis as processes
 (not in containers). No figure makes it fail, because machines differ, and a shared machine varies from hour to hour.
 
-  --loads NAMES    of ${LOADS.join(', ')}, separated by commas (default: all)
+  --loads NAMES    of ${LOADS.join(', ')}, separated by commas (default: all).
+                   events have no properties, properties are events with 200 bytes of them
   --rates RATES    events per second, separated by commas; flat: as fast as answers arrive (default: 20,100,300,flat)
   --seconds N      duration of each measurement (default 10)
   --records N      records to fold before memory is measured; 0 skips that (default 200000)

@@ -3,7 +3,7 @@ import { readCostOptions } from './cost-options.ts'
 
 it('the cost benchmark measures everything by default', () => {
   expect(readCostOptions([])).toEqual({
-    loads: ['events', 'identifies', 'visits', 'forms', 'batches'],
+    loads: ['events', 'properties', 'identifies', 'visits', 'forms', 'batches'],
     rates: [20, 100, 300, 'flat'],
     seconds: 10,
     records: 200_000,
@@ -28,7 +28,7 @@ it('the cost benchmark measures the chosen loads and rates', () => {
 })
 
 it.each([
-  ['--loads', 'clicks', '--loads: clicks is not one of events, identifies, visits, forms'],
+  ['--loads', 'clicks', '--loads: clicks is not one of events, properties, identifies, visits, forms'],
   ['--rates', '0', '--rates: 0 is not a whole number, 1 or more'],
   ['--seconds', 'ten', '--seconds: ten is not a whole number, 1 or more'],
 ])('the cost benchmark refuses %s %s', (option, value, message) => {
