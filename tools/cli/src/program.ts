@@ -70,14 +70,14 @@ function onOutputFailed(error: NodeJS.ErrnoException): void {
   process.exit(EXIT.failed)
 }
 
+const UNEXPECTED =
+  'Check the connections with nextvisit status and run the command again. If it fails again, report the output with --verbose.'
+
 /** Prints an error, in one sentence if it is one of ours. Returns the exit code. */
 function report(error: unknown, isVerbose: boolean): number {
   // Commander has already printed it.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
   if (isVerbose || !(error instanceof Error)) console.error(error)
-  else
-    complain(
-      isOurs(error) ? error.message : `${error.message}\nThis error was not expected; --verbose shows its stack trace.`,
-    )
+  else complain(isOurs(error) ? error.message : `Unexpected error: ${error.message.trim()}\n${UNEXPECTED}`)
   return exitCodeOf(error)
 }
