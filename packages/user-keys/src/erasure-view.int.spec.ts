@@ -50,7 +50,7 @@ it('a view of the erasures knows what came before its start, and a new record wi
   expect([before, after].every((userId) => read.isSuppressed({ ...place, userId }))).toBe(true)
 })
 
-it('a view answers from memory while Kafka is away, is no longer current, and continues afterwards', async () => {
+it('a view answers from memory while Kafka is unavailable, reports that it is not current, and continues afterwards', async () => {
   const { connection, topic } = await createTestTopic(inject('kafkaBrokers'))
   const { publishFact } = await givenPublisher(connection, topic)
   const [before, during] = [randomUUID(), randomUUID()]

@@ -1,4 +1,4 @@
-// What the product seals and fences, for the specs that compare the auditor with it.
+// The product's own sealing and fences: specs compare the auditor with them.
 import { encodeRecord } from '@nextvisit/contracts'
 import { createDataKey } from '@nextvisit/sealing'
 import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'

@@ -106,6 +106,19 @@ describe('an erasure', () => {
     expect(new Set(seen.map(({ id }) => id))).toEqual(new Set([fence.id, keyed.id]))
   })
 
+  it('is known although its partition has more erased users than fit in memory', async () => {
+    const { db } = await givenFold()
+    await db.$executeRaw(sql`
+      INSERT INTO erased_users (organization, project, user_id, partition, "offset", keys_until, erasure_id)
+      SELECT 'acme', 'shop', gen_random_uuid(), 0, 0, now(), gen_random_uuid() FROM generate_series(1, 10001)`)
+    await db.$executeRaw(sql`
+      INSERT INTO erased_users (organization, project, user_id, partition, "offset", keys_until, erasure_id)
+      VALUES ('acme', 'shop', ${ADA.userId}::uuid, 0, 100, now(), gen_random_uuid())`)
+    const bob = eventTracked({ userName: 'bob' })
+    await foldWhole(await givenVisitsFold(db), recordsOf(eventTracked(), bob))
+    expect(await readCounts(db)).toEqual([{ userId: bob.userId, count: 1 }])
+  })
+
   it('is known to an owner that had lost its partition to another', async () => {
     const { db, fold } = await givenFold()
     const other = await givenVisitsFold(db)

@@ -62,7 +62,7 @@ export const coreTableSources: TableSources = {
 const OWN_TABLES: ReadonlySet<string> = new Set([
   'checkpoints',
   'dead_letters',
-  // A replay reads it from the log and keeps it. What it holds depends on when destroyed keys were compacted, so it is not compared.
+  // A replay reads the keys from the log, and keeps them. It does not compare them: compaction removes destroyed keys at any time.
   'user_keys',
   '_core_migrations',
   '_prisma_migrations',

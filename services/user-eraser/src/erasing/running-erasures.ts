@@ -8,7 +8,7 @@ export interface PendingErasure {
   readonly organization: string
   readonly project: string
   readonly requestedAt: Date
-  /** What is noted of the store. */
+  /** Number of rows and `because` are those stored last. */
   readonly rows: bigint
   readonly because: string | null
   /** Its users, with the place of the fact; of those whose fact is published. */

@@ -70,7 +70,7 @@ export async function exportPerson({
   return { outcome: 'written', lines: writer.lineCount(), missing: writer.missing() }
 }
 
-/** What may be shown of the person's records and dead letters. */
+/** The content to write of the person's records, and a test for erased dead letters. */
 interface PersonLog {
   readonly show: Readonly<Record<'userEvents' | 'formEvents', ShowContent>>
   readonly isErased: (letter: LogPosition) => boolean
