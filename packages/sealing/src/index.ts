@@ -7,7 +7,7 @@ export {
   unwrapDataKey,
   type WrappedKey,
 } from './data-key.ts'
-export { keyNameOf, type KeyPlace, parseKeyName } from './key-name.ts'
+export { keyNameOf, type KeyPlace, type KeyRecord, parseKeyRecord } from './key-name.ts'
 export { type KeyRing, type Opened, sealedWith } from './key-ring.ts'
 export { parseKeyRing, SECRET_KEY_VARIABLE } from './parse-key-ring.ts'
 export * from './installation-keys.ts'

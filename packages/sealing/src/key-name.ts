@@ -12,8 +12,24 @@ export function keyNameOf({ userId, keyId }: KeyPlace): string {
   return `${userId}/${keyId}`
 }
 
-/** Parses the name of a data key. undefined: another program wrote it. */
-export function parseKeyName(name: string): KeyPlace | undefined {
+/** A record of the topic `user-keys`. */
+export interface KeyRecord extends KeyPlace {
+  /** {@link keyNameOf} the key. */
+  readonly name: string
+  /** The value, unchecked: another program may have written it. null: the key is destroyed. */
+  readonly wrapped: string | null
+}
+
+/** Parses a record of the topic `user-keys`. undefined: its key names no data key, so another program wrote it. */
+export function parseKeyRecord({
+  key,
+  value,
+}: {
+  readonly key: Buffer | null
+  readonly value: Buffer | null
+}): KeyRecord | undefined {
+  const name = key?.toString('latin1') ?? ''
   const [, userId, keyId] = NAME.exec(name) ?? []
-  return userId === undefined || keyId === undefined ? undefined : { userId, keyId }
+  if (userId === undefined || keyId === undefined) return undefined
+  return { name, userId, keyId, wrapped: value && value.toString('latin1') }
 }

@@ -1,6 +1,6 @@
 import { USER_KEYS_TOPIC } from '@nextvisit/contracts'
 import { type LogConnection, readLog, readWatermarks } from '@nextvisit/log'
-import { keyNameOf, type WrappedKey } from '@nextvisit/sealing'
+import { keyNameOf, parseKeyRecord, type WrappedKey } from '@nextvisit/sealing'
 
 interface ReadUserKeysOptions {
   /** Partitions to read. Default: all. */
@@ -36,11 +36,11 @@ export async function readUserKeys(
     until: 'end',
     withStandIns: true,
     onBatch: ({ records }) => {
-      for (const { key, value } of records) {
-        const name = key?.toString('latin1') ?? ''
-        if (!isWanted(name.slice(0, name.indexOf('/')))) continue
-        if (value === null) wrapped.delete(name)
-        else wrapped.set(name, value.toString('latin1'))
+      for (const record of records) {
+        const key = parseKeyRecord(record)
+        if (!key || !isWanted(key.userId)) continue
+        if (key.wrapped === null) wrapped.delete(key.name)
+        else wrapped.set(key.name, key.wrapped)
       }
     },
   })

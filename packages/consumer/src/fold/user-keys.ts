@@ -212,10 +212,10 @@ export function createUserKeys(parts: UserKeysParts): UserKeys {
     const changes = readKeyRecords(records, ({ offset }) => {
       logger?.warn({ topic, partition, offset: String(offset) }, NO_KEY)
     })
-    const published = [...changes.values()].flatMap(({ wrapped, ...key }) => {
-      return wrapped === undefined ? [] : { ...key, wrapped, partition }
+    const published = [...changes.values()].flatMap(({ userId, keyId, wrapped }) => {
+      return wrapped === null ? [] : { userId, keyId, wrapped, partition }
     })
-    const destroyed = [...changes.values()].filter(({ wrapped }) => wrapped === undefined)
+    const destroyed = [...changes.values()].filter(({ wrapped }) => wrapped === null)
     const statements = [
       ...userKeys.upsert(published),
       ...userKeys.deleteByKeys(destroyed),
@@ -228,7 +228,7 @@ export function createUserKeys(parts: UserKeysParts): UserKeys {
     notePlace(checkpoint)
     if (destroyed.length > 0) destructions += 1
     for (const [name, { wrapped }] of changes) {
-      if (wrapped === undefined) cache.delete(name)
+      if (wrapped === null) cache.delete(name)
       else remember(name, partition, wrapped)
     }
     return true

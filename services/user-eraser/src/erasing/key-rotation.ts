@@ -2,9 +2,8 @@ import type { WorkParts } from '@nextvisit/consumer'
 import { USER_KEYS_TOPIC } from '@nextvisit/contracts'
 import { isFencedKey } from '@nextvisit/domain'
 import type { FetchedRecord, Watermarks } from '@nextvisit/log'
-import { keyNameOf, type KeyRing, rewrapDataKey, sealedWith, type WrappedKey } from '@nextvisit/sealing'
+import { keyNameOf, type KeyRing, parseKeyRecord, rewrapDataKey, sealedWith, type WrappedKey } from '@nextvisit/sealing'
 import { readKeysUntil } from '../projection.ts'
-import { keyOfRecord } from './key-of-record.ts'
 import { publishKeys } from './publish-keys.ts'
 import { readPartition } from './read-partition.ts'
 
@@ -76,12 +75,12 @@ export function createKeyRotation(parts: KeyRotationParts) {
     const { high } = marks
     let nextOffset = high
     const take = (record: FetchedRecord): void => {
-      const key = keyOfRecord(record)
+      const key = parseKeyRecord(record)
       if (!key) return
-      const wrapped = record.value?.toString('latin1')
-      if (wrapped === undefined || !isOlder(wrapped)) keys.delete(key.name)
-      else if (nextOffset === high && keys.size === keysARound && !keys.has(key.name)) nextOffset = record.offset
-      else if (nextOffset === high || keys.has(key.name)) keys.set(key.name, { ...key, wrapped })
+      const { name, userId, keyId, wrapped } = key
+      if (wrapped === null || !isOlder(wrapped)) keys.delete(name)
+      else if (nextOffset === high && keys.size === keysARound && !keys.has(name)) nextOffset = record.offset
+      else if (nextOffset === high || keys.has(name)) keys.set(name, { userId, keyId, wrapped })
     }
     await readPartition({ connection, logger, topic, signal }, partition, marks, take)
     return { keys: [...keys.values()], nextOffset }

@@ -1,10 +1,9 @@
 import { type CommitDb, sql } from '@nextvisit/database'
 import { isFencedKey } from '@nextvisit/domain'
 import { type FetchedBatch, type LogConnection, type Logger, readLog, type Watermarks } from '@nextvisit/log'
-import { fingerprintOf } from '@nextvisit/sealing'
+import { fingerprintOf, parseKeyRecord } from '@nextvisit/sealing'
 import { readKeysUntil } from '../projection.ts'
 import { keyCursors } from '../tables.ts'
-import { keyOfRecord } from './key-of-record.ts'
 import { insertLeftKeys } from './key-rows.ts'
 import type { KeySettings } from './key-settings.ts'
 import type { FoundKey } from './scan-keys.ts'
@@ -67,9 +66,10 @@ export function createKeyTail({ db, connection, logger, topic, signal }: KeyTail
 
   async function searchBatch({ partition, records, nextOffset }: FetchedBatch): Promise<boolean> {
     const published = records.flatMap((record) => {
-      const key = record.value === null ? undefined : keyOfRecord(record)
-      if (!key || record.value === null) return []
-      return [{ ...key, fingerprint: fingerprintOf({ wrapped: record.value.toString('latin1') }) }]
+      const key = parseKeyRecord(record)
+      if (!key || key.wrapped === null) return []
+      const { name, userId, keyId, wrapped } = key
+      return [{ name, userId, keyId, fingerprint: fingerprintOf({ wrapped }) }]
     })
     const keysUntil = await readKeysUntil(db, [...new Set(published.map(({ userId }) => userId))])
     const fenced = published.filter(({ userId, keyId }): boolean => {

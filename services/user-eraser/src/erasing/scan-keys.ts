@@ -1,9 +1,8 @@
 import type { CommitDb } from '@nextvisit/database'
 import { isFencedKey } from '@nextvisit/domain'
 import type { Watermarks } from '@nextvisit/log'
-import { fingerprintOf } from '@nextvisit/sealing'
+import { fingerprintOf, parseKeyRecord } from '@nextvisit/sealing'
 import { readKeysUntil } from '../projection.ts'
-import { keyOfRecord } from './key-of-record.ts'
 import type { KeySettings } from './key-settings.ts'
 import { type PartitionParts, readPartition } from './read-partition.ts'
 
@@ -39,13 +38,13 @@ export async function scanKeys(
   let lastMs = 0
   await readPartition(parts, partition, marks, (record) => {
     lastMs = Math.max(lastMs, record.timestampMs)
-    const key = keyOfRecord(record)
+    const key = parseKeyRecord(record)
     const keysUntilMs = key && keysUntil.get(key.userId)
     if (!key || keysUntilMs === undefined || !isFencedKey(key.keyId, { keysUntilMs })) return
-    const { name, userId, keyId } = key
+    const { name, userId, keyId, wrapped } = key
     const before = found.get(name)
-    if (record.value !== null) {
-      const fingerprint = fingerprintOf({ wrapped: record.value.toString('latin1') })
+    if (wrapped !== null) {
+      const fingerprint = fingerprintOf({ wrapped })
       found.set(name, { userId, keyId, fingerprint, destroyedMs: undefined })
     } else if (before) found.set(name, { ...before, destroyedMs: record.timestampMs })
   })
