@@ -110,24 +110,6 @@ export function createErasureView(connection: LogConnection, options: ErasureVie
   }
 }
 
-/** Reads `erasures` from its beginning to its present end. */
-export async function readErasures(connection: LogConnection, topic: string = TOPICS.erasures): Promise<Erasures> {
-  const { fold, ...erasures } = createErasureFold()
-  await readLog(connection, {
-    topic,
-    from: new Map([[0, 0n]]),
-    onBatch: ({ records }) => {
-      for (const record of records) {
-        const read = readErasureRecord(record)
-        if (read.outcome === 'ok') fold(read.fact, record.offset)
-      }
-    },
-    until: 'end',
-    withStandIns: true,
-  })
-  return erasures
-}
-
 function readErasureRecord({ value, headers }: FetchedRecord) {
   return decodeRecord(ErasureFact, value, headers)
 }
