@@ -17,7 +17,7 @@ import { ends, freezes, type PartName } from './process-faults.ts'
 const ERASER = 'user-eraser'
 const EVERY_CONSUMER: readonly ConsumerName[] = [...CONSUMER_NAMES, ERASER]
 /** A kill strikes right after a request, and in other erasures once one of these stores has finished. */
-const STEPS: readonly ErasureStoreName[] = ['user-events', 'user-projector', 'redis']
+const STEPS: readonly ErasureStoreName[] = ['user-events', 'user-projector', 'redis', 'user-keys']
 const STEP_WITHIN_MS = 60_000
 /** The eraser waits 3 s for an answer of a consumer, and 10 s for one of Kafka, which it may repeat. */
 const NAMED_WITHIN_MS = 40_000
@@ -70,13 +70,21 @@ function killsAtEachStep(name: PartName): Fault['inject'] {
 interface Freeze {
   readonly part: PartName
   readonly missing: Missing
-  /** The store after which the part is frozen; undefined: right after the request. */
+  /** The store after which the part is frozen; undefined: right at the request. */
   readonly after?: ErasureStoreName
   readonly atLeastMs?: number
+  /** Default: {@link NAMED_WITHIN_MS}. */
+  readonly namedWithinMs?: number
 }
 
 /** Freezes a part during an erasure, for at least a time and until the status names what is missing. */
-function freezesUntilNamed({ part, missing, after, atLeastMs = 0 }: Freeze): Fault['inject'] {
+function freezesUntilNamed({
+  part,
+  missing,
+  after,
+  atLeastMs = 0,
+  namedWithinMs = NAMED_WITHIN_MS,
+}: Freeze): Fault['inject'] {
   return async (context) => {
     const { stack } = context
     const erasing = await beginErasure(context)
@@ -88,7 +96,7 @@ function freezesUntilNamed({ part, missing, after, atLeastMs = 0 }: Freeze): Fau
       ...injected,
       heal: async () => {
         try {
-          const [found] = await Promise.all([named(stack, erasing, missing, NAMED_WITHIN_MS), sleep(atLeastMs)])
+          const [found] = await Promise.all([named(stack, erasing, missing, namedWithinMs), sleep(atLeastMs)])
           words = found
         } finally {
           await injected.heal()
@@ -105,13 +113,14 @@ const doesNotAnswer = (store: UserConsumerName): Missing => ({ store, because: '
 const FREEZES: readonly Freeze[] = [
   ...CONSUMER_NAMES.map((part) => ({ part, missing: doesNotAnswer(part) })),
   { part: ERASER, missing: 'unread' },
-  // The work that is left then is that of the keys.
+  // The work that is left after `redis` is that of the keys.
   {
     part: 'kafka',
     missing: { store: 'user-keys', because: 'Kafka does not answer' },
     after: 'redis',
     atLeastMs: OUTAGE_MS,
   },
+  { part: 'kafka', missing: { store: 'user-events', because: 'not published' }, namedWithinMs: OVERDUE_WITHIN_MS },
   { part: 'postgres', missing: 'unread', atLeastMs: OUTAGE_MS },
   { part: 'redis', missing: { store: 'redis', because: 'Redis does not answer' }, atLeastMs: OUTAGE_MS },
 ]
@@ -161,7 +170,7 @@ export const erasureFaults: readonly Fault[] = [
   ),
   ...FREEZES.map(
     (freeze): Fault => ({
-      name: `freeze ${freeze.part} during an erasure`,
+      name: `freeze ${freeze.part} ${freeze.after ? `after the store ${freeze.after}` : 'at the request'} of an erasure`,
       family: 'erasure',
       mayRefuse: mayRefuse(freeze.part),
       inject: freezesUntilNamed(freeze),

@@ -16,7 +16,7 @@ const HELP = `Usage: npx -y pnpm faults [options]
 
 Injects one fault after the other into a stack under load and audits the stack after each fault. Results go to
 docs/reference/faults.json, with the commit that ran; the tables in docs/reference/faults.md are rendered from it.
-The next run continues: it skips faults that have struck. One seed takes about 35 minutes.
+The next run continues: it skips faults that have struck. One seed takes about 40 minutes.
 
   --seeds A-B   seeds A to B; N alone means 1 to N (default 1)
   --fresh       delete all results first
