@@ -116,5 +116,5 @@ const OVERDUE: Readonly<Record<ErasureStoreName, string>> = {
   metering: LAGS,
   'trait-registry': LAGS,
   redis: 'It waits for user-projector and form-trigger-evaluator.',
-  'user-keys': 'Kafka has not compacted the destroyed keys yet. See docs/runbooks/erasure.md.',
+  'user-keys': 'The keys have not left the files of user-keys yet. See docs/runbooks/erasure.md.',
 }

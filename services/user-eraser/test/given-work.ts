@@ -1,19 +1,23 @@
 import { randomUUID } from 'node:crypto'
-import type { CommitDb, Sql } from '@nextvisit/database'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ErasureStoreName } from '@nextvisit/contracts'
+import { type CommitDb, type Sql, sql } from '@nextvisit/database'
 import { openTestDb } from '@nextvisit/database/testing'
-import { createLogAdmin, createPublisher, readWatermarks } from '@nextvisit/log'
+import { createLogAdmin, createPublisher } from '@nextvisit/log'
 import type { WrappedKey } from '@nextvisit/sealing'
 import { createLogger } from '@nextvisit/service-kit'
 import { createTestDatabase, createTestTopic } from '@nextvisit/testing'
 import { expect, inject, onTestFinished } from 'vitest'
 import { userEraser } from '../src/consumer.ts'
 import { createErasureWork } from '../src/erasing/erasure-work.ts'
+import { readErasure } from '../src/queries.ts'
 import { erasureFacts, erasures, erasureUsers } from '../src/tables.ts'
 import { PROJECT, readAll, RING, startConsumers, TOKEN } from './given-eraser.ts'
 
 const WITHIN_MS = 15_000
 /** A round begins after this, ms. */
 const EVERY_MS = 20
+export const REDIS_PREFIX = 'eraser-spec:'
 
 /** A topic of keys and a database of the eraser, with the means to erase users in them. */
 export async function givenErasures({ segmentMs = 60_000 }: { readonly segmentMs?: number } = {}) {
@@ -32,14 +36,14 @@ export async function givenErasures({ segmentMs = 60_000 }: { readonly segmentMs
     await database.drop()
   })
 
-  const publishKey = async ({ userId, keyId }: WrappedKey, value: string | null): Promise<void> => {
+  const publishKey = async ({ userId, keyId, wrapped: value }: WrappedKey): Promise<void> => {
     const record = { topic, partition: 0, key: `${userId}/${keyId}`, value, headers: {} }
     expect(await publisher.publish(record, performance.now() + WITHIN_MS)).toMatchObject({ outcome: 'published' })
   }
   /** Erases a user, as far as the fold and the outbox do. Returns the erasureId. */
-  const givenErasure = async (userId: string, requestedAt = new Date()): Promise<string> => {
+  const givenErasure = async (userId: string, { requestedAt = new Date(), keysUntilMs = 0 } = {}): Promise<string> => {
     const erasureId = randomUUID()
-    const keysUntil = new Date(requestedAt.getTime() + 60_000).toISOString()
+    const keysUntil = new Date(keysUntilMs || requestedAt.getTime() + 60_000).toISOString()
     await db.executeAll([
       ...erasures.insertMissing([
         { ...PROJECT, erasureId, requestedAt: requestedAt.toISOString(), users: 1, unknown: 0, suppress: false },
@@ -49,36 +53,43 @@ export async function givenErasures({ segmentMs = 60_000 }: { readonly segmentMs
     ])
     return erasureId
   }
+  /** Finishes the store by hand, which needs more time otherwise. */
+  const finishStore = (erasureId: string, store: ErasureStoreName): Promise<number> =>
+    db.$executeRaw(sql`
+      INSERT INTO erasure_stores VALUES (${erasureId}::uuid, ${store}, 0, now())
+      ON CONFLICT (erasure_id, store) DO UPDATE SET finished_at = now()`)
+  /** Returns the status of each store, or the reason why it is incomplete. */
+  const readStores = async (erasureId: string): Promise<Readonly<Record<string, string>>> => {
+    const answer = await readErasure(db, { ...PROJECT, erasureId }, new Date())
+    return Object.fromEntries((answer?.stores ?? []).map(({ store, status, because }) => [store, because ?? status]))
+  }
   /** Returns the last value of each key in the topic. */
   const lastValues = async (): Promise<ReadonlyMap<string, string | null>> =>
     new Map((await readAll(connection, topic)).map(({ key, value }) => [key, value]))
   const parts = { db, connection, logAdmin, publisher, logger: createLogger('spec', 'silent'), now: () => new Date() }
-  return {
-    ...parts,
-    parts,
-    topic,
-    publishKey,
-    givenErasure,
-    lastValues,
-    readMarks: () => readWatermarks(connection, topic),
-  }
+  return { ...parts, parts, topic, publishKey, givenErasure, finishStore, readStores, lastValues }
 }
 
 interface WorkOptions {
   readonly arePassed?: () => boolean
   readonly owns?: () => boolean
   readonly redisUrl?: string
+  /** Delays the question for the users to look for. */
+  readonly slowScansMs?: number
 }
 
 /** Starts the work of an eraser, until the test ends. Counts its questions to Postgres and Kafka, and whether it owns the work. */
 export async function startWork(
   { parts, topic }: Pick<Awaited<ReturnType<typeof givenErasures>>, 'parts' | 'topic'>,
-  { arePassed = () => true, owns = () => true, redisUrl = inject('redisUrl') }: WorkOptions = {},
+  { arePassed = () => true, owns = () => true, redisUrl = inject('redisUrl'), slowScansMs = 0 }: WorkOptions = {},
 ) {
   const asked = { owner: 0, marks: 0, statements: [] as string[] }
   const consumers = await startConsumers(arePassed)
   const urls = [consumers.url] as const
-  const db = counting(parts.db, ({ sql }) => asked.statements.push(sql))
+  const db = counting(parts.db, async (statement) => {
+    asked.statements.push(statement.sql)
+    if (statement.sql.includes('AS watched')) await sleep(slowScansMs)
+  })
   const running = createErasureWork(
     {
       redisUrl,
@@ -108,7 +119,7 @@ export async function startWork(
       },
       drainSoon: () => {},
     },
-    { redisPrefix: `${topic}:`, keysTopic: topic, everyMs: EVERY_MS },
+    { redisPrefix: REDIS_PREFIX, keysTopic: topic, everyMs: EVERY_MS },
   )
   for (const { start } of running) await start()
   const stop = async (): Promise<void> => {
@@ -121,18 +132,18 @@ export async function startWork(
   return { asked, stop }
 }
 
-function counting(db: CommitDb, note: (statement: Sql) => void): CommitDb {
+function counting(db: CommitDb, note: (statement: Sql) => Promise<void>): CommitDb {
   return {
-    $queryRaw: (statement) => {
-      note(statement)
+    $queryRaw: async (statement) => {
+      await note(statement)
       return db.$queryRaw(statement)
     },
-    $executeRaw: (statement) => {
-      note(statement)
+    $executeRaw: async (statement) => {
+      await note(statement)
       return db.$executeRaw(statement)
     },
-    executeAll: (statements) => {
-      statements.forEach(note)
+    executeAll: async (statements) => {
+      await Promise.all(statements.map(note))
       return db.executeAll(statements)
     },
     $disconnect: () => db.$disconnect(),

@@ -1,4 +1,4 @@
-import { DEFAULT_PARTITIONS, TOPICS, USER_KEYS_TOPIC } from '@nextvisit/contracts'
+import { DEFAULT_PARTITIONS, SEGMENTS_A_KEY_RETENTION, TOPICS, USER_KEYS_TOPIC } from '@nextvisit/contracts'
 import { type LogConnection, type TopicSettings, withLogAdmin } from '@nextvisit/log'
 
 export interface TopicsOptions {
@@ -27,10 +27,12 @@ const DELETE_FILES_AFTER_MS = 60_000
  * deleted (`file.delete.delay.ms`). Each takes a part of the retention. Tombstones are for readers that are reading now.
  */
 function keySettings(retentionMs: number): Readonly<Record<string, string>> {
-  const partMs = String(Math.floor(retentionMs / 4))
+  const partMs = String(Math.floor(retentionMs / SEGMENTS_A_KEY_RETENTION))
   return {
     ...KEPT_FOR_EVER,
     'cleanup.policy': 'compact',
+    // The eraser compares these times with requests. The clock of a gateway may be wrong.
+    'message.timestamp.type': 'LogAppendTime',
     'segment.ms': partMs,
     'max.compaction.lag.ms': partMs,
     'delete.retention.ms': partMs,

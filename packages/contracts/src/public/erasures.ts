@@ -75,7 +75,9 @@ export const ErasureReceipt = z.strictObject({
       offset: z
         .string()
         .regex(/^\d{1,19}$/)
-        .describe('The offset of that fact. A string, because offsets have 64 bits.'),
+        .describe(
+          'The offset of that fact, or of its second copy after a crash. A string, because offsets have 64 bits.',
+        ),
       keyCount: count.describe('The number of destroyed keys.'),
       keys: z
         .array(

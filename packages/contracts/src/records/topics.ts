@@ -16,6 +16,9 @@ export const TOPICS = {
  */
 export const USER_KEYS_TOPIC = 'user-keys'
 
+/** Number of segments of `user-keys` that fill `ERASURE_KEY_RETENTION`. */
+export const SEGMENTS_A_KEY_RETENTION = 4
+
 export type Topic = (typeof TOPICS)[keyof typeof TOPICS]
 
 /** Topics whose records have one order. `KAFKA_PARTITIONS` does not apply to them. */

@@ -2,7 +2,10 @@ import type { LogAdmin } from '@nextvisit/log'
 
 /** Settings of the topic of keys that decide when destroyed keys leave its files. */
 export interface KeySettings {
-  /** A segment is closed by the first record that is later than this after the segment's first one, ms. */
+  /**
+   * A segment is closed by the first record that is later than this after the segment's first one, ms. Consumers that open records
+   * delay the destruction of keys by this time at most: the three steps after it take about 60 % of the retention.
+   */
   readonly segmentMs: number
   /** Kafka deletes the files of compacted segments after this, ms. */
   readonly deleteFilesAfterMs: number

@@ -3,10 +3,12 @@ import { USER_KEYS_TOPIC } from '@nextvisit/contracts'
 import { TopicMissingError, type Watermarks } from '@nextvisit/log'
 import { createKeyTail } from './key-tail.ts'
 import {
+  type DueErasures,
   finishKeys,
   noteDestroyedKeys,
   noteFailure,
-  readPendingIds,
+  type PendingKeys,
+  readPendingKeys,
   readWatchedUsers,
   type WatchedUsers,
 } from './key-rows.ts'
@@ -22,7 +24,7 @@ export interface KeySweepParts
 
 const SCAN_AT_LEAST_EVERY_MS = 300_000
 const SCAN_AT_MOST_EVERY_MS = 1_000
-/** Scans may take this part of the time, also those of new erasures. */
+/** Scans may take this part of the time, also those of new erasures, unless a pause would exceed a fortieth of the retention. */
 const SCAN_SHARE = 1 / 20
 
 /**
@@ -40,6 +42,8 @@ export function createKeySweep(parts: KeySweepParts) {
   let scanned: ReadonlySet<string> = new Set()
   /** Instants of `performance.now()` at which partitions with work are read again. */
   const scanAt = new Map<number, number>()
+  /** By partition, users with a key that their erasure does not cover. */
+  const uncovered = new Map<number, readonly string[]>()
   /** An instant of `performance.now()`, like `finishUntilMs`. */
   let mayScanAtMs = 0
   let finishUntilMs = 0
@@ -48,46 +52,67 @@ export function createKeySweep(parts: KeySweepParts) {
 
   /** Asks neither Postgres nor Kafka while nothing is due. */
   async function run({ areSomeRunning }: { readonly areSomeRunning: boolean }): Promise<void> {
-    const pending = areSomeRunning ? await readPendingIds(db) : []
+    const pending = areSomeRunning ? await readPendingKeys(db) : []
     try {
       await sweep(pending)
       hasFailed = false
     } catch (error) {
       hasFailed = true
-      if (!signal.aborted) await noteFailure(db, pending, reasonOf(error, topic))
+      const erasureIds = pending.map(({ erasureId }) => erasureId)
+      if (!signal.aborted) await noteFailure(db, erasureIds, reasonOf(error, topic))
       throw error
     }
   }
 
-  async function sweep(pending: readonly string[]): Promise<void> {
+  async function sweep(pending: readonly PendingKeys[]): Promise<void> {
     let mayFinish = hasFailed || performance.now() < finishUntilMs
-    if (tail.isDue() || isScanDue(pending)) {
+    const erasures = await sortByDue(pending)
+    if (tail.isDue() || isScanDue(erasures)) {
       const settings = await readSettings()
       const marks = await logAdmin.watermarks(topic)
       for (const partition of await tail.follow(marks, settings)) scanAt.set(partition, 0)
-      if (isScanDue(pending)) {
-        await scanDue(pending, marks, settings)
+      if (isScanDue(erasures)) {
+        await scanDue(erasures, marks, settings)
         mayFinish = true
       }
     }
-    const searched = pending.filter((erasureId) => scanned.has(erasureId))
-    if (mayFinish && searched.length > 0) await finishKeys(db, searched, await readSettings(), now())
+    const erasureIds = erasures.due.filter((erasureId) => scanned.has(erasureId))
+    if (!mayFinish || erasureIds.length === 0) return
+    const searched = { erasureIds, uncovered: [...uncovered.values()].flat() }
+    await finishKeys(db, searched, await readSettings(), now())
   }
 
-  function isScanDue(pending: readonly string[]): boolean {
+  /**
+   * Erasures wait for the consumers that open records. They cannot wait for long: a consumer that is halted must not exceed the
+   * retention.
+   */
+  async function sortByDue(pending: readonly PendingKeys[]): Promise<DueErasures> {
+    if (pending.length === 0) return { due: [], waiting: [] }
+    const dueFromMs = now().getTime() - (await readSettings()).segmentMs
+    const isDue = ({ isPublished, isFolded, requestedAt }: PendingKeys): boolean =>
+      isPublished && (isFolded || requestedAt.getTime() <= dueFromMs)
+    const { due = [], waiting = [] } = Object.groupBy(pending, (one) => (isDue(one) ? 'due' : 'waiting'))
+    return { due: due.map(({ erasureId }) => erasureId), waiting: waiting.map(({ erasureId }) => erasureId) }
+  }
+
+  function isScanDue({ due }: DueErasures): boolean {
     if (performance.now() < mayScanAtMs) return false
-    const isNew = pending.some((erasureId) => !scanned.has(erasureId))
+    const isNew = due.some((erasureId) => !scanned.has(erasureId))
     return isFirst || isNew || [...scanAt.values()].some((atMs) => atMs <= performance.now())
   }
 
   async function scanDue(
-    pending: readonly string[],
+    erasures: DueErasures,
     marks: ReadonlyMap<number, Watermarks>,
     settings: KeySettings,
   ): Promise<void> {
     const beganAtMs = performance.now()
-    const watched = await readWatchedUsers(db, pending)
-    for (const partition of scanAt.keys()) if (!watched.has(partition)) scanAt.delete(partition)
+    const watched = await readWatchedUsers(db, erasures)
+    for (const partition of [...scanAt.keys(), ...uncovered.keys()]) {
+      if (watched.has(partition)) continue
+      scanAt.delete(partition)
+      uncovered.delete(partition)
+    }
     for (const [partition, users] of watched) {
       const isNew = users.erasureIds.some((erasureId) => !scanned.has(erasureId))
       if (!isNew && (scanAt.get(partition) ?? 0) > performance.now()) continue
@@ -95,8 +120,9 @@ export function createKeySweep(parts: KeySweepParts) {
       const everyMs = Math.min(Math.max(settings.segmentMs / 10, SCAN_AT_MOST_EVERY_MS), SCAN_AT_LEAST_EVERY_MS)
       scanAt.set(partition, performance.now() + everyMs)
     }
-    mayScanAtMs = performance.now() + (performance.now() - beganAtMs) / SCAN_SHARE
-    scanned = new Set(pending)
+    const pauseMs = Math.min((performance.now() - beganAtMs) / SCAN_SHARE, settings.segmentMs / 10)
+    mayScanAtMs = performance.now() + pauseMs
+    scanned = new Set(erasures.due)
     isFirst = false
   }
 
@@ -110,7 +136,8 @@ export function createKeySweep(parts: KeySweepParts) {
     const found = await scanKeys({ ...parts, topic, signal, partition, marks, userIds, settings })
     const tombstones = found.toDestroy.map((name) => ({ name, value: null }))
     await publishKeys({ publisher, topic }, partition, tombstones, UNPUBLISHED)
-    if (await noteDestroyedKeys(db, partition, found.keys, now())) {
+    uncovered.set(partition, found.uncovered)
+    if (await noteDestroyedKeys(db, { partition, userIds }, found.keys, now())) {
       finishUntilMs = performance.now() + settings.deleteFilesAfterMs + 2 * SCAN_AT_MOST_EVERY_MS
     }
   }

@@ -4,9 +4,8 @@ import { type FetchedBatch, type LogConnection, type Logger, readLog, type Water
 import { fingerprintOf, parseKeyRecord } from '@nextvisit/sealing'
 import { readKeysUntil } from '../projection.ts'
 import { keyCursors } from '../tables.ts'
-import { insertLeftKeys } from './key-rows.ts'
+import { type FoundKey, insertLeftKeys } from './key-rows.ts'
 import type { KeySettings } from './key-settings.ts'
-import type { FoundKey } from './scan-keys.ts'
 
 const FOLLOW_AT_LEAST_EVERY_MS = 60_000
 const FOLLOW_AT_MOST_EVERY_MS = 1_000

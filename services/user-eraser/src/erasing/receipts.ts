@@ -12,6 +12,8 @@ import { keyTimeMs, uuidV5 } from '@nextvisit/domain'
 import { type KeyRing, openReceiptSecret, signReceipt } from '@nextvisit/sealing'
 import { erasures, erasureStores, installationKeys } from '../tables.ts'
 import { NOT_COVERED } from './not-covered.ts'
+import { REDIS_AWAY } from './redis-store.ts'
+import { reopenStore } from './running-erasures.ts'
 
 /** Keeps a receipt below the limit of a record. A user seldom has more than two keys. */
 const MAX_KEYS_LISTED = 4_000
@@ -40,11 +42,13 @@ export function createReceipts({ db, keyRing, now, eraseAgain, drainSoon }: Rece
     for (const erasureId of erasureIds) {
       const content = await readContent(db, erasureId, now())
       if (!content) continue
-      await eraseAgain(
-        content,
-        content.users.map(({ userId }) => userId),
+      const userIds = content.users.map(({ userId }) => userId)
+      const isErased = await eraseAgain(content, userIds).then(
+        () => true,
+        () => false,
       )
-      await queue(signReceipt(content, secret))
+      if (isErased) await queue(signReceipt(content, secret))
+      else await db.$executeRaw(reopenStore(erasureId, 'redis', REDIS_AWAY))
     }
     drainSoon()
   }

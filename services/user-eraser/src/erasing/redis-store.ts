@@ -1,12 +1,10 @@
 import type { ProjectRef } from '@nextvisit/contracts'
 import type { CommitDb } from '@nextvisit/database'
 import { type createRedis, type RefusalStore } from '@nextvisit/service-kit'
-import { isNews, noteStore, readFinished, readPending } from './running-erasures.ts'
+import { isNews, noteStore, OPEN_RECORDS, readFinished, readPending } from './running-erasures.ts'
 
 const STORE = 'redis'
-const AWAY = 'Redis does not answer.'
-/** Until they have folded the erasure, they may answer gateways with a key of the user, and gateways keep it in Redis. */
-const ANSWER_WITH_KEYS = ['user-projector', 'form-trigger-evaluator']
+export const REDIS_AWAY = 'Redis does not answer.'
 
 interface RedisStoreParts {
   readonly db: CommitDb
@@ -39,7 +37,8 @@ export function createRedisStore({ db, redis, refusals, redisPrefix: keyPrefix =
       if (!erasure.isPublished) continue
       const { erasureId, users } = erasure
       const others = finished.get(erasureId)
-      const areKeysGone = ANSWER_WITH_KEYS.every((store) => others?.has(store))
+      // Until then, they may answer gateways with a key of the user, and gateways keep it in Redis.
+      const areKeysGone = OPEN_RECORDS.every((store) => others?.has(store))
       const deleted = await eraseUsers(
         erasure,
         users.map(({ userId }) => userId),
@@ -51,7 +50,7 @@ export function createRedisStore({ db, redis, refusals, redisPrefix: keyPrefix =
         store: STORE,
         rows,
         isFinished,
-        ...(deleted === undefined && { because: AWAY }),
+        ...(deleted === undefined && { because: REDIS_AWAY }),
       } as const
       if (isNews(erasure, progress)) await db.$executeRaw(noteStore(progress, now()))
     }

@@ -23,6 +23,9 @@ export interface ErasedUser {
   readonly offset: string
 }
 
+/** The consumers that open sealed records. */
+export const OPEN_RECORDS = ['user-projector', 'form-trigger-evaluator'] as const satisfies readonly ErasureStoreName[]
+
 /** Bounds a round. The next round continues with the next erasures. */
 const ERASURES_A_ROUND = 20
 
@@ -69,6 +72,12 @@ export function noteStore({ erasureId, store, rows, isFinished, because }: Store
     ON CONFLICT (erasure_id, store) DO UPDATE
       SET rows = excluded.rows, finished_at = excluded.finished_at, because = excluded.because
       WHERE known.finished_at IS NULL`
+}
+
+/** Returns a statement that makes a finished store unfinished again. */
+export function reopenStore(erasureId: string, store: ErasureStoreName, because: string): Sql {
+  return sql`UPDATE erasure_stores SET finished_at = NULL, because = ${because}
+    WHERE (erasure_id, store) = (${erasureId}::uuid, ${store})`
 }
 
 /** Returns true if progress differs from what is noted, so that rounds without news write nothing. */
