@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { openTestDb } from '@nextvisit/database/testing'
-import { createPublisher, readWatermarks } from '@nextvisit/log'
+import { createPublisher, readWatermarks, withLogAdmin } from '@nextvisit/log'
 import { createDataKey, type DataKey, sealedWith, unwrapDataKey, type WrappedKey } from '@nextvisit/sealing'
 import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
 import { createLogger } from '@nextvisit/service-kit'
-import { createTestDatabase, createTestTopic } from '@nextvisit/testing'
-import { expect, describe, inject, it, onTestFinished } from 'vitest'
+import { createTestDatabase, createTestTopic, deleteRecords } from '@nextvisit/testing'
+import { expect, describe, inject, it, onTestFinished, vi } from 'vitest'
 import { PROJECT, readAll } from '../../test/given-eraser.ts'
 import { userEraser } from '../consumer.ts'
 import { erasureUsers } from '../tables.ts'
@@ -16,6 +16,7 @@ const [oldRing, newRing] = [givenKeyRing(OLD), givenKeyRing(NEW)]
 const rotated = givenKeyRing(NEW, OLD)
 const WITHIN_MS = 30_000
 const PARTITIONS = 2
+const PATIENT = { timeout: 30_000, interval: 200 }
 
 /** A topic of keys, and a database of the eraser. */
 async function givenUserKeys() {
@@ -40,8 +41,8 @@ async function givenUserKeys() {
     await publish(created.wrapped, created.wrapped.wrapped, partition)
     return created
   }
-  /** Runs rounds of a process until a round publishes nothing. Returns what each round has published. */
-  const rotate = async (ring = rotated, keysARound = 100): Promise<readonly number[]> => {
+  /** Starts a process. Returns a function that runs a round of it, and returns the number of records that the round has published. */
+  const startRotation = (ring = rotated, keysARound = 100): (() => Promise<number>) => {
     const logAdmin = { watermarks: (of: string) => readWatermarks(connection, of) }
     const logger = createLogger('spec', 'silent')
     const rotation = createKeyRotation({
@@ -55,12 +56,17 @@ async function givenUserKeys() {
       keysARound,
     })
     onTestFinished(rotation.stop)
-    const rounds: number[] = []
-    for (let round = 0; round < 20; round += 1) {
+    return async () => {
       const before = (await readAll(connection, topic)).length
       await rotation.run()
-      rounds.push((await readAll(connection, topic)).length - before)
+      return (await readAll(connection, topic)).length - before
     }
+  }
+  /** Runs rounds of a process. Returns what each round has published, except rounds without keys. */
+  const rotate = async (ring = rotated, keysARound = 100): Promise<readonly number[]> => {
+    const runRound = startRotation(ring, keysARound)
+    const rounds: number[] = []
+    for (let round = 0; round < 20; round += 1) rounds.push(await runRound())
     return rounds.filter((published) => published > 0)
   }
   /** Reads the last value of a key. */
@@ -70,7 +76,7 @@ async function givenUserKeys() {
     const keysUntil = new Date(Date.now() + 60_000).toISOString()
     await db.executeAll(erasureUsers.insertMissing([{ ...PROJECT, userId, erasureId: randomUUID(), keysUntil }]))
   }
-  return { publish, givenKey, rotate, valueOf, fence }
+  return { connection, topic, publish, givenKey, startRotation, rotate, valueOf, fence }
 }
 
 describe('the rotation of user-keys', { timeout: 120_000 }, () => {
@@ -100,6 +106,31 @@ describe('the rotation of user-keys', { timeout: 120_000 }, () => {
     expect(await valueOf(destroyed.wrapped)).toBeNull()
     for (const { wrapped } of [newest, lost, fenced]) expect(await valueOf(wrapped)).toBe(wrapped.wrapped)
     expect(await valueOf(damaged.wrapped)).toBe(kept.wrapped.wrapped)
+  })
+
+  it('goes on at the first record once compaction has removed the record of its position', async () => {
+    const { connection, topic, givenKey, startRotation, valueOf } = await givenUserKeys()
+    for (let nth = 0; nth < 3; nth += 1) await givenKey()
+    const runRound = startRotation(rotated, 1)
+    expect(await runRound()).toBe(1)
+    await deleteRecords(connection, topic, { partition: 0, before: 3 })
+    const { wrapped: later } = await givenKey()
+    expect(await runRound()).toBe(1)
+    expect(sealedWith((await valueOf(later)) ?? '')).toBe(rotated.newestKeyId)
+  })
+
+  it('goes on at the first record of a topic that was created again', async () => {
+    const { connection, topic, givenKey, startRotation } = await givenUserKeys()
+    for (let nth = 0; nth < 3; nth += 1) await givenKey()
+    const runRound = startRotation()
+    expect([await runRound(), await runRound()]).toEqual([3, 0])
+    await withLogAdmin(connection, async (admin) => {
+      await admin.deleteTopic(topic)
+      await vi.waitFor(async () => expect(await admin.partitionCount(topic)).toBe(0), PATIENT)
+      await vi.waitFor(() => admin.createTopic(topic, { partitions: PARTITIONS }), PATIENT)
+    })
+    await vi.waitFor(() => givenKey(), PATIENT)
+    expect(await runRound()).toBeGreaterThan(0)
   })
 
   it('publishes nothing while the ring has one key', async () => {
