@@ -35,6 +35,7 @@ export { eraseRows, type ErasedUser, erasedSource, erasedUserOf } from './fold/e
 export { readFences } from './fold/fence-records.ts'
 export { foldRecords } from './fold/fold-batches.ts'
 export { createUserKeys, type UserKeys } from './fold/user-keys.ts'
+export { createReadGauges } from './watch/read-gauges.ts'
 export { createRounds } from './watch/rounds.ts'
 export { createPartitionFold, type PartitionFold } from './partition/partition-fold.ts'
 export * from './core/projection.ts'

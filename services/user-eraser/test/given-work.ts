@@ -5,7 +5,7 @@ import { type CommitDb, type Sql, sql } from '@nextvisit/database'
 import { openTestDb } from '@nextvisit/database/testing'
 import { createLogAdmin, createPublisher } from '@nextvisit/log'
 import type { WrappedKey } from '@nextvisit/sealing'
-import { createLogger } from '@nextvisit/service-kit'
+import { createLogger, createMetrics } from '@nextvisit/service-kit'
 import { createTestDatabase, createTestTopic } from '@nextvisit/testing'
 import { expect, inject, onTestFinished } from 'vitest'
 import { userEraser } from '../src/consumer.ts'
@@ -66,7 +66,15 @@ export async function givenErasures({ segmentMs = 60_000 }: { readonly segmentMs
   /** Returns the last value of each key in the topic. */
   const lastValues = async (): Promise<ReadonlyMap<string, string | null>> =>
     new Map((await readAll(connection, topic)).map(({ key, value }) => [key, value]))
-  const parts = { db, connection, logAdmin, publisher, logger: createLogger('spec', 'silent'), now: () => new Date() }
+  const parts = {
+    db,
+    connection,
+    logAdmin,
+    publisher,
+    logger: createLogger('spec', 'silent'),
+    metrics: createMetrics('spec'),
+    now: () => new Date(),
+  }
   return { ...parts, parts, topic, publishKey, givenErasure, finishStore, readStores, lastValues }
 }
 

@@ -14,6 +14,7 @@ import {
   serveCalls,
   type ServicePart,
 } from '@nextvisit/service-kit'
+import type { Registry } from 'prom-client'
 import { createPartitionCounts } from '../assign/partition-counts.ts'
 import { answerDeadLetters } from '../dead-letters/answer-dead-letters.ts'
 import { readFoldedKeyPartitions } from '../fold/checkpoint.ts'
@@ -51,6 +52,7 @@ export interface WorkParts {
   /** Publishes new rows of the outbox soon. */
   readonly drainSoon: () => void
   readonly logger: Logger
+  readonly metrics: Registry
   readonly now: () => Date
 }
 
@@ -163,6 +165,7 @@ export async function runConsumer(consumer: Consumer, { createWork }: RunConsume
         owns: runner.owns,
         drainSoon: runner.drainSoon,
         logger,
+        metrics,
         now,
       }) ?? []),
     ],

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Db, sql } from '@nextvisit/database'
 import type { Logger } from '@nextvisit/log'
-import { Gauge, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
+import { createReadGauges } from './read-gauges.ts'
 
 interface SchemaGaugesOptions {
   readonly db: Db
@@ -10,40 +10,12 @@ interface SchemaGaugesOptions {
   readonly logger: Logger
 }
 
-/** A scrape must not wait for a frozen Postgres. */
-const READ_WITHIN_MS = 1_000
-
 /**
  * Registers gauges of the dead letters and outbox rows in the service's schema: each of its processes reports the same. There
  * is no sample while Postgres is unavailable. `report` logs one line if there are dead letters, and never rejects.
  */
 export function createSchemaGauges({ db, projection, registry, logger }: SchemaGaugesOptions) {
-  let inFlight: Promise<Waiting | undefined> | undefined
-  /** Runs one query at a time, however many scrapes give up waiting. */
-  function read(): Promise<Waiting | undefined> {
-    inFlight ??= readWaiting(db, projection)
-      .catch(() => undefined)
-      .finally(() => (inFlight = undefined))
-    return inFlight
-  }
-
-  const register = <Label extends string>(
-    metric: { readonly name: string; readonly help: string; readonly labelNames: Label[] },
-    set: (gauge: Gauge<Label>, waiting: Waiting) => void,
-  ): void => {
-    const gauge = new Gauge({
-      ...metric,
-      registers: [],
-      async collect() {
-        const waiting = await Promise.race([read(), sleep(READ_WITHIN_MS, undefined, { ref: false })])
-        this.reset()
-        if (waiting) set(this, waiting)
-        else if (metric.labelNames.length === 0) this.remove() // otherwise it reports 0
-      },
-    })
-    registry.registerMetric(gauge)
-  }
-
+  const { read, register } = createReadGauges(registry, () => readWaiting(db, projection))
   register(
     {
       name: 'projection_dead_letters',

@@ -2,6 +2,7 @@ import { createRounds, type WorkParts } from '@nextvisit/consumer'
 import { createRedis, createRefusalStore, type ServicePart } from '@nextvisit/service-kit'
 import type { WorkConfig } from '../config.ts'
 import { createConsumerStores } from './consumer-stores.ts'
+import { createErasureMetrics } from './erasure-metrics.ts'
 import { createKeyRotation } from './key-rotation.ts'
 import { createKeySweep } from './key-sweep.ts'
 import { createReceipts } from './receipts.ts'
@@ -45,6 +46,7 @@ export function createErasureWork(
   const sweep = createKeySweep({ ...parts, topic: keysTopic })
   const rotation = createKeyRotation({ ...parts, keyRing, topic: keysTopic })
   const receipts = createReceipts({ db, keyRing, now, eraseAgain: inRedis.eraseUsers, drainSoon })
+  const { countFailure } = createErasureMetrics(parts)
   const reported = new Map<string, number>()
   /** Since this process owns the work. */
   let areKeysSettled = false
@@ -57,6 +59,7 @@ export function createErasureWork(
       await work()
       reported.delete(step)
     } catch (err) {
+      countFailure(step)
       const beforeMs = reported.get(step) ?? Number.NEGATIVE_INFINITY
       if (performance.now() - beforeMs < LOG_AGAIN_AFTER_MS) return
       reported.set(step, performance.now())
