@@ -20,6 +20,9 @@ export { type EventHistory, MAX_EVENT_HISTORY_BYTES, type MissedOccurrence } fro
 export { countsForOf } from './conditions/property-counts.ts'
 export * from './erasure/fence.ts'
 export * from './event-slug.ts'
+export { contentHashOf } from './forms/content/content-hash.ts'
+export { languageFor } from './forms/content/language-for.ts'
+export { localizedContent } from './forms/content/localized-content.ts'
 export * from './forms/needed-facts.ts'
 export {
   type ExplainedDecision,

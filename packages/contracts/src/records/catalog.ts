@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Instant, SlugId } from '../primitives.ts'
+import { FormContent, FormContentRef } from '../workspace/form-content.ts'
 import { OrganizationConfig } from '../workspace/organization-config.ts'
 
 /**
@@ -34,4 +35,31 @@ export const OrganizationConfiguredEnvelope = z.object({
   config: z.unknown(),
   appliedAt: OrganizationConfigured.shape.appliedAt.optional().catch(undefined),
   appliedBy: OrganizationConfigured.shape.appliedBy.optional().catch(undefined),
+})
+
+/**
+ * The content of a form since a revision. It precedes the revision's `OrganizationConfigured`, which names its hash. Of two
+ * contents of one revision, the one that is named counts. It is kept: offers and answers refer to old contents.
+ */
+export const FormContentApplied = z
+  .object({
+    type: z.literal('FormContentApplied').describe('As in `ce_type`.'),
+    id: z.uuid().describe('As in `ce_id`.'),
+    organization: SlugId.describe('The organization of the project.'),
+    project: SlugId.describe('The project of the form.'),
+    formId: SlugId.describe('The form.'),
+    revision: FormContentRef.shape.revision.describe('The revision of the organization that the content begins with.'),
+    hash: FormContentRef.shape.hash.describe(
+      'The first 16 hex characters of the SHA-256 of `content` as JSON without spaces, with the members of objects sorted by name.',
+    ),
+    content: FormContent.describe('The elements and texts of the form, in all languages (docs/spec/forms.md, Content).'),
+    appliedAt: Instant.describe('The time when it was applied.'),
+  })
+  .describe('The content of a form, since a revision of its organization.')
+export type FormContentApplied = z.infer<typeof FormContentApplied>
+
+/** The same without the content, which a later version may have written. */
+export const FormContentEnvelope = z.object({
+  ...FormContentApplied.omit({ content: true, appliedAt: true }).shape,
+  content: z.unknown(),
 })

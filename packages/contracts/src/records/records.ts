@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { KeyKind } from '../primitives.ts'
-import { OrganizationConfigured } from './catalog.ts'
+import { FormContentApplied, OrganizationConfigured } from './catalog.ts'
 import { ErasureCompleted, ErasureRequested, SuppressionLifted } from './erasures.ts'
 import { FormCancelled, FormDelivered, FormExpired, FormQueued, QueueErased } from './form-events.ts'
 import { type Topic, TOPICS } from './topics.ts'
@@ -41,6 +41,7 @@ export const RECORDS = recordTable({
   FormCancelled: { topic: TOPICS.formEvents, schema: FormCancelled },
   FormExpired: { topic: TOPICS.formEvents, schema: FormExpired },
   QueueErased: { topic: TOPICS.formEvents, schema: QueueErased },
+  FormContentApplied: { topic: TOPICS.catalog, schema: FormContentApplied },
   OrganizationConfigured: { topic: TOPICS.catalog, schema: OrganizationConfigured },
   ErasureRequested: { topic: TOPICS.erasures, schema: ErasureRequested },
   SuppressionLifted: { topic: TOPICS.erasures, schema: SuppressionLifted },

@@ -4,7 +4,7 @@ export const TOPICS = {
   userEvents: 'user-events',
   /** The evaluator's decisions, keyed by userId: `FormQueued`, `FormDelivered`, `FormCancelled`, `FormExpired`, `QueueErased`. */
   formEvents: 'form-events',
-  /** Configuration, keyed by organization, revision and id: `OrganizationConfigured`. One partition; compacted. */
+  /** Configuration: `OrganizationConfigured`, `FormContentApplied`; each record has its own key. One partition; compacted. */
   catalog: 'catalog',
   /** Requests to erase users: `ErasureRequested`, `SuppressionLifted`, `ErasureCompleted`. One partition; kept forever. */
   erasures: 'erasures',

@@ -28,7 +28,7 @@ const oneOperator = (keys: readonly string[]) => (leaf: object) =>
   keys.filter((key) => Object.hasOwn(leaf, key) && (leaf as Record<string, unknown>)[key] !== undefined).length === 1
 
 /** The operators on the value of a trait or a property (forms.md, Conditions), with the schemas of their operands. */
-const VALUE_OPERATORS = {
+export const VALUE_OPERATORS = {
   is: scalar.optional(),
   isNot: scalar.optional(),
   in: z.array(scalar).min(1).optional(),
@@ -45,18 +45,21 @@ const VALUE_OPERATORS = {
 }
 export type ValueOperator = keyof typeof VALUE_OPERATORS
 
-const hasOneValueOperator = oneOperator(Object.keys(VALUE_OPERATORS))
-const needsOneOperator = { message: `needs exactly one of ${Object.keys(VALUE_OPERATORS).join(', ')}` }
+/** The arguments of `refine` for a leaf with these operators. */
+export const hasOneValueOperator = [
+  oneOperator(Object.keys(VALUE_OPERATORS)),
+  { message: `needs exactly one of ${Object.keys(VALUE_OPERATORS).join(', ')}` },
+] as const
 
 export const TraitLeaf = z
   .strictObject({ trait: z.string().min(1), ...VALUE_OPERATORS })
-  .refine(hasOneValueOperator, needsOneOperator)
+  .refine(...hasOneValueOperator)
 export type TraitLeaf = z.infer<typeof TraitLeaf>
 
 /** A condition on a property of an event, given by a path such as `cart.total` (forms.md, Property conditions). */
 export const PropertyLeaf = z
   .strictObject({ property: z.string().min(1), ...VALUE_OPERATORS })
-  .refine(hasOneValueOperator, needsOneOperator)
+  .refine(...hasOneValueOperator)
 export type PropertyLeaf = z.infer<typeof PropertyLeaf>
 
 /** A condition of a trigger or a count on the properties of an event (forms.md, Property conditions). */
@@ -129,7 +132,9 @@ export function branchesOfTree(schema: z.ZodType): readonly z.ZodType[] {
 }
 
 /** Creates the schema of a tree. It chooses the branch by its key, so an error names only the intended kind of leaf. */
-function treeOf<Leaf>(leaves: readonly (readonly [string, z.ZodType<Leaf>])[]): z.ZodType<Tree<Leaf>, Tree<Leaf>> {
+export function treeOf<Leaf>(
+  leaves: readonly (readonly [string, z.ZodType<Leaf>])[],
+): z.ZodType<Tree<Leaf>, Tree<Leaf>> {
   const tree = z.unknown().check((context) => {
     const { value: input, issues } = context
     const keys = typeof input === 'object' && input !== null && !Array.isArray(input) ? Object.keys(input) : []

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { Duration, Environment, KeyKind, SlugId } from '../primitives.ts'
 import { DEFAULT_ALLOWED_FIELDS, DEVICE_FIELDS, KNOWN_FIELDS } from '../device-info.ts'
 import { mapLimits, NAME_CAPS } from './plan-limits.ts'
+import { FormContent, FormContentRef } from './form-content.ts'
 import { Condition, COUNT_TOO_HIGH, MAX_COUNT, PropertyCondition } from './condition.ts'
 
 const anyInstant = z.iso.datetime({ offset: true, error: 'must be an instant such as 2026-01-01T00:00:00Z' })
@@ -72,8 +73,13 @@ export const Form = z.strictObject({
   delay: Duration.default('0s'),
   /** Time after the event when the form expires. Absent: never. */
   expiresAfter: Duration.optional(),
+  /** Its content, which is a record of its own. Absent: the customer draws the form. */
+  content: FormContentRef.optional(),
 })
 export type Form = z.infer<typeof Form>
+
+/** A form in the workspace file, which has the content itself. */
+const FormInFile = z.strictObject({ ...Form.shape, content: FormContent.optional() })
 
 export const Segment = z.strictObject({ id: SlugId, name: z.string().optional(), where: Condition })
 export type Segment = z.infer<typeof Segment>
@@ -172,6 +178,7 @@ const ProjectInFile = z.strictObject({
     .regex(/^\$[A-Z_][A-Z0-9_]*$/, 'must name an environment variable, as $NAME')
     .optional(),
   keys: z.array(KeyInFile).default([]),
+  forms: z.array(FormInFile).default([]),
 })
 const OrganizationInFile = z.strictObject({
   id: SlugId,
