@@ -1,6 +1,7 @@
 import { type Change, diffOrganization } from './diff-organization.ts'
 import { type CatalogState, emptyCatalog, foldCatalog, type HeldOrganization } from './fold-catalog.ts'
-import type { CatalogRecord } from './read-catalog-record.ts'
+import { contentInWords } from './form-contents.ts'
+import { type CatalogRecord, contentKeyOf } from './read-catalog-record.ts'
 
 /** One record of the catalog, as people read it. */
 export interface CatalogRevision {
@@ -27,6 +28,8 @@ export interface CatalogHistory {
   readonly state: CatalogState
   /** At most {@link MAX_REVISIONS}, the oldest first. */
   readonly revisions: CatalogRevision[]
+  /** The contents of forms in words, by the Kafka keys of their records. */
+  readonly contents: Map<string, string>
   /** Older revisions were read and dropped. */
   isCut: boolean
 }
@@ -35,12 +38,14 @@ const MAX_CHANGES = 100
 const MAX_REVISIONS = 500
 
 export function emptyHistory(): CatalogHistory {
-  return { state: emptyCatalog(), revisions: [], isCut: false }
+  return { state: emptyCatalog(), revisions: [], contents: new Map(), isCut: false }
 }
 
 /** Adds a record, in place. `recordedAt`: Kafka's time of the record. */
 export function addToHistory(history: CatalogHistory, record: CatalogRecord, recordedAt: Date): void {
-  if (record.outcome === 'skipped' || record.outcome === 'tombstone') return
+  if (record.outcome === 'content')
+    history.contents.set(contentKeyOf(record.content), contentInWords(record.content.content))
+  if (record.outcome !== 'read' && record.outcome !== 'unreadable') return
   const { organization, revision = null, applied } = record
   const before = history.state.organizations.get(organization)
   const isCounted = foldCatalog(history.state, record)
@@ -49,7 +54,7 @@ export function addToHistory(history: CatalogHistory, record: CatalogRecord, rec
     revision,
     appliedAt: applied?.at ?? recordedAt.toISOString(),
     appliedBy: applied?.by ?? null,
-    ...(isCounted ? countedOf(record, before, history.state) : LATE),
+    ...(isCounted ? countedOf(record, before, history) : LATE),
   })
   if (history.revisions.length <= MAX_REVISIONS) return
   history.revisions.shift()
@@ -64,13 +69,16 @@ const LATE: Comparison = { ...NOTHING, outcome: 'late', problem: null }
 function countedOf(
   record: Extract<CatalogRecord, { outcome: 'read' | 'unreadable' }>,
   before: HeldOrganization | undefined,
-  { organizations }: CatalogState,
+  { state: { organizations }, contents }: CatalogHistory,
 ): Comparison {
   const problem = organizations.get(record.organization)?.problem?.reason ?? null
   if (record.outcome === 'unreadable') return { ...NOTHING, outcome: 'not-understood', problem }
   const comparedWith = before?.revision ?? (record.revision === 1 ? 0 : null)
   if (comparedWith === null) return { ...NOTHING, outcome: 'counts', problem }
-  const changes = diffOrganization(record.organization, before?.config, record.config)
+  const { organization } = record
+  const changes = diffOrganization(organization, before?.config, record.config, (project, formId, ref) =>
+    contents.get(contentKeyOf({ organization, project, formId, ...ref })),
+  )
   return {
     outcome: 'counts',
     problem,

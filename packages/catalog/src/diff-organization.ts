@@ -1,5 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import { firstCharacters, isLongerThan, type OrganizationConfig, type ProjectConfig } from '@nextvisit/contracts'
+import {
+  firstCharacters,
+  type Form,
+  type FormContentRef,
+  isLongerThan,
+  type OrganizationConfig,
+  type ProjectConfig,
+} from '@nextvisit/contracts'
 import { sealedWith } from '@nextvisit/sealing'
 
 /** One change of an organization by an apply. */
@@ -16,11 +23,15 @@ export function changeLine({ sign, where, what }: Change): string {
   return `${sign} ${where} ${what}`
 }
 
+/** Returns the content of a form in words, such as `3 elements, en, de`. undefined: it is not known. */
+export type DescribeContent = (project: string, formId: string, ref: FormContentRef) => string | undefined
+
 /** Returns the changes that applying `wanted` would make, in a fixed order. */
 export function diffOrganization(
   id: string,
   held: OrganizationConfig | null | undefined,
   wanted: OrganizationConfig | null,
+  describeContent: DescribeContent = () => undefined,
 ): readonly Change[] {
   if (!wanted) return held ? [{ sign: '-', where: id, what: 'organization' }] : []
   const own: readonly Change[] = held ? [] : [{ sign: '+', where: id, what: 'organization' }]
@@ -34,22 +45,32 @@ export function diffOrganization(
       const where = `${id}/${name}`
       if (!after) return [{ sign: '-', where, what: `project${before?.keys.length ? ' (its keys are revoked)' : ''}` }]
       const added: readonly Change[] = before ? [] : [{ sign: '+', where, what: 'project' }]
-      return [...added, ...diffProject(where, before, after)]
+      return [...added, ...diffProject(where, before, after, describeContent)]
     }),
   ]
 }
 
-function diffProject(where: string, held: ProjectConfig | undefined, wanted: ProjectConfig): readonly Change[] {
+function diffProject(
+  where: string,
+  held: ProjectConfig | undefined,
+  wanted: ProjectConfig,
+  describeContent: DescribeContent,
+): readonly Change[] {
   const { keys, segments, forms, traits, events, signingSecret, ...settings } = wanted
   const before = held && settingsOf(held)
   // The settings of a new project are part of its own line.
   const changed = before ? membersOf(before, settings) : []
+  const membersOfForm = ({ content: from, ...ours }: Form, { content: to, ...theirs }: Form): readonly string[] => {
+    if (isDeepStrictEqual(from, to)) return membersOf(ours, theirs)
+    const shownContent = to ? (describeContent(wanted.id, theirs.id, to) ?? 'another one') : 'removed'
+    return [...membersOf(ours, theirs), `content (${shownContent})`]
+  }
   return [
     ...changed.map((what): Change => ({ sign: '~', where, what })),
     ...diffSigningSecret(where, held?.signingSecret, signingSecret),
     ...diffList(where, 'key', held?.keys ?? [], keys, (key) => key.name),
     ...diffList(where, 'segment', held?.segments ?? [], segments, (segment) => segment.id),
-    ...diffList(where, 'form', held?.forms ?? [], forms, (form) => form.id),
+    ...diffList(where, 'form', held?.forms ?? [], forms, (form) => form.id, membersOfForm),
     ...diffList(where, 'trait', held?.traits ?? [], traits, (trait) => trait.slug),
     ...diffList(where, 'event', held?.events ?? [], events, (event) => event.slug),
   ]
@@ -78,11 +99,12 @@ function diffList<Item extends object>(
   held: readonly Item[],
   wanted: readonly Item[],
   nameOf: (item: Item) => string,
+  changedIn: (before: Item, after: Item) => readonly string[] = membersOf,
 ): readonly Change[] {
   return diffNamed(held, wanted, nameOf).flatMap(({ name, before, after }): readonly Change[] => {
     if (!after) return [{ sign: '-', where, what: `${noun} ${name}${noun === 'key' ? ' (revoked)' : ''}` }]
     if (!before) return [{ sign: '+', where, what: `${noun} ${name}` }]
-    return membersOf(before, after).map((what) => ({ sign: '~', where, what: `${noun} ${name} ${what}` }))
+    return changedIn(before, after).map((what) => ({ sign: '~', where, what: `${noun} ${name} ${what}` }))
   })
 }
 

@@ -1,6 +1,7 @@
 import type { KeyEntry, NotUnderstood, OrganizationConfig, ProjectConfig } from '@nextvisit/contracts'
 import { eventSlug } from '@nextvisit/domain'
 import type { CatalogKey, CatalogProblem, CatalogProject, CatalogView } from './catalog-view.ts'
+import { createFormContents, type FormContents } from './form-contents.ts'
 import type { CatalogRecord } from './read-catalog-record.ts'
 
 type ReadRecord = Extract<CatalogRecord, { outcome: 'read' }>
@@ -39,6 +40,8 @@ export interface CatalogState {
   readonly keys: Map<string, readonly CatalogKey[]>
   /** The undecodable batches of the log, in order. */
   readonly undecodable: UndecodableBatch[]
+  /** The contents of forms. undefined: they are left out. */
+  readonly contents: FormContents | undefined
 }
 
 interface UndecodableBatch {
@@ -47,23 +50,27 @@ interface UndecodableBatch {
   readonly records: number
 }
 
-export function emptyCatalog(): CatalogState {
-  return { organizations: new Map(), keys: new Map(), undecodable: [] }
+/** `withFormContents`: also holds the contents of forms. */
+export function emptyCatalog({ withFormContents = false } = {}): CatalogState {
+  const contents = withFormContents ? createFormContents() : undefined
+  return { organizations: new Map(), keys: new Map(), undecodable: [], contents }
 }
 
 /**
  * Folds one record into the state, in place. A record counts if its revision is greater than the latest one. Of two
  * appliers that started from the same revision, the first in the log therefore wins (decisions.md, The workspace file), and
- * older records may be compacted away. Returns whether the record counted.
+ * older records may be compacted away. Returns whether the record counted. The content of a form changes no organization,
+ * and does not count: a later revision refers to it.
  *
  * An unreadable record decides about keys only: those that it names, and that are understood, stay valid. If its revision
  * cannot be read either, no key is valid until the next record (decision 0012).
  */
 export function foldCatalog(state: CatalogState, record: CatalogRecord): boolean {
-  if (record.outcome === 'skipped' || record.outcome === 'tombstone') return false
+  if (record.outcome === 'content') state.contents?.add(record.content)
+  if (record.outcome !== 'read' && record.outcome !== 'unreadable') return false
   const held = state.organizations.get(record.organization) ?? NOT_HELD
   if (record.revision !== undefined && record.revision <= held.latestRevision) return false
-  hold(state, record.organization, record.outcome === 'read' ? readFrom(record) : withKeysOf(held, record))
+  hold(state, record.organization, record.outcome === 'read' ? readFrom(state, record) : withKeysOf(held, record))
   return true
 }
 
@@ -91,21 +98,60 @@ export function nextRevision({ organizations, undecodable }: CatalogState, organ
   return undecodable.reduce((sum, { records }) => sum + records, 0) + 1
 }
 
-/** Forms, segments and keys that a problem names: it is logged, and shown in lists. */
+/** Forms, contents, segments and keys that a problem names: it is logged, and shown in lists. */
 const MAX_NAMED = 20
 
 type Content = Omit<HeldOrganization, 'projects' | 'undecodableRecords'> & {
   readonly notUnderstood: readonly NotUnderstood[]
 }
 
-function readFrom({ organization, revision, config, notUnderstood }: ReadRecord): Content {
-  const named = notUnderstood
-    .slice(0, MAX_NAMED)
-    .map(({ project, kind, id, reason: why }) => `${project}: ${kind} ${id} (${why})`)
-  const more = notUnderstood.length - named.length
-  const reason = [...named, ...(more > 0 ? [`${more} more`] : [])].join('; ')
-  const problem = notUnderstood.length === 0 ? undefined : { organization, revision, usedRevision: revision, reason }
+function readFrom({ contents }: CatalogState, record: ReadRecord): Content {
+  const { organization, revision, config } = record
+  const refused = contents ? contentsIn(contents, organization, config) : NO_CONTENTS
+  const notUnderstood = [...record.notUnderstood, ...refused.notUnderstood]
+  const common = { organization, revision, usedRevision: revision }
+  const names = notUnderstood.map(({ project, kind, id, reason }) => `${project}: ${kind} ${id} (${reason})`)
+  const problem =
+    names.length > 0
+      ? { ...common, reason: listed(names) }
+      : refused.missing.length > 0
+        ? ({
+            ...common,
+            reason: `these forms have no content in the log: ${listed(refused.missing)}. Apply the organization again`,
+            isMissingContent: true,
+          } as const)
+        : undefined
   return { latestRevision: revision, revision, config, notUnderstood, problem }
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length - MAX_NAMED
+  return [...names.slice(0, MAX_NAMED), ...(more > 0 ? [`${more} more`] : [])].join('; ')
+}
+
+interface CheckedContents {
+  readonly notUnderstood: readonly NotUnderstood[]
+  /** Forms whose content is not in the log. */
+  readonly missing: readonly string[]
+}
+
+const NO_CONTENTS: CheckedContents = { notUnderstood: [], missing: [] }
+
+/** Notes and checks the contents that a configuration refers to. They precede its record in the log. */
+function contentsIn(contents: FormContents, organization: string, config: OrganizationConfig | null): CheckedContents {
+  const checked = (config?.projects ?? []).flatMap(({ id: project, forms }) =>
+    forms.flatMap(({ id, content: ref }) => {
+      if (!ref) return []
+      contents.refer({ organization, project }, id, ref)
+      return [{ project, id, check: contents.check({ organization, project }, id, ref) }]
+    }),
+  )
+  return {
+    notUnderstood: checked.flatMap(({ project, id, check }) =>
+      check.outcome === 'not-understood' ? { project, kind: 'content', id, reason: check.reason } : [],
+    ),
+    missing: checked.flatMap(({ project, id, check }) => (check.outcome === 'missing' ? `${project}/${id}` : [])),
+  }
 }
 
 function withKeysOf(held: HeldOrganization, { organization, revision, keys, reason }: UnreadableRecord): Content {
@@ -165,12 +211,13 @@ function placeKeys(
 /** Creates look-ups that always answer from the current state. */
 export function lookupsOf(
   state: CatalogState,
-): Pick<CatalogView, 'project' | 'projects' | 'keyByHash' | 'revision' | 'problems'> {
+): Pick<CatalogView, 'project' | 'projects' | 'keyByHash' | 'revision' | 'formContent' | 'problems'> {
   return {
     project: (organization, project) => state.organizations.get(organization)?.projects.get(project),
     projects: () => allProjects(state),
     keyByHash: (sha256) => state.keys.get(sha256)?.[0],
     revision: (organization) => state.organizations.get(organization)?.revision ?? 0,
+    formContent: (place, formId, revision) => state.contents?.content(place, formId, revision),
     problems: () => problemsOf(state),
   }
 }

@@ -14,7 +14,7 @@ import {
 import type { CatalogProblem, CatalogView } from './catalog-view.ts'
 import { CatalogUnreadableError, CatalogViewStoppedError } from './errors.ts'
 import { emptyCatalog, foldCatalog, foldUndecodable, lookupsOf } from './fold-catalog.ts'
-import { readCatalogRecord, undecodableBatchIn } from './read-catalog-record.ts'
+import { isFormContent, readCatalogRecord, undecodableBatchIn } from './read-catalog-record.ts'
 import { viewGroup, viewReportNote } from './view-report.ts'
 
 interface CatalogViewOptions {
@@ -23,6 +23,8 @@ interface CatalogViewOptions {
   readonly logger: Logger
   /** Ids of the keys in this process's NEXTVISIT_SECRET_KEY, for `nextvisit apply` and `status`. */
   readonly secretKeyIds?: readonly string[]
+  /** Holds the contents of forms (`formContent`). Default: false. */
+  readonly withFormContents?: boolean
   /** Interval in ms between two reads of the log's end. Default: 10,000. */
   readonly currentEveryMs?: number
   /** Default: `catalog`. */
@@ -48,6 +50,8 @@ const READ_END_WITHIN_MS = 5_000
 const REMOVE_GROUP_WITHIN_MS = 1_000
 const PASSED =
   'A batch of the catalog cannot be decoded. The catalog before it stays in force. Apply every organization again: see docs/runbooks/halted.md'
+const SKIPPED = 'Skipped a catalog record that names no organization'
+const SKIPPED_CONTENT = 'Skipped the content of a form, which this process does not understand'
 const CANNOT_FOLLOW = 'Cannot follow the catalog; retrying, and answering from memory'
 const DAMAGED =
   'A batch of the catalog is damaged, and reading cannot continue after it. The catalog before it stays in force. Restore the topic: see docs/runbooks/halted.md'
@@ -63,9 +67,10 @@ const SESSION_TIMEOUT_MS = 6_000
  * stays in force, with a problem for each organization, so that the next `apply` still takes effect.
  */
 export function createCatalogView(connection: LogConnection, options: CatalogViewOptions): LiveCatalogView {
-  const { serviceName, logger, secretKeyIds, currentEveryMs = 10_000, topic = TOPICS.catalog } = options
+  const { serviceName, logger, secretKeyIds, withFormContents = false } = options
+  const { currentEveryMs = 10_000, topic = TOPICS.catalog } = options
   const groupId = viewGroup(topic, serviceName, randomUUID())
-  const state = emptyCatalog()
+  const state = emptyCatalog({ withFormContents })
   const lookups = lookupsOf(state)
   const listeners: ((organization: string) => void)[] = []
   const stopping = new AbortController()
@@ -99,12 +104,13 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
       logger[level]({ topic, err: undecodable.error }, PASSED)
       return
     }
+    if (!withFormContents && isFormContent(fetched)) return
     const record = readCatalogRecord(fetched)
     if (record.outcome === 'skipped') {
       const context = { topic, offset: String(fetched.offset), reason: record.reason }
-      logger.error(context, 'Skipped a catalog record that names no organization')
+      logger.error(context, isFormContent(fetched) ? SKIPPED_CONTENT : SKIPPED)
     }
-    if (record.outcome === 'tombstone' || record.outcome === 'skipped' || !foldCatalog(state, record)) return
+    if (!foldCatalog(state, record) || !('organization' in record)) return
     // Not while the view reads the history of the catalog at its start.
     if (progress.currentAsOfMs() > 0) announce(record)
     for (const listener of listeners) listener(record.organization)

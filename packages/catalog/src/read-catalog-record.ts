@@ -1,5 +1,8 @@
 import {
   decodeRecord,
+  type FormContentApplied,
+  FormContentEnvelope,
+  HEADERS,
   type KeyEntry,
   type NotUnderstood,
   type OrganizationConfig,
@@ -9,6 +12,7 @@ import {
   readOrganizationConfig,
 } from '@nextvisit/contracts'
 import type { FetchedRecord } from '@nextvisit/log'
+import type { RecordedContent } from './form-contents.ts'
 
 /** The user who applied a record, and the ISO instant, if the record has them. */
 interface Applied {
@@ -38,7 +42,9 @@ export type CatalogRecord =
       readonly reason: string
       readonly applied?: Applied
     }
-  /** The record names no organization. */
+  /** The content of a form. */
+  | { readonly outcome: 'content'; readonly content: RecordedContent }
+  /** The record names no organization, or is an unreadable content of a form. */
   | { readonly outcome: 'skipped'; readonly reason: string }
   /** The record only marks an older one for compaction. */
   | { readonly outcome: 'tombstone' }
@@ -54,6 +60,12 @@ const {
 export function readCatalogRecord(record: Pick<FetchedRecord, 'key' | 'value' | 'headers'>): CatalogRecord {
   const { value, headers } = record
   if (value === null) return { outcome: 'tombstone' }
+  if (isFormContent(record)) {
+    const content = decodeRecord(FormContentEnvelope, value, headers)
+    return content.outcome === 'ok'
+      ? { outcome: 'content', content: content.fact }
+      : { outcome: 'skipped', reason: `content of a form: ${content.reason}` }
+  }
   const decoded = decodeRecord(OrganizationConfiguredEnvelope, value, headers)
   if (decoded.outcome === 'rejected') return unreadable(record, decoded.reason)
   const { id, organization, revision, config, appliedAt: at, appliedBy: by } = decoded.fact
@@ -62,6 +74,12 @@ export function readCatalogRecord(record: Pick<FetchedRecord, 'key' | 'value' | 
   const reading = readOrganizationConfig(config)
   if (reading.outcome === 'unreadable') return unreadable(record, `config.${reading.reason}`)
   return { ...reading, ...own }
+}
+
+/** Returns true for the content of a form, by its headers: readers that keep no contents need not read it. */
+export function isFormContent({ headers }: Pick<FetchedRecord, 'headers'>): boolean {
+  const type: FormContentApplied['type'] = 'FormContentApplied'
+  return headers[HEADERS.type] === type
 }
 
 /** Returns the batch that a record stands for, if it cannot be decoded. */
@@ -75,6 +93,17 @@ export function undecodableBatchIn({
 /** Returns the Kafka key of a record. Each record has its own, so that compaction never removes it because of a later one. */
 export function catalogKeyOf({ organization, revision, id }: OrganizationConfigured): string {
   return `${organization}/${revision}/${id}`
+}
+
+/** Returns the Kafka key of a form's content. Each content has its own, so that compaction keeps it. */
+export function contentKeyOf({
+  organization,
+  project,
+  formId,
+  revision,
+  hash,
+}: Omit<RecordedContent, 'content'>): string {
+  return `${organization}/content/${project}/${formId}/${revision}/${hash}`
 }
 
 function unreadable({ key, value }: Pick<FetchedRecord, 'key' | 'value'>, reason: string): CatalogRecord {

@@ -1,7 +1,7 @@
 import { readLog, type FetchedRecord, type LogConnection, withLogAdmin } from '@nextvisit/log'
 import { CatalogTopicError } from './errors.ts'
 import { type CatalogState, emptyCatalog, foldCatalog, foldUndecodable } from './fold-catalog.ts'
-import { readCatalogRecord, undecodableBatchIn } from './read-catalog-record.ts'
+import { isFormContent, readCatalogRecord, undecodableBatchIn } from './read-catalog-record.ts'
 
 export interface ReadCatalog {
   readonly state: CatalogState
@@ -11,23 +11,33 @@ export interface ReadCatalog {
   readonly replacedKeys: ReadonlyMap<string, readonly string[]>
 }
 
+interface ReadCatalogOptions {
+  /** Holds the contents of forms. Default: false. */
+  readonly withFormContents?: boolean
+}
+
 /**
  * Folds the catalog topic from its beginning to its end. Passes undecodable batches (`foldUndecodable`). Rejects with
  * {@link CatalogTopicError} if the topic does not exist.
  */
-export async function readCatalog(connection: LogConnection, topic: string): Promise<ReadCatalog> {
+export async function readCatalog(
+  connection: LogConnection,
+  topic: string,
+  { withFormContents = false }: ReadCatalogOptions = {},
+): Promise<ReadCatalog> {
   await requireTopic(connection, topic)
-  const state = emptyCatalog()
+  const state = emptyCatalog({ withFormContents })
   const counted = new Set<string>()
   const keys = createKeyLedger()
   const onRecord = (fetched: FetchedRecord): void => {
     const undecodable = undecodableBatchIn(fetched)
     if (undecodable) return foldUndecodable(state, undecodable)
+    if (!withFormContents && isFormContent(fetched)) return
     const record = readCatalogRecord(fetched)
     const key = fetched.key?.toString('utf8') ?? ''
     if (record.outcome === 'tombstone') return keys.remove(key)
-    if (record.outcome === 'skipped') return
     const isCurrent = foldCatalog(state, record)
+    if (record.outcome === 'skipped' || record.outcome === 'content') return
     keys.add(record.organization, key, isCurrent)
     if (isCurrent && record.outcome === 'read') counted.add(record.id)
   }

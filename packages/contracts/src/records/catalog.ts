@@ -52,7 +52,9 @@ export const FormContentApplied = z
     hash: FormContentRef.shape.hash.describe(
       'The first 16 hex characters of the SHA-256 of `content` as JSON without spaces, with the members of objects sorted by name.',
     ),
-    content: FormContent.describe('The elements and texts of the form, in all languages (docs/spec/forms.md, Content).'),
+    content: FormContent.describe(
+      'The elements and texts of the form, in all languages (docs/spec/forms.md, Content).',
+    ),
     appliedAt: Instant.describe('The time when it was applied.'),
   })
   .describe('The content of a form, since a revision of its organization.')

@@ -51,9 +51,7 @@ export const hasOneValueOperator = [
   { message: `needs exactly one of ${Object.keys(VALUE_OPERATORS).join(', ')}` },
 ] as const
 
-export const TraitLeaf = z
-  .strictObject({ trait: z.string().min(1), ...VALUE_OPERATORS })
-  .refine(...hasOneValueOperator)
+export const TraitLeaf = z.strictObject({ trait: z.string().min(1), ...VALUE_OPERATORS }).refine(...hasOneValueOperator)
 export type TraitLeaf = z.infer<typeof TraitLeaf>
 
 /** A condition on a property of an event, given by a path such as `cart.total` (forms.md, Property conditions). */

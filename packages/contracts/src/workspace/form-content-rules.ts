@@ -93,7 +93,9 @@ function languageFaults(languages: readonly string[], text: ContentText, path: P
   return [
     ...(missing.length > 0 ? [{ path, message: `lacks the text in ${missing.join(', ')}` }] : []),
     ...Object.keys(text).flatMap((name) =>
-      languages.includes(name) ? [] : [{ path: [...path, name], message: `is not in languages (${languages.join(', ')})` }],
+      languages.includes(name)
+        ? []
+        : [{ path: [...path, name], message: `is not in languages (${languages.join(', ')})` }],
     ),
   ]
 }
@@ -153,7 +155,8 @@ function leafFaults(leaf: AnswerLeaf, element: ContentElement, path: Path): read
     if (operand === undefined) return []
     const place = [...path, name]
     const known: readonly string[] = OPERATORS[type]
-    if (!known.includes(name)) return [{ path: place, message: `cannot apply to ${id} (${type}): use ${known.join(', ')}` }]
+    if (!known.includes(name))
+      return [{ path: place, message: `cannot apply to ${id} (${type}): use ${known.join(', ')}` }]
     return name === 'exists' ? [] : operandFaults(operand, element, place)
   })
 }
@@ -166,7 +169,8 @@ function operandFaults(
   if (typeof operand === 'object')
     return operand.flatMap((item, nth) => operandFaults(item as string, element, [...path, nth]))
   const [type, noun] = COMPARED[element.type]
-  if (typeof operand !== type) return [{ path, message: `must be ${noun}, as the answers to ${element.id} (${element.type})` }]
+  if (typeof operand !== type)
+    return [{ path, message: `must be ${noun}, as the answers to ${element.id} (${element.type})` }]
   if (!('options' in element) || element.options.some(({ id }) => id === operand)) return []
   return [{ path, message: `${element.id} has no option ${operand}` }]
 }

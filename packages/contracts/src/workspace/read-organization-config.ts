@@ -19,11 +19,11 @@ import {
   SlugSwitch,
 } from './organization-config.ts'
 
-/** A form, segment or key that this version does not understand, because a later version wrote it. */
+/** A form, a form's content, a segment or key that this version does not understand, because a later version wrote it. */
 export interface NotUnderstood {
   readonly project: string
-  readonly kind: 'form' | 'segment' | 'key'
-  /** The id of the form or segment, or the name of the key. `?`: it cannot be read. */
+  readonly kind: 'form' | 'segment' | 'key' | 'content'
+  /** The id of the form (also of a content) or segment, or the name of the key. `?`: it cannot be read. */
   readonly id: string
   readonly reason: string
 }

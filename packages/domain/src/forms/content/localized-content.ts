@@ -18,6 +18,8 @@ function localizedElement(element: ContentElement, inLanguage: (text: ContentTex
   return {
     ...element,
     ...(element.label !== undefined && { label: inLanguage(element.label) }),
-    ...('options' in element && { options: element.options.map(({ id, label }) => ({ id, label: inLanguage(label) })) }),
+    ...('options' in element && {
+      options: element.options.map(({ id, label }) => ({ id, label: inLanguage(label) })),
+    }),
   } as LocalizedElement
 }
