@@ -9,7 +9,7 @@ import {
 } from '@nextvisit/contracts'
 import { memoize } from '@nextvisit/domain'
 
-/** A content in the log, as far as every version understands it. */
+/** A content in the log. A later version may have written it. */
 export type RecordedContent = Pick<FormContentApplied, 'organization' | 'project' | 'formId' | 'revision' | 'hash'> & {
   readonly content: unknown
 }

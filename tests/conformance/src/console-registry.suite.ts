@@ -12,7 +12,7 @@ const TRAITS = 60
 
 /** Applies an organization with limits, one of them reached, in addition to the demo. */
 async function givenLimited(): Promise<void> {
-  const { brokers, gatewayUrl, organizations } = consoleStack()
+  const { brokers, gatewayUrl } = consoleStack()
   const sha256 = createHash('sha256').update(KEY).digest('hex')
   const limited = OrganizationConfig.parse({
     id: 'limited',
@@ -29,7 +29,8 @@ async function givenLimited(): Promise<void> {
   })
   await applyWorkspace({
     connection: { brokers, clientId: 'console-spec' },
-    organizations: [...organizations, limited],
+    organizations: [limited],
+    contents: [],
     appliedBy: 'spec',
   })
   const call = (route: string, body: Record<string, unknown>) =>

@@ -47,6 +47,7 @@ interface ProjectInFile {
 }
 
 interface Configured {
+  readonly type?: string
   readonly organization?: string
   readonly revision?: number
   readonly config?: { readonly projects?: readonly ProjectInFile[] } | null
@@ -54,8 +55,8 @@ interface Configured {
 }
 
 /**
- * Folds the records of the topic `catalog`, in order: a record is valid if its revision is greater than the previous one. A
- * compacted topic has lost old revisions (decision 0012), and cases that depend on them are undecided.
+ * Folds the records of the topic `catalog`, in order: a record is valid if its revision is greater than the previous one.
+ * Contents of forms (`FormContentApplied`) decide nothing. A compacted topic has lost old revisions (decision 0012), and cases that depend on them are undecided.
  */
 export function createCatalog(): Catalog & { readonly observe: (value: Buffer | null) => void } {
   const projects = new Map<string, ProjectOfRevision>()
@@ -67,7 +68,8 @@ export function createCatalog(): Catalog & { readonly observe: (value: Buffer | 
     timesOf(organization).findLastIndex((at) => at !== undefined && at <= instant) + 1
   return {
     observe: (value) => {
-      const { organization = '', revision, config, appliedAt = '' } = parse(value)
+      const { type, organization = '', revision, config, appliedAt = '' } = parse(value)
+      if (type === 'FormContentApplied') return
       if (revision === undefined || revision <= latest(organization)) return
       const before = timesOf(organization)
       const unknown = Array.from({ length: revision - 1 - before.length }, () => undefined)

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { createTopics } from '@nextvisit/cli/create-topics'
+import type { Workspace } from '@nextvisit/cli/workspace'
 import type { OrganizationConfig } from '@nextvisit/contracts'
 import { consumers as allConsumers } from '@nextvisit/services'
 import { CHECKOUT, type ExternalParts, logConnection, readKeyRetention } from './config.ts'
@@ -20,7 +21,7 @@ import { readStackSecrets, type StackSecrets, writeDemoKeys } from './stack-secr
 import { startKafka } from './start-kafka.ts'
 import { startPostgres } from './start-postgres.ts'
 import { startRedis } from './start-redis.ts'
-import { applyOrganizations, readWorkspace } from './workspace-step.ts'
+import { applyToCatalog, readWorkspace } from './workspace-step.ts'
 
 export interface StackOptions {
   /** Folder for data kept between starts. Only one stack may use it at a time. */
@@ -118,12 +119,12 @@ interface Start extends StackOptions {
 
 async function bringUp(start: Start): Promise<Omit<Stack, 'processes' | 'kill' | 'stopReplica' | 'stop'>> {
   const secrets = await readStackSecrets(start.dataDirectory)
-  const organizations = await readWorkspace(start.workspaceFile ?? DEMO_WORKSPACE, secrets)
+  const workspace = await readWorkspace(start.workspaceFile ?? DEMO_WORKSPACE, secrets)
   await requirePort('GATEWAY_PORT', start.gatewayPort)
   if (start.consolePort !== undefined) await requirePort('CONSOLE_PORT', start.consolePort)
   await writeDemoKeys(start.dataDirectory, secrets)
   const [kafkaBrokers, { databaseUrls, adminUrl }, redisUrl] = await allOrNone(start, [
-    prepareLog(start, organizations, secrets),
+    prepareLog(start, workspace, secrets),
     prepareRows(start, secrets),
     start.external?.redisUrl ?? startPart(start, 'Redis', startRedis).then((redis) => redis.url),
     step(start, 'Prisma clients', () => runScript('packages/database/scripts/generate-clients.ts', start.signal)),
@@ -148,7 +149,7 @@ async function bringUp(start: Start): Promise<Omit<Stack, 'processes' | 'kill' |
           },
     keys: { admin: secrets.adminKey, sdk: secrets.sdkKey },
     secretKey: secrets.secretKey,
-    organizations,
+    organizations: workspace.organizations,
     brokers: kafkaBrokers.split(','),
     databaseUrls,
     adminDatabaseUrl: adminUrl,
@@ -176,11 +177,7 @@ function serviceNamed(services: readonly ServiceProcess[], name: string): Servic
 }
 
 /** Starts Kafka, creates the topics and applies the workspace. */
-async function prepareLog(
-  start: Start,
-  organizations: readonly OrganizationConfig[],
-  secrets: StackSecrets,
-): Promise<string> {
+async function prepareLog(start: Start, workspace: Workspace, secrets: StackSecrets): Promise<string> {
   const { port, advertisedPort } = start.kafkaPorts ?? {}
   const launch = (options: PartOptions) =>
     startKafka({ ...options, ...(port !== undefined && { port }), advertisedPort })
@@ -189,7 +186,7 @@ async function prepareLog(
   const retention = readKeyRetention(start.serviceEnvironment)
   await step(start, 'Topics', () => createTopics(connection, retention))
   await step(start, 'Workspace', () =>
-    applyOrganizations({ connection, organizations, secretKey: secrets.secretKey, report: start.report }),
+    applyToCatalog({ connection, workspace, secretKey: secrets.secretKey, report: start.report }),
   )
   return brokers
 }

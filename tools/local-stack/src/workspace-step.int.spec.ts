@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { OrganizationConfig } from '@nextvisit/contracts'
 import { withLogAdmin } from '@nextvisit/log'
 import { expect, inject, it } from 'vitest'
-import { applyOrganizations } from './workspace-step.ts'
+import { applyToCatalog } from './workspace-step.ts'
 
 const form = { id: 'nps', triggers: [{ visit: {} }] }
 const demo = (forms: readonly object[]) =>
@@ -15,7 +15,13 @@ it('a start reports its changes, except for new organizations', async () => {
   const start = async (forms: readonly object[]): Promise<readonly string[]> => {
     const lines: string[] = []
     const report = (line: string) => void lines.push(line)
-    await applyOrganizations({ connection, organizations: [demo(forms)], secretKey: 'ab'.repeat(32), report, topic })
+    await applyToCatalog({
+      connection,
+      workspace: { organizations: [demo(forms)], contents: [] },
+      secretKey: 'ab'.repeat(32),
+      report,
+      topic,
+    })
     return lines
   }
   expect(await start([form])).toEqual([])

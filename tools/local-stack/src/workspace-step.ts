@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises'
-import { applyWorkspace, parseWorkspaceFile, reportStartChanges } from '@nextvisit/cli/workspace'
-import { type OrganizationConfig, TOPICS } from '@nextvisit/contracts'
+import { applyWorkspace, parseWorkspaceFile, reportStartChanges, type Workspace } from '@nextvisit/cli/workspace'
+import { TOPICS } from '@nextvisit/contracts'
 import type { LogConnection } from '@nextvisit/log'
 import { parseKeyRing } from '@nextvisit/sealing'
 import { inheritedEnvironment } from './config.ts'
 import { StackError } from './errors.ts'
 import type { StackSecrets } from './stack-secrets.ts'
 
-/** Reads the file's organizations. Throws BROKEN_WORKSPACE with every fault and its line. */
-export async function readWorkspace(file: string, secrets: StackSecrets): Promise<readonly OrganizationConfig[]> {
+/** Reads the workspace file. Throws BROKEN_WORKSPACE with every fault and its line. */
+export async function readWorkspace(file: string, secrets: StackSecrets): Promise<Workspace> {
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     throw new StackError(
       'BROKEN_WORKSPACE',
@@ -22,14 +22,14 @@ export async function readWorkspace(file: string, secrets: StackSecrets): Promis
     DEMO_SDK_KEY: secrets.sdkKey,
     NEXTVISIT_SECRET_KEY: secrets.secretKey,
   })
-  if (parsed.outcome === 'ok') return parsed.organizations
+  if (parsed.outcome === 'ok') return parsed
   const faults = parsed.faults.map(({ line, path, message }) => `\n  ${file}:${line}  ${path}  ${message}`)
   throw new StackError('BROKEN_WORKSPACE', `The workspace file is invalid; fix it and start again:${faults.join('')}`)
 }
 
 interface ApplyStep {
   readonly connection: LogConnection
-  readonly organizations: readonly OrganizationConfig[]
+  readonly workspace: Workspace
   /** Value of NEXTVISIT_SECRET_KEY. */
   readonly secretKey: string
   readonly report: (line: string) => void
@@ -38,9 +38,9 @@ interface ApplyStep {
 }
 
 /** Applies the file to the catalog, and reports the changes. */
-export async function applyOrganizations({
+export async function applyToCatalog({
   connection,
-  organizations,
+  workspace: { organizations, contents },
   secretKey,
   report,
   topic = TOPICS.catalog,
@@ -52,7 +52,7 @@ export async function applyOrganizations({
       `secretKey in secrets.json of the data folder is invalid: ${parsed.reason}.`,
     )
   const keyRing = parsed.ring
-  const applied = await applyWorkspace({ connection, organizations, appliedBy: 'pnpm start', keyRing, topic })
+  const applied = await applyWorkspace({ connection, organizations, contents, appliedBy: 'pnpm start', keyRing, topic })
   if (applied.outcome === 'refused') throw new StackError('BROKEN_WORKSPACE', applied.reason)
   if (applied.outcome === 'not-applied') {
     throw new StackError('STEP_FAILED', 'Another process applied a workspace file at the same moment. Start again.')

@@ -42,12 +42,13 @@ Example:
 /** Runs the command. Specs pass their own `topic`. */
 export async function apply(file: string, flags: ApplyFlags, topic: string = TOPICS.catalog): Promise<void> {
   const env = readEnvironment()
-  const organizations = await readWorkspace(file)
+  const { organizations, contents } = await readWorkspace(file)
   const connection = logConnection(env)
   const { keyRing } = readConfig(keyRingConfig, env)
   const applied = await applyWorkspace({
     connection,
     organizations,
+    contents,
     prune: flags.prune ?? false,
     dryRun: flags.dryRun ?? false,
     overwrite: flags.overwrite ?? false,

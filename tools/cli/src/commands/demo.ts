@@ -52,6 +52,7 @@ export async function demo({ gateway, keysFile }: DemoFlags, topic: string = TOP
   const applied = await applyWorkspace({
     connection: logConnection(env),
     organizations: parsed.organizations,
+    contents: parsed.contents,
     appliedBy: operatingUser(),
     ...readConfig(keyRingConfig, env),
     topic,

@@ -122,7 +122,13 @@ beforeAll(async () => {
   }
   const parsed = parseWorkspaceFile(TODAY, {})
   if (parsed.outcome !== 'ok') throw new Error('The workspace is invalid')
-  await applyWorkspace({ connection, organizations: parsed.organizations, appliedBy: 'spec', topic: topics.catalog })
+  await applyWorkspace({
+    connection,
+    organizations: parsed.organizations,
+    contents: [],
+    appliedBy: 'spec',
+    topic: topics.catalog,
+  })
   await publish(topics.userEvents, FACTS)
   await publish(topics.formEvents, FORM_FACTS)
 })

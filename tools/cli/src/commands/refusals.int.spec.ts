@@ -46,7 +46,7 @@ beforeAll(async () => {
   await add('shop', first, second)
   await withLogAdmin(connection, (admin) => admin.createTopic(topic, { partitions: 1 }))
   const organizations = [OrganizationConfig.parse({ id: organization, projects: [{ id: 'shop' }, { id: 'quiet' }] })]
-  await applyWorkspace({ connection, organizations, appliedBy: 'spec', topic })
+  await applyWorkspace({ connection, organizations, contents: [], appliedBy: 'spec', topic })
 })
 afterAll(() => redis.stop())
 beforeEach(() => {

@@ -66,7 +66,7 @@ beforeAll(async () => {
   // In the format of a later version.
   const [shop] = organizations[0]?.projects ?? []
   Object.assign(shop ?? {}, { forms: [...(shop?.forms ?? []), { id: 'csat', triggers: [{ moonPhase: 'full' }] }] })
-  await applyWorkspace({ connection, organizations, appliedBy: 'spec', topic })
+  await applyWorkspace({ connection, organizations, contents: [], appliedBy: 'spec', topic })
   url = `http://127.0.0.1:${(await evaluator.start()).port}`
 })
 afterAll(() => evaluator.stop())

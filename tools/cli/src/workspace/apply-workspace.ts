@@ -3,21 +3,28 @@ import {
   catalogKeyOf,
   type CatalogState,
   type Change,
+  contentInWords,
+  contentKeyOf,
+  type DescribeContent,
   diffOrganization,
   nextRevision,
   readCatalog,
   type ReadCatalog,
+  type RecordedContent,
 } from '@nextvisit/catalog'
 import { encodeRecord, type OrganizationConfig, type OrganizationConfigured, TOPICS } from '@nextvisit/contracts'
-import { createPublisher, type LogConnection } from '@nextvisit/log'
+import { createPublisher, type LogConnection, type RecordSequence } from '@nextvisit/log'
 import type { KeyRing } from '@nextvisit/sealing'
 import { missingSecretKey } from './missing-secret-key.ts'
+import { settleContents, type WantedContent } from './settle-contents.ts'
 import { settleSigningSecrets } from './settle-signing-secrets.ts'
 
 export interface ApplyOptions {
   readonly connection: LogConnection
   /** Organizations from `parseWorkspaceFile`. */
   readonly organizations: readonly OrganizationConfig[]
+  /** The contents of their forms. */
+  readonly contents: readonly WantedContent[]
   /** Removes organizations that are not named. */
   readonly prune?: boolean
   /** Also replaces revisions of a later version that this one does not understand. */
@@ -51,6 +58,8 @@ export type ApplyOutcome =
   | { readonly outcome: 'not-applied'; readonly lost: readonly string[]; readonly missing: readonly string[] }
 
 const PUBLISH_WITHIN_MS = 10_000
+/** Contents in one round of publishing: a few MB. */
+const CONTENTS_A_ROUND = 100
 /** Maximum record size in bytes: a broker's default maximum (1 MiB) minus room for headers. */
 const MAX_RECORD_BYTES = 900_000
 
@@ -61,7 +70,7 @@ const MAX_RECORD_BYTES = 900_000
  */
 export async function applyWorkspace(options: ApplyOptions): Promise<ApplyOutcome> {
   const { connection, topic = TOPICS.catalog, onDifference = () => {} } = options
-  const catalog = await readCatalog(connection, topic)
+  const catalog = await readCatalog(connection, topic, { withFormContents: true })
   const { state } = catalog
   const differing = differences(state, options)
   const changes = differing.flatMap((organization) => organization.changes)
@@ -75,7 +84,8 @@ export async function applyWorkspace(options: ApplyOptions): Promise<ApplyOutcom
   if (reason !== undefined) return { outcome: 'refused', reason }
   if (options.dryRun) return { outcome: 'dry-run', changes }
   if (records.length === 0) return { outcome: 'unchanged' }
-  await publishAll(options, catalog, records)
+  const contents = differing.flatMap((organization) => organization.contents)
+  await publishAll(options, catalog, records, contents)
   const reencrypted = differing.reduce((sum, organization) => sum + organization.reencrypted, 0)
   return readBack(connection, topic, records, { changes, reencrypted })
 }
@@ -103,6 +113,8 @@ interface DifferingOrganization {
   readonly changes: readonly Change[]
   /** Number of signing secrets that are only re-encrypted. */
   readonly reencrypted: number
+  /** Contents of its forms that are not in the log. */
+  readonly contents: readonly RecordedContent[]
 }
 
 function differences(state: CatalogState, options: ApplyOptions): readonly DifferingOrganization[] {
@@ -112,37 +124,59 @@ function differences(state: CatalogState, options: ApplyOptions): readonly Diffe
     ...options.organizations.map((config) => ({ id: config.id, config })),
     ...removed.map((id) => ({ id, config: null })),
   ]
-  return wanted
-    .map(({ id, config }) => {
-      const held = state.organizations.get(id)?.config
-      if (!config || !held) {
-        return {
-          id,
-          config,
-          reencrypted: 0,
-          changes: [...unreadChange(state, id), ...diffOrganization(id, held, config)],
-        }
-      }
-      const settled = settleSigningSecrets(held, config, options.keyRing)
-      const changes = [
-        ...unreadChange(state, id),
-        ...diffOrganization(id, settled.held, settled.wanted),
-        ...settled.reencrypted.map((project) => reencryptedChange(`${id}/${project}`, options.keyRing)),
-      ]
-      return { id, config: settled.wanted, reencrypted: settled.reencrypted.length, changes }
-    })
-    .filter(({ changes }) => changes.length > 0)
+  return wanted.map((one) => difference(state, one, options)).filter(({ changes }) => changes.length > 0)
+}
+
+function difference(
+  state: CatalogState,
+  { id, config }: Pick<DifferingOrganization, 'id' | 'config'>,
+  options: ApplyOptions,
+): DifferingOrganization {
+  const held = state.organizations.get(id)?.config
+  const unread = unreadChange(state, id)
+  if (!config) {
+    return { id, config, reencrypted: 0, contents: [], changes: [...unread, ...diffOrganization(id, held, config)] }
+  }
+  const { wanted, contents } = settleContents(held, config, options.contents, nextRevision(state, id))
+  const settled = held && settleSigningSecrets(held, wanted, options.keyRing)
+  const reencrypted = settled?.reencrypted ?? []
+  return {
+    id,
+    config: settled?.wanted ?? wanted,
+    reencrypted: reencrypted.length,
+    contents: contents.filter((content) => isMissing(state, content)),
+    changes: [
+      ...unread,
+      ...diffOrganization(id, settled?.held, settled?.wanted ?? wanted, describeAmong(contents)),
+      ...reencrypted.map((project) => reencryptedChange(`${id}/${project}`, options.keyRing)),
+    ],
+  }
+}
+
+function isMissing({ contents }: CatalogState, { formId, revision, hash, ...place }: RecordedContent): boolean {
+  return contents?.check(place, formId, { revision, hash }).outcome === 'missing'
+}
+
+function describeAmong(contents: readonly RecordedContent[]): DescribeContent {
+  return (project, formId) => {
+    const found = contents.find((one) => one.project === project && one.formId === formId)
+    return found && contentInWords(found.content)
+  }
 }
 
 function reencryptedChange(where: string, keyRing: KeyRing | undefined): Change {
   return { sign: '~', where, what: `signingSecret (re-encrypted with key ${keyRing?.newestKeyId})` }
 }
 
-/** Returns the change for a record that is not understood or cannot be decoded, which differs from every file. */
+/** Returns the change for a record that is not understood or in part not in the log, which differs from every file. */
 function unreadChange(state: CatalogState, id: string): readonly Change[] {
   const problem = state.organizations.get(id)?.problem
   if (!problem) return []
-  const because = problem.isUndecodable ? 'cannot be decoded' : 'not understood'
+  const because = problem.isUndecodable
+    ? 'cannot be decoded'
+    : problem.isMissingContent
+      ? 'lacks contents of forms'
+      : 'not understood'
   return [{ sign: '~', where: id, what: `revision ${problem.revision ?? '?'} (${because})` }]
 }
 
@@ -152,7 +186,8 @@ function notUnderstood(state: CatalogState, options: ApplyOptions): string | und
   const named = new Set(options.organizations.map(({ id }) => id))
   const lost = [...state.organizations.values()].flatMap(({ problem }) => problem ?? [])
   const found = lost.find(
-    ({ organization, isUndecodable }) => !isUndecodable && (options.prune || named.has(organization)),
+    ({ organization, isUndecodable, isMissingContent }) =>
+      !isUndecodable && !isMissingContent && (options.prune || named.has(organization)),
   )
   if (!found) return undefined
   const { organization, revision, reason } = found
@@ -183,26 +218,62 @@ function tooLarge(records: readonly OrganizationConfigured[]): string | undefine
 }
 
 /**
- * Publishes all records. Their outcome is read back later, which also covers lost answers. Before each
+ * Publishes all records, and before each record the contents that it refers to. A record whose contents may not be in the log
+ * is not published. The outcome is read back later, which also covers lost answers. Before each
  * record, the older ones of its organization become tombstones, so that compaction drops them. The current one stays,
- * because it counts until the new record is in the log.
+ * because it counts until the new record is in the log. Contents stay, too: offers and answers refer to them.
  */
 async function publishAll(
   { connection, topic = TOPICS.catalog }: ApplyOptions,
   { replacedKeys }: ReadCatalog,
   records: readonly OrganizationConfigured[],
+  contents: readonly RecordedContent[],
 ): Promise<void> {
   const publisher = createPublisher(connection)
   await publisher.start()
   try {
     const deadlineAt = performance.now() + PUBLISH_WITHIN_MS
-    const messages = records.flatMap((record) => [
-      ...(replacedKeys.get(record.organization) ?? []).map((key) => ({ key, value: null, headers: {} })),
-      { key: catalogKeyOf(record), ...encodeRecord(record, { source: 'cli', time: record.appliedAt }) },
-    ])
-    await Promise.all(messages.map((message) => publisher.publish({ topic, partition: 0, ...message }, deadlineAt)))
+    const sequences = new Map(
+      records.map(({ organization }): [string, RecordSequence] => [organization, { isBroken: false }]),
+    )
+    const send = (messages: readonly Message[]) =>
+      Promise.all(
+        messages.map(({ organization, ...message }) =>
+          publisher.publish({ topic, partition: 0, ...message }, deadlineAt, sequences.get(organization)),
+        ),
+      )
+    const ofContents = contents.map(contentMessage)
+    for (let sent = 0; sent < ofContents.length; sent += CONTENTS_A_ROUND)
+      await send(ofContents.slice(sent, sent + CONTENTS_A_ROUND))
+    await send(
+      records.flatMap((record): readonly Message[] => {
+        const { organization, appliedAt: time } = record
+        return [
+          ...(replacedKeys.get(organization) ?? []).map((key) => ({ organization, key, value: null, headers: {} })),
+          { organization, key: catalogKeyOf(record), ...encodeRecord(record, { source: 'cli', time }) },
+        ]
+      }),
+    )
   } finally {
     await publisher.stop(PUBLISH_WITHIN_MS)
+  }
+}
+
+/** A record of the topic, and the organization whose sequence it is in. */
+interface Message {
+  readonly organization: string
+  readonly key: string
+  readonly value: string | null
+  readonly headers: Readonly<Record<string, string>>
+}
+
+function contentMessage(content: RecordedContent): Message {
+  const time = new Date().toISOString()
+  const record = { type: 'FormContentApplied', id: randomUUID(), ...content, appliedAt: time }
+  return {
+    organization: content.organization,
+    key: contentKeyOf(content),
+    ...encodeRecord(record, { source: 'cli', time }),
   }
 }
 

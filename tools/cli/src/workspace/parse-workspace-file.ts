@@ -1,12 +1,20 @@
 import { encryptSigningSecret } from '@nextvisit/catalog'
 import { OrganizationConfig, parseWithin, type WorkspaceFault, WorkspaceFile } from '@nextvisit/contracts'
-import { hashApiKey } from '@nextvisit/domain'
+import { contentHashOf, hashApiKey } from '@nextvisit/domain'
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { readKeyRing } from '../environment/key-ring.ts'
 import { checkSecrets, valueOf } from './check-secrets.ts'
 import { checkWorkspace } from './check-workspace.ts'
 import { explainIssue } from './explain-issue.ts'
 import { type Path, readYaml } from './read-yaml.ts'
+import type { WantedContent } from './settle-contents.ts'
+
+/** A workspace file in the catalog's form. */
+export interface Workspace {
+  /** Their forms do not refer to contents yet: `settleContents` does that. */
+  readonly organizations: readonly OrganizationConfig[]
+  readonly contents: readonly WantedContent[]
+}
 
 /**
  * Parses a workspace file to the catalog's form (decisions.md, The workspace file), or to all of its faults
@@ -18,7 +26,7 @@ export function parseWorkspaceFile(
   text: string,
   env: EnvironmentVariables | undefined,
 ):
-  | { readonly outcome: 'ok'; readonly organizations: readonly OrganizationConfig[] }
+  | ({ readonly outcome: 'ok' } & Workspace)
   | { readonly outcome: 'invalid'; readonly faults: readonly WorkspaceFault[] } {
   const yaml = readYaml(text)
   if (yaml.outcome === 'invalid') return yaml
@@ -30,15 +38,28 @@ export function parseWorkspaceFile(
     .map(({ path, message }) => ({ line: yaml.lineOf(path), path: pathText(path), message }))
     .toSorted((a, b) => a.line - b.line)
   if (!parsed.success || faults.length > 0) return { outcome: 'invalid', faults }
-  return { outcome: 'ok', organizations: parsed.data.organizations.map((organization) => toConfig(organization, env)) }
+  const { organizations } = parsed.data
+  return {
+    outcome: 'ok',
+    organizations: organizations.map((organization) => toConfig(organization, env)),
+    contents: organizations.flatMap(contentsOf),
+  }
 }
 
-function toConfig(
-  organization: WorkspaceFile['organizations'][number],
-  env: EnvironmentVariables | undefined,
-): OrganizationConfig {
+type OrganizationInFile = WorkspaceFile['organizations'][number]
+
+function contentsOf({ id: organization, projects }: OrganizationInFile): readonly WantedContent[] {
+  return projects.flatMap(({ id: project, forms }) =>
+    forms.flatMap(({ id: formId, content }) =>
+      content ? { organization, project, formId, hash: contentHashOf(content), content } : [],
+    ),
+  )
+}
+
+function toConfig(organization: OrganizationInFile, env: EnvironmentVariables | undefined): OrganizationConfig {
   const ring = env && readKeyRing(env)
-  const projects = organization.projects.map((project) => {
+  const projects = organization.projects.map(({ forms, ...given }) => {
+    const project = { ...given, forms: forms.map(({ content: _, ...form }) => form) }
     if (!env) return { ...project, signingSecret: undefined, keys: [] }
     const secret = valueOf(project.signingSecret, env)
     const ref = { organization: organization.id, project: project.id }

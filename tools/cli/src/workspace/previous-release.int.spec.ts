@@ -81,7 +81,13 @@ describe('the reader of the previous release', () => {
     async () => {
       await withLogAdmin(connection, (admin) => admin.createTopic(topic, { partitions: 1 }))
       for (const keys of [[KEPT, REVOKED], [KEPT, REVOKED, 'c'.repeat(64)], [KEPT]]) {
-        const applied = await applyWorkspace({ connection, topic, organizations: [acme(keys)], appliedBy: 'spec' })
+        const applied = await applyWorkspace({
+          connection,
+          topic,
+          organizations: [acme(keys)],
+          contents: [],
+          appliedBy: 'spec',
+        })
         expect(applied.outcome).toBe('applied')
       }
       expect(readWithPreviousRelease(await readRecords(topic))).toEqual({
@@ -115,7 +121,13 @@ describe('the reader of the previous release', () => {
           },
         ],
       })
-      await applyWorkspace({ connection, topic: counting, organizations: [organization], appliedBy: 'spec' })
+      await applyWorkspace({
+        connection,
+        topic: counting,
+        organizations: [organization],
+        contents: [],
+        appliedBy: 'spec',
+      })
       const { keys, problems } = readWithPreviousRelease(await readRecords(counting))
       expect(keys).toEqual([KEPT])
       expect(problems).toMatchObject([

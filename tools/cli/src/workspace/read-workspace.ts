@@ -6,12 +6,12 @@ import { InvalidWorkspace } from '../errors.ts'
 import { fileError } from '../file-error.ts'
 import { complain } from '../output/print.ts'
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
-import { parseWorkspaceFile } from './parse-workspace-file.ts'
+import { parseWorkspaceFile, type Workspace } from './parse-workspace-file.ts'
 
 const STANDARD_INPUT = '-'
 
-/** Reads a workspace file's organizations and the secrets that it names. Prints the faults of an invalid file and throws. */
-export async function readWorkspace(file: string): Promise<readonly OrganizationConfig[]> {
+/** Reads a workspace file and the secrets that it names. Prints the faults of an invalid file and throws. */
+export async function readWorkspace(file: string): Promise<Workspace> {
   const env = readEnvironment()
   return parse(file, env, () => {
     const hint = ignoredStack(env)
@@ -24,21 +24,17 @@ export async function readWorkspace(file: string): Promise<readonly Organization
 
 /** Reads a workspace file without keys and signing secrets, and without the environment, for simulations. */
 export async function readWorkspaceWithoutSecrets(file: string): Promise<readonly OrganizationConfig[]> {
-  return parse(file, undefined, () => {})
+  return (await parse(file, undefined, () => {})).organizations
 }
 
-async function parse(
-  file: string,
-  env: EnvironmentVariables | undefined,
-  onInvalid: () => void,
-): Promise<readonly OrganizationConfig[]> {
+async function parse(file: string, env: EnvironmentVariables | undefined, onInvalid: () => void): Promise<Workspace> {
   const isInput = file === STANDARD_INPUT
   const name = isInput ? 'standard input' : file
   const content = await (isInput ? text(process.stdin) : readFile(file, 'utf8')).catch((cause: unknown) => {
     throw fileError(name, 'read', cause)
   })
   const parsed = parseWorkspaceFile(content, env)
-  if (parsed.outcome === 'ok') return parsed.organizations
+  if (parsed.outcome === 'ok') return parsed
   for (const fault of parsed.faults) complain(faultLine(name, fault))
   onInvalid()
   throw new InvalidWorkspace(name, parsed.faults)

@@ -65,11 +65,12 @@ const BACKEND = '{ name: backend, kind: admin, environment: P, secret: $ADMIN_KE
 async function applyWith(keys: readonly string[], text: string, special: Partial<ApplyOptions> = {}, env: object = {}) {
   const parsed = parseWorkspaceFile(text, { ...ENV, ...env, NEXTVISIT_SECRET_KEY: keys.join() })
   if (parsed.outcome === 'invalid') throw new Error(JSON.stringify(parsed.faults))
-  const { organizations } = parsed
+  const { organizations, contents } = parsed
   return applyWorkspace({
     connection,
     topic,
     organizations,
+    contents,
     appliedBy: 'spec',
     keyRing: givenKeyRing(...keys),
     ...special,

@@ -1,0 +1,251 @@
+import { describe, expect, it } from 'vitest'
+import { parseWorkspaceFile } from './parse-workspace-file.ts'
+
+/** Returns a file with a form with this content, whose first line is 8. */
+function withContent(...lines: readonly string[]): string {
+  return [
+    'organizations:',
+    '  - id: acme',
+    '    projects:',
+    '      - id: shop',
+    '        forms:',
+    '          - id: nps',
+    '            content:',
+    ...lines.map((line) => `              ${line}`),
+  ].join('\n')
+}
+
+/** Returns a file with these elements, the first of them in line 9. */
+function withElements(...elements: readonly string[]): string {
+  return withContent('elements:', ...elements.map((element) => `  - ${element}`))
+}
+
+/** Returns faults such as `9 elements[0].label: …`. */
+function faultsOf(text: string): readonly string[] {
+  const parsed = parseWorkspaceFile(text, {})
+  if (parsed.outcome === 'ok') return []
+  return parsed.faults.map(({ line, path, message }) => {
+    const place = path.replace('organizations[0].projects[0].forms[0].content', '').replace(/^\./, '')
+    return `${line} ${place}: ${message}`
+  })
+}
+
+const SCORE = '{ id: score, type: nps }'
+const PLAN = '{ id: plan, type: choice, options: [{ id: monthly, label: Monthly }, { id: yearly, label: Yearly }] }'
+
+describe('the content of a form in a workspace file', () => {
+  it('has every type of element, with defaults, in several languages', () => {
+    const text = withContent(
+      'languages: [en, de]',
+      'title: Feedback',
+      'elements:',
+      '  - { id: score, type: nps, label: { en: How likely?, de: Wie wahrscheinlich? }, required: true }',
+      '  - { id: reason, type: text, label: Why?, maxLength: 1000, showIf: { answer: score, atMost: 6 } }',
+      '  - { id: stars, type: rating, scale: 5 }',
+      '  - { id: plan, type: choice, options: [{ id: monthly, label: { en: Monthly, de: Monatlich } }], other: true }',
+      '  - { id: uses, type: choices, atLeast: 1, atMost: 3, options: [{ id: 1-5, label: 1 to 5 }, { id: many, label: Many }], other: true }',
+      '  - { id: contact, type: consent, label: You may contact me }',
+      '  - { id: docs, type: link, label: Read more, url: https://example.com/docs }',
+      'thanks: Thank you.',
+    )
+    const parsed = parseWorkspaceFile(text, {})
+    expect(parsed).toMatchObject({
+      outcome: 'ok',
+      organizations: [{ projects: [{ forms: [{ id: 'nps' }] }] }],
+      contents: [
+        {
+          organization: 'acme',
+          project: 'shop',
+          formId: 'nps',
+          hash: expect.stringMatching(/^[0-9a-f]{16}$/),
+          content: {
+            languages: ['en', 'de'],
+            elements: [
+              { type: 'nps', required: true },
+              { type: 'text', required: false, maxLength: 1_000 },
+              { type: 'rating', scale: 5 },
+              { type: 'choice', other: true },
+              { type: 'choices', atLeast: 1, atMost: 3 },
+              { type: 'consent' },
+              { type: 'link', url: 'https://example.com/docs' },
+            ],
+          },
+        },
+      ],
+    })
+    expect(parsed.outcome === 'ok' && parsed.organizations[0]?.projects[0]?.forms[0]).not.toHaveProperty('content')
+  })
+
+  it.each<[string, string, string]>([
+    [
+      'an unknown type',
+      withElements('{ id: a, type: slider }'),
+      '9 elements[0].type: must be one of nps, text, rating, ',
+    ],
+    ['no type', withElements('{ id: a }'), '9 elements[0].type: is missing'],
+    [
+      'an unknown member',
+      withElements('{ id: a, type: nps, lable: A }'),
+      '9 elements[0].lable: is not a known member: did you mean label?',
+    ],
+    [
+      'a required link',
+      withElements('{ id: a, type: link, label: A, url: https://example.com, required: true }'),
+      '9 elements[0].required: is not a known member',
+    ],
+    ['no elements', withContent('elements: []'), '8 elements: must be a list of at least 1'],
+    [
+      '51 elements',
+      withElements(...Array.from({ length: 51 }, (_, at) => `{ id: e${at}, type: nps }`)),
+      '8 elements: must be a list of at most 50',
+    ],
+    ['an element twice', withElements(SCORE, SCORE), '10 elements[1].id: element score is duplicated'],
+    [
+      'an option twice',
+      withElements('{ id: a, type: choice, options: [{ id: x, label: X }, { id: x, label: Y }] }'),
+      '9 elements[0].options[1].id: option x is duplicated',
+    ],
+    ['an invalid id', withElements('{ id: 1a, type: nps }'), '9 elements[0].id: must be a letter'],
+    [
+      'a language twice',
+      withContent('languages: [de, DE]', 'elements:', `  - ${SCORE}`),
+      '8 languages[1]: language DE is duplicated',
+    ],
+    [
+      'an invalid language',
+      withContent('languages: [german]', 'elements:', `  - ${SCORE}`),
+      '8 languages[0]: must be a language tag',
+    ],
+    [
+      'a missing language',
+      withContent('languages: [en, de, fr]', 'elements:', '  - { id: a, type: nps, label: { en: A } }'),
+      '10 elements[0].label: lacks the text in de, fr',
+    ],
+    [
+      'a surplus language',
+      withContent('elements:', `  - ${SCORE}`, 'thanks: { en: Thanks, de: Danke }'),
+      '10 thanks.de: is not in languages (en)',
+    ],
+    [
+      'an empty text',
+      withContent('title: ""', 'elements:', `  - ${SCORE}`),
+      '8 title: must be 1 to 2000 characters long',
+    ],
+    [
+      'a text of 2,001 characters in a language',
+      withElements(`{ id: a, type: nps, label: { en: ${'x'.repeat(2_001)} } }`),
+      '9 elements[0].label.en: must be 1 to 2000 characters long',
+    ],
+    [
+      'more choices than options',
+      withElements('{ id: a, type: choices, atMost: 3, options: [{ id: x, label: X }], other: true }'),
+      '9 elements[0].atMost: must be at most 2',
+    ],
+    [
+      'a minimum above the maximum',
+      withElements(
+        '{ id: a, type: choices, atLeast: 2, atMost: 1, options: [{ id: x, label: X }, { id: y, label: Y }] }',
+      ),
+      '9 elements[0].atLeast: must be at most 1, as atMost',
+    ],
+    [
+      'a link without TLS',
+      withElements('{ id: a, type: link, label: A, url: "http://example.com" }'),
+      '9 elements[0].url: must be a URL that begins with https://',
+    ],
+    [
+      'a script as a link',
+      withElements('{ id: a, type: link, label: A, url: "javascript:alert(1)" }'),
+      '9 elements[0].url: must be a URL that begins with https://',
+    ],
+    ['a scale of 11', withElements('{ id: a, type: rating, scale: 11 }'), '9 elements[0].scale: must be at most 10'],
+    [
+      'a condition on an unknown element',
+      withElements('{ id: a, type: nps, showIf: { all: [{ answer: b, is: 1 }] } }'),
+      '9 elements[0].showIf.all[0].answer: there is no element b in this form',
+    ],
+    [
+      'a condition on a link',
+      withElements(
+        '{ id: a, type: link, label: A, url: "https://example.com" }',
+        '{ id: b, type: nps, showIf: { answer: a, exists: true } }',
+      ),
+      '10 elements[1].showIf.answer: a is a link, which has no answer',
+    ],
+    [
+      'a condition on itself',
+      withElements('{ id: a, type: nps, showIf: { not: { answer: a, is: 1 } } }'),
+      '9 elements[0].showIf: element a depends on its own answer: a → a',
+    ],
+    [
+      'conditions in a cycle',
+      withElements(
+        '{ id: a, type: nps, showIf: { answer: b, is: 1 } }',
+        '{ id: b, type: nps, showIf: { any: [{ answer: c, is: 1 }] } }',
+        '{ id: c, type: nps, showIf: { answer: a, is: 1 } }',
+      ),
+      '9 elements[0].showIf: element a depends on its own answer: a → b → c → a',
+    ],
+    [
+      'a text operator on a number',
+      withElements(SCORE, '{ id: b, type: text, showIf: { answer: score, contains: "9" } }'),
+      '10 elements[1].showIf.contains: cannot apply to score (nps): use is, isNot, in, ',
+    ],
+    [
+      'a number operator on a text',
+      withElements('{ id: a, type: text }', '{ id: b, type: nps, showIf: { answer: a, atLeast: 9 } }'),
+      '10 elements[1].showIf.atLeast: cannot apply to a (text)',
+    ],
+    [
+      'a comparison with a value of another type',
+      withElements(SCORE, '{ id: b, type: text, showIf: { answer: score, in: [9, ten] } }'),
+      '10 elements[1].showIf.in[1]: must be a number, as the answers to score (nps)',
+    ],
+    [
+      'an unknown option',
+      withElements(PLAN, '{ id: b, type: nps, showIf: { answer: plan, in: [weekly, yearly] } }'),
+      '10 elements[1].showIf.in[0]: plan has no option weekly',
+    ],
+    [
+      'two operators',
+      withElements(SCORE, '{ id: b, type: nps, showIf: { answer: score, is: 1, isNot: 2 } }'),
+      '10 elements[1].showIf: needs exactly one of is, isNot',
+    ],
+    [
+      'a trait in a condition',
+      withElements(SCORE, '{ id: b, type: nps, showIf: { trait: plan, is: pro } }'),
+      '10 elements[1].showIf: must be one of all, any, not, answer',
+    ],
+    [
+      'more than 64 KB',
+      withElements(...Array.from({ length: 33 }, (_, at) => `{ id: e${at}, type: nps, label: ${'x'.repeat(2_000)} }`)),
+      '7 : has 67',
+    ],
+    [
+      'half an emoji',
+      withElements('{ id: a, type: nps, label: "\\uD83D" }'),
+      '9 elements[0].label: contains U+0000 or a lone surrogate',
+    ],
+  ])('is refused with %s, by line and member', (_what, text, fault) => {
+    expect(faultsOf(text)).toEqual([expect.stringContaining(fault)])
+  })
+
+  it('is checked beside other faults of the file', () => {
+    const text = `${withElements('{ id: a, type: nps, showIf: { answer: b, is: 1 } }')}\n            colour: red`
+    expect(faultsOf(text)).toEqual([
+      '9 elements[0].showIf.answer: there is no element b in this form',
+      expect.stringMatching(/^10 .*colour: is not a known member/),
+    ])
+  })
+
+  it('accepts a condition on options, lists, consents and texts', () => {
+    const text = withElements(
+      PLAN,
+      '{ id: uses, type: choices, options: [{ id: x, label: X }] }',
+      '{ id: contact, type: consent, label: A }',
+      '{ id: mail, type: text, showIf: { all: [{ answer: contact, is: true }, { answer: uses, contains: x }] } }',
+      '{ id: more, type: text, showIf: { any: [{ answer: plan, is: yearly }, { answer: mail, startsWith: a }] } }',
+    )
+    expect(faultsOf(text)).toEqual([])
+  })
+})
