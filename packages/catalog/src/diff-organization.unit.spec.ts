@@ -49,6 +49,19 @@ describe('the difference of two configurations', () => {
     ])
   })
 
+  it('describes a changed content, and names a removed one', () => {
+    const form = (hash?: string) => ({ id: 'nps', ...(hash && { content: { revision: 1, hash: hash.repeat(16) } }) })
+    const [none, first, second] = [undefined, 'a', 'b'].map((hash) => acme({}, { forms: [form(hash)] }))
+    const changes = (held = none, wanted = none) =>
+      diffOrganization('acme', held, wanted ?? null, (project, id, { hash }) =>
+        hash.startsWith('a') ? `${project}/${id}: 2 elements, en` : undefined,
+      ).map(changeLine)
+    expect(changes(none, first)).toEqual(['~ acme/shop form nps content (shop/nps: 2 elements, en)'])
+    expect(changes(first, second)).toEqual(['~ acme/shop form nps content (another one)'])
+    expect(changes(first, none)).toEqual(['~ acme/shop form nps content (removed)'])
+    expect(changes(first, first)).toEqual([])
+  })
+
   it('cuts a long value between two characters', () => {
     const [held, wanted] = ['short', '😀'.repeat(81)].map((name) => acme({}, { forms: [{ id: 'nps', name }] }))
     const [line = ''] = linesOf(held ?? null, wanted ?? null)

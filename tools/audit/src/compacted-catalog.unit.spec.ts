@@ -105,6 +105,13 @@ describe('a compacted catalog', () => {
     expect(findings.map(({ kind, examples }) => [kind, examples])).toEqual([])
   })
 
+  it('has no revision by the content of a form', () => {
+    const catalog = createCatalog()
+    const content = { type: 'FormContentApplied', organization: 'acme', project: 'shop', formId: 'nps', revision: 1 }
+    for (const one of [content, revision(1, 30, [])]) catalog.observe(Buffer.from(JSON.stringify(one)))
+    expect([catalog.latest('acme'), catalog.project('acme', 'shop', 1)]).toMatchObject([1, { cooldownMs: 0 }])
+  })
+
   it('is reported with the number of missing revisions of an organization', () => {
     const catalog = createCatalog()
     for (const one of [revision(2, 30, []), revision(5, 90, [])]) catalog.observe(Buffer.from(JSON.stringify(one)))
