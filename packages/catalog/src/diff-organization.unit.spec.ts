@@ -50,10 +50,13 @@ describe('the difference of two configurations', () => {
   })
 
   it('describes a changed content, and names a removed one', () => {
-    const form = (hash?: string) => ({ id: 'nps', ...(hash && { content: { revision: 1, hash: hash.repeat(16) } }) })
-    const [none, first, second] = [undefined, 'a', 'b'].map((hash) => acme({}, { forms: [form(hash)] }))
+    const [first, second] = ['a', 'b'].map((letter) => {
+      const content = { revision: 1, hash: letter.repeat(16) }
+      return acme({}, { forms: [{ id: 'nps', content }] })
+    })
+    const none = acme({}, { forms: [{ id: 'nps' }] })
     const changes = (held = none, wanted = none) =>
-      diffOrganization('acme', held, wanted ?? null, (project, id, { hash }) =>
+      diffOrganization('acme', held, wanted, (project, id, { hash }) =>
         hash.startsWith('a') ? `${project}/${id}: 2 elements, en` : undefined,
       ).map(changeLine)
     expect(changes(none, first)).toEqual(['~ acme/shop form nps content (shop/nps: 2 elements, en)'])

@@ -9,6 +9,12 @@ const plain = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 })
 const texts: Texts = (languages) =>
   fc.oneof(plain, fc.record(Object.fromEntries(languages.map((language) => [language, plain]))))
 
+/** Returns elements of a type with these members, some of which may be absent. */
+function as(type: string, members: Record<string, fc.Arbitrary<unknown>>, optional: readonly string[]) {
+  const required = ['type', ...Object.keys(members).filter((name) => !optional.includes(name))]
+  return fc.record({ type: fc.constant(type), ...members }, { requiredKeys: required as ['type'] })
+}
+
 /** Returns an element of any type. Its condition, if any, is on the answer to `first`. */
 function elementOf(id: string, languages: readonly string[], first: string): fc.Arbitrary<object> {
   const text = texts(languages)
@@ -28,10 +34,6 @@ function elementOf(id: string, languages: readonly string[], first: string): fc.
     .subarray(OPTIONS, { minLength: 1 })
     .chain((ids) => fc.tuple(...ids.map((option) => fc.record({ id: fc.constant(option), label: text }))))
   const chosen = { ...question, options, other: fc.boolean() }
-  const as = (type: string, members: Record<string, fc.Arbitrary<unknown>>, optional: readonly string[] = []) => {
-    const required = ['type', ...Object.keys(members).filter((name) => !optional.includes(name))]
-    return fc.record({ type: fc.constant(type), ...members }, { requiredKeys: required as ['type'] })
-  }
   return fc.oneof(
     as('nps', question, ['label', 'required', 'showIf']),
     as('text', { ...question, maxLength: fc.integer({ min: 1, max: 10_000 }) }, ['label', 'required', 'maxLength']),

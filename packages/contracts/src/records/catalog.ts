@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { Instant, SlugId } from '../primitives.ts'
-import { FormContent, FormContentRef } from '../workspace/form-content.ts'
+import { FormContentRef } from '../workspace/content-shape.ts'
+import { FormContent } from '../workspace/form-content.ts'
 import { OrganizationConfig } from '../workspace/organization-config.ts'
 
 /**

@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { Duration, Environment, KeyKind, SlugId } from '../primitives.ts'
 import { DEFAULT_ALLOWED_FIELDS, DEVICE_FIELDS, KNOWN_FIELDS } from '../device-info.ts'
 import { mapLimits, NAME_CAPS } from './plan-limits.ts'
-import { FormContent, FormContentRef } from './form-content.ts'
+import { FormContentRef } from './content-shape.ts'
+import { FormContent } from './form-content.ts'
 import { Condition, COUNT_TOO_HIGH, MAX_COUNT, PropertyCondition } from './condition.ts'
 
 const anyInstant = z.iso.datetime({ offset: true, error: 'must be an instant such as 2026-01-01T00:00:00Z' })

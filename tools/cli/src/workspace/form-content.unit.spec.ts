@@ -230,6 +230,14 @@ describe('the content of a form in a workspace file', () => {
     expect(faultsOf(text)).toEqual([expect.stringContaining(fault)])
   })
 
+  it('is refused at once with very many elements that depend on each other', () => {
+    const elements = Array.from(
+      { length: 20_000 },
+      (_, at) => `{ id: e${at}, type: nps, showIf: { answer: e${at + 1}, is: 1 } }`,
+    )
+    expect(faultsOf(withElements(...elements))).toEqual(['8 elements: must be a list of at most 50'])
+  })
+
   it('is checked beside other faults of the file', () => {
     const text = `${withElements('{ id: a, type: nps, showIf: { answer: b, is: 1 } }')}\n            colour: red`
     expect(faultsOf(text)).toEqual([

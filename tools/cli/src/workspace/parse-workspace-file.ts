@@ -58,8 +58,8 @@ function contentsOf({ id: organization, projects }: OrganizationInFile): readonl
 
 function toConfig(organization: OrganizationInFile, env: EnvironmentVariables | undefined): OrganizationConfig {
   const ring = env && readKeyRing(env)
-  const projects = organization.projects.map(({ forms, ...given }) => {
-    const project = { ...given, forms: forms.map(({ content: _, ...form }) => form) }
+  const projects = organization.projects.map((given) => {
+    const project = { ...given, forms: given.forms.map((form) => ({ ...form, content: undefined })) }
     if (!env) return { ...project, signingSecret: undefined, keys: [] }
     const secret = valueOf(project.signingSecret, env)
     const ref = { organization: organization.id, project: project.id }

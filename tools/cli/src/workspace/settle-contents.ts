@@ -21,7 +21,6 @@ export function settleContents(
   contents: readonly WantedContent[],
   revision: number,
 ): SettledContents {
-  const nameOf = (project: string, form: string): string => `${project}/${form}`
   const before = new Map<string, FormContentRef | undefined>(
     held?.projects.flatMap(({ id, forms }) => forms.map((form) => [nameOf(id, form.id), form.content] as const)),
   )
@@ -34,7 +33,7 @@ export function settleContents(
         return [name, { ...content, revision: ref?.hash === content.hash ? ref.revision : revision }]
       }),
   )
-  const withRef = (project: string, { content: _, ...form }: Form): Form => {
+  const withRef = (project: string, form: Form): Form => {
     const own = settled.get(nameOf(project, form.id))
     return own ? { ...form, content: { revision: own.revision, hash: own.hash } } : form
   }
@@ -43,4 +42,8 @@ export function settleContents(
     forms: project.forms.map((form) => withRef(project.id, form)),
   }))
   return { wanted: { ...wanted, projects }, contents: [...settled.values()] }
+}
+
+function nameOf(project: string, formId: string): string {
+  return `${project}/${formId}`
 }

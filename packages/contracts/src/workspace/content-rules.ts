@@ -1,5 +1,5 @@
 import type { ValueOperator } from './condition.ts'
-import type { AnswerCondition, AnswerLeaf, ContentElement, ContentText, FormContent } from './form-content.ts'
+import type { AnswerCondition, AnswerLeaf, ContentElement, ContentShape, ContentText } from './content-shape.ts'
 
 /** Maximum size of a content, in bytes of JSON. */
 export const MAX_CONTENT_BYTES = 65_536
@@ -13,7 +13,7 @@ interface ContentFault {
 type Path = ContentFault['path']
 
 /** Checks ids, languages, choices, conditions and the size of a content whose members have valid shapes. */
-export function contentFaults(content: FormContent): readonly ContentFault[] {
+export function contentFaults(content: ContentShape): readonly ContentFault[] {
   return [
     ...repeated(content.languages, ['languages'], 'language'),
     ...repeated(
@@ -70,7 +70,7 @@ interface PlacedText {
 }
 
 /** Returns every text of a content. */
-function textsOf({ title, thanks, elements }: FormContent): readonly PlacedText[] {
+function textsOf({ title, thanks, elements }: ContentShape): readonly PlacedText[] {
   return [
     ...placed(title, ['title']),
     ...elements.flatMap((element, index) => [
@@ -200,7 +200,7 @@ function cycleFaults(elements: readonly ContentElement[]): readonly ContentFault
   return faults
 }
 
-function sizeFaults(content: FormContent): readonly ContentFault[] {
+function sizeFaults(content: ContentShape): readonly ContentFault[] {
   const bytes = Buffer.byteLength(JSON.stringify(content))
   if (bytes <= MAX_CONTENT_BYTES) return []
   return [{ path: [], message: `has ${bytes} bytes as JSON; the maximum is ${MAX_CONTENT_BYTES}` }]
