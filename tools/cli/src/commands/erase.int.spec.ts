@@ -40,7 +40,7 @@ beforeAll(async () => {
   const connection = { brokers: inject('kafkaBrokers').split(','), clientId: 'cli-spec' }
   await withLogAdmin(connection, (admin) => admin.createTopic(CATALOG, { partitions: 1 }))
   const organizations = [OrganizationConfig.parse({ id: 'acme', projects: [{ id: 'shop' }] })]
-  await applyWorkspace({ connection, organizations, appliedBy: 'spec', topic: CATALOG })
+  await applyWorkspace({ connection, organizations, contents: [], appliedBy: 'spec', topic: CATALOG })
 })
 
 let folder: string
