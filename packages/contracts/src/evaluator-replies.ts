@@ -4,11 +4,20 @@ import { SlugId, Uuid } from './primitives.ts'
 /** The evaluator's reply to a tracked event, over Redis pub/sub on the channel in the record's `reply-to`. */
 const TrackReply = z.object({ kind: z.literal('track'), recordId: Uuid, formsQueued: z.number().int() })
 
+/** The form that a visit gets, by its row in the queue. */
+const VisitOffer = z.object({
+  queuedId: Uuid,
+  formId: SlugId,
+  /** The languages of the user after this visit, the preferred one first. As devices report them, so any text. */
+  languages: z.array(z.string()).max(2).default([]),
+})
+export type VisitOffer = z.infer<typeof VisitOffer>
+
 /** The evaluator's reply to a visit: the offered form, and whether more forms wait. */
 const VisitReply = z.object({
   kind: z.literal('visit'),
   recordId: Uuid,
-  offer: z.object({ queuedId: Uuid, formId: SlugId }).nullable(),
+  offer: VisitOffer.nullable(),
   moreWaiting: z.boolean(),
 })
 

@@ -1,5 +1,5 @@
 import type { FoldContext, Recorded } from '@nextvisit/consumer'
-import type { IdentifyRequested, RequestFact, VisitReply } from '@nextvisit/contracts'
+import type { DeviceFacts, IdentifyRequested, RequestFact, VisitReply } from '@nextvisit/contracts'
 import {
   chooseForm,
   compileForms,
@@ -62,6 +62,11 @@ export function offerForm(
     user.queue = offer(user.queue, row, received)
     draft.steps.push({ organization, project: id, formId: row.formId, step: 'offered' })
   }
-  const offered = row ? { queuedId: row.id, formId: row.formId } : null
+  const offered = row ? { queuedId: row.id, formId: row.formId, languages: languagesOf(user.profile.device) } : null
   return { kind: 'visit', recordId: visit.id, offer: offered, moreWaiting }
+}
+
+/** Returns the languages in which a user reads a form, the preferred one first (forms.md, Content). */
+function languagesOf({ $userLanguage, $deviceLanguage }: DeviceFacts): string[] {
+  return [$userLanguage, $deviceLanguage].filter((language) => language !== undefined)
 }

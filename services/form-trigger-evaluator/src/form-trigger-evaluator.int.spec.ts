@@ -97,16 +97,18 @@ async function expectDelivered(): Promise<void> {
 describe('a running evaluator', () => {
   it('queues a form for an event, offers it at the visit, and delivers it once the visit is answered', async () => {
     const received = new Date().toISOString()
-    await publish(identifyRequested({ received }))
+    await publish(identifyRequested({ received, device: { $userLanguage: 'de-CH' } }))
     expect(await ask(eventTracked({ received }))).toMatchObject({ kind: 'track', formsQueued: 1 })
 
-    const shown = visit({ received })
+    const shown = visit({ received, device: { $deviceLanguage: 'fr' } })
     const reply = await ask(shown)
-    expect(reply).toMatchObject({ kind: 'visit', offer: { formId: 'nps' }, moreWaiting: false })
+    const offer = { formId: 'nps', languages: ['de-CH', 'fr'] }
+    expect(reply).toMatchObject({ kind: 'visit', offer, moreWaiting: false })
     if (reply.kind !== 'visit' || !reply.offer) throw new Error('an offer was expected')
     expect(await ask(visit({ received }))).toMatchObject({ offer: null })
 
-    await publish(visitAnswered({ visitId: shown.id, ...reply.offer, received, userId: shown.userId }))
+    const { queuedId, formId } = reply.offer
+    await publish(visitAnswered({ visitId: shown.id, queuedId, formId, received, userId: shown.userId }))
     await vi.waitFor(expectDelivered, { timeout: 30_000 })
     expect(failures).toEqual([])
   })

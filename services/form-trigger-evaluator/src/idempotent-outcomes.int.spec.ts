@@ -1,5 +1,5 @@
 import type { AddressedReply } from '@nextvisit/consumer'
-import { eventTracked, visit } from '@nextvisit/contracts/fixtures'
+import { eventTracked, identifyRequested, visit } from '@nextvisit/contracts/fixtures'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
 import { at, contextOf, GATEWAY, MINUTE, nps, recorded, SECOND } from '../test/evaluator-fixtures.ts'
 import { type GivenEvaluator, givenEvaluator } from '../test/given-evaluator.ts'
@@ -37,6 +37,14 @@ describe('a duplicate of a keyed record (decisions.md, Retries)', () => {
     expect(replies).toMatchObject([{ kind: 'visit', offer: { formId: 'welcome' }, moreWaiting: true }])
     expect(await given.fold(context, { ...first, received: at(5 * MINUTE) })).toEqual(replies)
     expect(await given.queue()).toEqual(['nps waiting', 'welcome offered'])
+  })
+
+  it('of a visit gets the languages of the first, although the user has another one by now', async () => {
+    const first = visit({ keyed: true, device: { $userLanguage: 'de' } })
+    const replies = await given.fold(context, first)
+    expect(replies).toMatchObject([{ offer: { formId: 'welcome', languages: ['de'] } }])
+    await given.fold(context, identifyRequested({ device: { $userLanguage: 'fr' }, received: at(SECOND) }))
+    expect(await given.fold(context, { ...first, received: at(2 * SECOND) })).toEqual(replies)
   })
 
   it('gets its reply in the batch that contains both records', async () => {

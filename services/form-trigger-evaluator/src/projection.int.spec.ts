@@ -28,7 +28,8 @@ async function offerAt(context: ReturnType<typeof contextOf>, ms: number) {
   const shown = visit({ received: at(ms) })
   const [reply] = await given.fold(context, shown)
   const { offer } = reply as VisitReply
-  const answer = offer && visitAnswered({ visitId: shown.id, ...offer, received: shown.received, userId: shown.userId })
+  const answered = offer && { visitId: shown.id, queuedId: offer.queuedId, formId: offer.formId }
+  const answer = answered && visitAnswered({ ...answered, received: shown.received, userId: shown.userId })
   return { formId: offer?.formId, answer: answer as UserFact }
 }
 

@@ -159,6 +159,21 @@ describe('a visit', () => {
     expect(offersOf(story.replies)).toEqual(['nps', undefined, 'nps'])
   })
 
+  it.each([
+    ['no language', {}, {}, []],
+    [
+      'the language of the user before that of the device',
+      {},
+      { $deviceLanguage: 'fr', $userLanguage: 'de-CH' },
+      ['de-CH', 'fr'],
+    ],
+    ['languages that an identify before it set', { $userLanguage: 'de' }, { $deviceLanguage: 'fr' }, ['de', 'fr']],
+    ['its own languages instead of earlier ones', { $userLanguage: 'de' }, { $userLanguage: 'it' }, ['it']],
+  ])('gets, with the form, %s', (_which, before, device, languages) => {
+    const story = fold(context, identifyRequested({ device: before }), eventTracked(), visit({ device }))
+    expect(story.replies.at(-1)).toMatchObject({ offer: { formId: 'ces', languages } })
+  })
+
   it('does not change the queue if no gateway waits for it', () => {
     const story = fold(context, eventTracked(), { ...recorded(visit()), replyTo: undefined })
     expect(story.queue).toEqual(['nps waiting', 'ces waiting'])

@@ -1,5 +1,5 @@
 import type { CatalogProject } from '@nextvisit/catalog'
-import type { EventTracked, IdentifyRequested, VisitAnswered, VisitReply } from '@nextvisit/contracts'
+import type { EventTracked, IdentifyRequested, VisitAnswered, VisitOffer } from '@nextvisit/contracts'
 import {
   compileForms,
   type IdentifyBody,
@@ -66,10 +66,10 @@ function visitAnswer(fact: IdentifyRequested, reply: AwaitedReply, { config: { s
 }
 
 /** Returns the confirmation of an offer. Every answer that offers this row to this visit has the same id. */
-function confirmationOf(visit: IdentifyRequested, offer: NonNullable<VisitReply['offer']>): VisitAnswered {
+function confirmationOf(visit: IdentifyRequested, { queuedId, formId }: VisitOffer): VisitAnswered {
   const { id: visitId, organization, project, userId, received } = visit
-  const id = uuidV5(offer.queuedId, visitId)
-  return { type: 'VisitAnswered', id, organization, project, userId, received, visitId, ...offer }
+  const id = uuidV5(queuedId, visitId)
+  return { type: 'VisitAnswered', id, organization, project, userId, received, visitId, queuedId, formId }
 }
 
 function trackAnswer(fact: EventTracked, reply: AwaitedReply): Answer {
