@@ -21,6 +21,7 @@ export * from './public/body-limits.ts'
 export * from './public/cli-json-output.ts'
 export * from './public/erasures.ts'
 export * from './public/form-decisions.ts'
+export * from './public/next-feedback.ts'
 export * from './public/public-api.ts'
 /** The same schemas by name, for the document. */
 export * as publicApi from './public/public-api.ts'

@@ -27,6 +27,7 @@ import { admissionBudgetMs } from './http/request-budget.ts'
 import { createCallerAddress } from './http/caller-address.ts'
 import { createBatchRoute } from './ingest/batch-route.ts'
 import type { CountryOf } from './ingest/caller-country.ts'
+import { createFormDelivery } from './ingest/form-delivery.ts'
 import { createKeptAnswers } from './idempotency/kept-answers.ts'
 import { createKinds } from './ingest/kinds.ts'
 import { createRecordMany } from './ingest/record-many.ts'
@@ -129,7 +130,9 @@ export function createGateway(parts: GatewayParts) {
     replies,
     onRecorded,
   })
-  const { identify, visit, track } = createKinds({ knownUsers, metering, traitRegistry }, parts.countryOf)
+  const { formOf, withForm } = createFormDelivery(parts)
+  const kindParts = { countryOf: parts.countryOf, formOf }
+  const { identify, visit, track } = createKinds({ knownUsers, metering, traitRegistry }, kindParts)
   const recordMany = createRecordMany(stages, logger)
 
   const publishErasure = createPublishErasure(parts)
@@ -159,7 +162,7 @@ export function createGateway(parts: GatewayParts) {
       createSingleRoute(ROUTES.trackEvent, track, stages),
       createBatchRoute(recordMany, { identify, track }),
       ...createSegmentComRoutes({ recordMany, identify, track, onLeftOut }),
-      createVisitRoute({ ...parts, stages, visit, userEvents }),
+      createVisitRoute({ ...parts, stages, visit, withForm, userEvents }),
       createSingleRoute(ROUTES.trackSdkEvent, track, stages),
       ...createUserRoutes(clients.userProjector.reads, clients.evaluator.reads),
       ...createProjectRoutes({

@@ -31,6 +31,7 @@ const catalog = createCatalogView(connection, {
   serviceName: 'gateway',
   logger,
   secretKeyIds: config.keyRing.keyIds,
+  withFormContents: true,
 })
 createCatalogMetrics(metrics, catalog)
 const erasures = createErasureView(connection, { logger })

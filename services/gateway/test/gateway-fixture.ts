@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import { OrganizationConfig } from '@nextvisit/contracts'
-import { createApiKey, hashApiKey } from '@nextvisit/domain'
+import { type FormContent, OrganizationConfig } from '@nextvisit/contracts'
+import { contentHashOf, createApiKey, hashApiKey } from '@nextvisit/domain'
 import { createPublisher, type LogConnection, withLogAdmin } from '@nextvisit/log'
 import type { KeyRing } from '@nextvisit/sealing'
 import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
@@ -50,6 +50,8 @@ export interface GatewayFixtureOptions {
   /** Default: none. */
   readonly trustedProxies?: readonly string[]
   readonly catalog?: GatewayParts['catalog']
+  /** The contents of the project's forms. */
+  readonly contents?: readonly { readonly formId: string; readonly revision: number; readonly content: FormContent }[]
   /** Default: one key that all gateways of specs share. */
   readonly keyRing?: KeyRing
   /** Default: no user is erased. */
@@ -111,7 +113,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
   const gateway = createGateway({
     requestBudgetMs,
     instanceId: randomUUID(),
-    catalog: options.catalog ?? staticCatalog([config]),
+    catalog: options.catalog ?? staticCatalog([config], contentsOf(config, options)),
     erasures,
     ...(erasuresTopic && { erasuresTopic }),
     connection,
@@ -249,6 +251,10 @@ function organizationWith(keys: Installation['keys'], { project, plan }: Gateway
       },
     ],
   })
+}
+
+function contentsOf({ id: organization }: OrganizationConfig, { contents = [] }: GatewayFixtureOptions) {
+  return contents.map((one) => ({ organization, project: 'shop', hash: contentHashOf(one.content), ...one }))
 }
 
 async function createTopic(connection: LogConnection, topic: string, partitions: number): Promise<void> {

@@ -8,6 +8,7 @@ import { Instant, Uuid } from '../primitives.ts'
 import type { TraitOperations } from '../records/traits.ts'
 import { BODY_LIMITS, withSeparators } from './body-limits.ts'
 import { ErrorBody } from './errors.ts'
+import { NextFeedback } from './next-feedback.ts'
 
 const traitKey = z.string().min(1).max(BODY_LIMITS.traitKeyLength)
 const userName = z
@@ -89,6 +90,7 @@ export const VisitAnswer = z.strictObject({
   message: z.literal('ok'),
   userId,
   nextFeedbackId: z.string().optional().describe('The form to show; absent if none waits.'),
+  nextFeedback: NextFeedback.optional().describe('The form to show, with its content; absent if none waits.'),
   pingAgainIn: z.number().int().describe('Seconds until the SDK should ask again; 0: never by time.'),
   pingOnNextPageVisit: z.boolean().describe('Ask again on the next page, too: another form may wait.'),
   onPageDelay: z.number().describe('Seconds on the page before the form is shown.'),

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { CatalogKey, CatalogProject } from '@nextvisit/catalog'
-import type { RouteSignature, VisitAnswered } from '@nextvisit/contracts'
+import type { DeliveredForm, RouteSignature, VisitAnswered } from '@nextvisit/contracts'
 import type { JsonObject, ParsedJson } from '@nextvisit/domain'
 import type { Refusal } from '../refusals/refusals.ts'
 import type { Idempotency } from '../idempotency/idempotent-request.ts'
@@ -48,6 +48,8 @@ export interface Answer {
   readonly text?: string
   /** The fact that is true once the answer is written. Kept with the answer, since a repeat makes it true as well. */
   readonly confirms?: VisitAnswered | undefined
+  /** The form that a visit gets. Kept with the answer. Its content is in `text` only. */
+  readonly form?: DeliveredForm | undefined
 }
 
 export function answer(status: number, body: object): Answer {

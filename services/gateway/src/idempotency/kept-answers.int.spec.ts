@@ -48,14 +48,15 @@ describe('the store of kept answers (decisions.md, Retries)', () => {
     expect(leftMs).toBeLessThanOrEqual(24 * 3_600_000)
   })
 
-  it('keeps the confirmed fact with the answer', async () => {
+  it('keeps the confirmed fact and the form with the answer', async () => {
     const request = newRequest()
     const [id, queuedId, visitId] = [randomUUID(), randomUUID(), request.recordId]
     const user = { organization: 'acme', project: 'shop', userId: randomUUID() }
     const received = new Date().toISOString()
     const confirms = { type: 'VisitAnswered', id, ...user, received, visitId, formId: 'nps', queuedId } as const
-    await (await lock(request)).keep({ ...ANSWER, confirms })
-    expect(await keptAnswers.lock(request)).toEqual({ outcome: 'answered', answer: { ...ANSWER, confirms } })
+    const form = { offerId: queuedId, formId: 'nps', revision: 3, language: 'de' }
+    await (await lock(request)).keep({ ...ANSWER, confirms, form })
+    expect(await keptAnswers.lock(request)).toEqual({ outcome: 'answered', answer: { ...ANSWER, confirms, form } })
   })
 
   it('gives the key to no other request while the first runs, after its release and after its answer', async () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { VisitAnswered } from '@nextvisit/contracts'
+import { type DeliveredForm, NextFeedback, VisitAnswered } from '@nextvisit/contracts'
 import { z } from 'zod'
 import type { IdempotentRequest } from './idempotent-request.ts'
 
@@ -11,12 +11,18 @@ interface ScriptRunner {
 /** The request whose answer is kept. */
 type KeptRequest = Pick<IdempotentRequest, 'recordId' | 'name'>
 
-const KeptAnswer = z.object({ status: z.number(), body: z.looseObject({}), confirms: VisitAnswered.optional() })
-/** The answer to a repeat, and the fact that it confirms. */
+const KeptAnswer = z.object({
+  status: z.number(),
+  body: z.looseObject({}),
+  confirms: VisitAnswered.optional(),
+  form: NextFeedback.omit({ content: true }).optional(),
+})
+/** The answer to a repeat, the fact that it confirms, and the form that it delivers, without the content of the form. */
 interface KeptAnswer {
   readonly status: number
   readonly body: object
   readonly confirms?: VisitAnswered | undefined
+  readonly form?: DeliveredForm | undefined
 }
 
 /** The right to answer a request, until `keep`, `release`, `abandon` or its expiry. None of the three rejects. */
@@ -101,7 +107,7 @@ export function createKeptAnswers(redis: ScriptRunner, keyPrefix: string, reques
     return {
       outcome: 'locked',
       isRetry,
-      keep: ({ status, body, confirms }) => end(KEEP, JSON.stringify({ status, body, confirms }), KEPT_MS),
+      keep: ({ status, body, confirms, form }) => end(KEEP, JSON.stringify({ status, body, confirms, form }), KEPT_MS),
       release: () => end(RELEASE),
       abandon: () => end(ABANDON),
     }

@@ -14,10 +14,14 @@ import { admitEvent } from '../admission/admit-event.ts'
 import { admitIdentify } from '../admission/admit-identify.ts'
 import { type Answer, answer } from '../http/route.ts'
 import { type CountryOf, withCallerCountry } from './caller-country.ts'
+import type { FormDelivery } from './form-delivery.ts'
 import { type AwaitedReply, defineKind } from './stages.ts'
 
 /** Creates the kinds of records that callers send. */
-export function createKinds(admission: AdmissionParts, countryOf: CountryOf) {
+export function createKinds(
+  admission: AdmissionParts,
+  { countryOf, formOf }: { readonly countryOf: CountryOf; readonly formOf: FormDelivery['formOf'] },
+) {
   return {
     /** The identify of a server, alone or in a batch (contract, Identify user). */
     identify: defineKind<IdentifyBody, IdentifyRequested>({
@@ -38,7 +42,7 @@ export function createKinds(admission: AdmissionParts, countryOf: CountryOf) {
       },
       admit: (item) => admitIdentify(admission, item),
       mayReact: (_fact, { config }) => compileForms(config).reactsToVisits(),
-      answer: visitAnswer,
+      answer: (fact, reply, project) => visitAnswer(fact, reply, { project, formOf }),
     }),
     /** The tracked event: by either kind of key, alone or in a batch (contract, Track event). */
     track: defineKind<TrackBody, EventTracked>({
@@ -51,7 +55,12 @@ export function createKinds(admission: AdmissionParts, countryOf: CountryOf) {
   }
 }
 
-function visitAnswer(fact: IdentifyRequested, reply: AwaitedReply, { config: { sdk } }: CatalogProject): Answer {
+function visitAnswer(
+  fact: IdentifyRequested,
+  reply: AwaitedReply,
+  { project, formOf }: { readonly project: CatalogProject; readonly formOf: FormDelivery['formOf'] },
+): Answer {
+  const { sdk } = project.config
   const visit = typeof reply === 'object' && reply.kind === 'visit' ? reply : undefined
   const offer = visit?.offer
   const answered = answer(200, {
@@ -62,7 +71,7 @@ function visitAnswer(fact: IdentifyRequested, reply: AwaitedReply, { config: { s
     onPageDelay: sdk.onPageDelaySeconds,
     ...(offer && { nextFeedbackId: offer.formId }),
   })
-  return offer ? { ...answered, confirms: confirmationOf(fact, offer) } : answered
+  return offer ? { ...answered, confirms: confirmationOf(fact, offer), form: formOf(project, offer) } : answered
 }
 
 /** Returns the confirmation of an offer. Every answer that offers this row to this visit has the same id. */

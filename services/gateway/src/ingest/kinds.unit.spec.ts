@@ -24,7 +24,10 @@ const stages = createStages({
   keptAnswers: { lock: async () => ({ outcome: 'answered', answer: { status: 202, body: {} } }) },
 } as unknown as StagesParts)
 
-const { track: kind } = createKinds({} as AdmissionParts, () => undefined)
+const { track: kind } = createKinds({} as AdmissionParts, {
+  countryOf: () => undefined,
+  formOf: (_project, { queuedId: offerId, formId }) => ({ offerId, formId }),
+})
 
 /** The status of a request by this kind of key. */
 async function track(keyKind: KeyKind, requireUserSignature: boolean, members: object) {

@@ -1,10 +1,8 @@
 import { HEADERS } from '@nextvisit/contracts'
 import { until } from '@nextvisit/testing'
-import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import type { Reply } from '../../test/call-over.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GatewayFixture, startGateway } from '../../test/gateway-fixture.ts'
-import type { Recorded } from '../../test/read-records.ts'
+import { replyAsEvaluator } from '../../test/reply-as-evaluator.ts'
 import { REQUEST_BUDGET_MS } from '../http/request-budget.ts'
 
 const QUEUED_ID = '0192aa00-0000-5000-8000-000000000001'
@@ -14,36 +12,16 @@ const project = {
 }
 
 let gateway: GatewayFixture
-let redis: Redis
+let evaluator: ReturnType<typeof replyAsEvaluator>
 beforeAll(async () => {
-  redis = new Redis(inject('redisUrl'))
   gateway = await startGateway({ project })
+  evaluator = replyAsEvaluator(gateway)
   await gateway.identify({ userName: 'ada' })
 })
 afterAll(async () => {
+  evaluator.stop()
   await gateway.stop()
-  redis.disconnect()
 })
-
-/** Acts as the evaluator: waits for an unanswered record that asks for a reply, and replies. */
-async function replyToNext(answered: ReadonlySet<string>, reply: (recordId: string) => object): Promise<Recorded> {
-  let found: Recorded | undefined
-  await until(async () => {
-    found = (await gateway.records()).find(({ fact, headers }) => HEADERS.replyTo in headers && !answered.has(fact.id))
-    return found !== undefined
-  })
-  if (!found) throw new Error('no record asks for a reply')
-  await redis.publish(found.headers[HEADERS.replyTo] ?? '', JSON.stringify(reply(found.fact.id)))
-  return found
-}
-
-async function whileReplying(request: () => Promise<Reply>, reply: (recordId: string) => object): Promise<Reply> {
-  const answered = new Set((await gateway.records()).map(({ fact }) => fact.id))
-  const replied = replyToNext(answered, reply)
-  const answer = await request()
-  await replied
-  return answer
-}
 
 const track = (eventName: string, more: object = {}) => gateway.track({ userName: 'ada', eventName, ...more })
 
@@ -55,7 +33,7 @@ describe('the evaluator’s reply (design.md, Replies)', () => {
   ])(
     'is in the answer to a tracked event: %d forms (decisions.md, Track event: message)',
     async (formsQueued, message) => {
-      const answer = await whileReplying(
+      const answer = await evaluator.whileReplying(
         () => track('checkout completed'),
         (recordId) => ({ kind: 'track', recordId, formsQueued }),
       )
@@ -64,12 +42,13 @@ describe('the evaluator’s reply (design.md, Replies)', () => {
   )
 
   it('brings the form to a visit; a VisitAnswered with the visit’s `received` confirms it', async () => {
-    const answer = await whileReplying(
+    const answer = await evaluator.whileReplying(
       () => gateway.visit({ userName: 'ada' }),
       (recordId) => ({ kind: 'visit', recordId, offer: { queuedId: QUEUED_ID, formId: 'nps' }, moreWaiting: true }),
     )
     expect(answer.body).toMatchObject({
       nextFeedbackId: 'nps',
+      nextFeedback: { offerId: QUEUED_ID, formId: 'nps' },
       pingAgainIn: 30,
       pingOnNextPageVisit: true,
       onPageDelay: 2,
@@ -93,7 +72,7 @@ describe('the evaluator’s reply (design.md, Replies)', () => {
     const headers = { 'content-type': 'application/json', 'x-api-key': gateway.keys.sdk, 'idempotency-key': 'visit-1' }
     const visit = (of: GatewayFixture = gateway) =>
       of.call('POST', '/v2/sdk/identify-user', headers, '{"userName":"ada","repeatMayDiffer":true}')
-    const first = await whileReplying(visit, (recordId) => {
+    const first = await evaluator.whileReplying(visit, (recordId) => {
       return { kind: 'visit', recordId, offer: { queuedId: QUEUED_ID, formId: 'nps' }, moreWaiting: false }
     })
     const visitId = first.headers['x-request-id']
@@ -113,7 +92,7 @@ describe('the evaluator’s reply (design.md, Replies)', () => {
   })
 
   it('brings no form and no confirmation if none waits', async () => {
-    const answer = await whileReplying(
+    const answer = await evaluator.whileReplying(
       () => gateway.visit({ userName: 'bea' }),
       (recordId) => ({ kind: 'visit', recordId, offer: null, moreWaiting: false }),
     )
@@ -155,10 +134,10 @@ describe('the evaluator’s reply (design.md, Replies)', () => {
   })
 
   it('is told from invalid messages and from replies to other records', async () => {
-    const answer = await whileReplying(
+    const answer = await evaluator.whileReplying(
       () => track('Checkout Completed'),
       (recordId) => {
-        void redis.publish(`nextvisit:replies:other`, 'x')
+        void evaluator.redis.publish(`nextvisit:replies:other`, 'x')
         return { kind: 'track', recordId, formsQueued: 3 }
       },
     )

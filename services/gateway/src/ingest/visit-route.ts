@@ -3,19 +3,22 @@ import { memberOf, parseVisitJson } from '@nextvisit/domain'
 import type { Logger } from '@nextvisit/service-kit'
 import type { Route } from '../http/route.ts'
 import type { UserEventPublisher } from '../publishing/user-event-publisher.ts'
-import { createSingleRoute } from './single-route.ts'
+import type { FormDelivery } from './form-delivery.ts'
 import type { RecordKind, Stages } from './stages.ts'
 
 interface VisitRouteParts {
   readonly stages: Stages
   readonly visit: RecordKind
+  readonly withForm: FormDelivery['withForm']
   readonly requestBudgetMs: number
   readonly userEvents: UserEventPublisher
   readonly logger: Logger
 }
 
 /** Creates `POST /v2/sdk/identify-user`, the visit (decisions.md, Beyond the document). */
-export function createVisitRoute({ stages, visit, requestBudgetMs, userEvents, logger }: VisitRouteParts): Route {
+export function createVisitRoute(parts: VisitRouteParts): Route {
+  const { stages, visit, withForm, requestBudgetMs, userEvents, logger } = parts
+
   /**
    * Confirms that a form was handed out. An unconfirmed form is offered again: if this fails, or if the caller left
    * before the answer was written. A repeat of the visit gets the kept answer and confirms it, too. A second
@@ -33,8 +36,12 @@ export function createVisitRoute({ stages, visit, requestBudgetMs, userEvents, l
   }
 
   return {
-    ...createSingleRoute(ROUTES.visit, visit, stages),
+    ...ROUTES.visit,
     parseBody: parseVisitJson,
+    handle: async (request) => {
+      const result = await stages.record(visit, request)
+      return result.outcome === 'answered' ? withForm(result, request.project) : result
+    },
     repeatedContent: (body) =>
       body['repeatMayDiffer'] === true ? JSON.stringify(memberOf(body, 'userName')) : undefined,
     afterwards: ({ confirms }, traceparent) => confirms && confirm(confirms, traceparent),
