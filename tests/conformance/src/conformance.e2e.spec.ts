@@ -4,6 +4,7 @@ import { describeBrowser } from './browser.suite.ts'
 import { describeChanges } from './changes.suite.ts'
 import { describeDeviceInfo } from './device-info.suite.ts'
 import { describeEventLimits } from './event-limits.suite.ts'
+import { describeFormContent } from './form-content.suite.ts'
 import { describeForms } from './forms.suite.ts'
 import { describeIdempotency } from './idempotency.suite.ts'
 import { describeIdentifyBody } from './identify-body.suite.ts'
@@ -46,6 +47,7 @@ describeTrackPolicy()
 describeEventLimits()
 describePolicy()
 describeForms()
+describeFormContent()
 describeSdkRoutes()
 describeReads()
 describeSegments()
