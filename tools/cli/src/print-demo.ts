@@ -65,6 +65,7 @@ function demoCommands(stack: DemoStack, userName: string): readonly DemoCommand[
         pingOnNextPageVisit: false,
         onPageDelay: onPageDelaySeconds,
         nextFeedbackId: FORM,
+        nextFeedback: '…',
       }),
     },
   ]
