@@ -1,4 +1,4 @@
-import { encodeRecord, isRequestFact, TOPICS, UserFact } from '@nextvisit/contracts'
+import { encodeRecord, isActivityFact, TOPICS, UserFact } from '@nextvisit/contracts'
 import { type Db, defineTable, sql } from '@nextvisit/database'
 import { idempotentRecordOf } from '@nextvisit/domain'
 import type { Projection } from '../src/core/projection.ts'
@@ -27,7 +27,7 @@ export function createVisitsProjection(topic: string = TOPICS.userEvents): Visit
     schema: UserFact,
     idempotencyOf: idempotentRecordOf,
     load: async (db, batch) => {
-      const facts = batch.flatMap(({ fact }) => (isRequestFact(fact) ? fact : []))
+      const facts = batch.flatMap(({ fact }) => (isActivityFact(fact) ? fact : []))
       const rows = await visits.selectByKeys(db, facts)
       return { users: new Map(rows.map(({ userId, ...visit }) => [userId, visit])), events: [], erased: [] }
     },
@@ -39,6 +39,7 @@ export function createVisitsProjection(topic: string = TOPICS.userEvents): Visit
         if (mode === 'live') draft.events.push({ fact, partition })
       },
       IdentifyRequested: 'ignored',
+      AnswerGiven: 'ignored',
       VisitAnswered: 'ignored',
       UserErased: ({ erased }, record) => void erased.push(erasedUserOf(record)),
     },

@@ -2,7 +2,13 @@ import { createHash, randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import { KNOWN_FIELDS } from '../src/device-info.ts'
 import type { TraitOperations } from '../src/records/traits.ts'
-import type { EventTracked, IdentifyRequested, UserErased, VisitAnswered } from '../src/records/user-events.ts'
+import type {
+  AnswerGiven,
+  EventTracked,
+  IdentifyRequested,
+  UserErased,
+  VisitAnswered,
+} from '../src/records/user-events.ts'
 import { OrganizationConfig } from '../src/workspace/organization-config.ts'
 
 /** Fixtures of records. Each function returns a valid fact, and its argument overrides members. */
@@ -77,6 +83,24 @@ export function eventTracked({
     newEvent: false,
     metered: true,
     evaluateTriggers: true,
+    ...special,
+  }
+}
+
+/** `userName` names the user; an answer contains only the id. */
+export function answerGiven({
+  userName = 'ada',
+  ...special
+}: Partial<AnswerGiven> & { readonly userName?: string } = {}): AnswerGiven {
+  return {
+    type: 'AnswerGiven',
+    ...common(userName),
+    source: 'sdk',
+    offerId: stableUuid(`offer/${userName}`),
+    formId: 'nps',
+    revision: 1,
+    status: 'finished',
+    answers: { score: 9 },
     ...special,
   }
 }

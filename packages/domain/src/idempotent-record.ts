@@ -36,6 +36,6 @@ export function idempotentRecordOf(
 ): { readonly id: string; readonly receivedMs: number } | undefined {
   if (fact.type === 'UserErased') return { id: fact.id, receivedMs: Number.POSITIVE_INFINITY }
   if (!isRequestFact(fact)) return undefined
-  if (fact.imported) return { id: fact.id, receivedMs: Number.POSITIVE_INFINITY }
+  if ('imported' in fact && fact.imported) return { id: fact.id, receivedMs: Number.POSITIVE_INFINITY }
   return fact.keyed ? { id: fact.id, receivedMs: Date.parse(fact.received) } : undefined
 }

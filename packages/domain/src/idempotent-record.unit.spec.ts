@@ -1,4 +1,4 @@
-import { eventTracked, identifyRequested, visitAnswered } from '@nextvisit/contracts/fixtures'
+import { answerGiven, eventTracked, identifyRequested, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
 import { keyedRecordId, idempotentRecordOf } from './idempotent-record.ts'
 
@@ -6,11 +6,14 @@ describe('idempotentRecordOf (decisions.md, Retries)', () => {
   it('returns id and receipt of a record with an Idempotency-Key', () => {
     const fact = eventTracked({ keyed: true, received: '2026-11-02T10:00:00.500Z' })
     expect(idempotentRecordOf(fact)).toEqual({ id: fact.id, receivedMs: Date.UTC(2026, 10, 2, 10, 0, 0, 500) })
+    const answer = answerGiven({ keyed: true, received: fact.received })
+    expect(idempotentRecordOf(answer)).toEqual({ id: answer.id, receivedMs: Date.UTC(2026, 10, 2, 10, 0, 0, 500) })
   })
 
   it('returns undefined for a record without an Idempotency-Key', () => {
     const ids = { visitId: crypto.randomUUID(), queuedId: crypto.randomUUID(), formId: 'nps' }
-    expect([eventTracked(), identifyRequested(), visitAnswered(ids)].map(idempotentRecordOf)).toEqual([
+    expect([eventTracked(), identifyRequested(), answerGiven(), visitAnswered(ids)].map(idempotentRecordOf)).toEqual([
+      undefined,
       undefined,
       undefined,
       undefined,

@@ -11,8 +11,8 @@ import {
   type EvaluatorReply,
   type EventTracked,
   type IdentifyRequested,
-  isRequestFact,
-  type RequestFact,
+  isActivityFact,
+  type ActivityFact,
   type SealedUserFact,
   TOPICS,
   type UserErased,
@@ -65,6 +65,7 @@ export function createProjection({
     evolve: {
       IdentifyRequested: evolveIdentify,
       EventTracked: evolveEvent,
+      AnswerGiven: 'ignored',
       VisitAnswered: evolveAnswer,
       UserErased: evolveErased,
     },
@@ -146,7 +147,7 @@ function evolveErased(draft: Draft, record: Recorded<UserErased>, { mode }: Fold
 
 /** Returns the reply to a gateway that waits for a record of a user who is erased: no form. */
 function replyToErased({ fact, replyTo: channel }: Recorded<UserFact>): readonly AddressedReply[] {
-  if (!channel || !isRequestFact(fact)) return []
+  if (!channel || !isActivityFact(fact)) return []
   if (fact.type === 'EventTracked') return [{ channel, reply: { kind: 'track', recordId: fact.id, formsQueued: 0 } }]
   return [{ channel, reply: offerNothing(fact) }]
 }
@@ -154,7 +155,7 @@ function replyToErased({ fact, replyTo: channel }: Recorded<UserFact>): readonly
 /** Replies to a waiting gateway, and keeps the reply for duplicates of an idempotent record (decisions.md, Retries). */
 function reply(
   draft: Draft,
-  { fact: { id, keyed, received, userId }, partition, replyTo }: Recorded<RequestFact>,
+  { fact: { id, keyed, received, userId }, partition, replyTo }: Recorded<ActivityFact>,
   given: EvaluatorReply,
 ): void {
   if (replyTo) draft.replies.push({ channel: replyTo, reply: given })

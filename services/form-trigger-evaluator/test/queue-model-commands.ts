@@ -1,4 +1,4 @@
-import { isRequestFact, type ProjectConfig, type UserFact } from '@nextvisit/contracts'
+import { isActivityFact, type ProjectConfig, type UserFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, visitAnswered } from '@nextvisit/contracts/fixtures'
 import * as fc from 'fast-check'
 import { at, MINUTE, SECOND, START } from './evaluator-fixtures.ts'
@@ -121,7 +121,7 @@ const again = fc.record({ back: nth, isRetry: fc.boolean() }).map(
     text: `again(${back}${isRetry ? ' retried' : ''})`,
     says: ({ sent, now }) => {
       const before = sent.at(-1 - (back % Math.max(1, sent.length)))
-      if (!before || !isRequestFact(before.fact) || !before.fact.keyed) return before
+      if (!before || !isActivityFact(before.fact) || !before.fact.keyed) return before
       if (!isRetry) return isForgotten(before.fact, now) ? undefined : before
       return { ...before, fact: { ...before.fact, received: at(now) } satisfies UserFact }
     },

@@ -10,7 +10,7 @@ import {
   TO_QUEUE,
   triggeredBy,
 } from '@nextvisit/audit/rules'
-import type { EventTracked, IdentifyRequested, ProjectConfig, RequestFact, VisitAnswered } from '@nextvisit/contracts'
+import type { EventTracked, IdentifyRequested, ProjectConfig, ActivityFact, VisitAnswered } from '@nextvisit/contracts'
 
 /**
  * The queue as forms.md describes it, for `queue-model.int.spec.ts`: lists that are searched, no index, and no code of the
@@ -131,7 +131,7 @@ export class QueueModel {
     if (row.state === 'waiting' && row.expiresAt !== null && now >= row.expiresAt) this.#move(row, 'expired')
   }
 
-  #evaluate(user: ModelUser, fact: RequestFact, startsSession: boolean): void {
+  #evaluate(user: ModelUser, fact: ActivityFact, startsSession: boolean): void {
     const received = Date.parse(fact.received)
     for (const row of this.rows) if (row.user === user.id) this.#passTime(row, received)
     const activity = activityOf(user, startsSession)

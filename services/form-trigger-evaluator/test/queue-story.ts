@@ -1,4 +1,4 @@
-import { type EvaluatorReply, isRequestFact, type ProjectConfig } from '@nextvisit/contracts'
+import { type EvaluatorReply, isActivityFact, type ProjectConfig } from '@nextvisit/contracts'
 import { expect } from 'vitest'
 import type { RunningEvaluator, Sent } from './given-running-evaluator.ts'
 import { type ModelRow, QueueModel } from './queue-model.ts'
@@ -44,7 +44,7 @@ export function beginStory(project: ProjectConfig): QueueStory {
  */
 export function expectedReply(story: QueueStory, sent: Sent): Expected | undefined {
   const { fact, isHeard } = sent
-  if (!isRequestFact(fact)) return void tell(story, sent)
+  if (!isActivityFact(fact)) return void tell(story, sent)
   const received = Date.parse(fact.received)
   const before = fact.keyed ? story.keyed.get(fact.id) : undefined
   const isCopy = before !== undefined && received - before.received < COPY_WINDOW_MS

@@ -1,5 +1,5 @@
 import type { ReserveVerdict } from '@nextvisit/contracts'
-import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
+import { answerGiven, eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { event, givenLedger, mau, newPlace, NOW, type Place } from '../test/given-ledger.ts'
@@ -55,6 +55,18 @@ describe('a fold (design.md, Metering)', () => {
       { environment: 'P', events: 1n, identifies: 1n, visits: 0n },
       { environment: 'T', events: 1n, identifies: 0n, visits: 0n },
     ])
+  })
+
+  it('counts no answer: neither as an event nor as an active user', async () => {
+    const place = newPlace()
+    const tracked = eventTracked({ ...place })
+    await ledger.fold([tracked, answerGiven({ ...place }), answerGiven({ ...place, source: 'admin', keyed: true })])
+    expect(await readUsage(ledger.prisma, { ...place, month: '2026-11' }, new Set())).toMatchObject({
+      events: 1,
+      monthlyActiveUsers: 0,
+    })
+    const rows = await ledger.prisma.usage.findMany({ where: { ...place } })
+    expect(rows).toMatchObject([{ events: 1n, identifies: 0n, visits: 0n }])
   })
 
   it('keeps the first month of a name, in any order of the batch', async () => {

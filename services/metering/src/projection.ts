@@ -1,5 +1,5 @@
 import type { Projection } from '@nextvisit/consumer'
-import { type AnyRequestFact, type AnyUserFact, SealedUserFact, TOPICS } from '@nextvisit/contracts'
+import { type AnyActivityFact, type AnyUserFact, SealedUserFact, TOPICS } from '@nextvisit/contracts'
 import { type NewRow, sql } from '@nextvisit/database'
 import { carriedNames, idempotentRecordOf, monthOf } from '@nextvisit/domain'
 import { fulfilLeased } from './leases.ts'
@@ -51,6 +51,7 @@ export function createProjection(): Projection<AnyUserFact, Draft> {
         addNames(draft, fact)
         if (!fact.imported) foldIdentify(draft, fact, partition)
       },
+      AnswerGiven: 'ignored',
       VisitAnswered: 'ignored',
       UserErased: 'ignored',
     },
@@ -116,7 +117,7 @@ function foldIdentify(draft: Draft, fact: AnyUserFact<'IdentifyRequested'>, part
   draft.memberUnits.push({ ...counter, unit: userId })
 }
 
-function addNames({ names }: Draft, fact: AnyRequestFact): void {
+function addNames({ names }: Draft, fact: AnyActivityFact): void {
   const { organization, project, received } = fact
   const firstMonth = monthOf(received)
   for (const { kind, slug } of carriedNames(fact)) {

@@ -1,5 +1,5 @@
 import type { Projection, ProjectionParts, Recorded } from '@nextvisit/consumer'
-import { type AnyRequestFact, type AnyUserFact, SealedUserFact, TOPICS } from '@nextvisit/contracts'
+import { type AnyActivityFact, type AnyUserFact, SealedUserFact, TOPICS } from '@nextvisit/contracts'
 import { type RowOf, sql } from '@nextvisit/database'
 import { type CarriedName, carriedNames, idempotentRecordOf } from '@nextvisit/domain'
 import { CLAIM_LIFETIME_MS, dropUnusedClaims, hasClaimsUntil } from './claims.ts'
@@ -30,7 +30,13 @@ export function createProjection({
     schema: SealedUserFact,
     idempotencyOf: idempotentRecordOf,
     load: () => new Map(),
-    evolve: { IdentifyRequested: addNames, EventTracked: addNames, VisitAnswered: 'ignored', UserErased: 'ignored' },
+    evolve: {
+      IdentifyRequested: addNames,
+      EventTracked: addNames,
+      AnswerGiven: 'ignored',
+      VisitAnswered: 'ignored',
+      UserErased: 'ignored',
+    },
 
     // A registered name needs no claim any more.
     save: (draft) => {
@@ -68,13 +74,13 @@ const CHANGES_DEFINITION = sql`NOT EXISTS (
     AND (given.registered_by IS NULL OR before.registered_by <= given.registered_by)
 )`
 
-function addNames(draft: Draft, { fact, partition }: Recorded<AnyRequestFact>): void {
+function addNames(draft: Draft, { fact, partition }: Recorded<AnyActivityFact>): void {
   for (const name of carriedNames(fact)) addName(draft, fact, partition, name)
 }
 
 function addName(
   draft: Draft,
-  { organization, project, received, id }: AnyRequestFact,
+  { organization, project, received, id }: AnyActivityFact,
   partition: number,
   { kind, slug, name, isNew }: CarriedName,
 ): void {

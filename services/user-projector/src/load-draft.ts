@@ -1,5 +1,5 @@
 import { type FoldContext, type Recorded, requireFits } from '@nextvisit/consumer'
-import { type DeviceFacts, isRequestFact, type RequestFact, type UserFact, type UserRef } from '@nextvisit/contracts'
+import { type DeviceFacts, isActivityFact, type ActivityFact, type UserFact, type UserRef } from '@nextvisit/contracts'
 import { type Db, msOf, type RowOf, sql } from '@nextvisit/database'
 import {
   countsRaisedBy,
@@ -26,7 +26,7 @@ export async function loadDraft(
   { catalog }: Pick<FoldContext, 'catalog'>,
 ): Promise<Draft> {
   const draft = emptyDraft()
-  const activity = batch.flatMap(({ fact, partition }) => (isRequestFact(fact) ? { fact, partition } : []))
+  const activity = batch.flatMap(({ fact, partition }) => (isActivityFact(fact) ? { fact, partition } : []))
   if (activity.length === 0) return draft
   const segments = await readProjectSegments(
     db,
@@ -77,7 +77,7 @@ export async function loadSegmentedUsers(
 }
 
 /** Returns whether a fact changes the row of its user. An admin track event changes only the event's history. */
-function changesUserRow(fact: RequestFact): boolean {
+function changesUserRow(fact: ActivityFact): boolean {
   return fact.type === 'IdentifyRequested' || fact.source === 'sdk'
 }
 

@@ -5,7 +5,7 @@ import {
   type ProjectionParts,
   type Recorded,
 } from '@nextvisit/consumer'
-import { type EventTracked, type IdentifyRequested, type RequestFact, TOPICS, UserFact } from '@nextvisit/contracts'
+import { type EventTracked, type IdentifyRequested, type ActivityFact, TOPICS, UserFact } from '@nextvisit/contracts'
 import {
   applyEvent,
   applyIdentify,
@@ -45,6 +45,7 @@ export function createProjection({ metrics }: Pick<ProjectionParts, 'metrics'>):
     evolve: {
       IdentifyRequested: evolveIdentify,
       EventTracked: evolveEvent,
+      AnswerGiven: 'ignored',
       VisitAnswered: 'ignored',
       UserErased: ({ erased }, record) => void erased.push(erasedUserOf(record)),
     },
@@ -82,7 +83,7 @@ function evolveEvent(draft: Draft, { fact }: Recorded<EventTracked>): void {
 }
 
 /** Returns the user of a fact. Throws if `load` has missed it: without an error, the fact would be lost. */
-function loadedUser({ users }: Draft, fact: RequestFact): DraftUser {
+function loadedUser({ users }: Draft, fact: ActivityFact): DraftUser {
   const user = users.get(userKeyOf(fact))
   if (!user) throw new Error(`The user of the ${fact.type} ${fact.id} was not loaded`)
   return user

@@ -156,8 +156,9 @@ function opener(
 ): () => Opened | undefined {
   let opened: Opened | undefined
   return () => {
-    if (opened || reading.outcome === 'unreadable' || reading.fact.type === 'UserErased') return opened
+    if (opened || reading.outcome === 'unreadable') return opened
     const { fact } = reading
+    if (fact.type === 'AnswerGiven' || fact.type === 'UserErased') return undefined
     opened = keys.open(fact)
     const isAccounted = () => fences.ofUser(userKey(fact)).some((fence) => isFenced(fact, record.offset, fence))
     if (opened.outcome === 'lost' && !isAccounted()) {

@@ -12,7 +12,7 @@ export function createDuplicateCheck(): (partition: number, fact: ClearFact) => 
   const imported = new Set<string>()
   return (partition, fact) => {
     if (fact.type === 'VisitAnswered' || fact.type === 'UserErased') return false
-    if (fact.imported) {
+    if ('imported' in fact && fact.imported) {
       const isDuplicate = imported.has(fact.id)
       imported.add(fact.id)
       return isDuplicate

@@ -27,10 +27,13 @@ interface OfUser extends ProjectRef {
   readonly received: string
 }
 
-interface OfCaller extends OfUser {
+interface OfRequest extends OfUser {
   readonly environment: 'P' | 'T'
   readonly source: 'admin' | 'sdk'
   readonly keyed: boolean
+}
+
+interface OfCaller extends OfRequest {
   /** True for imported history, which fills in unknown values and is not metered (decisions.md, Import). */
   readonly imported?: true
   /** The members that describe the person, encrypted with a key of the user (records.md, Sealed members). */
@@ -79,6 +82,17 @@ export interface EventTracked extends ClearEvent {
   readonly properties?: Readonly<Record<string, unknown>>
 }
 
+/** An answer to a form. No table is folded from it, so the auditor does not open it. */
+export interface AnswerGiven extends OfRequest {
+  readonly type: 'AnswerGiven'
+  readonly offerId: string
+  readonly formId: string
+  readonly revision: number
+  readonly status: 'partial' | 'finished' | 'dismissed'
+  readonly language?: string
+  readonly sealed: Sealed
+}
+
 export interface VisitAnswered extends OfUser {
   readonly type: 'VisitAnswered'
   readonly visitId: string
@@ -95,7 +109,7 @@ export interface UserErased extends OfUser {
 }
 
 /** A record on `user-events`, as the log contains it. */
-export type ClearFact = ClearIdentify | ClearEvent | VisitAnswered | UserErased
+export type ClearFact = ClearIdentify | ClearEvent | AnswerGiven | VisitAnswered | UserErased
 
 /** A record on `user-events` that changes a user, with its opened members. */
 export type UserFact = IdentifyRequested | EventTracked | VisitAnswered

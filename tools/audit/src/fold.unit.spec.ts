@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { eventTracked, identifyRequested, userErased } from '@nextvisit/contracts/fixtures'
+import { answerGiven, eventTracked, identifyRequested, userErased } from '@nextvisit/contracts/fixtures'
 import type { FetchedRecord } from '@nextvisit/log'
 import { describe, expect, it } from 'vitest'
 import { createProductKey, type ProductKey, sealedRecord } from '../test/product.ts'
@@ -79,7 +79,9 @@ async function kindsOf(given: Given): Promise<readonly string[]> {
   for (const record of log) {
     const reading = readUserFact(record)
     const open = () =>
-      reading.outcome === 'read' && reading.fact.type !== 'UserErased' ? userKeys.open(reading.fact) : undefined
+      reading.outcome === 'read' && reading.fact.type !== 'AnswerGiven' && reading.fact.type !== 'UserErased'
+        ? userKeys.open(reading.fact)
+        : undefined
     fold.fold(record, reading, { isMine: true, isFirstPass: true, open })
   }
   await fold.compareUsers(ALL)
@@ -165,6 +167,36 @@ describe('an erased user', () => {
     const kinds = ['missing', 'not in the log'].map((what) => `metering.usage: ${what}`)
     expect(await kindsOf({ service: 'metering', log })).toEqual(expect.arrayContaining([kinds[0]]))
     expect(await kindsOf({ service: 'metering', log: logOf([fence]) })).toEqual([])
+  })
+})
+
+/** Returns a row of usage. */
+const usageOf = (events: number, identifies: number) => ({
+  usage: [{ organization: 'acme', project: 'shop', month: '2026-11', environment: 'P', events, identifies, visits: 0 }],
+})
+
+describe('an answer', () => {
+  const answer = answerGiven({ userId, keyed: true })
+  const log = logOf([identify], [answer], [answer])
+
+  it('changes no row of any consumer, and neither does its duplicate', async () => {
+    expect(await kindsOf({ log, keys: [old], rows: users })).toEqual([])
+    const kinds = async (rows: Given['rows'] & object) =>
+      (await kindsOf({ service: 'metering', log, rows })).filter((kind) => kind.startsWith('metering.usage'))
+    expect(await kinds(usageOf(0, 1))).toEqual([])
+    expect(await kinds(usageOf(1, 1))).toEqual(['metering.usage: events'])
+    expect(await kindsOf({ service: 'trait-registry', log: logOf([answer]) })).toEqual([])
+  })
+
+  it('is compared without its key, because no consumer opens it', async () => {
+    const sealedLater = logOf([identify], [answer, later])
+    expect(await kindsOf({ log: sealedLater, keys: [old], rows: users })).toEqual([])
+  })
+
+  it('in clear is a dead letter of every consumer', async () => {
+    const { headers } = logOf([answer])[0] ?? {}
+    const inClear = recordAt(0, { value: Buffer.from(JSON.stringify(answer)), headers: headers ?? {} })
+    expect(await kindsOf({ service: 'metering', log: [inClear] })).toEqual(['dead letters: missing'])
   })
 })
 

@@ -56,7 +56,7 @@ export function createMeteringModel(): Model {
     },
 
     foldClear: (fact) => {
-      if (fact.type === 'VisitAnswered' || fact.type === 'UserErased') return
+      if (fact.type !== 'EventTracked' && fact.type !== 'IdentifyRequested') return
       const project = `${fact.organization}/${fact.project}`
       const month = monthOf(fact)
       const inMonth = `${project}/${month}/${fact.environment}`

@@ -51,14 +51,14 @@ const operations: Check = (value) =>
 const sealed: Check = (value) => fits(value, { key: uuid, bytes: text })
 
 const ofUser = { id: uuid, organization: id, project: id, userId: uuid, received: instant }
-const ofCaller = {
+const ofRequest = {
   ...ofUser,
   environment: oneOf('P', 'T'),
   source: oneOf('admin', 'sdk'),
   keyed: bool,
   unchecked: texts,
-  imported: optional(oneOf(true)),
 }
+const ofCaller = { ...ofRequest, imported: optional(oneOf(true)) }
 const ofForm = { id: uuid, organization: id, project: id, userId: uuid, queuedId: uuid, formId: id, at: instant }
 
 type Members = Readonly<Record<string, Check>>
@@ -98,6 +98,19 @@ const USER_FACTS: Readonly<Record<ClearFact['type'], RecordType>> = {
       countsFor: optional(texts),
       sealed: optional(sealed),
       properties: absent,
+    },
+  },
+  AnswerGiven: {
+    version: '1',
+    members: {
+      ...ofRequest,
+      offerId: uuid,
+      formId: id,
+      revision: (value) => whole(value) && Number(value) >= 1,
+      status: oneOf('partial', 'finished', 'dismissed'),
+      language: optional(text),
+      sealed,
+      answers: absent,
     },
   },
   VisitAnswered: { version: '1', members: { ...ofUser, visitId: uuid, formId: id, queuedId: uuid } },

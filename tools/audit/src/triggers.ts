@@ -21,8 +21,8 @@ export interface ActivityThen extends Pick<Moment, 'traits' | 'device'> {
 
 /** Returns whether a record is evaluated (forms.md, When a record is evaluated). */
 export function isEvaluated(fact: ClearFact): boolean {
-  if (fact.type === 'VisitAnswered' || fact.type === 'UserErased' || fact.imported) return false
-  return fact.type === 'EventTracked' ? fact.evaluateTriggers : fact.source === 'sdk'
+  if (fact.type === 'EventTracked') return !fact.imported && fact.evaluateTriggers
+  return fact.type === 'IdentifyRequested' && !fact.imported && fact.source === 'sdk'
 }
 
 /** A matching trigger, and the result of its `where`, if it has one. */

@@ -17,7 +17,8 @@ const seal = (text: string, context: string) => ({ key: key.id, bytes: key.seal(
 function written(fact: { readonly id: string; readonly type: string }) {
   const { value, headers } = sealedRecord(fact, key)
   const reading = readUserFact({ value, headers })
-  if (reading.outcome !== 'read' || reading.fact.type === 'UserErased') throw new Error(`${fact.type} is unreadable`)
+  if (reading.outcome !== 'read' || reading.fact.type === 'AnswerGiven' || reading.fact.type === 'UserErased')
+    throw new Error(`${fact.type} is unreadable`)
   return { value: String(value), fact: reading.fact }
 }
 

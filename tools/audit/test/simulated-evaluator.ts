@@ -2,7 +2,7 @@ import {
   OrganizationConfig,
   type ProjectConfig,
   type QueueRow,
-  type RequestFact,
+  type ActivityFact,
   type UserFact,
 } from '@nextvisit/contracts'
 import {
@@ -65,7 +65,7 @@ export function createSimulatedEvaluator(): SimulatedEvaluator {
     forms.push(...facts)
   }
 
-  const evaluate = (user: UserState, fact: RequestFact, trigger: TriggerContext) => {
+  const evaluate = (user: UserState, fact: ActivityFact, trigger: TriggerContext) => {
     const { id: recordId, organization, project, userId, received: decidedAt } = fact
     const config = projectNow()
     if (!config) return
@@ -114,6 +114,7 @@ export function createSimulatedEvaluator(): SimulatedEvaluator {
         if (fact.evaluateTriggers) evaluate(user, fact, eventContextOf(fact))
         return undefined
       }
+      if (fact.type === 'AnswerGiven') return undefined
       if (fact.type === 'UserErased') throw new Error('The simulation erases nobody')
       applyIdentify(user, fact)
       const startsSession = applyVisit(user, fact)

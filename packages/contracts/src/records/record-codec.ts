@@ -117,8 +117,7 @@ export function openFact(
   fact: SealedUserFact,
   open: (bytes: string, context: string) => string | undefined,
 ): Decoded<UserFact> {
-  if ((fact.type !== 'IdentifyRequested' && fact.type !== 'EventTracked') || fact.sealed === undefined)
-    return { outcome: 'ok', fact: fact as UserFact }
+  if (!('sealed' in fact) || fact.sealed === undefined) return { outcome: 'ok', fact: fact as UserFact }
   const { sealed, ...clear } = fact
   const text = open(sealed.bytes, sealingContextOf(fact))
   if (text === undefined) return rejected('sealed: is damaged, or belongs to another record')

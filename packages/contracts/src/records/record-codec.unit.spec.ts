@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { eventTracked, identifyRequested, userErased } from '../../test/fixtures.ts'
+import { answerGiven, eventTracked, identifyRequested, userErased } from '../../test/fixtures.ts'
 import { decodeRecord, encodeRecord, HEADERS, isStorable, openFact } from './record-codec.ts'
 import { SealedUserFact, UserFact } from './records.ts'
 import type { Seal } from './sealed-members.ts'
@@ -136,13 +136,19 @@ describe('the record codec', () => {
         ],
       ),
       ['an event with properties in clear', eventTracked({ properties: { canary: 1 } }), 'properties: must be sealed'],
+      ['an answer that has its answers in clear', answerGiven({ answers: { reason: 'canary' } }), 'sealed: '],
+      [
+        'an answer with its answers in clear, too',
+        { ...inLog(answerGiven()), answers: { reason: 'canary' } },
+        'answers: must be sealed',
+      ],
     ])('rejects %s, and names no value', (_what, fact, reason) => {
-      const decoded = decode(JSON.stringify(fact), version2)
+      const decoded = decode(JSON.stringify(fact), encode(fact).headers)
       expect(decoded).toMatchObject({ outcome: 'rejected', reason: expect.stringContaining(reason) })
       expect(JSON.stringify(decoded)).not.toContain('canary')
     })
 
-    it.each([identifyRequested(), eventTracked({ properties: { total: 1 } })])(
+    it.each([identifyRequested(), eventTracked({ properties: { total: 1 } }), answerGiven({ answers: {} })])(
       'writes none of $type without a seal',
       (fact) => {
         expect(() => encodeRecord(fact, options)).toThrow('must be sealed')
@@ -165,6 +171,12 @@ describe('the record codec', () => {
       expect(forged('{"properties":7}')).toMatchObject({ reason: expect.stringContaining('properties') })
       expect(forged('{"properties":{"a":"\\u0000"}}')).toMatchObject({ reason: expect.stringContaining('U+0000') })
       expect(forged('{')).toMatchObject({ outcome: 'rejected' })
+      const answer = inLog(answerGiven())
+      for (const value of ['{"other":7}', '{"other":"a","more":"b"}', '[["a"]]', 'null', '{}', '1e999'])
+        expect(openFact(answer, () => `{"answers":{"canary":${value}}}`)).toEqual({
+          outcome: 'rejected',
+          reason: 'answers.…: is no value that a slug may have',
+        })
     })
   })
 

@@ -5,8 +5,10 @@ import { ErasureCompleted, ErasureRequested, SuppressionLifted } from './erasure
 import { FormCancelled, FormDelivered, FormExpired, FormQueued, QueueErased } from './form-events.ts'
 import { type Topic, TOPICS } from './topics.ts'
 import {
+  AnswerGiven,
   EventTracked,
   IdentifyRequested,
+  SealedAnswerGiven,
   SealedEventTracked,
   SealedIdentifyRequested,
   UserErased,
@@ -34,6 +36,7 @@ export const RECORDS = recordTable({
   // Version 1 had its personal members in clear, and was never released.
   IdentifyRequested: { topic: TOPICS.userEvents, schema: SealedIdentifyRequested, oldestVersion: 2 },
   EventTracked: { topic: TOPICS.userEvents, schema: SealedEventTracked, oldestVersion: 2 },
+  AnswerGiven: { topic: TOPICS.userEvents, schema: SealedAnswerGiven },
   VisitAnswered: { topic: TOPICS.userEvents, schema: VisitAnswered },
   UserErased: { topic: TOPICS.userEvents, schema: UserErased },
   FormQueued: { topic: TOPICS.formEvents, schema: FormQueued },
@@ -64,25 +67,40 @@ export const SealedUserFact = schemaOn(TOPICS.userEvents)
 export type SealedUserFact = FactOn<typeof TOPICS.userEvents>
 
 /** Any record on `user-events` whose personal members are readable. */
-export const UserFact = z.discriminatedUnion('type', [IdentifyRequested, EventTracked, VisitAnswered, UserErased])
+export const UserFact = z.discriminatedUnion('type', [
+  IdentifyRequested,
+  EventTracked,
+  AnswerGiven,
+  VisitAnswered,
+  UserErased,
+])
 export type UserFact = z.infer<typeof UserFact>
 
 /** A fact that records a caller's request or an imported line, with the members that describe it (`requestMembers`). */
 export type RequestFact = Extract<UserFact, { readonly source: KeyKind }>
+/** An identify or an event: the activity that users, counts and forms are folded from. */
+export type ActivityFact = Exclude<RequestFact, AnswerGiven>
 
 /** Any record on `user-events`, sealed or readable, for code that reads other members only. */
 export type AnyUserFact<Type extends UserFact['type'] = UserFact['type']> = Extract<
   SealedUserFact | UserFact,
   { readonly type: Type }
 >
-/** The same, of a caller's request or an imported line. */
-export type AnyRequestFact = Extract<AnyUserFact, { readonly source: KeyKind }>
+/** The same, of an identify or an event. */
+export type AnyActivityFact = Extract<AnyUserFact, { readonly type: ActivityFact['type'] }>
 
 /** Returns true for the facts that callers cause, in contrast to those that services add, such as `VisitAnswered`. */
 export function isRequestFact<Fact extends AnyUserFact>(
   fact: Fact,
 ): fact is Extract<Fact, { readonly source: KeyKind }> {
   return 'source' in fact
+}
+
+/** Returns true for an identify and an event. */
+export function isActivityFact<Fact extends AnyUserFact>(
+  fact: Fact,
+): fact is Extract<Fact, { readonly type: ActivityFact['type'] }> {
+  return fact.type === 'IdentifyRequested' || fact.type === 'EventTracked'
 }
 
 /** Any record on `form-events`: the log of the evaluator's decisions. */

@@ -1,4 +1,4 @@
-import type { EventTracked, IdentifyRequested, Sealed } from './user-events.ts'
+import type { AnswerGiven, EventTracked, IdentifyRequested, Sealed } from './user-events.ts'
 
 /** Encrypts a text with a data key of the user. The text opens in the same context only. */
 export type Seal = (text: string, context: string) => Sealed
@@ -18,12 +18,17 @@ export function sealMembers(fact: { readonly type: string }, seal: Seal): object
     const { properties, ...clear } = fact
     return { ...clear, sealed: seal(JSON.stringify({ properties }), sealingContextOf(fact)) }
   }
+  if (isA<AnswerGiven>(fact, 'AnswerGiven')) {
+    const { answers, ...clear } = fact
+    return { ...clear, sealed: seal(JSON.stringify({ answers }), sealingContextOf(fact)) }
+  }
   return fact
 }
 
 /** Returns true if a fact has members that are sealed in the log. Otherwise it needs no key. */
 export function hasPersonalMembers(fact: { readonly type: string }): boolean {
-  return fact.type === 'IdentifyRequested' || (isA<EventTracked>(fact, 'EventTracked') && fact.properties !== undefined)
+  if (isA<EventTracked>(fact, 'EventTracked')) return fact.properties !== undefined
+  return fact.type === 'IdentifyRequested' || fact.type === 'AnswerGiven'
 }
 
 function isA<Fact extends { readonly type: string }>(

@@ -1,6 +1,6 @@
 /** The topics of records. `nextvisit topics create` and the local stack create them with their options. */
 export const TOPICS = {
-  /** Facts about users, keyed by userId: `IdentifyRequested`, `EventTracked`, `VisitAnswered`, `UserErased`. */
+  /** Facts about users, keyed by userId: `IdentifyRequested`, `EventTracked`, `AnswerGiven`, `VisitAnswered`, `UserErased`. */
   userEvents: 'user-events',
   /** The evaluator's decisions, keyed by userId: `FormQueued`, `FormDelivered`, `FormCancelled`, `FormExpired`, `QueueErased`. */
   formEvents: 'form-events',

@@ -3,6 +3,7 @@ import { DEVICE_FIELDS, DeviceFacts } from '../device-info.ts'
 import { Environment, Instant, KeyKind, SlugId, Uuid } from '../primitives.ts'
 import { PLAN_LIMITS } from '../workspace/plan-limits.ts'
 import { listOf, textList, withFewMembers } from './first-issue.ts'
+import { Answers } from './answer-value.ts'
 import { slugMap, TraitOperations } from './traits.ts'
 
 /** A duplicate of a record is dropped if it was received less than this long after the first (decisions.md, Retries). */
@@ -41,7 +42,7 @@ export type Sealed = z.infer<typeof Sealed>
 /** A personal member, whose place is in `sealed`. A record that has it in clear becomes a dead letter. */
 const onlySealed = z.never({ error: 'must be sealed' }).optional().describe('Never in clear: its place is in `sealed`.')
 
-/** Members that describe the request: an identify or a tracked event. */
+/** Members that describe the request: an identify, a tracked event or an answer. */
 const requestMembers = {
   environment: Environment.describe("The key's environment: P is production, T is test. Only metering differs."),
   source: KeyKind.describe('The kind of key: admin (secret) or sdk (publishable, for an app or a page).'),
@@ -51,6 +52,11 @@ const requestMembers = {
   unchecked: listOf(Unchecked, (input): input is Unchecked => Unchecked.options.includes(input as Unchecked)).describe(
     'The checks that could not be made in time. The record was admitted without them, and these limits were not enforced.',
   ),
+}
+
+/** Members of the records that an import may also write: identifies and events. */
+const activityMembers = {
+  ...requestMembers,
   imported: z
     .literal(true)
     .optional()
@@ -63,7 +69,7 @@ const requestMembers = {
 const identifyMembers = {
   type: z.literal('IdentifyRequested').describe('As in `ce_type`.'),
   ...userFactMembers,
-  ...requestMembers,
+  ...activityMembers,
   traits: textList().describe('Slugs of the traits that its operations name, without known fields and `unset`.'),
   registeredTraits: textList().describe('Slugs that this record registered in the project.'),
   strippedTraits: textList().describe('Slugs over the unique-traits cap; their values never reach the log.'),
@@ -107,7 +113,7 @@ export type SealedIdentifyRequested = z.infer<typeof SealedIdentifyRequested>
 const eventMembers = {
   type: z.literal('EventTracked').describe('As in `ce_type`.'),
   ...userFactMembers,
-  ...requestMembers,
+  ...activityMembers,
   eventName: z.string().describe('The name as the caller wrote it.'),
   slug: z.string().describe("The event's identity: two names with the same slug are one event."),
   occurredAt: Instant.describe('Time of the event, as given by the caller; by default `received`.'),
@@ -149,6 +155,37 @@ export const SealedEventTracked = z
   .describe('An event of a user. Sealed: `properties`. Without properties, nothing is sealed.')
 export type SealedEventTracked = z.infer<typeof SealedEventTracked>
 
+/** The state of an answer: `finished` and `dismissed` end the form. */
+export const AnswerStatus = z.enum(['partial', 'finished', 'dismissed'])
+export type AnswerStatus = z.infer<typeof AnswerStatus>
+
+const answerMembers = {
+  type: z.literal('AnswerGiven').describe('As in `ce_type`.'),
+  ...userFactMembers,
+  ...requestMembers,
+  offerId: Uuid.describe(
+    'The answered delivery of the form: a row of the queue, according to the caller. It may be unknown.',
+  ),
+  formId: SlugId.describe('The answered form.'),
+  revision: z.number().int().min(1).describe('The revision of the content that the answers were checked against.'),
+  status: AnswerStatus.describe('`finished` and `dismissed` end the form.'),
+  language: z.string().optional().describe('The language of the content that the user saw. Absent: not given.'),
+}
+
+const answerPersonalMembers = {
+  answers: Answers.describe('The answers by element, without those of hidden elements. May be empty.'),
+}
+
+/** An answer to a form whose personal members are readable. */
+export const AnswerGiven = z.object({ ...answerMembers, ...answerPersonalMembers })
+export type AnswerGiven = z.infer<typeof AnswerGiven>
+
+/** An answer to a form as it is in the log. */
+export const SealedAnswerGiven = z
+  .object({ ...answerMembers, sealed: Sealed, answers: onlySealed })
+  .describe('A user has answered a form, wholly or in part, or dismissed it. Sealed: `answers`.')
+export type SealedAnswerGiven = z.infer<typeof SealedAnswerGiven>
+
 /** Confirms the offer of a form (forms.md, The queue). */
 export const VisitAnswered = z
   .object({
@@ -179,4 +216,5 @@ export type UserErased = z.infer<typeof UserErased>
 export const PERSONAL_MEMBERS = {
   IdentifyRequested: z.object(identifyPersonalMembers),
   EventTracked: z.object(eventPersonalMembers),
+  AnswerGiven: z.object(answerPersonalMembers),
 } as const

@@ -1,4 +1,4 @@
-import type { EventTracked, PropertyCondition, RequestFact, Trigger } from '@nextvisit/contracts'
+import type { EventTracked, PropertyCondition, ActivityFact, Trigger } from '@nextvisit/contracts'
 import { eventSlug } from '../event-slug.ts'
 import { whereHashOf } from './where-hash.ts'
 
@@ -20,7 +20,7 @@ export function countKeysOf({ slug, countsFor = [] }: Pick<EventTracked, 'slug' 
 }
 
 /** Returns the keys of the counts that a record raises. */
-export function countsRaisedBy(fact: RequestFact): readonly string[] {
+export function countsRaisedBy(fact: ActivityFact): readonly string[] {
   return fact.type === 'EventTracked' ? countKeysOf(fact) : []
 }
 

@@ -1,4 +1,4 @@
-import { isRequestFact, type ProjectConfig, type UserFact } from '@nextvisit/contracts'
+import { isActivityFact, type ProjectConfig, type UserFact } from '@nextvisit/contracts'
 import { compileForms } from './form-index.ts'
 import { leavesOf } from '../conditions/condition-tree.ts'
 import { countedByTrigger, countKeyOf, countsRaisedBy } from '../counts/count-key.ts'
@@ -36,7 +36,7 @@ export function factsNeededBy(projects: readonly ProjectConfig[]): NeededFacts {
  * evaluated.
  */
 export function countsNeededBy(fact: UserFact, project: ProjectConfig | undefined): readonly string[] {
-  if (!isRequestFact(fact)) return []
+  if (!isActivityFact(fact)) return []
   const raised = countsRaisedBy(fact)
   const isEvaluated = fact.type === 'EventTracked' ? fact.evaluateTriggers : fact.source === 'sdk'
   if (!project || !isEvaluated) return raised

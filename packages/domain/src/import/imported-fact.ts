@@ -1,4 +1,4 @@
-import type { EventTracked, RequestFact } from '@nextvisit/contracts'
+import type { EventTracked, ActivityFact } from '@nextvisit/contracts'
 import { BODY_RULES } from '../bodies/body-rules.ts'
 import { applyAllowList, applyAllowListToProperties } from '../bodies/apply-allow-list.ts'
 import { reject, type Rejection } from '../bodies/rejection.ts'
@@ -9,7 +9,7 @@ import { toTraitOperations } from '../traits/trait-operators.ts'
 import type { ProjectPolicy } from '../project-policy.ts'
 import type { ImportLine } from './import-line.ts'
 
-export type ImportedFact = { readonly outcome: 'ok'; readonly fact: RequestFact } | Rejection
+export type ImportedFact = { readonly outcome: 'ok'; readonly fact: ActivityFact } | Rejection
 
 /**
  * Converts a line to its record (decisions.md, Import). Imports reserve no room: names are registered even over a cap.

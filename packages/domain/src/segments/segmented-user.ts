@@ -1,4 +1,4 @@
-import type { RequestFact } from '@nextvisit/contracts'
+import type { ActivityFact } from '@nextvisit/contracts'
 import { countsRaisedBy } from '../counts/count-key.ts'
 import type { User } from '../users/user.ts'
 import type { SegmentIndex } from './segments.ts'
@@ -23,7 +23,7 @@ export interface SegmentedUser extends User {
 }
 
 /** Returns whether a fact can change the segments of its user. */
-export function mayChangeSegments(fact: RequestFact, { index, isMixed }: SegmentedUser['segments']): boolean {
+export function mayChangeSegments(fact: ActivityFact, { index, isMixed }: SegmentedUser['segments']): boolean {
   if (isMixed) return true
   return fact.type === 'IdentifyRequested'
     ? index.segments.length > 0
@@ -35,7 +35,7 @@ export function mayChangeSegments(fact: RequestFact, { index, isMixed }: Segment
  * (forms.md, Conditions). Segments that were computed for a later instant keep that instant: a late fact does not turn them
  * back.
  */
-export function changeAndRecomputeSegments(user: SegmentedUser, fact: RequestFact, change: () => void): void {
+export function changeAndRecomputeSegments(user: SegmentedUser, fact: ActivityFact, change: () => void): void {
   if (!mayChangeSegments(fact, user.segments)) return change()
   const instant = Math.max(Date.parse(fact.received), user.computed.asOf ?? -Infinity)
   if (hasCurrentSegments(user)) recomputeSegmentsUntil(user, instant)

@@ -1,4 +1,4 @@
-import type { AnyRequestFact, NameKind } from '@nextvisit/contracts'
+import type { AnyActivityFact, NameKind } from '@nextvisit/contracts'
 
 /** A name in a record: of its event, or of a trait. */
 export interface CarriedName {
@@ -10,7 +10,7 @@ export interface CarriedName {
 }
 
 /** Returns the names that folding a record registers, whatever its verdict. */
-export function carriedNames(fact: AnyRequestFact): readonly CarriedName[] {
+export function carriedNames(fact: AnyActivityFact): readonly CarriedName[] {
   if (fact.type === 'EventTracked') {
     return [{ kind: 'event', slug: fact.slug, name: fact.eventName, isNew: fact.newEvent }]
   }

@@ -1,4 +1,4 @@
-import type { RequestFact } from '@nextvisit/contracts'
+import type { ActivityFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, visit } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
 import { DAY, MINUTE, NOW } from '../../test/form-fixtures.ts'
@@ -9,7 +9,7 @@ import { countWithin } from '../counts/event-history.ts'
 const at = (ms: number) => new Date(NOW + ms).toISOString()
 
 /** A user after these records, and the number of visits that started a session. */
-function fold(...facts: readonly RequestFact[]) {
+function fold(...facts: readonly ActivityFact[]) {
   const user: User = { profile: EMPTY_PROFILE, events: new Map() }
   let sessions = 0
   for (const fact of facts) {

@@ -1,4 +1,4 @@
-import type { EventTracked, IdentifyRequested, RequestFact } from '@nextvisit/contracts'
+import type { EventTracked, IdentifyRequested, ActivityFact } from '@nextvisit/contracts'
 import { countKeysOf } from '../counts/count-key.ts'
 import { type EventHistory, withOccurrence } from '../counts/event-history.ts'
 import type { Profile, ProfileChange } from '../traits/profile.ts'
@@ -71,7 +71,7 @@ export function applyEvent(user: User, fact: EventTracked, countKeys = countKeys
 }
 
 /** Applies the SDK contact of a record, which prolongs the session. An identified user was seen. */
-export function applySdkContact(user: User, { source, received }: RequestFact): void {
+export function applySdkContact(user: User, { source, received }: ActivityFact): void {
   if (source !== 'sdk') return
   const receivedAt = Date.parse(received)
   user.lastSdkContactAt = later(user.lastSdkContactAt, receivedAt)

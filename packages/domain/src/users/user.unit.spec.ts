@@ -1,4 +1,4 @@
-import type { IdentifyRequested, RequestFact } from '@nextvisit/contracts'
+import type { IdentifyRequested, ActivityFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, visit } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
 import { EMPTY_PROFILE } from '../traits/profile.ts'
@@ -11,7 +11,7 @@ const EVENING = '2026-11-02T18:00:00.000Z'
 const ms = Date.parse
 
 /** A user after these records. */
-function given(...facts: RequestFact[]): User {
+function given(...facts: ActivityFact[]): User {
   const user: User = { profile: EMPTY_PROFILE, events: new Map() }
   for (const fact of facts) {
     if (fact.type === 'EventTracked') applyEvent(user, fact)

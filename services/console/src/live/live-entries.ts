@@ -55,7 +55,7 @@ function userEntry(fact: SealedUserFact): KeptEntry {
   if (!isRequestFact(fact)) return { entry: { ...common, marks: [] }, event: undefined }
   const marks = [
     ...(fact.environment === 'T' ? ['test key'] : []),
-    ...(fact.imported ? ['imported'] : []),
+    ...('imported' in fact && fact.imported ? ['imported'] : []),
     ...(fact.type === 'EventTracked' && fact.newEvent ? ['new event'] : []),
     ...(fact.type === 'EventTracked' && !fact.evaluateTriggers && !fact.imported ? ['too old for triggers'] : []),
     // Another program may have written thousands.
@@ -108,6 +108,7 @@ const OUTCOMES: { readonly [Kind in LiveEntry['kind']]: NonNullable<LiveQuery['o
   event: 'recorded',
   visit: 'recorded',
   offered: 'recorded',
+  answer: 'recorded',
   queued: 'queued',
   delivered: 'delivered',
   expired: 'ended',

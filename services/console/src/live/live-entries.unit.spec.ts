@@ -1,5 +1,5 @@
 import { encodeRecord, type FormFact, type UserFact } from '@nextvisit/contracts'
-import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
+import { answerGiven, eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
 import type { FetchedRecord } from '@nextvisit/log'
 import { testSealOf } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
@@ -57,6 +57,12 @@ describe('entries of Live', () => {
     const [identified] = userEntriesOf(recordOf(identifyRequested({ ...shop, userName: 'ada', operations: secret })))
     expect(identified?.entry).toMatchObject({ ...shop, kind: 'identify', title: 'Identified', userName: null })
     expect(JSON.stringify(identified?.entry)).not.toMatch(/"ada"|card|"4242/)
+    const [answered] = userEntriesOf(recordOf(answerGiven({ ...shop, userId, answers: { reason: '"4242' } })))
+    expect(answered).toMatchObject({
+      entry: { kind: 'answer', title: 'Answer to form nps finished' },
+      event: undefined,
+    })
+    expect(JSON.stringify(answered?.entry)).not.toMatch(/reason|4242/)
     const [withProperties] = userEntriesOf(recordOf(track({ properties: { card: '4242' } })))
     expect(withProperties).toMatchObject({
       entry: { kind: 'event', title: 'Event Checkout', userId },

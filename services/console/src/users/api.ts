@@ -61,6 +61,7 @@ export const TimelineEntry = z.strictObject({
     'queued',
     'offered',
     'delivered',
+    'answer',
     'expired',
     'cancelled',
     'refused',

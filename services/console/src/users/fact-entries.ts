@@ -1,4 +1,4 @@
-import type { FormFact, SealedUserFact, UserFact } from '@nextvisit/contracts'
+import type { AnswerStatus, FormFact, SealedUserFact, UserFact } from '@nextvisit/contracts'
 import { TRAIT_OPERATORS, traitChangesOf } from '@nextvisit/domain'
 import type { Mask } from '../http/mask.ts'
 import type { TimelineEntry } from './api.ts'
@@ -24,6 +24,14 @@ export function entryOf(fact: UserFact | SealedUserFact, mask: Mask): FactEntry 
   if (fact.type === 'UserErased')
     return { ...common, kind: 'erased', title: 'User erased', details: [detail('erasure', fact.erasureId)] }
   const unchecked = Array.from(new Set(fact.unchecked), (check) => detail('unchecked', check))
+  if (fact.type === 'AnswerGiven') {
+    const details = [
+      ...(fact.language === undefined ? [] : [detail('language', fact.language)]),
+      ...unchecked,
+      ...valueDetails(fact.answers ?? {}, mask),
+    ]
+    return { ...common, kind: 'answer', title: ANSWER_TITLES[fact.status](fact.formId), details }
+  }
   const imported = fact.imported ? [detail('imported', 'yes')] : []
   if (fact.type === 'EventTracked') {
     const details = [
@@ -49,6 +57,12 @@ export function entryOf(fact: UserFact | SealedUserFact, mask: Mask): FactEntry 
     ...imported,
   ]
   return { ...common, kind: isVisit ? 'visit' : 'identify', title: isVisit ? 'Visit' : 'Identified', details }
+}
+
+const ANSWER_TITLES: { readonly [Status in AnswerStatus]: (formId: string) => string } = {
+  partial: (formId) => `Answer to form ${formId} begun`,
+  finished: (formId) => `Answer to form ${formId} finished`,
+  dismissed: (formId) => `Form ${formId} dismissed`,
 }
 
 const FORM_TITLES = {

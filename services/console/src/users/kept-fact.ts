@@ -1,4 +1,4 @@
-import { type AnyUserFact, firstCharacters, isRequestFact } from '@nextvisit/contracts'
+import { type AnyUserFact, firstCharacters, isActivityFact } from '@nextvisit/contracts'
 import { type Fence, isFencedPlace } from '@nextvisit/domain'
 import type { Mask } from '../http/mask.ts'
 import { boundedEntry } from './bounded-entry.ts'
@@ -53,7 +53,7 @@ export function behindFence(fact: KeptFact, fence: Fence): KeptFact {
 const MAX_SLUG = 300
 
 function askedBy(fact: AnyUserFact): KeptFact['asked'] {
-  if (!isRequestFact(fact)) return undefined
+  if (!isActivityFact(fact)) return undefined
   if (fact.type === 'EventTracked')
     return fact.evaluateTriggers ? { event: firstCharacters(fact.slug, MAX_SLUG) } : undefined
   return fact.source === 'sdk' ? 'visit' : undefined

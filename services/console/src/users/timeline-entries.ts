@@ -57,6 +57,7 @@ const ORDER: readonly TimelineEntry['kind'][] = [
   'queued',
   'offered',
   'delivered',
+  'answer',
 ]
 
 function rankOf({ kind }: TimelineEntry): number {

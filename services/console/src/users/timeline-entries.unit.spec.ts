@@ -1,5 +1,5 @@
 import type { KeptRefusal, QueuedForm } from '@nextvisit/contracts'
-import { eventTracked, identifyRequested, organizationConfig } from '@nextvisit/contracts/fixtures'
+import { answerGiven, eventTracked, identifyRequested, organizationConfig } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
 import { AT, OTHER_REQUEST, REQUEST, refused, row } from '../../test/user-forms.ts'
 import { HIDE_PERSONAL, SHOW_ALL } from '../http/mask.ts'
@@ -64,6 +64,24 @@ describe('timelineEntriesOf', () => {
   it('hides values of properties', () => {
     const facts = [keptFactOf({ outcome: 'opened', fact }, { offset: 0n, keyId: undefined }, HIDE_PERSONAL)]
     expect(JSON.stringify(timelineEntriesOf({ ...parts, facts, mask: HIDE_PERSONAL }))).not.toContain('4242')
+  })
+
+  it.each([
+    ['partial', 'Answer to form nps begun'],
+    ['finished', 'Answer to form nps finished'],
+    ['dismissed', 'Form nps dismissed'],
+  ] as const)('shows an answer that is %s, and its values to operators only', (status, title) => {
+    const answer = answerGiven({ status, language: 'de', answers: { reason: 'canary', uses: ['work'] } })
+    const shown = entryOf(answer, SHOW_ALL)
+    expect(shown).toMatchObject({ kind: 'answer', title, requestId: answer.id })
+    expect(shown.details.map(({ name, value }) => `${name} ${value}`)).toEqual([
+      'language de',
+      'reason "canary"',
+      'uses ["work"]',
+    ])
+    const hidden = JSON.stringify(entryOf(answer, HIDE_PERSONAL))
+    expect(hidden).toContain('reason')
+    expect(hidden).not.toMatch(/canary|work/)
   })
 
   it('names the device facts of a visit that were dropped', () => {

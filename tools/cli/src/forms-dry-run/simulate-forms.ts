@@ -2,10 +2,10 @@ import {
   type EventTracked,
   type FormFact,
   type IdentifyRequested,
-  isRequestFact,
+  isActivityFact,
   type ProjectConfig,
   type ProjectRef,
-  type RequestFact,
+  type ActivityFact,
   type UserFact,
 } from '@nextvisit/contracts'
 import {
@@ -99,7 +99,7 @@ export function createSimulation(projects: readonly ComparedProject[], { from, t
 
     takeUserFact: (fact: UserFact): void => {
       const state = states.get(projectKeyOf(fact))
-      if (!state || !isRequestFact(fact) || Date.parse(fact.received) >= to) return
+      if (!state || !isActivityFact(fact) || Date.parse(fact.received) >= to) return
       if (ledger.takeIsDuplicate(fact)) return
       const user = userOf(state, fact.userId)
       const context = fact.type === 'EventTracked' ? foldTracked(state, user, fact) : foldIdentified(state, user, fact)
@@ -178,7 +178,7 @@ function foldIdentified(
 function simulate(
   user: SimulatedUser,
   { name, side }: { readonly name: SideName; readonly side: Side },
-  { fact, context }: { readonly fact: RequestFact; readonly context: TriggerContext },
+  { fact, context }: { readonly fact: ActivityFact; readonly context: TriggerContext },
 ): Queue {
   const { received } = context
   // The revision of a simulated row is never read.

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { erasedUsers, userKeys } from '@nextvisit/consumer'
-import type { ErasureRequested, RequestFact } from '@nextvisit/contracts'
+import type { ErasureRequested, ActivityFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, openCommitDb, sql } from '@nextvisit/database'
 import { keyTimeMs } from '@nextvisit/domain'
@@ -63,7 +63,7 @@ async function valuesOn(topic: string): Promise<ReadonlyMap<string, string>> {
 }
 
 /** Facts of a new user: an identify, an event with properties and one without. */
-function factsOf(userName: string): readonly [RequestFact, RequestFact, RequestFact] {
+function factsOf(userName: string): readonly [ActivityFact, ActivityFact, ActivityFact] {
   return [
     identifyRequested({ userName, imported: true }),
     eventTracked({ userName, imported: true, properties: { total: 1 } }),
@@ -79,7 +79,7 @@ const erase = (userId: string, keysUntilMs: number) => {
   return db.executeAll(erasedUsers.upsert([row]))
 }
 
-const rememberFolded = ({ id }: RequestFact) =>
+const rememberFolded = ({ id }: ActivityFact) =>
   db.executeAll([sql`INSERT INTO idempotent_records (record_id, partition, received) VALUES (${id}::uuid, 0, now())`])
 
 describe('the data keys of an import', () => {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { hasPersonalMembers, type ProjectRef, type RequestFact } from '@nextvisit/contracts'
+import { hasPersonalMembers, type ProjectRef, type ActivityFact } from '@nextvisit/contracts'
 import { partitionForKey } from '@nextvisit/log'
 import type { DataKey, KeyRing } from '@nextvisit/sealing'
 import { createSealingKeys, type Fences, keyRecordOf } from '@nextvisit/user-keys'
@@ -21,7 +21,7 @@ export interface ImportKeys {
    * Returns a data key for each user of these facts that needs one, and the facts that no key may seal. The keys are in the log.
    * Throws a {@link CliError} if Kafka does not accept a new one.
    */
-  readonly keysFor: (facts: readonly RequestFact[]) => Promise<{
+  readonly keysFor: (facts: readonly ActivityFact[]) => Promise<{
     readonly keys: ReadonlyMap<string, DataKey>
     /** Ids of facts that were folded before their user was erased. A new key would make them readable again. */
     readonly erased: ReadonlySet<string>
@@ -65,7 +65,7 @@ export function createImportKeys({ project, keyRing, fences, projector, log }: I
   }
 
   /** Returns the ids of these facts that the projector has folded. It keeps the ids of imported records forever. */
-  async function readFolded(facts: readonly RequestFact[]): Promise<ReadonlySet<string>> {
+  async function readFolded(facts: readonly ActivityFact[]): Promise<ReadonlySet<string>> {
     if (facts.length === 0) return new Set()
     const ids = facts.map(({ id }) => id)
     const { rows } = await projector.run((client) => client.query<{ record_id: string }>(SELECT_FOLDED, [ids]))
@@ -109,7 +109,7 @@ export function createImportKeys({ project, keyRing, fences, projector, log }: I
  * which publishes nothing.
  */
 export async function addKeys(
-  facts: readonly RequestFact[],
+  facts: readonly ActivityFact[],
   keys: ImportKeys | undefined,
 ): Promise<{ readonly facts: readonly FactToSeal[]; readonly alreadyThere: number }> {
   const found = facts.length > 0 ? await keys?.keysFor(facts) : undefined

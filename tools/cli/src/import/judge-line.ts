@@ -1,4 +1,4 @@
-import type { RequestFact } from '@nextvisit/contracts'
+import type { ActivityFact } from '@nextvisit/contracts'
 import {
   identityOfLine,
   type ImportedFact,
@@ -20,7 +20,7 @@ export type ParsedLine =
 export type JudgedLine = { readonly line: Line } & (
   | {
       readonly outcome: 'record'
-      readonly fact: RequestFact
+      readonly fact: ActivityFact
       /** Set for an event of a user that no earlier line has identified. */
       readonly isOfUnknown: boolean
     }

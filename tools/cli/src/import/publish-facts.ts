@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { encodeRecord, HEADERS, type RequestFact, TOPICS } from '@nextvisit/contracts'
+import { encodeRecord, HEADERS, type ActivityFact, TOPICS } from '@nextvisit/contracts'
 import { readLog, type LogConnection, partitionForKey, type Publisher, type RecordToPublish } from '@nextvisit/log'
 import type { DataKey } from '@nextvisit/sealing'
 import { sealWith } from '@nextvisit/user-keys'
@@ -30,7 +30,7 @@ export interface ImportLog {
 
 /** A fact with the data key that seals its personal members. undefined: it has none. */
 export interface FactToSeal {
-  readonly fact: RequestFact
+  readonly fact: ActivityFact
   readonly key: DataKey | undefined
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { RequestFact } from '@nextvisit/contracts'
+import type { ActivityFact } from '@nextvisit/contracts'
 import { MAX_LINE_BYTES, type ProjectPolicy } from '@nextvisit/domain'
 import { CliError, EXIT } from '../errors.ts'
 import { type ImportState, readState, writeState } from './import-state.ts'
@@ -212,7 +212,7 @@ async function sortOut(
 ) {
   const asked = chunk.flatMap((judged) => (judged.outcome === 'record' && judged.isOfUnknown ? judged.fact.userId : []))
   const found = await users.lookUp(asked)
-  const facts: RequestFact[] = []
+  const facts: ActivityFact[] = []
   const rejects: Reject[] = []
   let alreadyThere = 0
   for (const judged of chunk) {
