@@ -106,12 +106,14 @@ export const kafkaConfig = z
 const RETENTION = 'must be a duration such as 24h, 90m or 30s, at least 10s'
 const LEAST_RETENTION_MS = 10_000
 
-/** `keyRetentionMs`: the time within which the keys of erased users leave the log. Digits alone are seconds. */
+/**
+ * `keyRetentionMs`: the time within which the keys of erased users leave the log. Digits alone are seconds. Without the
+ * variable, the topic keeps its retention.
+ */
 export const keyRetentionConfig = z
   .object({
     ERASURE_KEY_RETENTION: z
       .string()
-      .default('24h')
       .transform((text) => (/^\d+$/.test(text) ? `${text}s` : text))
       .pipe(
         z
@@ -119,7 +121,8 @@ export const keyRetentionConfig = z
           .regex(/^\d{1,9}[smhd]$/, RETENTION)
           .transform(durationMs),
       )
-      .refine((ms) => ms >= LEAST_RETENTION_MS, RETENTION),
+      .refine((ms) => ms >= LEAST_RETENTION_MS, RETENTION)
+      .optional(),
   })
   .transform((env) => ({ keyRetentionMs: env.ERASURE_KEY_RETENTION }))
 

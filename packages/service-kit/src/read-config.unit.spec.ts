@@ -170,14 +170,19 @@ it('addressesConfig reads the internal addresses of services; the variable of th
   })
 })
 
-function readRetention(text: string | undefined): number {
+function readRetention(text: string | undefined): number | undefined {
   return readConfig(keyRetentionConfig, { ERASURE_KEY_RETENTION: text }).keyRetentionMs
 }
 
 describe('the retention of keys', () => {
-  it('is a day, or a duration, or seconds', () => {
-    expect([undefined, '10s', '10', '90m', '7d'].map(readRetention)).toEqual([
-      86_400_000, 10_000, 10_000, 5_400_000, 604_800_000,
+  it('is not set, or a duration, or seconds', () => {
+    expect([undefined, '', '10s', '10', '90m', '7d'].map(readRetention)).toEqual([
+      undefined,
+      undefined,
+      10_000,
+      10_000,
+      5_400_000,
+      604_800_000,
     ])
   })
 

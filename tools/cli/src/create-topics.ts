@@ -1,16 +1,18 @@
 import { DEFAULT_PARTITIONS, SEGMENTS_A_KEY_RETENTION, TOPICS, USER_KEYS_TOPIC } from '@nextvisit/contracts'
-import { type LogConnection, type TopicSettings, withLogAdmin } from '@nextvisit/log'
+import { type LogAdmin, type LogConnection, type TopicSettings, withLogAdmin } from '@nextvisit/log'
 
 export interface TopicsOptions {
   /** Number of partitions of user-events, form-events and user-keys; can never be changed. Default: the connection's number. */
   readonly partitions?: number | undefined
   /** Replicas of each record. Default: the broker's setting. */
   readonly replicas?: number | undefined
-  /** Time within which the keys of erased users leave user-keys. */
-  readonly keyRetentionMs: number
+  /** Time within which the keys of erased users leave user-keys. Default: that of the existing topic, or 24 hours. */
+  readonly keyRetentionMs?: number | undefined
 }
 
-export type TopicOutcome = 'created' | 'exists' | 'retention changed'
+export type TopicOutcome = 'created' | 'exists' | 'settings changed' | `retention ${string}`
+
+const DEFAULT_KEY_RETENTION_MS = 86_400_000
 
 /** Settings of topics with facts, which must never be deleted by age or size. */
 const KEPT_FOR_EVER = { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' }
@@ -43,14 +45,15 @@ function keySettings(retentionMs: number): Readonly<Record<string, string>> {
 
 /**
  * Creates missing topics, and returns the outcome for each. Existing topics stay unchanged, except that user-keys gets the
- * settings of its retention.
+ * settings of a retention that is requested, or of the default if it has none.
  */
 export async function createTopics(
   connection: LogConnection,
-  { partitions = connection.partitions?.inTopic ?? DEFAULT_PARTITIONS, replicas, keyRetentionMs }: TopicsOptions,
+  options: TopicsOptions = {},
 ): Promise<ReadonlyMap<string, TopicOutcome>> {
+  const { partitions = connection.partitions?.inTopic ?? DEFAULT_PARTITIONS, replicas, keyRetentionMs } = options
   const outcomes = new Map<string, TopicOutcome>()
-  const ofKeys = keySettings(keyRetentionMs)
+  const ofKeys = keySettings(keyRetentionMs ?? DEFAULT_KEY_RETENTION_MS)
   await withLogAdmin(connection, async (admin) => {
     const wanted = [
       { topic: TOPICS.userEvents, partitions, config: KEPT_FOR_EVER },
@@ -62,11 +65,34 @@ export async function createTopics(
     ]
     for (const { topic, ...own } of wanted) {
       const isNew = await admin.createTopic(topic, settings(own, replicas))
-      const isChanged = !isNew && topic === USER_KEYS_TOPIC && (await admin.changeTopic(topic, ofKeys))
-      outcomes.set(topic, isNew ? 'created' : isChanged ? 'retention changed' : 'exists')
+      const mayChange = !isNew && topic === USER_KEYS_TOPIC
+      outcomes.set(topic, isNew ? 'created' : mayChange ? await keepOrChange(admin, keyRetentionMs) : 'exists')
     }
   })
   return outcomes
+}
+
+/** Gives the existing topic of keys a requested retention, or the default if it has none. Otherwise it keeps its own. */
+async function keepOrChange(admin: LogAdmin, requestedMs: number | undefined): Promise<TopicOutcome> {
+  const segmentMs = (await admin.settingsOf(USER_KEYS_TOPIC)).get('segment.ms')
+  if (segmentMs !== undefined && requestedMs === undefined) return 'exists'
+  const retentionMs = requestedMs ?? DEFAULT_KEY_RETENTION_MS
+  if (!(await admin.changeTopic(USER_KEYS_TOPIC, keySettings(retentionMs)))) return 'exists'
+  const [from, to] = [segmentMs && inWords(SEGMENTS_A_KEY_RETENTION * Number(segmentMs)), inWords(retentionMs)]
+  if (from === to) return 'settings changed'
+  return from ? `retention changed from ${from} to ${to}` : `retention set to ${to}`
+}
+
+/** Returns a duration in its largest whole unit, such as `90m`. A day is `24h`. */
+function inWords(ms: number): string {
+  for (const [unit, unitMs] of [
+    ['h', 3_600_000],
+    ['m', 60_000],
+    ['s', 1_000],
+  ] as const) {
+    if (ms % unitMs === 0) return `${ms / unitMs}${unit}`
+  }
+  return `${ms / 1_000}s`
 }
 
 function settings({ partitions, config }: TopicSettings, replicas: number | undefined): TopicSettings {

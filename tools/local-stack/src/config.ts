@@ -85,8 +85,8 @@ export function logConnection(brokers: string, own: NodeJS.ProcessEnv = {}): Log
   return { ...kafka, clientId: 'local-stack' }
 }
 
-/** Returns the retention of keys for `createTopics`. `own` overrides the inherited environment. Throws a ConfigError. */
-export function readKeyRetention(own: NodeJS.ProcessEnv = {}): { readonly keyRetentionMs: number } {
+/** Returns the retention of keys for `createTopics`, if it is set. `own` overrides the inherited environment. Throws a ConfigError. */
+export function readKeyRetention(own: NodeJS.ProcessEnv = {}): { readonly keyRetentionMs: number | undefined } {
   return readConfig(keyRetentionConfig, { ...inheritedEnvironment(), ...own })
 }
 

@@ -184,7 +184,10 @@ async function prepareLog(start: Start, workspace: Workspace, secrets: StackSecr
   const brokers = start.external?.kafkaBrokers ?? (await startPart(start, 'Kafka', launch)).brokers
   const connection = logConnection(brokers, start.serviceEnvironment)
   const retention = readKeyRetention(start.serviceEnvironment)
-  await step(start, 'Topics', () => createTopics(connection, retention))
+  const topics = await step(start, 'Topics', () => createTopics(connection, retention))
+  for (const [topic, outcome] of topics) {
+    if (outcome !== 'created' && outcome !== 'exists') start.report(`  ${topic}: ${outcome}`)
+  }
   await step(start, 'Workspace', () =>
     applyToCatalog({ connection, workspace, secretKey: secrets.secretKey, report: start.report }),
   )

@@ -27,6 +27,8 @@ export interface LogAdmin extends GroupAdmin {
   readonly createTopic: (topic: string, settings: TopicSettings) => Promise<boolean>
   /** Changes settings of a topic, and keeps its other ones. Returns false if it has them already. */
   readonly changeTopic: (topic: string, config: NonNullable<TopicSettings['config']>) => Promise<boolean>
+  /** Returns the settings that the topic itself has, without defaults of the broker. */
+  readonly settingsOf: (topic: string) => Promise<ReadonlyMap<string, string>>
   readonly deleteTopic: (topic: string) => Promise<void>
   /** Returns the number of a topic's partitions, 0 if the topic does not exist. */
   readonly partitionCount: (topic: string) => Promise<number>
@@ -86,15 +88,19 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
     })
   }
 
-  /** Kafka's request replaces all settings of the topic itself. */
-  const changeTopic: LogAdmin['changeTopic'] = async (topic, config) => {
+  const settingsOf: LogAdmin['settingsOf'] = async (topic) => {
     const { resources } = await admin.describeConfigs({
       includeSynonyms: false,
       resources: [{ type: TOPIC_RESOURCE, name: topic }],
     })
     const entries = resources[0]?.configEntries ?? []
     const own = entries.filter(({ configSource }) => (configSource as number) === OF_TOPIC)
-    const before = new Map(own.map(({ configName, configValue }) => [configName, configValue]))
+    return new Map(own.map(({ configName, configValue }) => [configName, configValue]))
+  }
+
+  /** Kafka's request replaces all settings of the topic itself. */
+  const changeTopic: LogAdmin['changeTopic'] = async (topic, config) => {
+    const before = await settingsOf(topic)
     if (Object.entries(config).every(([name, value]) => before.get(name) === value)) return false
     const configEntries = Array.from(new Map([...before, ...Object.entries(config)]), ([name, value]) => ({
       name,
@@ -152,6 +158,7 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
       return isNew
     },
     changeTopic,
+    settingsOf,
     deleteTopic: async (topic) => {
       await admin.deleteTopics({ topics: [topic] })
     },

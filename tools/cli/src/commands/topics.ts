@@ -12,7 +12,7 @@ export function createCommand(): Command {
     .addCommand(
       new Command('create')
         .description(
-          'Create the missing topics. Existing topics stay unchanged, except for the retention of user-keys.',
+          'Create the missing topics. Existing topics stay unchanged. ERASURE_KEY_RETENTION changes the retention of user-keys.',
         )
         .option(
           '--partitions <n>',
@@ -27,8 +27,9 @@ export function createCommand(): Command {
         .addHelpText(
           'after',
           `
-ERASURE_KEY_RETENTION (24h; at least 10s) is the time within which the keys of erased users leave the files of user-keys. The
-command also applies it to an existing topic. The brokers' log.cleaner.backoff.ms must be much shorter.
+ERASURE_KEY_RETENTION (at least 10s) is the time within which the keys of erased users leave the files of user-keys. If it is
+set, the command also applies it to an existing topic. Otherwise an existing topic keeps its retention, and a new one gets 24h.
+The brokers' log.cleaner.backoff.ms must be much shorter.
 Exits with 0 if done, 1 if failed, 2 if the arguments are invalid.
 
 Example:
