@@ -19,6 +19,7 @@ const CHECKS: readonly { readonly name: string; readonly command: readonly [stri
   // The default is four checkers, which check many files twice and overload two cores.
   { name: 'Types', command: [tool('tsc'), '--noEmit', '-p', 'tsconfig.base.json', '--checkers', '2'] },
   { name: 'Types of the web', command: [tool('tsc'), '--noEmit', '-p', 'packages/web'] },
+  { name: 'Types of forms', command: [tool('tsc'), '--noEmit', '-p', 'packages/web-form'] },
   { name: 'Types of the console', command: [tool('tsc'), '--noEmit', '-p', 'services/console/web'] },
 ]
 

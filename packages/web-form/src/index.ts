@@ -1,0 +1,27 @@
+import { NextvisitForm } from './nextvisit-form.ts'
+
+export { NextvisitForm, type FormEnd } from './nextvisit-form.ts'
+export { unfinishedOffers } from './saved-offer.ts'
+export type { AnswerStatus, FormAnswer, Send } from './answer-sender.ts'
+export type {
+  Answer,
+  AnswerLeaf,
+  Answers,
+  Condition,
+  FormContent,
+  FormElement,
+  Offer,
+  OtherAnswer,
+  QuestionElement,
+} from './content.ts'
+export type { Words } from './words.ts'
+
+declare global {
+  interface HTMLElementTagNameMap {
+    'nextvisit-form': NextvisitForm
+  }
+}
+
+// A server has no registry; two copies of the package share the first definition.
+if (globalThis.customElements && !customElements.get('nextvisit-form'))
+  customElements.define('nextvisit-form', NextvisitForm)
