@@ -33,7 +33,7 @@ function otherTextIn(answer: Answer | undefined): string | undefined {
 }
 
 function isLongerThan(text: string, max: number): boolean {
-  return text.length > max && [...text].length > max
+  return text.length > max && Array.from(text).length > max
 }
 
 function withNumber(message: string, n: number | undefined): string {

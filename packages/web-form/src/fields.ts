@@ -71,7 +71,7 @@ function fieldOf(
   read: Field['read'],
   firstInput: () => HTMLElement | undefined,
 ): Field {
-  const fault = h('p', { class: 'fault', id: `fault-${id}`, hidden: true })
+  const fault = h('p', { class: 'fault', id: `fault-${id}`, hidden: true, 'aria-live': 'polite' })
   node.append(fault)
   return {
     node,

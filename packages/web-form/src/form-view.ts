@@ -64,7 +64,7 @@ export function createFormView({ content, words, answers, onInput, onAnswer, onS
 
   function validAnswers(): Answers {
     const all = allAnswers()
-    const valid = shown().filter(({ element: { id } }) => id in all)
+    const valid = shown().filter(({ element: { id } }) => Object.hasOwn(all, id))
     return Object.fromEntries(
       valid.flatMap(({ element }) =>
         invalidity(element, all[element.id], words) ? [] : [[element.id, all[element.id] as Answers[string]]],

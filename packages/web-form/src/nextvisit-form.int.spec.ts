@@ -28,8 +28,8 @@ const soon = <T>(read: () => T) => expect.poll(read, PATIENTLY)
 const focusIn = ({ page }: FormPage) =>
   page.evaluate(() => {
     const focused = document.activeElement?.shadowRoot?.activeElement ?? document.activeElement
-    const { value = '' } = focused as HTMLInputElement
-    return `${focused?.localName} ${value || focused?.textContent}`.trim()
+    const text = focused instanceof HTMLInputElement ? focused.value : focused?.textContent
+    return `${focused?.localName} ${text}`.trim()
   })
 
 /** Presses keys, separated by spaces. */
@@ -72,7 +72,7 @@ describe.each(['en', 'ar'] as const)('a form in %s', (language) => {
 
   it.each(['popover', 'inline'] as const)('has no violation that axe finds, as %s', async (display) => {
     for (const pageDirection of ['ltr', 'rtl'] as const) {
-      const form = await open({ offer, display, pageDirection, context: { viewport: { width: 360, height: 1400 } } })
+      const form = await open({ offer, display, pageDirection, context: { viewport: { width: 320, height: 600 } } })
       expect(await violationsOn(form.page)).toEqual([])
       // With messages, a condition that holds, and a text of the user's own.
       await form.page.getByRole('button', { name: /^(Send|إرسال)$/ }).click()
@@ -298,6 +298,30 @@ describe('a popover', () => {
     expect(await focusIn(form)).toBe('button Buy')
     expect(form.events).toEqual(['nextvisit-finished offer-1'])
     expect(form.sent.map(({ status }) => status)).toEqual(['finished'])
+  })
+
+  it('stays ended when it is moved, or its words change', async () => {
+    const form = await open({ offer: offerOf(CONTENTS.en) })
+    await press(form, 'Escape')
+    await soon(() => form.events).toEqual(['nextvisit-dismissed offer-1'])
+    await form.page.evaluate(() => {
+      const moved = document.querySelector('nextvisit-form') as HTMLElement & { words: object }
+      document.body.append(moved)
+      moved.words = { send: 'Submit' }
+    })
+    expect(await form.page.getByRole('dialog').count()).toBe(0)
+    expect(await form.page.evaluate(() => Object.keys(sessionStorage))).toEqual([])
+  })
+
+  it('keeps its answers, and returns the focus, after its words changed', async () => {
+    const form = await open({ offer: offerOf(CONTENTS.en), before: FOCUS_BUY })
+    await form.page.getByRole('radio', { name: '4', exact: true }).first().check()
+    await form.page.evaluate(() =>
+      Object.assign(document.querySelector('nextvisit-form')!, { words: { send: 'Submit' } }),
+    )
+    expect(await form.page.getByRole('radio', { name: '4', exact: true }).first().isChecked()).toBe(true)
+    await press(form, 'Escape')
+    expect(await focusIn(form)).toBe('button Buy')
   })
 
   it('leaves the focus in a field in which the user writes', async () => {

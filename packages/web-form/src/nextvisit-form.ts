@@ -21,6 +21,9 @@ interface Shown {
   state: 'asking' | 'sending' | 'ended'
 }
 
+/** Selector of fields in which a user may be writing. */
+const WRITABLE = 'input, textarea, select, [contenteditable]'
+
 /** Servers, which may import the package, have no elements. */
 const BaseElement: typeof HTMLElement = globalThis.HTMLElement ?? Object
 
@@ -90,6 +93,9 @@ export class NextvisitForm extends BaseElement {
   }
 
   #render(): void {
+    // An end is final: the form of an ended offer does not come back.
+    const { state, offer: current } = this.#shown ?? {}
+    if (current && state !== 'asking' && current.offerId === this.#offer?.offerId) return
     this.#flush()
     this.#shown = undefined
     if (!this.isConnected) return
@@ -139,6 +145,7 @@ export class NextvisitForm extends BaseElement {
       isPopover && close,
       node,
     )
+    if (isPopover && document.activeElement !== this) this.#focusedBefore = focusedElement()
     root.replaceChildren(frame)
     if (!isPopover) return
     frame.addEventListener('keydown', (event) => {
@@ -146,10 +153,8 @@ export class NextvisitForm extends BaseElement {
       event.stopPropagation()
       this.dismiss()
     })
-    const focused = focusedElement()
-    if (document.activeElement !== this) this.#focusedBefore = focused
     // Keys that the user is typing must not go to the form.
-    if (!focused?.matches('input, textarea, select, [contenteditable]')) frame.focus({ preventScroll: true })
+    if (!this.#focusedBefore?.matches(WRITABLE)) frame.focus({ preventScroll: true })
   }
 
   async #finish(shown: Shown, answers: Answers, words: Words): Promise<void> {

@@ -32,7 +32,8 @@ export function holds(condition: Condition, answerTo: AnswerTo): boolean {
   if ('not' in condition) return !holds(condition.not as Condition, answerTo)
   const { answer, ...operators } = condition as AnswerLeaf
   return Object.entries(operators).some(
-    ([name, operand]) => operand !== undefined && TESTS[name]?.(answerTo(answer), operand as never),
+    ([name, operand]) =>
+      operand !== undefined && Object.hasOwn(TESTS, name) && TESTS[name]?.(answerTo(answer), operand as never),
   )
 }
 
@@ -45,9 +46,10 @@ export function shownIds(elements: readonly FormElement[], answers: Answers): Re
     const element = byId.get(id)
     if (!element || results.has(id)) return results.get(id) ?? false
     results.set(id, false)
-    const result = !element.showIf || holds(element.showIf, (other) => (isShown(other) ? answers[other] : undefined))
+    const result = !element.showIf || holds(element.showIf, answerTo)
     results.set(id, result)
     return result
   }
+  const answerTo: AnswerTo = (id) => (Object.hasOwn(answers, id) && isShown(id) ? answers[id] : undefined)
   return new Set([...byId.keys()].filter(isShown))
 }

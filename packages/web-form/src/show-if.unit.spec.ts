@@ -14,14 +14,14 @@ const answer: fc.Arbitrary<Answer> = fc.oneof(scalar, own, fc.array(fc.oneof(wor
 const answers = fc.dictionary(fc.constantFrom(...IDS), answer) as fc.Arbitrary<Answers>
 
 /** The operators that a content may have. */
-const operator = fc.oneof(
+const operators = fc.oneof(
   ...['is', 'isNot'].map((name) => scalar.map((operand) => ({ [name]: operand }))),
   ...['in', 'notIn'].map((name) => fc.array(scalar, { minLength: 1, maxLength: 3 }).map((list) => ({ [name]: list }))),
   ...['contains', 'startsWith'].map((name) => word.map((operand) => ({ [name]: operand }))),
   fc.boolean().map((exists) => ({ exists })),
   ...['atLeast', 'atMost', 'moreThan', 'lessThan'].map((name) => number.map((operand) => ({ [name]: operand }))),
 )
-const leaf = fc.tuple(fc.constantFrom(...IDS), operator).map(([id, one]) => ({ answer: id, ...one }))
+const leaf = fc.tuple(fc.constantFrom(...IDS), operators).map(([id, one]) => ({ answer: id, ...one }))
 const { condition } = fc.letrec<{ condition: Condition }>((tie) => ({
   condition: fc.oneof(
     { maxDepth: 3 },
@@ -40,11 +40,11 @@ describe('a condition on answers', () => {
     fc.assert(
       fc.property(condition, answers, (tree, given) => {
         const onServer = compileTree<Answers, AnswerCondition>(AnswerCondition.parse(tree), (one) => {
-          const { answer: id, ...operators } = one as { readonly answer: string }
-          const test = valueTest(operators)
+          const { answer: id, ...test } = one as { readonly answer: string }
+          const holdsFor = valueTest(test)
           return (subject) => {
             const actual = Object.hasOwn(subject, id) ? (subject[id] as string) : undefined
-            return { holds: test(actual, 0), leaf: one, negated: false, actual }
+            return { holds: holdsFor(actual, 0), leaf: one, negated: false, actual }
           }
         })
         expect(holds(tree, (id) => given[id])).toBe(onServer(given, 0, noSegments).holds)
@@ -54,7 +54,8 @@ describe('a condition on answers', () => {
   })
 
   it('does not hold with an operator of a later version', () => {
-    expect(holds({ answer: 'one', resembles: 'a' }, () => 'a')).toBe(false)
+    for (const operator of ['resembles', 'constructor'])
+      expect(holds({ answer: 'one', [operator]: 'a' }, () => 'a')).toBe(false)
   })
 })
 
@@ -78,6 +79,12 @@ describe('an element', () => {
     ]
     expect([...shownIds(elements, { two: 1 })]).toEqual(['one', 'four'])
     expect([...shownIds(elements, { one: 1, two: 1 })]).toEqual(['three', 'two', 'one'])
+  })
+
+  it('may be named like a member of every object', () => {
+    const elements = [element('constructor'), element('one', { answer: 'constructor', exists: true })]
+    expect([...shownIds(elements, {})]).toEqual(['constructor'])
+    expect([...shownIds(elements, { constructor: 1 } as unknown as Answers)]).toEqual(['constructor', 'one'])
   })
 
   it('is hidden if it depends on itself, or on an unknown element', () => {
