@@ -102,8 +102,8 @@ async function exportUser({ project: name, user, userId }: ExportFlags): Promise
 function unknownPerson(project: ProjectRef, named: string): CliError {
   const place = projectName(project)
   return new CliError(
-    `Nothing is known about ${named} in ${place}. Names must be exactly as given to identify-user. To search, use the console's page Users, ` +
-      `or look for a part of the name in all records: nextvisit export --project ${place} --out - | grep -i <part>`,
+    `Nothing is known about ${named} in ${place}. Names must be exactly as given to identify-user. To search, look for a part of the ` +
+      `name in all records: nextvisit export --project ${place} --out - | grep -i <part>`,
   )
 }
 
