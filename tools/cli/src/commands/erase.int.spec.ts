@@ -10,6 +10,8 @@ import {
   gatewayCalls,
   type LiftVerdict,
   userEraserCalls,
+  type UserLookedUp,
+  userProjectorCalls,
 } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
 import { OrganizationConfig } from '@nextvisit/contracts'
@@ -144,6 +146,22 @@ async function givenServices({ refusals = 0 } = {}) {
   return { requests, begun, runWith, run: (...args: string[]) => runWith({}, ...args) }
 }
 
+const unused = () => Promise.reject(new Error('not asked'))
+
+/** A user projector that only looks users up. */
+function projectorWith(existence: (userId: string) => UserLookedUp['existence']): readonly CallRoute[] {
+  return serveCalls(userProjectorCalls, {
+    lookUpUsers: async ({ questions }) => ({
+      answers: questions.map(({ userId }) => ({ existence: existence(userId) })),
+    }),
+    readUser: unused,
+    readUserNames: unused,
+    readUserKeys: unused,
+    readSegments: unused,
+    readSegmentMembers: unused,
+  })
+}
+
 const fileOf = (name: string) => path.join(folder, name)
 
 describe('nextvisit erase', () => {
@@ -172,6 +190,34 @@ describe('nextvisit erase', () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `${requests[0]?.erasureId}\n` })
   })
 
+  it('names the users without a profile before it erases', async () => {
+    const { runWith, requests } = await givenServices()
+    const erase = async (existence: (userId: string) => UserLookedUp['existence']) => {
+      const USER_PROJECTOR_URLS = await serve(projectorWith(existence))
+      const names = ['ada', 'grcae', 'grace'].flatMap((name) => ['--user', name])
+      const { exitCode, stderr } = await runWith({ USER_PROJECTOR_URLS }, 'erase', '--project', 'shop', ...names)
+      expect(exitCode).toBe(2)
+      return stderr
+    }
+    const known = new Set(['ada', 'grace'].map((name) => userIdOf('acme', 'shop', name)))
+    expect(await erase((userId) => (known.has(userId) ? 'exists' : 'missing'))).toBe(
+      'This would erase 3 users of acme/shop for good: grcae (no profile), ada, grace. Nothing was erased. Add --yes to erase.\n',
+    )
+    expect(await erase(() => 'unknown')).toContain('Profiles were not checked: the user-projector lags.')
+    expect(requests).toEqual([])
+  })
+
+  it('says that profiles were not checked without the address of a user projector that answers', async () => {
+    const { run, runWith } = await givenServices()
+    const named = ['erase', '--project', 'shop', '--user', 'ada', '--suppress']
+    expect((await run(...named)).stderr).toBe(
+      'This would erase 1 user of acme/shop for good: ada. Profiles were not checked: USER_PROJECTOR_URLS is not set. ' +
+        'Their records would be refused from then on. Nothing was erased. Add --yes to erase.\n',
+    )
+    const silent = await runWith({ USER_PROJECTOR_URLS: 'http://127.0.0.1:1' }, ...named)
+    expect(silent.stderr).toContain('Profiles were not checked: the user-projector does not answer.')
+  })
+
   it('shows the status of an erasure, and prints its receipt once it is complete', async () => {
     const { run, begun } = await givenServices()
     const erasureId = randomUUID()
@@ -189,9 +235,13 @@ describe('nextvisit erase', () => {
     expect(unknown).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('There is no erasure') })
   })
 
-  it.each(['acme/shpo', 'other/shop', 'shpo'])('requests nothing in the misspelt project %s', async (project) => {
+  it.each([
+    ['acme/shpo', '--yes'],
+    ['other/shop', '--yes'],
+    ['shpo', '--no-wait'],
+  ])('requests and previews nothing in the misspelt project %s', async (project, flag) => {
     const { run, requests } = await givenServices()
-    const { exitCode, stderr } = await run('erase', '--project', project, '--user', 'ada', '--yes')
+    const { exitCode, stderr } = await run('erase', '--project', project, '--user', 'ada', flag)
     expect({ exitCode, stderr }).toEqual({
       exitCode: 2,
       stderr: `There is no project ${project}. Known: acme/shop.\n`,

@@ -4,6 +4,7 @@ import { BODY_LIMITS, type ErasureReceipt, TOPICS, Uuid } from '@nextvisit/contr
 import { checkUserName, userIdOf } from '@nextvisit/domain'
 import { Command, InvalidArgumentError } from 'commander'
 import { createErasureClients, type ErasureClients } from '../erasures/ask-erasures.ts'
+import { countOf, previewErasure } from '../erasures/preview-erasure.ts'
 import { readReceipts } from '../erasures/read-receipts.ts'
 import {
   awaitErasure,
@@ -30,8 +31,6 @@ interface EraseFlags {
   readonly wait: boolean
 }
 
-const MAX_NAMES_SHOWN = 20
-
 /** Creates the command. Specs pass their own `catalogTopic`. */
 export function createCommand(catalogTopic: string = TOPICS.catalog): Command {
   return new Command('erase')
@@ -41,7 +40,7 @@ export function createCommand(catalogTopic: string = TOPICS.catalog): Command {
     .option('--suppress', 'also refuse records of these users from now on: they must not return')
     .option('--erasure <erasureId>', 'instead of --user: show the status of an erasure, and print its receipt', parseId)
     .option('--receipts <file...>', 'instead of --user and --project: repeat these erasures, after a restore')
-    .option('--yes', 'erase. Without it, the command only says what it would erase')
+    .option('--yes', 'erase. Without it, the command only says what it would erase, and which names have no profile')
     .option('--no-wait', 'do not wait until the erasure is complete')
     .addHelpText(
       'after',
@@ -52,7 +51,7 @@ ends only the command: the erasure continues. Then --erasure shows its status at
 its signed receipt as one line of JSON.
 Keep receipts outside of the installation. If the log itself is restored from a copy before an erasure, --receipts repeats it: see
 docs/runbooks/restored.md. Erasures that the installation knows are skipped.
-Reads INTERNAL_TOKEN, GATEWAY_INTERNAL_URLS, USER_ERASER_URLS and KAFKA_BROKERS.
+Reads INTERNAL_TOKEN, GATEWAY_INTERNAL_URLS, USER_ERASER_URLS and KAFKA_BROKERS; without --yes, also USER_PROJECTOR_URLS.
 Exits with 0 if done; 1 if the erasure could not be requested, or the one of --erasure is not complete; 2 without --yes or if the
 arguments are invalid.
 
@@ -96,24 +95,16 @@ async function eraseUsers(
   }
   if (userNames.length > BODY_LIMITS.erasedUserNames)
     throw new CliError(`Name at most ${formatCount(BODY_LIMITS.erasedUserNames)} users.`, EXIT.usage)
-  if (!yes) throw new CliError(previewOf(projectName(name), userNames, suppress), EXIT.usage)
   const env = readEnvironment()
   const clients = createErasureClients(env)
+  const connection = logConnection(env)
   // The erasure of a misspelt project would complete, too: its users are only unknown.
-  const { state } = await readCatalog(logConnection(env), catalogTopic)
+  const { state } = await readCatalog(connection, catalogTopic)
   const project = findProject(state, name)
+  if (!yes) throw new CliError(await previewErasure({ project, userNames, suppress, connection, env }), EXIT.usage)
   const userIds = userNames.map((userName) => userIdOf(project.organization, project.project, userName))
   const wanted = { project, userIds, suppress, erasureId: randomUUIDv7() }
   await finish(clients, [[wanted, await beginErasure(clients, wanted)]], wait)
-}
-
-function previewOf(project: string, userNames: readonly string[], suppress: boolean): string {
-  const shown = userNames.slice(0, MAX_NAMES_SHOWN).join(', ')
-  const more = userNames.length > MAX_NAMES_SHOWN ? ` and ${userNames.length - MAX_NAMES_SHOWN} more` : ''
-  return (
-    `This would erase ${countOf(userNames.length)} of ${project} for good: ${shown}${more}. ` +
-    `${suppress ? 'Their records would be refused from then on. ' : ''}Nothing was erased. Add --yes to erase.`
-  )
 }
 
 /** Shows the status of an erasure, and prints its receipt once there is one. */
@@ -173,10 +164,6 @@ async function finish(
     complain(`Erasure ${wanted.erasureId} is complete.`)
     if (receipt) print(JSON.stringify(receipt))
   }
-}
-
-function countOf(users: number): string {
-  return `${formatCount(users)} ${users === 1 ? 'user' : 'users'}`
 }
 
 function parseId(text: string): string {

@@ -11,7 +11,8 @@ import {
 import { readSettings } from '../environment/config.ts'
 import { CliError, isTokenRefused } from '../errors.ts'
 
-const ANSWER_WITHIN_MS = 10_000
+/** Time for an answer of a service, ms. */
+export const ANSWER_WITHIN_MS = 10_000
 
 /** The services that erase users, as clients. */
 export interface ErasureClients {
