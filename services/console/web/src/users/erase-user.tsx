@@ -37,8 +37,8 @@ export function EraseUser({ path }: { readonly path: UserPath }) {
       <ActionDialog label="Erase" action="Erase this person" isDanger onConfirm={onConfirm}>
         <p>
           The profile, waiting forms and decisions are deleted. Names, traits, device facts and properties in the log
-          become unreadable. Nothing brings them back: no replay, no import and no restored backup. Counters and usage
-          stay.
+          become unreadable. Nothing brings them back: no replay, no import and no restored backup of rows or keys.
+          Counters and usage stay.
         </p>
         <p>The console logs the operator and the userId.</p>
         <UserNameField label="Type the userName to confirm" ref={userName} />
