@@ -307,6 +307,24 @@ describe('nextvisit receipts verify', () => {
       stderr: expect.stringContaining('JSON'),
     })
   })
+
+  it('says that a file is the whole answer about an erasure, or comes from before it was complete', async () => {
+    const { run } = await givenServices()
+    const file = fileOf('answer.json')
+    const verify = async (content: unknown) => {
+      await writeFile(file, JSON.stringify(content))
+      const { exitCode, stderr } = await run('receipts', 'verify', file)
+      expect(exitCode).toBe(1)
+      return stderr
+    }
+    const receipt = receiptOf({ erasureId: randomUUID(), userIds: [randomUUID()], suppress: false })
+    const { erasureId } = receipt
+    const answer = { erasureId, requestedAt: AT, users: 1, unknown: 0, suppress: false, stores: [] }
+    const whole = 'Not valid: it is the whole answer about an erasure'
+    expect(await verify({ ...answer, status: 'complete', receipt })).toBe(`${whole}, not its receipt: jq .receipt.\n`)
+    expect(await verify({ ...answer, status: 'running' })).toBe(`${whole} that is not complete, without a receipt.\n`)
+    expect(await verify(null)).toBe('Not valid: it is null, as of an erasure that is not complete.\n')
+  })
 })
 
 it('nextvisit users lists suppressed users on all pages, and deletes a suppression once', async () => {

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { ErasureReceipt } from '@nextvisit/contracts'
+import { ErasureAnswer, ErasureReceipt } from '@nextvisit/contracts'
 import { verifyReceipt } from '@nextvisit/sealing'
 import { fileError } from '../file-error.ts'
 
@@ -20,6 +20,26 @@ export async function readReceipts(file: string, expectedKey?: string): Promise<
   return (isOneALine ? lines : [text]).map((one) => readReceipt(one, expectedKey))
 }
 
+/** Recognizes the answer of GET /v2/admin/erasures/{erasureId}, or its missing member, in place of a receipt. */
+function answerInstead(text: string): string | undefined {
+  const value = parseJson(text)
+  if (value === null) return 'it is null, as of an erasure that is not complete'
+  const answer = ErasureAnswer.safeParse(value)
+  if (!answer.success) return undefined
+  const what = 'it is the whole answer about an erasure'
+  return answer.data.receipt
+    ? `${what}, not its receipt: jq .receipt`
+    : `${what} that is not complete, without a receipt`
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** Drops the byte order mark that some editors write. */
 function withoutMark(text: string): string {
   return text.startsWith('\uFEFF') ? text.slice(1) : text
@@ -27,7 +47,7 @@ function withoutMark(text: string): string {
 
 function readReceipt(text: string, expectedKey: string | undefined): ReadReceipt {
   const verdict = verifyReceipt(text, expectedKey)
-  if (verdict.outcome === 'invalid') return verdict
+  if (verdict.outcome === 'invalid') return { ...verdict, reason: answerInstead(text) ?? verdict.reason }
   const receipt = ErasureReceipt.safeParse(verdict.receipt)
   return receipt.success
     ? { outcome: 'valid', receipt: receipt.data }
