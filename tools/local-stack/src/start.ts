@@ -19,6 +19,8 @@ Starts Kafka, Postgres, Redis, the services and the console on this machine, unt
                        proxies whose X-Forwarded-For is trusted, such as 10.0.0.0/8 (default: none)
   NEXTVISIT_DATA       folder for data and logs (default .nextvisit in the checkout)
   NEXTVISIT_WORKSPACE  workspace file to apply (default: the demo)
+  ERASURE_KEY_RETENTION
+                       time until an erasure is complete, such as 40s (default: as at the last start; at first 24h)
   KAFKA_BROKERS, DATABASE_URL (or one per service, see docs/reference/configuration.md), REDIS_URL
                        existing parts to use instead of starting them`
 
