@@ -27,20 +27,20 @@ export type ReceiptVerdict =
 export function verifyReceipt(text: string, expectedKey?: string): ReceiptVerdict {
   const receipt = parseObject(text)
   if (!receipt) return invalid('it is not a JSON object')
-  // Otherwise a repeated member, of which only the last one is parsed, could hold anything.
-  const lengths = lengthsOf(text, receipt)
-  if (!lengths) return invalid('it is nested too deeply')
-  if (lengths.written !== lengths.canonical) return invalid('it has members twice, or other spellings')
   const { signature, ...signed } = receipt
+  const forms = formsOf(receipt, signed)
+  if (!forms) return invalid('it is nested too deeply')
+  // Only the last of repeated members is parsed, so the others could hold anything. Numbers and strings have many spellings.
+  if (!equalsWithoutSpaces(text, forms.rewritten)) return invalid('it has members twice, or other spellings')
   const { publicKey } = signed
   if (typeof publicKey !== 'string' || typeof signature !== 'string') return invalid('it lacks publicKey or signature')
-  if (expectedKey !== undefined && publicKey !== expectedKey) return invalid(`its key is ${shown(publicKey)}`)
   const key = parseKey(publicKey)
   if (!key) return invalid('its publicKey is not an Ed25519 key')
+  if (expectedKey !== undefined && publicKey !== expectedKey) return invalid(`its key is ${publicKey}`)
   const bytes = Buffer.from(signature, 'base64url')
   // Several texts decode to the same bytes.
   const isCanonical = bytes.toString('base64url') === signature
-  if (!isCanonical || !verify(undefined, Buffer.from(canonicalJson(signed)), key, bytes))
+  if (!isCanonical || !verify(undefined, Buffer.from(forms.canonical), key, bytes))
     return invalid('it was changed after it was signed')
   return { outcome: 'valid', receipt: { ...signed, publicKey, signature } }
 }
@@ -60,7 +60,9 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | undefine
   }
 }
 
+/** Parses a key of 32 bytes in base64url. The decoder alone would skip characters that are not part of it. */
 function parseKey(x: string): KeyObject | undefined {
+  if (!/^[\w-]{43}$/.test(x)) return undefined
   try {
     return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
   } catch {
@@ -68,23 +70,33 @@ function parseKey(x: string): KeyObject | undefined {
   }
 }
 
-/** Measures a JSON text without spaces, and its canonical form. undefined: the stack is too small for it. */
-function lengthsOf(text: string, value: object): { readonly written: number; readonly canonical: number } | undefined {
+/** Serializes a receipt in its own order of members, and what is signed in canonical form. undefined: the stack is too small. */
+function formsOf(
+  receipt: object,
+  signed: object,
+): { readonly rewritten: string; readonly canonical: string } | undefined {
   try {
-    return { written: withoutSpaces(text).length, canonical: canonicalJson(value).length }
+    return { rewritten: JSON.stringify(receipt), canonical: canonicalJson(signed) }
   } catch (error) {
     if (error instanceof RangeError) return undefined
     throw error
   }
 }
 
-/** Removes the spaces of a JSON text that are outside its strings. */
-function withoutSpaces(json: string): string {
-  return json.replaceAll(/("(?:[^"\\]|\\.)*")|\s+/g, (_all, string: string | undefined) => string ?? '')
-}
-
-function shown(publicKey: string): string {
-  return /^[\w-]{43}$/.test(publicKey) ? publicKey : 'not a key'
+/** Compares a JSON text, without the spaces outside its strings, with another that has none there. */
+function equalsWithoutSpaces(json: string, other: string): boolean {
+  let at = 0
+  let isInString = false
+  let isEscaped = false
+  for (let from = 0; from < json.length; from++) {
+    const unit = json.charAt(from)
+    if (!isInString && ' \t\n\r'.includes(unit)) continue
+    if (unit !== other[at]) return false
+    at += 1
+    if (unit === '"' && !isEscaped) isInString = !isInString
+    isEscaped = unit === '\\' && !isEscaped
+  }
+  return at === other.length
 }
 
 function invalid(reason: string): ReceiptVerdict {
