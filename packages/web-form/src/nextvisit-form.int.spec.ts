@@ -117,9 +117,42 @@ describe('a form', () => {
         thanks: markup,
       }),
     })
+    const made = form.page.locator('nextvisit-form img, nextvisit-form script, nextvisit-form a[href]')
+    expect(await form.page.locator('nextvisit-form a').count()).toBe(1)
+    expect(await made.count()).toBe(0)
     await form.page.getByRole('button', { name: 'Send' }).click()
     await form.page.locator('nextvisit-form .thanks').getByText(markup).waitFor()
-    expect(await form.page.locator('nextvisit-form img, nextvisit-form script, nextvisit-form a[href]').count()).toBe(0)
+    expect(await made.count()).toBe(0)
+  })
+
+  it('names the fields of elements without labels', async () => {
+    const options = [{ id: 'a', label: 'A' }]
+    const form = await open({
+      offer: withElements(
+        { id: 'score', type: 'nps' },
+        { id: 'reason', type: 'text', maxLength: 9, required: true },
+        { id: 'stars', type: 'rating', scale: 10, required: true },
+        { id: 'plan', type: 'choice', options, other: true },
+        { id: 'uses', type: 'choices', options, required: true },
+      ),
+    })
+    expect(await violationsOn(form.page)).toEqual([])
+    await form.page.getByRole('button', { name: 'Send' }).click()
+    expect(await violationsOn(form.page)).toEqual([])
+    expect(await form.page.getByRole('radiogroup', { name: 'Your answer' }).count()).toBe(3)
+  })
+
+  it('is empty for an offer without content, and leaves out elements of a later version', async () => {
+    const later = { id: 'later', type: 'slider', label: 'Slide' } as unknown as FormElement
+    const form = await open({ offer: withElements(later, { id: 'stars', type: 'rating', scale: 3 }) })
+    expect(await form.page.getByText('Slide').count()).toBe(0)
+    await form.page.getByRole('radio', { name: '3' }).check()
+    await form.page.getByRole('button', { name: 'Send' }).click()
+    await soon(() => form.sent.at(-1)?.answers).toEqual({ stars: 3 })
+    await form.page.evaluate(() =>
+      Object.assign(document.querySelector('nextvisit-form')!, { offer: { offerId: 'offer-2', formId: 'other' } }),
+    )
+    expect(await form.page.locator('nextvisit-form *').count()).toBe(0)
   })
 
   it('sends partial answers after each element, gathered, and the complete ones once', async () => {
